@@ -1,0 +1,19 @@
+/** Time and randomness come in through here and nowhere else, so that replay and tests can leave them out. */
+import { randomBytes } from 'node:crypto';
+
+export interface Clock {
+  /** Milliseconds since the Unix epoch. May jump. */
+  nowMs(): number;
+  /** Milliseconds from an arbitrary start. Never goes back; fractions count. */
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+/** Returns `length` unpredictable bytes. */
+export type Entropy = (length: number) => Uint8Array;
+
+export const systemEntropy: Entropy = (length) => randomBytes(length);

@@ -1,0 +1,33 @@
+/** Requests and answers between processes. A subject is an address; who serves it may change at any time. */
+
+export interface Envelope {
+  /** Travels with the message into every log line it causes. */
+  readonly requestId: string;
+  /** Unix milliseconds. What is not started by then is dropped unanswered. */
+  readonly deadlineMs: number;
+}
+
+export interface Message extends Envelope {
+  readonly subject: string;
+  readonly body: Uint8Array;
+}
+
+/** Returns the body of the answer. A handler answers its own errors in the body; a throw is answered as `unavailable`. */
+export type Handler = (message: Message) => Promise<Uint8Array>;
+
+export interface Serving {
+  /** Takes no new message, and resolves when those under way are answered. */
+  stop(): Promise<void>;
+}
+
+export interface Transport {
+  /** The largest body that `request` and an answer can carry. */
+  readonly maxPayloadBytes: number;
+  /**
+   * Throws VouchError `unavailable` when nobody serves the subject (at once), when the deadline passes, or when the
+   * connection is lost. The outcome at the other side is then unknown, except for `NobodyServes`.
+   */
+  request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;
+  /** Resolves when the subject is served, as seen from every other process. `*` stands for one token. */
+  serve(subject: string, handler: Handler): Promise<Serving>;
+}
