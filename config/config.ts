@@ -1,0 +1,68 @@
+/** The one configuration object: every setting a node has, checked once at start. */
+import type { tags } from 'typia';
+
+type Port = number & tags.Type<'uint32'> & tags.Maximum<65_535>;
+type Positive = number & tags.Type<'uint32'> & tags.Minimum<1>;
+
+/** A token bucket: `perMinute` tokens a minute, never more than `burst` at once. */
+export interface BucketRate {
+  readonly perMinute: number & tags.ExclusiveMinimum<0>;
+  readonly burst: Positive;
+}
+
+export interface ProjectRates {
+  readonly total: BucketRate;
+  readonly read: BucketRate;
+  readonly write: BucketRate;
+}
+
+export type RateLimits =
+  | 'off'
+  | {
+      readonly default: ProjectRates | 'off';
+      readonly projects?: { readonly [project: string]: ProjectRates | 'off' };
+    };
+
+export interface Limits {
+  readonly bodyBytes: Positive;
+  readonly metadataBytes: Positive;
+  readonly textBytes: Positive;
+  readonly batchVectors: Positive;
+  readonly collectionsPerProject: Positive;
+  /** Live records a project may hold, over all its collections. */
+  readonly maxRecords: Positive;
+  readonly deadlineMs: Positive;
+  /** Request ids each collection remembers. */
+  readonly dedupWindow: Positive;
+  /** Requests a coordinator works on at once; more are refused with 503. */
+  readonly inFlight: Positive;
+}
+
+export interface Config {
+  readonly mode: 'cluster' | 'standalone';
+  readonly http: { readonly host: string; readonly port: Port };
+  /** Where `/metrics` is served; null: beside the API. */
+  readonly metrics: { readonly host: string; readonly port: Port } | null;
+  readonly dataDir: string & tags.MinLength<1>;
+  /** Shard processes that `npm start` runs. */
+  readonly shards: Positive & tags.Maximum<64>;
+  readonly nats: {
+    /** Use this server instead of starting one. */
+    readonly url: string | null;
+    readonly replicas: Positive & tags.Maximum<5>;
+    /** Streams that the collections' logs are spread over. Fixed once there is data. */
+    readonly logStreams: Positive & tags.Maximum<256>;
+  };
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  readonly limits: Limits;
+  readonly rateLimits: RateLimits;
+  /** False: index configuration answers 501 on this node. */
+  readonly ann: boolean;
+  readonly placement: {
+    readonly heartbeatMs: Positive;
+    /** A shard that could not renew for this long stops answering. */
+    readonly leaseMs: Positive;
+    /** A shard not heard of for this long loses its collections; longer than the lease. */
+    readonly reassignMs: Positive;
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * What a coordinator asks of a collection. Vectors travel as the little-endian bytes of their Q16.16 components,
+ * already quantised and of the right length; metadata as the bytes that will be stored.
+ */
+
+export type ReadCall =
+  | { readonly op: 'get'; readonly id: number }
+  | { readonly op: 'search'; readonly query: Uint8Array; readonly k: number }
+  | { readonly op: 'describe' };
+
+export interface InsertCall {
+  readonly op: 'insert';
+  readonly vector: Uint8Array;
+  readonly tag: number;
+  readonly requestId: Uint8Array | null;
+  readonly metadata: Uint8Array | null;
+  readonly text: string | null;
+}
+
+/** `metadata`, `texts` and `requestIds`: null where the request has none, else one entry a vector. */
+export interface InsertBatchCall {
+  readonly op: 'insertBatch';
+  readonly count: number;
+  /** `count` vectors, one after another. */
+  readonly vectors: Uint8Array;
+  readonly metadata: readonly (Uint8Array | null)[] | null;
+  readonly texts: readonly (string | null)[] | null;
+  readonly requestIds: readonly (Uint8Array | null)[] | null;
+}
+
+export type WriteCall =
+  | InsertCall
+  | InsertBatchCall
+  | { readonly op: 'softDelete'; readonly id: number }
+  | { readonly op: 'delete'; readonly id: number }
+  | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array }
+  /** Builds the collection's index anew, in order with its writes. */
+  | { readonly op: 'rebuild' };
+
+/** Hashes are 64 lowercase hex; the proof is base64url. */
+export interface Receipt {
+  readonly record_id: number;
+  readonly old_root: string;
+  readonly new_root: string;
+  readonly proof: string;
+  readonly sequence: number;
+  readonly timestamp: number;
+  readonly state_hash: string;
+}
+
+export interface Results {
+  get: {
+    readonly id: number;
+    readonly vector: Uint8Array;
+    readonly tag: number;
+    readonly metadata: Uint8Array | null;
+  };
+  /** Ids and scores as the little-endian bytes of float64, closest first. */
+  search: { readonly ids: Uint8Array; readonly scores: Uint8Array };
+  describe: { readonly records: number; readonly sequence: number; readonly logBytes: number };
+  insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
+  insertBatch: { readonly ids: Uint8Array };
+  softDelete: { readonly sequence: number };
+  delete: { readonly sequence: number };
+  updateMetadata: { readonly sequence: number };
+  rebuild: { readonly records: number };
+}
+
+export type Call = ReadCall | WriteCall;
+export type ResultOf<C extends Call> = Results[C['op']];
+
+/** What a coordinator asks of a shard by name. */
+export type ShardCall =
+  /** Serve these collections; answered when their subjects are served. */
+  | { readonly op: 'adopt'; readonly collections: readonly CollectionConfig[] }
+  /** Stop serving, and forget: the collection was deleted. */
+  | { readonly op: 'drop'; readonly collectionId: number }
+  /** Live records and log bytes of each, in the order asked. */
+  | { readonly op: 'count'; readonly collectionIds: readonly number[] }
+  /** Give back what this shard's collections of the project have reserved beyond what they hold. */
+  | { readonly op: 'trim'; readonly project: string }
+  | { readonly op: 'metrics' };
+
+export interface ShardResults {
+  adopt: null;
+  drop: null;
+  count: { readonly records: readonly number[]; readonly logBytes: readonly number[] };
+  trim: null;
+  metrics: { readonly json: unknown };
+}
+
+/** A collection's fixed configuration, as its catalog entry and its genesis event state it. */
+export interface CollectionConfig {
+  readonly id: number;
+  readonly project: string;
+  readonly name: string;
+  readonly dimension: number;
+  readonly metric: 'squared_l2';
+  readonly createdAtMs: number;
+}

@@ -1,0 +1,15 @@
+/** Named constants of the contract. What an operator may change is in `config/`; these are fixed. */
+
+export const FIXED_ONE = 65_536;
+/** Allowed components: MIN <= v <= MAX; everything in between rounds into an i32. */
+export const VALUE_MIN = -32_768;
+export const VALUE_MAX = 32_767.99998;
+export const DIMENSION_MAX = 32_768;
+export const K_MAX = 5_000;
+export const MULTI_COLLECTIONS_MAX = 32;
+export const NAME_MAX_CHARS = 64;
+export const TAG_MAX = Number.MAX_SAFE_INTEGER;
+export const REQUEST_ID_BYTES = 16;
+export const HASH_BYTES = 32;
+/** Metadata and filters nest no deeper than this. */
+export const JSON_DEPTH_MAX = 64;

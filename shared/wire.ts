@@ -1,0 +1,53 @@
+/**
+ * The bytes between coordinator and shard: msgpack. One message carries one or more calls and is answered by one
+ * message with as many outcomes, in the same order.
+ */
+import { Packr } from 'msgpackr';
+import { isErrorCode, VouchError } from './errors.js';
+
+/** A call with the envelope of the HTTP request it belongs to. */
+export interface Sent<C> {
+  readonly requestId: string;
+  readonly deadlineMs: number;
+  readonly call: C;
+}
+
+export type Outcome =
+  | { readonly ok: unknown }
+  | { readonly code: string; readonly message: string; readonly retryAfterSecs?: number };
+
+// Records (shared structures) would tie a message to the connection it came over; plain maps stand alone.
+const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
+
+export const pack = (value: unknown): Uint8Array => packr.pack(value);
+
+/** Byte strings in the result are views of `bytes`: copy what outlives the message. */
+export const unpack = (bytes: Uint8Array): unknown => packr.unpack(bytes);
+
+export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
+  pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
+
+export const unpackCalls = <C>(bytes: Uint8Array): Sent<C>[] =>
+  (unpack(bytes) as [string, number, C][]).map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs, call }));
+
+export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);
+export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as Outcome[];
+
+/** What a caller may see of a failure. Anything but a VouchError is a defect here and says nothing outside. */
+export function failure(error: unknown): Outcome {
+  if (!(error instanceof VouchError))
+    return { code: 'internal_error', message: 'the service failed; the cause is in its log' };
+  const { code, message, retryAfterSecs } = error;
+  return retryAfterSecs === undefined ? { code, message } : { code, message, retryAfterSecs };
+}
+
+/** The value of an outcome; throws what the other side has thrown. */
+export function unwrap<R>(outcome: Outcome): R {
+  if ('ok' in outcome) return outcome.ok as R;
+  const code = isErrorCode(outcome.code) ? outcome.code : 'internal_error';
+  throw new VouchError(
+    code,
+    outcome.message,
+    outcome.retryAfterSecs === undefined ? {} : { retryAfterSecs: outcome.retryAfterSecs },
+  );
+}
