@@ -7,5 +7,9 @@ export const collectionSubject = (collectionId: number, verb: Verb): string => `
 /** Calls for one shard by name: adopt a collection, count records, trim reservations, metrics. */
 export const shardSubject = (shard: string): string => `vouch.s.${shard}`;
 
-export const logSubject = (collectionId: number): string => `vouch.log.${collectionId}`;
-export const logStream = (collectionId: number, streams: number): string => `VOUCH_LOG_${collectionId % streams}`;
+/** The logs are spread over `streams` streams; a stream's part stands in the subject, since subjects of streams may not overlap. */
+export const logPart = (collectionId: number, streams: number): number => collectionId % streams;
+export const logStream = (part: number): string => `VOUCH_LOG_${part}`;
+export const logStreamSubjects = (part: number): string => `vouch.log.${part}.*`;
+export const logSubject = (collectionId: number, streams: number): string =>
+  `vouch.log.${logPart(collectionId, streams)}.${collectionId}`;

@@ -1,0 +1,24 @@
+# The image of every process of a cluster: a coordinator unless told otherwise, see docker-compose.yml.
+FROM node:22-bookworm AS build
+WORKDIR /vouch
+# Packages first: they change seldom, and this layer is kept until they do.
+COPY package.json package-lock.json .npmrc ./
+COPY scripts/setup.mjs scripts/
+COPY scripts/setup scripts/setup
+RUN node scripts/setup.mjs install
+COPY . .
+RUN node scripts/setup.mjs build && npm prune --omit=dev --ignore-scripts
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production VOUCH_HOST=0.0.0.0 VOUCH_PORT=8080 VOUCH_DATA_DIR=/data
+WORKDIR /vouch
+COPY --from=build /vouch/package.json ./
+COPY --from=build /vouch/node_modules node_modules
+COPY --from=build /vouch/config config
+COPY --from=build /vouch/dist dist
+RUN mkdir /data && chown node:node /data
+USER node
+EXPOSE 8080
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.VOUCH_PORT}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/coordinator/main.js"]

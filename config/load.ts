@@ -1,0 +1,157 @@
+/**
+ * Where a node's configuration comes from: `default.json`, then the file that VOUCH_CONFIG names, then the
+ * environment, then the caller; each overrides the one before it, setting by setting.
+ */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import typia from 'typia';
+import type { Config } from './config.js';
+import { SETTINGS, settingAt } from './settings.js';
+
+/** A configuration that cannot be used. The message is one line: where the value stands, the value, what is allowed. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ConfigError';
+  }
+}
+
+/** Scheme, credentials and port may be left out. */
+const NATS_ADDRESS = /^(?:(?:nats|tls):\/\/)?(?:[^\s/@]+@)?(?:\[[\da-fA-F:.]+\]|[^\s/@:[\]]+)(?::\d{1,5})?\/?$/;
+
+type Part<T> = T extends object ? { readonly [K in keyof T]?: Part<T[K]> } : T;
+export type ConfigOverrides = Part<Config>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+type Tree = { readonly [key: string]: unknown };
+
+const check = typia.createValidateEquals<Config>();
+// Two folders up: this runs as dist/config/load.js.
+const DEFAULTS = new URL('../../config/default.json', import.meta.url);
+
+/** Throws ConfigError. Relative folders are taken from the working directory of the process. */
+export function loadConfig(env: Environment, overrides: ConfigOverrides = {}): Config {
+  const file = env.VOUCH_CONFIG;
+  const fromFile = file ? readTree(file) : {};
+  const { tree: fromEnvironment, variables } = readEnvironment(env);
+  const merged = [fromFile, fromEnvironment, overrides as Tree].reduce(merge, readTree(DEFAULTS));
+  const outcome = check(merged);
+  if (!outcome.success) {
+    const { path, value } = outcome.errors[0]!;
+    throw refusal(plainPath(path), value, variables, file);
+  }
+  assertRelations(outcome.data);
+  return { ...outcome.data, dataDir: resolve(outcome.data.dataDir) };
+}
+
+/** For the entry of a process: what is wrong goes to standard error as one line, and the process exits with 78 (EX_CONFIG). */
+export function loadConfigOrExit(env: Environment, overrides: ConfigOverrides = {}): Config {
+  try {
+    return loadConfig(env, overrides);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(78);
+  }
+}
+
+/** The configuration as one may log it: credentials in the NATS addresses are left out. */
+export function printableConfig(config: Config): Config {
+  const url = config.nats.url?.replace(/\/\/[^/@,]*@/g, '//***@') ?? null;
+  return { ...config, nats: { ...config.nats, url } };
+}
+
+function readTree(file: string | URL): Tree {
+  const name = file instanceof URL ? file.pathname : file;
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`the configuration file ${name} cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    const tree: unknown = JSON.parse(text);
+    if (isTree(tree)) return tree;
+  } catch (error) {
+    throw new ConfigError(`the configuration file ${name} is not JSON: ${(error as Error).message}`);
+  }
+  throw new ConfigError(`the configuration file ${name} does not hold a JSON object`);
+}
+
+/** A variable that is set but empty counts as not set, as compose files and shells write it. */
+function readEnvironment(env: Environment): { tree: Tree; variables: ReadonlyMap<string, string> } {
+  let tree: Tree = {};
+  const variables = new Map<string, string>();
+  for (const [path, { variable, allowed, read }] of Object.entries(SETTINGS)) {
+    const raw = env[variable]?.trim();
+    if (!raw) continue;
+    const value = read(raw);
+    if (value === undefined) throw new ConfigError(`${variable} is ${quote(raw)}; allowed is ${allowed}`);
+    tree = merge(tree, nest(path.split('.'), value));
+    variables.set(path, variable);
+  }
+  return { tree, variables };
+}
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const nest = ([key, ...rest]: readonly string[], value: unknown): Tree => ({
+  [key!]: rest.length === 0 ? value : nest(rest, value),
+});
+
+/** Objects are merged key by key; anything else in `over` replaces what `base` has. */
+function merge(base: Tree, over: Tree): Tree {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined) continue;
+    const below = merged.get(key);
+    merged.set(key, isTree(below) && isTree(value) ? merge(below, value) : value);
+  }
+  // fromEntries makes an own property even of `__proto__`, which is then refused as unknown.
+  return Object.fromEntries(merged);
+}
+
+/** `$input.rateLimits["default"].read` → `rateLimits.default.read` */
+const plainPath = (path: string): string => path.replace(/\["([^"]*)"\]/g, '.$1').replace(/^\$input\.?/, '');
+
+function refusal(
+  path: string,
+  value: unknown,
+  variables: ReadonlyMap<string, string>,
+  file: string | undefined,
+): ConfigError {
+  const known = settingAt(path);
+  const from = file ? ` in ${file}` : '';
+  if (!known) {
+    const below = Object.keys(SETTINGS).filter((at) => at.startsWith(`${path}.`));
+    if (below.length === 0) return new ConfigError(`there is no setting named ${path}${from}`);
+    return new ConfigError(`${path} is ${quote(value)}${from}; allowed is an object of ${below.join(', ')}`);
+  }
+  const { variable, allowed } = known.setting;
+  const inside = path === known.path ? '' : `: ${path.slice(known.path.length + 1)}`;
+  const where = variables.has(known.path) ? `${variable}${inside}` : path;
+  return new ConfigError(`${where} is ${quote(value)}${variables.has(known.path) ? '' : from}; allowed is ${allowed}`);
+}
+
+function quote(value: unknown): string {
+  if (value === undefined) return 'missing';
+  const shown = JSON.stringify(value);
+  return shown.length > 120 ? `${shown.slice(0, 119)}…` : shown;
+}
+
+/** What must hold between settings, whatever each of them is. */
+function assertRelations({ placement, limits, http, metrics, nats }: Config): void {
+  const inOrder = (lesser: string, a: number, greater: string, b: number) => {
+    if (a >= b) throw new ConfigError(`${lesser} is ${a} and ${greater} is ${b}; the first must be the smaller`);
+  };
+  inOrder('placement.heartbeatMs', placement.heartbeatMs, 'placement.leaseMs', placement.leaseMs);
+  inOrder('placement.leaseMs', placement.leaseMs, 'placement.reassignMs', placement.reassignMs);
+  inOrder('limits.metadataBytes', limits.metadataBytes, 'limits.bodyBytes', limits.bodyBytes);
+  inOrder('limits.textBytes', limits.textBytes, 'limits.bodyBytes', limits.bodyBytes);
+  if (metrics && metrics.port !== 0 && metrics.port === http.port && metrics.host === http.host)
+    throw new ConfigError(`metrics and http are both at ${http.host}:${http.port}; allowed is an address of its own`);
+  for (const address of nats.url?.split(',') ?? [])
+    if (!NATS_ADDRESS.test(address.trim()))
+      throw new ConfigError(
+        `${SETTINGS['nats.url'].variable} (nats.url) holds an address that cannot be read; allowed is ${SETTINGS['nats.url'].allowed}`,
+      );
+}

@@ -1,0 +1,54 @@
+/** Who calls: from the Authorization header to a project and a scope. */
+import type { Clock } from '../../shared/clock.js';
+import { VouchError } from '../../shared/errors.js';
+import { isExpired, type KeyRecord, keyHash, type Scope } from '../../shared/keys.js';
+import type { FailedAttempts } from '../limits/failedAttempts.js';
+import type { Keyring } from './keyring.js';
+
+export interface Caller {
+  readonly keyId: string;
+  readonly project: string;
+  readonly scope: Scope;
+}
+
+const BEARER = 'bearer ';
+
+export class Authenticator {
+  constructor(
+    private readonly keyring: Keyring,
+    private readonly attempts: FailedAttempts,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Throws `unauthorized`, or `rate_limited` where the client's address has failed too often; a valid key is let in
+   * whatever its address has done. `address` is called at most once, and before this first waits for anything.
+   */
+  async authenticate(authorization: string, address: () => ArrayBuffer): Promise<Caller> {
+    if (authorization === '') throw this.#refuse(address, 'send your API key as "Authorization: Bearer <key>"');
+    const isBearer = authorization.slice(0, BEARER.length).toLowerCase() === BEARER;
+    const hashHex = isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;
+    if (hashHex === undefined) throw this.#refuse(address, 'this is not an API key; expected "Bearer vk_" and 64 hex');
+    const known = this.keyring.find(hashHex);
+    if (known !== undefined && !isExpired(known, this.clock.nowMs())) return callerOf(known);
+    const unknown = 'the API key is unknown, expired or revoked';
+    if (known !== undefined || this.keyring.isKnownAbsent(hashHex)) throw this.#refuse(address, unknown);
+
+    // The attempt is counted before the store is asked, so that guessing cannot flood the store.
+    const client = address();
+    const refusal = this.#refuse(() => client, unknown);
+    if (refusal.code === 'rate_limited') throw refusal;
+    const read = await this.keyring.read(hashHex);
+    if (read === undefined || isExpired(read, this.clock.nowMs())) throw refusal;
+    this.attempts.giveBack(client);
+    return callerOf(read);
+  }
+
+  #refuse(address: () => ArrayBuffer, message: string): VouchError {
+    const retryAfterSecs = this.attempts.take(address());
+    if (retryAfterSecs === 0) return new VouchError('unauthorized', message);
+    return new VouchError('rate_limited', 'too many requests without a valid API key; slow down', { retryAfterSecs });
+  }
+}
+
+const callerOf = ({ id, project, scope }: KeyRecord): Caller => ({ keyId: id, project, scope });

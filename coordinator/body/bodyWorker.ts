@@ -1,0 +1,32 @@
+/** The thread that prepares large bodies, so that the coordinator's own goes on serving. Started by `bodyPool.ts`. */
+import { parentPort, type Transferable, workerData } from 'node:worker_threads';
+import { type ErrorCode, messageOf, VouchError } from '../../shared/errors.js';
+import type { BodyBounds } from './bounds.js';
+import { BODY_KINDS, type BodyKind, prepareBody } from './kinds.js';
+
+export interface BodyJob {
+  readonly kind: BodyKind;
+  /** Handed over, not copied. */
+  readonly bytes: Uint8Array;
+}
+
+export type BodyOutcome =
+  | { readonly prepared: unknown }
+  | { readonly code: ErrorCode; readonly message: string }
+  /** Not the caller's fault: for the log. */
+  | { readonly defect: string };
+
+const bounds = workerData as BodyBounds;
+
+parentPort?.on('message', ({ kind, bytes }: BodyJob) => {
+  try {
+    const prepared = prepareBody(kind, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds);
+    const { buffers } = BODY_KINDS[kind] as { buffers?: (value: unknown) => ArrayBufferLike[] };
+    const outcome: BodyOutcome = { prepared };
+    parentPort?.postMessage(outcome, (buffers?.(prepared) ?? []) as Transferable[]);
+  } catch (error) {
+    const outcome: BodyOutcome =
+      error instanceof VouchError ? { code: error.code, message: error.message } : { defect: messageOf(error) };
+    parentPort?.postMessage(outcome);
+  }
+});

@@ -1,0 +1,132 @@
+/**
+ * The way of a call to the collection's owner. What arrives for one collection within one turn of the event loop
+ * travels in one message and is answered by one; a lone call waits for nobody.
+ */
+import type { Call, ReadCall } from '../../shared/calls.js';
+import { unavailable } from '../../shared/errors.js';
+import { collectionSubject, type Verb } from '../../shared/subjects.js';
+import { NobodyServes } from '../../shared/transport/nobodyServes.js';
+import type { Envelope, Transport } from '../../shared/transport/transport.js';
+import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/wire.js';
+
+/** A search may answer 80 KiB and a get 128 KiB: this many answers always fit one message. */
+const CALLS_PER_MESSAGE = 64;
+/** While a collection changes hands, or its shard restarts, nobody serves it for a moment. */
+const RETRY_AFTER_MS = [20, 60, 120] as const;
+
+interface Waiting extends Sent<Call> {
+  readonly sizeBytes: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const READS: ReadonlySet<string> = new Set<ReadCall['op']>(['get', 'search', 'describe']);
+const verbOf = (call: Call): Verb => (READS.has(call.op) ? 'read' : 'write');
+
+export class CallQueue {
+  readonly #waiting = new Map<string, Waiting[]>();
+  #flushing = false;
+
+  constructor(private readonly transport: Transport) {}
+
+  send(collectionId: number, call: Call, envelope: Envelope): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const subject = collectionSubject(collectionId, verbOf(call));
+      const waiting: Waiting = { ...envelope, call, sizeBytes: sizeOf(call), resolve, reject };
+      const queue = this.#waiting.get(subject);
+      if (queue === undefined) this.#waiting.set(subject, [waiting]);
+      else queue.push(waiting);
+      if (this.#flushing) return;
+      this.#flushing = true;
+      setImmediate(() => this.#flush());
+    });
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    const queues = [...this.#waiting];
+    this.#waiting.clear();
+    for (const [subject, queue] of queues) {
+      for (const message of this.#messages(queue)) void this.#deliver(subject, message);
+    }
+  }
+
+  *#messages(queue: readonly Waiting[]): Generator<Waiting[]> {
+    let message: Waiting[] = [];
+    let sizeBytes = 0;
+    for (const waiting of queue) {
+      const full =
+        message.length === CALLS_PER_MESSAGE || sizeBytes + waiting.sizeBytes > this.transport.maxPayloadBytes;
+      if (full && message.length > 0) {
+        yield message;
+        message = [];
+        sizeBytes = 0;
+      }
+      message.push(waiting);
+      sizeBytes += waiting.sizeBytes;
+    }
+    yield message;
+  }
+
+  async #deliver(subject: string, message: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#request(subject, message);
+      for (const [i, waiting] of message.entries()) {
+        try {
+          waiting.resolve(unwrap(outcomes[i] as Outcome));
+        } catch (error) {
+          waiting.reject(error);
+        }
+      }
+    } catch (error) {
+      for (const waiting of message) waiting.reject(error);
+    }
+  }
+
+  async #request(subject: string, message: readonly Waiting[]): Promise<Outcome[]> {
+    const first = message[0] as Waiting;
+    const deadlineMs = message.reduce((latest, waiting) => Math.max(latest, waiting.deadlineMs), first.deadlineMs);
+    const body = packCalls<Call>(message);
+    for (const waitMs of [...RETRY_AFTER_MS, undefined]) {
+      try {
+        const outcomes = unpackOutcomes(
+          await this.transport.request(subject, body, { requestId: first.requestId, deadlineMs }),
+        );
+        if (outcomes.length !== message.length)
+          throw unavailable('the shard answered something else than it was asked');
+        return outcomes;
+      } catch (error) {
+        // Only what certainly had no effect may be sent twice.
+        if (!(error instanceof NobodyServes) || waitMs === undefined) throw error;
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+      }
+    }
+    throw unavailable('nobody serves the collection');
+  }
+}
+
+const ENVELOPE_BYTES = 256;
+
+/** An upper bound of what the call takes in a message. */
+function sizeOf(call: Call): number {
+  switch (call.op) {
+    case 'search':
+      return ENVELOPE_BYTES + call.query.length;
+    case 'insert':
+      return ENVELOPE_BYTES + call.vector.length + (call.metadata?.length ?? 0) + 3 * (call.text?.length ?? 0);
+    case 'insertBatch': {
+      let sizeBytes = ENVELOPE_BYTES + call.vectors.length + 60 * call.count;
+      for (const metadata of call.metadata ?? []) sizeBytes += metadata?.length ?? 0;
+      for (const text of call.texts ?? []) sizeBytes += 3 * (text?.length ?? 0);
+      return sizeBytes;
+    }
+    case 'updateMetadata':
+      return ENVELOPE_BYTES + call.metadata.length;
+    case 'get':
+    case 'describe':
+    case 'softDelete':
+    case 'delete':
+    case 'rebuild':
+      return ENVELOPE_BYTES;
+  }
+}

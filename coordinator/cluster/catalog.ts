@@ -1,0 +1,174 @@
+/**
+ * Which collections there are. The catalog bucket is the truth; every coordinator keeps a copy of it by watching, and
+ * reads through on a miss, so that a collection made at one coordinator exists at all of them at once.
+ */
+import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
+import { VouchError } from '../../shared/errors.js';
+import type { Collection, IndexKind } from '../backend.js';
+
+const NEXT_ID = 'next-collection-id';
+
+/** The catalog entry as it is stored: JSON in snake_case, for the operator who reads it with the NATS CLI. */
+interface Stored {
+  readonly id: number;
+  readonly project: string;
+  readonly name: string;
+  readonly dimension: number;
+  readonly metric: 'squared_l2';
+  readonly index: IndexKind;
+  readonly created_at_ms: number;
+}
+
+const fromStored = ({ created_at_ms, ...rest }: Stored): Collection => ({ ...rest, createdAtMs: created_at_ms });
+const keyOf = (project: string, name: string): string => `${project}.${name}`;
+const collectionOf = (entry: Entry): Collection => fromStored(entry.value as unknown as Stored);
+
+export class Catalog {
+  /** Project → name → collection. */
+  readonly #projects = new Map<string, Map<string, Collection>>();
+  readonly #byId = new Map<number, Collection>();
+  #watch: Watch | undefined;
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly counters: Bucket,
+    private readonly clock: Clock,
+    private readonly collectionsPerProject: number,
+  ) {}
+
+  async start(): Promise<void> {
+    this.#watch = await this.bucket.watch(({ key, entry }) => {
+      if (entry === undefined) this.#forget(key);
+      else this.#remember(collectionOf(entry));
+    });
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  all(): IterableIterator<Collection> {
+    return this.#byId.values();
+  }
+
+  hasId(id: number): boolean {
+    return this.#byId.has(id);
+  }
+
+  /** By name. */
+  list(project: string): Collection[] {
+    return [...(this.#projects.get(project)?.values() ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async find(project: string, name: string): Promise<Collection> {
+    return this.#projects.get(project)?.get(name) ?? (await this.reread(project, name));
+  }
+
+  /** Asks the bucket itself. Throws `collection_not_found`. */
+  async reread(project: string, name: string): Promise<Collection> {
+    const entry = await this.bucket.get(keyOf(project, name));
+    if (entry === undefined) {
+      this.#forget(keyOf(project, name));
+      throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
+    }
+    const collection = collectionOf(entry);
+    this.#remember(collection);
+    return collection;
+  }
+
+  async create(
+    project: string,
+    wanted: { readonly name: string; readonly dimension: number; readonly index: IndexKind },
+  ): Promise<{ collection: Collection; created: boolean }> {
+    const known = this.#projects.get(project);
+    const existing = known?.get(wanted.name) ?? (await this.#lookUp(project, wanted.name));
+    if (existing !== undefined) return { collection: identical(existing, wanted.dimension), created: false };
+    if ((known?.size ?? 0) >= this.collectionsPerProject)
+      throw new VouchError(
+        'capacity_exceeded',
+        `the project has ${this.collectionsPerProject} collections, its bound; delete one first`,
+      );
+    const stored: Stored = {
+      id: await this.#nextId(),
+      project,
+      name: wanted.name,
+      dimension: wanted.dimension,
+      metric: 'squared_l2',
+      index: wanted.index,
+      created_at_ms: this.clock.nowMs(),
+    };
+    const revision = await this.bucket.create(keyOf(project, wanted.name), { ...stored });
+    if (revision === undefined) {
+      // Somebody else made it between the look-up and now; the id is spent, which costs nothing.
+      const other = await this.reread(project, wanted.name);
+      return { collection: identical(other, wanted.dimension), created: false };
+    }
+    const collection = fromStored(stored);
+    this.#remember(collection);
+    return { collection, created: true };
+  }
+
+  /** The collection is gone by name when this resolves; its log and owner entry are the caller's to remove. */
+  async remove(project: string, name: string): Promise<Collection> {
+    const collection = await this.reread(project, name);
+    if (!(await this.bucket.delete(keyOf(project, name))))
+      throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
+    this.#forget(keyOf(project, name));
+    return collection;
+  }
+
+  async #lookUp(project: string, name: string): Promise<Collection | undefined> {
+    const entry = await this.bucket.get(keyOf(project, name));
+    return entry === undefined ? undefined : collectionOf(entry);
+  }
+
+  /** Ids are never given twice, not even after a deletion: a log subject belongs to one collection for ever. */
+  async #nextId(): Promise<number> {
+    for (;;) {
+      const entry = await this.counters.get(NEXT_ID);
+      const id = entry === undefined ? 1 : (entry.value as number);
+      const taken =
+        entry === undefined
+          ? await this.counters.create(NEXT_ID, id + 1)
+          : await this.counters.update(NEXT_ID, id + 1, entry.revision);
+      if (taken !== undefined) return id;
+    }
+  }
+
+  #remember(collection: Collection): void {
+    let names = this.#projects.get(collection.project);
+    if (names === undefined) {
+      names = new Map();
+      this.#projects.set(collection.project, names);
+    }
+    const before = names.get(collection.name);
+    // A watch may lag behind a read-through: ids only grow, so the larger id is the newer collection.
+    if (before !== undefined && before.id > collection.id) return;
+    if (before !== undefined) this.#byId.delete(before.id);
+    names.set(collection.name, collection);
+    this.#byId.set(collection.id, collection);
+  }
+
+  #forget(key: string): void {
+    const dot = key.indexOf('.');
+    const names = this.#projects.get(key.slice(0, dot));
+    const collection = names?.get(key.slice(dot + 1));
+    if (names === undefined || collection === undefined) return;
+    names.delete(collection.name);
+    this.#byId.delete(collection.id);
+    if (names.size === 0) this.#projects.delete(collection.project);
+  }
+}
+
+function identical(existing: Collection, dimension: number): Collection {
+  if (existing.dimension === dimension) return existing;
+  throw new VouchError(
+    'conflict',
+    `collection ${JSON.stringify(existing.name)} exists with dimension ${existing.dimension}; dimension and metric cannot change`,
+  );
+}

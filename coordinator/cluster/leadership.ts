@@ -1,0 +1,43 @@
+/**
+ * One coordinator at a time does what must not be done twice at once. The lease is an entry that vanishes unless it is
+ * renewed; whoever creates it leads.
+ */
+import type { Bucket } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
+
+export class Leadership {
+  #revision: number | undefined;
+  #renewedMs = 0;
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly name: string,
+    private readonly holder: string,
+    private readonly ttlMs: number,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Takes or renews the lease; call it a few times per `ttlMs`. True while this process leads. */
+  async hold(): Promise<boolean> {
+    // Counted from before the write: the entry lives at least `ttlMs` longer than this.
+    const askedMs = this.clock.monotonicMs();
+    const value = { holder: this.holder };
+    this.#revision =
+      this.#revision === undefined
+        ? await this.bucket.create(this.name, value)
+        : await this.bucket.update(this.name, value, this.#revision);
+    if (this.#revision !== undefined) this.#renewedMs = askedMs;
+    return this.#revision !== undefined;
+  }
+
+  /** True where the lease cannot have passed to another meanwhile. */
+  get held(): boolean {
+    return this.#revision !== undefined && this.clock.monotonicMs() - this.#renewedMs < this.ttlMs;
+  }
+
+  async release(): Promise<void> {
+    if (!this.held) return;
+    this.#revision = undefined;
+    await this.bucket.delete(this.name);
+  }
+}

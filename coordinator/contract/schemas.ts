@@ -1,0 +1,64 @@
+/** The JSON schemas of everything that is sent or answered, from the very types that validate. */
+import typia from 'typia';
+import type * as collections from './collections.js';
+import type * as graph from './graph.js';
+import type * as records from './records.js';
+import type * as search from './search.js';
+import type * as service from './service.js';
+import type { JsonObject } from './values.js';
+
+/** Every type that a route may name, under its own name. */
+interface Named {
+  BatchInsertRequest: records.BatchInsertRequest;
+  BatchInsertResponse: records.BatchInsertResponse;
+  CollectionQuery: records.CollectionQuery;
+  ConfigureIndexRequest: collections.ConfigureIndexRequest;
+  ConsistencyQuery: graph.ConsistencyQuery;
+  CreateCollectionRequest: collections.CreateCollectionRequest;
+  CreateCollectionResponse: collections.CreateCollectionResponse;
+  CreateEdgeRequest: graph.CreateEdgeRequest;
+  CreateKeyRequest: service.CreateKeyRequest;
+  CreateKeyResponse: service.CreateKeyResponse;
+  CreateNodeRequest: graph.CreateNodeRequest;
+  DeleteResponse: records.DeleteResponse;
+  ErrorResponse: service.ErrorResponse;
+  GraphQuery: graph.GraphQuery;
+  HealthResponse: service.HealthResponse;
+  IndexConfigResponse: collections.IndexConfigResponse;
+  IndexState: collections.IndexState;
+  InsertEncryptedRequest: records.InsertEncryptedRequest;
+  InsertRequest: records.InsertRequest;
+  InsertResponse: records.InsertResponse;
+  JsonObject: JsonObject;
+  ListCollectionsResponse: collections.ListCollectionsResponse;
+  ListKeysResponse: service.ListKeysResponse;
+  MetadataResponse: records.MetadataResponse;
+  MultiSearchRequest: search.MultiSearchRequest;
+  MultiSearchResponse: search.MultiSearchResponse;
+  NodesQuery: graph.NodesQuery;
+  RateLimitedResponse: service.RateLimitedResponse;
+  RebuildRequest: collections.RebuildRequest;
+  RebuildResponse: collections.RebuildResponse;
+  ReceiptQuery: graph.ReceiptQuery;
+  RecordReference: records.RecordReference;
+  RecordResponse: records.RecordResponse;
+  SearchRequest: search.SearchRequest;
+  SearchResponse: search.SearchResponse;
+  SubgraphQuery: graph.SubgraphQuery;
+  TimelineQuery: graph.TimelineQuery;
+  UsageResponse: service.UsageResponse;
+}
+
+export type SchemaName = keyof Named;
+
+/** An object schema, as far as the document builder looks into it. */
+export interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+}
+
+const { Named: _, ...components } = typia.json.schemas<[Named], '3.1'>().components.schemas as Record<string, Schema>;
+
+/** By type name. */
+export const schemas: Readonly<Record<string, Schema>> = components;

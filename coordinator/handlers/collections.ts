@@ -1,0 +1,46 @@
+/** Creating, listing and deleting collections. */
+import type { Prepared } from '../body/kinds.js';
+import type { CreateCollectionResponse, ListCollectionsResponse } from '../contract/collections.js';
+import { json, noContent, type Reply } from '../http/reply.js';
+import { findCollection } from './findCollection.js';
+import { refuseIndex } from './notYet.js';
+import type { HandlerRequest, Services } from './route.js';
+
+export async function createCollection(
+  { caller, body, envelope }: HandlerRequest<Prepared<'createCollection'>>,
+  { backend }: Services,
+): Promise<Reply> {
+  const { name, dimension } = body;
+  const index = body.index ?? 'brute';
+  if (index !== 'brute') refuseIndex(index);
+  const { collection, created } = await backend.create(caller.project, { name, dimension, index }, envelope);
+  return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
+}
+
+export async function listCollections(
+  { caller, envelope }: HandlerRequest,
+  { backend, config }: Services,
+): Promise<Reply> {
+  const collections = await backend.list(caller.project, envelope);
+  return json<ListCollectionsResponse>({
+    collections: collections.map(({ name, id, dimension, metric, records }) => ({
+      name,
+      id,
+      dimension,
+      metric,
+      // Exact search serves every collection until indexes exist.
+      index: 'brute',
+      record_count: records,
+      max_records: config.limits.maxRecords,
+    })),
+  });
+}
+
+export async function deleteCollection(
+  { caller, parameters, envelope }: HandlerRequest,
+  { backend }: Services,
+): Promise<Reply> {
+  const { name } = await findCollection(backend, caller.project, parameters[0]);
+  await backend.remove(caller.project, name, envelope);
+  return noContent;
+}

@@ -1,0 +1,31 @@
+/** From the name a caller gave to a collection. */
+import { VouchError } from '../../shared/errors.js';
+import type { Backend, Collection } from '../backend.js';
+
+/** Where a request names no collection. */
+const DEFAULT_COLLECTION = 'default';
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const SHOWN_CHARS = 64;
+
+/** Throws `collection_not_found`, also for what could not be a name at all. */
+export async function findCollection(
+  backend: Backend,
+  project: string,
+  wanted: string | null | undefined,
+): Promise<Collection> {
+  const name = wanted ?? DEFAULT_COLLECTION;
+  if (NAME.test(name)) return backend.find(project, name);
+  throw new VouchError(
+    'collection_not_found',
+    `there is no collection named ${JSON.stringify(name.slice(0, SHOWN_CHARS))}`,
+  );
+}
+
+/** Throws `dimension_mismatch`. `what` names the vector in the message. */
+export function assertDimension(collection: Collection, dimension: number, what: string): void {
+  if (dimension === collection.dimension) return;
+  throw new VouchError(
+    'dimension_mismatch',
+    `${what} has ${dimension} components; collection ${collection.name} has dimension ${collection.dimension}`,
+  );
+}

@@ -1,0 +1,7 @@
+/** The numbers of a result: float64, little-endian, at any offset of a message. */
+export function numbersOf(bytes: Uint8Array): Float64Array {
+  const numbers = new Float64Array(bytes.length / Float64Array.BYTES_PER_ELEMENT);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = view.getFloat64(i * Float64Array.BYTES_PER_ELEMENT, true);
+  return numbers;
+}

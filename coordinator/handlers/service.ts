@@ -1,0 +1,51 @@
+/** Health, version, usage, metrics and the OpenAPI document. */
+import { VouchError } from '../../shared/errors.js';
+import type { Health } from '../backend.js';
+import type { HealthResponse, UsageResponse } from '../contract/service.js';
+import { json, jsonText, type Reply, text } from '../http/reply.js';
+import { exposition, type Family } from './exposition.js';
+import type { HandlerRequest, Services } from './route.js';
+
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+const DEGRADED = 503;
+
+export async function health({ backend, version }: Services): Promise<Reply> {
+  const { shards, collections, records, problem } = await backend.health().catch(unhealthy);
+  const degraded = problem !== undefined;
+  const state: HealthResponse = {
+    status: degraded ? 'degraded' : 'ok',
+    mode: backend.mode,
+    version,
+    shard_count: shards,
+    collections,
+    records,
+    ...(degraded ? { reason: problem } : {}),
+  };
+  return json(state, degraded ? DEGRADED : 200);
+}
+
+function unhealthy(error: unknown): Health {
+  const problem = error instanceof VouchError ? error.message : 'the cluster could not be asked';
+  return { shards: 0, collections: 0, records: 0, problem };
+}
+
+export const version = (_request: HandlerRequest, services: Services): Reply => text(services.version);
+
+export const openApiDocument = ({ openApi }: Services): Reply => jsonText(openApi);
+
+export async function usage({ caller, envelope }: HandlerRequest, { backend }: Services): Promise<Reply> {
+  const collections = await backend.list(caller.project, envelope);
+  const logBytes = collections.reduce((sum, collection) => sum + collection.logBytes, 0);
+  return json<UsageResponse>({
+    records: collections.reduce((sum, collection) => sum + collection.records, 0),
+    collections: collections.length,
+    // Snapshots do not exist yet.
+    storage: { event_log_bytes: logBytes, snapshot_bytes: 0, total_bytes: logBytes },
+  });
+}
+
+export async function prometheus({ backend, metrics }: Services): Promise<Reply> {
+  const [own, shards] = await Promise.all([metrics.registry.getMetricsAsJSON(), backend.shardMetrics()]);
+  const sources = shards.map(({ shard, json: families }) => ({ labels: { shard }, families: families as Family[] }));
+  return text(exposition([{ labels: {}, families: own as unknown as Family[] }, ...sources]), PROMETHEUS_TEXT);
+}

@@ -1,0 +1,73 @@
+/** From method and path to a route. A path is matched segment by segment; `{name}` stands for any one segment. */
+import type { Method } from '../contract/openapi.js';
+
+export interface Routable {
+  readonly method: Method;
+  readonly path: string;
+}
+
+export type Match<R> =
+  | { readonly kind: 'route'; readonly route: R; readonly parameters: readonly string[] }
+  /** The path is known, the method is not: `allow` lists those that are. */
+  | { readonly kind: 'method'; readonly allow: string }
+  | { readonly kind: 'none' };
+
+interface Node<R> {
+  readonly segments: Map<string, Node<R>>;
+  parameter: Node<R> | undefined;
+  readonly methods: Map<string, R>;
+}
+
+const NONE = { kind: 'none' } as const;
+const newNode = <R>(): Node<R> => ({ segments: new Map(), parameter: undefined, methods: new Map() });
+
+export class Router<R extends Routable> {
+  readonly #root = newNode<R>();
+  /** Paths without parameters: one look-up. */
+  readonly #fixed = new Map<string, Node<R>>();
+
+  constructor(routes: readonly R[]) {
+    for (const route of routes) {
+      const node = this.#grow(route.path);
+      if (node.methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
+      node.methods.set(route.method, route);
+      if (!route.path.includes('{')) this.#fixed.set(route.path, node);
+    }
+  }
+
+  /** `parameters`: still percent-encoded, in the order of the path. */
+  match(method: string, path: string): Match<R> {
+    const parameters: string[] = [];
+    const node = this.#fixed.get(path) ?? this.#walk(path, parameters);
+    if (node === undefined || node.methods.size === 0) return NONE;
+    const route = node.methods.get(method);
+    if (route === undefined) return { kind: 'method', allow: [...node.methods.keys()].join(', ') };
+    return { kind: 'route', route, parameters };
+  }
+
+  #walk(path: string, parameters: string[]): Node<R> | undefined {
+    let node: Node<R> | undefined = this.#root;
+    for (const segment of path.split('/').slice(1)) {
+      const fixed: Node<R> | undefined = node.segments.get(segment);
+      if (fixed === undefined) parameters.push(segment);
+      node = fixed ?? (segment === '' ? undefined : node.parameter);
+      if (node === undefined) return undefined;
+    }
+    return node;
+  }
+
+  #grow(path: string): Node<R> {
+    let node = this.#root;
+    for (const segment of path.split('/').slice(1)) {
+      if (segment.startsWith('{')) {
+        node.parameter ??= newNode();
+        node = node.parameter;
+      } else {
+        const next: Node<R> = node.segments.get(segment) ?? newNode();
+        node.segments.set(segment, next);
+        node = next;
+      }
+    }
+    return node;
+  }
+}

@@ -1,0 +1,11 @@
+/** One measured figure. */
+export interface Row {
+  readonly part: 'kernel' | 'engine' | 'http';
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+}
+
+/** The middle value; the upper one of two. */
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;

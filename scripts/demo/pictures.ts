@@ -1,0 +1,39 @@
+/** Digits as small pictures of text: a quarter of the pixels, two above one another in a character. */
+import { SIDE } from './digits.js';
+
+const CELLS = SIDE / 2;
+const GAP = '  ';
+/** A cell this bright, of 0 to 1, is drawn. */
+const INK = 0.3;
+
+export interface Picture {
+  readonly pixels: readonly number[];
+  /** One line each under the picture. */
+  readonly captions: readonly string[];
+}
+
+/** The lines of the pictures side by side, each 14 characters wide and 7 high, with their captions below. */
+export function pictureLines(pictures: readonly Picture[]): string[] {
+  const lines: string[] = [];
+  for (let row = 0; row < CELLS; row += 2) lines.push(pictures.map(({ pixels }) => line(pixels, row)).join(GAP));
+  const captions = Math.max(...pictures.map((picture) => picture.captions.length));
+  for (let i = 0; i < captions; i++)
+    lines.push(pictures.map((picture) => (picture.captions[i] ?? '').padEnd(CELLS)).join(GAP));
+  return lines.map((text) => text.trimEnd());
+}
+
+function line(pixels: readonly number[], row: number): string {
+  let text = '';
+  for (let column = 0; column < CELLS; column++) {
+    const upper = isInk(pixels, row, column);
+    const lower = isInk(pixels, row + 1, column);
+    text += upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
+  }
+  return text;
+}
+
+function isInk(pixels: readonly number[], row: number, column: number): boolean {
+  const at = 2 * row * SIDE + 2 * column;
+  const sum = (pixels[at] ?? 0) + (pixels[at + 1] ?? 0) + (pixels[at + SIDE] ?? 0) + (pixels[at + SIDE + 1] ?? 0);
+  return sum / 4 > INK;
+}

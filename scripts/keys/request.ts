@@ -1,0 +1,73 @@
+/** What the command line of the key tool asks for. */
+import { parseArgs } from 'node:util';
+import { messageOf } from '../../shared/errors.js';
+import { isProjectName, SCOPES, type Scope } from '../../shared/keys.js';
+
+export type Request =
+  | {
+      readonly command: 'create';
+      readonly project: string;
+      readonly scope: Scope;
+      readonly label: string | null;
+      readonly validMs: number | null;
+    }
+  | { readonly command: 'list'; readonly project: string | undefined }
+  | { readonly command: 'revoke'; readonly id: string };
+
+/** The command line asks for nothing we know; the message says what, in one line. */
+export class UsageError extends Error {}
+
+export const USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
+npm run keys -- list [--project <name>]
+npm run keys -- revoke <id>`;
+
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+export function parseRequest(args: readonly string[]): Request {
+  const { values, positionals } = parse(args);
+  const [command, ...rest] = positionals;
+  if (command !== 'revoke' && rest.length > 0) throw new UsageError(`what is ${rest.join(' ')}?`);
+  switch (command) {
+    case 'create': {
+      const { project, scope, label = null, expires } = values;
+      if (project === undefined || !isProjectName(project))
+        throw new UsageError(`--project is ${shown(project)}; allowed are 1 to 64 letters, digits, _ or -`);
+      if (!isScope(scope)) throw new UsageError(`--scope is ${shown(scope)}; allowed is ${SCOPES.join(', ')}`);
+      return { command, project, scope, label, validMs: expires === undefined ? null : durationMs(expires) };
+    }
+    case 'list':
+      return { command, project: values.project };
+    case 'revoke':
+      if (rest.length !== 1) throw new UsageError('revoke takes one id, as list shows it');
+      return { command, id: rest[0]! };
+    default:
+      throw new UsageError(command === undefined ? 'what shall be done?' : `there is no command ${command}`);
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        project: { type: 'string' },
+        scope: { type: 'string' },
+        label: { type: 'string' },
+        expires: { type: 'string' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+}
+
+const isScope = (text: string | undefined): text is Scope => SCOPES.some((scope) => scope === text);
+
+function durationMs(text: string): number {
+  const match = /^([1-9]\d{0,5})([mhdw])$/.exec(text);
+  if (!match) throw new UsageError(`--expires is ${text}; allowed is a number with m, h, d or w, such as 30d`);
+  return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
+}
+
+const shown = (text: string | undefined): string => text ?? 'missing';

@@ -1,0 +1,64 @@
+/**
+ * Makes a fresh checkout ready and then runs what was asked for: `node scripts/setup.mjs <command> [arguments]`.
+ * Plain JavaScript without dependencies, as it runs before there are any. Where nothing is to be done it says nothing.
+ */
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from './setup/build.mjs';
+import { SetupError } from './setup/command.mjs';
+import { installDependencies } from './setup/dependencies.mjs';
+import { withLock } from './setup/lock.mjs';
+import { ensureNatsServer } from './setup/natsServer.mjs';
+import { note } from './setup/steps.mjs';
+import { runTests } from './setup/tests.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Runs a compiled script in this process, so that signals reach it and nothing stands between it and npm. */
+const script = (path) => async (args) => {
+  const entry = join(root, 'dist', path);
+  process.argv = [process.argv[0], entry, ...args];
+  await import(pathToFileURL(entry).href);
+};
+
+/** What each command needs before it can run, and what it runs. */
+const COMMANDS = {
+  install: { needs: ['packages'] },
+  build: { needs: ['packages', 'build'] },
+  setup: { needs: ['packages', 'build', 'nats'] },
+  start: { needs: ['packages', 'build', 'nats'], run: script('scripts/start.js') },
+  standalone: { needs: ['packages', 'build'], run: script('scripts/standalone.js') },
+  coordinator: { needs: ['packages', 'build'], run: script('coordinator/main.js') },
+  shard: { needs: ['packages', 'build'], run: script('shard/main.js') },
+  keys: { needs: ['packages', 'build'], run: script('scripts/keys.js') },
+  demo: { needs: ['packages', 'build', 'nats'], run: script('scripts/demo.js') },
+  bench: { needs: ['packages', 'build', 'nats'], run: script('scripts/bench.js') },
+  test: { needs: ['packages', 'build', 'nats'], run: (args) => runTests(root, args) },
+};
+
+const STEPS = { packages: installDependencies, build, nats: ensureNatsServer };
+
+function assertNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 9) || major > 22)
+    throw new SetupError(`This needs Node 20.9 or later, up to 22; this is ${process.version}.`);
+}
+
+async function main([name = 'setup', ...args]) {
+  const command = COMMANDS[name];
+  if (!command) throw new SetupError(`There is no command ${name}; there are ${Object.keys(COMMANDS).join(', ')}.`);
+  assertNode();
+  const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
+  await withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
+    for (const need of command.needs) await STEPS[need](root);
+  });
+  await command.run?.(args);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

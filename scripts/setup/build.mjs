@@ -1,0 +1,90 @@
+/** Compiles what has changed since the last build, into `dist/`. */
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './command.mjs';
+import { filesUnder, hashesOf, importClosure, kernelSources, typeScriptSources } from './sources.mjs';
+import { step } from './steps.mjs';
+
+/** What steers the compiler, besides the sources. */
+const SETTINGS = ['tsconfig.json', 'package-lock.json'];
+
+/** @param {string} root */
+export async function build(root) {
+  const dist = join(root, 'dist');
+  mkdirSync(dist, { recursive: true });
+  await buildTypeScript(root, dist);
+  await buildKernel(root, dist);
+}
+
+async function buildTypeScript(root, dist) {
+  const sources = typeScriptSources(root);
+  const now = hashesOf(root, [...sources, ...SETTINGS]);
+  const before = readBuilt(dist).typeScript ?? {};
+  const changed = Object.keys({ ...now, ...before }).filter((path) => now[path] !== before[path]);
+  // Somebody may have deleted outputs; the compiler's own record would not bring them back.
+  const complete = sources.every((path) => now[path] !== before[path] || existsSync(join(dist, outputOf(path))));
+  if (changed.length === 0 && complete) return;
+  await step('build', 'compiling TypeScript', async () => {
+    removeOrphans(dist, sources);
+    if (!complete || needsFullBuild(root, sources, changed)) rmSync(join(dist, '.tsbuildinfo'), { force: true });
+    const tspc = join(root, 'node_modules', 'ts-patch', 'bin', 'tspc.js');
+    await run('tspc', [process.execPath, [tspc, '-p', 'tsconfig.json']], {
+      cwd: root,
+      advice: 'The sources do not compile; the lines above say where.',
+    });
+    recordBuilt(dist, { typeScript: now });
+    return changed.length < sources.length
+      ? `${changed.length} changed files compiled`
+      : `${sources.length} files compiled`;
+  });
+}
+
+/**
+ * typia writes a validator from types that may stand in other files. The compiler's incremental build knows only direct
+ * dependents and would leave such a validator as it was, so a change in anything a validator can see compiles all.
+ */
+function needsFullBuild(root, sources, changed) {
+  if (changed.some((path) => SETTINGS.includes(path))) return true;
+  const callers = sources.filter((path) => /from 'typia'/.test(readFileSync(join(root, path), 'utf8')));
+  const seen = importClosure(root, callers);
+  return changed.some((path) => seen.has(path));
+}
+
+const outputOf = (source) => source.replace(/\.ts$/, '.js');
+
+/** Outputs whose source is gone would still be found, as tests for example. */
+function removeOrphans(dist, sources) {
+  const wanted = new Set(sources.map(outputOf));
+  for (const path of filesUnder(dist, ['.'], '.js'))
+    if (!wanted.has(path)) for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
+}
+
+async function buildKernel(root, dist) {
+  const now = hashesOf(root, [...kernelSources(root), 'package-lock.json']);
+  const built = existsSync(join(dist, 'shard', 'kernel', 'kernel.wasm'));
+  if (built && JSON.stringify(readBuilt(dist).kernel) === JSON.stringify(now)) return;
+  await step('kernel', 'compiling AssemblyScript', async () => {
+    await run('asc', [process.execPath, [join(root, 'scripts', 'buildKernel.mjs'), dist]], {
+      cwd: root,
+      advice: 'The kernel does not compile; the lines above say where.',
+    });
+    recordBuilt(dist, { kernel: now });
+    return 'compiled to WebAssembly';
+  });
+}
+
+const recordOf = (dist) => join(dist, '.built.json');
+
+function readBuilt(dist) {
+  try {
+    return JSON.parse(readFileSync(recordOf(dist), 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+function recordBuilt(dist, part) {
+  const record = JSON.stringify({ ...readBuilt(dist), ...part });
+  writeFileSync(`${recordOf(dist)}.new`, record);
+  renameSync(`${recordOf(dist)}.new`, recordOf(dist));
+}

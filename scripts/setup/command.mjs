@@ -1,0 +1,35 @@
+/** Runs a program quietly: its output is shown only when it fails. */
+import { spawn } from 'node:child_process';
+
+/** What went wrong and what to do about it; shown without a stack. */
+export class SetupError extends Error {}
+
+/** Enough for the errors of a compiler, not for a log. */
+const SHOWN_LINES = 60;
+
+/**
+ * @param {string} name what it is called in the message of a failure, which `advice` completes
+ * @param {readonly [string, readonly string[]]} command
+ * @param {{ cwd: string, env?: NodeJS.ProcessEnv, advice: string }} options
+ * @returns {Promise<void>}
+ */
+export function run(name, [program, args], { cwd, env = process.env, advice }) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const collect = (chunk) => {
+      output += chunk;
+    };
+    child.stdout.setEncoding('utf8').on('data', collect);
+    child.stderr.setEncoding('utf8').on('data', collect);
+    child.once('error', (error) =>
+      reject(new SetupError(`${name} could not be started (${error.message}). ${advice}`)),
+    );
+    child.once('close', (code, signal) => {
+      if (code === 0) return resolve();
+      const lines = output.trimEnd().split('\n');
+      const shown = lines.length > SHOWN_LINES ? ['…', ...lines.slice(-SHOWN_LINES)] : lines;
+      reject(new SetupError([...shown, '', `${name} ended with ${signal ?? `code ${code}`}. ${advice}`].join('\n')));
+    });
+  });
+}

@@ -1,0 +1,87 @@
+/** One set-up at a time in a checkout: a lock file that names its holder and is kept fresh while it is held. */
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const REFRESH_MS = 5_000;
+/** A holder that is alive refreshes its file; one this old was left by a process whose id another has taken since. */
+const STALE_MS = 60_000;
+
+/**
+ * Runs `work` while nobody else holds the lock; `onWait` is told once whom it waits for.
+ * @template T
+ * @param {string} file
+ * @param {(holder: string) => void} onWait
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withLock(file, onWait, work) {
+  mkdirSync(dirname(file), { recursive: true });
+  for (let waited = 0; !take(file); waited++) {
+    if (isStale(file)) breakLock(file);
+    else if (waited === 0) onWait(holderOf(file));
+    await sleep(100);
+  }
+  const refresh = setInterval(() => utimesSync(file, new Date(), new Date()), REFRESH_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(refresh);
+    rmSync(file, { force: true });
+  }
+}
+
+/** The file appears whole or not at all: it is written aside and linked. */
+function take(file) {
+  const mine = `${file}.${process.pid}`;
+  writeFileSync(mine, String(process.pid));
+  try {
+    linkSync(mine, file);
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+/** Between finding a lock stale and removing it, another process may have replaced it: one at a time may try. */
+function breakLock(file) {
+  const breaking = `${file}.breaking`;
+  if (!take(breaking)) {
+    if (isStale(breaking)) rmSync(breaking, { force: true });
+    return;
+  }
+  try {
+    if (isStale(file)) rmSync(file, { force: true });
+  } finally {
+    rmSync(breaking, { force: true });
+  }
+}
+
+function isStale(file) {
+  try {
+    return !isAlive(Number(holderOf(file))) || Date.now() - statSync(file).mtimeMs > STALE_MS;
+  } catch {
+    return false; // It went away meanwhile.
+  }
+}
+
+const holderOf = (file) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+function isAlive(pid) {
+  if (!(pid > 0)) return true; // Gone between two looks.
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}

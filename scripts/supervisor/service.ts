@@ -1,0 +1,65 @@
+/** The life of a command that serves until it is told to stop. */
+import { systemClock } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors.js';
+import { say } from '../terminal/line.js';
+import { type Welcome, welcome } from './welcome.js';
+
+export interface Service {
+  /** Resolves when everything serves. A `signal` that is aborted ends the attempt early, with any error. */
+  start(signal: AbortSignal): Promise<Welcome>;
+  /** Stops what was started, also when the start is still under way or has failed. May be called again. */
+  stop(): Promise<void>;
+  /** Ends everything at once. */
+  kill(): void;
+}
+
+/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
+const SAME_SIGNAL_MS = 500;
+const EXIT_INTERRUPTED = 130;
+
+/**
+ * Starts the service and greets; stops it at the first SIGINT or SIGTERM and exits with 0; at a second one kills it. A
+ * start that fails is one line, and exits with 1.
+ */
+export async function runService(service: Service): Promise<void> {
+  const interrupted = new AbortController();
+  let firstAtMs: number | undefined;
+  const onSignal = (): void => {
+    const nowMs = systemClock.monotonicMs();
+    if (firstAtMs === undefined) {
+      firstAtMs = nowMs;
+      interrupted.abort();
+      void stopAndExit(service);
+    } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
+      service.kill();
+      process.exit(EXIT_INTERRUPTED);
+    }
+  };
+  // A closed terminal must not leave the service running without anybody who could stop it.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  try {
+    await welcome(await service.start(interrupted.signal));
+  } catch (error) {
+    if (interrupted.signal.aborted) return;
+    say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
+    await service.stop();
+    process.exit(1);
+  }
+}
+
+async function stopAndExit(service: Service): Promise<void> {
+  say('plain', 'stop', 'stopping, Ctrl-C again to kill …');
+  try {
+    await service.stop();
+    say('done', 'stop', 'stopped');
+    process.exit(0);
+  } catch (error) {
+    say('failed', 'stop', messageOf(error));
+    service.kill();
+    process.exit(1);
+  }
+}
+
+/** What no configuration or machine can cause: then the stack matters more than the one line. */
+const isDefect = (error: unknown): error is Error =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;

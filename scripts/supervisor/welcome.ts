@@ -1,0 +1,38 @@
+/** What a person reads when the service is up: where it is, with which key, and a line to paste. */
+import { access } from 'node:fs/promises';
+import { relative } from 'node:path';
+import { say } from '../terminal/line.js';
+import { defaultKeyFile } from './firstKey.js';
+
+export interface Welcome {
+  readonly url: string;
+  readonly dataDir: string;
+  /** The key that was made at this start, if one was. */
+  readonly newKey: string | undefined;
+}
+
+export async function welcome({ url, dataDir, newKey }: Welcome): Promise<void> {
+  const keyFile = shownPath(defaultKeyFile(dataDir));
+  const hasKeyFile = await access(defaultKeyFile(dataDir)).then(
+    () => true,
+    () => false,
+  );
+  process.stderr.write('\n');
+  say('plain', 'Vouch', url);
+  if (newKey) say('plain', 'API key', `${newKey}  (shown this once)`);
+  if (hasKeyFile) {
+    say('plain', 'key file', keyFile);
+    say('plain', 'try', `curl -s ${url}/v1/namespaces -H "Authorization: Bearer $(cat ${quoted(keyFile)})"`);
+  } else {
+    say('plain', 'API key', 'npm run keys -- create --project default --scope read_write');
+  }
+  say('plain', 'stop', 'Ctrl-C');
+}
+
+/** As seen from where the person is: npm changes into the project's folder and says where it came from. */
+function shownPath(path: string): string {
+  const fromHere = relative(process.env.INIT_CWD ?? process.cwd(), path);
+  return fromHere.length < path.length && !fromHere.startsWith('..') ? fromHere : path;
+}
+
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -1,0 +1,64 @@
+import { SingleBar } from 'cli-progress';
+import { systemClock } from '../../shared/clock.js';
+import { formatLine, grouped, say, seconds } from './line.js';
+
+export interface Progress {
+  /** `count` more are done. */
+  advance(count: number): void;
+  /** Ends the bar and says how many there were, how long they took and how many a second that is. */
+  finish(): void;
+}
+
+/** Without a terminal a line is printed each time another part of so many is done. */
+const PLAIN_PARTS = 4;
+
+/** Shows how far along `total` pieces of work are: a bar on a terminal, a few plain lines elsewhere. */
+export function showProgress(name: string, total: number, unit: string): Progress {
+  const startedMs = systemClock.monotonicMs();
+  let done = 0;
+  const shown = process.stderr.isTTY ? bar(name, total, unit) : plainLines(name, total, unit);
+  return {
+    advance(count) {
+      done += count;
+      shown.update(done);
+    },
+    finish() {
+      shown.clear();
+      const elapsedMs = systemClock.monotonicMs() - startedMs;
+      const rate = elapsedMs > 0 ? `, ${grouped(Math.round((done * 1000) / elapsedMs))} a second` : '';
+      say('done', name, `${grouped(done)} ${unit} (${seconds(elapsedMs)}${rate})`);
+    },
+  };
+}
+
+interface Shown {
+  update(done: number): void;
+  clear(): void;
+}
+
+function bar(name: string, total: number, unit: string): Shown {
+  const single = new SingleBar({
+    format: formatLine('plain', name, `{bar} {percentage}%  {value}/{total} ${unit}, {eta_formatted} left`),
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: 30,
+    hideCursor: true,
+    clearOnComplete: true,
+    stream: process.stderr,
+  });
+  single.start(total, 0);
+  return { update: (done) => single.update(done), clear: () => single.stop() };
+}
+
+function plainLines(name: string, total: number, unit: string): Shown {
+  let parts = 0;
+  return {
+    update(done) {
+      const reached = Math.floor((PLAIN_PARTS * done) / total);
+      if (reached <= parts || reached >= PLAIN_PARTS) return;
+      parts = reached;
+      say('plain', name, `${grouped(done)} of ${grouped(total)} ${unit}`);
+    },
+    clear() {},
+  };
+}

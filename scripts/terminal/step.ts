@@ -1,0 +1,41 @@
+import { systemClock } from '../../shared/clock.js';
+import { formatLine, say, seconds } from './line.js';
+
+const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
+const FRAME_MS = 80;
+
+/** What a step resolves with: its value, and the text its line shows at the end. */
+export interface Done<T> {
+  readonly value: T;
+  readonly text: string;
+}
+
+/** Runs `work` behind a line of its own: with a spinner on a terminal, a plain line at the end elsewhere. */
+export async function step<T>(name: string, doing: string, work: () => Promise<Done<T>>): Promise<T> {
+  const startedMs = systemClock.monotonicMs();
+  const elapsed = (): string => seconds(systemClock.monotonicMs() - startedMs);
+  const clear = process.stderr.isTTY ? spin(name, doing, elapsed) : () => {};
+  try {
+    const { value, text } = await work();
+    clear();
+    say('done', name, `${text} (${elapsed()})`);
+    return value;
+  } catch (error) {
+    clear();
+    say('failed', name, `${doing}: failed (${elapsed()})`);
+    throw error;
+  }
+}
+
+function spin(name: string, doing: string, elapsed: () => string): () => void {
+  let frame = 0;
+  const timer = setInterval(() => {
+    frame = (frame + 1) % FRAMES.length;
+    const text = formatLine('plain', name, `${doing} … ${elapsed()}`);
+    process.stderr.write(`\r\x1b[2K${FRAMES[frame]}${text.slice(1)}`);
+  }, FRAME_MS);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\x1b[2K');
+  };
+}

@@ -1,0 +1,120 @@
+/** Events as the log's bytes tell them. */
+import { Reading } from './reading.js';
+
+interface Dated {
+  readonly sequence: bigint;
+  readonly timeMs: bigint;
+}
+
+export type LogEvent = Dated &
+  (
+    | {
+        readonly type: 'genesis';
+        readonly collectionId: bigint;
+        readonly dimension: number;
+        readonly project: string;
+        readonly name: string;
+      }
+    | {
+        readonly type: 'insert';
+        readonly recordId: bigint;
+        readonly tag: bigint;
+        readonly requestId: Buffer | null;
+        readonly vector: Buffer;
+        readonly metadata: Buffer | null;
+        readonly text: Buffer | null;
+      }
+    | { readonly type: 'soft delete' | 'delete'; readonly recordId: bigint }
+    | { readonly type: 'update metadata'; readonly recordId: bigint; readonly metadata: Buffer }
+  );
+
+/** Throws where the bytes are not one event and nothing else. */
+export function readEvent(bytes: Buffer, what: string): LogEvent {
+  const reading = new Reading(bytes, what);
+  const version = reading.u8();
+  if (version !== 1) reading.fail(`has version ${version}`);
+  const type = reading.u8();
+  reading.zeros(6);
+  const dated = { sequence: reading.u64(), timeMs: reading.u64() };
+  if ((type === 1) !== (dated.sequence === 0n)) reading.fail('is a genesis out of place, or stands in its place');
+  const event = readPayload(type, dated, reading);
+  reading.end();
+  return event;
+}
+
+function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
+  switch (type) {
+    case 1:
+      return readGenesis(dated, reading);
+    case 2:
+      return readInsert(dated, reading);
+    case 3:
+      return { type: 'soft delete', ...dated, recordId: readRecordId(reading) };
+    case 4:
+      return { type: 'delete', ...dated, recordId: readRecordId(reading) };
+    case 5: {
+      const recordId = readRecordId(reading);
+      const length = reading.u32();
+      reading.zeros(4);
+      return { type: 'update metadata', ...dated, recordId, metadata: reading.take(length) };
+    }
+    default:
+      return reading.fail(`has type ${type}`);
+  }
+}
+
+function readGenesis(dated: Dated, reading: Reading): LogEvent {
+  const collectionId = reading.u64();
+  const dimension = readDimension(reading);
+  const metric = reading.u8();
+  if (metric !== 1) reading.fail(`has metric ${metric}`);
+  const projectLength = reading.u8();
+  const nameLength = reading.u8();
+  if (projectLength === 0 || nameLength === 0) reading.fail('has no project or no name');
+  reading.zeros(1);
+  const project = reading.utf8(projectLength);
+  return { type: 'genesis', ...dated, collectionId, dimension, project, name: reading.utf8(nameLength) };
+}
+
+function readInsert(dated: Dated, reading: Reading): LogEvent {
+  const recordId = readRecordId(reading);
+  const tag = reading.u64();
+  const requestId = reading.take(16);
+  const flags = reading.u8();
+  reading.zeros(3);
+  const metadataLength = reading.u32();
+  const textLength = reading.u32();
+  const vector = reading.take(4 * readDimension(reading));
+  const metadata = reading.take(metadataLength);
+  const text = reading.take(textLength);
+  if (flags > 7) reading.fail(`has flags ${flags}`);
+  const given = <T extends Buffer>(flag: number, field: T): T | null => {
+    if ((flags & flag) !== 0) return field;
+    if (field.some((byte) => byte !== 0) || (flag !== 1 && field.length > 0))
+      reading.fail(`has a field without its flag ${flag}`);
+    return null;
+  };
+  new TextDecoder('utf-8', { fatal: true }).decode(text);
+  return {
+    type: 'insert',
+    ...dated,
+    recordId,
+    tag,
+    requestId: given(1, requestId),
+    vector,
+    metadata: given(2, metadata),
+    text: given(4, text),
+  };
+}
+
+function readRecordId(reading: Reading): bigint {
+  const recordId = reading.u64();
+  if (recordId === 0n) reading.fail('is about record 0');
+  return recordId;
+}
+
+function readDimension(reading: Reading): number {
+  const dimension = reading.u32();
+  if (dimension < 1 || dimension > 32_768) reading.fail(`has dimension ${dimension}`);
+  return dimension;
+}

@@ -1,0 +1,45 @@
+/** Reads bytes from front to back; every step that does not fit throws with its place. */
+export class Reading {
+  #at = 0;
+
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly what: string,
+  ) {}
+
+  take(length: number): Buffer {
+    if (this.#at + length > this.bytes.length) this.fail(`ends ${this.#at + length - this.bytes.length} bytes early`);
+    this.#at += length;
+    return this.bytes.subarray(this.#at - length, this.#at);
+  }
+
+  u8 = (): number => this.take(1).readUInt8();
+  u32 = (): number => this.take(4).readUInt32LE();
+
+  /** Below 2^53. */
+  u64(): bigint {
+    const value = this.take(8).readBigUInt64LE();
+    if (value >= 2n ** 53n) this.fail('holds a number of 2^53 or more');
+    return value;
+  }
+
+  utf8(length: number): string {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.take(length));
+  }
+
+  zeros(length: number): void {
+    if (this.take(length).some((byte) => byte !== 0)) this.fail('has a byte that should be zero');
+  }
+
+  get left(): number {
+    return this.bytes.length - this.#at;
+  }
+
+  end(): void {
+    if (this.left > 0) this.fail(`has ${this.left} bytes too many`);
+  }
+
+  fail(problem: string): never {
+    throw new Error(`${this.what} ${problem} (by byte ${this.#at})`);
+  }
+}

@@ -1,0 +1,114 @@
+/** Checks a write receipt from its own bytes. */
+import { ABSENT, chainHead, stateHash, stateRoot } from './hashing.js';
+import { Reading } from './reading.js';
+import { leafOf, type RecordValues } from './records.js';
+import { hashBeforeLast, hashFromPath, pathLength } from './tree.js';
+
+export interface WriteReceipt {
+  readonly record_id: number;
+  readonly old_root: string;
+  readonly new_root: string;
+  readonly proof: string;
+  readonly sequence: number;
+  readonly timestamp: number;
+  readonly state_hash: string;
+}
+
+export interface Proof {
+  readonly kind: 'insert' | 'change';
+  readonly recordId: bigint;
+  readonly leaves: bigint;
+  readonly sequence: bigint;
+  readonly timeMs: bigint;
+  readonly oldLeaf: Buffer;
+  readonly newLeaf: Buffer;
+  readonly chainHeadBefore: Buffer;
+  readonly eventHash: Buffer;
+  readonly graphRoot: Buffer;
+  readonly configHash: Buffer;
+  readonly path: readonly Buffer[];
+}
+
+/**
+ * Why the receipt does not hold; nothing where it does. With `record`, the record as it was after the write, the
+ * receipt must also be about just these values. A receipt that holds is consistent in itself; that the service stands
+ * by it is seen by comparing its hashes with what the service has published.
+ */
+export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | 'deleted'): string[] {
+  let proof: Proof;
+  try {
+    proof = readProof(receipt.proof);
+  } catch (error) {
+    return [(error as Error).message];
+  }
+  const problems: string[] = [];
+  const expect = (holds: boolean, problem: string): void => {
+    if (!holds) problems.push(problem);
+  };
+  const newRoot = newRootOf(proof);
+  expect(is(receipt.record_id, proof.recordId), 'record_id is not the one of the proof');
+  expect(is(receipt.sequence, proof.sequence), 'sequence is not the one of the proof');
+  expect(is(receipt.timestamp, proof.timeMs / 1000n), 'timestamp is not the time of the proof');
+  expect(receipt.old_root === oldRootOf(proof).toString('hex'), 'the proof does not lead to old_root');
+  expect(receipt.new_root === newRoot.toString('hex'), 'the proof does not lead to new_root');
+  expect(receipt.state_hash === stateHashOf(proof, newRoot).toString('hex'), 'state_hash does not follow');
+  if (record !== undefined) expect(leafOf(record).equals(proof.newLeaf), 'the receipt is not about this record');
+  return problems;
+}
+
+/** The proof's parts. Throws where the bytes are not a proof. */
+export function readProof(text: string): Proof {
+  const bytes = Buffer.from(String(text), 'base64url');
+  if (bytes.toString('base64url') !== text) throw new Error('the proof is not canonical base64url');
+  const reading = new Reading(bytes, 'the proof');
+  const version = reading.u8();
+  if (version !== 1) reading.fail(`has version ${version}`);
+  const kind = reading.u8();
+  if (kind !== 1 && kind !== 2) reading.fail(`is of kind ${kind}`);
+  const siblings = reading.u8();
+  reading.zeros(5);
+  const proof: Proof = {
+    kind: kind === 1 ? 'insert' : 'change',
+    recordId: reading.u64(),
+    leaves: reading.u64(),
+    sequence: reading.u64(),
+    timeMs: reading.u64(),
+    oldLeaf: reading.take(32),
+    newLeaf: reading.take(32),
+    chainHeadBefore: reading.take(32),
+    eventHash: reading.take(32),
+    graphRoot: reading.take(32),
+    configHash: reading.take(32),
+    path: Array.from({ length: siblings }, () => reading.take(32)),
+  };
+  reading.end();
+  assertPossible(proof);
+  return proof;
+}
+
+/** What no write can have done. */
+function assertPossible({ kind, recordId, leaves, sequence, oldLeaf, newLeaf, path }: Proof): void {
+  if (recordId < 1n || recordId > leaves) throw new Error('the proof is about a record outside of its tree');
+  if (sequence < leaves) throw new Error('the proof has fewer writes than records');
+  if (path.length !== pathLength(recordId - 1n, leaves)) throw new Error('the proof has a path of the wrong length');
+  if (kind === 'insert') {
+    if (recordId !== leaves) throw new Error('the proof inserts a record that is not the last');
+    if (!oldLeaf.equals(ABSENT)) throw new Error('the proof inserts a record that was there');
+    if (newLeaf.equals(ABSENT)) throw new Error('the proof inserts nothing');
+  } else if (oldLeaf.equals(ABSENT)) throw new Error('the proof changes a record that was not there');
+}
+
+function oldRootOf(proof: Proof): Buffer {
+  const { kind, leaves, path } = proof;
+  if (kind === 'insert') return stateRoot(leaves - 1n, hashBeforeLast(leaves, path));
+  return stateRoot(leaves, hashFromPath(proof.oldLeaf, proof.recordId - 1n, leaves, path));
+}
+
+const newRootOf = ({ newLeaf, recordId, leaves, path }: Proof): Buffer =>
+  stateRoot(leaves, hashFromPath(newLeaf, recordId - 1n, leaves, path));
+
+const stateHashOf = (proof: Proof, newRoot: Buffer): Buffer =>
+  stateHash({ ...proof, stateRoot: newRoot, chainHead: chainHead(proof.chainHeadBefore, proof.eventHash) });
+
+/** The receipt's number is exactly this. A receipt may come from anywhere, so its number may be anything. */
+const is = (number: unknown, value: bigint): boolean => typeof number === 'number' && number === Number(value);

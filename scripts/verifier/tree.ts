@@ -1,0 +1,56 @@
+/** The state tree by its definition: RFC 6962, section 2.1, with a node over nothing being nothing. */
+import { ABSENT, H, u8 } from './hashing.js';
+
+function node(left: Buffer, right: Buffer): Buffer {
+  return left.equals(ABSENT) && right.equals(ABSENT) ? ABSENT : H(u8(0x11), left, right);
+}
+
+/** The largest power of two below `size`, which is 2 or more. */
+function split(size: bigint): bigint {
+  let k = 1n;
+  while (2n * k < size) k *= 2n;
+  return k;
+}
+
+export function treeHash(leaves: readonly Buffer[]): Buffer {
+  if (leaves.length === 0) return ABSENT;
+  if (leaves.length === 1) return leaves[0] as Buffer;
+  const k = Number(split(BigInt(leaves.length)));
+  return node(treeHash(leaves.slice(0, k)), treeHash(leaves.slice(k)));
+}
+
+/** The audit path of the leaf at `index`, bottom first. */
+export function auditPath(index: number, leaves: readonly Buffer[]): Buffer[] {
+  if (leaves.length <= 1) return [];
+  const k = Number(split(BigInt(leaves.length)));
+  return index < k
+    ? [...auditPath(index, leaves.slice(0, k)), treeHash(leaves.slice(k))]
+    : [...auditPath(index - k, leaves.slice(k)), treeHash(leaves.slice(0, k))];
+}
+
+/** How many siblings the path of the leaf at `index` has. */
+export function pathLength(index: bigint, size: bigint): number {
+  if (size <= 1n) return 0;
+  const k = split(size);
+  return 1 + (index < k ? pathLength(index, k) : pathLength(index - k, size - k));
+}
+
+/** The hash of a tree of `size` leaves from one leaf and its path, of the right length, bottom first. */
+export function hashFromPath(leaf: Buffer, index: bigint, size: bigint, path: readonly Buffer[]): Buffer {
+  if (size === 1n) return leaf;
+  const k = split(size);
+  const below = path.slice(0, -1);
+  const top = path.at(-1) as Buffer;
+  return index < k
+    ? node(hashFromPath(leaf, index, k, below), top)
+    : node(top, hashFromPath(leaf, index - k, size - k, below));
+}
+
+/** The hash of a tree of `size` leaves as it was before the last of them came, from that leaf's path. */
+export function hashBeforeLast(size: bigint, path: readonly Buffer[]): Buffer {
+  if (size === 1n) return ABSENT;
+  const rightSize = size - split(size);
+  const left = path.at(-1) as Buffer;
+  // A right part of one leaf is the last leaf itself: without it, the left part is the whole tree.
+  return rightSize === 1n ? left : node(left, hashBeforeLast(rightSize, path.slice(0, -1)));
+}

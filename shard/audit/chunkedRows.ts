@@ -1,0 +1,69 @@
+/**
+ * A list of rows of `width` numbers each that grows without moving what it holds: full chunks stay where they are. Only
+ * the first chunk, while it is small, is doubled by copying, so that a short list costs next to nothing.
+ */
+const CHUNK_ROWS = 4096;
+const CHUNK_SHIFT = 12;
+const FIRST_CHUNK_ROWS = 4;
+
+type Numbers = Uint8Array | Float64Array;
+
+export class ChunkedRows<A extends Numbers> {
+  readonly #chunks: A[] = [];
+  #length = 0;
+
+  constructor(
+    private readonly allocate: (elements: number) => A,
+    private readonly width: number,
+  ) {}
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** A view of the row. The row exists. */
+  at(row: number): A {
+    return this.#view(row, 1);
+  }
+
+  /** A view of rows `2 * index` and `2 * index + 1`, which lie side by side. Both exist. */
+  pair(index: number): A {
+    return this.#view(2 * index, 2);
+  }
+
+  set(row: number, values: A): void {
+    this.at(row).set(values);
+  }
+
+  /** Appends one row or several, one after another in `values`. */
+  append(values: A): void {
+    let taken = 0;
+    while (taken < values.length) {
+      const room = this.#room() * this.width;
+      const piece = taken === 0 && values.length <= room ? values : values.subarray(taken, taken + room);
+      const chunk = this.#chunks[this.#length >>> CHUNK_SHIFT] as A;
+      chunk.set(piece, (this.#length % CHUNK_ROWS) * this.width);
+      taken += piece.length;
+      this.#length += piece.length / this.width;
+    }
+  }
+
+  #view(row: number, rows: number): A {
+    const from = (row % CHUNK_ROWS) * this.width;
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT] as A;
+    return chunk.subarray(from, from + rows * this.width) as A;
+  }
+
+  /** How many rows the last chunk can still take: at least one, made where there is none. */
+  #room(): number {
+    const index = this.#length >>> CHUNK_SHIFT;
+    const used = this.#length % CHUNK_ROWS;
+    const chunk = this.#chunks[index];
+    const rows = chunk === undefined ? 0 : chunk.length / this.width;
+    if (rows > used) return rows - used;
+    const larger = this.allocate((index > 0 ? CHUNK_ROWS : Math.max(FIRST_CHUNK_ROWS, 2 * rows)) * this.width);
+    if (chunk !== undefined) larger.set(chunk);
+    this.#chunks[index] = larger;
+    return larger.length / this.width - used;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Receipts: what a write did, in bytes that check by themselves. The proof, version 1, all integers little-endian:
+ *
+ *     0  u8 version | u8 kind (1 insert, 2 change) | u8 path length p | 5 zero bytes
+ *     8  u64 record_id | u64 leaves after | u64 sequence | u64 time_ms
+ *    40  old leaf | new leaf | chain head before | event hash | graph root | config hash (32 each)
+ *   232  p siblings, 32 each, bottom first
+ *
+ * With the old leaf the path leads to the old root, with the new leaf to the new root, so the write changed this record
+ * and nothing else. An insert has no old leaf: its siblings alone make the tree before it. The new root, with the rest
+ * of the proof, makes the state hash.
+ */
+import type { Receipt } from '../../shared/calls.js';
+import { toHex } from '../../shared/hash.js';
+import { HASH_BYTES } from '../../shared/limits.js';
+import { nextChainHead } from '../../shared/log/chain.js';
+import { writeU64 } from '../../shared/u64.js';
+import { foldPath, foldWithoutLeaf } from './merklePath.js';
+import { stateHash } from './stateHash.js';
+import { hashStateNode, stateRoot } from './stateNode.js';
+import type { TreeWrite } from './stateTree.js';
+
+export interface WriteFacts {
+  readonly recordId: number;
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly chainHeadBefore: Uint8Array;
+  readonly eventHash: Uint8Array;
+  readonly graphRoot: Uint8Array;
+  readonly configHash: Uint8Array;
+}
+
+const PROOF_VERSION = 1;
+const KIND = { insert: 1, change: 2 } as const;
+const HASHES_AT = 40;
+const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
+
+/** Costs two hashes for each sibling. The roots are folded from the proof itself. */
+export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
+  const { recordId, sequence, timeMs, graphRoot, configHash } = facts;
+  const newRoot = stateRoot(write.leaves, mthWith(write.newLeaf, recordId, write));
+  const chainHead = nextChainHead(facts.chainHeadBefore, facts.eventHash);
+  return {
+    record_id: recordId,
+    old_root: toHex(oldRoot(recordId, write)),
+    new_root: toHex(newRoot),
+    proof: Buffer.from(proofBytes(facts, write).buffer).toString('base64url'),
+    sequence,
+    timestamp: Math.floor(timeMs / 1000),
+    state_hash: toHex(stateHash({ configHash, stateRoot: newRoot, graphRoot, chainHead, sequence, timeMs })),
+  };
+}
+
+const mthWith = (leaf: Uint8Array, recordId: number, { leaves, path }: TreeWrite): Uint8Array =>
+  foldPath(leaf, recordId - 1, leaves, path, hashStateNode);
+
+function oldRoot(recordId: number, write: TreeWrite): Uint8Array {
+  return write.kind === 'insert'
+    ? stateRoot(write.leaves - 1, foldWithoutLeaf(write.path, hashStateNode))
+    : stateRoot(write.leaves, mthWith(write.oldLeaf, recordId, write));
+}
+
+function proofBytes(facts: WriteFacts, write: TreeWrite): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(PATH_AT + write.path.length);
+  const view = new DataView(bytes.buffer);
+  bytes.set([PROOF_VERSION, KIND[write.kind], write.path.length / HASH_BYTES]);
+  writeU64(view, 8, facts.recordId);
+  writeU64(view, 16, write.leaves);
+  writeU64(view, 24, facts.sequence);
+  writeU64(view, 32, facts.timeMs);
+  let at = HASHES_AT;
+  const { chainHeadBefore, eventHash, graphRoot, configHash } = facts;
+  for (const hash of [write.oldLeaf, write.newLeaf, chainHeadBefore, eventHash, graphRoot, configHash]) {
+    bytes.set(hash, at);
+    at += HASH_BYTES;
+  }
+  bytes.set(write.path, PATH_AT);
+  return bytes;
+}

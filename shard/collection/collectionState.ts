@@ -1,0 +1,169 @@
+/**
+ * What a collection holds, as a pure function of its log: `apply` is given every event once, in order, in normal
+ * operation and in recovery alike, and calls neither clock nor randomness.
+ */
+import type { CollectionConfig } from '../../shared/calls.js';
+import { unreachable } from '../../shared/errors.js';
+import { EMPTY_HASH } from '../../shared/hash.js';
+import type { Event, Insert } from '../../shared/log/event.js';
+import { leafHash, RECORD_STATE } from '../audit/leaf.js';
+import { StateTree } from '../audit/stateTree.js';
+import type { VectorBlocks } from '../kernel/vectorBlocks.js';
+import { Damaged } from './damaged.js';
+import type { StateView } from './framePlan.js';
+import { type AppliedRequest, RequestWindow, requestKey } from './requestWindow.js';
+
+/** A slot that no record has. */
+const NO_SLOT = -1;
+
+export interface StoredRecord {
+  readonly id: number;
+  /** Little-endian Q16.16 components. */
+  readonly vector: Uint8Array;
+  readonly tag: number;
+  readonly metadata: Uint8Array | null;
+}
+
+/** Bytes kept as a string of as many characters: a third of the memory of a Uint8Array where they are few. */
+const keep = (bytes: Uint8Array | null): string | undefined =>
+  bytes === null ? undefined : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+const kept = (bytes: string | undefined): Uint8Array | null =>
+  bytes === undefined ? null : Buffer.from(bytes, 'latin1');
+
+export class CollectionState implements StateView {
+  readonly tree = new StateTree();
+  readonly #requests: RequestWindow;
+  /** By record id − 1. */
+  readonly #slots: number[] = [];
+  // By slot; a slot is reused once its record is deleted for good.
+  readonly #tags: number[] = [];
+  readonly #insertedMs: number[] = [];
+  readonly #tombstoned = new Set<number>();
+  readonly #metadata = new Map<number, string>();
+  readonly #texts = new Map<number, string>();
+
+  constructor(
+    private readonly config: CollectionConfig,
+    readonly vectors: VectorBlocks,
+    dedupWindow: number,
+  ) {
+    this.#requests = new RequestWindow(dedupWindow);
+  }
+
+  get dimension(): number {
+    return this.config.dimension;
+  }
+
+  get nextRecordId(): number {
+    return this.#slots.length + 1;
+  }
+
+  get liveRecords(): number {
+    return this.vectors.liveCount;
+  }
+
+  isLive(recordId: number): boolean {
+    const slot = this.#slotOf(recordId);
+    return slot !== NO_SLOT && !this.#tombstoned.has(slot);
+  }
+
+  exists(recordId: number): boolean {
+    return this.#slotOf(recordId) !== NO_SLOT;
+  }
+
+  findRequest(key: string): AppliedRequest | undefined {
+    return this.#requests.find(key);
+  }
+
+  /** Undefined where the record is not live. */
+  record(recordId: number): StoredRecord | undefined {
+    if (!this.isLive(recordId)) return undefined;
+    const slot = this.#slotOf(recordId);
+    return {
+      id: recordId,
+      vector: this.vectors.vectorBytes(slot),
+      tag: this.#tags[slot] as number,
+      metadata: kept(this.#metadata.get(slot)),
+    };
+  }
+
+  /** Throws Damaged where the event cannot follow the ones before it: only a log that was tampered with holds such. */
+  apply(event: Event): void {
+    switch (event.type) {
+      case 'genesis':
+        return;
+      case 'insert':
+        this.#insert(event);
+        return;
+      case 'softDelete': {
+        const slot = this.#liveSlot(event.recordId);
+        this.vectors.retire(slot);
+        this.#tombstoned.add(slot);
+        this.#rehash(event.recordId, slot, event.sequence);
+        return;
+      }
+      case 'delete':
+        this.#delete(event.recordId, event.sequence);
+        return;
+      case 'updateMetadata': {
+        const slot = this.#liveSlot(event.recordId);
+        this.#metadata.set(slot, keep(event.metadata) as string);
+        this.#rehash(event.recordId, slot, event.sequence);
+        return;
+      }
+      default:
+        unreachable(event);
+    }
+  }
+
+  #insert(event: Insert): void {
+    if (event.recordId !== this.nextRecordId)
+      throw new Damaged(`event ${event.sequence} inserts record ${event.recordId} where ${this.nextRecordId} is next`);
+    if (event.vector.length !== 4 * this.config.dimension)
+      throw new Damaged(`event ${event.sequence} has a vector of another dimension`);
+    const slot = this.vectors.acquire();
+    this.vectors.write(slot, event.recordId, event.vector);
+    this.#slots.push(slot);
+    this.#tags[slot] = event.tag;
+    this.#insertedMs[slot] = event.timeMs;
+    if (event.metadata !== null) this.#metadata.set(slot, keep(event.metadata) as string);
+    if (event.text !== null) this.#texts.set(slot, keep(event.text) as string);
+    this.tree.append(leafHash({ ...event, id: event.recordId, state: RECORD_STATE.live, insertedMs: event.timeMs }));
+    this.vectors.publish(slot);
+    if (event.requestId !== null)
+      this.#requests.add(requestKey(event.requestId), { recordId: event.recordId, sequence: event.sequence });
+  }
+
+  #delete(recordId: number, sequence: number): void {
+    const slot = this.#slotOf(recordId);
+    if (slot === NO_SLOT) throw new Damaged(`event ${sequence} deletes record ${recordId}, which is not there`);
+    this.#slots[recordId - 1] = NO_SLOT;
+    this.#tombstoned.delete(slot);
+    this.#metadata.delete(slot);
+    this.#texts.delete(slot);
+    this.vectors.release(slot);
+    this.tree.change(recordId - 1, EMPTY_HASH, sequence);
+  }
+
+  #rehash(recordId: number, slot: number, sequence: number): void {
+    const leaf = leafHash({
+      id: recordId,
+      state: this.#tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
+      vector: this.vectors.vectorBytes(slot),
+      tag: this.#tags[slot] as number,
+      insertedMs: this.#insertedMs[slot] as number,
+      metadata: kept(this.#metadata.get(slot)),
+      text: kept(this.#texts.get(slot)),
+    });
+    this.tree.change(recordId - 1, leaf, sequence);
+  }
+
+  #slotOf(recordId: number): number {
+    return this.#slots[recordId - 1] ?? NO_SLOT;
+  }
+
+  #liveSlot(recordId: number): number {
+    if (!this.isLive(recordId)) throw new Damaged(`an event changes record ${recordId}, which is not live`);
+    return this.#slotOf(recordId);
+  }
+}

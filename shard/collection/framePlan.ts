@@ -1,0 +1,215 @@
+/**
+ * Turns the writes that wait into the events of one frame. Each write is judged against the state as it will be after
+ * the writes before it, those of the same frame included; a write that is refused leaves nothing in the plan.
+ */
+import type { InsertBatchCall, InsertCall, WriteCall } from '../../shared/calls.js';
+import { unreachable, VouchError } from '../../shared/errors.js';
+import type { Event } from '../../shared/log/event.js';
+import { type AppliedRequest, requestKey } from './requestWindow.js';
+
+/** What a plan must know of the state it will be applied to. */
+export interface StateView {
+  readonly nextRecordId: number;
+  readonly dimension: number;
+  readonly liveRecords: number;
+  isLive(recordId: number): boolean;
+  /** Live or tombstoned. */
+  exists(recordId: number): boolean;
+  findRequest(key: string): AppliedRequest | undefined;
+}
+
+/** What a write will be answered once the frame is applied. */
+export type Answer =
+  | { readonly kind: 'insert'; readonly write: AppliedRequest; readonly deduplicated: boolean }
+  | { readonly kind: 'batch'; readonly ids: Float64Array }
+  | { readonly kind: 'sequence'; readonly sequence: number }
+  | { readonly kind: 'rebuild' };
+
+export interface PlanStart {
+  /** The sequence of the first event. */
+  readonly sequence: number;
+  readonly timeMs: number;
+  /** Records that may be added. */
+  readonly headroom: number;
+}
+
+type NewRecord = Omit<InsertCall, 'op'>;
+
+export class FramePlan {
+  readonly events: Event[] = [];
+  readonly #requests = new Map<string, AppliedRequest>();
+  /** Records of the state or of this plan that the plan takes away; true where a tombstone stays. */
+  readonly #gone = new Map<number, boolean>();
+  readonly #timeMs: number;
+  #sequence: number;
+  #nextRecordId: number;
+  #headroom: number;
+  #liveRecords: number;
+
+  constructor(
+    private readonly state: StateView,
+    start: PlanStart,
+  ) {
+    this.#sequence = start.sequence;
+    this.#timeMs = start.timeMs;
+    this.#headroom = start.headroom;
+    this.#nextRecordId = state.nextRecordId;
+    this.#liveRecords = state.liveRecords;
+  }
+
+  /** Once the plan is applied. */
+  get liveRecords(): number {
+    return this.#liveRecords;
+  }
+
+  /** Throws VouchError where the write is refused. */
+  add(call: WriteCall): Answer {
+    switch (call.op) {
+      case 'insert':
+        return this.#insert(call);
+      case 'insertBatch':
+        return this.#insertBatch(call);
+      case 'softDelete':
+        this.#assertLive(call.id);
+        this.#gone.set(call.id, true);
+        this.#countLive(-1);
+        return this.#push({ type: 'softDelete', ...this.#next(), recordId: call.id });
+      case 'delete': {
+        if (!this.#exists(call.id)) throw missing(call.id);
+        if (this.#isLive(call.id)) this.#countLive(-1);
+        this.#gone.set(call.id, false);
+        return this.#push({ type: 'delete', ...this.#next(), recordId: call.id });
+      }
+      case 'updateMetadata':
+        this.#assertLive(call.id);
+        return this.#push({
+          type: 'updateMetadata',
+          ...this.#next(),
+          recordId: call.id,
+          metadata: call.metadata,
+        });
+      case 'rebuild':
+        return { kind: 'rebuild' };
+      default:
+        return unreachable(call);
+    }
+  }
+
+  #insert(call: InsertCall): Answer {
+    this.#assertDimension(call.vector.length);
+    const key = call.requestId === null ? undefined : requestKey(call.requestId);
+    const before = key === undefined ? undefined : this.#findRequest(key);
+    if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
+    this.#assertHeadroom(1);
+    return { kind: 'insert', write: this.#append(call, key), deduplicated: false };
+  }
+
+  #insertBatch(call: InsertBatchCall): Answer {
+    const vectorBytes = 4 * this.state.dimension;
+    if (call.vectors.length !== call.count * vectorBytes) this.#assertDimension(-1);
+    const keys = (call.requestIds ?? []).map((id) => (id === null ? undefined : requestKey(id)));
+    this.#assertHeadroom(call.count - this.#replayed(keys));
+    const ids = new Float64Array(call.count);
+    for (let i = 0; i < call.count; i++) {
+      const key = keys[i];
+      const before = key === undefined ? undefined : this.#findRequest(key);
+      const write =
+        before ??
+        this.#append(
+          {
+            vector: call.vectors.subarray(i * vectorBytes, (i + 1) * vectorBytes),
+            tag: 0,
+            requestId: call.requestIds?.[i] ?? null,
+            metadata: call.metadata?.[i] ?? null,
+            text: call.texts?.[i] ?? null,
+          },
+          key,
+        );
+      ids[i] = write.recordId;
+    }
+    return { kind: 'batch', ids };
+  }
+
+  /** How many of the keys make no new record, those that stand twice in the batch included. */
+  #replayed(keys: readonly (string | undefined)[]): number {
+    const seen = new Set<string>();
+    let replayed = 0;
+    for (const key of keys) {
+      if (key === undefined) continue;
+      if (seen.has(key) || this.#findRequest(key) !== undefined) replayed++;
+      seen.add(key);
+    }
+    return replayed;
+  }
+
+  #append(record: NewRecord, key: string | undefined): AppliedRequest {
+    const { vector, tag, requestId, metadata, text } = record;
+    const recordId = this.#nextRecordId++;
+    const dated = this.#next();
+    this.#countLive(1);
+    this.events.push({
+      type: 'insert',
+      ...dated,
+      recordId,
+      tag,
+      requestId,
+      vector,
+      metadata,
+      text: text === null ? null : Buffer.from(text),
+    });
+    const write = { recordId, sequence: dated.sequence };
+    if (key !== undefined) this.#requests.set(key, write);
+    return write;
+  }
+
+  #push(event: Event): Answer {
+    this.events.push(event);
+    return { kind: 'sequence', sequence: event.sequence };
+  }
+
+  #countLive(by: number): void {
+    this.#liveRecords += by;
+    this.#headroom -= by;
+  }
+
+  #next(): { sequence: number; timeMs: number } {
+    return { sequence: this.#sequence++, timeMs: this.#timeMs };
+  }
+
+  #findRequest(key: string): AppliedRequest | undefined {
+    return this.#requests.get(key) ?? this.state.findRequest(key);
+  }
+
+  #isPlanned(recordId: number): boolean {
+    return recordId >= this.state.nextRecordId && recordId < this.#nextRecordId;
+  }
+
+  #isLive(recordId: number): boolean {
+    return !this.#gone.has(recordId) && (this.#isPlanned(recordId) || this.state.isLive(recordId));
+  }
+
+  #exists(recordId: number): boolean {
+    return this.#gone.get(recordId) ?? (this.#isPlanned(recordId) || this.state.exists(recordId));
+  }
+
+  #assertLive(recordId: number): void {
+    if (!this.#isLive(recordId)) throw missing(recordId);
+  }
+
+  #assertHeadroom(records: number): void {
+    if (records > this.#headroom)
+      throw new VouchError(
+        'capacity_exceeded',
+        `the project has room for ${Math.max(this.#headroom, 0)} more records, and the request brings ${records}`,
+      );
+  }
+
+  /** The coordinator has checked it; a mismatch here means that it knew another collection by this id. */
+  #assertDimension(vectorBytes: number): void {
+    if (vectorBytes !== 4 * this.state.dimension)
+      throw new VouchError('dimension_mismatch', `the collection has dimension ${this.state.dimension}`);
+  }
+}
+
+export const missing = (recordId: number): VouchError =>
+  new VouchError('record_not_found', `there is no record ${recordId} in the collection`);

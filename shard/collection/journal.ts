@@ -1,0 +1,180 @@
+/**
+ * A collection's log and where the state stands in it. Whether a frame was just committed here, committed by an earlier
+ * owner or read at a restart: it is verified and applied by the same lines.
+ */
+import type { CollectionConfig, Receipt } from '../../shared/calls.js';
+import type { Clock } from '../../shared/clock.js';
+import { EMPTY_HASH } from '../../shared/hash.js';
+import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
+import { type Event, genesisOf } from '../../shared/log/event.js';
+import { eventSizeBytes } from '../../shared/log/eventLayout.js';
+import { type EventLog, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
+import {
+  chainHeadBefore,
+  claimedStart,
+  EVENT_PREFIX_BYTES,
+  FRAME_OVERHEAD_BYTES,
+  type Frame,
+  hashAt,
+} from '../../shared/log/frame.js';
+import { verifyFrame } from '../../shared/log/frameVerifier.js';
+import { buildFrame } from '../../shared/log/frameWriter.js';
+import { Malformed } from '../../shared/malformed.js';
+import { makeReceipt } from '../audit/receipt.js';
+import { nextTurn, Slice } from '../pause.js';
+import type { CollectionState } from './collectionState.js';
+import { Damaged } from './damaged.js';
+
+/** Called after an event of a commit is applied; the receipt is made only where it is asked for, and only then. */
+export type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
+
+export class Journal {
+  #end: LogEnd = EMPTY_LOG;
+  #position: Position = LOG_START;
+  /** Whether the log may hold a frame that the state does not: the outcome of the last append is not known. */
+  #unsettled = false;
+  #configHash: Uint8Array = EMPTY_HASH;
+  // For each frame the sequence of its first event and its position.
+  readonly #firstSequences: number[] = [];
+  readonly #positions: Position[] = [];
+
+  constructor(
+    private readonly config: CollectionConfig,
+    private readonly log: EventLog,
+    private readonly state: CollectionState,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Committed events, the genesis not counted. */
+  get sequence(): number {
+    return Math.max(this.#end.nextSequence - 1, 0);
+  }
+
+  get timeMs(): number {
+    return Math.max(this.#end.lastTimeMs, this.config.createdAtMs);
+  }
+
+  get logBytes(): number {
+    return this.#end.logBytes;
+  }
+
+  /** What the events of one frame may take, with their prefixes, the genesis not counted. */
+  get eventBytesMax(): number {
+    return this.log.maxFrameBytes - FRAME_OVERHEAD_BYTES - EVENT_PREFIX_BYTES - eventSizeBytes(genesisOf(this.config));
+  }
+
+  /** Reads and applies what the log holds beyond the state. Throws Damaged where it does not verify. */
+  async catchUp(): Promise<void> {
+    try {
+      for await (const { position, bytes } of this.log.read(this.#position)) {
+        const frame = await this.#verified(bytes, this.#end, position);
+        await this.#apply(frame, position);
+      }
+    } catch (error) {
+      throw error instanceof LogDamaged ? new Damaged(error.message, { cause: error }) : error;
+    }
+  }
+
+  /** Must come before a commit: learns whether the append before went through after all. */
+  async settle(): Promise<void> {
+    if (!this.#unsettled) return;
+    await this.catchUp();
+    this.#unsettled = false;
+  }
+
+  /**
+   * Makes the events durable, then applies them. `onDurable` is told the frame's size. Throws VouchError `unavailable`
+   * where the outcome is not known or another owner has written; the state then still is what it was.
+   */
+  async commit(
+    events: readonly Event[],
+    liveRecordsAfter: number,
+    deadlineMs: number,
+    onDurable: (frameBytes: number) => void,
+    onApplied: OnApplied,
+  ): Promise<void> {
+    const all = this.#end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
+    const frame = await buildFrame(all, this.#end, liveRecordsAfter, nextTurn);
+    this.#unsettled = true;
+    const position = await this.log.append(frame.bytes, this.#position, deadlineMs);
+    this.#unsettled = false;
+    onDurable(frame.bytes.length);
+    await this.#apply(frame, position, onApplied);
+  }
+
+  /** The receipt of an insert however long ago, made from its frame and the history of the state tree. */
+  async receiptAt(sequence: number): Promise<Receipt> {
+    const position = this.#positions[this.#frameOf(sequence)] as Position;
+    const bytes = await this.log.readAt(position);
+    const frame = await this.#verified(bytes, claimedStart(bytes), position);
+    return this.#receipt(frame, sequence - frame.header.firstSequence);
+  }
+
+  async #verified(bytes: Uint8Array, before: LogEnd, position: Position): Promise<Frame> {
+    try {
+      return await verifyFrame(bytes, before, nextTurn);
+    } catch (error) {
+      if (error instanceof Malformed) throw new Damaged(`frame at ${position}: ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+
+  async #apply(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
+    const { header, events } = frame;
+    if (header.firstSequence === 0) this.#begin(frame);
+    const slice = new Slice(this.clock);
+    for (const [index, event] of events.entries()) {
+      this.state.apply(event);
+      onApplied?.(event.sequence, () => this.#receipt(frame, index));
+      if (slice.due) await slice.next();
+    }
+    if (this.state.liveRecords !== header.liveRecords)
+      throw new Damaged(
+        `frame at ${position}: says ${header.liveRecords} live records where there are ${this.state.liveRecords}`,
+      );
+    this.#firstSequences.push(header.firstSequence);
+    this.#positions.push(position);
+    this.#position = position;
+    this.#end = frame.end;
+  }
+
+  /** The genesis binds the log to this collection: events of another one do not verify here. */
+  #begin(frame: Frame): void {
+    const [genesis] = frame.events;
+    const wanted = genesisOf(this.config);
+    const isOurs =
+      genesis?.type === 'genesis' &&
+      (Object.keys(wanted) as (keyof typeof wanted)[]).every((field) => genesis[field] === wanted[field]);
+    if (!isOurs) throw new Damaged('the log belongs to another collection, by its genesis event');
+    this.#configHash = hashAt(frame.eventHashes, 0).slice();
+  }
+
+  #receipt(frame: Frame, index: number): Receipt {
+    const event = frame.events[index];
+    if (event?.type !== 'insert') throw new Error('a receipt was asked of an event that is no insert');
+    const { recordId, sequence, timeMs } = event;
+    const facts = {
+      recordId,
+      sequence,
+      timeMs,
+      chainHeadBefore: chainHeadBefore(frame, index),
+      eventHash: hashAt(frame.eventHashes, index),
+      graphRoot: EMPTY_HASH,
+      configHash: this.#configHash,
+    };
+    // The record an insert makes is the last leaf there is.
+    return makeReceipt(facts, this.state.tree.writeAt(recordId - 1, recordId, sequence));
+  }
+
+  /** The index of the frame that holds the event: the last one that does not begin after it. */
+  #frameOf(sequence: number): number {
+    let low = 0;
+    let high = this.#firstSequences.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#firstSequences[middle] as number) <= sequence) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,27 @@
+/** The newest request ids of a collection and the writes they belong to. Derived from the log, so it survives everything. */
+
+export interface AppliedRequest {
+  readonly recordId: number;
+  readonly sequence: number;
+}
+
+/** 16 bytes as a string of 16 characters: compact, and a Map key by value. */
+export const requestKey = (requestId: Uint8Array): string => String.fromCharCode(...requestId);
+
+export class RequestWindow {
+  /** In order of insertion, oldest first: a Map keeps it. */
+  readonly #applied = new Map<string, AppliedRequest>();
+
+  constructor(private readonly capacity: number) {}
+
+  find(key: string): AppliedRequest | undefined {
+    return this.#applied.get(key);
+  }
+
+  add(key: string, applied: AppliedRequest): void {
+    this.#applied.set(key, applied);
+    if (this.#applied.size <= this.capacity) return;
+    const [oldest] = this.#applied.keys();
+    this.#applied.delete(oldest as string);
+  }
+}

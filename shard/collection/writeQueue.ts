@@ -1,0 +1,90 @@
+/** The writes that wait for a commit, bounded in number and bytes. */
+import type { WriteCall } from '../../shared/calls.js';
+import { unavailable } from '../../shared/errors.js';
+import { DELETION_SIZE_BYTES, insertSizeBytes, updateMetadataSizeBytes } from '../../shared/log/eventLayout.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+
+export interface Waiting {
+  readonly call: WriteCall;
+  readonly envelope: Envelope;
+  /** What its events take in a frame, at most. */
+  readonly sizeBytes: number;
+  /** Records it adds, at most. */
+  readonly records: number;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const WRITES_MAX = 4_096;
+const BYTES_MAX = 64 * 1024 * 1024;
+/** The length before each event in a frame. */
+const PER_EVENT_BYTES = 4;
+
+export class WriteQueue {
+  #waiting: Waiting[] = [];
+  #sizeBytes = 0;
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Resolves or rejects when the write is answered. Throws `unavailable` where too much waits already. */
+  add(call: WriteCall, envelope: Envelope): Promise<unknown> {
+    const { sizeBytes, records } = measure(call);
+    if (this.#waiting.length >= WRITES_MAX || (this.#sizeBytes > 0 && this.#sizeBytes + sizeBytes > BYTES_MAX))
+      throw unavailable('too many writes wait for this collection; retry shortly');
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, envelope, sizeBytes, records, resolve, reject });
+      this.#sizeBytes += sizeBytes;
+    });
+  }
+
+  /** The writes that go into the next frame together: the oldest, as many as fit, at least one. */
+  take(frameBytes: number): Waiting[] {
+    let count = 0;
+    let sizeBytes = 0;
+    for (const waiting of this.#waiting) {
+      if (count > 0 && sizeBytes + waiting.sizeBytes > frameBytes) break;
+      sizeBytes += waiting.sizeBytes;
+      count++;
+    }
+    const taken = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    this.#sizeBytes -= sizeBytes;
+    return taken;
+  }
+
+  rejectAll(error: unknown): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#sizeBytes = 0;
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+const insertBytes = (
+  vector: number,
+  metadata: Uint8Array | null | undefined,
+  text: string | null | undefined,
+): number =>
+  PER_EVENT_BYTES + insertSizeBytes(vector, metadata?.length ?? 0, text == null ? 0 : Buffer.byteLength(text));
+
+function measure(call: WriteCall): { sizeBytes: number; records: number } {
+  switch (call.op) {
+    case 'insert':
+      return { sizeBytes: insertBytes(call.vector.length, call.metadata, call.text), records: 1 };
+    case 'insertBatch': {
+      const vectorBytes = call.count === 0 ? 0 : call.vectors.length / call.count;
+      let sizeBytes = 0;
+      for (let i = 0; i < call.count; i++) sizeBytes += insertBytes(vectorBytes, call.metadata?.[i], call.texts?.[i]);
+      return { sizeBytes, records: call.count };
+    }
+    case 'softDelete':
+    case 'delete':
+      return { sizeBytes: PER_EVENT_BYTES + DELETION_SIZE_BYTES, records: 0 };
+    case 'updateMetadata':
+      return { sizeBytes: PER_EVENT_BYTES + updateMetadataSizeBytes(call.metadata.length), records: 0 };
+    case 'rebuild':
+      return { sizeBytes: 0, records: 0 };
+  }
+}

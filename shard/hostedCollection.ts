@@ -1,0 +1,119 @@
+/**
+ * A collection as its shard hosts it. It is opened by the first call that needs it; until then it is a name and a
+ * subscription.
+ *
+ *   idle ──first call──▶ opening ──▶ open ──close──▶ idle
+ *                           │          │
+ *                           └──────────┴──bytes that do not verify──▶ quarantined (until the shard restarts)
+ */
+import type { CollectionConfig, ReadCall, WriteCall } from '../shared/calls.js';
+import { messageOf, VouchError } from '../shared/errors.js';
+import { readFrameHeader } from '../shared/log/frame.js';
+import type { Envelope } from '../shared/transport/transport.js';
+import { Collection, type CollectionContext } from './collection/collection.js';
+import { Damaged } from './collection/damaged.js';
+
+export interface Count {
+  readonly records: number;
+  readonly logBytes: number;
+}
+
+export class HostedCollection {
+  #opening: Promise<Collection> | undefined;
+  #open: Collection | undefined;
+  #quarantine: VouchError | undefined;
+  /** What the end of the log said, while the collection is not open. */
+  #counted: Count | undefined;
+  #closed = false;
+
+  constructor(
+    readonly config: CollectionConfig,
+    private readonly context: CollectionContext,
+  ) {}
+
+  async read(call: ReadCall, envelope: Envelope): Promise<unknown> {
+    const collection = this.#open ?? (await this.#opened());
+    return collection.read(call, envelope);
+  }
+
+  async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
+    const collection = this.#open ?? (await this.#opened());
+    return collection.write(call, envelope);
+  }
+
+  /** Reads the end of the log only, where the collection is not open. */
+  async count(): Promise<Count> {
+    if (this.#open !== undefined) return this.#open.count();
+    this.#counted ??= await this.#countInLog();
+    return this.#counted;
+  }
+
+  /** Records that must stay reserved: what it holds and what is being committed. */
+  async inUse(): Promise<number> {
+    return this.#open?.recordsInUse ?? (await this.count()).records;
+  }
+
+  /** Live records as far as they are known without reading anything. */
+  get knownRecords(): number {
+    return this.#open?.count().records ?? this.#counted?.records ?? 0;
+  }
+
+  get quarantined(): boolean {
+    return this.#quarantine !== undefined;
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** Finishes the commit under way, answers what waits with `unavailable`, and gives the memory back. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const collection = await this.#opening?.catch(() => undefined);
+    this.#open = undefined;
+    this.#opening = undefined;
+    await collection?.close();
+  }
+
+  async #opened(): Promise<Collection> {
+    if (this.#quarantine !== undefined) throw this.#quarantine;
+    if (this.#closed) throw new VouchError('unavailable', 'the collection is moving to another shard; retry shortly');
+    this.#opening ??= this.#openNow();
+    return this.#opening;
+  }
+
+  async #openNow(): Promise<Collection> {
+    try {
+      this.#open = await Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage));
+      this.#counted = undefined;
+      return this.#open;
+    } catch (error) {
+      this.#opening = undefined;
+      if (error instanceof Damaged) throw this.#setQuarantine(error);
+      throw error;
+    }
+  }
+
+  #setQuarantine(damage: Damaged): VouchError {
+    const { id, project, name } = this.config;
+    this.context.logger.error({ collectionId: id, project, name, reason: damage.message }, 'collection quarantined');
+    this.#open = undefined;
+    this.#quarantine = new VouchError(
+      'internal_error',
+      `collection ${JSON.stringify(name)} is quarantined, its stored log does not verify: ${messageOf(damage)}`,
+    );
+    return this.#quarantine;
+  }
+
+  async #countInLog(): Promise<Count> {
+    const log = await this.context.logs.open(this.config.id);
+    try {
+      const head = await log.head();
+      if (head === undefined) return { records: 0, logBytes: 0 };
+      const { liveRecords, logBytesAfter } = readFrameHeader(head.bytes);
+      return { records: liveRecords, logBytes: logBytesAfter };
+    } finally {
+      await log.close();
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * The exact kernel. All state is in the imported memory at addresses the host gives; the module itself has no data and
+ * no heap, so the host owns every byte of the memory.
+ */
+export { beginScan, scanBytes } from './scan';
+export { scanNarrow } from './scanNarrow';
+export { scanWide } from './scanWide';
+export { entryCount, finishScan } from './heap';
+export { largestComponent } from './largest';
+export { readAll } from './read';

@@ -1,0 +1,79 @@
+import { offer, worstTotal } from './heap';
+import { narrowTotal, narrowTotals } from './narrow';
+import { enterBlock, GROUP, listRows, Scan, totalsOf } from './scan';
+import { prepareSieve, sieveGroup, sieveLimit } from './sieve';
+
+/** Batches that go without the sieve after one of which it held back less than half. */
+const SIEVE_REST: u32 = 16;
+
+/** Offers the listed row `at`; returns the worst total afterwards, which was `worst` before. */
+@inline function consider(scan: Scan, at: u32, total: u64, worst: u64): u64 {
+  if (total > worst || !offer(scan, at, total >> 32, u32(total))) return worst;
+  return worstTotal(scan);
+}
+
+/** Considers the listed rows from `from` to `to`, one after another. */
+function considerRows(scan: Scan, from: u32, to: u32): void {
+  let worst = worstTotal(scan);
+  for (let at = from; at < to; at++) worst = consider(scan, at, narrowTotal(scan, at), worst);
+}
+
+/** Considers the first `groups` * GROUP of the listed rows. */
+function considerGroups(scan: Scan, groups: u32): void {
+  const totals = totalsOf(scan);
+  let worst = worstTotal(scan);
+  for (let at: u32 = 0; at < groups; at++) {
+    narrowTotals(scan, at, groups);
+    for (let stream: u32 = 0; stream < GROUP; stream++) {
+      worst = consider(scan, at + stream * groups, load<u64>(totals + (usize(stream) << 3)), worst);
+    }
+  }
+}
+
+/** Considers those of the first `groups` * GROUP listed rows that pass the sieve; returns how many did. */
+function considerSieved(scan: Scan, groups: u32, shift: i32): u32 {
+  prepareSieve(scan, shift);
+  let worst = worstTotal(scan);
+  let limit = sieveLimit(scan, worst, shift);
+  let passed: u32 = 0;
+  for (let group: u32 = 0; group < groups; group++) {
+    let mask = sieveGroup(scan, group, groups, limit, shift);
+    while (mask != 0) {
+      const at = group + u32(ctz(mask)) * groups;
+      mask &= mask - 1;
+      passed++;
+      const before = worst;
+      worst = consider(scan, at, narrowTotal(scan, at), before);
+      if (worst != before) limit = sieveLimit(scan, worst, shift);
+    }
+  }
+  return passed;
+}
+
+/**
+ * Offers every row of a block whose bit is set in `bitmap` (of `words` u64). See `narrow.ts` for what the components
+ * must fulfil. `sieveShift`: 0 (no sieve), or one that fulfils what `sieve.ts` asks.
+ */
+export function scanNarrow(
+  scan: Scan,
+  vectors: usize,
+  ids: usize,
+  bitmap: usize,
+  words: u32,
+  firstSlot: u32,
+  sieveShift: i32,
+): void {
+  enterBlock(scan, vectors, ids, bitmap, words, firstSlot);
+  for (;;) {
+    const listed = listRows(scan);
+    if (listed == 0) return;
+    const groups = listed / GROUP;
+    if (sieveShift == 0 || scan.sieveRest > 0 || scan.count < scan.capacity) {
+      considerGroups(scan, groups);
+      if (scan.sieveRest > 0) scan.sieveRest--;
+    } else if (considerSieved(scan, groups, sieveShift) * 2 > groups * GROUP) {
+      scan.sieveRest = SIEVE_REST;
+    }
+    considerRows(scan, groups * GROUP, listed);
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Which parts of an address range are taken: a binary buddy allocator (Knuth, TAOCP 1, 2.5). It keeps its books
+ * outside of the range, so what it hands out may be larger than the memory that exists so far.
+ */
+
+/** The smallest class, and the alignment of every address: a cache line. */
+const GRANULE_BYTES = 64;
+
+/** log2 of the smallest class, counted in granules, that holds `sizeBytes`. */
+const orderOf = (sizeBytes: number): number => Math.ceil(Math.log2(Math.max(1, Math.ceil(sizeBytes / GRANULE_BYTES))));
+
+/** What an allocation of `sizeBytes` really takes: the next power of two. */
+export const classBytes = (sizeBytes: number): number => GRANULE_BYTES * 2 ** orderOf(sizeBytes);
+
+export class BuddyAllocator {
+  /** Free pieces by order; addresses in granules, so that 4 GiB of them are small integers. */
+  readonly #free: Set<number>[];
+  /** Order of each piece that is taken. */
+  readonly #taken = new Map<number, number>();
+  #usedBytes = 0;
+
+  /** `sizeBytes`: a power of two. */
+  constructor(readonly sizeBytes: number) {
+    const top = orderOf(sizeBytes);
+    if (classBytes(sizeBytes) !== sizeBytes) throw new Error(`${sizeBytes} bytes are not a power of two`);
+    this.#free = Array.from({ length: top + 1 }, () => new Set<number>());
+    this.#free[top]!.add(0);
+  }
+
+  /** Of everything taken, each rounded up to its class. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** The address, a multiple of its class; undefined where no free piece is large enough. */
+  allocate(sizeBytes: number): number | undefined {
+    const order = orderOf(sizeBytes);
+    let from = order;
+    while (from < this.#free.length && this.#free[from]!.size === 0) from++;
+    if (from >= this.#free.length) return undefined;
+    const [piece] = this.#free[from]! as Set<number>;
+    this.#free[from]!.delete(piece!);
+    // The lower half is split on, the upper one stays free: the range fills from its start.
+    while (from > order) this.#free[--from]!.add(piece! + 2 ** from);
+    this.#taken.set(piece!, order);
+    this.#usedBytes += GRANULE_BYTES * 2 ** order;
+    return piece! * GRANULE_BYTES;
+  }
+
+  /** Takes back what `allocate` gave, and joins it with its buddies as far as they are free. */
+  free(address: number): void {
+    let piece = address / GRANULE_BYTES;
+    let order = this.#taken.get(piece);
+    if (order === undefined) throw new Error(`nothing is allocated at ${address}`);
+    this.#taken.delete(piece);
+    this.#usedBytes -= GRANULE_BYTES * 2 ** order;
+    for (; order < this.#free.length - 1; order++) {
+      const buddy = piece ^ (2 ** order);
+      if (!this.#free[order]!.delete(buddy)) break;
+      piece = Math.min(piece, buddy);
+    }
+    this.#free[order]!.add(piece);
+  }
+}

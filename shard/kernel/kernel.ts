@@ -1,0 +1,62 @@
+/** The compiled kernel (`assembly/`): what it exports, and how it is put over a memory. */
+import { readFileSync } from 'node:fs';
+
+/**
+ * Addresses and sizes are u32 bytes; those passed in may be any number below 2^32, those returned come as i32 and are
+ * made unsigned with `>>> 0`. A scan is known by the address of its scratch. `assembly/` documents each function.
+ */
+export interface Kernel {
+  scanBytes(capacity: number, strideBytes: number): number;
+  beginScan(scan: number, capacity: number, strideBytes: number): number;
+  scanNarrow(
+    scan: number,
+    vectors: number,
+    ids: number,
+    bitmap: number,
+    words: number,
+    firstSlot: number,
+    sieveShift: number,
+  ): void;
+  scanWide(scan: number, vectors: number, ids: number, bitmap: number, words: number, firstSlot: number): void;
+  entryCount(scan: number): number;
+  finishScan(scan: number): number;
+  largestComponent(vector: number, sizeBytes: number): number;
+  readAll(from: number, sizeBytes: number): bigint;
+}
+
+/** Bytes of one entry of a finished scan: score f64, id f64, 4 bytes of no meaning, slot u32. */
+export const ENTRY_BYTES = 24;
+
+export const PAGE_BYTES = 65_536;
+
+/** Shared, so that worker threads see it without a copy, and so that it grows without detaching its views. */
+export interface SharedMemory {
+  readonly buffer: SharedArrayBuffer;
+  /** Throws RangeError when the system refuses. */
+  grow(pages: number): number;
+}
+
+/** The part of the WebAssembly interface used here; Node's types leave it out. */
+declare const WebAssembly: {
+  readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => SharedMemory;
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (
+    module: object,
+    imports: { env: { memory: SharedMemory } },
+  ) => { readonly exports: unknown };
+};
+
+let compiled: object | undefined;
+
+/** Compiles the kernel on the first call of the process: a few milliseconds. */
+function kernelModule(): object {
+  compiled ??= new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)));
+  return compiled;
+}
+
+/** An empty memory. Address space is taken for all of `maximumBytes` at once, memory only as it grows. */
+export const openMemory = (maximumBytes: number): SharedMemory =>
+  new WebAssembly.Memory({ initial: 1, maximum: maximumBytes / PAGE_BYTES, shared: true });
+
+export const openKernel = (memory: SharedMemory): Kernel =>
+  new WebAssembly.Instance(kernelModule(), { env: { memory } }).exports as Kernel;

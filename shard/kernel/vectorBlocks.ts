@@ -1,0 +1,172 @@
+import { Block } from './block.js';
+import { BlockShape } from './blockShape.js';
+import { ExactScan } from './exactScan.js';
+import { narrowReach } from './scanPath.js';
+import type { Hits } from './scanScratch.js';
+import { SlotReuse } from './slotReuse.js';
+import { SlotSet } from './slotSet.js';
+import type { VectorMemory } from './vectorMemory.js';
+
+const COMPONENT_BYTES = 4;
+
+/**
+ * The vectors of one collection: rows of Q16.16 components in blocks that never move. A slot is a row's number, small
+ * and reused.
+ *
+ *   acquire ──► write ──► publish ──► live ──► retire ──► kept, but not found
+ *      ▲                               │                    │
+ *      └────────── erased ◄────────────┴────── release ─────┘
+ */
+export class VectorBlocks {
+  readonly shape: BlockShape;
+  /** The largest sum of components' magnitudes that the kernel's narrow way takes; see `scanPath.ts`. */
+  readonly narrowReach: number;
+  readonly #blocks: Block[] = [];
+  readonly #reuse = new SlotReuse((slot) => this.#blockOf(slot).erase(slot - this.#blockOf(slot).firstSlot));
+  /** Slots from here on were never used. */
+  #nextSlot = 0;
+  #capacity = 0;
+  #liveCount = 0;
+  #destroyed = false;
+
+  /** Takes no vector memory before the first row. */
+  constructor(
+    private readonly memory: VectorMemory,
+    readonly dimension: number,
+  ) {
+    this.shape = new BlockShape(dimension);
+    this.narrowReach = narrowReach(dimension);
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#blocks;
+  }
+
+  get liveCount(): number {
+    return this.#liveCount;
+  }
+
+  /** Vector memory held. */
+  get bytes(): number {
+    return this.#blocks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
+  }
+
+  /** Makes the next `count` calls of `acquire` succeed. Throws `capacity_exceeded`. */
+  reserve(count: number): void {
+    while (this.#reuse.freeCount + this.#capacity - this.#nextSlot < count) this.#addBlock();
+  }
+
+  /** A slot for a new row, to be written next. Throws `capacity_exceeded`. */
+  acquire(): number {
+    const reused = this.#reuse.take();
+    if (reused !== undefined) return reused;
+    this.reserve(1);
+    return this.#nextSlot++;
+  }
+
+  /** `vector`: the little-endian bytes of the components, at any alignment. The row cannot be found yet. */
+  write(slot: number, id: number, vector: Uint8Array): void {
+    const block = this.#blockOf(slot);
+    const row = slot - block.firstSlot;
+    if (vector.length !== this.dimension * COMPONENT_BYTES) throw new Error(`a vector of ${vector.length} bytes`);
+    if (block.isLive(row)) throw new Error(`slot ${slot} is live`);
+    block.write(row, id, vector);
+  }
+
+  publish(slot: number): void {
+    this.#setLive(slot, true);
+  }
+
+  /** The row is not found any more; its vector is kept. */
+  retire(slot: number): void {
+    this.#setLive(slot, false);
+  }
+
+  /** The row is not found any more; its vector is erased and its slot reused when no scan under way can read it. */
+  release(slot: number): void {
+    this.#setLive(slot, false);
+    this.#reuse.release(slot);
+  }
+
+  /** A copy, of live and retired rows. */
+  vectorBytes(slot: number): Uint8Array {
+    const block = this.#blockOf(slot);
+    return block.vectorBytes(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
+  }
+
+  idOf(slot: number): number {
+    const block = this.#blockOf(slot);
+    return block.ids[slot - block.firstSlot]!;
+  }
+
+  isLive(slot: number): boolean {
+    const block = this.#blockOf(slot);
+    return block.isLive(slot - block.firstSlot);
+  }
+
+  /** An empty set of this collection's slots. */
+  slotSet(): SlotSet {
+    return new SlotSet(this.shape);
+  }
+
+  /**
+   * The `k` live rows nearest to `query` (components, or their little-endian bytes), of those in `eligible` where it is
+   * given. A small collection is searched before this returns; a large one in slices of about 2 ms, with `pause` awaited
+   * between them, and as it was at the call.
+   */
+  async search(
+    query: Int32Array | Uint8Array,
+    k: number,
+    pause: () => Promise<void>,
+    eligible?: SlotSet,
+  ): Promise<Hits> {
+    const scan = new ExactScan(this, query, k, eligible);
+    try {
+      while (!scan.step()) await pause();
+      return scan.hits();
+    } finally {
+      scan.close();
+    }
+  }
+
+  /** Until `endScan` is called with the number returned, no row that is there now is overwritten. */
+  beginScan(): number {
+    return this.#reuse.beginScan();
+  }
+
+  endScan(scan: number): void {
+    this.#reuse.endScan(scan);
+    if (this.#destroyed) this.#giveBack();
+  }
+
+  /** Gives all memory back, when the scans under way have ended. Nothing else may be called afterwards. */
+  destroy(): void {
+    this.#destroyed = true;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#reuse.isRead) return;
+    for (const { region } of this.#blocks.splice(0)) this.memory.freeBlock(region);
+  }
+
+  #addBlock(): void {
+    if (this.#destroyed) throw new Error('the collection has been destroyed');
+    const block = new Block(this.memory, this.shape, this.#blocks.length);
+    this.#blocks.push(block);
+    this.#capacity += block.rows;
+  }
+
+  #setLive(slot: number, live: boolean): void {
+    const block = this.#blockOf(slot);
+    this.#liveCount -= block.liveCount;
+    block.setLive(slot - block.firstSlot, live);
+    this.#liveCount += block.liveCount;
+  }
+
+  #blockOf(slot: number): Block {
+    const block = this.#blocks[this.shape.blockOf(slot)];
+    if (block === undefined) throw new Error(`there is no slot ${slot}`);
+    return block;
+  }
+}

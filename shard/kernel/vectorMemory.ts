@@ -1,0 +1,92 @@
+import { VouchError } from '../../shared/errors.js';
+import { Arena } from './arena.js';
+import { classBytes } from './buddyAllocator.js';
+
+/** All that a 32-bit address reaches. */
+const ARENA_BYTES = 2 ** 32;
+
+/** Of each arena, this part is left to scans, which must work in the arena they read however full it is. */
+const SCRATCH_PART = 1 / 64;
+
+/** Given up as soon as it is empty, so that the system gets the memory back; smaller ones are kept for the next user. */
+const KEPT_EMPTY_BYTES = 64 << 20;
+
+/** A piece of an arena. */
+export interface Region {
+  readonly arena: Arena;
+  readonly address: number;
+  readonly sizeBytes: number;
+}
+
+export interface VectorMemoryOptions {
+  /** Bytes that blocks may take in all. */
+  readonly boundBytes?: number;
+  /** What one arena grows to: a power of two up to 4 GiB. */
+  readonly arenaBytes?: number;
+}
+
+/** The memory of all collections of a process. Nothing is taken from the system before the first block. */
+export class VectorMemory {
+  readonly #boundBytes: number;
+  readonly #arenaBytes: number;
+  readonly #arenas = new Set<Arena>();
+  #blockBytes = 0;
+
+  constructor({ boundBytes = Number.POSITIVE_INFINITY, arenaBytes = ARENA_BYTES }: VectorMemoryOptions = {}) {
+    this.#boundBytes = boundBytes;
+    this.#arenaBytes = arenaBytes;
+  }
+
+  /** Bytes of the blocks that collections hold. */
+  get usedBytes(): number {
+    return this.#blockBytes;
+  }
+
+  /** Bytes that the arenas have grown to, free ones and those of scans included. */
+  get grownBytes(): number {
+    return [...this.#arenas].reduce((sum, { grownBytes }) => sum + grownBytes, 0);
+  }
+
+  /** Memory for a block. Throws `capacity_exceeded` at the bound, and where the system has no more. */
+  allocateBlock(sizeBytes: number): Region {
+    const takenBytes = classBytes(sizeBytes);
+    if (this.#blockBytes + takenBytes > this.#boundBytes)
+      throw new VouchError('capacity_exceeded', `this node keeps ${this.#boundBytes} bytes of vectors and no more`);
+    const region = this.#findRoom(sizeBytes, takenBytes) ?? this.#openRoom(sizeBytes);
+    this.#blockBytes += takenBytes;
+    return region;
+  }
+
+  freeBlock(region: Region): void {
+    this.#blockBytes -= classBytes(region.sizeBytes);
+    region.arena.free(region.address);
+    if (region.arena.usedBytes === 0 && region.arena.grownBytes > KEPT_EMPTY_BYTES) this.#arenas.delete(region.arena);
+  }
+
+  #findRoom(sizeBytes: number, takenBytes: number): Region | undefined {
+    for (const arena of this.#arenas) {
+      if (arena.usedBytes + takenBytes > arena.sizeBytes * (1 - SCRATCH_PART)) continue;
+      const address = arena.allocate(sizeBytes);
+      if (address !== undefined) return { arena, address, sizeBytes };
+    }
+    return undefined;
+  }
+
+  #openRoom(sizeBytes: number): Region {
+    const arena = new Arena(this.#arenaBytes);
+    const address = arena.allocate(sizeBytes);
+    if (address === undefined) throw new Error(`a block of ${sizeBytes} bytes is larger than an arena`);
+    this.#arenas.add(arena);
+    return { arena, address, sizeBytes };
+  }
+}
+
+/** Memory for a scan of the arena's blocks. Throws `unavailable` when too many scans run at once. */
+export function allocateScratch(arena: Arena, sizeBytes: number): Region {
+  const address = arena.allocate(sizeBytes);
+  if (address === undefined)
+    throw new VouchError('unavailable', 'too many searches run at once; retry shortly', { retryAfterSecs: 1 });
+  return { arena, address, sizeBytes };
+}
+
+export const freeScratch = ({ arena, address }: Region): void => arena.free(address);

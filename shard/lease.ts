@@ -1,0 +1,87 @@
+/**
+ * A shard's right to answer. It renews its heartbeat; while the last renewal that went through is younger than the
+ * lease, no coordinator can have given its collections to another shard, and what it holds in memory is current.
+ */
+import type { Bucket } from '../shared/bucket/bucket.js';
+import type { Clock } from '../shared/clock.js';
+import { messageOf } from '../shared/errors.js';
+import type { Logger } from '../shared/logger.js';
+import type { Heartbeat } from '../shared/owners.js';
+
+export interface LeaseOptions {
+  readonly shard: string;
+  readonly session: string;
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+  /** What the heartbeat says besides the session. */
+  readonly load: () => Omit<Heartbeat, 'session'>;
+  /** Another process runs under this shard's name. */
+  readonly onTakenOver: () => void;
+}
+
+export class Lease {
+  #revision: number | undefined;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #renewal: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly options: LeaseOptions,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Takes the shard's name, from a process that died or from one that still runs: that one stops then. */
+  async start(): Promise<void> {
+    const askedMs = this.clock.monotonicMs();
+    this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
+    this.#renewedMs = askedMs;
+    this.#timer = setInterval(() => {
+      this.#renewal = this.#renewal.then(() => this.#renew());
+    }, this.options.heartbeatMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewal;
+    this.#renewedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  get valid(): boolean {
+    return this.clock.monotonicMs() - this.#renewedMs < this.options.leaseMs;
+  }
+
+  async #renew(): Promise<void> {
+    const askedMs = this.clock.monotonicMs();
+    try {
+      const revision = await this.#write();
+      if (revision === undefined) return;
+      this.#revision = revision;
+      this.#renewedMs = askedMs;
+    } catch (error) {
+      this.logger.warn({ error: messageOf(error) }, 'the heartbeat did not go through');
+    }
+  }
+
+  async #write(): Promise<number | undefined> {
+    const revision = await this.bucket.update(this.options.shard, this.#heartbeat(), this.#revision ?? 0);
+    if (revision !== undefined) return revision;
+    const entry = await this.bucket.get(this.options.shard);
+    // Expired while this process could not renew: the name is free, and is taken again.
+    if (entry === undefined) return this.bucket.create(this.options.shard, this.#heartbeat());
+    if ((entry.value as unknown as Heartbeat).session === this.options.session) {
+      // An earlier renewal went through although its answer was lost.
+      this.#revision = entry.revision;
+      return undefined;
+    }
+    clearInterval(this.#timer);
+    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    this.options.onTakenOver();
+    return undefined;
+  }
+
+  #heartbeat(): { session: string; collections: number; records: number } {
+    return { session: this.options.session, ...this.options.load() };
+  }
+}

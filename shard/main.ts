@@ -1,0 +1,90 @@
+/** A shard: in a process of its own (`node dist/shard/main.js --name s1`), or beside the coordinator in standalone mode. */
+import { randomUUID } from 'node:crypto';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Config } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
+import { type Clock, systemClock } from '../shared/clock.js';
+import { type Logger, makeLogger } from '../shared/logger.js';
+import { openCluster } from '../shared/natsPlatform.js';
+import { BUCKETS, type Platform } from '../shared/platform.js';
+import { runProcess } from '../shared/process.js';
+import { Reservations } from '../shared/reservations.js';
+import { VectorMemory } from './kernel/vectorMemory.js';
+import { Lease } from './lease.js';
+import { ShardMetrics } from './metrics.js';
+import { Quota } from './quota.js';
+import { ShardNode } from './shardNode.js';
+
+export interface ShardOptions {
+  readonly config: Config;
+  /** Stays the same over restarts: collections belong to the name. */
+  readonly name: string;
+  readonly platform: Platform;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Another process runs under the same name; this one has stopped answering. */
+  readonly onTakenOver?: () => void;
+}
+
+export async function runShard(options: ShardOptions): Promise<{ stop(): Promise<void> }> {
+  const { config, name, platform, logger, clock = systemClock } = options;
+  const { heartbeatMs, leaseMs } = config.placement;
+  const [shards, owners, quotas] = await Promise.all([
+    platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
+    platform.bucket(BUCKETS.owners),
+    platform.bucket(BUCKETS.quota),
+  ]);
+  const memory = new VectorMemory();
+  const metrics = new ShardMetrics();
+  const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
+  const load = (): { collections: number; records: number } => node.load;
+  const onTakenOver = (): void => {
+    logger.error({ shard: name }, 'another process runs under this name; this one has stopped answering');
+    options.onTakenOver?.();
+  };
+  const lease = new Lease(
+    shards,
+    { shard: name, session: randomUUID(), heartbeatMs, leaseMs, load, onTakenOver },
+    clock,
+    logger,
+  );
+  const context = {
+    logs: platform.logs,
+    transport: platform.transport,
+    memory,
+    quota,
+    metrics,
+    clock,
+    logger,
+    dedupWindow: config.limits.dedupWindow,
+  };
+  const node = new ShardNode(name, owners, context, quota, lease, metrics);
+  metrics.observe(() => node.gauges(memory.usedBytes));
+  await node.start();
+  logger.info({ shard: name, collections: node.load.collections }, 'ready');
+  return { stop: () => node.stop() };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { name: { type: 'string', default: 's1' }, nats: { type: 'string' } } });
+  const config = loadConfig(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
+  const name = values.name;
+  const logger = makeLogger(`shard ${name}`, config.logLevel);
+  await runProcess(logger, async (end) => {
+    const platform = await openCluster({
+      url: config.nats.url,
+      name: `vouch-shard-${name}`,
+      logger,
+      replicas: config.nats.replicas,
+      logStreams: config.nats.logStreams,
+    });
+    const shard = await runShard({ config, name, platform, logger, onTakenOver: () => end(1) });
+    return async () => {
+      await shard.stop();
+      await platform.close();
+    };
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

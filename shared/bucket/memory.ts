@@ -1,0 +1,121 @@
+/** A bucket that one process holds in memory: for what need not survive it. */
+import { type Clock, systemClock } from '../clock.js';
+import { unavailable } from '../errors.js';
+import type { Logger } from '../logger.js';
+import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
+import { checkKey } from './key.js';
+import { storable, Watchers } from './watchers.js';
+
+interface Held {
+  readonly entry: Entry;
+  /** On the monotonic clock. */
+  readonly expiresMs: number;
+}
+
+export interface MemoryBucketOptions {
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Entries vanish this long after their last write. */
+  readonly ttlMs?: number;
+}
+
+export class MemoryBucket implements Bucket {
+  /** A write moves its key to the end, so the order is also that in which entries expire. */
+  readonly #held = new Map<string, Held>();
+  readonly #watchers: Watchers;
+  readonly #clock: Clock;
+  readonly #ttlMs: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #revision = 0;
+  #closed = false;
+
+  constructor(options: MemoryBucketOptions) {
+    this.#watchers = new Watchers(options.logger);
+    this.#clock = options.clock ?? systemClock;
+    this.#ttlMs = options.ttlMs;
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    return this.#now(key);
+  }
+
+  async create(key: string, value: Json): Promise<number | undefined> {
+    return this.#now(key) === undefined ? this.#write(key, value) : undefined;
+  }
+
+  async update(key: string, value: Json, revision: number): Promise<number | undefined> {
+    return this.#now(key)?.revision === revision ? this.#write(key, value) : undefined;
+  }
+
+  async put(key: string, value: Json): Promise<number> {
+    this.#now(key);
+    return this.#write(key, value);
+  }
+
+  async delete(key: string): Promise<boolean> {
+    if (this.#now(key) === undefined) return false;
+    this.#drop(key);
+    return true;
+  }
+
+  async watch(listener: (change: Change) => void): Promise<Watch> {
+    this.#expire();
+    return this.#watchers.add(
+      [...this.#held.values()].map(({ entry }) => entry),
+      listener,
+    );
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#watchers.clear();
+    this.#held.clear();
+  }
+
+  #now(key: string): Entry | undefined {
+    checkKey(key);
+    this.#expire();
+    return this.#held.get(key)?.entry;
+  }
+
+  #write(key: string, value: Json): number {
+    const entry: Entry = Object.freeze({ key, value: storable(value), revision: ++this.#revision });
+    this.#held.delete(key);
+    this.#held.set(key, { entry, expiresMs: this.#clock.monotonicMs() + (this.#ttlMs ?? Number.POSITIVE_INFINITY) });
+    this.#schedule();
+    this.#watchers.tell({ key, entry });
+    return entry.revision;
+  }
+
+  #drop(key: string): void {
+    this.#held.delete(key);
+    this.#watchers.tell({ key, entry: undefined });
+  }
+
+  /** Drops what has expired. Throws where the bucket is closed. */
+  #expire(): void {
+    if (this.#closed) throw unavailable('the bucket is closed');
+    if (this.#ttlMs === undefined) return;
+    const nowMs = this.#clock.monotonicMs();
+    for (const [key, { expiresMs }] of this.#held) {
+      if (expiresMs > nowMs) break;
+      this.#drop(key);
+    }
+  }
+
+  /** One timer, for the entry that expires next. */
+  #schedule(): void {
+    if (this.#ttlMs === undefined || this.#timer !== undefined) return;
+    const [next] = this.#held.values();
+    if (next === undefined) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#expire();
+        this.#schedule();
+      },
+      Math.max(1, next.expiresMs - this.#clock.monotonicMs()),
+    ).unref();
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * The only module that writes files. Every durable write is spelled out here as its system calls, and what a function
+ * promises holds through a crash of the process and of the machine once its promise has resolved:
+ *
+ *   replace  write aside, fsync, rename, fsync folder      the old content or the new, never a mixture
+ *   create   write aside, fsync, link, fsync folder        the whole content or no file; exactly one creator wins
+ *   append   pwrite, fdatasync                             bytes that were synced stay; a torn tail is the caller's to find
+ *   delete   unlink, fsync folder
+ *
+ * All of it needs a file system with hard links whose fsync is honest. What fails throws the system's error as it is.
+ */
+import { writeSync } from 'node:fs';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { threadId } from 'node:worker_threads';
+
+/** Readable by the owner alone. */
+export const PRIVATE_MODE = 0o600;
+const DEFAULT_MODE = 0o644;
+const TEMPORARY = /^\.(\d+)-\d+-\d+\.tmp$/;
+
+let temporaries = 0;
+
+/** In the folder of `path`, since rename and link do not cross file systems; the name says who is to clean it up. */
+const temporaryBeside = (path: string): string =>
+  join(dirname(path), `.${process.pid}-${threadId}-${++temporaries}.tmp`);
+
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+/** Makes the entries of a folder durable: files created, renamed and deleted in it. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/**
+ * Makes the folder and those above it where they are missing. False where it was there; its entry is made durable all the
+ * same, since who made it may have been killed before that.
+ */
+export async function makeDirectory(path: string): Promise<boolean> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return syncEntryOf(path);
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeDirectory(dirname(path));
+    return makeDirectory(path);
+  }
+  await syncDirectory(dirname(path));
+  return true;
+}
+
+async function syncEntryOf(path: string): Promise<false> {
+  if (!(await stat(path)).isDirectory()) throw Object.assign(new Error(`${path} is no folder`), { code: 'ENOTDIR' });
+  await syncDirectory(dirname(path)).catch((error: unknown) => {
+    // Somebody else's folder, that we may pass through and not read: ours in it was made by them.
+    if (codeOf(error) !== 'EACCES') throw error;
+  });
+  return false;
+}
+
+/** Writes the file whole, whether or not it was there. */
+export async function replaceFile(path: string, bytes: Uint8Array | string, mode = DEFAULT_MODE): Promise<void> {
+  const temporary = await writeAside(path, bytes, mode);
+  await rename(temporary, path).catch(async (error: unknown) => {
+    await unlink(temporary);
+    throw error;
+  });
+  await syncDirectory(dirname(path));
+}
+
+/** Writes a file that must not be there yet; false where it is, whoever made it, in whichever process. */
+export async function createFile(path: string, bytes: Uint8Array | string, mode = DEFAULT_MODE): Promise<boolean> {
+  const temporary = await writeAside(path, bytes, mode);
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await unlink(temporary);
+  }
+  await syncDirectory(dirname(path));
+  return true;
+}
+
+async function writeAside(path: string, bytes: Uint8Array | string, mode: number): Promise<string> {
+  const temporary = temporaryBeside(path);
+  const file = await open(temporary, 'wx', mode);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+  return temporary;
+}
+
+/** False where there was no such file. */
+export async function deleteFile(path: string): Promise<boolean> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+  return true;
+}
+
+/** Moves a file or a folder to a name that is free. False where there was nothing to move. */
+export async function move(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+  await syncDirectory(dirname(to));
+  if (dirname(from) !== dirname(to)) await syncDirectory(dirname(from));
+  return true;
+}
+
+/** Deletes the folder and all in it, in no particular order: move it aside first where half of it must never be seen. */
+export async function deleteTree(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await syncDirectory(dirname(path));
+}
+
+/** Deletes the folder if nothing is left in it. */
+export async function deleteEmptyDirectory(path: string): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) return;
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+/** Deletes what writes of processes that are no more have left in the folder. */
+export async function deleteLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = TEMPORARY.exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid))) await deleteFile(join(folder, name));
+  }
+}
+
+/** Whether there is a process of this id; it need not be the one that had the id before. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** A file that is written in place. Nothing is durable before `sync` has resolved. */
+export class DurableFile {
+  private constructor(
+    readonly path: string,
+    private readonly handle: FileHandle,
+  ) {}
+
+  /** Opens a file that is there. */
+  static async open(path: string): Promise<DurableFile> {
+    return new DurableFile(path, await open(path, 'r+'));
+  }
+
+  async sizeBytes(): Promise<number> {
+    return (await this.handle.stat()).size;
+  }
+
+  /** Fills `into` from the byte at `offset`; returns how many bytes there were. */
+  async read(into: Uint8Array, offset: number): Promise<number> {
+    let filled = 0;
+    while (filled < into.length) {
+      const { bytesRead } = await this.handle.read(into, filled, into.length - filled, offset + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return filled;
+  }
+
+  async write(bytes: Uint8Array, offset: number): Promise<void> {
+    let written = 0;
+    while (written < bytes.length) {
+      const { bytesWritten } = await this.handle.write(bytes, written, bytes.length - written, offset + written);
+      written += bytesWritten;
+    }
+  }
+
+  /** A copy into the page cache within this call: for a few kilobytes cheaper than a trip through the thread pool. */
+  writeNow(bytes: Uint8Array, offset: number): void {
+    let written = 0;
+    while (written < bytes.length)
+      written += writeSync(this.handle.fd, bytes, written, bytes.length - written, offset + written);
+  }
+
+  /** Content and size are durable once this resolves. After a failure nothing is known of what was written before. */
+  sync(): Promise<void> {
+    return this.handle.datasync();
+  }
+
+  truncate(sizeBytes: number): Promise<void> {
+    return this.handle.truncate(sizeBytes);
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}

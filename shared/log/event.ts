@@ -1,0 +1,67 @@
+/**
+ * What can happen to a collection. An event is one committed write (a batch commits one each record), except for the
+ * genesis, which states the collection's configuration and comes before every write.
+ *
+ * Byte fields of a decoded event are views of the bytes it was read from: copy what outlives them.
+ */
+import type { CollectionConfig } from '../calls.js';
+
+interface Dated {
+  /** 0 for the genesis, 1 for the first committed write, and so on without a gap. */
+  readonly sequence: number;
+  /** Unix milliseconds. Never less than the event before has. */
+  readonly timeMs: number;
+}
+
+/** Its time is the collection's creation. */
+export interface Genesis extends Dated {
+  readonly type: 'genesis';
+  readonly collectionId: number;
+  readonly dimension: number;
+  readonly metric: 'squared_l2';
+  readonly project: string;
+  readonly name: string;
+}
+
+export interface Insert extends Dated {
+  readonly type: 'insert';
+  readonly recordId: number;
+  readonly tag: number;
+  /** 16 bytes, or null. */
+  readonly requestId: Uint8Array | null;
+  /** Little-endian i32 components in Q16.16. */
+  readonly vector: Uint8Array;
+  readonly metadata: Uint8Array | null;
+  /** UTF-8. */
+  readonly text: Uint8Array | null;
+}
+
+export interface SoftDelete extends Dated {
+  readonly type: 'softDelete';
+  readonly recordId: number;
+}
+
+export interface Delete extends Dated {
+  readonly type: 'delete';
+  readonly recordId: number;
+}
+
+/** Replaces the record's metadata whole. */
+export interface UpdateMetadata extends Dated {
+  readonly type: 'updateMetadata';
+  readonly recordId: number;
+  readonly metadata: Uint8Array;
+}
+
+export type Event = Genesis | Insert | SoftDelete | Delete | UpdateMetadata;
+
+export const genesisOf = (config: CollectionConfig): Genesis => ({
+  type: 'genesis',
+  sequence: 0,
+  timeMs: config.createdAtMs,
+  collectionId: config.id,
+  dimension: config.dimension,
+  metric: config.metric,
+  project: config.project,
+  name: config.name,
+});

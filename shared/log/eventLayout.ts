@@ -1,0 +1,77 @@
+/**
+ * Event bytes, version 1. All integers are little-endian; every byte that is not named is zero.
+ *
+ *   header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
+ *   genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
+ *                   38 u8 name length | 40 project utf8 | name utf8
+ *   insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text) |
+ *                   60 u32 metadata length | 64 u32 text length | 68 u32 dimension | 72 i32 × dimension |
+ *                   metadata | text utf8
+ *   soft delete     24 u64 record_id
+ *   delete          24 u64 record_id
+ *   update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
+ */
+import { unreachable } from '../errors.js';
+import type { Event } from './event.js';
+
+export const EVENT_VERSION = 1;
+
+/** 6 to 11 are kept for encrypted inserts, shredded keys and the graph. */
+export const EVENT_TYPE = { genesis: 1, insert: 2, softDelete: 3, delete: 4, updateMetadata: 5 } as const;
+
+export const METRIC_SQUARED_L2 = 1;
+export const FLAG = { requestId: 1, metadata: 2, text: 4 } as const;
+
+/** Where the payload begins. */
+export const PAYLOAD_AT = 24;
+
+export const GENESIS = {
+  collectionId: 24,
+  dimension: 32,
+  metric: 36,
+  projectLength: 37,
+  nameLength: 38,
+  project: 40,
+} as const;
+
+export const INSERT = {
+  recordId: 24,
+  tag: 32,
+  requestId: 40,
+  flags: 56,
+  metadataLength: 60,
+  textLength: 64,
+  dimension: 68,
+  vector: 72,
+} as const;
+
+export const DELETION = { recordId: 24, end: 32 } as const;
+export const UPDATE = { recordId: 24, metadataLength: 32, metadata: 40 } as const;
+
+/** An event is shorter than this, so that the last byte of its length in a frame is zero (see `chain.ts`). */
+export const EVENT_END_BYTES = 2 ** 24;
+
+/** Encoded size of an insert in bytes, from the sizes of what it carries. */
+export const insertSizeBytes = (vectorBytes: number, metadataBytes: number, textBytes: number): number =>
+  INSERT.vector + vectorBytes + metadataBytes + textBytes;
+
+export const updateMetadataSizeBytes = (metadataBytes: number): number => UPDATE.metadata + metadataBytes;
+
+/** Of a delete and of a soft delete. */
+export const DELETION_SIZE_BYTES = DELETION.end;
+
+export function eventSizeBytes(event: Event): number {
+  switch (event.type) {
+    case 'genesis':
+      return GENESIS.project + Buffer.byteLength(event.project) + Buffer.byteLength(event.name);
+    case 'insert':
+      return insertSizeBytes(event.vector.length, event.metadata?.length ?? 0, event.text?.length ?? 0);
+    case 'softDelete':
+    case 'delete':
+      return DELETION_SIZE_BYTES;
+    case 'updateMetadata':
+      return updateMetadataSizeBytes(event.metadata.length);
+    default:
+      return unreachable(event);
+  }
+}

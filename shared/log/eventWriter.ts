@@ -1,0 +1,123 @@
+/** Events to bytes, as `eventLayout.ts` lays them out. */
+import { unreachable } from '../errors.js';
+import { DIMENSION_MAX, REQUEST_ID_BYTES } from '../limits.js';
+import { writeU64 } from '../u64.js';
+import type { Event, Genesis, Insert } from './event.js';
+import {
+  DELETION,
+  EVENT_END_BYTES,
+  EVENT_TYPE,
+  EVENT_VERSION,
+  eventSizeBytes,
+  FLAG,
+  GENESIS,
+  INSERT,
+  METRIC_SQUARED_L2,
+  UPDATE,
+} from './eventLayout.js';
+
+/** Zeroed bytes that are being filled, and a view of the same bytes. */
+export interface Target {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
+/** `sizeBytes` zeroes. */
+export function newTarget(sizeBytes: number): Target {
+  const bytes = new Uint8Array(sizeBytes);
+  return { bytes, view: new DataView(bytes.buffer) };
+}
+
+/** Throws RangeError where the event cannot be written: a number out of range, a field of the wrong length. */
+export function encodeEvent(event: Event): Uint8Array {
+  const target = newTarget(eventSizeBytes(event));
+  writeEvent(event, target, 0);
+  return target.bytes;
+}
+
+/** Writes `event` at `at`, where the target holds zeroes, and returns where it ends. Throws as `encodeEvent`. */
+export function writeEvent(event: Event, target: Target, at: number): number {
+  const end = at + eventSizeBytes(event);
+  if (end - at >= EVENT_END_BYTES) throw new RangeError(`an event of ${end - at} bytes; the limit is 16 MiB`);
+  if ((event.type === 'genesis') !== (event.sequence === 0))
+    throw new RangeError('the genesis, and nothing else, has sequence 0');
+  target.view.setUint8(at, EVENT_VERSION);
+  target.view.setUint8(at + 1, EVENT_TYPE[event.type]);
+  writeU64(target.view, at + 8, event.sequence);
+  writeU64(target.view, at + 16, event.timeMs);
+  writePayload(event, target, at);
+  return end;
+}
+
+function writePayload(event: Event, target: Target, at: number): void {
+  switch (event.type) {
+    case 'genesis':
+      writeGenesis(event, target, at);
+      return;
+    case 'insert':
+      writeInsert(event, target, at);
+      return;
+    case 'softDelete':
+    case 'delete':
+      writeRecordId(target.view, at + DELETION.recordId, event.recordId);
+      return;
+    case 'updateMetadata':
+      writeRecordId(target.view, at + UPDATE.recordId, event.recordId);
+      target.view.setUint32(at + UPDATE.metadataLength, event.metadata.length, true);
+      target.bytes.set(event.metadata, at + UPDATE.metadata);
+      return;
+    default:
+      unreachable(event);
+  }
+}
+
+function writeGenesis(event: Genesis, { bytes, view }: Target, at: number): void {
+  assertDimension(event.dimension);
+  const project = Buffer.from(event.project);
+  const name = Buffer.from(event.name);
+  for (const text of [project, name])
+    if (text.length < 1 || text.length > 255) throw new RangeError('a project and a name have 1 to 255 bytes');
+  writeU64(view, at + GENESIS.collectionId, event.collectionId);
+  view.setUint32(at + GENESIS.dimension, event.dimension, true);
+  view.setUint8(at + GENESIS.metric, METRIC_SQUARED_L2);
+  view.setUint8(at + GENESIS.projectLength, project.length);
+  view.setUint8(at + GENESIS.nameLength, name.length);
+  bytes.set(project, at + GENESIS.project);
+  bytes.set(name, at + GENESIS.project + project.length);
+}
+
+function writeInsert(event: Insert, { bytes, view }: Target, at: number): void {
+  const { requestId, vector, metadata, text } = event;
+  const dimension = vector.length / 4;
+  assertDimension(dimension);
+  if (requestId !== null && requestId.length !== REQUEST_ID_BYTES)
+    throw new RangeError(`a request id has ${REQUEST_ID_BYTES} bytes`);
+  writeRecordId(view, at + INSERT.recordId, event.recordId);
+  writeU64(view, at + INSERT.tag, event.tag);
+  if (requestId !== null) bytes.set(requestId, at + INSERT.requestId);
+  view.setUint8(
+    at + INSERT.flags,
+    (requestId === null ? 0 : FLAG.requestId) |
+      (metadata === null ? 0 : FLAG.metadata) |
+      (text === null ? 0 : FLAG.text),
+  );
+  view.setUint32(at + INSERT.metadataLength, metadata?.length ?? 0, true);
+  view.setUint32(at + INSERT.textLength, text?.length ?? 0, true);
+  view.setUint32(at + INSERT.dimension, dimension, true);
+  let end = at + INSERT.vector;
+  bytes.set(vector, end);
+  end += vector.length;
+  if (metadata !== null) bytes.set(metadata, end);
+  end += metadata?.length ?? 0;
+  if (text !== null) bytes.set(text, end);
+}
+
+function writeRecordId(view: DataView, at: number, recordId: number): void {
+  if (recordId === 0) throw new RangeError('record ids begin at 1');
+  writeU64(view, at, recordId);
+}
+
+function assertDimension(dimension: number): void {
+  if (!(Number.isInteger(dimension) && dimension >= 1 && dimension <= DIMENSION_MAX))
+    throw new RangeError(`a dimension of ${dimension}`);
+}

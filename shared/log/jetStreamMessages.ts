@@ -1,0 +1,62 @@
+/** Single messages of the log streams, read from the stream's leader or from whichever replica answers first. */
+import { DirectMsgHeaders } from 'nats';
+import { unavailable } from '../errors.js';
+import type { ClusterConnection } from '../natsConnection.js';
+import { isRefusal, JETSTREAM, JetStreamRefusal } from '../natsError.js';
+import type { StoredFrame } from './eventLog.js';
+
+export interface StoredMessage extends StoredFrame {
+  readonly subject: string;
+}
+
+/** `sequence` alone: the message there; with `next`: the first of that subject from there on; `last`: the subject's last. */
+export type Query = { readonly sequence: number; readonly next?: string } | { readonly last: string };
+
+/** Shape of `io.nats.jetstream.api.v1.stream_msg_get_response`. */
+interface GetResponse {
+  readonly error?: { readonly code: number; readonly err_code: number; readonly description: string };
+  readonly message: { readonly subject: string; readonly seq: number; readonly data?: string };
+}
+
+const LARGEST_ANSWER_MS = 10_000;
+const STATUS_NO_MESSAGE = 404;
+
+/**
+ * From the leader, which has every acknowledged message. A leader that was deposed and has not noticed may answer
+ * something older; an append that builds upon it is refused by the new one. Bodies come as base64 within JSON, so this
+ * costs more than `readAnywhere`: a 16 MiB frame about 0.1 s.
+ */
+export async function readFromLeader(
+  connection: ClusterConnection,
+  stream: string,
+  query: Query,
+): Promise<StoredMessage | undefined> {
+  const answer = await connection.call(() =>
+    connection.nc.request(`$JS.API.STREAM.MSG.GET.${stream}`, requestOf(query), { timeout: LARGEST_ANSWER_MS }),
+  );
+  const { error, message } = answer.json<GetResponse>();
+  if (error) {
+    const refusal = new JetStreamRefusal(error.err_code, error.description, error.code === 503);
+    if (isRefusal(refusal, JETSTREAM.noMessageFound)) return undefined;
+    throw refusal;
+  }
+  return { subject: message.subject, position: message.seq, bytes: Buffer.from(message.data ?? '', 'base64') };
+}
+
+/** From any replica, as raw bytes: a replica that lags may not have the newest messages yet, but those it has are right. */
+export async function readAnywhere(
+  connection: ClusterConnection,
+  stream: string,
+  query: Extract<Query, { sequence: number }>,
+): Promise<StoredMessage | undefined> {
+  const { headers, data } = await connection.call(() =>
+    connection.nc.request(`$JS.API.DIRECT.GET.${stream}`, requestOf(query), { timeout: LARGEST_ANSWER_MS }),
+  );
+  if (headers?.code === STATUS_NO_MESSAGE) return undefined;
+  if (!headers?.has(DirectMsgHeaders.Sequence)) throw unavailable('the log could not be read; retry shortly');
+  const position = Number(headers.get(DirectMsgHeaders.Sequence));
+  return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
+}
+
+const requestOf = (query: Query): string =>
+  JSON.stringify('last' in query ? { last_by_subj: query.last } : { seq: query.sequence, next_by_subj: query.next });

@@ -1,0 +1,26 @@
+/** Long work in slices, so that the process can answer others in between. */
+
+/** Lets the event loop turn, and resolves when it has. */
+export type Pause = () => Promise<void>;
+
+/** About 0.7 ms of hashing. */
+const SLICE_BYTES = 512 * 1024;
+/** What an event costs beside its bytes, in bytes hashed in the same time. */
+export const EVENT_COST_BYTES = 1024;
+
+export class Pacer {
+  #spentBytes = 0;
+
+  constructor(private readonly pause: Pause) {}
+
+  /** Notes that the work of hashing `sizeBytes` is done; true when it is time to `rest`. */
+  spend(sizeBytes: number): boolean {
+    this.#spentBytes += sizeBytes;
+    return this.#spentBytes >= SLICE_BYTES;
+  }
+
+  rest(): Promise<void> {
+    this.#spentBytes = 0;
+    return this.pause();
+  }
+}

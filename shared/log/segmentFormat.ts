@@ -1,0 +1,130 @@
+/**
+ * The bytes of a segment, a file that holds a stretch of one collection's log. All integers are little-endian.
+ *
+ *   header      0  "VSEG"  | u32 version = 1 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
+ *   watermark  32  u64 offset of the last answered frame, 0 where there is none | u64 offset of its end | 8 B checksum
+ *   frames     56  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
+ *
+ * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0,
+ * and leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in
+ * place, without a sync, after each frame is durable and before it is answered: it survives the death of the process,
+ * and is durable with the next frame.
+ */
+import { hash } from '../hash.js';
+import { Malformed } from '../malformed.js';
+import { readU64, writeU64 } from '../u64.js';
+
+export const SEGMENT_HEADER_BYTES = 56;
+export const WATERMARK_OFFSET = 32;
+export const FRAME_HEADER_BYTES = 16;
+
+const MAGIC = 'VSEG';
+const VERSION = 1;
+const CHECKSUM_BYTES = 8;
+const WATERMARK_BYTES = 24;
+
+export interface SegmentHeader {
+  readonly collectionId: number;
+  readonly base: number;
+}
+
+/** Offsets in the segment. `head`: of the last answered frame, 0 where there is none. */
+export interface Watermark {
+  readonly head: number;
+  readonly end: number;
+}
+
+export interface FrameHeader {
+  readonly length: number;
+  readonly checksum: Uint8Array;
+}
+
+/** Zero padded, so that the names sort as the positions do. */
+export const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.seg`;
+
+const SEGMENT_NAME = /^(\d{16})\.seg$/;
+
+/** The base in a segment's name, or undefined where it is some other file. */
+export function baseInName(name: string): number | undefined {
+  const digits = SEGMENT_NAME.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+const checksumOf = (bytes: Uint8Array): Uint8Array => hash(bytes).subarray(0, CHECKSUM_BYTES);
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+export function encodeSegmentHeader({ collectionId, base }: SegmentHeader): Uint8Array {
+  const bytes = new Uint8Array(SEGMENT_HEADER_BYTES);
+  const view = viewOf(bytes);
+  bytes.set(Buffer.from(MAGIC, 'latin1'), 0);
+  view.setUint32(4, VERSION, true);
+  writeU64(view, 8, collectionId);
+  writeU64(view, 16, base);
+  bytes.set(checksumOf(bytes.subarray(0, 24)), 24);
+  bytes.set(encodeWatermark({ head: 0, end: SEGMENT_HEADER_BYTES }), WATERMARK_OFFSET);
+  return bytes;
+}
+
+/** Throws Malformed. `bytes`: what the file begins with, SEGMENT_HEADER_BYTES of it where it has as many. */
+export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader; watermark: Watermark } {
+  if (bytes.length < SEGMENT_HEADER_BYTES) throw new Malformed('the header is cut short', bytes.length);
+  const view = viewOf(bytes);
+  if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== MAGIC) throw new Malformed('this is no segment', 0);
+  const version = view.getUint32(4, true);
+  if (version !== VERSION)
+    throw new Malformed(`segment version ${version} is not known here; this program reads version ${VERSION}`, 4);
+  if (!sameBytes(checksumOf(bytes.subarray(0, 24)), bytes.subarray(24, 32)))
+    throw new Malformed('the checksum of the header does not verify', 24);
+  const marked = bytes.subarray(WATERMARK_OFFSET, WATERMARK_OFFSET + 16);
+  if (!sameBytes(checksumOf(marked), bytes.subarray(WATERMARK_OFFSET + 16, WATERMARK_OFFSET + WATERMARK_BYTES)))
+    throw new Malformed('the checksum of the watermark does not verify', WATERMARK_OFFSET);
+  return {
+    header: { collectionId: readU64(view, 8), base: readU64(view, 16) },
+    watermark: { head: readU64(view, WATERMARK_OFFSET), end: readU64(view, WATERMARK_OFFSET + 8) },
+  };
+}
+
+export function encodeWatermark({ head, end }: Watermark): Uint8Array {
+  const bytes = new Uint8Array(WATERMARK_BYTES);
+  const view = viewOf(bytes);
+  writeU64(view, 0, head);
+  writeU64(view, 8, end);
+  bytes.set(checksumOf(bytes.subarray(0, 16)), 16);
+  return bytes;
+}
+
+/** Writes the FRAME_HEADER_BYTES that go before `frame` to the start of `into`. */
+export function writeFrameHeader(into: Uint8Array, frame: Uint8Array, position: number): void {
+  const view = viewOf(into);
+  view.setUint32(0, frame.length, true);
+  view.setUint32(4, lengthCheck(frame.length, position), true);
+  into.set(checksumOf(frame), 8);
+}
+
+/** Undefined where the length does not verify: no frame begins there. */
+export function readFrameHeader(bytes: Uint8Array, position: number): FrameHeader | undefined {
+  if (bytes.length < FRAME_HEADER_BYTES) return undefined;
+  const view = viewOf(bytes);
+  const length = view.getUint32(0, true);
+  if (view.getUint32(4, true) !== lengthCheck(length, position)) return undefined;
+  return { length, checksum: bytes.subarray(8, FRAME_HEADER_BYTES) };
+}
+
+export const frameVerifies = (header: FrameHeader, frame: Uint8Array): boolean =>
+  frame.length === header.length && sameBytes(checksumOf(frame), header.checksum);
+
+/**
+ * Tells a wrong length from a right one before anything is read by it. The position goes in, so that a frame does not
+ * verify in another's place, and a constant, so that zeros do not verify. Mixed by MurmurHash3's 32-bit finaliser.
+ */
+function lengthCheck(length: number, position: number): number {
+  let mixed = (length ^ 0x56434831) >>> 0;
+  for (const word of [position >>> 0, Math.floor(position / 2 ** 32)]) {
+    mixed = (mixed ^ word) >>> 0;
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+    mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+    mixed = (mixed ^ (mixed >>> 16)) >>> 0;
+  }
+  return mixed;
+}

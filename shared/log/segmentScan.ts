@@ -1,0 +1,151 @@
+/**
+ * What a log's folder holds, found without reading all of it: the headers of all segments, and of the last one whatever
+ * lies behind its watermark. Every other frame is verified when it is read.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf, createFile, type DurableFile, deleteLeftovers } from '../durable.js';
+import { Malformed } from '../malformed.js';
+import { LOG_START, LogDamaged, type Position } from './eventLog.js';
+import type { SegmentFiles } from './segmentFiles.js';
+import {
+  baseInName,
+  decodeSegmentHeader,
+  encodeWatermark,
+  FRAME_HEADER_BYTES,
+  frameVerifies,
+  readFrameHeader,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+  WATERMARK_OFFSET,
+  type Watermark,
+} from './segmentFormat.js';
+import { damagedAt, damagedBy, type Segment } from './segmentReader.js';
+
+/** A log as it stands. `last` is undefined where nothing was ever written. */
+export interface Extent {
+  readonly sealed: readonly Segment[];
+  readonly last: Segment | undefined;
+  /** The last frame, or LOG_START. */
+  readonly head: Position;
+}
+
+/** A segment while it is scanned. */
+interface Scanning {
+  readonly collectionId: number;
+  readonly base: number;
+  readonly file: DurableFile;
+}
+
+/** Throws LogDamaged, and what the system throws. Cuts a torn tail off, and sets it aside. */
+export async function scanLog(folder: string, collectionId: number, files: SegmentFiles): Promise<Extent> {
+  const bases = await findBases(folder, collectionId);
+  const segments: Segment[] = [];
+  let head = LOG_START;
+  let next = 0;
+  for (const base of bases) {
+    if (base !== next)
+      throw damagedAt(collectionId, base, 0, `it begins at ${base}, but what is before it ends at ${next}`);
+    const path = join(folder, segmentName(base));
+    const isLast = segments.length === bases.length - 1;
+    const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
+    segments.push({ path, base, sizeBytes: mark.end });
+    if (mark.head !== 0) head = base + mark.head;
+    next = base + mark.end;
+  }
+  return { sealed: segments.slice(0, -1), last: segments.at(-1), head };
+}
+
+/** The segments' bases in order; none where there is no folder. */
+async function findBases(folder: string, collectionId: number): Promise<number[]> {
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+  const bases = names.flatMap((name) => baseInName(name) ?? []);
+  // A log's folder appears together with its first segment.
+  if (bases.length === 0) throw new LogDamaged(collectionId, 'its folder holds no segment');
+  if (names.some((name) => name.endsWith('.tmp'))) await deleteLeftovers(folder);
+  return bases.sort((a, b) => a - b);
+}
+
+async function scanSegment(segment: Scanning, isLast: boolean): Promise<Watermark> {
+  const { collectionId, base, file } = segment;
+  const mark = await readMark(segment);
+  const sizeBytes = await file.sizeBytes();
+  if (sizeBytes < mark.end)
+    throw damagedAt(
+      collectionId,
+      base,
+      sizeBytes,
+      `the file ends here, but frames up to byte ${mark.end} were answered`,
+    );
+  if (sizeBytes === mark.end) return mark;
+  // The next segment is made only when all of this one is answered for.
+  if (!isLast) throw damagedAt(collectionId, base, mark.end, 'there are bytes behind the last frame');
+  return recoverTail(segment, mark, sizeBytes);
+}
+
+async function readMark({ collectionId, base, file }: Scanning): Promise<Watermark> {
+  const bytes = new Uint8Array(SEGMENT_HEADER_BYTES);
+  const read = await file.read(bytes, 0);
+  try {
+    const { header, watermark } = decodeSegmentHeader(bytes.subarray(0, read));
+    if (header.collectionId !== collectionId) throw new Malformed(`it belongs to collection ${header.collectionId}`, 8);
+    if (header.base !== base) throw new Malformed(`it is the segment of base ${header.base}`, 16);
+    return watermark;
+  } catch (error) {
+    throw error instanceof Malformed ? damagedBy(collectionId, base, error) : error;
+  }
+}
+
+/**
+ * Behind the watermark lies what was written and perhaps not answered. Whole frames stay: after a power failure they may
+ * have been answered. What is left after them was torn by the crash and goes aside.
+ */
+async function recoverTail(segment: Scanning, mark: Watermark, sizeBytes: number): Promise<Watermark> {
+  const { collectionId, base, file } = segment;
+  const tail = new Uint8Array(sizeBytes - mark.end);
+  await file.read(tail, mark.end);
+  let { head, end } = mark;
+  for (;;) {
+    const next = frameEnd(tail, end - mark.end, base + mark.end);
+    if (next === undefined) break;
+    head = end;
+    end = mark.end + next;
+  }
+  if (end < sizeBytes) {
+    const torn = tail.subarray(end - mark.end);
+    if (frameFollows(torn, base + end))
+      throw damagedAt(collectionId, base, end, 'a frame does not verify, but the one behind it does');
+    await setAside(file.path, torn);
+    await file.truncate(end);
+  }
+  // A sync that failed before the crash may have left pages that look written and never will be: write them again.
+  await file.write(tail.subarray(0, end - mark.end), mark.end);
+  await file.sync();
+  const recovered = { head, end };
+  file.writeNow(encodeWatermark(recovered), WATERMARK_OFFSET);
+  return recovered;
+}
+
+/** Where the verified frame that begins `at` in `bytes` ends; undefined where there is none. `position`: of bytes[0]. */
+function frameEnd(bytes: Uint8Array, at: number, position: number): number | undefined {
+  const header = readFrameHeader(bytes.subarray(at, at + FRAME_HEADER_BYTES), position + at);
+  if (header === undefined) return undefined;
+  const start = at + FRAME_HEADER_BYTES;
+  return frameVerifies(header, bytes.subarray(start, start + header.length)) ? start + header.length : undefined;
+}
+
+/** A frame is written only once the one before it is durable, so a crash cannot tear one and leave the next whole. */
+function frameFollows(torn: Uint8Array, position: number): boolean {
+  const header = readFrameHeader(torn.subarray(0, FRAME_HEADER_BYTES), position);
+  return header !== undefined && frameEnd(torn, FRAME_HEADER_BYTES + header.length, position) !== undefined;
+}
+
+async function setAside(path: string, torn: Uint8Array): Promise<void> {
+  for (let n = 1; !(await createFile(`${path}.torn-${n}`, torn)); n++);
+}

@@ -1,0 +1,208 @@
+/**
+ * One collection's log as a row of segments. The owner of their order:
+ *
+ *   unscanned ──scan──▶ ready ──append──▶ ready
+ *       ▲                 │ failed append
+ *       └───cut, rescan── suspect
+ */
+import { dirname, join } from 'node:path';
+import type { Clock } from '../clock.js';
+import { codeOf, createFile, deleteEmptyDirectory, deleteTree, makeDirectory, move } from '../durable.js';
+import { unavailable, VouchError } from '../errors.js';
+import { Turns } from '../turns.js';
+import { Fenced, LOG_START, type Position, type StoredFrame } from './eventLog.js';
+import type { SegmentFiles } from './segmentFiles.js';
+import {
+  encodeSegmentHeader,
+  encodeWatermark,
+  FRAME_HEADER_BYTES,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+  WATERMARK_OFFSET,
+  writeFrameHeader,
+} from './segmentFormat.js';
+import { damagedAt, readFrameAt, readFrames, type Segment } from './segmentReader.js';
+import { type Extent, scanLog } from './segmentScan.js';
+
+/** Smaller frames are copied into the page cache within the call; larger ones are written by the thread pool. */
+const WRITE_NOW_MAX_BYTES = 64 << 10;
+
+export interface SegmentedLogOptions {
+  readonly collectionId: number;
+  /** The log's own folder; made, with those above it, at the first append. */
+  readonly folder: string;
+  readonly files: SegmentFiles;
+  readonly clock: Clock;
+  /** A segment that a frame would take beyond this is followed by a new one. */
+  readonly segmentBytes: number;
+}
+
+export class SegmentedLog {
+  readonly #options: SegmentedLogOptions;
+  #extent: Extent | undefined;
+  /** An append has failed: what lies behind the end was never answered. */
+  #suspect = false;
+  readonly #turns = new Turns();
+
+  constructor(options: SegmentedLogOptions) {
+    this.#options = options;
+  }
+
+  /** Finds what there is. Throws LogDamaged. */
+  ready(): Promise<Extent> {
+    return this.#inTurn(() => this.#settle());
+  }
+
+  append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
+    const { clock, collectionId } = this.#options;
+    return this.#inTurn(async () => {
+      const extent = await this.#settle();
+      if (after !== extent.head) throw new Fenced(collectionId);
+      // From here on the disk is waited for: what it was given cannot be taken back.
+      if (clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before the commit');
+      this.#suspect = true;
+      const { sealed, last } = await this.#roomFor(extent, frame.length);
+      const written = await this.#write(frame, last);
+      this.#extent = { sealed, last: { ...last, sizeBytes: written.end }, head: last.base + written.head };
+      this.#suspect = false;
+      return this.#extent.head;
+    });
+  }
+
+  async *read(after: Position): AsyncGenerator<StoredFrame> {
+    const extent = await this.ready();
+    if (after === extent.head) return;
+    const { files, collectionId } = this.#options;
+    const from = after === LOG_START ? SEGMENT_HEADER_BYTES : after;
+    try {
+      for (const segment of segmentsOf(extent)) {
+        if (from >= segment.base + segment.sizeBytes) continue;
+        const offset = Math.max(from - segment.base, SEGMENT_HEADER_BYTES);
+        for await (const frame of readFrames(files, collectionId, segment, offset))
+          if (frame.position !== after) yield frame;
+      }
+    } catch (error) {
+      throw this.#shown(error);
+    }
+  }
+
+  async readAt(position: Position): Promise<Uint8Array> {
+    return (await this.#frameAt(await this.ready(), position)).bytes;
+  }
+
+  async head(): Promise<StoredFrame | undefined> {
+    const extent = await this.ready();
+    return extent.head === LOG_START ? undefined : this.#frameAt(extent, extent.head);
+  }
+
+  /** Moves the folder to `aside`, from where no log is ever opened, and deletes it there. */
+  remove(aside: string): Promise<void> {
+    const { folder, files } = this.#options;
+    return this.#inTurn(async () => {
+      this.#extent = undefined;
+      if (!(await move(folder, aside))) return;
+      files.forget(folder);
+      await deleteTree(aside);
+      await deleteEmptyDirectory(dirname(folder));
+    });
+  }
+
+  /** Resolves when what was begun is finished. */
+  idle(): Promise<void> {
+    return this.#turns.idle();
+  }
+
+  async #frameAt(extent: Extent, position: Position): Promise<StoredFrame> {
+    const { files, collectionId } = this.#options;
+    const segment = segmentsOf(extent).findLast(({ base }) => base < position);
+    if (segment === undefined) throw damagedAt(collectionId, 0, position, 'there is no frame');
+    try {
+      return await readFrameAt(files, collectionId, segment, position);
+    } catch (error) {
+      throw this.#shown(error);
+    }
+  }
+
+  async #settle(): Promise<Extent> {
+    const { folder, collectionId, files } = this.#options;
+    if (this.#suspect) {
+      const last = this.#extent?.last;
+      if (last !== undefined)
+        await files.use(last.path, async (file) => {
+          await file.truncate(last.sizeBytes);
+          await file.sync();
+        });
+      this.#extent = undefined;
+      this.#suspect = false;
+    }
+    this.#extent ??= await scanLog(folder, collectionId, files);
+    return this.#extent;
+  }
+
+  async #roomFor({ sealed, last }: Extent, frameBytes: number): Promise<{ sealed: readonly Segment[]; last: Segment }> {
+    if (last === undefined) return { sealed, last: await this.#createFirst() };
+    const end = last.sizeBytes + FRAME_HEADER_BYTES + frameBytes;
+    if (end <= this.#options.segmentBytes || last.sizeBytes === SEGMENT_HEADER_BYTES) return { sealed, last };
+    // With its watermark durable, a sealed segment can be told from one that lost its end.
+    await this.#options.files.use(last.path, (file) => file.sync());
+    return {
+      sealed: [...sealed, last],
+      last: await this.#createSegment(this.#options.folder, last.base + last.sizeBytes),
+    };
+  }
+
+  /** The folder appears together with its first segment: one without any has lost it. */
+  async #createFirst(): Promise<Segment> {
+    const { folder } = this.#options;
+    const staging = `${folder}.new`;
+    await makeDirectory(dirname(folder));
+    if (!(await makeDirectory(staging))) {
+      await deleteTree(staging);
+      await makeDirectory(staging);
+    }
+    const segment = await this.#createSegment(staging, 0);
+    await move(staging, folder);
+    return { ...segment, path: join(folder, segmentName(0)) };
+  }
+
+  async #createSegment(folder: string, base: number): Promise<Segment> {
+    const path = join(folder, segmentName(base));
+    if (!(await createFile(path, encodeSegmentHeader({ collectionId: this.#options.collectionId, base }))))
+      throw unavailable(`segment ${segmentName(base)} is there already`);
+    return { path, base, sizeBytes: SEGMENT_HEADER_BYTES };
+  }
+
+  /** Offsets of the frame and of its end. */
+  #write(frame: Uint8Array, { path, base, sizeBytes }: Segment): Promise<{ head: number; end: number }> {
+    const mark = { head: sizeBytes, end: sizeBytes + FRAME_HEADER_BYTES + frame.length };
+    return this.#options.files.use(path, async (file) => {
+      const header = new Uint8Array(FRAME_HEADER_BYTES);
+      const now = frame.length <= WRITE_NOW_MAX_BYTES;
+      // A large frame is hashed while the thread pool writes it.
+      const writing = now ? undefined : file.write(frame, mark.head + FRAME_HEADER_BYTES);
+      writeFrameHeader(header, frame, base + mark.head);
+      file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
+      await writing;
+      await file.sync();
+      file.writeNow(encodeWatermark(mark), WATERMARK_OFFSET);
+      return mark;
+    });
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#turns.take(work);
+    } catch (error) {
+      throw this.#shown(error);
+    }
+  }
+
+  /** What the system refused is `unavailable`, and may work later; everything else is as it was thrown. */
+  #shown(error: unknown): unknown {
+    const code = codeOf(error);
+    if (code === undefined || error instanceof VouchError) return error;
+    return unavailable(`the log of collection ${this.#options.collectionId} is out of reach (${code})`, error);
+  }
+}
+
+const segmentsOf = ({ sealed, last }: Extent): readonly Segment[] => (last === undefined ? sealed : [...sealed, last]);

@@ -1,0 +1,92 @@
+/** The platform of a cluster: messages, buckets and logs over NATS and its JetStream. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type NatsBucket, openNatsBucket } from './bucket/nats.js';
+import { type Clock, systemClock } from './clock.js';
+import { VouchError } from './errors.js';
+import { JetStreamLogs } from './log/jetStream.js';
+import { prepareLogStreams } from './log/jetStreamStreams.js';
+import type { Logger } from './logger.js';
+import { ClusterConnection } from './natsConnection.js';
+import type { BucketName, Platform } from './platform.js';
+import { NatsTransport } from './transport/nats.js';
+
+export interface ClusterOptions {
+  /** `nats://host:port`, several separated by commas; null: the local server at its usual port. */
+  readonly url: string | null;
+  readonly name: string;
+  readonly logger: Logger;
+  /** Servers that hold each bucket and stream; at most as many as the NATS cluster has. */
+  readonly replicas: number;
+  /** Streams that the logs are spread over; fixed by whoever comes first. */
+  readonly logStreams: number;
+  readonly clock?: Clock;
+  /** How long to wait for a server that does not answer yet, and then for JetStream. */
+  readonly connectWithinMs?: number;
+}
+
+const CONNECT_WITHIN_MS = 10_000;
+const RETRY_MS = 250;
+
+/** Throws an Error with one line that says what is wrong and what to do. */
+export async function openCluster(options: ClusterOptions): Promise<ClusterPlatform> {
+  const { logger, clock = systemClock, connectWithinMs = CONNECT_WITHIN_MS } = options;
+  const connection = await ClusterConnection.open({ ...options, logger, clock, connectWithinMs });
+  try {
+    const streams = { count: options.logStreams, replicas: options.replicas };
+    await whileUnavailable(clock, connectWithinMs, () => prepareLogStreams(connection, streams));
+    return new ClusterPlatform(connection, options);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+export class ClusterPlatform implements Platform {
+  readonly mode = 'cluster';
+  readonly transport: NatsTransport;
+  readonly logs: JetStreamLogs;
+  private readonly buckets = new Map<BucketName, Promise<NatsBucket>>();
+
+  constructor(
+    readonly connection: ClusterConnection,
+    private readonly options: ClusterOptions,
+  ) {
+    this.transport = new NatsTransport(connection);
+    this.logs = new JetStreamLogs(connection, options.logStreams);
+  }
+
+  /** False while no NATS server is reached: every call then fails at once. */
+  get connected(): boolean {
+    return this.connection.connected;
+  }
+
+  bucket(name: BucketName, { ttlMs }: { ttlMs?: number } = {}): Promise<NatsBucket> {
+    let opened = this.buckets.get(name);
+    if (!opened) {
+      opened = openNatsBucket(this.connection, { name, ttlMs, replicas: this.options.replicas });
+      this.buckets.set(name, opened);
+      // The next who asks tries again.
+      opened.catch(() => this.buckets.delete(name));
+    }
+    return opened;
+  }
+
+  async close(): Promise<void> {
+    await this.transport.close();
+    await this.connection.close();
+  }
+}
+
+/** A cluster that starts has no leader for a moment. */
+async function whileUnavailable<T>(clock: Clock, withinMs: number, attempt: () => Promise<T>): Promise<T> {
+  const giveUpMs = clock.monotonicMs() + withinMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const passes = error instanceof VouchError && error.code === 'unavailable';
+      if (!passes || clock.monotonicMs() >= giveUpMs) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+}

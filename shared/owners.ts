@@ -1,0 +1,24 @@
+/** Who serves what: the entries of the owners bucket and the heartbeats of the shards, as they are stored. */
+import type { Entry, Json } from './bucket/bucket.js';
+import type { CollectionConfig } from './calls.js';
+
+/** Key: the collection's id. The entry carries all that a shard needs to serve the collection. */
+export interface Ownership {
+  readonly shard: string;
+  /** Counts the owners a collection has had. */
+  readonly epoch: number;
+  readonly collection: CollectionConfig;
+}
+
+export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;
+export const storedOwnership = (ownership: Ownership): Json => ownership as unknown as Json;
+
+/** Key: the shard's name. Gone when the shard has not renewed it in time. */
+export interface Heartbeat {
+  /** One process's life: a second process of the same name takes over, and the first one notices. */
+  readonly session: string;
+  readonly collections: number;
+  readonly records: number;
+}
+
+export const heartbeatOf = (entry: Entry): Heartbeat => entry.value as unknown as Heartbeat;

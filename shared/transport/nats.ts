@@ -1,0 +1,79 @@
+/** Requests and answers over NATS: the server routes by subject, and says at once where nobody serves one. */
+import { unavailable, VouchError } from '../errors.js';
+import type { ClusterConnection } from '../natsConnection.js';
+import { NatsRequests } from './natsRequests.js';
+import { headersOf, NatsServing, type ServedCounts } from './natsServing.js';
+import type { Envelope, Handler, Serving, Transport } from './transport.js';
+
+/** The server's limit holds for headers and body together; a request id has at most 128 characters. */
+const HEADER_ROOM_BYTES = 512;
+
+export class NatsTransport implements Transport {
+  readonly counts: ServedCounts = { answered: 0, failed: 0, late: 0, underWay: 0 };
+  private readonly requests: NatsRequests;
+  private readonly servings = new Set<NatsServing>();
+  private closed = false;
+
+  constructor(private readonly connection: ClusterConnection) {
+    this.requests = new NatsRequests(connection);
+  }
+
+  get maxPayloadBytes(): number {
+    return this.connection.maxPayloadBytes - HEADER_ROOM_BYTES;
+  }
+
+  /** Subjects served at the moment. */
+  get subjects(): number {
+    return this.servings.size;
+  }
+
+  request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
+    const refusal = this.refusal(body, envelope);
+    if (refusal) return Promise.reject(refusal);
+    return this.requests.send(subject, body, headersOf(envelope), envelope.deadlineMs);
+  }
+
+  /**
+   * The flush makes the subscription known to our server. Another server of the NATS cluster learns of it over the same
+   * route, and in the same order, as of any message sent afterwards: who is told by us that the subject is served finds
+   * it so; who asks unprompted may be told `NobodyServes` for as long as a message travels.
+   */
+  async serve(subject: string, handler: Handler): Promise<Serving> {
+    if (this.closed) throw unavailable('the transport is closed');
+    if (!this.connection.connected) throw this.connection.down();
+    const serving = new NatsServing(subject, handler, {
+      connection: this.connection,
+      counts: this.counts,
+      maxPayloadBytes: () => this.maxPayloadBytes,
+    });
+    this.servings.add(serving);
+    const stop = async (): Promise<void> => {
+      await serving.stop();
+      this.servings.delete(serving);
+    };
+    try {
+      await this.connection.call(() => this.connection.nc.flush());
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return { stop };
+  }
+
+  /** Fails what was asked here and is not answered; finishes what others have asked. */
+  async close(): Promise<void> {
+    this.closed = true;
+    this.requests.failAll(unavailable('the transport is closed'));
+    await Promise.all([...this.servings].map((serving) => serving.stop()));
+    this.servings.clear();
+  }
+
+  private refusal(body: Uint8Array, { deadlineMs }: Envelope): VouchError | undefined {
+    if (this.closed) return unavailable('the transport is closed');
+    if (!this.connection.connected) return this.connection.down();
+    if (deadlineMs <= this.connection.clock.nowMs()) return unavailable('the deadline has passed');
+    if (body.length > this.maxPayloadBytes)
+      return new VouchError('payload_too_large', `a message of ${body.length} bytes is larger than NATS takes`);
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Requests under way over one inbox. Deadlines are swept together: a timer a request, as nats.js sets one, costs as
+ * much as everything else about it (measured: 33,000 against 60,000 requests/s between two connections of a process).
+ */
+import { createInbox, type Msg, type MsgHdrs, ServiceErrorCodeHeader, ServiceErrorHeader } from 'nats';
+import { unavailable, type VouchError } from '../errors.js';
+import type { ClusterConnection } from '../natsConnection.js';
+import { fromNats } from '../natsError.js';
+import { NobodyServes } from './nobodyServes.js';
+
+interface Asked {
+  readonly subject: string;
+  readonly deadlineMs: number;
+  readonly resolve: (body: Uint8Array) => void;
+  readonly reject: (error: VouchError) => void;
+}
+
+/** How much later than its deadline a request may be given up. */
+const SWEEP_MS = 10;
+const STATUS_NO_RESPONDERS = 503;
+
+export class NatsRequests {
+  private readonly inbox = createInbox();
+  private readonly asked = new Map<string, Asked>();
+  private lastToken = 0;
+  private sweeping: NodeJS.Timeout | undefined;
+
+  constructor(private readonly connection: ClusterConnection) {
+    connection.nc.subscribe(`${this.inbox}.*`, { callback: (_error, msg) => this.answered(msg) });
+    connection.onChange((connected) => {
+      if (!connected) this.failAll(connection.down());
+    });
+  }
+
+  send(subject: string, body: Uint8Array, headers: MsgHdrs, deadlineMs: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const token = (++this.lastToken).toString(36);
+      this.asked.set(token, { subject, deadlineMs, resolve, reject });
+      this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS);
+      try {
+        this.connection.nc.publish(subject, body, { reply: `${this.inbox}.${token}`, headers });
+      } catch (error) {
+        this.asked.delete(token);
+        reject(fromNats(error));
+      }
+    });
+  }
+
+  failAll(error: VouchError): void {
+    for (const { reject } of this.asked.values()) reject(error);
+    this.asked.clear();
+    clearTimeout(this.sweeping);
+    this.sweeping = undefined;
+  }
+
+  private answered(msg: Msg): void {
+    const token = msg.subject.slice(this.inbox.length + 1);
+    const asked = this.asked.get(token);
+    if (!asked) return;
+    this.asked.delete(token);
+    const body = msg.data;
+    // An error travels in the headers of an empty answer; whole answers have none, and are not searched for them.
+    const headers = body.length === 0 ? msg.headers : undefined;
+    if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NobodyServes(asked.subject));
+    else if (headers?.has(ServiceErrorCodeHeader)) asked.reject(unavailable(headers.get(ServiceErrorHeader)));
+    else asked.resolve(body);
+  }
+
+  private sweep(): void {
+    const nowMs = this.connection.clock.nowMs();
+    for (const [token, { deadlineMs, reject }] of this.asked)
+      if (deadlineMs <= nowMs) {
+        this.asked.delete(token);
+        reject(unavailable('no answer came before the deadline'));
+      }
+    this.sweeping = this.asked.size > 0 ? setTimeout(() => this.sweep(), SWEEP_MS) : undefined;
+  }
+}

@@ -1,0 +1,222 @@
+import { expect } from 'chai';
+import { inBothModes } from '../support/modes.js';
+
+inBothModes('the HTTP edge', (service) => {
+  it('every endpoint but the open ones needs a key', async () => {
+    for (const key of [undefined, 'vk_nonsense', `vk_${'0'.repeat(64)}`]) {
+      const client = service.client(key);
+      const answer = await client.get('/v1/namespaces');
+      expect(answer.status).to.equal(401);
+      expect(answer.body.code).to.equal('unauthorized');
+      expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/);
+    }
+    const open = service.client(undefined);
+    expect((await open.get('/health')).status).to.equal(200);
+    expect((await open.get('/metrics')).status).to.equal(200);
+    expect((await open.get('/openapi.json')).status).to.equal(200);
+  });
+
+  it('a read-only key may read and not write', async () => {
+    const { rw, ro } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
+    await rw.post('/v1/records', { collection: 'c', values: [1] });
+    const reads = await Promise.all([
+      ro.get('/v1/namespaces'),
+      ro.get('/v1/records/1?collection=c'),
+      ro.post('/v1/search', { collection: 'c', query: [1], k: 1 }),
+      ro.post('/v1/search/multi', { collections: ['c'], query: [1], k: 1 }),
+      ro.get('/v1/namespaces/c/index'),
+      ro.get('/v1/index/config'),
+      ro.get('/v1/usage'),
+      ro.get('/v1/version'),
+    ]);
+    for (const read of reads) expect(read.status).to.equal(200);
+    const writes = await Promise.all([
+      ro.post('/v1/namespaces', { name: 'd', dimension: 1, metric: 'squared_l2' }),
+      ro.delete('/v1/namespaces/c'),
+      ro.post('/v1/records', { collection: 'c', values: [1] }),
+      ro.post('/v1/vectors/batch-insert', { collection: 'c', batch: [[1]] }),
+      ro.post('/v1/soft-delete', { collection: 'c', id: 1 }),
+      ro.post('/v1/delete', { collection: 'c', id: 1 }),
+      ro.patch('/v1/records/1/metadata?collection=c', {}),
+      ro.post('/v1/namespaces/c/index', {}),
+      ro.post('/v1/index/rebuild', {}),
+      ro.post('/v1/records/encrypted', { payload: '' }),
+    ]);
+    for (const write of writes) {
+      expect(write.status).to.equal(403);
+      expect(write.body.code).to.equal('forbidden');
+    }
+  });
+
+  it('keys are managed with scope admin only; a revoked key stops within a second', async () => {
+    const { rw, admin } = await service.newProject();
+    expect((await rw.post('/v1/keys', { scope: 'read_only' })).body.code).to.equal('forbidden');
+    const made = await admin.post('/v1/keys', { scope: 'read_write' });
+    expect(made.status).to.equal(200);
+    expect(made.body.key).to.match(/^vk_[0-9a-f]{64}$/);
+    const client = service.client(made.body.key);
+    expect((await client.get('/v1/namespaces')).status).to.equal(200);
+    const list = await admin.get('/v1/keys');
+    expect(list.text).not.to.include(made.body.key);
+    expect(list.body.keys.map((key: { id: string }) => key.id)).to.include(made.body.id);
+    expect((await admin.delete(`/v1/keys/${made.body.id}`)).status).to.be.oneOf([200, 204]);
+    await service.until(async () => (await client.get('/v1/namespaces')).status === 401, 1_000);
+  });
+
+  it('unknown paths are 404 not_found, known paths with other methods 405 with Allow', async () => {
+    const { rw } = await service.newProject();
+    for (const path of ['/', '/v1', '/v1/nope', '/v1/records/1/2/3', '/v2/search']) {
+      const answer = await rw.get(path);
+      expect(answer.status).to.equal(404);
+      expect(answer.body.code).to.equal('not_found');
+    }
+    const answer = await rw.get('/v1/search');
+    expect(answer.status).to.equal(405);
+    expect(answer.body.code).to.equal('method_not_allowed');
+    expect(answer.headers.get('allow')).to.equal('POST');
+    const namespaces = await rw.raw('PUT', '/v1/namespaces', '{}');
+    expect(namespaces.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'POST']);
+  });
+
+  it('a body that is not JSON by its content type is 415, by its text 400', async () => {
+    const { rw } = await service.newProject();
+    const typed = await rw.raw('POST', '/v1/search', '{}', { 'content-type': 'text/plain' });
+    expect(typed.status).to.equal(415);
+    expect(typed.body.code).to.equal('unsupported_media_type');
+    for (const text of ['', '{', 'nonsense', '{"query":[1,}']) {
+      const answer = await rw.raw('POST', '/v1/search', text);
+      expect(answer.status).to.equal(400);
+      expect(answer.body.code).to.equal('validation_error');
+    }
+    const charset = await rw.raw('POST', '/v1/namespaces', '{"name":"c","dimension":1,"metric":"squared_l2"}', {
+      'content-type': 'application/json; charset=utf-8',
+    });
+    expect(charset.status).to.equal(200);
+  });
+
+  it('a body over the limit is 413, a deeply nested one 400', async () => {
+    const { rw } = await service.newProject();
+    const large = await rw.raw('POST', '/v1/search', Buffer.alloc(33 * 1024 * 1024, 0x20).toString());
+    expect(large.status).to.equal(413);
+    expect(large.body.code).to.equal('payload_too_large');
+    const deep = await rw.raw('POST', '/v1/search', '['.repeat(1_000_000) + ']'.repeat(1_000_000));
+    expect(deep.status).to.equal(400);
+    expect(deep.body.code).to.equal('validation_error');
+  });
+
+  it('every response carries x-request-id, the client’s where it is fit', async () => {
+    const { rw } = await service.newProject();
+    const own = await rw.get('/v1/namespaces', { 'x-request-id': 'my-id_1!' });
+    expect(own.headers.get('x-request-id')).to.equal('my-id_1!');
+    const long = await rw.get('/nope', { 'x-request-id': 'x'.repeat(129) });
+    expect(long.headers.get('x-request-id')).to.be.a('string').and.not.equal('x'.repeat(129));
+    const none = await service.client(undefined).get('/health');
+    expect(none.headers.get('x-request-id')).to.be.a('string').and.not.equal('');
+  });
+
+  it('health, version, metrics and the OpenAPI document say what they should', async () => {
+    const { rw } = await service.newProject();
+    const health = await rw.get('/health');
+    expect(health.body).to.include({ status: 'ok', mode: service.mode });
+    expect(health.body).to.have.all.keys('status', 'mode', 'version', 'shard_count', 'collections', 'records');
+    expect(health.body.shard_count).to.equal(service.mode === 'cluster' ? 2 : 1);
+    const version = await rw.get('/v1/version');
+    expect(version.text.trim()).to.equal(health.body.version);
+    expect(version.headers.get('content-type')).to.match(/^text\/plain/);
+    const metrics = await rw.get('/metrics');
+    expect(metrics.text)
+      .to.match(/^vouch_\w+_bucket\{/m)
+      .and.to.include('shard="');
+    const openapi = await rw.get('/openapi.json');
+    expect(openapi.body.openapi).to.match(/^3\.1/);
+    expect(openapi.body.paths).to.include.keys('/v1/search', '/v1/records/{id}', '/v1/namespaces/{name}/index');
+  });
+
+  it('what comes later answers 501, after its shape was checked', async () => {
+    const { rw } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
+    const search = (options: object) => rw.post('/v1/search', { collection: 'c', query: [1], k: 1, ...options });
+    const answers = await Promise.all([
+      search({ query_text: 'words' }),
+      search({ decay_half_life_secs: 60 }),
+      search({ metadata_filter: {} }),
+      search({ graph_rerank: {} }),
+      search({ as_of: '2026-01-01T00:00:00Z' }),
+      search({ as_of_log_index: 0 }),
+      rw.post('/v1/namespaces', { name: 'd', dimension: 1, metric: 'squared_l2', index: 'hnsw' }),
+      rw.post('/v1/namespaces/c/index', { type: 'hnsw' }),
+      rw.post('/v1/index/rebuild', { index: 'ivf' }),
+      rw.post('/v1/records/encrypted', { payload: 'aGk=', collection: 'c' }),
+      rw.get(`/v1/crypto/status/${'0'.repeat(32)}`),
+      rw.post('/v1/graph/node', { kind: 0, collection: 'c' }),
+      rw.get('/v1/proof/state?collection=c'),
+    ]);
+    for (const answer of answers) {
+      expect(answer.status).to.equal(501);
+      expect(answer.body.code).to.equal('not_implemented');
+    }
+    expect((await search({ as_of: 5 })).body.code).to.equal('validation_error');
+    expect((await rw.get('/v1/namespaces')).body.collections).to.have.length(1);
+  });
+});
+
+inBothModes('capacity', (_shared, startService) => {
+  it('is exact over all collections of a project, answers 507, and is freed by deletes', async () => {
+    const service = await startService({ VOUCH_MAX_RECORDS: '10' });
+    const { rw } = await service.newProject();
+    for (const name of ['a', 'b', 'c']) await rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
+    const insert = (collection: string) => rw.post('/v1/records', { collection, values: [1] });
+    expect((await rw.get('/v1/namespaces')).body.collections[0].max_records).to.equal(10);
+    const burst = await Promise.all(Array.from({ length: 30 }, (_, i) => insert('abc'[i % 3] as string)));
+    expect(burst.filter(({ status }) => status === 200)).to.have.length(10);
+    for (const { status, body } of burst)
+      if (status !== 200) expect([status, body.code]).to.deep.equal([507, 'capacity_exceeded']);
+    const list = await rw.get('/v1/namespaces');
+    const counts: number[] = list.body.collections.map((one: { record_count: number }) => one.record_count);
+    expect(counts.reduce((sum, one) => sum + one)).to.equal(10);
+    const full = counts.findIndex((one) => one > 0);
+    const from = 'abc'[full] as string;
+    const { body } = await rw.post('/v1/search', { collection: from, query: [1], k: 2 });
+    await rw.post('/v1/soft-delete', { collection: from, id: body.results[0].id });
+    expect((await rw.post('/v1/vectors/batch-insert', { collection: 'a', batch: [[1], [2]] })).status).to.equal(507);
+    expect((await insert('c')).status).to.equal(200);
+    expect((await insert('b')).status).to.equal(507);
+    const other = await service.newProject();
+    await other.rw.post('/v1/namespaces', { name: 'a', dimension: 1, metric: 'squared_l2' });
+    expect((await other.rw.post('/v1/records', { collection: 'a', values: [1] })).status).to.equal(200);
+    await rw.delete('/v1/namespaces/a');
+    await rw.delete('/v1/namespaces/b');
+    expect((await insert('c')).status).to.equal(200);
+  });
+});
+
+inBothModes('rate limits', (_shared, startService) => {
+  it('are those of the specification by default', async () => {
+    const service = await startService({ VOUCH_RATE_LIMITS: undefined });
+    const { rw, ro, key2 } = await service.newProject();
+    const write = () => rw.post('/v1/soft-delete', { collection: 'nope', id: 1 });
+    // A burst of 10 writes, shared by the keys of the project; the 11th is refused.
+    for (let i = 0; i < 10; i++)
+      expect((await (i % 2 ? write() : key2.post('/v1/delete', { id: 1 }))).status).to.equal(404);
+    const refused = await write();
+    expect(refused.status).to.equal(429);
+    expect(refused.body).to.have.all.keys('error');
+    const retryAfter = Number(refused.headers.get('retry-after'));
+    expect(retryAfter).to.be.within(1, 2);
+    // Reads have a bucket of their own, and the total of 20 is a ceiling over both.
+    let reads = 0;
+    while ((await ro.get('/v1/namespaces')).status === 200) reads++;
+    expect(reads).to.be.within(10, 12);
+    for (let i = 0; i < 30; i++) expect((await rw.get('/health')).status).to.equal(200);
+    // What the header promised holds.
+    await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000));
+    expect((await write()).status).to.equal(404);
+    const other = await service.newProject();
+    const limited = await other.rw.get('/v1/namespaces');
+    expect(limited.status).to.equal(200);
+    expect(limited.headers.get('ratelimit-limit')).to.be.a('string');
+    expect(limited.headers.get('ratelimit-remaining')).to.be.a('string');
+    expect(limited.headers.get('ratelimit-reset')).to.be.a('string');
+  });
+});

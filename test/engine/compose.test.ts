@@ -1,0 +1,78 @@
+/** The files for containers, as far as they can be checked where no container engine runs. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { loadConfig } from '../../config/load.js';
+import { ROOT } from '../support/sourceTree.js';
+
+interface ComposeService {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly healthcheck?: object;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+}
+
+// mocha brings a YAML parser for its own configuration.
+const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package.json'))('js-yaml') as {
+  load(text: string): unknown;
+};
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+describe('containers', () => {
+  const { services, volumes } = yaml.load(read('docker-compose.yml')) as {
+    services: Record<string, ComposeService>;
+    volumes: Record<string, unknown>;
+  };
+  const named = (prefix: string): [string, ComposeService][] =>
+    Object.entries(services).filter(([name]) => name.startsWith(prefix));
+
+  it('are three NATS servers with data of their own, two coordinators and three shards', () => {
+    expect(named('nats')).to.have.length(3);
+    expect(named('coordinator')).to.have.length(2);
+    expect(named('shard').map(([, { command }]) => command?.slice(1))).to.deep.equal(
+      ['s1', 's2', 's3'].map((name) => ['dist/shard/main.js', '--name', name]),
+    );
+    expect(new Set(named('nats').map(([, { volumes: mounts }]) => mounts![0]))).to.have.property('size', 3);
+    for (const [, { volumes: mounts }] of named('nats')) expect(volumes).to.have.property(mounts![0]!.split(':')[0]!);
+    const ports = named('coordinator').flatMap(([, service]) => service.ports!);
+    expect(ports).to.deep.equal(['127.0.0.1:8080:8080', '127.0.0.1:8081:8080']);
+  });
+
+  it('give every process a configuration that loads, with three copies of everything', () => {
+    for (const [name, { environment }] of [...named('coordinator'), ...named('shard'), ...named('keys')]) {
+      const config = loadConfig(environment!);
+      expect(config.nats.replicas, name).to.equal(3);
+      expect(config.nats.url!.split(',').map((url) => new URL(url).hostname)).to.deep.equal(named('nats').map(([n]) => n));
+    }
+  });
+
+  it('start ours when NATS is well, and know whether each is', () => {
+    for (const [name, service] of [...named('coordinator'), ...named('shard')])
+      for (const [nats] of named('nats')) expect(service.depends_on![nats]?.condition, name).to.equal('service_healthy');
+    for (const [name, { healthcheck }] of named('nats')) expect(healthcheck, name).to.have.property('test');
+    expect(read('Dockerfile')).to.match(/^HEALTHCHECK /m).and.match(/^USER node$/m);
+  });
+
+  it('name files that there are', () => {
+    const mounted = named('nats').map(([, service]) => service.volumes![1]!.split(':')[0]!);
+    const compiled = Object.values(services).flatMap(({ command = [], entrypoint = [] }) =>
+      [...entrypoint, ...command].filter((part) => part.startsWith('dist/')),
+    );
+    const sources = compiled.map((path) => path.replace(/^dist\//, '').replace(/\.js$/, '.ts'));
+    for (const path of [...mounted, ...sources]) expect(existsSync(join(ROOT, path)), path).to.equal(true);
+  });
+
+  it('run NATS so that what it acknowledges is on the disk', () => {
+    const nats = read('config/nats.cluster.conf');
+    expect(nats).to.match(/^ +sync_interval: always$/m).and.match(/^max_payload: 16777216$/m);
+    for (const [name, { environment }] of named('nats')) {
+      expect(environment).to.deep.equal({ NATS_NAME: name });
+      expect(nats).to.include(`nats://${name}:6222`);
+    }
+  });
+});

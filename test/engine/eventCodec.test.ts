@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import { toHex } from '../../shared/hash.js';
+import type { Event } from '../../shared/log/event.js';
+import { eventSizeBytes } from '../../shared/log/eventLayout.js';
+import { decodeEvent } from '../../shared/log/eventReader.js';
+import { encodeEvent } from '../../shared/log/eventWriter.js';
+import { readEvent } from '../../scripts/verifier/events.js';
+
+const utf8 = new TextEncoder();
+const hex = ([text]: TemplateStringsArray): string => text!.replace(/\s+/g, '');
+
+/** One event of each type, with its bytes written out: logs that were written must stay readable. */
+const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
+  {
+    event: {
+      type: 'genesis',
+      sequence: 0,
+      timeMs: 1_700_000_000_123,
+      collectionId: 7,
+      dimension: 2,
+      metric: 'squared_l2',
+      project: 'acme',
+      name: 'docs',
+    },
+    hex: hex`01 01 000000000000 0000000000000000 7b68e5cf8b010000 0700000000000000 02000000 01 04 04 00 61636d65
+      646f6373`,
+  },
+  {
+    event: {
+      type: 'insert',
+      sequence: 1,
+      timeMs: 1_700_000_000_456,
+      recordId: 1,
+      tag: 9_007_199_254_740_991,
+      requestId: Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i),
+      vector: Uint8Array.of(0, 0, 1, 0, 0, 0x80, 0xff, 0xff),
+      metadata: utf8.encode('{"a":1}'),
+      text: utf8.encode('héllo'),
+    },
+    hex: hex`01 02 000000000000 0100000000000000 c869e5cf8b010000 0100000000000000 ffffffffffff1f00
+      a0a1a2a3a4a5a6a7a8a9aaabacadaeaf 07 000000 07000000 06000000 02000000 000001000080ffff
+      7b2261223a317d 68c3a96c6c6f`,
+  },
+  {
+    event: {
+      type: 'insert',
+      sequence: 2,
+      timeMs: 1_700_000_000_456,
+      recordId: 2,
+      tag: 0,
+      requestId: null,
+      vector: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+      metadata: null,
+      text: null,
+    },
+    hex: hex`01 02 000000000000 0200000000000000 c869e5cf8b010000 0200000000000000 0000000000000000
+      00000000000000000000000000000000 00 000000 00000000 00000000 02000000 0102030405060708`,
+  },
+  {
+    event: { type: 'softDelete', sequence: 3, timeMs: 1_700_000_000_789, recordId: 2 },
+    hex: hex`01 03 000000000000 0300000000000000 156be5cf8b010000 0200000000000000`,
+  },
+  {
+    event: { type: 'delete', sequence: 4, timeMs: 1_700_000_000_789, recordId: 2 },
+    hex: hex`01 04 000000000000 0400000000000000 156be5cf8b010000 0200000000000000`,
+  },
+  {
+    event: {
+      type: 'updateMetadata',
+      sequence: 5,
+      timeMs: 1_700_000_001_000,
+      recordId: 1,
+      metadata: utf8.encode('{"b":2}'),
+    },
+    hex: hex`01 05 000000000000 0500000000000000 e86be5cf8b010000 0100000000000000 07000000 00000000
+      7b2262223a327d`,
+  },
+];
+const INSERT = SAMPLES[1]!.event as Event & { type: 'insert' };
+
+const sampleOf = (type: Event['type']): Uint8Array =>
+  Uint8Array.from(Buffer.from(SAMPLES.find(({ event }) => event.type === type)!.hex, 'hex'));
+
+/** The sample with bytes replaced from `at` on. */
+function patched(type: Event['type'], at: number, ...values: number[]): Uint8Array {
+  const bytes = sampleOf(type);
+  bytes.set(values, at);
+  return bytes;
+}
+
+describe('events', () => {
+  for (const { event, hex } of SAMPLES)
+    it(`writes and reads ${event.type} ${event.sequence} as documented`, () => {
+      expect(toHex(encodeEvent(event))).to.equal(hex);
+      expect(eventSizeBytes(event)).to.equal(hex.length / 2);
+      expect(decodeEvent(Buffer.from(hex, 'hex'))).to.deep.equal(event);
+    });
+
+  it('refuses every truncation and every extension', () => {
+    for (const { event } of SAMPLES) {
+      const bytes = encodeEvent(event);
+      for (let length = 0; length < bytes.length; length++)
+        expect(() => decodeEvent(bytes.subarray(0, length)), `${event.type} cut to ${length}`).to.throw(/at byte \d+/);
+      expect(() => decodeEvent(Uint8Array.of(...bytes, 0)), `${event.type} with one more`).to.throw(/at byte \d+/);
+    }
+  });
+
+  it('accepts no bytes but the ones it would write, and the same ones as the verifier', () => {
+    for (const { event } of SAMPLES) {
+      const bytes = encodeEvent(event);
+      for (let bit = 0; bit < bytes.length * 8; bit++) {
+        bytes[bit >> 3]! ^= 1 << (bit & 7);
+        const read = resultOf(() => decodeEvent(bytes));
+        const verified = resultOf(() => readEvent(Buffer.from(bytes), 'the event'));
+        expect(read === undefined, `bit ${bit} of ${event.type}`).to.equal(verified === undefined);
+        if (read !== undefined) expect(toHex(encodeEvent(read))).to.equal(toHex(bytes));
+        bytes[bit >> 3]! ^= 1 << (bit & 7);
+      }
+    }
+  });
+
+  const refused: readonly (readonly [string, Uint8Array, RegExp])[] = [
+    ['an unknown version', patched('delete', 0, 2), /event version 2; this program knows 1 \(at byte 0\)/],
+    ['an unknown type', patched('delete', 1, 6), /event type 6 is not known to this program \(at byte 1\)/],
+    ['padding in the header', patched('delete', 5, 1), /must be zero \(at byte 5\)/],
+    ['a sequence of 2^53', patched('delete', 14, 0x20), /2\^53 or more \(at byte 8\)/],
+    ['a time of 2^53', patched('delete', 22, 0x20), /2\^53 or more \(at byte 16\)/],
+    ['record 0', patched('delete', 24, 0), /record id 0 \(at byte 24\)/],
+    ['a write with sequence 0', patched('delete', 8, 0), /genesis, and nothing else, has sequence 0/],
+    ['a genesis with sequence 1', patched('genesis', 8, 1), /genesis, and nothing else, has sequence 0/],
+    ['an unknown metric', patched('genesis', 36, 2), /metric 2 is not known \(at byte 36\)/],
+    ['dimension 0', patched('genesis', 32, 0), /a dimension of 0 \(at byte 32\)/],
+    ['a project that is not UTF-8', patched('genesis', 40, 0xff), /not UTF-8 \(at byte 40\)/],
+    ['unknown insert flags', patched('insert', 56, 15), /insert flags 15 are not known \(at byte 56\)/],
+    ['a request id without its flag', patched('insert', 56, 6), /must be zero \(at byte 40\)/],
+    ['metadata without its flag', patched('insert', 56, 5), /metadata without its flag \(at byte 60\)/],
+    ['text without its flag', patched('insert', 56, 3), /text without its flag \(at byte 64\)/],
+    ['text that is not UTF-8', patched('insert', 88, 0xff), /text that is not UTF-8 \(at byte 87\)/],
+    ['a dimension over the limit', patched('insert', 68, 1, 0x80), /a dimension of 32769 \(at byte 68\)/],
+    ['padding in an update', patched('updateMetadata', 36, 1), /must be zero \(at byte 36\)/],
+  ];
+  for (const [what, bytes, reason] of refused)
+    it(`refuses ${what}`, () => {
+      expect(() => decodeEvent(bytes)).to.throw(reason);
+    });
+
+  const unwritable: readonly (readonly [string, Event, RegExp])[] = [
+    ['a tag of 2^53', { ...INSERT, tag: 2 ** 53 }, /not an integer below 2\^53/],
+    ['a fractional time', { ...INSERT, timeMs: 0.5 }, /not an integer below 2\^53/],
+    ['a negative record id', { ...INSERT, recordId: -1 }, /not an integer below 2\^53/],
+    ['record 0', { ...INSERT, recordId: 0 }, /begin at 1/],
+    ['half a component', { ...INSERT, vector: new Uint8Array(6) }, /a dimension of 1.5/],
+    ['no component', { ...INSERT, vector: new Uint8Array(0) }, /a dimension of 0/],
+    ['a short request id', { ...INSERT, requestId: new Uint8Array(15) }, /request id has 16 bytes/],
+    ['16 MiB of metadata', { ...INSERT, metadata: new Uint8Array(2 ** 24) }, /the limit is 16 MiB/],
+    ['an insert as the first event', { ...INSERT, sequence: 0 }, /genesis, and nothing else, has sequence 0/],
+    ['an empty name', { ...(SAMPLES[0]!.event as Event & { type: 'genesis' }), name: '' }, /1 to 255 bytes/],
+  ];
+  for (const [what, event, reason] of unwritable)
+    it(`does not write ${what}`, () => {
+      expect(() => encodeEvent(event)).to.throw(RangeError, reason);
+    });
+});
+
+function resultOf<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+/** The cluster platform over a real nats-server: the suites that every platform passes, and what is its own. */
+import { expect } from 'chai';
+import { connect } from 'nats';
+import { registerService } from '../../shared/natsService.js';
+import { BUCKETS } from '../../shared/platform.js';
+import { ClusterPlatforms } from '../support/clusterPlatforms.js';
+import { freePort } from '../support/freePort.js';
+import { startTestNats, type TestNats } from '../support/natsServer.js';
+import { bucketSuite } from '../support/suites/bucketSuite.js';
+import { eventLogSuite } from '../support/suites/eventLogSuite.js';
+import { eventually, rejection } from '../support/suites/expectations.js';
+import { transportSuite } from '../support/suites/transportSuite.js';
+
+describe('nats platform', function () {
+  this.timeout(60_000);
+  const platforms = new ClusterPlatforms();
+  let nats: TestNats;
+
+  before(async () => {
+    nats = await startTestNats();
+  });
+  after(() => nats.stop());
+  afterEach(() => platforms.close());
+
+  transportSuite('nats', async () => {
+    const [client, server] = [await platforms.open(nats.url), await platforms.open(nats.url)];
+    return {
+      client: client.transport,
+      server: server.transport,
+      closeClient: () => client.close(),
+      dispose: () => platforms.close(),
+    };
+  });
+
+  bucketSuite('nats', async (options) => {
+    await nats.erase();
+    const open = async () => (await platforms.open(nats.url)).bucket(BUCKETS.catalog, options);
+    const platform = await platforms.open(nats.url);
+    return {
+      bucket: await platform.bucket(BUCKETS.catalog, options),
+      peer: open,
+      restart: async () => {
+        await platforms.close();
+        return open();
+      },
+      close: () => platform.close(),
+      dispose: () => platforms.close(),
+    };
+  });
+
+  eventLogSuite('nats', async () => {
+    await nats.erase();
+    const open = async () => (await platforms.open(nats.url)).logs;
+    return {
+      logs: await open(),
+      peer: open,
+      restart: async () => {
+        await platforms.close();
+        return open();
+      },
+      dispose: () => platforms.close(),
+    };
+  });
+
+  describe('opening', () => {
+    beforeEach(() => nats.erase());
+
+    it('works for several processes at the same time', async () => {
+      const opened = await Promise.all(Array.from({ length: 8 }, () => platforms.open(nats.url)));
+      const buckets = await Promise.all(opened.map((platform) => platform.bucket(BUCKETS.shards, { ttlMs: 60_000 })));
+      const created = await Promise.all(buckets.map((bucket, i) => bucket.create('first', i)));
+      expect(created.filter((revision) => revision !== undefined)).to.have.length(1);
+    });
+
+    it('says where no server answers, and what to do', async () => {
+      const url = `nats://127.0.0.1:${await freePort()}`;
+      const error = await rejection(platforms.open(url, { connectWithinMs: 300 }));
+      expect(error.message).to.match(
+        /^no NATS server answers at 127\.0\.0\.1:\d+ .*; start one or unset VOUCH_NATS_URL$/,
+      );
+    });
+
+    it('refuses a number of log streams other than the one the logs were written with', async () => {
+      await platforms.open(nats.url, { logStreams: 2 });
+      const error = await rejection(platforms.open(nats.url, { logStreams: 3 }));
+      expect(error.message).to.contain('set VOUCH_LOG_STREAMS to 2');
+    });
+
+    it('refuses a stream that would not keep every frame', async () => {
+      const nc = await connect({ servers: nats.url });
+      const jsm = await nc.jetstreamManager();
+      await jsm.streams.add({ name: 'VOUCH_LOG_0', subjects: ['vouch.log.0.*'], max_msgs: 1_000 });
+      await nc.close();
+      const error = await rejection(platforms.open(nats.url));
+      expect(error.message).to.match(/VOUCH_LOG_0 exists with (?:discard|max_msgs)/);
+    });
+
+    it('gives a bucket of an earlier run the time to live it is configured with now', async () => {
+      const before = await platforms.open(nats.url);
+      await (await before.bucket(BUCKETS.shards, { ttlMs: 600_000 })).put('s1', 1);
+      const now = await (await platforms.open(nats.url)).bucket(BUCKETS.shards, { ttlMs: 300 });
+      await now.put('s2', 1);
+      await eventually('both are gone', async () => !(await now.get('s1')) && !(await now.get('s2')));
+    });
+  });
+
+  it('shows in the service framework what a process serves', async () => {
+    const platform = await platforms.open(nats.url);
+    await platform.transport.serve('vouch.s.s1', async ({ body }) => body);
+    const endpoints = [{ name: 'describe', subject: 'vouch.about.s1', answer: async () => ({ collections: 3 }) }];
+    const service = await registerService(platform, {
+      name: 'vouch-shard',
+      version: '1.2.3',
+      description: 'A shard of Vouch',
+      metadata: { shard: 's1' },
+      endpoints,
+    });
+    await platform.transport.request('vouch.s.s1', new Uint8Array(3), { requestId: 'r', deadlineMs: Number.MAX_VALUE });
+    const nc = await connect({ servers: nats.url });
+    const info = (await nc.request('$SRV.INFO.vouch-shard')).json<{ version: string; metadata: { shard: string } }>();
+    expect(info.version).to.equal('1.2.3');
+    expect(info.metadata.shard).to.equal('s1');
+    expect((await nc.request('vouch.about.s1')).json()).to.deep.equal({ collections: 3 });
+    const stats = (await nc.request('$SRV.STATS.vouch-shard')).json<{ endpoints: { data: unknown }[] }>();
+    expect(stats.endpoints[0]!.data).to.deep.equal({ answered: 1, failed: 0, late: 0, underWay: 0, subjects: 1 });
+    await service.stop();
+    await rejection(nc.request('vouch.about.s1'));
+    await nc.close();
+  });
+});

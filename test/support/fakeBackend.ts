@@ -1,0 +1,144 @@
+/** A backend without a cluster: enough of a collection to see what the HTTP edge asks and how it answers. */
+import type { Backend, Collection, Counted, Health, IndexKind } from '../../coordinator/backend.js';
+import type { Call, InsertBatchCall, InsertCall, ResultOf, Results } from '../../shared/calls.js';
+import { VouchError } from '../../shared/errors.js';
+
+interface Kept {
+  readonly vector: Uint8Array;
+  readonly tag: number;
+  metadata: Uint8Array | null;
+}
+
+type Held = { readonly collection: Collection; readonly records: Map<number, Kept>; sequence: number };
+
+export class FakeBackend implements Backend {
+  mode: 'cluster' | 'standalone' = 'cluster';
+  maxCommitBytes = 16 * 1024 * 1024;
+  problem: string | undefined;
+  /** Runs before each call is answered; what it throws is the call's outcome. */
+  beforeCall: (collection: Collection, call: Call) => Promise<void> | void = () => {};
+  /** Every call there was, in order. */
+  readonly calls: Call[] = [];
+  readonly #held = new Map<string, Held>();
+  #nextId = 1;
+
+  async find(project: string, name: string): Promise<Collection> {
+    return this.#find(project, name).collection;
+  }
+
+  async create(
+    project: string,
+    { name, dimension, index }: { name: string; dimension: number; index: IndexKind },
+  ): Promise<{ collection: Collection; created: boolean }> {
+    const existing = this.#held.get(`${project}.${name}`);
+    if (existing !== undefined) {
+      if (existing.collection.dimension !== dimension) throw new VouchError('conflict', 'another dimension');
+      return { collection: existing.collection, created: false };
+    }
+    const fixed = { metric: 'squared_l2', createdAtMs: 0 } as const;
+    const collection: Collection = { ...fixed, id: this.#nextId++, project, name, dimension, index };
+    this.#held.set(`${project}.${name}`, { collection, records: new Map(), sequence: 0 });
+    return { collection, created: true };
+  }
+
+  async list(project: string): Promise<Counted[]> {
+    return [...this.#held.values()]
+      .filter(({ collection }) => collection.project === project)
+      .map(({ collection, records, sequence }) => ({ ...collection, records: records.size, logBytes: 100 * sequence }));
+  }
+
+  async remove(project: string, name: string): Promise<void> {
+    this.#find(project, name);
+    this.#held.delete(`${project}.${name}`);
+  }
+
+  async call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
+    this.calls.push(call);
+    await this.beforeCall(collection, call);
+    return this.#answer(this.#find(collection.project, collection.name), call) as ResultOf<C>;
+  }
+
+  async health(): Promise<Health> {
+    return { shards: 1, collections: this.#held.size, records: 0, problem: this.problem };
+  }
+
+  async shardMetrics(): Promise<{ shard: string; json: unknown }[]> {
+    const values = [{ value: 7, labels: {} }];
+    return [{ shard: 's1', json: [{ name: 'vouch_records', help: 'Live records.', type: 'gauge', values }] }];
+  }
+
+  #find(project: string, name: string): Held {
+    const held = this.#held.get(`${project}.${name}`);
+    if (held === undefined) throw new VouchError('collection_not_found', `there is no collection named "${name}"`);
+    return held;
+  }
+
+  #answer(held: Held, call: Call): Results[Call['op']] {
+    switch (call.op) {
+      case 'insert':
+        return insert(held, call);
+      case 'insertBatch':
+        return { ids: bytesOf(insertBatch(held, call)) };
+      case 'get':
+        return { id: call.id, ...recordOf(held, call.id) };
+      case 'search':
+        return search(held, call.query, call.k);
+      case 'softDelete':
+      case 'delete':
+        recordOf(held, call.id);
+        held.records.delete(call.id);
+        return { sequence: ++held.sequence };
+      case 'updateMetadata':
+        recordOf(held, call.id).metadata = call.metadata;
+        return { sequence: ++held.sequence };
+      case 'rebuild':
+        return { records: held.records.size };
+      case 'describe':
+        return { records: held.records.size, sequence: held.sequence, logBytes: 0 };
+    }
+  }
+}
+
+function insert(held: Held, { vector, tag, metadata }: InsertCall): Results['insert'] {
+  const id = ++held.sequence;
+  held.records.set(id, { vector, tag, metadata });
+  const hashes = { old_root: '', new_root: '', proof: '', state_hash: '' };
+  return { id, deduplicated: false, receipt: { ...hashes, record_id: id, sequence: id, timestamp: 0 } };
+}
+
+function insertBatch(held: Held, { count, vectors, metadata }: InsertBatchCall): number[] {
+  const sizeBytes = vectors.length / count;
+  return Array.from({ length: count }, (_, i) => {
+    const vector = vectors.slice(i * sizeBytes, (i + 1) * sizeBytes);
+    return insert(held, {
+      op: 'insert',
+      vector,
+      tag: 0,
+      requestId: null,
+      metadata: metadata?.[i] ?? null,
+      text: null,
+    }).id;
+  });
+}
+
+function recordOf({ records }: Held, id: number): Kept {
+  const record = records.get(id);
+  if (record === undefined) throw new VouchError('record_not_found', `there is no record ${id}`);
+  return record;
+}
+
+function search({ records }: Held, query: Uint8Array, k: number): Results['search'] {
+  const wanted = componentsOf(query);
+  const ranked = [...records]
+    .map(([id, { vector }]) => ({ id, score: distance(wanted, componentsOf(vector)) }))
+    .sort((a, b) => a.score - b.score || a.id - b.id)
+    .slice(0, k);
+  return { ids: bytesOf(ranked.map(({ id }) => id)), scores: bytesOf(ranked.map(({ score }) => score)) };
+}
+
+export const componentsOf = (vector: Uint8Array): number[] => [
+  ...new Int32Array(vector.buffer.slice(vector.byteOffset, vector.byteOffset + vector.length)),
+];
+const distance = (a: readonly number[], b: readonly number[]): number =>
+  a.reduce((sum, value, i) => sum + ((value - b[i]!) / 65_536) ** 2, 0);
+const bytesOf = (numbers: readonly number[]): Uint8Array => new Uint8Array(Float64Array.from(numbers).buffer);

@@ -1,0 +1,65 @@
+/** HTTP as no proper client speaks it: bytes written to a socket as they are. */
+import { connect } from 'node:net';
+
+const TIMEOUT_MS = 5_000;
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/**
+ * Writes `request` and resolves with every answer that came by the time `count` were there, or the server closed.
+ * A connection that is refused has none.
+ */
+export function rawExchange(port: number, request: string | readonly string[], count = 1): Promise<RawAnswer[]> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    const parts = typeof request === 'string' ? [request] : request;
+    const isHead = parts[0]!.startsWith('HEAD ');
+    let received = '';
+    const settle = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answersIn(received, isHead));
+    };
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`no ${count} answers within ${TIMEOUT_MS} ms; received: ${received.slice(0, 200)}`));
+    }, TIMEOUT_MS);
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+      if (answersIn(received, isHead).length >= count) settle();
+    });
+    socket.on('close', settle);
+    socket.on('error', () => settle());
+    for (const part of parts) socket.write(part);
+  });
+}
+
+/** A request's head with a blank line after it. */
+export const requestHead = (method: string, path: string, headers: Readonly<Record<string, string>> = {}): string =>
+  [`${method} ${path} HTTP/1.1`, 'host: test', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
+    .join('\r\n')
+    .concat('\r\n\r\n');
+
+/** The complete answers; the first has no body where `isHead`, whatever its length says. */
+function answersIn(received: string, isHead: boolean): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = received;
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0) return answers;
+    const [statusLine, ...lines] = rest.slice(0, end).split('\r\n');
+    const headers = new Map(
+      lines.map((line) => [line.split(':')[0]!.toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+    );
+    const length = isHead && answers.length === 0 ? 0 : Number(headers.get('content-length') ?? 0);
+    const body = rest.slice(end + 4, end + 4 + length);
+    if (body.length < length) return answers;
+    answers.push({ status: Number(statusLine!.split(' ')[1]), headers, body });
+    rest = rest.slice(end + 4 + length);
+  }
+}

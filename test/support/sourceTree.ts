@@ -1,0 +1,138 @@
+/** The project's own sources as the tidy test looks at them: parsed by the TypeScript compiler, never by guesswork. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+const SOURCE_FOLDERS = ['config', 'coordinator', 'scripts', 'shard', 'shared', 'test'] as const;
+const KERNEL = 'shard/kernel/assembly/';
+
+export interface Import {
+  /** As written. */
+  readonly specifier: string;
+  /** Path of the source file it leads to, where it is one of ours. */
+  readonly path: string | undefined;
+  /** Imported names; `*` for a namespace, `default` for a default import. */
+  readonly names: readonly string[];
+  readonly typeOnly: boolean;
+}
+
+export interface Place {
+  readonly text: string;
+  readonly line: number;
+}
+
+export interface FunctionFacts extends Place {
+  readonly lines: number;
+  /** It holds tests or suites: its length is theirs. */
+  readonly isSuite: boolean;
+}
+
+export interface Source {
+  /** Relative to the root, with slashes. */
+  readonly path: string;
+  readonly folder: (typeof SOURCE_FOLDERS)[number];
+  readonly text: string;
+  readonly lines: number;
+  readonly imports: readonly Import[];
+  readonly functions: readonly FunctionFacts[];
+  /** Every call and `new`, by the text of what is called: `Date.now`, `new Date`, `it.only`, `open`. */
+  readonly calls: readonly (Place & { readonly args: readonly string[] })[];
+  readonly anyTypes: readonly Place[];
+}
+
+/** Paths below `folder`, relative to the root; folders that are not the project's own are left out. */
+export function filesBelow(folder: string, ending: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .filter((path) => !path.startsWith(KERNEL))
+    .sort();
+}
+
+export const readSources = (): Source[] =>
+  SOURCE_FOLDERS.flatMap((folder) => filesBelow(folder, '.ts').map((path) => readSource(path, folder)));
+
+function readSource(path: string, folder: Source['folder']): Source {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
+  const facts = {
+    path,
+    folder,
+    text,
+    lines: text.trimEnd().split('\n').length,
+    imports: [] as Import[],
+    functions: [] as FunctionFacts[],
+    calls: [] as (Place & { args: string[] })[],
+    anyTypes: [] as Place[],
+  };
+  const lineOf = (position: number): number => file.getLineAndCharacterOfPosition(position).line + 1;
+  const visit = (node: ts.Node): void => {
+    const line = lineOf(node.getStart(file));
+    const imported = importOf(node, path);
+    if (imported) facts.imports.push(imported);
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      const called = node.expression.getText(file);
+      const args = (node.arguments ?? []).map((argument) => argument.getText(file));
+      facts.calls.push({ text: ts.isNewExpression(node) ? `new ${called}` : called, line, args });
+    }
+    if (node.kind === ts.SyntaxKind.AnyKeyword) facts.anyTypes.push({ text: 'any', line });
+    if (ts.isFunctionLike(node) && 'body' in node && node.body)
+      facts.functions.push({
+        text: nameOf(node, file),
+        line,
+        lines: lineOf(node.getEnd()) - line + 1,
+        isSuite: holdsTests(node, file),
+      });
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return facts;
+}
+
+/** Imports and re-exports, dynamic imports, and files named for a worker by `new URL('./x.js', import.meta.url)`. */
+function importOf(node: ts.Node, from: string): Import | undefined {
+  if (ts.isImportDeclaration(node) || (ts.isExportDeclaration(node) && node.moduleSpecifier)) {
+    const specifier = (node.moduleSpecifier as ts.StringLiteral).text;
+    const clause = ts.isImportDeclaration(node) ? node.importClause : undefined;
+    const typeOnly = ts.isImportDeclaration(node) ? (clause?.isTypeOnly ?? false) : node.isTypeOnly;
+    return { specifier, path: resolvePath(specifier, from), names: namesOf(clause), typeOnly };
+  }
+  const isDynamic = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+  const isUrl = ts.isNewExpression(node) && node.expression.getText() === 'URL';
+  const [first] = (isDynamic || isUrl ? node.arguments : undefined) ?? [];
+  if (!first || !ts.isStringLiteralLike(first)) return undefined;
+  return { specifier: first.text, path: resolvePath(first.text, from), names: ['*'], typeOnly: false };
+}
+
+function namesOf(clause: ts.ImportClause | undefined): string[] {
+  const bindings = clause?.namedBindings;
+  const named = !bindings
+    ? []
+    : ts.isNamespaceImport(bindings)
+      ? ['*']
+      : bindings.elements.map((element) => (element.propertyName ?? element.name).text);
+  return clause?.name ? ['default', ...named] : named;
+}
+
+const resolvePath = (specifier: string, from: string): string | undefined =>
+  specifier.startsWith('.') && specifier.endsWith('.js')
+    ? normalize(join(dirname(from), specifier))
+        .replaceAll('\\', '/')
+        .replace(/\.js$/, '.ts')
+    : undefined;
+
+const nameOf = (node: ts.SignatureDeclaration, file: ts.SourceFile): string =>
+  (node.name ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name : undefined))?.getText(file) ?? 'a function';
+
+function holdsTests(node: ts.Node, file: ts.SourceFile): boolean {
+  let found = false;
+  const visit = (child: ts.Node): void => {
+    found ||= ts.isCallExpression(child) && /^(?:it|describe)\b/.test(child.expression.getText(file));
+    if (!found) ts.forEachChild(child, visit);
+  };
+  ts.forEachChild(node, visit);
+  return found;
+}

@@ -1,0 +1,121 @@
+/** What every `Bucket` promises those who watch it; part of the bucket suite. */
+import { expect } from 'chai';
+import type { Change, Json } from '../../../shared/bucket/bucket.js';
+import { seededRandom, testSeed } from '../random.js';
+import type { BucketStore } from './bucketSuite.js';
+import { eventually } from './expectations.js';
+
+/** Follows a bucket through its watch alone. */
+export class Follower {
+  readonly changes: Change[] = [];
+  readonly state = new Map<string, Json>();
+  readonly listener = (change: Change): void => {
+    this.changes.push(change);
+    if (change.entry === undefined) this.state.delete(change.key);
+    else this.state.set(change.key, change.entry.value);
+  };
+
+  /** Fails where a key's changes came out of order or twice. */
+  expectOrder(): void {
+    const newest = new Map<string, number>();
+    for (const { key, entry } of this.changes) {
+      if (entry === undefined) continue;
+      expect(entry.key).to.equal(key);
+      expect(entry.revision, key).to.be.greaterThan(newest.get(key) ?? 0);
+      newest.set(key, entry.revision);
+    }
+  }
+}
+
+export function watchTests(fixture: () => BucketStore): void {
+  it('tells every entry there is before it resolves, and no deleted one', async () => {
+    const { bucket } = fixture();
+    for (let i = 0; i < 20; i++) await bucket.put(`k${i}`, i);
+    await bucket.put('k3', 'new');
+    await bucket.delete('k5');
+    const follower = new Follower();
+    const watch = await bucket.watch(follower.listener);
+    const wanted = new Map<string, Json>(Array.from({ length: 20 }, (_, i) => [`k${i}`, i]));
+    wanted.set('k3', 'new').delete('k5');
+    expect(new Map([...follower.state].sort())).to.deep.equal(new Map([...wanted].sort()));
+    follower.expectOrder();
+    watch.stop();
+  });
+
+  it('resolves over an empty bucket', async () => {
+    const follower = new Follower();
+    const watch = await fixture().bucket.watch(follower.listener);
+    expect(follower.changes).to.deep.equal([]);
+    watch.stop();
+  });
+
+  it('tells changes and deletes in order', async () => {
+    const { bucket } = fixture();
+    const follower = new Follower();
+    const watch = await bucket.watch(follower.listener);
+    const steps: [string, Json | undefined][] = [];
+    const step = async (key: string, value: Json | undefined): Promise<void> => {
+      if (value === undefined) await bucket.delete(key);
+      else await bucket.put(key, value);
+      steps.push([key, value]);
+      await eventually(`change ${steps.length} is told`, () => follower.changes.length === steps.length);
+    };
+    await step('a', 1);
+    await step('b', 1);
+    await step('a', 2);
+    await step('a', undefined);
+    await step('a', 3);
+    await step('b', undefined);
+    expect(follower.changes.map(({ key, entry }) => [key, entry?.value])).to.deep.equal(steps);
+    follower.expectOrder();
+    watch.stop();
+  });
+
+  it('misses nothing between the entries there are and the changes after them', async () => {
+    const random = seededRandom(testSeed());
+    const { bucket } = fixture();
+    const writer = (await fixture().peer?.()) ?? bucket;
+    const wanted = new Map<string, Json>();
+    const write = async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) {
+        const key = `k${random.int(40)}`;
+        if (random.next() < 0.25) {
+          await writer.delete(key);
+          wanted.delete(key);
+        } else {
+          const value = random.int(1e9);
+          await writer.put(key, value);
+          wanted.set(key, value);
+        }
+      }
+    };
+    await write(40);
+    const followers = Array.from({ length: 4 }, () => new Follower());
+    const writing = write(120);
+    const watches = await Promise.all(followers.map((follower) => bucket.watch(follower.listener)));
+    await writing;
+    await writer.put('last', true);
+    wanted.set('last', true);
+    for (const follower of followers) {
+      await eventually('the last write is told', () => follower.state.has('last'));
+      expect(new Map([...follower.state].sort())).to.deep.equal(new Map([...wanted].sort()));
+      follower.expectOrder();
+    }
+    for (const watch of watches) watch.stop();
+  });
+
+  it('is quiet once stopped', async () => {
+    const { bucket } = fixture();
+    const [stopped, other] = [new Follower(), new Follower()];
+    const first = await bucket.watch(stopped.listener);
+    const second = await bucket.watch(other.listener);
+    await bucket.put('a', 1);
+    await eventually('both are told', () => stopped.state.has('a') && other.state.has('a'));
+    first.stop();
+    first.stop();
+    await bucket.put('b', 1);
+    await eventually('the other is told', () => other.state.has('b'));
+    expect(stopped.state.has('b')).to.equal(false);
+    second.stop();
+  });
+}

@@ -1,0 +1,47 @@
+/** What the conformance suites expect of failures and of things that take a moment. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { systemClock } from '../../../shared/clock.js';
+import { type ErrorCode, VouchError } from '../../../shared/errors.js';
+
+/** The error a promise rejects with; fails where it resolves. */
+export async function rejection(promise: Promise<unknown>): Promise<Error> {
+  const settled = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in settled) {
+    expect(settled.error).to.be.instanceOf(Error);
+    return settled.error as Error;
+  }
+  throw new Error(`expected a rejection, got ${String(settled.value)}`);
+}
+
+export async function expectCode(promise: Promise<unknown>, code: ErrorCode): Promise<VouchError> {
+  const error = await rejection(promise);
+  expect(error, error.stack ?? '').to.be.instanceOf(VouchError);
+  expect((error as VouchError).code, error.message).to.equal(code);
+  return error as VouchError;
+}
+
+/** Resolves as soon as `condition` holds; fails with `what` when it does not within `timeoutMs`. */
+export async function eventually(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const giveUpMs = systemClock.monotonicMs() + timeoutMs;
+  while (!(await condition())) {
+    if (systemClock.monotonicMs() > giveUpMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await delay(5);
+  }
+}
+
+/** A promise and the function that fulfils it, to hold something open for as long as a test needs. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}

@@ -1,0 +1,318 @@
+/** What every `Transport` promises. One call of `transportSuite` gives an implementation all of these tests. */
+import { expect } from 'chai';
+import { systemClock } from '../../../shared/clock.js';
+import { NobodyServes } from '../../../shared/transport/nobodyServes.js';
+import type { Envelope, Message, Transport } from '../../../shared/transport/transport.js';
+import { eventually, expectCode, gate, rejection } from './expectations.js';
+
+export interface TransportPair {
+  /** Asks. */
+  readonly client: Transport;
+  /** Serves; another process's end where there can be one, else the same object. */
+  readonly server: Transport;
+  /** Closes the client's end. */
+  closeClient(): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+const envelope = (deadlineInMs = 20_000): Envelope => ({
+  requestId: 'request-1',
+  deadlineMs: systemClock.nowMs() + deadlineInMs,
+});
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (body: Uint8Array): string => new TextDecoder().decode(body);
+const echo = async (message: Message): Promise<Uint8Array> => message.body;
+
+type Fixture = () => TransportPair;
+
+export function transportSuite(name: string, factory: () => Promise<TransportPair>): void {
+  describe(`transport: ${name}`, function () {
+    this.timeout(30_000);
+    let pair: TransportPair;
+    beforeEach(async () => {
+      pair = await factory();
+    });
+    afterEach(() => pair.dispose());
+    const fixture = (): TransportPair => pair;
+
+    describe('request and answer', () => answerTests(fixture));
+    describe('subjects', () => subjectTests(fixture));
+    describe('deadlines', () => deadlineTests(fixture));
+    describe('failures', () => failureTests(fixture));
+    describe('sizes', () => sizeTests(fixture));
+    describe('stop and close', () => endTests(fixture));
+  });
+}
+
+function answerTests(fixture: Fixture): void {
+  it('hands over subject, body, request id and deadline, and brings the answer back', async () => {
+    const { client, server } = fixture();
+    const messages: Message[] = [];
+    await server.serve('vouch.test.a', async (message) => {
+      messages.push({ ...message, body: Uint8Array.from(message.body) });
+      return bytes('answer');
+    });
+    const sent = envelope();
+    expect(text(await client.request('vouch.test.a', bytes('question'), sent))).to.equal('answer');
+    expect(messages).to.have.length(1);
+    const { body, ...rest } = messages[0]!;
+    expect(text(body)).to.equal('question');
+    expect(rest).to.deep.equal({ subject: 'vouch.test.a', ...sent });
+  });
+
+  it('carries a request id of any visible characters', async () => {
+    const { client, server } = fixture();
+    const visible = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('');
+    await server.serve('vouch.test.a', async ({ requestId }) => bytes(requestId));
+    const answer = await client.request('vouch.test.a', bytes(''), { ...envelope(), requestId: visible });
+    expect(text(answer)).to.equal(visible);
+  });
+
+  it('carries an empty body both ways', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', echo);
+    expect(await client.request('vouch.test.a', new Uint8Array(0), envelope())).to.have.length(0);
+  });
+
+  it('keeps many requests under way apart, whatever order they are answered in', async () => {
+    const { client, server } = fixture();
+    const waiting: (() => void)[] = [];
+    await server.serve('vouch.test.a', async ({ body }) => {
+      const question = text(body);
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
+      return bytes(`re: ${question}`);
+    });
+    const count = 200;
+    const answers = Promise.all(
+      Array.from({ length: count }, (_, i) => client.request('vouch.test.a', bytes(`${i}`), envelope())),
+    );
+    await eventually('all are with the handler at once', () => waiting.length === count);
+    for (const answer of waiting.reverse()) answer();
+    expect((await answers).map(text)).to.deep.equal(Array.from({ length: count }, (_, i) => `re: ${i}`));
+  });
+
+  it('delivers what one client sends on one subject in the order sent', async () => {
+    const { client, server } = fixture();
+    const seen: string[] = [];
+    await server.serve('vouch.test.a', async ({ body }) => {
+      seen.push(text(body));
+      return body;
+    });
+    const sent = Array.from({ length: 100 }, (_, i) => `${i}`);
+    await Promise.all(sent.map((question) => client.request('vouch.test.a', bytes(question), envelope())));
+    expect(seen).to.deep.equal(sent);
+  });
+
+  it('never calls the handler within the call of request', async () => {
+    const { client, server } = fixture();
+    let called = false;
+    await server.serve('vouch.test.a', async ({ body }) => {
+      called = true;
+      return body;
+    });
+    const answer = client.request('vouch.test.a', bytes('x'), envelope());
+    expect(called).to.equal(false);
+    await answer;
+    expect(called).to.equal(true);
+  });
+
+  it('lets a handler ask another subject before it answers', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.inner', async ({ body }) => bytes(`<${text(body)}>`));
+    await server.serve('vouch.test.outer', (message) => server.request('vouch.test.inner', message.body, message));
+    expect(text(await client.request('vouch.test.outer', bytes('x'), envelope()))).to.equal('<x>');
+  });
+}
+
+function subjectTests(fixture: Fixture): void {
+  it('says at once that nobody serves a subject', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', echo);
+    for (const subject of ['vouch.test.b', 'vouch.test', 'vouch.test.a.b'])
+      expect(await rejection(client.request(subject, bytes('x'), envelope(600_000)))).to.be.instanceOf(NobodyServes);
+  });
+
+  it('lets * stand for exactly one token', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.*.read', async ({ subject }) => bytes(subject));
+    for (const subject of ['vouch.test.1.read', 'vouch.test.22.read'])
+      expect(text(await client.request(subject, bytes(''), envelope()))).to.equal(subject);
+    for (const subject of ['vouch.test.read', 'vouch.test.1.2.read', 'vouch.test.1.write'])
+      expect(await rejection(client.request(subject, bytes(''), envelope()))).to.be.instanceOf(NobodyServes);
+  });
+
+  it('gives a message to one of several servers of a subject', async () => {
+    const { client, server } = fixture();
+    let served = 0;
+    for (let i = 0; i < 3; i++)
+      await server.serve('vouch.test.a', async ({ body }) => {
+        served++;
+        return body;
+      });
+    for (let i = 0; i < 30; i++) await client.request('vouch.test.a', bytes(`${i}`), envelope());
+    expect(served).to.equal(30);
+  });
+
+  it('goes on with the servers that are left', async () => {
+    const { client, server } = fixture();
+    const first = await server.serve('vouch.test.a', async () => bytes('first'));
+    const second = await server.serve('vouch.test.a', async () => bytes('second'));
+    await first.stop();
+    for (let i = 0; i < 5; i++)
+      expect(text(await client.request('vouch.test.a', bytes(''), envelope()))).to.equal('second');
+    await second.stop();
+    expect(await rejection(client.request('vouch.test.a', bytes(''), envelope()))).to.be.instanceOf(NobodyServes);
+    await server.serve('vouch.test.a', async () => bytes('third'));
+    expect(text(await client.request('vouch.test.a', bytes(''), envelope()))).to.equal('third');
+  });
+}
+
+function deadlineTests(fixture: Fixture): void {
+  it('answers unavailable when the deadline passes first', async () => {
+    const { client, server } = fixture();
+    const held = gate();
+    await server.serve('vouch.test.a', async ({ body }) => {
+      await held.opened;
+      return body;
+    });
+    const error = await expectCode(client.request('vouch.test.a', bytes('x'), envelope(100)), 'unavailable');
+    expect(error).not.to.be.instanceOf(NobodyServes);
+    held.open();
+  });
+
+  it('does not send what is already past its deadline', async () => {
+    const { client, server } = fixture();
+    const seen: string[] = [];
+    await server.serve('vouch.test.a', async ({ body }) => {
+      seen.push(text(body));
+      return body;
+    });
+    await expectCode(client.request('vouch.test.a', bytes('late'), envelope(-1)), 'unavailable');
+    await client.request('vouch.test.a', bytes('in time'), envelope());
+    expect(seen).to.deep.equal(['in time']);
+  });
+
+  it('does not hand over what arrives past its deadline', async () => {
+    const { client, server } = fixture();
+    const seen: string[] = [];
+    await server.serve('vouch.test.a', async ({ body }) => {
+      seen.push(text(body));
+      return body;
+    });
+    const late = envelope(50);
+    const refused = expectCode(client.request('vouch.test.a', bytes('late'), late), 'unavailable');
+    // Both ends are in this process: while it is busy nothing is delivered.
+    while (systemClock.nowMs() <= late.deadlineMs + 1);
+    await refused;
+    await client.request('vouch.test.a', bytes('in time'), envelope());
+    expect(seen).to.deep.equal(['in time']);
+  });
+}
+
+function failureTests(fixture: Fixture): void {
+  it('answers unavailable where the handler throws, and serves on', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', async ({ body }) => {
+      if (text(body) === 'bad') throw new Error('a secret of the server');
+      return body;
+    });
+    const error = await expectCode(client.request('vouch.test.a', bytes('bad'), envelope(600_000)), 'unavailable');
+    expect(error).not.to.be.instanceOf(NobodyServes);
+    expect(error.message).not.to.contain('secret');
+    expect(text(await client.request('vouch.test.a', bytes('good'), envelope()))).to.equal('good');
+  });
+
+  it('answers unavailable where the handler throws before it returns a promise', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', () => {
+      throw new Error('at once');
+    });
+    await expectCode(client.request('vouch.test.a', bytes('x'), envelope(600_000)), 'unavailable');
+  });
+}
+
+function sizeTests(fixture: Fixture): void {
+  it('carries bodies of maxPayloadBytes both ways', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', echo);
+    const body = new Uint8Array(client.maxPayloadBytes);
+    for (let i = 0; i < body.length; i += 997) body[i] = i & 0xff;
+    const answer = await client.request('vouch.test.a', body, envelope());
+    expect(Buffer.compare(answer, body)).to.equal(0);
+  });
+
+  it('refuses a larger body before it is sent', async () => {
+    const { client, server } = fixture();
+    let called = false;
+    await server.serve('vouch.test.a', async () => {
+      called = true;
+      return bytes('');
+    });
+    const body = new Uint8Array(client.maxPayloadBytes + 1);
+    await expectCode(client.request('vouch.test.a', body, envelope()), 'payload_too_large');
+    expect(called).to.equal(false);
+  });
+
+  it('answers unavailable where the answer is too large to send', async () => {
+    const { client, server } = fixture();
+    await server.serve('vouch.test.a', async () => new Uint8Array(server.maxPayloadBytes + 1));
+    await expectCode(client.request('vouch.test.a', bytes('x'), envelope(600_000)), 'unavailable');
+  });
+}
+
+function endTests(fixture: Fixture): void {
+  it('finishes what is under way when it stops, and takes nothing new', async () => {
+    const { client, server } = fixture();
+    const held = gate();
+    let started = 0;
+    const serving = await server.serve('vouch.test.a', async ({ body }) => {
+      started++;
+      await held.opened;
+      return body;
+    });
+    const answer = client.request('vouch.test.a', bytes('under way'), envelope());
+    await eventually('the handler has it', () => started === 1);
+    let stopped = false;
+    const stopping = serving.stop().then(() => {
+      stopped = true;
+    });
+    await eventually('the subject is free', async () => {
+      const error = await rejection(client.request('vouch.test.a', bytes('new'), envelope(200)));
+      return error instanceof NobodyServes;
+    });
+    expect(stopped).to.equal(false);
+    held.open();
+    expect(text(await answer)).to.equal('under way');
+    await stopping;
+    await serving.stop();
+    const taken = started;
+    expect(await rejection(client.request('vouch.test.a', bytes('new'), envelope()))).to.be.instanceOf(NobodyServes);
+    expect(started).to.equal(taken);
+  });
+
+  it('answers unavailable to a request that a close meets half-way', async () => {
+    const { client, server, closeClient } = fixture();
+    const held = gate();
+    let started = false;
+    await server.serve('vouch.test.a', async ({ body }) => {
+      started = true;
+      await held.opened;
+      return body;
+    });
+    const refused = expectCode(client.request('vouch.test.a', bytes('x'), envelope(600_000)), 'unavailable');
+    await eventually('the handler has it', () => started);
+    const closing = closeClient();
+    await refused;
+    held.open();
+    await closing;
+  });
+
+  it('request and serve of a closed transport answer unavailable', async () => {
+    const { client, closeClient } = fixture();
+    await closeClient();
+    await expectCode(client.request('vouch.test.a', bytes('x'), envelope()), 'unavailable');
+    await expectCode(client.serve('vouch.test.a', echo), 'unavailable');
+  });
+}
