@@ -2,13 +2,16 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
-import { loadConfig } from '../config/load.js';
+import { loadConfigOrExit } from '../config/load.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { openCluster } from '../shared/natsPlatform.js';
+import { registerService } from '../shared/natsService.js';
 import type { Platform } from '../shared/platform.js';
 import { runProcess } from '../shared/process.js';
+import { statusSubject } from '../shared/subjects.js';
 import { version } from '../shared/version.js';
+import type { Health } from './backend.js';
 import { ClusterBackend } from './cluster/clusterBackend.js';
 import { startEdge } from './edge.js';
 
@@ -19,13 +22,20 @@ export interface CoordinatorOptions {
   readonly clock?: Clock;
 }
 
-export async function runCoordinator(options: CoordinatorOptions): Promise<{ url: string; stop(): Promise<void> }> {
+export interface RunningCoordinator {
+  readonly url: string;
+  health(): Promise<Health>;
+  stop(): Promise<void>;
+}
+
+export async function runCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { config, platform, logger, clock = systemClock } = options;
   const backend = await ClusterBackend.start(config, platform, clock, logger);
   const edge = await startEdge({ config, backend, platform, logger, clock, version });
   logger.info({ url: edge.url }, 'ready');
   return {
     url: edge.url,
+    health: () => backend.health(),
     stop: async () => {
       await edge.stop();
       await backend.stop();
@@ -35,7 +45,7 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<{ url
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { nats: { type: 'string' } } });
-  const config = loadConfig(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
+  const config = loadConfigOrExit(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
   const logger = makeLogger('coordinator', config.logLevel);
   await runProcess(logger, async () => {
     const platform = await openCluster({
@@ -46,7 +56,21 @@ async function main(): Promise<void> {
       logStreams: config.nats.logStreams,
     });
     const coordinator = await runCoordinator({ config, platform, logger });
+    const service = await registerService(platform, {
+      name: 'vouch-coordinator',
+      version,
+      description: 'the HTTP edge: authenticates, limits, validates, routes, merges',
+      metadata: { url: coordinator.url },
+      endpoints: [
+        {
+          name: 'status',
+          subject: statusSubject('coordinator', String(process.pid)),
+          answer: () => coordinator.health(),
+        },
+      ],
+    });
     return async () => {
+      await service.stop();
       await coordinator.stop();
       await platform.close();
     };

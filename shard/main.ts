@@ -3,13 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
-import { loadConfig } from '../config/load.js';
+import { loadConfigOrExit } from '../config/load.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { openCluster } from '../shared/natsPlatform.js';
+import { registerService } from '../shared/natsService.js';
 import { BUCKETS, type Platform } from '../shared/platform.js';
 import { runProcess } from '../shared/process.js';
 import { Reservations } from '../shared/reservations.js';
+import { statusSubject } from '../shared/subjects.js';
+import { version } from '../shared/version.js';
 import { VectorMemory } from './kernel/vectorMemory.js';
 import { Lease } from './lease.js';
 import { ShardMetrics } from './metrics.js';
@@ -27,7 +30,13 @@ export interface ShardOptions {
   readonly onTakenOver?: () => void;
 }
 
-export async function runShard(options: ShardOptions): Promise<{ stop(): Promise<void> }> {
+export interface RunningShard {
+  /** Collections it serves, and the live records known of them. */
+  status(): { readonly collections: number; readonly records: number };
+  stop(): Promise<void>;
+}
+
+export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { config, name, platform, logger, clock = systemClock } = options;
   const { heartbeatMs, leaseMs } = config.placement;
   const [shards, owners, quotas] = await Promise.all([
@@ -63,12 +72,12 @@ export async function runShard(options: ShardOptions): Promise<{ stop(): Promise
   metrics.observe(() => node.gauges(memory.usedBytes));
   await node.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
-  return { stop: () => node.stop() };
+  return { status: () => node.load, stop: () => node.stop() };
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { name: { type: 'string', default: 's1' }, nats: { type: 'string' } } });
-  const config = loadConfig(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
+  const config = loadConfigOrExit(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
   const name = values.name;
   const logger = makeLogger(`shard ${name}`, config.logLevel);
   await runProcess(logger, async (end) => {
@@ -80,7 +89,15 @@ async function main(): Promise<void> {
       logStreams: config.nats.logStreams,
     });
     const shard = await runShard({ config, name, platform, logger, onTakenOver: () => end(1) });
+    const service = await registerService(platform, {
+      name: 'vouch-shard',
+      version,
+      description: 'owns collections: log, audit, state, search',
+      metadata: { shard: name },
+      endpoints: [{ name: 'status', subject: statusSubject('shard', name), answer: async () => shard.status() }],
+    });
     return async () => {
+      await service.stop();
       await shard.stop();
       await platform.close();
     };

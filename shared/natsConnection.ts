@@ -40,6 +40,9 @@ const PING_MS = 5_000;
 /** How long JetStream's API may take to answer. */
 const API_MS = 5_000;
 
+/** How long a close waits until what was published has been sent. */
+const FLUSH_MS = 1_000;
+
 type Reject = (error: VouchError) => void;
 
 export class ClusterConnection {
@@ -99,7 +102,8 @@ export class ClusterConnection {
     if (!this.connected) return Promise.reject(this.down());
     return new Promise<T>((resolve, reject) => {
       this.underWay.add(reject);
-      exchange()
+      // Within an async function, so that what throws at once is a rejection too.
+      (async () => exchange())()
         .then(resolve, (error: unknown) => reject(fromNats(error)))
         .finally(() => this.underWay.delete(reject));
     });
@@ -125,7 +129,9 @@ export class ClusterConnection {
     if (this.closed) return;
     const wasConnected = this.connected;
     this.become('closed');
-    if (wasConnected) await this.nc.flush().catch(() => undefined);
+    // Bounded: a server that is gone without a word never confirms.
+    if (wasConnected)
+      await Promise.race([this.nc.flush().catch(() => undefined), delay(FLUSH_MS, undefined, { ref: false })]);
     await this.nc.close();
   }
 
@@ -179,7 +185,8 @@ async function firstConnection(options: ConnectionOptions): Promise<NatsConnecti
       if (isRefusedLogin(error)) throw unavailable(`the NATS server at ${servers} refuses the credentials`, error);
       if (options.clock.monotonicMs() >= giveUpMs)
         throw unavailable(
-          `no NATS server answers at ${servers} (${messageOf(error)}); start one or unset VOUCH_NATS_URL`,
+          `no NATS server answers at ${servers} (${messageOf(error)}); ` +
+            `start one or ${options.url === null ? 'set' : 'unset'} VOUCH_NATS_URL`,
           error,
         );
       options.logger.debug({ error: messageOf(error) }, 'waiting for NATS');

@@ -68,7 +68,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     inbox: string,
   ) {
     this.subscription = connection.nc.subscribe(inbox, { callback: (error, msg) => this.take(error, msg) });
-    this.ends.push(connection.onChange(() => this.fail(connection.down())));
+    this.ends.push(connection.onChange(() => this.end(connection.down())));
     const timer = setInterval(() => this.checkSilence(), HEARTBEAT_MS);
     this.ends.push(() => clearInterval(timer));
   }
@@ -126,10 +126,6 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     this.end('stopped');
   }
 
-  private fail(error: VouchError): void {
-    this.end(error);
-  }
-
   private end(how: VouchError | 'stopped'): void {
     if (this.ended) return;
     this.ended = how;
@@ -146,9 +142,9 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     this.silentTicks = 0;
     // Only an empty body can be a status; reading the headers of every message would halve the speed.
     const status = error || msg.data.length > 0 ? 0 : (msg.headers?.code ?? 0);
-    if (error) this.fail(unavailable('the delivery of a stream failed', error));
+    if (error) this.end(unavailable('the delivery of a stream failed', error));
     else if (status === 0) this.takeMessage(msg);
-    else if (status !== STATUS_CONTROL) this.fail(unavailable(`a delivery ended: ${msg.headers!.description}`));
+    else if (status !== STATUS_CONTROL) this.end(unavailable(`a delivery ended: ${msg.headers!.description}`));
     else if (msg.reply) this.takeFlowControl(msg);
     else this.takeHeartbeat(msg.headers!);
   }
@@ -158,7 +154,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     const tokens = message.reply!.split('.');
     const at = tokens.length > PLAIN_TOKENS ? 7 : 5;
     this.received++;
-    if (Number(tokens[at + 1]) !== this.received) this.failGap();
+    if (Number(tokens[at + 1]) !== this.received) this.endAtGap();
     const timeMs = Number(tokens[at + 2]) / NANOS_PER_MS;
     this.push({ sequence: Number(tokens[at]), timeMs, pending: Number(tokens[at + 3]), message });
   }
@@ -169,7 +165,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
   }
 
   private takeHeartbeat(headers: MsgHdrs): void {
-    if (Number(headers.get(JsHeaders.LastConsumerSeqHdr)) !== this.received) this.failGap();
+    if (Number(headers.get(JsHeaders.LastConsumerSeqHdr)) !== this.received) this.endAtGap();
     const stalled = headers.get(JsHeaders.ConsumerStalledHdr);
     if (!stalled) this.push(IDLE);
     // The server waits for an answer, and was not heard if we owe it none.
@@ -183,14 +179,14 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     this.wake = undefined;
   }
 
-  private failGap(): void {
-    this.fail(unavailable('messages of a stream were lost on the way; retry shortly'));
+  private endAtGap(): void {
+    this.end(unavailable('messages of a stream were lost on the way; retry shortly'));
   }
 
   /** Counts ticks instead of time: a process that was busy for long has not listened, and must not conclude anything. */
   private checkSilence(): void {
     if (++this.silentTicks > SILENT_TICKS_MAX)
-      this.fail(unavailable('the delivery of a stream fell silent; retry shortly'));
+      this.end(unavailable('the delivery of a stream fell silent; retry shortly'));
   }
 }
 

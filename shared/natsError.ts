@@ -8,6 +8,7 @@ export const JETSTREAM = {
   streamNameInUse: 10_058,
   streamNotFound: 10_059,
   wrongLastSequence: 10_071,
+  replicasNotSupported: 10_074,
 } as const;
 
 /** JetStream understood a request and refused it: nothing was stored. */

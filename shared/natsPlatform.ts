@@ -7,6 +7,7 @@ import { JetStreamLogs } from './log/jetStream.js';
 import { prepareLogStreams } from './log/jetStreamStreams.js';
 import type { Logger } from './logger.js';
 import { ClusterConnection } from './natsConnection.js';
+import { isRefusal, JETSTREAM } from './natsError.js';
 import type { BucketName, Platform } from './platform.js';
 import { NatsTransport } from './transport/nats.js';
 
@@ -37,7 +38,8 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterPlatf
     return new ClusterPlatform(connection, options);
   } catch (error) {
     await connection.close();
-    throw error;
+    if (!isRefusal(error, JETSTREAM.replicasNotSupported)) throw error;
+    throw new Error(`one NATS server cannot hold ${options.replicas} replicas; set VOUCH_REPLICAS to 1`);
   }
 }
 
@@ -84,7 +86,10 @@ async function whileUnavailable<T>(clock: Clock, withinMs: number, attempt: () =
     try {
       return await attempt();
     } catch (error) {
-      const passes = error instanceof VouchError && error.code === 'unavailable';
+      const passes =
+        error instanceof VouchError &&
+        error.code === 'unavailable' &&
+        !isRefusal(error, JETSTREAM.replicasNotSupported);
       if (!passes || clock.monotonicMs() >= giveUpMs) throw error;
       await delay(RETRY_MS);
     }

@@ -13,3 +13,6 @@ export const logStream = (part: number): string => `VOUCH_LOG_${part}`;
 export const logStreamSubjects = (part: number): string => `vouch.log.${part}.*`;
 export const logSubject = (collectionId: number, streams: number): string =>
   `vouch.log.${logPart(collectionId, streams)}.${collectionId}`;
+
+/** Asked by a person, with `nats req` or through `nats micro`. */
+export const statusSubject = (kind: 'shard' | 'coordinator', name: string): string => `vouch.status.${kind}.${name}`;

@@ -177,6 +177,14 @@ describe('tidy', () => {
     expect(named.filter((name) => !(name in packageJson.scripts))).to.deep.equal([]);
   });
 
+  it('a signal to npm reaches what npm runs', () => {
+    const behindAShell = Object.entries(packageJson.scripts)
+      .filter(([, command]) => command.startsWith('node ') && !command.includes('&&'))
+      .map(([name]) => name);
+    expect(behindAShell, 'npm passes signals to a shell, which dies of them alone unless it has become the command').to
+      .be.empty;
+  });
+
   it('every dependency is used, and every package that is used is a dependency', () => {
     const packageOf = (specifier: string): string =>
       specifier

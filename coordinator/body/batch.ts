@@ -1,5 +1,4 @@
 /** A batch insert, from the validated request to what `InsertBatchCall` needs. */
-
 import { insertSizeBytes } from '../../shared/log/eventLayout.js';
 import type { BatchInsertRequest } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';

@@ -1,5 +1,4 @@
 /** What an operator allows in a body, and what a record's attachments are checked against. */
-
 import { VouchError } from '../../shared/errors.js';
 import { REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { invalid } from '../contract/refusal.js';

@@ -2,7 +2,6 @@
  * The bodies there are: for each, how it is validated and what a handler gets of it. All of this runs in the
  * coordinator's thread or, for large bodies, in a worker: it is pure, and what it returns can be cloned.
  */
-
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import {
   assertConfigureIndex,

@@ -1,5 +1,5 @@
 /** The value types that requests and answers are made of. Their tags are what is checked, and what OpenAPI shows. */
-import type { tags } from 'typia';
+import typia, { type tags } from 'typia';
 import type { DIMENSION_MAX, K_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 
 /** A vector's component; held as Q16.16 fixed point. NaN and infinities fail both bounds. */
@@ -24,3 +24,6 @@ export type ResultCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.
 export interface JsonObject {
   [key: string]: unknown;
 }
+
+export const isCollectionName = typia.createIs<CollectionName>();
+export const isHex32 = typia.createIs<Hex32>();

@@ -1,5 +1,4 @@
 /** Batch insert: all of it or nothing. */
-
 import { VouchError } from '../../shared/errors.js';
 import type { PreparedBatch } from '../body/batch.js';
 import { unpackBytes } from '../body/packedBytes.js';

@@ -1,10 +1,10 @@
 /** From the name a caller gave to a collection. */
 import { VouchError } from '../../shared/errors.js';
 import type { Backend, Collection } from '../backend.js';
+import { isCollectionName } from '../contract/values.js';
 
 /** Where a request names no collection. */
 const DEFAULT_COLLECTION = 'default';
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const SHOWN_CHARS = 64;
 
 /** Throws `collection_not_found`, also for what could not be a name at all. */
@@ -14,7 +14,7 @@ export async function findCollection(
   wanted: string | null | undefined,
 ): Promise<Collection> {
   const name = wanted ?? DEFAULT_COLLECTION;
-  if (NAME.test(name)) return backend.find(project, name);
+  if (isCollectionName(name)) return backend.find(project, name);
   throw new VouchError(
     'collection_not_found',
     `there is no collection named ${JSON.stringify(name.slice(0, SHOWN_CHARS))}`,

@@ -12,12 +12,11 @@ import type {
   RecordResponse,
 } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
+import { isHex32 } from '../contract/values.js';
 import { idParameter } from '../http/pathParameters.js';
 import { json, type Reply } from '../http/reply.js';
 import { assertDimension, findCollection } from './findCollection.js';
 import type { HandlerRequest, Services } from './route.js';
-
-const HEX_32 = /^[0-9a-fA-F]{32}$/;
 
 export async function insertRecord(
   { caller, body, idempotencyKey, envelope }: HandlerRequest<Prepared<'insert'>>,
@@ -34,7 +33,7 @@ export async function insertRecord(
 
 function headerRequestId(header: string): Uint8Array | null {
   if (header === '') return null;
-  if (!HEX_32.test(header)) throw invalid('the Idempotency-Key header is not 32 hex characters');
+  if (!isHex32(header)) throw invalid('the Idempotency-Key header is not 32 hex characters');
   return requestIdBytes(header);
 }
 

@@ -2,7 +2,6 @@
  * Every route there is, in the order of the documentation. The server, the rate limiter, the metrics and the OpenAPI
  * document all read this table and nothing else.
  */
-
 import type { Answer } from '../contract/openapi.js';
 import { assertCollectionQuery, type CollectionQuery } from '../contract/records.js';
 import type { SchemaName } from '../contract/schemas.js';

@@ -1,8 +1,7 @@
 /**
- * One request and its answer. The only place that touches uWebSockets.js's response object, which must not be touched
+ * One request and its answer. Besides `BodyReader` the only holder of the response object, which must not be touched
  * after the answer, nor after the client has gone.
  */
-
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { Standing } from '../limits/limiter.js';

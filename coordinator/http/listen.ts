@@ -1,5 +1,4 @@
 /** Opens a listening socket that no other process shares, and says plainly why when it cannot. */
-
 import * as uws from 'uWebSockets.js';
 import { type TemplatedApp, type us_listen_socket, us_socket_local_port } from 'uWebSockets.js';
 import { createServer } from 'node:net';

@@ -1,9 +1,21 @@
-/** The few calls that prepare what is measured and shown. */
+import { requestBytes } from './httpLoad.js';
+
+/** A client of the service that is measured: the few calls that prepare a measurement, and requests as ready bytes. */
 export class Client {
   constructor(
     private readonly url: string,
     private readonly key: string,
   ) {}
+
+  get address(): { readonly host: string; readonly port: number } {
+    const { hostname, port } = new URL(this.url);
+    return { host: hostname, port: Number(port) };
+  }
+
+  /** A POST of the body as JSON. */
+  request(path: string, body: unknown): Buffer {
+    return requestBytes(path, this.key, JSON.stringify(body));
+  }
 
   async createCollection(name: string, dimension: number): Promise<void> {
     await this.post('/v1/namespaces', { name, dimension, metric: 'squared_l2' });
@@ -13,6 +25,7 @@ export class Client {
     await this.post('/v1/vectors/batch-insert', { collection, batch });
   }
 
+  /** Throws an Error with what was answered where it is not 200. */
   async post(path: string, body: unknown): Promise<unknown> {
     const response = await fetch(this.url + path, {
       method: 'POST',

@@ -6,10 +6,11 @@ import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../shared/clock.js';
 
 export interface LoadResult {
-  readonly requests: number;
   readonly seconds: number;
-  /** Milliseconds, ascending. */
+  /** Ascending. */
   readonly latenciesMs: Float64Array;
+  /** The body of each answer, by the number of its request. */
+  readonly answers: readonly string[];
 }
 
 export interface Load {
@@ -31,14 +32,16 @@ export function requestBytes(path: string, key: string, body: string): Buffer {
 /** Sends the requests over `inFlight` connections, one at a time on each. Throws where an answer is not 200. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const latenciesMs = new Float64Array(load.requests);
+  const answers = new Array<string>(load.requests);
   let next = 0;
   const lane = async (): Promise<void> => {
     const connection = await Connection.open(load.host, load.port);
     try {
       while (next < load.requests) {
         const i = next++;
+        const request = load.request(i);
         const startedMs = systemClock.monotonicMs();
-        await connection.send(load.request(i));
+        answers[i] = await connection.send(request);
         latenciesMs[i] = systemClock.monotonicMs() - startedMs;
       }
     } finally {
@@ -48,7 +51,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   const startedMs = systemClock.monotonicMs();
   await Promise.all(Array.from({ length: load.inFlight }, lane));
   const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
-  return { requests: load.requests, seconds, latenciesMs: latenciesMs.sort() };
+  return { seconds, latenciesMs: latenciesMs.sort(), answers };
 }
 
 export const percentile = (ascending: Float64Array, share: number): number =>
@@ -56,7 +59,7 @@ export const percentile = (ascending: Float64Array, share: number): number =>
 
 class Connection {
   #received = '';
-  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  #settle: { resolve: (body: string) => void; reject: (error: Error) => void } | undefined;
 
   private constructor(private readonly socket: Socket) {
     socket.setNoDelay(true);
@@ -73,7 +76,7 @@ class Connection {
     });
   }
 
-  send(request: Buffer): Promise<void> {
+  send(request: Buffer): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.socket.write(request);
@@ -94,7 +97,7 @@ class Connection {
     if (this.#received.length < headEnd + 4 + length) return;
     const answer = this.#received;
     this.#received = '';
-    if (head.startsWith('HTTP/1.1 200')) this.#settle?.resolve();
+    if (head.startsWith('HTTP/1.1 200')) this.#settle?.resolve(answer.slice(headEnd + 4));
     else this.#settle?.reject(new Error(`the service answered: ${answer.slice(0, 400)}`));
   }
 }

@@ -7,7 +7,8 @@ export interface VectorSet {
   readonly name: string;
   readonly dimension: number;
   readonly count: number;
-  /** Row-major components. */
+  /** Row-major components. Clients send them with so many decimals; undefined: with all they have. */
+  readonly decimals: number | undefined;
   readonly base: Float32Array;
   readonly queries: Float32Array;
   readonly queryCount: number;
@@ -26,17 +27,31 @@ function generator(seed: number): () => number {
   };
 }
 
-export function randomVectors(dimension: number, count: number, queryCount = 200): VectorSet {
+/** Of random components: as fine as f32 is around 1. */
+const DECIMALS = 6;
+const QUERIES = 200;
+
+/** Components between -1 and 1. */
+export function randomVectors(dimension: number, count: number, queryCount = QUERIES): VectorSet {
   const random = generator(dimension * 31 + count);
   const fill = (rows: number): Float32Array => Float32Array.from({ length: rows * dimension }, () => random() * 2 - 1);
   const base = fill(count);
-  return { name: 'random', dimension, count, base, queries: fill(queryCount), queryCount, nearest: undefined };
+  return {
+    name: 'random',
+    dimension,
+    count,
+    decimals: DECIMALS,
+    base,
+    queries: fill(queryCount),
+    queryCount,
+    nearest: undefined,
+  };
 }
 
 const GLOVE_DIMENSION = 100;
 
 /** GloVe word vectors: `glove100k.f32`, `glove.queries.f32` and `glove.gt100.i32` in the folder, little-endian. */
-export async function gloveVectors(folder: string): Promise<VectorSet> {
+export async function realVectors(folder: string): Promise<VectorSet> {
   const [base, queries, nearest] = await Promise.all(
     ['glove100k.f32', 'glove.queries.f32', 'glove.gt100.i32'].map(async (file) => {
       const bytes = await readFile(join(folder, file));
@@ -49,6 +64,7 @@ export async function gloveVectors(folder: string): Promise<VectorSet> {
     name: 'GloVe',
     dimension: GLOVE_DIMENSION,
     count: vectors.length / GLOVE_DIMENSION,
+    decimals: undefined,
     base: vectors,
     queries: asked,
     queryCount: asked.length / GLOVE_DIMENSION,
@@ -56,13 +72,22 @@ export async function gloveVectors(folder: string): Promise<VectorSet> {
   };
 }
 
-/** Rows `from` to `to` as the bytes that calls carry. */
+/** Rows `from` to `to` of `values` as the bytes that calls carry. */
 export function fixedBytes(values: Float32Array, dimension: number, from: number, to: number): Uint8Array {
   const fixed = new Int32Array((to - from) * dimension);
   quantiseInto([...values.subarray(from * dimension, to * dimension)], fixed, 0);
   return new Uint8Array(fixed.buffer);
 }
 
-export const rowOf = (values: Float32Array, dimension: number, row: number): number[] => [
-  ...values.subarray(row * dimension, (row + 1) * dimension),
-];
+/** Rows `from` to `to` of the set's `values` as a client puts them into JSON. */
+export function jsonRows(
+  { dimension, decimals }: VectorSet,
+  values: Float32Array,
+  from: number,
+  to: number,
+): number[][] {
+  const number = decimals === undefined ? (value: number) => value : (value: number) => Number(value.toFixed(decimals));
+  return Array.from({ length: to - from }, (_, row) =>
+    Array.from(values.subarray((from + row) * dimension, (from + row + 1) * dimension), number),
+  );
+}

@@ -12,7 +12,12 @@ export async function runRequest(request: Request, { bucket }: KeyStore): Promis
     case 'create': {
       const { project, scope, label, validMs } = request;
       const expiresAtMs = validMs === null ? null : systemClock.nowMs() + validMs;
-      const { key, record } = await createKey(bucket, { project, scope, label, expiresAtMs }, systemClock, systemEntropy);
+      const { key, record } = await createKey(
+        bucket,
+        { project, scope, label, expiresAtMs },
+        systemClock,
+        systemEntropy,
+      );
       const until = expiresAtMs === null ? '' : `, until ${shortTime(expiresAtMs)}`;
       say('done', 'key', `${record.id} for project ${project}, ${scope}${until}; shown this once:`);
       print([key]);

@@ -1,5 +1,6 @@
 /** Runs a program to its end without showing its output. */
 import { execFile } from 'node:child_process';
+import { codeOf } from '../../shared/durable.js';
 
 export interface Outcome {
   readonly ok: boolean;
@@ -18,8 +19,8 @@ export function runProgram(program: string, args: readonly string[], { cwd, time
   const options = { cwd, timeout: timeoutMs, maxBuffer: OUTPUT_MAX_BYTES, env: { ...process.env, LC_ALL: 'C' } };
   return new Promise((resolve) => {
     execFile(program, [...args], options, (error, stdout, stderr) => {
-      const output = `${stdout}${stderr}`.trim();
-      resolve({ ok: error === null, output: output || (error?.message ?? '') });
+      const missing = codeOf(error) === 'ENOENT' ? `there is no ${program} here` : error?.message;
+      resolve({ ok: error === null, output: `${stdout}${stderr}`.trim() || (missing ?? '') });
     });
   });
 }

@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly cluster?: ServerSettings['cluster'];
   /** `file`: nats-server.log in the data folder; `stderr`: for whoever runs it to read. */
   readonly log?: 'file' | 'stderr';
+  /** How long a server of an earlier run, which may be about to end, is waited for. */
+  readonly predecessorWithinMs?: number;
 }
 
 export interface ServerPlan {
@@ -37,7 +39,6 @@ export interface ServerPlan {
 /** In the line that nats-server logs once it takes clients and JetStream has recovered. */
 export const READY_TEXT = 'Server is ready';
 
-/** A server of an earlier run may still be about to end. */
 const PREDECESSOR_MS = 5_000;
 const CHECK_MS = 50;
 const ASK_MS = 5_000;
@@ -49,7 +50,7 @@ export async function planServer(options: ServerOptions, clock: Clock = systemCl
   const pidFile = join(dataDir, 'nats-server.pid');
   const logFile = log === 'file' ? join(dataDir, 'nats-server.log') : undefined;
   await makeDirectory(dataDir);
-  await awaitPredecessor(pidFile, configFile, clock);
+  await awaitPredecessor(pidFile, configFile, options.predecessorWithinMs ?? PREDECESSOR_MS, clock);
   await assertPortFree(host, port);
   const { version } = binary;
   const storeDir = join(dataDir, 'store');
@@ -67,9 +68,9 @@ export async function planServer(options: ServerOptions, clock: Clock = systemCl
 }
 
 /** Two servers on one store would destroy it. */
-async function awaitPredecessor(pidFile: string, configFile: string, clock: Clock): Promise<void> {
+async function awaitPredecessor(pidFile: string, configFile: string, withinMs: number, clock: Clock): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => '')) || undefined;
-  const giveUpMs = clock.monotonicMs() + PREDECESSOR_MS;
+  const giveUpMs = clock.monotonicMs() + withinMs;
   while (pid !== undefined && isRunning(pid) && (await commandOf(pid)).includes(configFile)) {
     if (clock.monotonicMs() >= giveUpMs)
       throw new Error(`another nats-server (process ${pid}) runs with ${configFile}; stop it first`);

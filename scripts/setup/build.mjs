@@ -33,9 +33,8 @@ async function buildTypeScript(root, dist) {
       advice: 'The sources do not compile; the lines above say where.',
     });
     recordBuilt(dist, { typeScript: now });
-    return changed.length < sources.length
-      ? `${changed.length} changed files compiled`
-      : `${sources.length} files compiled`;
+    if (changed.length >= sources.length) return `${sources.length} files compiled`;
+    return `compiled, ${changed.length} file${changed.length === 1 ? ' has' : 's have'} changed`;
   });
 }
 

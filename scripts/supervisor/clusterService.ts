@@ -33,6 +33,7 @@ const COORDINATOR = entry('coordinator/main.js');
 
 export class ClusterService implements Service {
   readonly #config: Config;
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #fleet: Fleet;
   #lock: FolderLock | undefined;
   #url: string | null = null;
@@ -41,8 +42,10 @@ export class ClusterService implements Service {
   #recording: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  constructor(config: Config) {
+  /** `environment`: where the configuration came from, as the children read it there again. */
+  constructor(config: Config, environment: NodeJS.ProcessEnv = process.env) {
     this.#config = config;
+    this.#environment = environment;
     const level = config.logLevel === 'silent' ? Number.POSITIVE_INFINITY : pino.levels.values[config.logLevel]!;
     this.#fleet = new Fleet(config.dataDir, level, () => this.#record());
   }
@@ -58,7 +61,8 @@ export class ClusterService implements Service {
     this.#natsUrl = natsUrl;
     if (nats.url) await this.#fleet.startStage([]);
     const url = `http://${urlHost(http.host)}:${port}`;
-    const env = childEnvironment(this.#config, { VOUCH_NATS_URL: natsUrl, VOUCH_PORT: String(port) });
+    const settings = { VOUCH_NATS_URL: natsUrl, VOUCH_PORT: String(port) };
+    const env = childEnvironment(this.#config, this.#environment, settings);
     await step('shards', 'starting', () => this.#startShards(shards, env));
     await step('coordinator', 'starting', async () => {
       await this.#fleet.startStage([ourPlan('coordinator', [COORDINATOR], env)]);
@@ -160,11 +164,15 @@ const ourPlan = (name: string, args: readonly string[], env: NodeJS.ProcessEnv):
 });
 
 /** Children say at level info that they are ready, so they log at least that; the files hold what was asked for. */
-function childEnvironment(config: Config, settings: Record<string, string>): NodeJS.ProcessEnv {
+function childEnvironment(
+  config: Config,
+  environment: NodeJS.ProcessEnv,
+  settings: Record<string, string>,
+): NodeJS.ProcessEnv {
   const { logLevel } = config;
   const level = logLevel === 'trace' || logLevel === 'debug' ? logLevel : 'info';
   return {
-    ...process.env,
+    ...environment,
     ...settings,
     VOUCH_MODE: 'cluster',
     VOUCH_DATA_DIR: config.dataDir,

@@ -1,7 +1,7 @@
 import type { Block } from './block.js';
 import { bitmapBytesOf } from './blockShape.js';
-import { type Hits, ScanScratch } from './scanScratch.js';
 import { scanPath, WIDE } from './scanPath.js';
+import { type Hits, ScanScratch } from './scanScratch.js';
 import type { SlotSet } from './slotSet.js';
 import type { VectorBlocks } from './vectorBlocks.js';
 

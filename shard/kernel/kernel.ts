@@ -40,10 +40,7 @@ export interface SharedMemory {
 declare const WebAssembly: {
   readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => SharedMemory;
   readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (
-    module: object,
-    imports: { env: { memory: SharedMemory } },
-  ) => { readonly exports: unknown };
+  readonly Instance: new (module: object, imports: { env: { memory: SharedMemory } }) => { readonly exports: unknown };
 };
 
 let compiled: object | undefined;

@@ -24,6 +24,7 @@ const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
  * kernel reaches a single arena, so the scratch moves to the arena of the next block, taking the nearest along.
  */
 export class ScanScratch {
+  readonly largestQueryComponent: number;
   readonly #size: ScratchSize;
   readonly #scanBytes: number;
   #region: Region;
@@ -40,8 +41,6 @@ export class ScanScratch {
     row.fill(0, query.length);
     this.largestQueryComponent = arena.kernel.largestComponent(at, strideBytes) >>> 0;
   }
-
-  readonly largestQueryComponent: number;
 
   /** What the kernel knows the scan by. */
   get address(): number {

@@ -1,5 +1,5 @@
 /** Single messages of the log streams, read from the stream's leader or from whichever replica answers first. */
-import { DirectMsgHeaders } from 'nats';
+import { DirectMsgHeaders, type Msg } from 'nats';
 import { unavailable } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { isRefusal, JETSTREAM, JetStreamRefusal } from '../natsError.js';
@@ -18,22 +18,22 @@ interface GetResponse {
   readonly message: { readonly subject: string; readonly seq: number; readonly data?: string };
 }
 
-const LARGEST_ANSWER_MS = 10_000;
+/** Enough for the largest frame; a server that died with the question never answers it, nor does a stream without leader. */
+const TRY_MS = 4_000;
+const TRIES = 3;
 const STATUS_NO_MESSAGE = 404;
 
 /**
  * From the leader, which has every acknowledged message. A leader that was deposed and has not noticed may answer
  * something older; an append that builds upon it is refused by the new one. Bodies come as base64 within JSON, so this
- * costs more than `readAnywhere`: a 16 MiB frame about 0.1 s.
+ * costs more than `readAnywhere`: 0.3 s for a frame of 16 MiB.
  */
 export async function readFromLeader(
   connection: ClusterConnection,
   stream: string,
   query: Query,
 ): Promise<StoredMessage | undefined> {
-  const answer = await connection.call(() =>
-    connection.nc.request(`$JS.API.STREAM.MSG.GET.${stream}`, requestOf(query), { timeout: LARGEST_ANSWER_MS }),
-  );
+  const answer = await ask(connection, `$JS.API.STREAM.MSG.GET.${stream}`, query);
   const { error, message } = answer.json<GetResponse>();
   if (error) {
     const refusal = new JetStreamRefusal(error.err_code, error.description, error.code === 503);
@@ -49,14 +49,22 @@ export async function readAnywhere(
   stream: string,
   query: Extract<Query, { sequence: number }>,
 ): Promise<StoredMessage | undefined> {
-  const { headers, data } = await connection.call(() =>
-    connection.nc.request(`$JS.API.DIRECT.GET.${stream}`, requestOf(query), { timeout: LARGEST_ANSWER_MS }),
-  );
+  const { headers, data } = await ask(connection, `$JS.API.DIRECT.GET.${stream}`, query);
   if (headers?.code === STATUS_NO_MESSAGE) return undefined;
   if (!headers?.has(DirectMsgHeaders.Sequence)) throw unavailable('the log could not be read; retry shortly');
   const position = Number(headers.get(DirectMsgHeaders.Sequence));
   return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
 }
 
-const requestOf = (query: Query): string =>
-  JSON.stringify('last' in query ? { last_by_subj: query.last } : { seq: query.sequence, next_by_subj: query.next });
+async function ask(connection: ClusterConnection, subject: string, query: Query): Promise<Msg> {
+  const request = JSON.stringify(
+    'last' in query ? { last_by_subj: query.last } : { seq: query.sequence, next_by_subj: query.next },
+  );
+  for (let tries = 1; ; tries++) {
+    try {
+      return await connection.call(() => connection.nc.request(subject, request, { timeout: TRY_MS }));
+    } catch (error) {
+      if (tries === TRIES || !connection.connected) throw error;
+    }
+  }
+}

@@ -170,8 +170,12 @@ describe('npm start', function () {
     const { port: takenPort } = taken.address() as { port: number };
     writeFileSync(join(folder, 'file'), '');
     for (const mode of ['cluster', 'standalone'] as const) {
-      expect(await refusal(mode, { VOUCH_PORT: String(takenPort) })).to.match(/port \d+ of 127.0.0.1 is in use; .*VOUCH_PORT/);
-      expect(await refusal(mode, { VOUCH_DATA_DIR: join(folder, 'file', 'data') })).to.match(/cannot be written .*VOUCH_DATA_DIR/);
+      expect(await refusal(mode, { VOUCH_PORT: String(takenPort) })).to.match(
+        /port \d+ of 127.0.0.1 is in use; .*VOUCH_PORT/,
+      );
+      expect(await refusal(mode, { VOUCH_DATA_DIR: join(folder, 'file', 'data') })).to.match(
+        /cannot be written .*VOUCH_DATA_DIR/,
+      );
       expect(await refusal(mode, { VOUCH_HOST: '203.0.113.1' })).to.match(/no address of this machine; set VOUCH_HOST/);
       expect(await refusal(mode, { VOUCH_SHARDS: '0' })).to.match(/^VOUCH_SHARDS is 0; allowed is/);
     }
@@ -189,9 +193,15 @@ describe('npm start', function () {
     };
     expect(await outcome('list')).to.match(/^1 ✘ keys +nothing runs on the data folder .* npm start/);
     expect(await outcome()).to.match(/^2 ✘ keys +what shall be done/);
-    expect(await outcome('create', '--project', 'a b', '--scope', 'admin')).to.match(/^2 ✘ keys +--project is a b; allowed/);
-    expect(await outcome('create', '--project', 'p', '--scope', 'all')).to.match(/--scope is all; allowed is read_only,/);
-    expect(await outcome('create', '--project', 'p', '--scope', 'admin', '--expires', '1y')).to.match(/--expires is 1y/);
+    expect(await outcome('create', '--project', 'a b', '--scope', 'admin')).to.match(
+      /^2 ✘ keys +--project is a b; allowed/,
+    );
+    expect(await outcome('create', '--project', 'p', '--scope', 'all')).to.match(
+      /--scope is all; allowed is read_only,/,
+    );
+    expect(await outcome('create', '--project', 'p', '--scope', 'admin', '--expires', '1y')).to.match(
+      /--expires is 1y/,
+    );
     expect(await outcome('list', '--colour')).to.match(/^2 ✘ keys +Unknown option/);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { systemClock } from '../../shared/clock.js';
 import { inBothModes } from '../support/modes.js';
 import type { Client, Project } from '../support/service.js';
 
@@ -27,7 +28,7 @@ inBothModes('records', (service) => {
     expect(receipt).to.include({ record_id: 1, sequence: 1 });
     for (const field of ['old_root', 'new_root', 'state_hash']) expect(receipt[field]).to.match(HEX_64);
     expect(receipt.proof).to.match(/^[A-Za-z0-9_-]+$/);
-    expect(receipt.timestamp).to.be.closeTo(Date.now() / 1000, 60);
+    expect(receipt.timestamp).to.be.closeTo(systemClock.nowMs() / 1000, 60);
     const second = await insert({});
     expect(second.body.receipt).to.include({ record_id: 2, sequence: 2, old_root: receipt.new_root });
     expect(second.body.receipt.new_root).not.to.equal(receipt.new_root);

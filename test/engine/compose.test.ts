@@ -47,15 +47,20 @@ describe('containers', () => {
     for (const [name, { environment }] of [...named('coordinator'), ...named('shard'), ...named('keys')]) {
       const config = loadConfig(environment!);
       expect(config.nats.replicas, name).to.equal(3);
-      expect(config.nats.url!.split(',').map((url) => new URL(url).hostname)).to.deep.equal(named('nats').map(([n]) => n));
+      expect(config.nats.url!.split(',').map((url) => new URL(url).hostname)).to.deep.equal(
+        named('nats').map(([n]) => n),
+      );
     }
   });
 
   it('start ours when NATS is well, and know whether each is', () => {
     for (const [name, service] of [...named('coordinator'), ...named('shard')])
-      for (const [nats] of named('nats')) expect(service.depends_on![nats]?.condition, name).to.equal('service_healthy');
+      for (const [nats] of named('nats'))
+        expect(service.depends_on![nats]?.condition, name).to.equal('service_healthy');
     for (const [name, { healthcheck }] of named('nats')) expect(healthcheck, name).to.have.property('test');
-    expect(read('Dockerfile')).to.match(/^HEALTHCHECK /m).and.match(/^USER node$/m);
+    expect(read('Dockerfile'))
+      .to.match(/^HEALTHCHECK /m)
+      .and.match(/^USER node$/m);
   });
 
   it('name files that there are', () => {
@@ -69,7 +74,9 @@ describe('containers', () => {
 
   it('run NATS so that what it acknowledges is on the disk', () => {
     const nats = read('config/nats.cluster.conf');
-    expect(nats).to.match(/^ +sync_interval: always$/m).and.match(/^max_payload: 16777216$/m);
+    expect(nats)
+      .to.match(/^ +sync_interval: always$/m)
+      .and.match(/^max_payload: 16777216$/m);
     for (const [name, { environment }] of named('nats')) {
       expect(environment).to.deep.equal({ NATS_NAME: name });
       expect(nats).to.include(`nats://${name}:6222`);

@@ -80,6 +80,11 @@ describe('nats platform', function () {
       );
     });
 
+    it('says that one server cannot hold several replicas', async () => {
+      const error = await rejection(platforms.open(nats.url, { replicas: 3 }));
+      expect(error.message).to.equal('one NATS server cannot hold 3 replicas; set VOUCH_REPLICAS to 1');
+    });
+
     it('refuses a number of log streams other than the one the logs were written with', async () => {
       await platforms.open(nats.url, { logStreams: 2 });
       const error = await rejection(platforms.open(nats.url, { logStreams: 3 }));

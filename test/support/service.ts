@@ -130,9 +130,9 @@ export class Service {
 
   /** Waits for a condition; a throw counts as not yet. */
   async until(condition: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
-    const deadline = performance.now() + timeoutMs;
+    const deadline = systemClock.monotonicMs() + timeoutMs;
     let last: unknown;
-    while (performance.now() < deadline) {
+    while (systemClock.monotonicMs() < deadline) {
       try {
         if (await condition()) return;
         last = undefined;

@@ -14,7 +14,7 @@ export interface Import {
   readonly specifier: string;
   /** Path of the source file it leads to, where it is one of ours. */
   readonly path: string | undefined;
-  /** Imported names; `*` for a namespace, `default` for a default import. */
+  /** Imported values; `*` for a namespace, `default` for a default import. */
   readonly names: readonly string[];
   readonly typeOnly: boolean;
 }
@@ -113,7 +113,9 @@ function namesOf(clause: ts.ImportClause | undefined): string[] {
     ? []
     : ts.isNamespaceImport(bindings)
       ? ['*']
-      : bindings.elements.map((element) => (element.propertyName ?? element.name).text);
+      : bindings.elements
+          .filter(({ isTypeOnly }) => !isTypeOnly)
+          .map((element) => (element.propertyName ?? element.name).text);
   return clause?.name ? ['default', ...named] : named;
 }
 

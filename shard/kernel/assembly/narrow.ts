@@ -2,6 +2,7 @@
  * Exact squared distances for blocks where dimension * (largest |row| + largest |query| component)^2 < 2^63 and the
  * sum of the two is below 2^31: then no difference leaves i32 and no sum leaves i64. The host checks this bound.
  */
+import { sumOf } from './lanes';
 import { queryOf, Scan, totalsOf, vectorOf } from './scan';
 
 @inline function addSquares(total: v128, vector: usize, query: v128): v128 {
@@ -9,10 +10,6 @@ import { queryOf, Scan, totalsOf, vectorOf } from './scan';
   const low = i64x2.extmul_low_i32x4_s(difference, difference);
   const high = i64x2.extmul_high_i32x4_s(difference, difference);
   return i64x2.add(total, i64x2.add(low, high));
-}
-
-@inline function sumOf(lanes: v128): u64 {
-  return u64(i64x2.extract_lane(lanes, 0)) + u64(i64x2.extract_lane(lanes, 1));
 }
 
 /** The distance of the listed row `at`. */

@@ -1,3 +1,5 @@
+import { sumOf } from './lanes';
+
 /**
  * Reads `sizeBytes` (a multiple of 512) as fast as one thread can, in eight streams, and returns their sum: what the
  * bench measures a scan against.
@@ -19,5 +21,5 @@ export function readAll(from: usize, sizeBytes: usize): u64 {
     }
   }
   a = i64x2.add(i64x2.add(a, b), i64x2.add(c, d));
-  return u64(i64x2.extract_lane(a, 0)) + u64(i64x2.extract_lane(a, 1));
+  return sumOf(a);
 }

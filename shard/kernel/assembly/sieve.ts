@@ -10,7 +10,7 @@
  *
  * A last half vector of components is left out, which only makes the left side smaller.
  *
- * The host chooses a shift that keeps |d'| <= 4095: a chunk's sum per lane, at most 256 squares, then fits u32.
+ * The host chooses a shift that keeps |d'| <= 4095: it then fits i16, and a lane's sum of a chunk's 256 squares fits u32.
  */
 import { coarseQueryOf, queryOf, Scan, vectorOf } from './scan';
 

@@ -5,6 +5,7 @@
  * therefore known exactly.
  */
 import { offer } from './heap';
+import { sumOf } from './lanes';
 import { queryOf, Scan, vectorOf } from './scan';
 
 /** Rows read side by side; their eight sums leave registers for the rest. */
@@ -25,10 +26,6 @@ export const WIDE_GROUP: u32 = 4;
   const first = i64x2.extmul_low_i32x4_u(difference, difference);
   const second = i64x2.extmul_high_i32x4_u(difference, difference);
   return i64x2.add(uppers, i64x2.add(i64x2.shr_u(first, 32), i64x2.shr_u(second, 32)));
-}
-
-@inline function sumOf(lanes: v128): u64 {
-  return u64(i64x2.extract_lane(lanes, 0)) + u64(i64x2.extract_lane(lanes, 1));
 }
 
 @inline function offerSums(scan: Scan, at: u32, sums: v128, uppers: v128): void {

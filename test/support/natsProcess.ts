@@ -1,19 +1,12 @@
-/**
- * One running nats-server.
- *
- *   start ──▶ starting ──answers, JetStream ready──▶ running ──stop() or its own end──▶ ended
- *
- * It is a process of its own session: Ctrl-C in the terminal reaches us alone, and we stop it after those who use it.
- */
+/** One nats-server as a process of the tests, set up as `npm start` sets it up. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Clock, systemClock } from '../../shared/clock.js';
-import { askServerInfo } from './serverInfo.js';
-import { planServer, type ServerOptions, type ServerPlan } from './serverPlan.js';
+import { planServer, type ServerOptions, type ServerPlan } from '../../scripts/natsServer/serverPlan.js';
+import { systemClock } from '../../shared/clock.js';
+import { askServerInfo } from './natsInfo.js';
 
-/** Recovery of a large store reads all of it. */
-const START_WITHIN_MS = 60_000;
+const START_WITHIN_MS = 20_000;
 const STOP_WITHIN_MS = 10_000;
 const POLL_MS = 25;
 const ANSWER_MS = 1_000;
@@ -45,15 +38,13 @@ export class NatsServer {
   }
 
   /** Resolves when it serves clients and JetStream has recovered. Throws an Error with one line that says what is wrong. */
-  static async start(
-    options: ServerOptions & { readonly startWithinMs?: number },
-    clock: Clock = systemClock,
-  ): Promise<NatsServer> {
-    const plan = await planServer(options, clock);
+  static async start(options: ServerOptions): Promise<NatsServer> {
+    const plan = await planServer(options);
+    // Of its own session: Ctrl-C in the terminal reaches the tests alone, and they stop it.
     const child = spawn(plan.program, [...plan.args], { stdio: 'ignore', detached: true });
     const server = new NatsServer(plan, child);
     try {
-      await server.untilReady(options.startWithinMs ?? START_WITHIN_MS, clock);
+      await server.untilReady();
       return server;
     } catch (error) {
       await server.kill();
@@ -85,16 +76,16 @@ export class NatsServer {
     await this.ended;
   }
 
-  private async untilReady(withinMs: number, clock: Clock): Promise<void> {
+  private async untilReady(): Promise<void> {
     const { host, port, name } = this.plan;
-    const giveUpMs = clock.monotonicMs() + withinMs;
+    const giveUpMs = systemClock.monotonicMs() + START_WITHIN_MS;
     for (;;) {
       if (!this.running) throw new Error(`nats-server ${await this.ended}: ${await this.lastError()}`);
       const info = await askServerInfo(host, port, ANSWER_MS);
       if (info && info.server_name !== name) throw new Error(`another NATS server answers at ${this.url}`);
       if (info?.jetstream) return;
-      if (clock.monotonicMs() >= giveUpMs)
-        throw new Error(`nats-server did not get ready within ${withinMs / 1000} s: ${await this.lastError()}`);
+      if (systemClock.monotonicMs() >= giveUpMs)
+        throw new Error(`nats-server did not get ready within ${START_WITHIN_MS / 1000} s: ${await this.lastError()}`);
       await delay(POLL_MS);
     }
   }

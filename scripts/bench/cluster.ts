@@ -1,0 +1,70 @@
+/** The cluster that is measured: what `npm start` runs, over a folder of its own that is deleted in the end. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../config/load.js';
+import { deleteTree } from '../../shared/durable.js';
+import { ClusterService } from '../supervisor/clusterService.js';
+import { readRuntime } from '../supervisor/runtimeFile.js';
+
+const EXIT_INTERRUPTED = 130;
+
+/** Nothing that is there to hold clients back. */
+const SETTINGS = {
+  VOUCH_MODE: 'cluster',
+  VOUCH_HOST: '127.0.0.1',
+  VOUCH_PORT: '0',
+  VOUCH_LOG_LEVEL: 'warn',
+  VOUCH_RATE_LIMITS: 'off',
+  VOUCH_MAX_RECORDS: '4000000000',
+  VOUCH_MAX_COLLECTIONS: '1000000',
+  VOUCH_NATS_URL: '',
+  VOUCH_CONFIG: '',
+};
+
+export class BenchCluster {
+  readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));
+  #service: ClusterService;
+
+  private constructor(
+    private readonly dataDir: string,
+    private readonly environment: NodeJS.ProcessEnv,
+  ) {
+    this.#service = this.#newService();
+    process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
+  }
+
+  static async start(): Promise<{ cluster: BenchCluster; url: string; key: string }> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+    const cluster = new BenchCluster(dataDir, { ...process.env, ...SETTINGS, VOUCH_DATA_DIR: dataDir });
+    try {
+      const { url, newKey } = await cluster.#service.start(new AbortController().signal);
+      return { cluster, url, key: newKey as string };
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** All processes anew, over the same data. Returns where the service is now. */
+  async restart(): Promise<string> {
+    await this.#service.stop();
+    this.#service = this.#newService();
+    return (await this.#service.start(new AbortController().signal)).url;
+  }
+
+  /** Process ids, by what the processes are called. */
+  async processIds(): Promise<Readonly<Record<string, number>>> {
+    return (await readRuntime(this.dataDir))?.processes ?? {};
+  }
+
+  async stop(): Promise<void> {
+    process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
+    await this.#service.stop();
+    await deleteTree(this.dataDir);
+  }
+
+  #newService(): ClusterService {
+    return new ClusterService(loadConfig(this.environment), this.environment);
+  }
+}

@@ -1,0 +1,59 @@
+/** Batches of records into collections, durable and chained, and searches of them afterwards. */
+import type { Service } from './http.js';
+import type { Client } from './httpClient.js';
+import { percentile, runLoad } from './httpLoad.js';
+import type { Sizes } from './options.js';
+import { recall } from './recall.js';
+import type { Row } from './row.js';
+import { jsonRows, type VectorSet } from './vectors.js';
+
+const BATCH = 1_000;
+const K = 10;
+const IN_FLIGHT = [1, 4] as const;
+/** A search of a large collection takes that much longer than one of a tiny one. */
+const SEARCHES_SHARE = 1 / 10;
+
+export async function benchIngest({ client }: Service, set: VectorSet, { httpRequests }: Sizes): Promise<Row[]> {
+  const what = `${set.name} ${set.count} × ${set.dimension}`;
+  const row = (figure: string, value: number, unit: string): Row => {
+    return { part: 'http', name: `${figure}, ${what}`, value, unit };
+  };
+  const rows: Row[] = [];
+  for (const inFlight of IN_FLIGHT) {
+    const name = nameOf(set, inFlight);
+    await client.createCollection(name, set.dimension);
+    const seconds = await ingest(client, name, set, inFlight);
+    rows.push(row(`ingest, batches of 1,000, ${inFlight} in flight`, set.count / seconds, 'records/s'));
+  }
+  // Batches that went side by side got their ids in no certain order.
+  const { latenciesMs, answers } = await search(client, nameOf(set, 1), set, Math.ceil(httpRequests * SEARCHES_SHARE));
+  rows.push(row('search p50', percentile(latenciesMs, 0.5), 'ms'));
+  rows.push(row('search p99', percentile(latenciesMs, 0.99), 'ms'));
+  const right = recall(set, answers.map(idsIn));
+  if (right !== undefined) rows.push(row('recall@10 against the exact ground truth', right, ''));
+  return rows;
+}
+
+const nameOf = (set: VectorSet, inFlight: number): string => `${set.name}-${set.dimension}-${inFlight}`;
+
+/** Returns seconds. All requests are there before the first is sent. */
+async function ingest(client: Client, collection: string, set: VectorSet, inFlight: number): Promise<number> {
+  const requests: Buffer[] = [];
+  for (let from = 0; from < set.count; from += BATCH) {
+    const batch = jsonRows(set, set.base, from, Math.min(from + BATCH, set.count));
+    requests.push(client.request('/v1/vectors/batch-insert', { collection, batch }));
+  }
+  const request = (i: number): Buffer => requests[i] as Buffer;
+  return (await runLoad({ ...client.address, inFlight, requests: requests.length, request })).seconds;
+}
+
+function search(client: Client, collection: string, set: VectorSet, searches: number) {
+  const requests = jsonRows(set, set.queries, 0, Math.min(searches, set.queryCount)).map((query) =>
+    client.request('/v1/search', { collection, query, k: K }),
+  );
+  const request = (i: number): Buffer => requests[i % requests.length] as Buffer;
+  return runLoad({ ...client.address, inFlight: 1, requests: searches, request });
+}
+
+const idsIn = (answer: string): number[] =>
+  (JSON.parse(answer) as { results: { id: number }[] }).results.map(({ id }) => id);

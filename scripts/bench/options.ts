@@ -1,0 +1,97 @@
+/** What a run of the benchmark measures, and how much of it. */
+import { parseArgs } from 'node:util';
+import type { Row } from './row.js';
+
+export type Part = Row['part'];
+const PARTS: readonly Part[] = ['kernel', 'engine', 'http'];
+
+/** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
+export interface Sizes {
+  readonly kernelRows: number;
+  readonly kernelRounds: number;
+  readonly kernelWarmUpMs: number;
+  readonly dimensions: readonly number[];
+  /** Of each collection that the engine fills. */
+  readonly engineRecords: number;
+  readonly engineSearches: number;
+  /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
+  readonly ingestRecords: number;
+  readonly httpRequests: number;
+  readonly emptyCollections: number;
+}
+
+const FULL: Sizes = {
+  kernelRows: 100_000,
+  kernelRounds: 41,
+  kernelWarmUpMs: 500,
+  dimensions: [100, 128, 768],
+  engineRecords: 100_000,
+  engineSearches: 500,
+  ingestRecords: 100_000,
+  httpRequests: 4_000,
+  emptyCollections: 2_000,
+};
+
+const QUICK: Sizes = {
+  kernelRows: 2_000,
+  kernelRounds: 3,
+  kernelWarmUpMs: 1,
+  dimensions: [100, 128, 768],
+  engineRecords: 2_000,
+  engineSearches: 20,
+  ingestRecords: 4_000,
+  httpRequests: 64,
+  emptyCollections: 20,
+};
+
+export interface BenchOptions {
+  readonly parts: readonly Part[];
+  readonly sizes: Sizes;
+  /** A folder with real vectors. */
+  readonly dataFolder: string | undefined;
+  /** Where the figures are written to as JSON. */
+  readonly jsonFile: string | undefined;
+}
+
+export const USAGE = `npm run bench -- [--only kernel,engine,http] [--quick] [--data <folder>] [--json <file>]
+
+  --only   measure these parts alone
+  --quick  small sizes: shows that everything runs, not how fast
+  --data   a folder with glove100k.f32, glove.queries.f32 and glove.gt100.i32 (or VOUCH_BENCH_DATA)
+  --json   write the figures to this file too`;
+
+export class UsageError extends Error {}
+
+/** Throws UsageError. */
+export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions {
+  const { only, quick, data, json } = readArguments(args);
+  return {
+    parts: only === undefined ? PARTS : only.split(',').map(partOf),
+    sizes: quick ? QUICK : FULL,
+    dataFolder: data ?? (env.VOUCH_BENCH_DATA || undefined),
+    jsonFile: json,
+  };
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        only: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        data: { type: 'string' },
+        json: { type: 'string' },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function partOf(name: string): Part {
+  const part = PARTS.find((one) => one === name.trim());
+  if (part === undefined)
+    throw new UsageError(`there is no part ${JSON.stringify(name)}; there are ${PARTS.join(', ')}`);
+  return part;
+}

@@ -1,0 +1,14 @@
+/** What other processes take of the machine's memory. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Resident bytes of each process, by what it is called. `ps` knows them on every system that has one. */
+export async function residentBytes(processIds: Readonly<Record<string, number>>): Promise<Map<string, number>> {
+  const resident = async ([name, pid]: [string, number]): Promise<[string, number]> => {
+    const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(pid)]);
+    return [name, Number(stdout) * 1024];
+  };
+  return new Map(await Promise.all(Object.entries(processIds).map(resident)));
+}

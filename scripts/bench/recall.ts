@@ -1,0 +1,20 @@
+import type { VectorSet } from './vectors.js';
+
+/** How many nearest rows the ground truth names for each query. */
+const KNOWN = 100;
+
+/**
+ * The share of the results that are the known exact ones, each at its place: 1, or something is broken. `found` holds the
+ * ids of each query in turn, where row r of the set was the record r + 1; undefined where the truth is not known.
+ */
+export function recall({ nearest, queryCount }: VectorSet, found: readonly ArrayLike<number>[]): number | undefined {
+  if (nearest === undefined) return undefined;
+  let right = 0;
+  let all = 0;
+  for (const [query, ids] of found.entries()) {
+    const wanted = nearest.subarray((query % queryCount) * KNOWN);
+    for (let place = 0; place < ids.length; place++) if (ids[place] === (wanted[place] as number) + 1) right++;
+    all += ids.length;
+  }
+  return right / all;
+}

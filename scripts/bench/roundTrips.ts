@@ -1,0 +1,42 @@
+/** What a request costs where the work in it is next to nothing. */
+import type { Service } from './http.js';
+import { percentile, runLoad } from './httpLoad.js';
+import type { Sizes } from './options.js';
+import type { Row } from './row.js';
+import { jsonRows, randomVectors } from './vectors.js';
+
+const COLLECTION = 'tiny';
+const DIMENSION = 4;
+const RECORDS = 10;
+
+const SEARCHES_IN_FLIGHT = [1, 8, 32] as const;
+const INSERTS_IN_FLIGHT = [1, 32] as const;
+/** One client takes as long for its requests as eight do for eight times as many. */
+const LANES_MAX = 8;
+
+export async function benchRoundTrips({ client }: Service, { httpRequests }: Sizes): Promise<Row[]> {
+  await client.createCollection(COLLECTION, DIMENSION);
+  const set = randomVectors(DIMENSION, RECORDS);
+  await client.insertBatch(COLLECTION, jsonRows(set, set.base, 0, RECORDS));
+
+  const measure = async (what: string, inFlight: number, request: Buffer): Promise<Row[]> => {
+    const requests = httpRequests * Math.min(inFlight, LANES_MAX);
+    const { latenciesMs, seconds } = await runLoad({ ...client.address, inFlight, requests, request: () => request });
+    const name = `${what}, ${inFlight} in flight`;
+    return [
+      { part: 'http', name: `${name}, p50`, value: percentile(latenciesMs, 0.5), unit: 'ms' },
+      { part: 'http', name: `${name}, p99`, value: percentile(latenciesMs, 0.99), unit: 'ms' },
+      { part: 'http', name, value: requests / seconds, unit: 'requests/s' },
+    ];
+  };
+
+  const search = client.request('/v1/search', { collection: COLLECTION, query: [0, 0, 0, 0], k: 1 });
+  const insert = client.request('/v1/records', { collection: COLLECTION, values: [0, 0, 0, 0] });
+  // Until every process on the way runs compiled code.
+  await runLoad({ ...client.address, inFlight: 1, requests: httpRequests, request: () => search });
+  const rows: Row[] = [];
+  for (const inFlight of SEARCHES_IN_FLIGHT)
+    rows.push(...(await measure(`search of ${RECORDS} records`, inFlight, search)));
+  for (const inFlight of INSERTS_IN_FLIGHT) rows.push(...(await measure('insert with receipt', inFlight, insert)));
+  return rows;
+}
