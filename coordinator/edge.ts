@@ -15,12 +15,13 @@ import { Admission } from './http/admission.js';
 import { type HttpServer, type ServerParts, startServer } from './http/server.js';
 import { FailedAttempts } from './limits/failedAttempts.js';
 import { InFlight } from './limits/inFlight.js';
-import { LocalLimiter } from './limits/limiter.js';
+import type { Limiter } from './limits/limiter.js';
 import { EdgeMetrics } from './metrics.js';
 
 export interface EdgeOptions {
   readonly config: Config;
   readonly backend: Backend;
+  readonly limiter: Limiter;
   /** Only its key store is used here. */
   readonly platform: Pick<Platform, 'bucket'>;
   readonly logger: Logger;
@@ -42,7 +43,7 @@ const REQUEST_ID_ENTROPY_BYTES = 6;
 
 /** Throws an Error of one line where an address cannot be listened on. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { config, backend, platform, logger, clock, version } = options;
+  const { config, backend, limiter, platform, logger, clock, version } = options;
   const { limits } = config;
   const bucket = await platform.bucket(BUCKETS.keys);
   const keyring = await Keyring.open(bucket);
@@ -63,10 +64,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const parts: ServerParts = {
     routes,
     services,
-    admission: new Admission(
-      new Authenticator(keyring, new FailedAttempts(clock), clock),
-      new LocalLimiter(config.rateLimits, clock),
-    ),
+    admission: new Admission(new Authenticator(keyring, new FailedAttempts(clock), clock), limiter),
     inFlight,
     bodies,
     metrics,

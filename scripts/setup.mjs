@@ -31,6 +31,7 @@ const COMMANDS = {
   coordinator: { needs: ['packages', 'build'], run: script('coordinator/main.js') },
   shard: { needs: ['packages', 'build'], run: script('shard/main.js') },
   keys: { needs: ['packages', 'build'], run: script('scripts/keys.js') },
+  verify: { needs: ['packages', 'build'], run: script('scripts/verify.js') },
   demo: { needs: ['packages', 'build', 'nats'], run: script('scripts/demo.js') },
   bench: { needs: ['packages', 'build', 'nats'], run: script('scripts/bench.js') },
   test: { needs: ['packages', 'build', 'nats'], run: (args) => runTests(root, args) },

@@ -7,23 +7,18 @@
  *                           └──────────┴──bytes that do not verify──▶ quarantined (until the shard restarts)
  */
 import type { CollectionConfig, ReadCall, WriteCall } from '../shared/calls.js';
-import { messageOf, VouchError } from '../shared/errors.js';
-import { readFrameHeader } from '../shared/log/frame.js';
+import { messageOf, unavailable, VouchError } from '../shared/errors.js';
+import { countInLog, type LogCount, NOTHING_COUNTED } from '../shared/log/logCount.js';
 import type { Envelope } from '../shared/transport/transport.js';
 import { Collection, type CollectionContext } from './collection/collection.js';
-import { Damaged } from './collection/damaged.js';
-
-export interface Count {
-  readonly records: number;
-  readonly logBytes: number;
-}
+import { Damaged, noticingDamage } from './collection/damaged.js';
 
 export class HostedCollection {
   #opening: Promise<Collection> | undefined;
   #open: Collection | undefined;
   #quarantine: VouchError | undefined;
   /** What the end of the log said, while the collection is not open. */
-  #counted: Count | undefined;
+  #counted: LogCount | undefined;
   #closed = false;
 
   constructor(
@@ -41,16 +36,18 @@ export class HostedCollection {
     return collection.write(call, envelope);
   }
 
-  /** Reads the end of the log only, where the collection is not open. */
-  async count(): Promise<Count> {
+  /** Reads the end of the log only, where the collection is not open. Nothing, where its log does not verify. */
+  async count(): Promise<LogCount> {
     if (this.#open !== undefined) return this.#open.count();
+    if (this.#quarantine !== undefined) return NOTHING_COUNTED;
     this.#counted ??= await this.#countInLog();
     return this.#counted;
   }
 
-  /** Records that must stay reserved: what it holds and what is being committed. */
+  /** Records that must stay reserved: what it holds and what is being committed. All, where that cannot be known. */
   async inUse(): Promise<number> {
-    return this.#open?.recordsInUse ?? (await this.count()).records;
+    const { records } = await this.count();
+    return this.#quarantine === undefined ? (this.#open?.recordsInUse ?? records) : Number.POSITIVE_INFINITY;
   }
 
   /** Live records as far as they are known without reading anything. */
@@ -77,7 +74,7 @@ export class HostedCollection {
 
   async #opened(): Promise<Collection> {
     if (this.#quarantine !== undefined) throw this.#quarantine;
-    if (this.#closed) throw new VouchError('unavailable', 'the collection is moving to another shard; retry shortly');
+    if (this.#closed) throw unavailable('the collection is moving to another shard; retry shortly');
     this.#opening ??= this.#openNow();
     return this.#opening;
   }
@@ -105,15 +102,13 @@ export class HostedCollection {
     return this.#quarantine;
   }
 
-  async #countInLog(): Promise<Count> {
-    const log = await this.context.logs.open(this.config.id);
+  async #countInLog(): Promise<LogCount> {
     try {
-      const head = await log.head();
-      if (head === undefined) return { records: 0, logBytes: 0 };
-      const { liveRecords, logBytesAfter } = readFrameHeader(head.bytes);
-      return { records: liveRecords, logBytes: logBytesAfter };
-    } finally {
-      await log.close();
+      return await noticingDamage(() => countInLog(this.context.logs, this.config.id));
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      this.#setQuarantine(error);
+      return NOTHING_COUNTED;
     }
   }
 }

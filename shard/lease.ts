@@ -15,6 +15,8 @@ export interface LeaseOptions {
   readonly leaseMs: number;
   /** What the heartbeat says besides the session. */
   readonly load: () => Omit<Heartbeat, 'session'>;
+  /** Called after the lease was over for a while, before it is valid again: what was held may be another's now. */
+  readonly onRegain: () => Promise<void>;
   /** Another process runs under this shard's name. */
   readonly onTakenOver: () => void;
 }
@@ -24,6 +26,7 @@ export class Lease {
   #renewedMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #renewal: Promise<void> = Promise.resolve();
+  #takenOver = false;
 
   constructor(
     private readonly bucket: Bucket,
@@ -32,7 +35,7 @@ export class Lease {
     private readonly logger: Logger,
   ) {}
 
-  /** Takes the shard's name, from a process that died or from one that still runs: that one stops then. */
+  /** Takes the shard's name, from a process that died or from one that still runs: that one notices when it renews. */
   async start(): Promise<void> {
     const askedMs = this.clock.monotonicMs();
     this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
@@ -48,17 +51,32 @@ export class Lease {
     this.#renewedMs = Number.NEGATIVE_INFINITY;
   }
 
+  /** Over for good: another process has the name, or is about to take it. */
+  yield(): void {
+    if (this.#takenOver) return;
+    this.#takenOver = true;
+    clearInterval(this.#timer);
+    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    this.options.onTakenOver();
+  }
+
+  get leaseMs(): number {
+    return this.options.leaseMs;
+  }
+
   get valid(): boolean {
     return this.clock.monotonicMs() - this.#renewedMs < this.options.leaseMs;
   }
 
   async #renew(): Promise<void> {
+    if (this.#takenOver) return;
     const askedMs = this.clock.monotonicMs();
     try {
       const revision = await this.#write();
       if (revision === undefined) return;
       this.#revision = revision;
-      this.#renewedMs = askedMs;
+      if (!this.valid) await this.options.onRegain();
+      if (!this.#takenOver) this.#renewedMs = askedMs;
     } catch (error) {
       this.logger.warn({ error: messageOf(error) }, 'the heartbeat did not go through');
     }
@@ -75,9 +93,7 @@ export class Lease {
       this.#revision = entry.revision;
       return undefined;
     }
-    clearInterval(this.#timer);
-    this.#renewedMs = Number.NEGATIVE_INFINITY;
-    this.options.onTakenOver();
+    this.yield();
     return undefined;
   }
 

@@ -48,13 +48,14 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const metrics = new ShardMetrics();
   const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
   const load = (): { collections: number; records: number } => node.load;
+  const onRegain = (): Promise<void> => node.confirmOwned();
   const onTakenOver = (): void => {
     logger.error({ shard: name }, 'another process runs under this name; this one has stopped answering');
     options.onTakenOver?.();
   };
   const lease = new Lease(
     shards,
-    { shard: name, session: randomUUID(), heartbeatMs, leaseMs, load, onTakenOver },
+    { shard: name, session: randomUUID(), heartbeatMs, leaseMs, load, onRegain, onTakenOver },
     clock,
     logger,
   );

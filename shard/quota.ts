@@ -8,10 +8,17 @@ import type { Logger } from '../shared/logger.js';
 import type { Reservations } from '../shared/reservations.js';
 import { shardSubject } from '../shared/subjects.js';
 import type { Transport } from '../shared/transport/transport.js';
-import { packCalls } from '../shared/wire.js';
+import { type Outcome, packCalls, unpackOutcomes, unwrap } from '../shared/wire.js';
 import type { HostedCollection } from './hostedCollection.js';
 
 const TRIM_MS = 1_000;
+
+export interface Grant {
+  /** How many records the collection may hold. */
+  readonly records: number;
+  /** False where a shard could not be asked for what it does not use: then there may be more room. */
+  readonly isFinal: boolean;
+}
 
 /** The shard's collections, opened or not. */
 interface Holder {
@@ -47,7 +54,8 @@ export class Quota {
       this.#owners.set(project, owners);
     }
     owners.set(collectionId, shard);
-    if (shard !== this.#holder?.name) this.#granted.delete(collectionId);
+    // Whoever had it meanwhile may have given some back.
+    this.#granted.delete(collectionId);
   }
 
   ownerGone(collectionId: number): void {
@@ -59,16 +67,16 @@ export class Quota {
   }
 
   /**
-   * How many records the collection may hold: `wanted` or more, or less where the project is full. The collection counts
+   * Lets the collection hold `wanted` records or more, or fewer where the project is full. The collection counts
    * `wanted` as in use from before this call until the commit is applied or given up.
    */
-  async grant(project: string, collectionId: number, wanted: number): Promise<number> {
+  async grant(project: string, collectionId: number, wanted: number): Promise<Grant> {
     const known = this.#granted.get(collectionId) ?? 0;
-    if (known >= wanted) return known;
+    if (known >= wanted) return { records: known, isFinal: true };
     const granted = await this.#raise(project, collectionId, wanted);
-    if (granted >= wanted) return granted;
-    await this.#trimEverywhere(project);
-    return this.#raise(project, collectionId, wanted);
+    if (granted >= wanted) return { records: granted, isFinal: true };
+    const isFinal = await this.#trimEverywhere(project);
+    return { records: await this.#raise(project, collectionId, wanted), isFinal };
   }
 
   /** Gives back what this shard's collections of the project do not use. */
@@ -102,16 +110,21 @@ export class Quota {
     return turn;
   }
 
-  async #trimEverywhere(project: string): Promise<void> {
+  /** False where not everybody could be asked. */
+  async #trimEverywhere(project: string): Promise<boolean> {
     const shards = new Set(this.#owners.get(project)?.values() ?? []);
     const deadlineMs = this.clock.nowMs() + TRIM_MS;
     const envelope = { requestId: 'trim', deadlineMs };
     const others = [...shards].filter((shard) => shard !== this.#holder?.name);
     const body = packCalls([{ ...envelope, call: { op: 'trim', project } }]);
-    const asked = others.map((shard) => this.transport.request(shardSubject(shard), body, envelope));
+    const asked = others.map(async (shard) => {
+      const answer = await this.transport.request(shardSubject(shard), body, envelope);
+      unwrap(unpackOutcomes(answer)[0] as Outcome);
+    });
     const outcomes = await Promise.allSettled([this.trim(project), ...asked]);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
         this.logger.info({ project, error: messageOf(outcome.reason) }, 'a shard gave no unused capacity back');
+    return outcomes.every(({ status }) => status === 'fulfilled');
   }
 }

@@ -1,11 +1,13 @@
 /** One shard: serves the collections that the owners bucket gives it, as long as its lease holds. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../shared/bucket/bucket.js';
-import type { CollectionConfig, ReadCall, ShardCall, ShardResults, WriteCall } from '../shared/calls.js';
-import { unavailable, unreachable } from '../shared/errors.js';
-import { ownershipOf } from '../shared/owners.js';
+import type { ReadCall, ShardCall, ShardResults, WriteCall } from '../shared/calls.js';
+import { messageOf, unavailable, unreachable } from '../shared/errors.js';
+import { type Ownership, ownershipOf } from '../shared/owners.js';
 import { collectionSubject, shardSubject } from '../shared/subjects.js';
-import type { Message, Serving } from '../shared/transport/transport.js';
-import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../shared/wire.js';
+import { NobodyServes } from '../shared/transport/nobodyServes.js';
+import type { Handler, Message, Serving } from '../shared/transport/transport.js';
+import { failure, type Outcome, packCalls, packOutcomes, type Sent, unpackCalls } from '../shared/wire.js';
 import type { CollectionContext } from './collection/collection.js';
 import { HostedCollection } from './hostedCollection.js';
 import type { Lease } from './lease.js';
@@ -14,8 +16,13 @@ import type { Quota } from './quota.js';
 
 interface Hosted {
   readonly collection: HostedCollection;
-  readonly servings: Promise<Serving[]>;
+  /** Of the ownership it is hosted by: with another epoch, another shard may have written meanwhile. */
+  readonly epoch: number;
+  /** Resolves when its subjects are served, or when it is released before they could be. */
+  readonly servings: Promise<(Serving | undefined)[]>;
 }
+
+const SERVE_AGAIN_MS = 200;
 
 export class ShardNode {
   readonly #hosted = new Map<number, Hosted>();
@@ -37,10 +44,26 @@ export class ShardNode {
   }
 
   async start(): Promise<void> {
+    await this.#succeed();
     await this.lease.start();
-    this.#watch = await this.owners.watch((change) => this.#ownerChanged(change));
+    this.#watch = await this.owners.watch((change) => void this.#ownerChanged(change));
     await Promise.all([...this.#hosted.values()].map((hosted) => hosted.servings));
     this.#named = await this.context.transport.serve(shardSubject(this.name), (message) => this.#answerNamed(message));
+  }
+
+  /**
+   * A process that still runs under this name must not answer from what it knows once this one takes writes. It is asked
+   * to stop; where it cannot even say that it did, its lease ends by itself while the question is open.
+   */
+  async #succeed(): Promise<void> {
+    const { transport, clock, logger } = this.context;
+    const envelope = { requestId: 'succeed', deadlineMs: clock.nowMs() + this.lease.leaseMs };
+    try {
+      await transport.request(shardSubject(this.name), packCalls([{ ...envelope, call: { op: 'yield' } }]), envelope);
+    } catch (error) {
+      if (error instanceof NobodyServes) return;
+      logger.warn({ shard: this.name, error: messageOf(error) }, 'an earlier process of this name does not answer');
+    }
   }
 
   /** Takes no new call, answers those under way, and lets go of everything. */
@@ -73,48 +96,71 @@ export class ShardNode {
     for (const { collection } of this.#hosted.values()) yield collection;
   }
 
-  #ownerChanged({ key, entry }: Change): void {
-    if (this.#stopping) return;
-    const id = Number(key);
-    if (entry === undefined) {
-      this.quota.ownerGone(id);
-      void this.#release(id);
-      return;
-    }
-    const { shard, collection } = ownershipOf(entry);
-    this.quota.ownerKnown(id, collection.project, shard);
-    if (shard === this.name) this.#adopt(collection);
-    else void this.#release(id);
+  /** Lets go of what has passed to other shards while this one was out of touch with the cluster. */
+  async confirmOwned(): Promise<void> {
+    await Promise.all([...this.#hosted.keys()].map((id) => this.#follow(id)));
   }
 
-  #adopt(config: CollectionConfig): Promise<Serving[]> {
-    const known = this.#hosted.get(config.id);
-    if (known !== undefined) return known.servings;
-    if (this.#dropped.has(config.id)) return Promise.resolve([]);
+  /** Does what the owners bucket says of the collection now. */
+  async #follow(collectionId: number): Promise<void> {
+    const key = String(collectionId);
+    await this.#ownerChanged({ key, entry: await this.owners.get(key) });
+  }
+
+  /** Resolves when the collection is served, or let go of. */
+  async #ownerChanged({ key, entry }: Change): Promise<void> {
+    if (this.#stopping) return;
+    const id = Number(key);
+    const ownership = entry && ownershipOf(entry);
+    if (ownership === undefined) this.quota.ownerGone(id);
+    else this.quota.ownerKnown(id, ownership.collection.project, ownership.shard);
+    const hosted = this.#hosted.get(id);
+    const isOurs = ownership?.shard === this.name;
+    if (hosted !== undefined && isOurs && hosted.epoch === ownership.epoch) {
+      await hosted.servings;
+      return;
+    }
+    const released = this.#release(id);
+    if (isOurs && !this.#dropped.has(id)) await this.#adopt(ownership).servings;
+    await released;
+  }
+
+  #adopt({ collection: config, epoch }: Ownership): Hosted {
     const collection = new HostedCollection(config, this.context);
-    const { transport } = this.context;
+    const isHosted = (): boolean => this.#hosted.get(config.id)?.collection === collection;
     const servings = Promise.all([
-      transport.serve(collectionSubject(config.id, 'read'), (message) =>
+      this.#serve(collectionSubject(config.id, 'read'), isHosted, (message) =>
         this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope)),
       ),
-      transport.serve(collectionSubject(config.id, 'write'), (message) =>
+      this.#serve(collectionSubject(config.id, 'write'), isHosted, (message) =>
         this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope)),
       ),
     ]);
-    servings.catch((error: unknown) => {
-      this.context.logger.error({ collectionId: config.id, error: String(error) }, 'cannot serve the collection');
-      this.#hosted.delete(config.id);
-    });
-    this.#hosted.set(config.id, { collection, servings });
-    return servings;
+    const hosted = { collection, epoch, servings };
+    this.#hosted.set(config.id, hosted);
+    return hosted;
+  }
+
+  /** Tries until it works: nobody else serves what this shard owns, and nobody will tell it to again. */
+  async #serve(subject: string, isWanted: () => boolean, handler: Handler): Promise<Serving | undefined> {
+    const { transport, logger } = this.context;
+    do {
+      try {
+        return await transport.serve(subject, handler);
+      } catch (error) {
+        logger.warn({ subject, error: messageOf(error) }, 'a collection is not served yet');
+        await delay(SERVE_AGAIN_MS);
+      }
+    } while (isWanted());
+    return undefined;
   }
 
   async #release(collectionId: number): Promise<void> {
     const hosted = this.#hosted.get(collectionId);
     if (hosted === undefined) return;
     this.#hosted.delete(collectionId);
-    const servings = await hosted.servings.catch(() => []);
-    await Promise.all(servings.map((serving) => serving.stop()));
+    const servings = await hosted.servings;
+    await Promise.all(servings.map((serving) => serving?.stop()));
     await hosted.collection.close();
   }
 
@@ -158,7 +204,7 @@ export class ShardNode {
   async #runNamed(call: ShardCall): Promise<ShardResults[ShardCall['op']]> {
     switch (call.op) {
       case 'adopt':
-        await Promise.all(call.collections.map((config) => this.#adopt(config)));
+        await Promise.all(call.collectionIds.map((id) => this.#follow(id)));
         return null;
       case 'drop':
         this.#dropped.add(call.collectionId);
@@ -170,6 +216,9 @@ export class ShardNode {
       }
       case 'trim':
         await this.quota.trim(call.project);
+        return null;
+      case 'yield':
+        this.lease.yield();
         return null;
       case 'metrics':
         return { json: await this.metrics.json() };

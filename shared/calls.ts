@@ -71,14 +71,16 @@ export type ResultOf<C extends Call> = Results[C['op']];
 
 /** What a coordinator asks of a shard by name. */
 export type ShardCall =
-  /** Serve these collections; answered when their subjects are served. */
-  | { readonly op: 'adopt'; readonly collections: readonly CollectionConfig[] }
+  /** Look at the owner entries of these collections; answered when the subjects of those that are yours are served. */
+  | { readonly op: 'adopt'; readonly collectionIds: readonly number[] }
   /** Stop serving, and forget: the collection was deleted. */
   | { readonly op: 'drop'; readonly collectionId: number }
   /** Live records and log bytes of each, in the order asked. */
   | { readonly op: 'count'; readonly collectionIds: readonly number[] }
   /** Give back what this shard's collections of the project have reserved beyond what they hold. */
   | { readonly op: 'trim'; readonly project: string }
+  /** Stop answering for good: another process of this name is about to start. */
+  | { readonly op: 'yield' }
   | { readonly op: 'metrics' };
 
 export interface ShardResults {
@@ -86,6 +88,7 @@ export interface ShardResults {
   drop: null;
   count: { readonly records: readonly number[]; readonly logBytes: readonly number[] };
   trim: null;
+  yield: null;
   metrics: { readonly json: unknown };
 }
 

@@ -16,3 +16,6 @@ export const logSubject = (collectionId: number, streams: number): string =>
 
 /** Asked by a person, with `nats req` or through `nats micro`. */
 export const statusSubject = (kind: 'shard' | 'coordinator', name: string): string => `vouch.status.${kind}.${name}`;
+
+/** The coordinator that counts every project's requests. */
+export const LIMITS_SUBJECT = 'vouch.limits';

@@ -3,19 +3,20 @@
  * travels in one message and is answered by one; a lone call waits for nobody.
  */
 import type { Call, ReadCall } from '../../shared/calls.js';
-import { unavailable } from '../../shared/errors.js';
+import { unavailable, unreachable } from '../../shared/errors.js';
+import { DIMENSION_MAX } from '../../shared/limits.js';
 import { collectionSubject, type Verb } from '../../shared/subjects.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/wire.js';
 
-/** A search may answer 80 KiB and a get 128 KiB: this many answers always fit one message. */
 const CALLS_PER_MESSAGE = 64;
 /** While a collection changes hands, or its shard restarts, nobody serves it for a moment. */
 const RETRY_AFTER_MS = [20, 60, 120] as const;
 
 interface Waiting extends Sent<Call> {
   readonly sizeBytes: number;
+  readonly answerBytes: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -32,7 +33,14 @@ export class CallQueue {
   send(collectionId: number, call: Call, envelope: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const subject = collectionSubject(collectionId, verbOf(call));
-      const waiting: Waiting = { ...envelope, call, sizeBytes: sizeOf(call), resolve, reject };
+      const waiting: Waiting = {
+        ...envelope,
+        call,
+        sizeBytes: sizeOf(call),
+        answerBytes: answerSizeOf(call),
+        resolve,
+        reject,
+      };
       const queue = this.#waiting.get(subject);
       if (queue === undefined) this.#waiting.set(subject, [waiting]);
       else queue.push(waiting);
@@ -54,16 +62,19 @@ export class CallQueue {
   *#messages(queue: readonly Waiting[]): Generator<Waiting[]> {
     let message: Waiting[] = [];
     let sizeBytes = 0;
+    let answerBytes = 0;
+    const bound = this.transport.maxPayloadBytes;
     for (const waiting of queue) {
-      const full =
-        message.length === CALLS_PER_MESSAGE || sizeBytes + waiting.sizeBytes > this.transport.maxPayloadBytes;
+      sizeBytes += waiting.sizeBytes;
+      answerBytes += waiting.answerBytes;
+      // Question and answer travel in one message each.
+      const full = message.length === CALLS_PER_MESSAGE || sizeBytes > bound || answerBytes > bound;
       if (full && message.length > 0) {
         yield message;
         message = [];
-        sizeBytes = 0;
+        ({ sizeBytes, answerBytes } = waiting);
       }
       message.push(waiting);
-      sizeBytes += waiting.sizeBytes;
     }
     yield message;
   }
@@ -128,5 +139,37 @@ function sizeOf(call: Call): number {
     case 'delete':
     case 'rebuild':
       return ENVELOPE_BYTES;
+    default:
+      return unreachable(call);
+  }
+}
+
+const BYTES_PER_COMPONENT = 4;
+/** An id and a score. */
+const BYTES_PER_HIT = 16;
+const BYTES_PER_ID = 8;
+const METADATA_BYTES = 64 * 1024;
+/** Roots, state hash, and a proof of the longest path. */
+const RECEIPT_BYTES = 4 * 1024;
+
+/** An upper bound of what its answer takes. */
+function answerSizeOf(call: Call): number {
+  switch (call.op) {
+    case 'search':
+      return ENVELOPE_BYTES + BYTES_PER_HIT * call.k;
+    case 'get':
+      return ENVELOPE_BYTES + BYTES_PER_COMPONENT * DIMENSION_MAX + METADATA_BYTES;
+    case 'insert':
+      return ENVELOPE_BYTES + RECEIPT_BYTES;
+    case 'insertBatch':
+      return ENVELOPE_BYTES + BYTES_PER_ID * call.count;
+    case 'describe':
+    case 'softDelete':
+    case 'delete':
+    case 'updateMetadata':
+    case 'rebuild':
+      return ENVELOPE_BYTES;
+    default:
+      return unreachable(call);
   }
 }

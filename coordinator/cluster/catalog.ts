@@ -2,7 +2,7 @@
  * Which collections there are. The catalog bucket is the truth; every coordinator keeps a copy of it by watching, and
  * reads through on a miss, so that a collection made at one coordinator exists at all of them at once.
  */
-import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
+import type { Bucket, Change, Entry, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
 import type { Collection, IndexKind } from '../backend.js';
@@ -28,6 +28,8 @@ export class Catalog {
   /** Project → name → collection. */
   readonly #projects = new Map<string, Map<string, Collection>>();
   readonly #byId = new Map<number, Collection>();
+  /** Keys whose entry was written or read here, and not told by the watch yet: with its revision. */
+  readonly #ahead = new Map<string, number>();
   #watch: Watch | undefined;
 
   constructor(
@@ -38,10 +40,7 @@ export class Catalog {
   ) {}
 
   async start(): Promise<void> {
-    this.#watch = await this.bucket.watch(({ key, entry }) => {
-      if (entry === undefined) this.#forget(key);
-      else this.#remember(collectionOf(entry));
-    });
+    this.#watch = await this.bucket.watch((change) => this.#told(change));
   }
 
   stop(): void {
@@ -77,8 +76,14 @@ export class Catalog {
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
     }
     const collection = collectionOf(entry);
+    this.#ahead.set(entry.key, entry.revision);
     this.#remember(collection);
     return collection;
+  }
+
+  /** Whether the catalog has this very collection, and not another of its name. Asks the bucket itself. */
+  async isListed({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
+    return (await this.#lookUp(project, name))?.id === id;
   }
 
   async create(
@@ -109,6 +114,7 @@ export class Catalog {
       return { collection: identical(other, wanted.dimension), created: false };
     }
     const collection = fromStored(stored);
+    this.#ahead.set(keyOf(project, wanted.name), revision);
     this.#remember(collection);
     return { collection, created: true };
   }
@@ -138,6 +144,23 @@ export class Catalog {
           : await this.counters.update(NEXT_ID, id + 1, entry.revision);
       if (taken !== undefined) return id;
     }
+  }
+
+  #told({ key, entry }: Change): void {
+    const ahead = this.#ahead.get(key);
+    if (ahead !== undefined && entry === undefined) {
+      // Perhaps the end of an earlier collection of that name.
+      void this.#confirm(key);
+      return;
+    }
+    if (ahead !== undefined && (entry as Entry).revision >= ahead) this.#ahead.delete(key);
+    if (entry === undefined) this.#forget(key);
+    else this.#remember(collectionOf(entry));
+  }
+
+  async #confirm(key: string): Promise<void> {
+    const entry = await this.bucket.get(key).catch(() => undefined);
+    if (entry === undefined) this.#forget(key);
   }
 
   #remember(collection: Collection): void {

@@ -4,7 +4,8 @@ import type { Config } from '../../config/config.js';
 import type { Call, ResultOf } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable, VouchError } from '../../shared/errors.js';
-import { readFrameHeader } from '../../shared/log/frame.js';
+import { LogDamaged } from '../../shared/log/eventLog.js';
+import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import type { Logger } from '../../shared/logger.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { Reservations } from '../../shared/reservations.js';
@@ -13,20 +14,14 @@ import type { Envelope } from '../../shared/transport/transport.js';
 import type { Backend, Collection, Counted, Health, IndexKind } from '../backend.js';
 import { CallQueue } from './callQueue.js';
 import { Catalog } from './catalog.js';
-import { Leadership } from './leadership.js';
+import { LEASE_MS, Leadership } from './leadership.js';
 import { Members } from './members.js';
 import { Placement } from './placement.js';
 
-const LEASE_MS = 4_000;
 /** Room in a frame for its header, the genesis event and the end. */
 const FRAME_OVERHEAD_BYTES = 4_096;
 const COUNTS_PER_CALL = 512;
 const METRICS_MS = 1_000;
-
-interface Count {
-  readonly records: number;
-  readonly logBytes: number;
-}
 
 export class ClusterBackend implements Backend {
   readonly mode: Platform['mode'];
@@ -56,7 +51,7 @@ export class ClusterBackend implements Backend {
       platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS }),
     ]);
     const catalog = new Catalog(catalogs, counters, clock, config.limits.collectionsPerProject);
-    const members = new Members(shards, owners, platform.transport, clock);
+    const members = new Members(shards, owners, platform.transport, clock, config.placement.leaseMs);
     const leadership = new Leadership(leases, 'placement', randomUUID(), LEASE_MS, clock);
     const reservations = new Reservations(quota, config.limits.maxRecords);
     const placement = new Placement(
@@ -98,7 +93,7 @@ export class ClusterBackend implements Backend {
   async list(project: string, envelope: Envelope): Promise<Counted[]> {
     const collections = this.catalog.list(project);
     const counts = await this.#count(collections, envelope);
-    return collections.map((collection, i) => ({ ...collection, ...(counts[i] as Count) }));
+    return collections.map((collection, i) => ({ ...collection, ...(counts[i] as LogCount) }));
   }
 
   async remove(project: string, name: string, envelope: Envelope): Promise<void> {
@@ -159,8 +154,8 @@ export class ClusterBackend implements Backend {
       throw new VouchError('collection_not_found', `collection ${JSON.stringify(collection.name)} was replaced; retry`);
   }
 
-  async #count(collections: readonly Collection[], envelope: Envelope): Promise<Count[]> {
-    const counts = new Array<Count>(collections.length);
+  async #count(collections: readonly Collection[], envelope: Envelope): Promise<LogCount[]> {
+    const counts = new Array<LogCount>(collections.length);
     const byShard = new Map<string | undefined, number[]>();
     collections.forEach((collection, i) => {
       const shard = this.members.liveOwner(collection.id);
@@ -175,7 +170,7 @@ export class ClusterBackend implements Backend {
           const ids = part.map((place) => (collections[place] as Collection).id);
           const answer = await this.#countAt(shard, ids, envelope);
           part.forEach((place, i) => {
-            counts[place] = answer[i] as Count;
+            counts[place] = answer[i] as LogCount;
           });
         }
       }),
@@ -183,7 +178,7 @@ export class ClusterBackend implements Backend {
     return counts;
   }
 
-  async #countAt(shard: string | undefined, collectionIds: number[], envelope: Envelope): Promise<Count[]> {
+  async #countAt(shard: string | undefined, collectionIds: number[], envelope: Envelope): Promise<LogCount[]> {
     if (shard !== undefined) {
       try {
         const { records, logBytes } = await this.members.ask(shard, { op: 'count', collectionIds }, envelope);
@@ -195,15 +190,14 @@ export class ClusterBackend implements Backend {
     return Promise.all(collectionIds.map((id) => this.#countInLog(id)));
   }
 
-  async #countInLog(collectionId: number): Promise<Count> {
-    const log = await this.platform.logs.open(collectionId);
+  /** One damaged log must not hide the others. */
+  async #countInLog(collectionId: number): Promise<LogCount> {
     try {
-      const head = await log.head();
-      if (head === undefined) return { records: 0, logBytes: 0 };
-      const { liveRecords, logBytesAfter } = readFrameHeader(head.bytes);
-      return { records: liveRecords, logBytes: logBytesAfter };
-    } finally {
-      await log.close();
+      return await countInLog(this.platform.logs, collectionId);
+    } catch (error) {
+      if (!(error instanceof LogDamaged)) throw error;
+      this.logger.error({ collectionId, error: error.message }, 'a collection cannot be counted');
+      return NOTHING_COUNTED;
     }
   }
 }

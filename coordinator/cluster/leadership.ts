@@ -5,6 +5,9 @@
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 
+/** How long a lease outlives its last renewal. All leases of the bucket share it. */
+export const LEASE_MS = 4_000;
+
 export class Leadership {
   #revision: number | undefined;
   #renewedMs = 0;

@@ -25,17 +25,22 @@ export class Members {
     private readonly owners: Bucket,
     private readonly transport: Transport,
     private readonly clock: Clock,
+    /** A heartbeat vanishes when it is this old. */
+    private readonly leaseMs: number,
   ) {}
 
   async start(): Promise<void> {
     this.#startedMs = this.clock.monotonicMs();
     this.#watches.push(
       await this.shards.watch(({ key, entry }) => {
+        const nowMs = this.clock.monotonicMs();
         if (entry === undefined) {
           this.#shards.delete(key);
+          // After an outage of the store this comes late: the shard could not renew, and gets the usual time to come back.
+          this.#lastSeenMs.set(key, nowMs - this.leaseMs);
           return;
         }
-        this.#lastSeenMs.set(key, this.clock.monotonicMs());
+        this.#lastSeenMs.set(key, nowMs);
         this.#shards.set(key, heartbeatOf(entry));
       }),
       await this.owners.watch(({ key, entry }) => {
@@ -94,10 +99,12 @@ export class Members {
       collection: { id, project, name, dimension, metric, createdAtMs },
     };
     const key = String(id);
-    const revision =
-      before === undefined
-        ? await this.owners.create(key, storedOwnership(ownership))
-        : await this.owners.update(key, storedOwnership(ownership), before.revision);
+    // Counted from now on, so that the next one is not given to the same shard before this is written.
+    this.#count(shard, 1);
+    const revision = await (before === undefined
+      ? this.owners.create(key, storedOwnership(ownership))
+      : this.owners.update(key, storedOwnership(ownership), before.revision)
+    ).finally(() => this.#count(shard, -1));
     if (revision !== undefined) {
       this.#setOwned(id, { ...ownership, revision });
       return shard;

@@ -59,9 +59,7 @@ export class Placement {
     // Without a shard the next round places it, as soon as one joins.
     if (shard === undefined) return;
     const owner = await this.members.assign(collection, shard);
-    const { id, project, name, dimension, metric, createdAtMs } = collection;
-    const config = { id, project, name, dimension, metric, createdAtMs };
-    await this.members.ask(owner, { op: 'adopt', collections: [config] }, envelope);
+    await this.members.ask(owner, { op: 'adopt', collectionIds: [collection.id] }, envelope);
   }
 
   /** Everything that is left of a collection whose catalog entry is gone. May be repeated. */
@@ -92,7 +90,11 @@ export class Placement {
     if (homeless.length === 0 || this.members.liveShards().size === 0) return;
     this.logger.info({ collections: homeless.length }, 'giving collections without a live owner to other shards');
     for (let i = 0; i < homeless.length && this.leadership.held; i += MOVES_AT_ONCE)
-      await Promise.all(homeless.slice(i, i + MOVES_AT_ONCE).map((one) => this.place(one, this.#envelope())));
+      await Promise.all(
+        homeless
+          .slice(i, i + MOVES_AT_ONCE)
+          .map((one) => this.#attempt(one.id, () => this.place(one, this.#envelope()))),
+      );
   }
 
   async #sweep(): Promise<void> {
@@ -104,8 +106,22 @@ export class Placement {
       const rounds = (this.#orphans.get(id) ?? 0) + 1;
       this.#orphans.set(id, rounds);
       if (rounds < ROUNDS_BEFORE_SWEEP || !this.leadership.held) continue;
-      await this.erase(owned.collection, this.#envelope());
-      this.#orphans.delete(id);
+      await this.#attempt(id, () => this.#eraseOrphan(owned.collection));
+    }
+  }
+
+  /** Asks the catalog itself: what is erased by mistake is gone. */
+  async #eraseOrphan(collection: CollectionConfig): Promise<void> {
+    if (!(await this.catalog.isListed(collection))) await this.erase(collection, this.#envelope());
+    this.#orphans.delete(collection.id);
+  }
+
+  /** What fails for one collection must not keep the others waiting. */
+  async #attempt(collectionId: number, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.logger.warn({ collectionId, error: messageOf(error) }, 'a collection waits for the next placement round');
     }
   }
 

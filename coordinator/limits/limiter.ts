@@ -44,6 +44,10 @@ export class LocalLimiter implements Limiter {
     private readonly clock: Clock,
   ) {}
 
+  limits(project: string): boolean {
+    return ratesOf(this.rates, project) !== 'off';
+  }
+
   take(project: string, category: Category): Decision {
     const buckets = this.#bucketsOf(project);
     if (buckets === undefined) return UNLIMITED;

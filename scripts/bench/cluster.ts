@@ -24,13 +24,14 @@ const SETTINGS = {
 
 export class BenchCluster {
   readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));
-  #service: ClusterService;
+  readonly #service: ClusterService;
+  #stopping: Promise<void> | undefined;
 
   private constructor(
     private readonly dataDir: string,
-    private readonly environment: NodeJS.ProcessEnv,
+    environment: NodeJS.ProcessEnv,
   ) {
-    this.#service = this.#newService();
+    this.#service = new ClusterService(loadConfig(environment), environment);
     process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
   }
 
@@ -46,25 +47,20 @@ export class BenchCluster {
     }
   }
 
-  /** All processes anew, over the same data. Returns where the service is now. */
-  async restart(): Promise<string> {
-    await this.#service.stop();
-    this.#service = this.#newService();
-    return (await this.#service.start(new AbortController().signal)).url;
-  }
-
   /** Process ids, by what the processes are called. */
   async processIds(): Promise<Readonly<Record<string, number>>> {
     return (await readRuntime(this.dataDir))?.processes ?? {};
   }
 
-  async stop(): Promise<void> {
-    process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
-    await this.#service.stop();
-    await deleteTree(this.dataDir);
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
   }
 
-  #newService(): ClusterService {
-    return new ClusterService(loadConfig(this.environment), this.environment);
+  async #stopAll(): Promise<void> {
+    await this.#service.stop();
+    await deleteTree(this.dataDir);
+    // Last: Ctrl-C under npm comes twice, and the second one must not end what the first one began.
+    process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
   }
 }

@@ -5,14 +5,16 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.js';
 import type { Collection } from '../../coordinator/backend.js';
 import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
+import { numbersOf } from '../../coordinator/handlers/numbers.js';
 import { runShard } from '../../shard/main.js';
 import { systemClock } from '../../shared/clock.js';
 import { deleteTree } from '../../shared/durable.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openStandalone } from '../../shared/standalonePlatform.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { Progress } from '../terminal/progress.js';
+import { liveHeapBytes } from './heap.js';
 import { percentile } from './httpLoad.js';
+import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { recall } from './recall.js';
 import type { Row } from './row.js';
@@ -47,23 +49,23 @@ class Engine {
     return this.stopAll();
   }
 
-  /** Returns seconds. */
-  async ingest(collection: Collection, set: VectorSet): Promise<number> {
-    const startedMs = systemClock.monotonicMs();
-    for (let from = 0; from < set.count; from += BATCH) {
-      const to = Math.min(from + BATCH, set.count);
-      const vectors = fixedBytes(set.base, set.dimension, from, to);
-      const call = {
-        op: 'insertBatch',
-        count: to - from,
-        vectors,
-        metadata: null,
-        texts: null,
-        requestIds: null,
-      } as const;
-      await this.backend.call(collection, call, envelope());
+  /** Returns the seconds that the engine took; what a client prepares is not counted. */
+  async ingest(collection: Collection, { base, dimension, count }: VectorSet): Promise<number> {
+    let ms = 0;
+    for (let from = 0; from < count; from += BATCH) {
+      const to = Math.min(from + BATCH, count);
+      const vectors = fixedBytes(base, dimension, from, to);
+      const records = { count: to - from, vectors, metadata: null, texts: null, requestIds: null };
+      const startedMs = systemClock.monotonicMs();
+      await this.backend.call(collection, { op: 'insertBatch', ...records }, envelope());
+      ms += systemClock.monotonicMs() - startedMs;
     }
-    return (systemClock.monotonicMs() - startedMs) / 1000;
+    return ms / 1000;
+  }
+
+  /** What is kept for the collections: JavaScript's memory, and the vectors'. */
+  async memoryBytes(): Promise<number> {
+    return liveHeapBytes() + (await this.#vectorBytes());
   }
 
   /** Ids found for each query, and latencies in ms, ascending. */
@@ -80,25 +82,30 @@ class Engine {
       const startedMs = systemClock.monotonicMs();
       const found = await this.backend.call(collection, { op: 'search', query, k: K }, envelope());
       latenciesMs[i] = systemClock.monotonicMs() - startedMs;
-      ids.push(new Float64Array(found.ids.slice().buffer));
+      ids.push(numbersOf(found.ids));
     }
     return { ids, latenciesMs: latenciesMs.sort() };
   }
+
+  async #vectorBytes(): Promise<number> {
+    const [shard] = await this.backend.shardMetrics();
+    const metrics = shard?.json as { name: string; values: { value: number }[] }[];
+    return metrics.find(({ name }) => name === 'vouch_vector_bytes')?.values[0]?.value ?? Number.NaN;
+  }
 }
 
-export const engineSteps = ({ dimensions }: Sizes, dataFolder: string | undefined): number =>
-  dimensions.length + (dataFolder === undefined ? 0 : 1);
-
-export async function benchEngine(sizes: Sizes, dataFolder: string | undefined, progress: Progress): Promise<Row[]> {
-  const rows: Row[] = [];
-  const measure = async (set: VectorSet): Promise<void> => {
-    rows.push(...(await benchSet(set, sizes.engineSearches)));
-    progress.advance(1);
-  };
-  for (const dimension of sizes.dimensions) await measure(randomVectors(dimension, sizes.engineRecords));
-  if (dataFolder !== undefined) await measure(await realVectors(dataFolder));
-  return rows;
-}
+export const benchEngine = ({ dimensions, engineRecords, engineSearches }: Sizes, dataFolder: string | undefined) => {
+  const sets = dimensions.map((dimension) => async () => randomVectors(dimension, engineRecords));
+  if (dataFolder !== undefined) sets.push(() => realVectors(dataFolder));
+  return measured('engine', sets.length, async (progress) => {
+    const rows: Row[] = [];
+    for (const make of sets) {
+      rows.push(...(await benchSet(await make(), engineSearches)));
+      progress.advance(1);
+    }
+    return rows;
+  });
+};
 
 async function benchSet(set: VectorSet, searches: number): Promise<Row[]> {
   const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
@@ -118,9 +125,9 @@ async function benchFresh(dataDir: string, set: VectorSet, searches: number): Pr
   try {
     const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
     const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
-    const rssBefore = process.memoryUsage.rss();
+    const bytesBefore = await engine.memoryBytes();
     const ingestSeconds = await engine.ingest(collection, set);
-    const memoryBytes = process.memoryUsage.rss() - rssBefore;
+    const memoryBytes = (await engine.memoryBytes()) - bytesBefore;
     const { ids, latenciesMs } = await engine.search(collection, set, searches);
     const right = recall(set, ids);
     return [

@@ -1,5 +1,4 @@
 /** Batches of records into collections, durable and chained, and searches of them afterwards. */
-import type { Service } from './http.js';
 import type { Client } from './httpClient.js';
 import { percentile, runLoad } from './httpLoad.js';
 import type { Sizes } from './options.js';
@@ -13,7 +12,7 @@ const IN_FLIGHT = [1, 4] as const;
 /** A search of a large collection takes that much longer than one of a tiny one. */
 const SEARCHES_SHARE = 1 / 10;
 
-export async function benchIngest({ client }: Service, set: VectorSet, { httpRequests }: Sizes): Promise<Row[]> {
+export async function benchIngest(client: Client, set: VectorSet, { httpRequests }: Sizes): Promise<Row[]> {
   const what = `${set.name} ${set.count} × ${set.dimension}`;
   const row = (figure: string, value: number, unit: string): Row => {
     return { part: 'http', name: `${figure}, ${what}`, value, unit };

@@ -1,5 +1,5 @@
 /** What a request costs where the work in it is next to nothing. */
-import type { Service } from './http.js';
+import type { Client } from './httpClient.js';
 import { percentile, runLoad } from './httpLoad.js';
 import type { Sizes } from './options.js';
 import type { Row } from './row.js';
@@ -14,7 +14,7 @@ const INSERTS_IN_FLIGHT = [1, 32] as const;
 /** One client takes as long for its requests as eight do for eight times as many. */
 const LANES_MAX = 8;
 
-export async function benchRoundTrips({ client }: Service, { httpRequests }: Sizes): Promise<Row[]> {
+export async function benchRoundTrips(client: Client, { httpRequests }: Sizes): Promise<Row[]> {
   await client.createCollection(COLLECTION, DIMENSION);
   const set = randomVectors(DIMENSION, RECORDS);
   await client.insertBatch(COLLECTION, jsonRows(set, set.base, 0, RECORDS));

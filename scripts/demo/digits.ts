@@ -10,15 +10,38 @@ export interface Digit {
   readonly pixels: readonly number[];
 }
 
+/** The digits as the demo uses them. What is asked and what comes late is not among what is loaded. */
+export interface Deal {
+  readonly even: readonly Digit[];
+  readonly odd: readonly Digit[];
+  /** One even and one odd digit to search with, each in its own collection. */
+  readonly questions: readonly [even: Digit, odd: Digit];
+  /** A 4 that some writers would call a 9: its nearest are in both collections. */
+  readonly puzzle: Digit;
+  /** An even digit, inserted alone. */
+  readonly late: Digit;
+}
+
 const resolve = createRequire(import.meta.url).resolve;
 
-/** Labels in turn, so that any part of them shows every digit. */
-export async function readDigits(): Promise<Digit[]> {
+export async function readDeal(): Promise<Deal> {
   const byLabel = await Promise.all(Array.from({ length: 10 }, (_, label) => readLabel(label)));
-  const digits: Digit[] = [];
-  const most = Math.max(...byLabel.map((own) => own.length));
-  for (let i = 0; i < most; i++) for (const own of byLabel) if (own[i] !== undefined) digits.push(own[i] as Digit);
-  return digits;
+  const take = (label: number, at: number): Digit => {
+    const [taken] = byLabel[label]!.splice(at, 1);
+    if (taken === undefined) throw new Error(`the package mnist has no digit ${label} at ${at}`);
+    return taken;
+  };
+  const questions = [take(2, 12), take(7, 3)] as const;
+  const puzzle = take(4, 34);
+  const late = take(6, 11);
+  return { even: inTurn(byLabel, 0), odd: inTurn(byLabel, 1), questions, puzzle, late };
+}
+
+/** Every second label, beginning with `first`, one after another, so that any part of them shows each. */
+function inTurn(byLabel: readonly (readonly Digit[])[], first: number): Digit[] {
+  const own = byLabel.filter((_, label) => label % 2 === first);
+  const longest = Math.max(...own.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, at) => own.flatMap((digits) => digits[at] ?? [])).flat();
 }
 
 async function readLabel(label: number): Promise<Digit[]> {

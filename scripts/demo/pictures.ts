@@ -4,11 +4,11 @@ import { SIDE } from './digits.js';
 const CELLS = SIDE / 2;
 const GAP = '  ';
 /** A cell this bright, of 0 to 1, is drawn. */
-const INK = 0.3;
+const INK = 0.2;
 
 export interface Picture {
   readonly pixels: readonly number[];
-  /** One line each under the picture. */
+  /** One line each under the picture, of 14 characters at most. */
   readonly captions: readonly string[];
 }
 
@@ -20,6 +20,13 @@ export function pictureLines(pictures: readonly Picture[]): string[] {
   for (let i = 0; i < captions; i++)
     lines.push(pictures.map((picture) => (picture.captions[i] ?? '').padEnd(CELLS)).join(GAP));
   return lines.map((text) => text.trimEnd());
+}
+
+/** The lines of one picture with `texts` to its right, level with its middle. */
+export function captionedLines(pixels: readonly number[], texts: readonly string[]): string[] {
+  const lines = Array.from({ length: CELLS / 2 }, (_, at) => line(pixels, 2 * at));
+  const first = Math.floor((lines.length - texts.length) / 2);
+  return lines.map((text, at) => `${text}${GAP}${GAP}${texts[at - first] ?? ''}`.trimEnd());
 }
 
 function line(pixels: readonly number[], row: number): string {

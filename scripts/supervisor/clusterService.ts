@@ -42,12 +42,15 @@ export class ClusterService implements Service {
   #recording: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  /** `environment`: where the configuration came from, as the children read it there again. */
-  constructor(config: Config, environment: NodeJS.ProcessEnv = process.env) {
+  /**
+   * `environment`: where the configuration came from, as the children read it there again. `showsAlarms`: whether
+   * warnings and errors that they log are printed too.
+   */
+  constructor(config: Config, environment: NodeJS.ProcessEnv = process.env, { showsAlarms = true } = {}) {
     this.#config = config;
     this.#environment = environment;
     const level = config.logLevel === 'silent' ? Number.POSITIVE_INFINITY : pino.levels.values[config.logLevel]!;
-    this.#fleet = new Fleet(config.dataDir, level, () => this.#record());
+    this.#fleet = new Fleet(config.dataDir, level, showsAlarms, () => this.#record());
   }
 
   async start(signal: AbortSignal): Promise<Welcome> {

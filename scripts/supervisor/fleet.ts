@@ -14,6 +14,7 @@ import { Watchdog } from './watchdog.js';
 export class Fleet {
   readonly #logFolder: string;
   readonly #logLevel: number;
+  readonly #showsAlarms: boolean;
   readonly #onChange: () => void;
   readonly #watchdog = new Watchdog();
   readonly #bell = new AlarmBell();
@@ -21,10 +22,14 @@ export class Fleet {
   readonly #logs = new Map<string, LogFile>();
   #stopping: Promise<void> | undefined;
 
-  /** `logLevel`: pino's number of what goes to the files. `onChange` is called when a process came or went. */
-  constructor(dataDir: string, logLevel: number, onChange: () => void) {
+  /**
+   * `logLevel`: pino's number of what goes to the files. `showsAlarms`: whether warnings and errors of the processes are
+   * printed too. `onChange` is called when a process came or went.
+   */
+  constructor(dataDir: string, logLevel: number, showsAlarms: boolean, onChange: () => void) {
     this.#logFolder = join(dataDir, 'logs');
     this.#logLevel = logLevel;
+    this.#showsAlarms = showsAlarms;
     this.#onChange = onChange;
     this.#watchdog.start();
   }
@@ -69,7 +74,7 @@ export class Fleet {
   readonly #observer: ProcessObserver = {
     line: ({ name }, line) => {
       if (isLogged(line, this.#logLevel)) this.#logs.get(name)?.write(line);
-      const alarm = alarmOf(line);
+      const alarm = this.#showsAlarms ? alarmOf(line) : undefined;
       if (alarm !== undefined && !this.#stopping && this.#bell.rings(name, alarm)) say('warning', name, alarm);
     },
     changed: () => {

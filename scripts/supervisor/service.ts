@@ -61,5 +61,5 @@ async function stopAndExit(service: Service): Promise<void> {
 }
 
 /** What no configuration or machine can cause: then the stack matters more than the one line. */
-const isDefect = (error: unknown): error is Error =>
+export const isDefect = (error: unknown): error is Error =>
   error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;

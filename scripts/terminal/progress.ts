@@ -7,10 +7,14 @@ export interface Progress {
   advance(count: number): void;
   /** Ends the bar and says how many there were, how long they took and how many a second that is. */
   finish(): void;
+  /** Ends the bar without a word, when the work has failed: the terminal gets its cursor back. */
+  abandon(): void;
 }
 
 /** Without a terminal a line is printed each time another part of so many is done. */
 const PLAIN_PARTS = 4;
+/** Of few and long pieces of work the rate says nothing. */
+const RATE_MIN = 10;
 
 /** Shows how far along `total` pieces of work are: a bar on a terminal, a few plain lines elsewhere. */
 export function showProgress(name: string, total: number, unit: string): Progress {
@@ -25,9 +29,11 @@ export function showProgress(name: string, total: number, unit: string): Progres
     finish() {
       shown.clear();
       const elapsedMs = systemClock.monotonicMs() - startedMs;
-      const rate = elapsedMs > 0 ? `, ${grouped(Math.round((done * 1000) / elapsedMs))} a second` : '';
+      const perSecond = Math.round((done * 1000) / elapsedMs);
+      const rate = elapsedMs > 0 && perSecond >= RATE_MIN ? `, ${grouped(perSecond)} a second` : '';
       say('done', name, `${grouped(done)} ${unit} (${seconds(elapsedMs)}${rate})`);
     },
+    abandon: () => shown.clear(),
   };
 }
 

@@ -8,7 +8,7 @@
  */
 import type { CollectionConfig, ReadCall, Results, WriteCall } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
-import { unavailable, unreachable } from '../../shared/errors.js';
+import { unavailable, unreachable, type VouchError } from '../../shared/errors.js';
 import type { EventLog, EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
@@ -18,7 +18,7 @@ import type { ShardMetrics } from '../metrics.js';
 import { nextTurn } from '../pause.js';
 import type { Quota } from '../quota.js';
 import { CollectionState } from './collectionState.js';
-import { Damaged } from './damaged.js';
+import { Damaged, noticingDamage } from './damaged.js';
 import { type Answer, FramePlan, missing } from './framePlan.js';
 import { Journal } from './journal.js';
 import { type Waiting, WriteQueue } from './writeQueue.js';
@@ -40,8 +40,9 @@ type Receipts = Map<number, Results['insert']['receipt']>;
 export class Collection {
   readonly #queue = new WriteQueue();
   #committing: Promise<void> | undefined;
-  #closed = false;
-  /** Records of the state and of the commit under way, at most. */
+  /** Why no write is taken any more. */
+  #refusal: VouchError | undefined;
+  /** Records of the state and of the commit whose outcome is not known yet, at most. */
   #recordsInUse = 0;
 
   private constructor(
@@ -50,7 +51,7 @@ export class Collection {
     private readonly log: EventLog,
     private readonly state: CollectionState,
     private readonly journal: Journal,
-    private readonly onDamage: (damage: Damaged) => void,
+    private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
     this.#recordsInUse = state.liveRecords;
   }
@@ -59,9 +60,9 @@ export class Collection {
   static async open(
     config: CollectionConfig,
     context: CollectionContext,
-    onDamage: (damage: Damaged) => void,
+    onDamage: (damage: Damaged) => VouchError,
   ): Promise<Collection> {
-    const log = await context.logs.open(config.id);
+    const log = await noticingDamage(() => context.logs.open(config.id));
     const vectors = new VectorBlocks(context.memory, config.dimension);
     try {
       const state = new CollectionState(config, vectors, context.dedupWindow);
@@ -100,7 +101,7 @@ export class Collection {
   }
 
   async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
-    if (this.#closed) throw closing();
+    if (this.#refusal !== undefined) throw this.#refusal;
     const answer = this.#queue.add(call, envelope);
     this.context.metrics.waiting(1);
     this.#committing ??= this.#commitAll();
@@ -109,8 +110,7 @@ export class Collection {
 
   /** Finishes the commit under way; what waits behind it is refused. */
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#queue.rejectAll(closing());
+    this.#refuseWrites(unavailable('the collection is moving to another shard; retry shortly'));
     await this.#committing;
     await this.log.close();
     this.state.vectors.destroy();
@@ -129,10 +129,10 @@ export class Collection {
       try {
         await this.#commit(taken);
       } catch (error) {
-        for (const { reject } of taken) reject(error);
-        if (error instanceof Damaged) this.onDamage(error);
+        const shown = this.#shown(error);
+        for (const { reject } of taken) reject(shown);
       }
-      this.#recordsInUse = this.state.liveRecords;
+      if (!this.journal.unsettled) this.#recordsInUse = this.state.liveRecords;
     }
     this.#committing = undefined;
   }
@@ -155,9 +155,22 @@ export class Collection {
       try {
         waiting.resolve(await this.#result(answer, receipts));
       } catch (error) {
-        waiting.reject(error);
+        waiting.reject(this.#shown(error));
       }
     }
+  }
+
+  /** What the caller is told. Once its log is damaged, a collection that went on would build upon the damage. */
+  #shown(error: unknown): unknown {
+    if (!(error instanceof Damaged)) return error;
+    const quarantine = this.onDamage(error);
+    this.#refuseWrites(quarantine);
+    return quarantine;
+  }
+
+  #refuseWrites(refusal: VouchError): void {
+    this.#refusal = refusal;
+    this.#queue.rejectAll(refusal);
   }
 
   async #plan(
@@ -167,11 +180,15 @@ export class Collection {
     const records = taken.reduce((sum, waiting) => sum + waiting.records, 0);
     const wanted = this.state.liveRecords + records;
     this.#recordsInUse = wanted;
-    const granted = records === 0 ? wanted : await quota.grant(this.config.project, this.config.id, wanted);
+    const { records: granted, isFinal } =
+      records === 0
+        ? { records: wanted, isFinal: true }
+        : await quota.grant(this.config.project, this.config.id, wanted);
     const plan = new FramePlan(this.state, {
       sequence: this.journal.sequence + 1,
       timeMs: Math.max(clock.nowMs(), this.journal.timeMs),
       headroom: granted - this.state.liveRecords,
+      isHeadroomFinal: isFinal,
     });
     // A record that is logged must find its place: the memory is taken before, and refused before.
     this.state.vectors.reserve(Math.min(records, granted));
@@ -206,8 +223,6 @@ export class Collection {
     }
   }
 }
-
-const closing = (): Error => unavailable('the collection is moving to another shard; retry shortly');
 
 const bytesOf = (numbers: Float64Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);

@@ -128,7 +128,9 @@ export class CollectionState implements StateView {
     this.#insertedMs[slot] = event.timeMs;
     if (event.metadata !== null) this.#metadata.set(slot, keep(event.metadata) as string);
     if (event.text !== null) this.#texts.set(slot, keep(event.text) as string);
-    this.tree.append(leafHash({ ...event, id: event.recordId, state: RECORD_STATE.live, insertedMs: event.timeMs }));
+    const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text } = event;
+    // Field by field: a spread of the event costs as much as the hash.
+    this.tree.append(leafHash({ state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text }));
     this.vectors.publish(slot);
     if (event.requestId !== null)
       this.#requests.add(requestKey(event.requestId), { recordId: event.recordId, sequence: event.sequence });

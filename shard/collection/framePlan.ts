@@ -3,7 +3,7 @@
  * the writes before it, those of the same frame included; a write that is refused leaves nothing in the plan.
  */
 import type { InsertBatchCall, InsertCall, WriteCall } from '../../shared/calls.js';
-import { unreachable, VouchError } from '../../shared/errors.js';
+import { unavailable, unreachable, VouchError } from '../../shared/errors.js';
 import type { Event } from '../../shared/log/event.js';
 import { type AppliedRequest, requestKey } from './requestWindow.js';
 
@@ -31,6 +31,8 @@ export interface PlanStart {
   readonly timeMs: number;
   /** Records that may be added. */
   readonly headroom: number;
+  /** False where there may be more room than could be learned. */
+  readonly isHeadroomFinal: boolean;
 }
 
 type NewRecord = Omit<InsertCall, 'op'>;
@@ -48,7 +50,7 @@ export class FramePlan {
 
   constructor(
     private readonly state: StateView,
-    start: PlanStart,
+    private readonly start: PlanStart,
   ) {
     this.#sequence = start.sequence;
     this.#timeMs = start.timeMs;
@@ -197,11 +199,15 @@ export class FramePlan {
   }
 
   #assertHeadroom(records: number): void {
-    if (records > this.#headroom)
-      throw new VouchError(
-        'capacity_exceeded',
-        `the project has room for ${Math.max(this.#headroom, 0)} more records, and the request brings ${records}`,
-      );
+    // Below zero where the capacity was lowered under what there is.
+    const headroom = Math.max(this.#headroom, 0);
+    if (records <= headroom) return;
+    if (!this.start.isHeadroomFinal)
+      throw unavailable('a shard did not say how much of the capacity it uses; retry shortly');
+    throw new VouchError(
+      'capacity_exceeded',
+      `the project has room for ${headroom} more records, and the request brings ${records}`,
+    );
   }
 
   /** The coordinator has checked it; a mismatch here means that it knew another collection by this id. */

@@ -8,7 +8,7 @@ import { EMPTY_HASH } from '../../shared/hash.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
 import { eventSizeBytes } from '../../shared/log/eventLayout.js';
-import { type EventLog, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
+import { type EventLog, LOG_START, type Position } from '../../shared/log/eventLog.js';
 import {
   chainHeadBefore,
   claimedStart,
@@ -23,7 +23,7 @@ import { Malformed } from '../../shared/malformed.js';
 import { makeReceipt } from '../audit/receipt.js';
 import { nextTurn, Slice } from '../pause.js';
 import type { CollectionState } from './collectionState.js';
-import { Damaged } from './damaged.js';
+import { Damaged, noticingDamage } from './damaged.js';
 
 /** Called after an event of a commit is applied; the receipt is made only where it is asked for, and only then. */
 export type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
@@ -63,16 +63,19 @@ export class Journal {
     return this.log.maxFrameBytes - FRAME_OVERHEAD_BYTES - EVENT_PREFIX_BYTES - eventSizeBytes(genesisOf(this.config));
   }
 
+  /** Whether the outcome of the last commit is not known yet. */
+  get unsettled(): boolean {
+    return this.#unsettled;
+  }
+
   /** Reads and applies what the log holds beyond the state. Throws Damaged where it does not verify. */
-  async catchUp(): Promise<void> {
-    try {
+  catchUp(): Promise<void> {
+    return noticingDamage(async () => {
       for await (const { position, bytes } of this.log.read(this.#position)) {
         const frame = await this.#verified(bytes, this.#end, position);
         await this.#apply(frame, position);
       }
-    } catch (error) {
-      throw error instanceof LogDamaged ? new Damaged(error.message, { cause: error }) : error;
-    }
+    });
   }
 
   /** Must come before a commit: learns whether the append before went through after all. */
@@ -96,7 +99,7 @@ export class Journal {
     const all = this.#end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
     const frame = await buildFrame(all, this.#end, liveRecordsAfter, nextTurn);
     this.#unsettled = true;
-    const position = await this.log.append(frame.bytes, this.#position, deadlineMs);
+    const position = await noticingDamage(() => this.log.append(frame.bytes, this.#position, deadlineMs));
     this.#unsettled = false;
     onDurable(frame.bytes.length);
     await this.#apply(frame, position, onApplied);
@@ -105,7 +108,7 @@ export class Journal {
   /** The receipt of an insert however long ago, made from its frame and the history of the state tree. */
   async receiptAt(sequence: number): Promise<Receipt> {
     const position = this.#positions[this.#frameOf(sequence)] as Position;
-    const bytes = await this.log.readAt(position);
+    const bytes = await noticingDamage(() => this.log.readAt(position));
     const frame = await this.#verified(bytes, claimedStart(bytes), position);
     return this.#receipt(frame, sequence - frame.header.firstSequence);
   }
@@ -122,6 +125,8 @@ export class Journal {
   async #apply(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { header, events } = frame;
     if (header.firstSequence === 0) this.#begin(frame);
+    // Memory that ran out in the middle of a frame would leave half of it applied.
+    this.state.vectors.reserve(events.filter(({ type }) => type === 'insert').length);
     const slice = new Slice(this.clock);
     for (const [index, event] of events.entries()) {
       this.state.apply(event);

@@ -19,6 +19,8 @@ export class RequestWindow {
   }
 
   add(key: string, applied: AppliedRequest): void {
+    // A window that was smaller once let a key in twice: its age counts from the later time.
+    this.#applied.delete(key);
     this.#applied.set(key, applied);
     if (this.#applied.size <= this.capacity) return;
     const [oldest] = this.#applied.keys();

@@ -51,7 +51,7 @@ export class InProcessTransport implements Transport {
       throw new VouchError('payload_too_large', `a message of ${body.length} bytes; ${PAYLOAD_BYTES_MAX} can be sent`);
     const remainingMs = envelope.deadlineMs - this.#clock.nowMs();
     if (remainingMs < 0) throw late(subject);
-    if (this.#serverOf(subject) === undefined) throw new NobodyServes(subject);
+    if (this.#serverOf(subject) === undefined) throw new NobodyServes();
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);
@@ -120,7 +120,7 @@ export class InProcessTransport implements Transport {
     const { subject, envelope } = pending;
     const server = this.#serverOf(subject);
     if (this.#clock.nowMs() > envelope.deadlineMs) pending.reject(late(subject));
-    else if (server === undefined) pending.reject(new NobodyServes(subject));
+    else if (server === undefined) pending.reject(new NobodyServes());
     else this.#start(server, pending);
   }
 

@@ -9,7 +9,6 @@ import { fromNats } from '../natsError.js';
 import { NobodyServes } from './nobodyServes.js';
 
 interface Asked {
-  readonly subject: string;
   readonly deadlineMs: number;
   readonly resolve: (body: Uint8Array) => void;
   readonly reject: (error: VouchError) => void;
@@ -35,7 +34,7 @@ export class NatsRequests {
   send(subject: string, body: Uint8Array, headers: MsgHdrs, deadlineMs: number): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const token = (++this.lastToken).toString(36);
-      this.asked.set(token, { subject, deadlineMs, resolve, reject });
+      this.asked.set(token, { deadlineMs, resolve, reject });
       this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS);
       try {
         this.connection.nc.publish(subject, body, { reply: `${this.inbox}.${token}`, headers });
@@ -61,7 +60,7 @@ export class NatsRequests {
     const body = msg.data;
     // An error travels in the headers of an empty answer; whole answers have none, and are not searched for them.
     const headers = body.length === 0 ? msg.headers : undefined;
-    if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NobodyServes(asked.subject));
+    if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NobodyServes());
     else if (headers?.has(ServiceErrorCodeHeader)) asked.reject(unavailable(headers.get(ServiceErrorHeader)));
     else asked.resolve(body);
   }

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { readProof, verifyReceipt } from '../../scripts/verifier/receipt.js';
+import type { RecordValues } from '../../scripts/verifier/records.js';
 import { type LeafRecord, leafHash, RECORD_STATE } from '../../shard/audit/leaf.js';
 import { makeReceipt, type WriteFacts } from '../../shard/audit/receipt.js';
 import { StateTree } from '../../shard/audit/stateTree.js';
@@ -6,9 +8,7 @@ import type { Receipt } from '../../shared/calls.js';
 import { EMPTY_HASH, toHex } from '../../shared/hash.js';
 import { History, type Write } from '../support/auditHistory.js';
 import { seededRandom, testSeed } from '../support/random.js';
-import { verifyLog } from '../../scripts/verifier/log.js';
-import { readProof, verifyReceipt } from '../../scripts/verifier/receipt.js';
-import type { RecordValues } from '../../scripts/verifier/records.js';
+import { verifyLog } from '../support/verifier/log.js';
 
 const record = (id: number): LeafRecord => ({
   state: RECORD_STATE.live,

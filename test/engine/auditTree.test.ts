@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { stateRoot } from '../../scripts/verifier/hashing.js';
+import { auditPath, treeHash } from '../../scripts/verifier/tree.js';
 import { type LeafRecord, leafHash, RECORD_STATE } from '../../shard/audit/leaf.js';
 import { foldPath, foldWithoutLeaf } from '../../shard/audit/merklePath.js';
 import { MerkleTree } from '../../shard/audit/merkleTree.js';
@@ -6,8 +8,6 @@ import { hashStateNode } from '../../shard/audit/stateNode.js';
 import { StateTree } from '../../shard/audit/stateTree.js';
 import { EMPTY_HASH, hash, toHex } from '../../shared/hash.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
-import { stateRoot } from '../../scripts/verifier/hashing.js';
-import { auditPath, treeHash } from '../../scripts/verifier/tree.js';
 
 const leafOf = (number: number): Buffer => Buffer.from(hash(Buffer.from(`leaf ${number}`)));
 

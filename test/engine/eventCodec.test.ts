@@ -4,7 +4,7 @@ import type { Event } from '../../shared/log/event.js';
 import { eventSizeBytes } from '../../shared/log/eventLayout.js';
 import { decodeEvent } from '../../shared/log/eventReader.js';
 import { encodeEvent } from '../../shared/log/eventWriter.js';
-import { readEvent } from '../../scripts/verifier/events.js';
+import { readEvent } from '../support/verifier/events.js';
 
 const utf8 = new TextEncoder();
 const hex = ([text]: TemplateStringsArray): string => text!.replace(/\s+/g, '');

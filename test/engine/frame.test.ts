@@ -6,7 +6,7 @@ import { chainHeadBefore, claimedStart, hashAt, readFrameHeader } from '../../sh
 import { verifyFrame } from '../../shared/log/frameVerifier.js';
 import { buildFrame, frameSizeBytes } from '../../shared/log/frameWriter.js';
 import { noPause } from '../support/auditHistory.js';
-import { verifyLog } from '../../scripts/verifier/log.js';
+import { verifyLog } from '../support/verifier/log.js';
 
 const GENESIS: Event = {
   type: 'genesis',

@@ -3,9 +3,9 @@
  * still checks. Seeded: the schedule of kills and the writes replay from VOUCH_SEED.
  */
 import { expect } from 'chai';
+import { verifyReceipt } from '../../scripts/verifier/receipt.js';
 import { seededRandom, testSeed } from '../support/random.js';
 import { type Mode, type Project, Service } from '../support/service.js';
-import { verifyReceipt } from '../../scripts/verifier/receipt.js';
 
 const WRITERS = 6;
 const KILLS = 10;

@@ -11,6 +11,7 @@ import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { createKey, type Scope } from '../../shared/keys.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/natsPlatform.js';
+import { ownershipOf } from '../../shared/owners.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { openRegistryBucket } from '../../shared/standalonePlatform.js';
 import { Client } from './client.js';
@@ -80,9 +81,14 @@ export class Service {
     return this.#nats;
   }
 
+  /** What its processes are started with. */
+  get environment(): Settings {
+    return { ...this.settings, VOUCH_NATS_URL: this.#nats?.url };
+  }
+
   /** Starts a process that does not run, and waits until it is ready. */
   async run(name: string): Promise<void> {
-    const env: Settings = { ...this.settings, VOUCH_NATS_URL: this.#nats?.url };
+    const env = this.environment;
     const launched =
       name === 'coordinator'
         ? launchNode(script('coordinator/main.js'), [], { env })
@@ -106,6 +112,14 @@ export class Service {
   async restart(name: string): Promise<void> {
     if (name === 'nats') await this.nats.start();
     else await this.run(name);
+  }
+
+  /** The shard of a collection, in cluster mode. */
+  async ownerOf(collectionId: number): Promise<string> {
+    const owners = await (await this.#cluster()).bucket(BUCKETS.owners);
+    const entry = await owners.get(String(collectionId));
+    if (entry === undefined) throw new Error(`nobody owns collection ${collectionId}`);
+    return ownershipOf(entry).shard;
   }
 
   client(key: string | undefined): Client {
@@ -157,6 +171,10 @@ export class Service {
       this.#registry ??= await openRegistryBucket({ dataDir: this.dataDir, logger: silentLogger }, BUCKETS.keys);
       return this.#registry;
     }
+    return (await this.#cluster()).bucket(BUCKETS.keys);
+  }
+
+  async #cluster(): Promise<Platform> {
     this.#platform ??= await openCluster({
       url: this.nats.url,
       name: 'test',
@@ -164,6 +182,6 @@ export class Service {
       replicas: 1,
       logStreams: 4,
     });
-    return this.#platform.bucket(BUCKETS.keys);
+    return this.#platform;
   }
 }

@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../config/load.js';
 import { type Edge, startEdge } from '../../coordinator/edge.js';
+import { LocalLimiter } from '../../coordinator/limits/limiter.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
 import { type Clock, systemClock, systemEntropy } from '../../shared/clock.js';
 import { createKey, type Scope } from '../../shared/keys.js';
@@ -45,7 +46,8 @@ export class TestEdge {
     const config: Config = loadConfig({}, { http: { port: 0 }, rateLimits: 'off', ...overrides });
     const backend = new FakeBackend();
     const platform = { bucket: async () => keys };
-    const edge = await startEdge({ config, backend, platform, logger, clock, version: '1.2.3' });
+    const limiter = new LocalLimiter(config.rateLimits, clock);
+    const edge = await startEdge({ config, backend, limiter, platform, logger, clock, version: '1.2.3' });
     return new TestEdge(edge, backend, keys);
   }
 

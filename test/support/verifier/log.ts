@@ -1,10 +1,10 @@
 /** Checks a whole log, from its genesis, and replays it in the plainest way to the state it leads to. */
 
+import { ABSENT, chainHead, eventHash, H, stateHash, stateRoot } from '../../../scripts/verifier/hashing.js';
+import { Reading } from '../../../scripts/verifier/reading.js';
+import { leafOf, type RecordValues } from '../../../scripts/verifier/records.js';
+import { treeHash } from '../../../scripts/verifier/tree.js';
 import { type LogEvent, readEvent } from './events.js';
-import { ABSENT, chainHead, eventHash, H, stateHash, stateRoot } from './hashing.js';
-import { Reading } from './reading.js';
-import { leafOf, type RecordValues } from './records.js';
-import { treeHash } from './tree.js';
 
 /** One committed event (or the genesis, first), as receipts refer to it. */
 export interface ChainLink {

@@ -1,5 +1,5 @@
 /** Events as the log's bytes tell them. */
-import { Reading } from './reading.js';
+import { Reading } from '../../../scripts/verifier/reading.js';
 
 interface Dated {
   readonly sequence: bigint;

@@ -1,0 +1,58 @@
+/** `npm run demo`: the service at work on handwritten digits, on a cluster of its own that leaves nothing behind. */
+import { systemClock } from '../shared/clock.js';
+import { messageOf } from '../shared/errors.js';
+import { killShard, recover } from './demo/chapters/failure.js';
+import { load } from './demo/chapters/load.js';
+import { receipt } from './demo/chapters/receipt.js';
+import { searchBoth, searchOne } from './demo/chapters/search.js';
+import { DemoClient } from './demo/client.js';
+import { type DemoCluster, EXIT_INTERRUPTED, Interrupted, withCluster } from './demo/cluster.js';
+import { readDeal } from './demo/digits.js';
+import { chapter, duration, fact, gap, tell } from './demo/story.js';
+import { isDefect } from './supervisor/service.js';
+import { say } from './terminal/line.js';
+
+async function tour(cluster: DemoCluster): Promise<void> {
+  const client = new DemoClient(cluster.url, cluster.key, cluster.interrupted);
+  const guided = { cluster, client, deal: await readDeal() };
+  gap();
+  try {
+    chapter(2, 'Ten thousand handwritten digits');
+    const loaded = await load(guided);
+    chapter(3, 'Search a collection');
+    await searchOne(guided, loaded);
+    chapter(4, 'Search both at once');
+    await searchBoth(guided, loaded);
+    chapter(5, 'A receipt for a write');
+    const written = await receipt(guided);
+    chapter(6, 'A shard dies');
+    const killed = await killShard(guided, loaded);
+    chapter(7, 'And comes back');
+    await recover(guided, killed, written);
+  } finally {
+    client.close();
+  }
+}
+
+const startedMs = systemClock.monotonicMs();
+try {
+  chapter(1, 'A cluster');
+  tell(
+    'Vouch keeps vectors in collections, finds the nearest ones exactly, and can prove what it stored. Here is all of ' +
+      'it at work, on a cluster of its own: free ports, a temporary folder, and nothing left behind.',
+  );
+  await withCluster(tour);
+  fact(
+    'done',
+    'the end',
+    `everything held, in ${duration(systemClock.monotonicMs() - startedMs)}; nothing is left of it`,
+  );
+  fact('plain', 'your turn', 'npm start, and the tour in README.md');
+} catch (error) {
+  if (error instanceof Interrupted) {
+    say('plain', 'stopped', 'nothing is left of it');
+    process.exit(EXIT_INTERRUPTED);
+  }
+  say('failed', 'demo', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
+  process.exit(1);
+}

@@ -1,0 +1,53 @@
+/** How the demo speaks: chapters, sentences, facts and pictures, on standard output and at most 80 columns wide. */
+import { formatLine, type Mark } from '../terminal/line.js';
+
+const COLUMNS = 80;
+const INDENT = '  ';
+
+const bold = (text: string): string =>
+  process.stdout.isTTY && process.env.NO_COLOR === undefined ? `\x1b[1m${text}\x1b[22m` : text;
+
+const print = (lines: readonly string[]): void => {
+  process.stdout.write(`${lines.join('\n')}\n`);
+};
+
+export function chapter(number: number, title: string): void {
+  print([bold(`── ${number}. ${title} `.padEnd(COLUMNS, '─')), '']);
+}
+
+/** A paragraph, wrapped, and an empty line. */
+export const tell = (text: string): void => print([...wrap(text, COLUMNS - INDENT.length).map(indented), '']);
+
+/** Lines as they are, without the empty ones at either end, and an empty line. */
+export function show(lines: readonly string[]): void {
+  const isText = (line: string): boolean => line !== '';
+  print([...lines.slice(lines.findIndex(isText), lines.findLastIndex(isText) + 1).map(indented), '']);
+}
+
+/** What was found out, in the layout of everything else a person reads here. */
+export function fact(mark: Mark, name: string, text: string): void {
+  const [first = '', ...more] = wrap(text, COLUMNS - formatLine(mark, name, '').length);
+  print([formatLine(mark, name, first), ...more.map((line) => formatLine('plain', '', line))]);
+}
+
+export const gap = (): void => print(['']);
+
+/** `0.84 ms`, `12 ms`, `1.3 s` */
+export function duration(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms.toFixed(ms < 10 ? 2 : 0)} ms`;
+}
+
+const indented = (line: string): string => (line === '' ? '' : INDENT + line);
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

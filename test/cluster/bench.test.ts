@@ -1,0 +1,84 @@
+/** `npm run bench`, small: that every figure is measured, not what it is. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Report } from '../../scripts/bench/report.js';
+import { quantise } from '../../shared/fixedPoint.js';
+import { type Launched, launchNode } from '../support/process.js';
+import { seededRandom } from '../support/random.js';
+
+const BENCH = fileURLToPath(new URL('../../scripts/bench.js', import.meta.url));
+const BENCH_WITHIN_MS = 120_000;
+
+const DIMENSION = 100;
+const ROWS = 1_500;
+const QUERIES = 20;
+const KNOWN = 100;
+
+describe('npm run bench', function () {
+  this.timeout(BENCH_WITHIN_MS + 10_000);
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'vouch-bench-test-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const bench = async (code: number, ...args: string[]): Promise<Launched> => {
+    const run = launchNode(BENCH, args, { cwd: folder, env: { VOUCH_BENCH_DATA: undefined } });
+    expect(await run.waitForEnd(BENCH_WITHIN_MS), run.output).to.deep.equal({ code, signal: null });
+    return run;
+  };
+  const rowsIn = (file: string): Report['rows'] => (JSON.parse(readFileSync(file, 'utf8')) as Report).rows;
+
+  it('measures kernel, engine and the service over HTTP, and finds all that is nearest', async () => {
+    writeVectors(folder);
+    const json = join(folder, 'figures.json');
+    const run = await bench(0, '--quick', '--data', folder, '--json', json);
+    const rows = rowsIn(json);
+    expect([...new Set(rows.map(({ part }) => part))]).to.deep.equal(['kernel', 'engine', 'http']);
+    for (const { name, value } of rows) expect(Number.isFinite(value), `${name}: ${value}`).to.equal(true);
+    expect(new Set(rows.map(({ part, name }) => `${part} ${name}`)).size, 'each figure once').to.equal(rows.length);
+    const recalls = rows.filter(({ name }) => name.startsWith('recall'));
+    expect(recalls.map(({ part, value }) => [part, value])).to.deep.equal([
+      ['engine', 1],
+      ['http', 1],
+    ]);
+    for (const { name } of rows) expect(run.output).to.include(name);
+  });
+
+  it('measures the parts it is asked for alone', async () => {
+    const json = join(folder, 'figures.json');
+    await bench(0, '--quick', '--only', 'kernel', '--json', json);
+    expect([...new Set(rowsIn(json).map(({ part }) => part))]).to.deep.equal(['kernel']);
+  });
+
+  it('says what it does not know', async () => {
+    const run = await bench(2, '--only', 'disk');
+    expect(run.output).to.include('there is no part "disk"; there are kernel, engine, http');
+  });
+});
+
+/** A folder such as `--data` names, with its ground truth found the slow way. */
+function writeVectors(folder: string): void {
+  const random = seededRandom(1);
+  const rowsOf = (count: number): Float32Array[] =>
+    Array.from({ length: count }, () => Float32Array.from({ length: DIMENSION }, () => random.next() * 4 - 2));
+  const base = rowsOf(ROWS);
+  const queries = rowsOf(QUERIES);
+  const fixed = base.map((row) => quantise([...row]));
+  const nearest = queries.flatMap((query) => nearestRows(quantise([...query]), fixed));
+  const write = (name: string, parts: readonly (Float32Array | Int32Array)[]): void =>
+    writeFileSync(join(folder, name), Buffer.concat(parts.map((part) => Buffer.from(part.buffer))));
+  write('glove100k.f32', base);
+  write('glove.queries.f32', queries);
+  write('glove.gt100.i32', [Int32Array.from(nearest)]);
+}
+
+function nearestRows(query: Int32Array, rows: readonly Int32Array[]): number[] {
+  const distances = rows.map((row) => row.reduce((sum, component, i) => sum + (component - query[i]!) ** 2, 0));
+  const order = rows.map((_, row) => row).sort((a, b) => distances[a]! - distances[b]! || a - b);
+  return order.slice(0, KNOWN);
+}

@@ -1,0 +1,98 @@
+/** `npm run demo` as a newcomer runs it, without a terminal. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { type Launched, launchNode } from '../support/process.js';
+
+const DEMO = fileURLToPath(new URL('../../scripts/demo.js', import.meta.url));
+const WITHIN_MS = 60_000;
+
+describe('npm run demo', function () {
+  this.timeout(90_000);
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'vouch-demo-test-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = (env = {}): Launched => launchNode(DEMO, [], { cwd: folder, env: { TMPDIR: folder, ...env } });
+
+  const expectNothingLeft = (): void => {
+    expect(readdirSync(folder), 'temporary files').to.deep.equal([]);
+    // Whatever it started has inherited its folder for temporary files, which is this test's own.
+    if (process.platform === 'linux') expect(processesWith(`TMPDIR=${folder}`)).to.deep.equal([]);
+  };
+
+  it('shows loading, search, a receipt, a dead shard and its recovery, and leaves nothing behind', async () => {
+    // What is set for a service of one's own does not reach the demo's.
+    const demo = run({
+      VOUCH_PORT: '1',
+      VOUCH_NATS_URL: 'nats://203.0.113.1',
+      VOUCH_SHARDS: '7',
+      VOUCH_MODE: 'standalone',
+    });
+    expect(await demo.waitForEnd(WITHIN_MS), demo.output).to.deep.equal({ code: 0, signal: null });
+    for (const line of [
+      /^✔ loading +9,996 digits \(\d+\.\d s, [\d,]+ a second\)$/,
+      /^✔ even +4,927 records, on shard (s1|s2)$/,
+      /^✔ odd +5,069 records, on shard (s1|s2)$/,
+      /^ +a 4( +a [49]){4}$/,
+      /^ +even #\d+( +(even|odd) #\d+){4}$/,
+      /^ +score \d+\.\d{3}( +score \d+\.\d{3}){4}$/,
+      /^✔ time +\d+\.?\d* ms over HTTP, .*4,927 vectors/,
+      /^✔ time +\d+\.?\d* ms over HTTP, .*9,996 vectors/,
+      /^ +state_hash +[0-9a-f]{24} … [0-9a-f]{8}$/,
+      /^✔ verified +this write added record 4928/,
+      /^✘ refused +one bit of the proof changed: the proof does not lead to/,
+      /^✘ refused +one grey value changed by 1\/65536: the receipt is not about/,
+      /^! shard s[12] +ended by SIGKILL/,
+      /^! partial +partial_failures:/,
+      /^ +\{"collection":"even","code":"unavailable",/,
+      /^✔ shard s[12] +serves again/,
+      /^✔ recovered +\d.* after the kill: the same results as before it$/,
+      /^✔ same receipt/,
+      /^✔ verified +record 4928 is still/,
+      /^✔ the end +everything held/,
+    ])
+      expect(
+        demo.lines.some((text) => line.test(text)),
+        `${line} in:\n${demo.output}`,
+      ).to.equal(true);
+    expect(demo.lines.filter((line) => [...line].length > 80)).to.deep.equal([]);
+    expectNothingLeft();
+  });
+
+  it('goes at Ctrl-C, whatever it is at', async () => {
+    for (const at of [/^✔ nats-server/, /^ +loading/, /refused/]) {
+      const demo = run();
+      await demo.waitForLine(at, { timeoutMs: WITHIN_MS });
+      demo.signal('SIGINT');
+      expect(await demo.waitForEnd(), demo.output).to.deep.equal({ code: 130, signal: null });
+      expectNothingLeft();
+    }
+  });
+
+  it('says in a line why it cannot go on', async () => {
+    const demo = run({ VOUCH_NATS_SERVER: join(folder, 'missing') });
+    expect(await demo.waitForEnd(), demo.output).to.deep.equal({ code: 1, signal: null });
+    expect(demo.output).to.match(/^✘ demo +.*VOUCH_NATS_SERVER/m);
+    expect(demo.output).to.not.match(/^ +at /m);
+    expectNothingLeft();
+  });
+});
+
+/** Ids of the processes that have this line in their environment, without the zombies. */
+function processesWith(line: string): string[] {
+  const environmentOf = (pid: string): string[] => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    } catch {
+      // Somebody else's, or gone this moment.
+      return [];
+    }
+  };
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && environmentOf(name).includes(line));
+}

@@ -1,0 +1,288 @@
+/** Processes that stop, hang, die and come back under a service that is used meanwhile. */
+import { request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { freePort } from '../support/freePort.js';
+import { type Launched, launchNode } from '../support/process.js';
+import { Client, type Project, Service } from '../support/service.js';
+
+const DEADLINE_MS = 1_500;
+const REASSIGN_MS = 4_000;
+/** A shard is lost, the leader's next round notices, the other shard replays. */
+const MOVED_WITHIN_MS = REASSIGN_MS + 4_000;
+const SETTINGS = {
+  VOUCH_DEADLINE_MS: String(DEADLINE_MS),
+  VOUCH_HEARTBEAT_MS: '200',
+  VOUCH_LEASE_MS: '1000',
+  VOUCH_REASSIGN_MS: String(REASSIGN_MS),
+};
+
+describe('shards and coordinators that fail', function () {
+  this.timeout(60_000);
+  let service: Service;
+  let project: Project;
+  /** Collection name by the shard that owns it. */
+  const on = new Map<string, string>();
+
+  const search = (collection: string) => project.rw.post('/v1/search', { collection, query: [0], k: 10 });
+  const multi = () => project.rw.post('/v1/search/multi', { collections: [...on.values()], query: [0], k: 10 });
+  const insert = (collection: string, value: number, extra: object = {}) =>
+    project.rw.post('/v1/records', { collection, values: [value], ...extra });
+  const whole = () =>
+    service.until(async () => {
+      const { status, body } = await multi();
+      return status === 200 && body.partial_failures === undefined;
+    });
+
+  before(async () => {
+    service = await Service.start('cluster', SETTINGS);
+  });
+  after(() => service?.stop());
+  beforeEach(async () => {
+    await service.until(async () => (await service.client(undefined).get('/health')).body.shard_count === 2);
+    project = await service.newProject();
+    on.clear();
+    for (let i = 0; on.size < 2 && i < 10; i++) {
+      const { body } = await project.rw.post('/v1/namespaces', { name: `c${i}`, dimension: 1, metric: 'squared_l2' });
+      on.set(await service.ownerOf(body.id), `c${i}`);
+    }
+    expect([...on.keys()]).to.have.members(['s1', 's2']);
+    for (const [i, name] of [...on.values()].entries()) expect((await insert(name, i + 1)).status).to.equal(200);
+  });
+
+  it('a stopped shard is a partial failure of a multi search, and complete again after its restart', async () => {
+    const before = await multi();
+    expect(before.body).not.to.have.property('partial_failures');
+    await service.process('s2').stop();
+    const partial = await multi();
+    expect(partial.status).to.equal(200);
+    const [here, gone] = [on.get('s1') as string, on.get('s2') as string];
+    expect(partial.body.collections_searched).to.deep.equal([here]);
+    expect(partial.body.results.map((hit: { collection: string }) => hit.collection)).to.deep.equal([here]);
+    expect(partial.body.partial_failures).to.have.length(1);
+    expect(partial.body.partial_failures[0]).to.include({ collection: gone, code: 'unavailable' });
+    expect(partial.body.partial_failures[0].error).to.be.a('string').and.not.equal('');
+    for (const answer of await Promise.all([search(gone), insert(gone, 5)])) expectUnavailable(answer);
+    await service.run('s2');
+    await whole();
+    expect((await multi()).body).to.deep.equal(before.body);
+  });
+
+  it('with every shard gone all of a multi search fails, with 200, and health is 503', async () => {
+    await Promise.all([service.process('s1').stop(), service.process('s2').stop()]);
+    const { status, body } = await multi();
+    expect(status).to.equal(200);
+    expect(body).to.include.keys('results', 'partial_failures');
+    expect(body.results).to.deep.equal([]);
+    expect(body.partial_failures.map((one: { code: string }) => one.code)).to.deep.equal([
+      'unavailable',
+      'unavailable',
+    ]);
+    await service.until(async () => (await project.rw.get('/health')).status === 503);
+    expect((await project.rw.get('/health')).body).to.include({ status: 'degraded', shard_count: 0 });
+    expectUnavailable(await project.rw.post('/v1/namespaces', { name: 'x', dimension: 1, metric: 'squared_l2' }));
+    await Promise.all([service.run('s1'), service.run('s2')]);
+    await whole();
+  });
+
+  it('calls to a shard that hangs end as 503 by their deadline; it serves again when it goes on', async () => {
+    const hung = on.get('s2') as string;
+    service.process('s2').signal('SIGSTOP');
+    const answers = await Promise.all([search(hung), insert(hung, 7), search(on.get('s1') as string)]);
+    for (const answer of answers.slice(0, 2)) expectUnavailable(answer);
+    expect(answers[2]?.status).to.equal(200);
+    service.process('s2').signal('SIGCONT');
+    await service.until(async () => (await search(hung)).status === 200);
+    await whole();
+  });
+
+  it('the collections of a shard that stays dead are served by the other, with every answered write', async () => {
+    const moved = on.get('s2') as string;
+    for (let i = 2; i <= 6; i++) expect((await insert(moved, i)).status).to.equal(200);
+    const found = (await search(moved)).body;
+    await service.kill('s2');
+    await service.until(async () => (await search(moved)).status === 200, MOVED_WITHIN_MS);
+    expect((await search(moved)).body).to.deep.equal(found);
+    expect((await insert(moved, 0)).body.id).to.equal(7);
+    await service.run('s2');
+    // What has moved stays where it is.
+    expect((await search(moved)).body.results[0]).to.deep.equal({ id: 7, score: 0 });
+  });
+
+  it('a shard that hung until its collections had moved does not answer from what it knew', async () => {
+    const moved = on.get('s2') as string;
+    service.process('s2').signal('SIGSTOP');
+    await service.until(async () => (await search(moved)).status === 200, MOVED_WITHIN_MS);
+    const { body } = await insert(moved, 0);
+    service.process('s2').signal('SIGCONT');
+    await service.until(async () => (await service.client(undefined).get('/health')).body.shard_count === 2);
+    for (let i = 0; i < 40; i++) {
+      const answer = await search(moved);
+      if (answer.status === 200) expect(answer.body.results[0], `answer ${i}`).to.deep.equal({ id: body.id, score: 0 });
+      else expectUnavailable(answer);
+    }
+  });
+
+  it('two coordinators over one cluster are one service', async () => {
+    const second = await startCoordinator(service);
+    const there = new Client(second.url, project.rw.key);
+    const create = (client: Client, dimension: number) =>
+      client.post('/v1/namespaces', { name: 'both', dimension, metric: 'squared_l2' });
+    expect((await create(project.rw, 1)).body.created).to.equal(true);
+    expect((await create(there, 1)).body.created).to.equal(false);
+    expect((await there.post('/v1/records', { collection: 'both', values: [4] })).body.id).to.equal(1);
+    expect((await search('both')).body.results).to.deep.equal([{ id: 1, score: 16 }]);
+    expect((await project.rw.delete('/v1/namespaces/both')).status).to.equal(204);
+    expect((await there.post('/v1/search', { collection: 'both', query: [0], k: 1 })).body.code).to.equal(
+      'collection_not_found',
+    );
+    const raced = await Promise.all([project.rw, there, project.rw, there].map((client) => create(client, 1)));
+    expect(raced.filter(({ body }) => body.created)).to.have.length(1);
+    expect(new Set(raced.map(({ body }) => body.id)).size).to.equal(1);
+    for (const client of [project.rw, there])
+      await service.until(async () => {
+        const { body } = await client.get('/v1/namespaces');
+        return body.collections.some(({ id }: { id: number }) => id === raced[0]?.body.id);
+      }, 2_000);
+    await second.process.stop();
+  });
+
+  it('a coordinator told to stop answers what it has taken, and takes nothing it cannot answer', async () => {
+    const second = await startCoordinator(service);
+    const client = new Client(second.url, project.rw.key);
+    const name = on.get('s1') as string;
+    let answered = 0;
+    let refused = 0;
+    const writer = async (): Promise<void> => {
+      for (;;) {
+        // A connection that is not accepted, or closed before an answer began, is no answer: only before the drain ends.
+        const answer = await client.post('/v1/records', { collection: name, values: [100] }).catch(() => undefined);
+        if (answer === undefined) {
+          refused++;
+          return;
+        }
+        expect(answer.status, answer.text).to.equal(200);
+        answered++;
+      }
+    };
+    const writers = Array.from({ length: 8 }, writer);
+    await service.until(async () => answered > 50);
+    expect(await second.process.stop()).to.deep.equal({ code: 0, signal: null });
+    await Promise.all(writers);
+    expect(refused).to.equal(8);
+    const { body } = await project.rw.get('/v1/namespaces');
+    const count = body.collections.find((one: { name: string }) => one.name === name).record_count;
+    expect(count, 'every write that took place was answered').to.equal(answered + 1);
+  });
+
+  it('requests that their client abandons leave the service as it was', async () => {
+    const name = on.get('s1') as string;
+    const vectors = JSON.stringify({ collection: name, batch: Array.from({ length: 2_000 }, () => [1]) });
+    for (let i = 0; i < 20; i++) await abandon(service.url, project.rw.key as string, vectors, i);
+    await service.until(async () => (await gauge(service, 'vouch_http_in_flight')) === 0);
+    const before = (await project.rw.get('/v1/namespaces')).body;
+    expect((await insert(name, 1)).status).to.equal(200);
+    expect((await project.rw.get('/v1/namespaces')).body).not.to.deep.equal(before);
+    // All or nothing, for those too.
+    const { record_count } = before.collections.find((one: { name: string }) => one.name === name);
+    expect((record_count - 1) % 2_000).to.equal(0);
+  });
+
+  it('without NATS everything is 503 with Retry-After, at once; with it, as before', async () => {
+    const before = await multi();
+    await service.nats.kill();
+    const name = on.get('s1') as string;
+    await service.until(async () => (await search(name)).status === 503);
+    const answers = await Promise.all([
+      search(name),
+      insert(name, 1),
+      project.rw.get('/v1/namespaces'),
+      project.rw.get(`/v1/records/1?collection=${name}`),
+      project.rw.post('/v1/soft-delete', { collection: name, id: 1 }),
+      project.rw.post('/v1/delete', { collection: name, id: 1 }),
+      project.rw.patch(`/v1/records/1/metadata?collection=${name}`, {}),
+      project.rw.post('/v1/vectors/batch-insert', { collection: name, batch: [[1]] }),
+      project.rw.post('/v1/namespaces', { name: 'new', dimension: 1, metric: 'squared_l2' }),
+      project.rw.delete(`/v1/namespaces/${name}`),
+      project.rw.post('/v1/index/rebuild', {}),
+      project.rw.get('/v1/usage'),
+      project.rw.post('/v1/search', { collection: 'unknown', query: [1], k: 1 }),
+    ]);
+    for (const answer of answers) expectUnavailable(answer);
+    expect((await project.rw.get('/health')).status).to.equal(503);
+    await service.nats.start();
+    await whole();
+    expect((await multi()).body).to.deep.equal(before.body);
+    expect((await insert(name, 1)).status).to.equal(200);
+  });
+
+  it('collections and records survive the restart of everything', async () => {
+    const requestId = 'ab'.repeat(16);
+    const name = on.get('s1') as string;
+    const first = await insert(name, 9, { request_id: requestId });
+    const before = [(await multi()).body, (await project.rw.get('/v1/namespaces')).body];
+    await Promise.all(service.processNames.map((one) => service.process(one).stop()));
+    await service.nats.shutDown();
+    await service.nats.start();
+    await Promise.all(service.processNames.map((one) => service.run(one)));
+    await whole();
+    expect([(await multi()).body, (await project.rw.get('/v1/namespaces')).body]).to.deep.equal(before);
+    expect((await insert(name, 9, { request_id: requestId })).body).to.deep.equal({
+      ...first.body,
+      deduplicated: true,
+    });
+  });
+});
+
+describe('a request whose deadline passes', function () {
+  this.timeout(30_000);
+  it('is 503 unavailable, in both modes', async () => {
+    for (const mode of ['cluster', 'standalone'] as const) {
+      const service = await Service.start(mode, { VOUCH_DEADLINE_MS: '1' });
+      const { rw } = await service.newProject();
+      const batch = Array.from({ length: 4_000 }, () => new Array(64).fill(0.5));
+      await service.until(
+        async () =>
+          (await rw.post('/v1/namespaces', { name: 'c', dimension: 64, metric: 'squared_l2' })).status === 200,
+      );
+      expectUnavailable(await rw.post('/v1/vectors/batch-insert', { collection: 'c', batch }));
+      await service.stop();
+    }
+  });
+});
+
+function expectUnavailable(answer: { status: number; text: string; headers: Headers; body: { code: string } }): void {
+  expect(answer.status, answer.text).to.equal(503);
+  expect(answer.body).to.have.all.keys('error', 'code');
+  expect(answer.body.code).to.equal('unavailable');
+  expect(Number(answer.headers.get('retry-after'))).to.be.at.least(1);
+}
+
+async function startCoordinator(service: Service): Promise<{ url: string; process: Launched }> {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('../../coordinator/main.js', import.meta.url));
+  const env = { ...service.environment, VOUCH_PORT: String(port), VOUCH_DEADLINE_MS: '10000' };
+  const process = launchNode(script, [], { env });
+  await process.waitForLine(/"msg":"ready"/);
+  return { url: `http://127.0.0.1:${port}`, process };
+}
+
+/** Sends a batch insert and hangs up: in the middle of the body, or right behind it. */
+function abandon(url: string, key: string, body: string, turn: number): Promise<void> {
+  return new Promise((resolve) => {
+    const sent = request(`${url}/v1/vectors/batch-insert`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length },
+    });
+    sent.on('error', () => resolve());
+    sent.on('close', () => resolve());
+    const part = turn % 2 ? body : body.slice(0, (body.length * turn) / 20);
+    sent.write(part, () => sent.destroy());
+  });
+}
+
+async function gauge(service: Service, name: string): Promise<number | undefined> {
+  const { text } = await service.client(undefined).get('/metrics');
+  const line = text.split('\n').find((one) => one.startsWith(name));
+  return line === undefined ? undefined : Number(line.split(' ').at(-1));
+}

@@ -1,0 +1,118 @@
+/**
+ * A cluster within one process: shards and coordinators as they run in production, over buckets, logs and a transport in
+ * memory. Each has its own way to them, which can be cut, or made slow to tell of changes.
+ */
+import type { Config } from '../../config/config.js';
+import { loadConfig } from '../../config/load.js';
+import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
+import { runShard } from '../../shard/main.js';
+import type { Bucket, Change } from '../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../shared/bucket/memory.js';
+import { systemClock } from '../../shared/clock.js';
+import { unavailable } from '../../shared/errors.js';
+import { silentLogger } from '../../shared/logger.js';
+import type { BucketName, Platform } from '../../shared/platform.js';
+import { InProcessTransport } from '../../shared/transport/inProcess.js';
+import { ScriptedLogs } from './scriptedLogs.js';
+
+/** One process's way to the cluster. */
+export class Reach implements Platform {
+  readonly mode = 'cluster';
+  /** The buckets cannot be reached. */
+  cut = false;
+  readonly #held = new Map<BucketName, (() => void)[]>();
+
+  constructor(private readonly cluster: MemoryCluster) {}
+
+  get transport(): Platform['transport'] {
+    return this.cluster.transport;
+  }
+
+  get logs(): ScriptedLogs {
+    return this.cluster.logs;
+  }
+
+  /** Changes of a bucket are not told any more, until `release`. */
+  hold(name: BucketName): void {
+    this.#held.set(name, []);
+  }
+
+  release(name: BucketName): void {
+    const held = this.#held.get(name) ?? [];
+    this.#held.delete(name);
+    for (const tell of held) tell();
+  }
+
+  async bucket(name: BucketName, options: { ttlMs?: number } = {}): Promise<Bucket> {
+    const bucket = this.cluster.bucket(name, options.ttlMs);
+    const reaching = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (this.cut) throw unavailable('cut off');
+      return work();
+    };
+    return {
+      get: (key) => reaching(() => bucket.get(key)),
+      create: (key, value) => reaching(() => bucket.create(key, value)),
+      update: (key, value, revision) => reaching(() => bucket.update(key, value, revision)),
+      put: (key, value) => reaching(() => bucket.put(key, value)),
+      delete: (key) => reaching(() => bucket.delete(key)),
+      watch: (listener) =>
+        bucket.watch((change: Change) => {
+          const held = this.#held.get(name);
+          if (held === undefined) listener(change);
+          else held.push(() => listener(change));
+        }),
+    };
+  }
+
+  async close(): Promise<void> {}
+}
+
+export const TIMES = { heartbeatMs: 40, leaseMs: 250, reassignMs: 400 } as const;
+
+export class MemoryCluster {
+  readonly transport = new InProcessTransport({ logger: silentLogger });
+  readonly logs = new ScriptedLogs();
+  readonly config: Config = loadConfig({}, { placement: TIMES });
+  readonly #buckets = new Map<BucketName, MemoryBucket>();
+  readonly #stops: (() => Promise<void>)[] = [];
+
+  bucket(name: BucketName, ttlMs?: number): MemoryBucket {
+    let bucket = this.#buckets.get(name);
+    if (bucket === undefined) {
+      bucket = new MemoryBucket({ logger: silentLogger, ...(ttlMs === undefined ? {} : { ttlMs }) });
+      this.#buckets.set(name, bucket);
+    }
+    return bucket;
+  }
+
+  async coordinator(): Promise<{ backend: ClusterBackend; reach: Reach }> {
+    const reach = new Reach(this);
+    const backend = await ClusterBackend.start(this.config, reach, systemClock, silentLogger);
+    this.#stops.push(() => backend.stop());
+    return { backend, reach };
+  }
+
+  async shard(name: string, onTakenOver?: () => void): Promise<{ reach: Reach; stop(): Promise<void> }> {
+    const reach = new Reach(this);
+    const shard = await runShard({
+      config: this.config,
+      name,
+      platform: reach,
+      logger: silentLogger,
+      ...(onTakenOver === undefined ? {} : { onTakenOver }),
+    });
+    let stopped: Promise<void> | undefined;
+    const stop = (): Promise<void> => {
+      stopped ??= shard.stop();
+      return stopped;
+    };
+    this.#stops.push(stop);
+    return { reach, stop };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#stops.map((stop) => stop()));
+    await this.transport.close();
+    for (const bucket of this.#buckets.values()) bucket.close();
+  }
+}
