@@ -129,10 +129,10 @@ export class ShardNode {
     const collection = new HostedCollection(config, this.context);
     const isHosted = (): boolean => this.#hosted.get(config.id)?.collection === collection;
     const servings = Promise.all([
-      this.#serve(collectionSubject(config.id, 'read'), isHosted, (message) =>
+      this.#serve(collectionSubject(config.id, epoch, 'read'), isHosted, (message) =>
         this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope)),
       ),
-      this.#serve(collectionSubject(config.id, 'write'), isHosted, (message) =>
+      this.#serve(collectionSubject(config.id, epoch, 'write'), isHosted, (message) =>
         this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope)),
       ),
     ]);

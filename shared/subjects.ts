@@ -2,7 +2,12 @@
 
 export type Verb = 'read' | 'write';
 
-export const collectionSubject = (collectionId: number, verb: Verb): string => `vouch.c.${collectionId}.${verb}`;
+/**
+ * `epoch`: of the ownership. A former owner that hangs keeps its subscription for as long as its connection stands, and
+ * must not be given a share of the calls that are the new owner's.
+ */
+export const collectionSubject = (collectionId: number, epoch: number, verb: Verb): string =>
+  `vouch.c.${collectionId}.${epoch}.${verb}`;
 
 /** Calls for one shard by name: adopt a collection, count records, trim reservations, metrics. */
 export const shardSubject = (shard: string): string => `vouch.s.${shard}`;

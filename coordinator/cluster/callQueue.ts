@@ -14,6 +14,12 @@ const CALLS_PER_MESSAGE = 64;
 /** While a collection changes hands, or its shard restarts, nobody serves it for a moment. */
 const RETRY_AFTER_MS = [20, 60, 120] as const;
 
+/** Who is asked under which epoch. */
+interface Owners {
+  epochOf(collectionId: number): number | undefined;
+  reread(collectionId: number): Promise<void>;
+}
+
 interface Waiting extends Sent<Call> {
   readonly sizeBytes: number;
   readonly answerBytes: number;
@@ -21,18 +27,29 @@ interface Waiting extends Sent<Call> {
   readonly reject: (error: unknown) => void;
 }
 
+interface Queue {
+  readonly collectionId: number;
+  readonly verb: Verb;
+  readonly waiting: Waiting[];
+}
+
 const READS: ReadonlySet<string> = new Set<ReadCall['op']>(['get', 'search', 'describe']);
 const verbOf = (call: Call): Verb => (READS.has(call.op) ? 'read' : 'write');
 
 export class CallQueue {
-  readonly #waiting = new Map<string, Waiting[]>();
+  /** By collection and verb. */
+  readonly #queues = new Map<string, Queue>();
   #flushing = false;
 
-  constructor(private readonly transport: Transport) {}
+  constructor(
+    private readonly transport: Transport,
+    private readonly owners: Owners,
+  ) {}
 
   send(collectionId: number, call: Call, envelope: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const subject = collectionSubject(collectionId, verbOf(call));
+      const verb = verbOf(call);
+      const key = `${collectionId}.${verb}`;
       const waiting: Waiting = {
         ...envelope,
         call,
@@ -41,9 +58,9 @@ export class CallQueue {
         resolve,
         reject,
       };
-      const queue = this.#waiting.get(subject);
-      if (queue === undefined) this.#waiting.set(subject, [waiting]);
-      else queue.push(waiting);
+      const queue = this.#queues.get(key);
+      if (queue === undefined) this.#queues.set(key, { collectionId, verb, waiting: [waiting] });
+      else queue.waiting.push(waiting);
       if (this.#flushing) return;
       this.#flushing = true;
       setImmediate(() => this.#flush());
@@ -52,10 +69,10 @@ export class CallQueue {
 
   #flush(): void {
     this.#flushing = false;
-    const queues = [...this.#waiting];
-    this.#waiting.clear();
-    for (const [subject, queue] of queues) {
-      for (const message of this.#messages(queue)) void this.#deliver(subject, message);
+    const queues = [...this.#queues.values()];
+    this.#queues.clear();
+    for (const queue of queues) {
+      for (const message of this.#messages(queue.waiting)) void this.#deliver(queue, message);
     }
   }
 
@@ -79,9 +96,9 @@ export class CallQueue {
     yield message;
   }
 
-  async #deliver(subject: string, message: readonly Waiting[]): Promise<void> {
+  async #deliver(queue: Queue, message: readonly Waiting[]): Promise<void> {
     try {
-      const outcomes = await this.#request(subject, message);
+      const outcomes = await this.#request(queue, message);
       for (const [i, waiting] of message.entries()) {
         try {
           waiting.resolve(unwrap(outcomes[i] as Outcome));
@@ -94,12 +111,15 @@ export class CallQueue {
     }
   }
 
-  async #request(subject: string, message: readonly Waiting[]): Promise<Outcome[]> {
+  async #request({ collectionId, verb }: Queue, message: readonly Waiting[]): Promise<Outcome[]> {
     const first = message[0] as Waiting;
     const deadlineMs = message.reduce((latest, waiting) => Math.max(latest, waiting.deadlineMs), first.deadlineMs);
     const body = packCalls<Call>(message);
     for (const waitMs of [...RETRY_AFTER_MS, undefined]) {
       try {
+        const epoch = this.owners.epochOf(collectionId);
+        if (epoch === undefined) throw new NobodyServes();
+        const subject = collectionSubject(collectionId, epoch, verb);
         const outcomes = unpackOutcomes(
           await this.transport.request(subject, body, { requestId: first.requestId, deadlineMs }),
         );
@@ -110,6 +130,7 @@ export class CallQueue {
         // Only what certainly had no effect may be sent twice.
         if (!(error instanceof NobodyServes) || waitMs === undefined) throw error;
         await new Promise((resolve) => setTimeout(resolve, waitMs));
+        await this.owners.reread(collectionId);
       }
     }
     throw unavailable('nobody serves the collection');

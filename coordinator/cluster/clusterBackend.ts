@@ -66,7 +66,15 @@ export class ClusterBackend implements Backend {
     );
     await Promise.all([catalog.start(), members.start()]);
     placement.start();
-    return new ClusterBackend(platform, clock, catalog, members, placement, new CallQueue(platform.transport), logger);
+    return new ClusterBackend(
+      platform,
+      clock,
+      catalog,
+      members,
+      placement,
+      new CallQueue(platform.transport, members),
+      logger,
+    );
   }
 
   async stop(): Promise<void> {

@@ -73,6 +73,17 @@ export class Members {
     return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= silenceMs;
   }
 
+  /** Of the ownership under which the collection is served now, as far as is known here. */
+  epochOf(collectionId: number): number | undefined {
+    return this.#owned.get(collectionId)?.epoch;
+  }
+
+  /** Asks the bucket itself who owns the collection. */
+  async reread(collectionId: number): Promise<void> {
+    const entry = await this.owners.get(String(collectionId));
+    this.#setOwned(collectionId, entry && { ...ownershipOf(entry), revision: entry.revision });
+  }
+
   leastLoaded(): string | undefined {
     let best: string | undefined;
     let fewest = Number.POSITIVE_INFINITY;

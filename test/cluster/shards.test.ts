@@ -40,9 +40,13 @@ describe('shards and coordinators that fail', function () {
   after(() => service?.stop());
   beforeEach(async () => {
     await service.until(async () => (await service.client(undefined).get('/health')).body.shard_count === 2);
-    project = await service.newProject();
+    // The test's own connection may still be coming back.
+    await service.until(async () => {
+      project = await service.newProject();
+      return true;
+    });
     on.clear();
-    for (let i = 0; on.size < 2 && i < 10; i++) {
+    for (let i = 0; on.size < 2 && i < 40; i++) {
       const { body } = await project.rw.post('/v1/namespaces', { name: `c${i}`, dimension: 1, metric: 'squared_l2' });
       on.set(await service.ownerOf(body.id), `c${i}`);
     }

@@ -115,6 +115,15 @@ describe('placement', function () {
     await expectServed(backend, collection, 1);
   });
 
+  it('a shard that could not serve what it was given does so as soon as it can', async () => {
+    const { reach } = await cluster.shard('s1');
+    const { backend } = await cluster.coordinator();
+    reach.cut = true;
+    await expectCode(backend.create(PROJECT, wanted('c'), soon()), 'unavailable');
+    reach.cut = false;
+    await expectServed(backend, await backend.find(PROJECT, 'c'), 0);
+  });
+
   it('a shard that returns does not serve what has moved, though nobody told it yet', async () => {
     const { reach } = await cluster.shard('s1');
     const { backend } = await cluster.coordinator();

@@ -3,7 +3,8 @@
  * still checks. Seeded: the schedule of kills and the writes replay from VOUCH_SEED.
  */
 import { expect } from 'chai';
-import { verifyReceipt } from '../../scripts/verifier/receipt.js';
+import { verifyReceipt, type WriteReceipt } from '../../scripts/verifier/receipt.js';
+import type { Answer } from '../support/client.js';
 import { seededRandom, testSeed } from '../support/random.js';
 import { type Mode, type Project, Service } from '../support/service.js';
 
@@ -11,29 +12,52 @@ const WRITERS = 6;
 const KILLS = 10;
 const COLLECTIONS = ['a', 'b', 'c'] as const;
 
+/** One record of an answered write; batches answer no receipts. */
 interface Written {
   readonly collection: string;
   readonly requestId: string;
   readonly values: readonly number[];
   readonly id: number;
-  readonly receipt: Parameters<typeof verifyReceipt>[0];
+  readonly receipt: WriteReceipt | undefined;
 }
 
-/** One write, sent again and again under the same request id until it is answered. */
-async function writeUntilAnswered(
-  project: Project,
-  collection: string,
-  requestId: string,
-  values: number[],
-): Promise<Written> {
-  const body = { collection, values, request_id: requestId };
+/** What one request writes: one record, or a batch. */
+interface Write {
+  readonly collection: string;
+  readonly rows: readonly { readonly requestId: string; readonly values: readonly number[] }[];
+}
+
+/** Sent again and again under the same request ids until it is answered. */
+async function writeUntilAnswered(project: Project, { collection, rows }: Write): Promise<Written[]> {
+  const [first] = rows;
+  const isSingle = rows.length === 1 && first !== undefined;
+  const send = (): Promise<Answer> =>
+    isSingle
+      ? project.rw.post('/v1/records', { collection, values: first.values, request_id: first.requestId })
+      : project.rw.post('/v1/vectors/batch-insert', {
+          collection,
+          batch: rows.map(({ values }) => values),
+          request_ids: rows.map(({ requestId }) => requestId),
+        });
   for (;;) {
-    const answer = await project.rw.post('/v1/records', body).catch(() => undefined);
-    if (answer?.status === 200)
-      return { collection, requestId, values, id: answer.body.id, receipt: answer.body.receipt };
-    if (answer !== undefined) expect(answer.status, answer.text).to.equal(503);
+    const answer = await send().catch(() => undefined);
+    if (answer?.status === 200) {
+      const ids: number[] = isSingle ? [answer.body.id] : answer.body.ids;
+      const receipt = isSingle ? answer.body.receipt : undefined;
+      return rows.map((row, i) => ({ ...row, collection, id: ids[i] as number, receipt }));
+    }
+    if (answer !== undefined)
+      expect([answer.status, answer.body?.code], answer.text).to.deep.equal([503, 'unavailable']);
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
+}
+
+/** What was answered is found by the writer's next search; a search may fail, but not answer without it. */
+async function expectFound(project: Project, { collection, values, id }: Written): Promise<void> {
+  const found = await project.rw.post('/v1/search', { collection, query: values, k: 1 }).catch(() => undefined);
+  if (found?.status === 200)
+    expect(found.body.results, 'an answered write is not found').to.deep.equal([{ id, score: 0 }]);
+  else if (found !== undefined) expect(found.body?.code, found.text).to.equal('unavailable');
 }
 
 async function underKills(service: Service, project: Project, seed: number): Promise<Written[]> {
@@ -43,10 +67,15 @@ async function underKills(service: Service, project: Project, seed: number): Pro
   const writer = async (number: number): Promise<Written[]> => {
     const own = seededRandom(seed + number);
     const written: Written[] = [];
-    for (let i = 0; running; i++) {
-      const requestId = `${number.toString(16).padStart(8, '0')}${i.toString(16).padStart(24, '0')}`;
-      const values = [own.int(1_000), number, i];
-      written.push(await writeUntilAnswered(project, own.pick(COLLECTIONS), requestId, values));
+    for (let i = 0; running; ) {
+      const size = own.int(3) > 0 ? 1 : 2 + own.int(20);
+      const rows = Array.from({ length: size }, () => ({
+        requestId: `${number.toString(16).padStart(8, '0')}${i.toString(16).padStart(24, '0')}`,
+        values: [own.int(1_000), number, i++],
+      }));
+      const answered = await writeUntilAnswered(project, { collection: own.pick(COLLECTIONS), rows });
+      written.push(...answered);
+      await expectFound(project, own.pick(answered));
     }
     return written;
   };
@@ -61,6 +90,18 @@ async function underKills(service: Service, project: Project, seed: number): Pro
   return (await Promise.all(writers)).flat();
 }
 
+/** The receipts of a collection belong to one history: no sequence twice, and neighbours share their roots. */
+function expectOneChain(mine: readonly Written[], collection: string): void {
+  const receipts = mine.flatMap(({ receipt }) => receipt ?? []).sort((a, b) => a.sequence - b.sequence);
+  for (const [i, receipt] of receipts.entries()) {
+    const before = receipts[i - 1];
+    if (before === undefined) continue;
+    expect(receipt.sequence, `two writes of ${collection} have one sequence`).to.be.above(before.sequence);
+    expect(receipt.timestamp).to.be.at.least(before.timestamp);
+    if (receipt.sequence === before.sequence + 1) expect(receipt.old_root).to.equal(before.new_root);
+  }
+}
+
 async function assertNothingLost(service: Service, project: Project, written: readonly Written[]): Promise<void> {
   await service.until(async () => (await project.rw.get('/v1/namespaces')).status === 200, 30_000);
   for (const collection of COLLECTIONS) {
@@ -73,15 +114,18 @@ async function assertNothingLost(service: Service, project: Project, written: re
     for (const { id, values, receipt } of mine) {
       const got = await project.rw.get(`/v1/records/${id}?collection=${collection}`);
       expect(got.body.vector, `record ${id} of ${collection}`).to.deep.equal(values);
-      expect(verifyReceipt(receipt), `receipt of ${id}`).to.deep.equal([]);
+      if (receipt !== undefined) expect(verifyReceipt(receipt), `receipt of ${id}`).to.deep.equal([]);
     }
     const list = await project.rw.get('/v1/namespaces');
     const counted = list.body.collections.find((one: { name: string }) => one.name === collection);
     expect(counted.record_count, 'a retry made a second record').to.equal(mine.length);
     for (const { requestId, id, receipt, values } of mine.slice(-5)) {
       const replay = await project.rw.post('/v1/records', { collection, values, request_id: requestId });
-      expect(replay.body).to.deep.equal({ id, deduplicated: true, receipt });
+      expect(replay.body).to.include({ id, deduplicated: true });
+      expect(verifyReceipt(replay.body.receipt)).to.deep.equal([]);
+      if (receipt !== undefined) expect(replay.body.receipt).to.deep.equal(receipt);
     }
+    expectOneChain(mine, collection);
   }
 }
 

@@ -13,19 +13,28 @@ import { unavailable } from '../../shared/errors.js';
 import { silentLogger } from '../../shared/logger.js';
 import type { BucketName, Platform } from '../../shared/platform.js';
 import { InProcessTransport } from '../../shared/transport/inProcess.js';
+import type { Transport } from '../../shared/transport/transport.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 /** One process's way to the cluster. */
 export class Reach implements Platform {
   readonly mode = 'cluster';
-  /** The buckets cannot be reached. */
+  /** The buckets cannot be reached, and no further subject can be served. */
   cut = false;
   readonly #held = new Map<BucketName, (() => void)[]>();
 
   constructor(private readonly cluster: MemoryCluster) {}
 
-  get transport(): Platform['transport'] {
-    return this.cluster.transport;
+  get transport(): Transport {
+    const { transport } = this.cluster;
+    return {
+      maxPayloadBytes: transport.maxPayloadBytes,
+      request: (...asked) => transport.request(...asked),
+      serve: async (...served) => {
+        if (this.cut) throw unavailable('cut off');
+        return transport.serve(...served);
+      },
+    };
   }
 
   get logs(): ScriptedLogs {

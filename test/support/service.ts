@@ -114,9 +114,21 @@ export class Service {
     else await this.run(name);
   }
 
+  /** The test's own way to the cluster. */
+  async platform(): Promise<Platform> {
+    this.#platform ??= await openCluster({
+      url: this.nats.url,
+      name: 'test',
+      logger: silentLogger,
+      replicas: 1,
+      logStreams: 4,
+    });
+    return this.#platform;
+  }
+
   /** The shard of a collection, in cluster mode. */
   async ownerOf(collectionId: number): Promise<string> {
-    const owners = await (await this.#cluster()).bucket(BUCKETS.owners);
+    const owners = await (await this.platform()).bucket(BUCKETS.owners);
     const entry = await owners.get(String(collectionId));
     if (entry === undefined) throw new Error(`nobody owns collection ${collectionId}`);
     return ownershipOf(entry).shard;
@@ -171,17 +183,6 @@ export class Service {
       this.#registry ??= await openRegistryBucket({ dataDir: this.dataDir, logger: silentLogger }, BUCKETS.keys);
       return this.#registry;
     }
-    return (await this.#cluster()).bucket(BUCKETS.keys);
-  }
-
-  async #cluster(): Promise<Platform> {
-    this.#platform ??= await openCluster({
-      url: this.nats.url,
-      name: 'test',
-      logger: silentLogger,
-      replicas: 1,
-      logStreams: 4,
-    });
-    return this.#platform;
+    return (await this.platform()).bucket(BUCKETS.keys);
   }
 }
