@@ -1,6 +1,7 @@
 /** `npm run bench`: measures the kernel, the engine and the service over HTTP, and prints the figures. */
 import { replaceFile } from '../shared/durable.js';
 import { messageOf, unreachable } from '../shared/errors.js';
+import { isBareRole, runBareRole } from './bench/bareStack.js';
 import { benchEngine } from './bench/engine.js';
 import { benchHttp } from './bench/http.js';
 import { benchKernel } from './bench/kernel.js';
@@ -24,13 +25,18 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
   }
 }
 
-try {
+async function run(): Promise<void> {
   const options = parseOptions(process.argv.slice(2), process.env);
   const rows: Row[] = [];
   for (const part of options.parts) rows.push(...(await benchPart(part, options)));
   const report = makeReport(rows);
   process.stdout.write(`${reportLines(report).join('\n')}\n`);
   if (options.jsonFile !== undefined) await replaceFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+const [, , role, natsUrl = ''] = process.argv;
+try {
+  await (isBareRole(role) ? runBareRole(role, natsUrl) : run());
 } catch (error) {
   const isUsage = error instanceof UsageError;
   say('failed', 'bench', messageOf(error));

@@ -4,7 +4,7 @@ import type { Bucket, Change, Watch } from '../shared/bucket/bucket.js';
 import type { ReadCall, ShardCall, ShardResults, WriteCall } from '../shared/calls.js';
 import { messageOf, unavailable, unreachable } from '../shared/errors.js';
 import { type Ownership, ownershipOf } from '../shared/owners.js';
-import { collectionSubject, shardSubject } from '../shared/subjects.js';
+import { everyVerb, shardSubject, verbOf } from '../shared/subjects.js';
 import { NobodyServes } from '../shared/transport/nobodyServes.js';
 import type { Handler, Message, Serving } from '../shared/transport/transport.js';
 import { failure, type Outcome, packCalls, packOutcomes, type Sent, unpackCalls } from '../shared/wire.js';
@@ -19,7 +19,7 @@ interface Hosted {
   /** Of the ownership it is hosted by: with another epoch, another shard may have written meanwhile. */
   readonly epoch: number;
   /** Resolves when its subjects are served, or when it is released before they could be. */
-  readonly servings: Promise<(Serving | undefined)[]>;
+  readonly serving: Promise<Serving | undefined>;
 }
 
 const SERVE_AGAIN_MS = 200;
@@ -47,7 +47,7 @@ export class ShardNode {
     await this.#succeed();
     await this.lease.start();
     this.#watch = await this.owners.watch((change) => void this.#ownerChanged(change));
-    await Promise.all([...this.#hosted.values()].map((hosted) => hosted.servings));
+    await Promise.all([...this.#hosted.values()].map((hosted) => hosted.serving));
     this.#named = await this.context.transport.serve(shardSubject(this.name), (message) => this.#answerNamed(message));
   }
 
@@ -117,26 +117,23 @@ export class ShardNode {
     const hosted = this.#hosted.get(id);
     const isOurs = ownership?.shard === this.name;
     if (hosted !== undefined && isOurs && hosted.epoch === ownership.epoch) {
-      await hosted.servings;
+      await hosted.serving;
       return;
     }
     const released = this.#release(id);
-    if (isOurs && !this.#dropped.has(id)) await this.#adopt(ownership).servings;
+    if (isOurs && !this.#dropped.has(id)) await this.#adopt(ownership).serving;
     await released;
   }
 
   #adopt({ collection: config, epoch }: Ownership): Hosted {
     const collection = new HostedCollection(config, this.context);
     const isHosted = (): boolean => this.#hosted.get(config.id)?.collection === collection;
-    const servings = Promise.all([
-      this.#serve(collectionSubject(config.id, epoch, 'read'), isHosted, (message) =>
-        this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope)),
-      ),
-      this.#serve(collectionSubject(config.id, epoch, 'write'), isHosted, (message) =>
-        this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope)),
-      ),
-    ]);
-    const hosted = { collection, epoch, servings };
+    const serving = this.#serve(everyVerb(config.id, epoch), isHosted, (message) =>
+      verbOf(message.subject) === 'read'
+        ? this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope))
+        : this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope)),
+    );
+    const hosted = { collection, epoch, serving };
     this.#hosted.set(config.id, hosted);
     return hosted;
   }
@@ -159,8 +156,7 @@ export class ShardNode {
     const hosted = this.#hosted.get(collectionId);
     if (hosted === undefined) return;
     this.#hosted.delete(collectionId);
-    const servings = await hosted.servings;
-    await Promise.all(servings.map((serving) => serving?.stop()));
+    await (await hosted.serving)?.stop();
     await hosted.collection.close();
   }
 

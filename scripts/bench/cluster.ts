@@ -52,6 +52,12 @@ export class BenchCluster {
     return (await readRuntime(this.dataDir))?.processes ?? {};
   }
 
+  async natsUrl(): Promise<string> {
+    const url = (await readRuntime(this.dataDir))?.natsUrl;
+    if (!url) throw new Error('the cluster runs without a NATS server');
+    return url;
+  }
+
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     return this.#stopping;

@@ -14,9 +14,9 @@ const INGEST_DIMENSION = 128;
 
 export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> {
   const sets = vectorSets(sizes, dataFolder);
-  const rows = await withCluster((client) =>
+  const rows = await withCluster((client, cluster) =>
     measured('http', sets.length + 1, async (progress) => {
-      const figures = await benchRoundTrips(client, sizes);
+      const figures = await benchRoundTrips(client, await cluster.natsUrl(), sizes);
       progress.advance(1);
       for (const make of sets) {
         figures.push(...(await benchIngest(client, await make(), sizes)));

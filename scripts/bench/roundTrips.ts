@@ -1,8 +1,9 @@
 /** What a request costs where the work in it is next to nothing. */
+import { BareStack } from './bareStack.js';
 import type { Client } from './httpClient.js';
 import { percentile, runLoad } from './httpLoad.js';
 import type { Sizes } from './options.js';
-import type { Row } from './row.js';
+import { median, type Row } from './row.js';
 import { jsonRows, randomVectors } from './vectors.js';
 
 const COLLECTION = 'tiny';
@@ -13,8 +14,9 @@ const SEARCHES_IN_FLIGHT = [1, 8, 32] as const;
 const INSERTS_IN_FLIGHT = [1, 32] as const;
 /** One client takes as long for its requests as eight do for eight times as many. */
 const LANES_MAX = 8;
+const BARE_ROUNDS = 5;
 
-export async function benchRoundTrips(client: Client, { httpRequests }: Sizes): Promise<Row[]> {
+export async function benchRoundTrips(client: Client, natsUrl: string, { httpRequests }: Sizes): Promise<Row[]> {
   await client.createCollection(COLLECTION, DIMENSION);
   const set = randomVectors(DIMENSION, RECORDS);
   await client.insertBatch(COLLECTION, jsonRows(set, set.base, 0, RECORDS));
@@ -38,5 +40,27 @@ export async function benchRoundTrips(client: Client, { httpRequests }: Sizes): 
   for (const inFlight of SEARCHES_IN_FLIGHT)
     rows.push(...(await measure(`search of ${RECORDS} records`, inFlight, search)));
   for (const inFlight of INSERTS_IN_FLIGHT) rows.push(...(await measure('insert with receipt', inFlight, insert)));
-  return rows;
+  return [...rows, ...(await againstBareStack(client, natsUrl, search, httpRequests))];
+}
+
+/** In turns, so that both meet the same machine. */
+async function againstBareStack(client: Client, natsUrl: string, request: Buffer, requests: number): Promise<Row[]> {
+  const bare = await BareStack.start(natsUrl);
+  try {
+    const p50 = async (port: number): Promise<number> => {
+      const { latenciesMs } = await runLoad({ ...client.address, port, inFlight: 1, requests, request: () => request });
+      return percentile(latenciesMs, 0.5);
+    };
+    await p50(bare.port);
+    const rounds: { bareMs: number; ownMs: number }[] = [];
+    for (let i = 0; i < BARE_ROUNDS; i++)
+      rounds.push({ bareMs: await p50(bare.port), ownMs: await p50(client.address.port) });
+    const name = 'round trip of the same stack without the service, 1 in flight';
+    return [
+      { part: 'http', name: `${name}, p50`, value: median(rounds.map(({ bareMs }) => bareMs)), unit: 'ms' },
+      { part: 'http', name: `search / ${name}`, value: median(rounds.map((one) => one.ownMs / one.bareMs)), unit: '' },
+    ];
+  } finally {
+    await bare.stop();
+  }
 }
