@@ -7,6 +7,7 @@ import type { Clock } from '../shared/clock.js';
 import { messageOf } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import type { Heartbeat } from '../shared/owners.js';
+import { Rounds } from '../shared/rounds.js';
 
 export interface LeaseOptions {
   readonly shard: string;
@@ -24,8 +25,7 @@ export interface LeaseOptions {
 export class Lease {
   #revision: number | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #renewal: Promise<void> = Promise.resolve();
+  readonly #rounds: Rounds;
   #takenOver = false;
 
   constructor(
@@ -33,21 +33,20 @@ export class Lease {
     private readonly options: LeaseOptions,
     private readonly clock: Clock,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#rounds = new Rounds(() => this.#renew(), options.heartbeatMs);
+  }
 
   /** Takes the shard's name, from a process that died or from one that still runs: that one notices when it renews. */
   async start(): Promise<void> {
     const askedMs = this.clock.monotonicMs();
     this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
     this.#renewedMs = askedMs;
-    this.#timer = setInterval(() => {
-      this.#renewal = this.#renewal.then(() => this.#renew());
-    }, this.options.heartbeatMs);
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#renewal;
+    await this.#rounds.stop();
     this.#renewedMs = Number.NEGATIVE_INFINITY;
   }
 
@@ -55,7 +54,7 @@ export class Lease {
   yield(): void {
     if (this.#takenOver) return;
     this.#takenOver = true;
-    clearInterval(this.#timer);
+    void this.#rounds.stop();
     this.#renewedMs = Number.NEGATIVE_INFINITY;
     this.options.onTakenOver();
   }

@@ -12,6 +12,7 @@ import { messageOf } from '../../shared/errors.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Reservations } from '../../shared/reservations.js';
+import { Rounds } from '../../shared/rounds.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Catalog } from './catalog.js';
 import type { Leadership } from './leadership.js';
@@ -25,8 +26,7 @@ const MOVES_AT_ONCE = 16;
 const ROUNDS_BEFORE_SWEEP = 5;
 
 export class Placement {
-  #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  readonly #rounds = new Rounds(() => this.#tend(), ROUND_MS);
   /** Collection id → rounds it was seen owned without a catalog entry. */
   readonly #orphans = new Map<number, number>();
 
@@ -42,14 +42,11 @@ export class Placement {
   ) {}
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#round = this.#round.then(() => this.#tend());
-    }, ROUND_MS);
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#round;
+    await this.#rounds.stop();
     await this.leadership.release().catch(() => undefined);
   }
 

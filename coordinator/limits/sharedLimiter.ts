@@ -8,6 +8,7 @@
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
+import { Rounds } from '../../shared/rounds.js';
 import { LIMITS_SUBJECT } from '../../shared/subjects.js';
 import type { Serving, Transport } from '../../shared/transport/transport.js';
 import { pack, unpack } from '../../shared/wire.js';
@@ -20,8 +21,7 @@ const ASK_MS = 250;
 
 export class SharedLimiter implements Limiter {
   #serving: Serving | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  readonly #rounds = new Rounds(() => this.#tend(), ROUND_MS);
 
   constructor(
     private readonly local: LocalLimiter,
@@ -33,14 +33,11 @@ export class SharedLimiter implements Limiter {
 
   async start(): Promise<void> {
     await this.#tend();
-    this.#timer = setInterval(() => {
-      this.#round = this.#round.then(() => this.#tend());
-    }, ROUND_MS);
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#round;
+    await this.#rounds.stop();
     await this.#serving?.stop();
     await this.leadership.release().catch(() => undefined);
   }

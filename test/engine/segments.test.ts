@@ -232,7 +232,9 @@ describe('local segments', function () {
 
     it('is a segment of another collection, or of another place', async () => {
       await write({ segmentBytes: 150 }, 1, 2);
-      await append(await (await LocalLogs.open({ folder, segmentBytes: 150 })).open(6), 1, 2);
+      const others = await LocalLogs.open({ folder, segmentBytes: 150 });
+      await append(await others.open(6), 1, 2);
+      await others.close();
       const other = join(folder, '6', 'log', segmentName(172));
       const own = await readFile(segmentPath(172));
       await writeFile(segmentPath(172), await readFile(other));
