@@ -1,5 +1,7 @@
 # The image of every process of a cluster: a coordinator unless told otherwise, see docker-compose.yml.
 FROM node:22-bookworm AS build
+# The image may run on another CPU than it is built on.
+ENV VOUCH_PORTABLE=1
 WORKDIR /vouch
 # Packages first: they change seldom, and this layer is kept until they do.
 COPY package.json package-lock.json .npmrc ./

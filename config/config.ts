@@ -32,6 +32,8 @@ export interface Limits {
   /** Live records a project may hold, over all its collections. */
   readonly maxRecords: Positive;
   readonly deadlineMs: Positive;
+  /** How long the rebuild of a project's indexes may take; it has this deadline instead of `deadlineMs`. */
+  readonly rebuildMs: Positive;
   /** Request ids each collection remembers. */
   readonly dedupWindow: Positive;
   /** Requests a coordinator works on at once; more are refused with 503. */

@@ -69,6 +69,7 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'limits.collectionsPerProject': whole('VOUCH_MAX_COLLECTIONS', 1, undefined),
   'limits.maxRecords': whole('VOUCH_MAX_RECORDS', 1, undefined),
   'limits.deadlineMs': whole('VOUCH_DEADLINE_MS', 1, undefined),
+  'limits.rebuildMs': whole('VOUCH_REBUILD_MS', 1, undefined, ' (milliseconds for POST /v1/index/rebuild)'),
   'limits.dedupWindow': whole('VOUCH_DEDUP_WINDOW', 1, undefined),
   'limits.inFlight': whole('VOUCH_IN_FLIGHT', 1, undefined),
   rateLimits: {

@@ -3,18 +3,25 @@
  * no shard, no bucket and no log.
  */
 import type { Call, CollectionConfig, ResultOf } from '../shared/calls.js';
+import type { DesiredKind, IndexKind } from '../shared/indexSpec.js';
 import type { Envelope } from '../shared/transport/transport.js';
 
-export type IndexKind = 'brute' | 'hnsw' | 'ivf' | 'bq' | 'auto';
-
 export interface Collection extends CollectionConfig {
-  /** As requested at creation, or by the last index configuration. */
-  readonly index: IndexKind;
+  /** As requested at creation, or since; as far as this process was told. */
+  readonly index: DesiredKind;
 }
 
 export interface Counted extends Collection {
   readonly records: number;
   readonly logBytes: number;
+  /** The index that serves searches now; of a collection whose shard does not answer, the one that was asked for. */
+  readonly serving: IndexKind | 'brute';
+}
+
+export interface WantedCollection {
+  readonly name: string;
+  readonly dimension: number;
+  readonly index: DesiredKind;
 }
 
 export interface Health {
@@ -34,7 +41,7 @@ export interface Backend {
   /** Makes the collection or finds the identical one. Throws `conflict` where dimension or metric differ, `capacity_exceeded` at the project's bound. */
   create(
     project: string,
-    wanted: { readonly name: string; readonly dimension: number; readonly index: IndexKind },
+    wanted: WantedCollection,
     envelope: Envelope,
   ): Promise<{ readonly collection: Collection; readonly created: boolean }>;
   /** By name. */

@@ -1,9 +1,10 @@
-/** `npm run bench`: measures the kernel, the engine and the service over HTTP, and prints the figures. */
+/** `npm run bench`: measures the kernel, the engine, the indexes and the service over HTTP, and prints the figures. */
 import { replaceFile } from '../shared/durable.js';
 import { messageOf, unreachable } from '../shared/errors.js';
 import { isBareRole, runBareRole } from './bench/bareStack.js';
 import { benchEngine } from './bench/engine.js';
 import { benchHttp } from './bench/http.js';
+import { benchIndexes } from './bench/indexes.js';
 import { benchKernel } from './bench/kernel.js';
 import { type BenchOptions, type Part, parseOptions, USAGE, UsageError } from './bench/options.js';
 import { makeReport, reportLines } from './bench/report.js';
@@ -18,6 +19,8 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchKernel(sizes);
     case 'engine':
       return benchEngine(sizes, dataFolder);
+    case 'index':
+      return benchIndexes(sizes, dataFolder);
     case 'http':
       return benchHttp(sizes, dataFolder);
     default:

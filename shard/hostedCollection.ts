@@ -6,8 +6,9 @@
  *                           │          │
  *                           └──────────┴──bytes that do not verify──▶ quarantined (until the shard restarts)
  */
-import type { CollectionConfig, ReadCall, WriteCall } from '../shared/calls.js';
+import type { CollectionConfig, ControlCall, ReadCall, WriteCall } from '../shared/calls.js';
 import { messageOf, unavailable, VouchError } from '../shared/errors.js';
+import type { IndexKind } from '../shared/indexSpec.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../shared/log/logCount.js';
 import type { Envelope } from '../shared/transport/transport.js';
 import { Collection, type CollectionContext } from './collection/collection.js';
@@ -36,6 +37,11 @@ export class HostedCollection {
     return collection.write(call, envelope);
   }
 
+  async control(call: ControlCall): Promise<unknown> {
+    const collection = this.#open ?? (await this.#opened());
+    return collection.control(call);
+  }
+
   /** Reads the end of the log only, where the collection is not open. Nothing, where its log does not verify. */
   async count(): Promise<LogCount> {
     if (this.#open !== undefined) return this.#open.count();
@@ -55,6 +61,15 @@ export class HostedCollection {
     return this.#open?.count().records ?? this.#counted?.records ?? 0;
   }
 
+  /** The index that serves; of a collection that is not open, the one that will be loaded. */
+  get serving(): IndexKind | 'brute' {
+    return this.#open?.serving ?? this.context.indexes.store.kindOf(this.config.id) ?? 'brute';
+  }
+
+  get indexLoad(): Collection['indexLoad'] | undefined {
+    return this.#open?.indexLoad;
+  }
+
   get quarantined(): boolean {
     return this.#quarantine !== undefined;
   }
@@ -63,13 +78,23 @@ export class HostedCollection {
     return this.#open !== undefined;
   }
 
-  /** Finishes the commit under way, answers what waits with `unavailable`, and gives the memory back. */
-  async close(): Promise<void> {
+  /** Ends what would keep `close` waiting. Called before the subjects are given up, since their calls are answered first. */
+  hurry(): void {
+    this.#closed = true;
+    this.#open?.hurry();
+  }
+
+  /**
+   * Finishes the commit under way, answers what waits with `unavailable`, and gives the memory back. `keep`: this shard
+   * will serve it again; without, what it saved of its index goes too.
+   */
+  async close({ keep }: { keep: boolean }): Promise<void> {
     this.#closed = true;
     const collection = await this.#opening?.catch(() => undefined);
     this.#open = undefined;
     this.#opening = undefined;
-    await collection?.close();
+    await collection?.close({ keep });
+    if (!keep) await this.context.indexes.store.removeAll(this.config.id);
   }
 
   async #opened(): Promise<Collection> {

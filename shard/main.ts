@@ -1,5 +1,6 @@
 /** A shard: in a process of its own (`node dist/shard/main.js --name s1`), or beside the coordinator in standalone mode. */
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
@@ -13,6 +14,11 @@ import { runProcess } from '../shared/process.js';
 import { Reservations } from '../shared/reservations.js';
 import { statusSubject } from '../shared/subjects.js';
 import { version } from '../shared/version.js';
+import { Absorber } from './index/absorber.js';
+import { BuildThread } from './index/build/buildThread.js';
+import { DesiredSpecs } from './index/desiredSpecs.js';
+import type { IndexServices } from './index/services.js';
+import { GenerationStore } from './index/store/generationStore.js';
 import { VectorMemory } from './kernel/vectorMemory.js';
 import { Lease } from './lease.js';
 import { ShardMetrics } from './metrics.js';
@@ -46,6 +52,15 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   ]);
   const memory = new VectorMemory();
   const metrics = new ShardMetrics();
+  const indexes: IndexServices = {
+    store: await GenerationStore.open(indexFolder(config.dataDir, name), logger),
+    builds: new BuildThread(logger),
+    absorber: new Absorber(clock, logger),
+    desired: new DesiredSpecs(await platform.bucket(BUCKETS.catalog)),
+    metrics: metrics.indexes,
+    clock,
+    logger,
+  };
   const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
   const load = (): { collections: number; records: number } => node.load;
   const onRegain = (): Promise<void> => node.confirmOwned();
@@ -64,6 +79,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     transport: platform.transport,
     memory,
     quota,
+    indexes,
     metrics,
     clock,
     logger,
@@ -71,10 +87,19 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   };
   const node = new ShardNode(name, owners, context, quota, lease, metrics);
   metrics.observe(() => node.gauges(memory.usedBytes));
+  metrics.indexes.observe(() => node.indexGauges());
   await node.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
-  return { status: () => node.load, stop: () => node.stop() };
+  const stop = async (): Promise<void> => {
+    await node.stop();
+    await indexes.builds.close();
+  };
+  return { status: () => node.load, stop };
 }
+
+/** A shard's own: its name may be anything, a folder's may not. */
+const indexFolder = (dataDir: string, shard: string): string =>
+  join(dataDir, 'indexes', Buffer.from(shard).toString('hex'));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { name: { type: 'string', default: 's1' }, nats: { type: 'string' } } });

@@ -1,7 +1,7 @@
 /** One shard: serves the collections that the owners bucket gives it, as long as its lease holds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../shared/bucket/bucket.js';
-import type { ReadCall, ShardCall, ShardResults, WriteCall } from '../shared/calls.js';
+import type { ControlCall, ReadCall, ShardCall, ShardResults, WriteCall } from '../shared/calls.js';
 import { messageOf, unavailable, unreachable } from '../shared/errors.js';
 import { type Ownership, ownershipOf } from '../shared/owners.js';
 import { everyVerb, shardSubject, verbOf } from '../shared/subjects.js';
@@ -10,6 +10,7 @@ import type { Handler, Message, Serving } from '../shared/transport/transport.js
 import { failure, type Outcome, packCalls, packOutcomes, type Sent, unpackCalls } from '../shared/wire.js';
 import type { CollectionContext } from './collection/collection.js';
 import { HostedCollection } from './hostedCollection.js';
+import type { IndexGauges } from './index/indexMetrics.js';
 import type { Lease } from './lease.js';
 import type { Gauges, ShardMetrics } from './metrics.js';
 import type { Quota } from './quota.js';
@@ -48,6 +49,7 @@ export class ShardNode {
     await this.lease.start();
     this.#watch = await this.owners.watch((change) => void this.#ownerChanged(change));
     await Promise.all([...this.#hosted.values()].map((hosted) => hosted.serving));
+    await this.context.indexes.store.sweep((id) => this.#hosted.has(id));
     this.#named = await this.context.transport.serve(shardSubject(this.name), (message) => this.#answerNamed(message));
   }
 
@@ -71,7 +73,7 @@ export class ShardNode {
     this.#stopping = true;
     this.#watch?.stop();
     await this.#named?.stop();
-    await Promise.all([...this.#hosted.keys()].map((id) => this.#release(id)));
+    await Promise.all([...this.#hosted.keys()].map((id) => this.#release(id, { keep: true })));
     await this.lease.stop();
   }
 
@@ -88,6 +90,20 @@ export class ShardNode {
       if (collection.isOpen) now.openCollections++;
       if (collection.quarantined) now.quarantinedCollections++;
       now.records += collection.knownRecords;
+    }
+    return now;
+  }
+
+  indexGauges(): IndexGauges {
+    const now = { generations: { hnsw: 0, ivf: 0, bq: 0 }, tailRows: 0, bytes: 0, building: 0, progress: 1 };
+    for (const { indexLoad, serving } of this.collections()) {
+      if (indexLoad === undefined) continue;
+      if (serving !== 'brute') now.generations[serving]++;
+      now.tailRows += indexLoad.tail;
+      now.bytes += indexLoad.bytes;
+      if (indexLoad.progress === undefined) continue;
+      now.building++;
+      now.progress = Math.min(now.progress, indexLoad.progress);
     }
     return now;
   }
@@ -120,7 +136,7 @@ export class ShardNode {
       await hosted.serving;
       return;
     }
-    const released = this.#release(id);
+    const released = this.#release(id, { keep: isOurs });
     if (isOurs && !this.#dropped.has(id)) await this.#adopt(ownership).serving;
     await released;
   }
@@ -129,13 +145,25 @@ export class ShardNode {
     const collection = new HostedCollection(config, this.context);
     const isHosted = (): boolean => this.#hosted.get(config.id)?.collection === collection;
     const serving = this.#serve(everyVerb(config.id, epoch), isHosted, (message) =>
-      verbOf(message.subject) === 'read'
-        ? this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope))
-        : this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope)),
+      this.#answerCollection(collection, message),
     );
     const hosted = { collection, epoch, serving };
     this.#hosted.set(config.id, hosted);
     return hosted;
+  }
+
+  #answerCollection(collection: HostedCollection, message: Message): Promise<Uint8Array> {
+    const verb = verbOf(message.subject);
+    switch (verb) {
+      case 'read':
+        return this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope));
+      case 'write':
+        return this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope));
+      case 'control':
+        return this.#answer<ControlCall>(message, ({ call }) => collection.control(call));
+      default:
+        return unreachable(verb);
+    }
   }
 
   /** Tries until it works: nobody else serves what this shard owns, and nobody will tell it to again. */
@@ -152,12 +180,14 @@ export class ShardNode {
     return undefined;
   }
 
-  async #release(collectionId: number): Promise<void> {
+  /** `keep`: it will be served here again. */
+  async #release(collectionId: number, { keep }: { keep: boolean }): Promise<void> {
     const hosted = this.#hosted.get(collectionId);
     if (hosted === undefined) return;
     this.#hosted.delete(collectionId);
+    hosted.collection.hurry();
     await (await hosted.serving)?.stop();
-    await hosted.collection.close();
+    await hosted.collection.close({ keep });
   }
 
   async #answer<C extends { readonly op: string }>(
@@ -204,11 +234,15 @@ export class ShardNode {
         return null;
       case 'drop':
         this.#dropped.add(call.collectionId);
-        await this.#release(call.collectionId);
+        await this.#release(call.collectionId, { keep: false });
         return null;
       case 'count': {
         const counts = await Promise.all(call.collectionIds.map((id) => this.#count(id)));
-        return { records: counts.map(({ records }) => records), logBytes: counts.map(({ logBytes }) => logBytes) };
+        return {
+          records: counts.map(({ records }) => records),
+          logBytes: counts.map(({ logBytes }) => logBytes),
+          serving: call.collectionIds.map((id) => this.#hosted.get(id)?.collection.serving ?? 'brute'),
+        };
       }
       case 'trim':
         await this.quota.trim(call.project);

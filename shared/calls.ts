@@ -2,11 +2,13 @@
  * What a coordinator asks of a collection. Vectors travel as the little-endian bytes of their Q16.16 components,
  * already quantised and of the right length; metadata as the bytes that will be stored.
  */
+import type { DesiredKind, IndexKind, IndexSpec, IndexState } from './indexSpec.js';
 
 export type ReadCall =
   | { readonly op: 'get'; readonly id: number }
   | { readonly op: 'search'; readonly query: Uint8Array; readonly k: number }
-  | { readonly op: 'describe' };
+  | { readonly op: 'describe' }
+  | { readonly op: 'indexState' };
 
 export interface InsertCall {
   readonly op: 'insert';
@@ -33,9 +35,20 @@ export type WriteCall =
   | InsertBatchCall
   | { readonly op: 'softDelete'; readonly id: number }
   | { readonly op: 'delete'; readonly id: number }
-  | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array }
-  /** Builds the collection's index anew, in order with its writes. */
-  | { readonly op: 'rebuild' };
+  | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array };
+
+/** What changes how a collection is served, and nothing in its log. Each travels in a message of its own. */
+export type ControlCall =
+  /**
+   * Wants another index, or none. Once answered it is in the catalog, and the build has begun. Throws `conflict` where a
+   * build that was asked for is under way.
+   */
+  | { readonly op: 'configureIndex'; readonly spec: IndexSpec }
+  /** Takes no write until `release`, or until nobody has held it for `holdMs`: writes wait. Answered when none is under way. */
+  | { readonly op: 'hold'; readonly token: string; readonly holdMs: number }
+  | { readonly op: 'release'; readonly token: string }
+  /** Builds the index anew, as another kind where one is given; answered when the new one serves. */
+  | { readonly op: 'rebuild'; readonly kind: DesiredKind | null };
 
 /** Hashes are 64 lowercase hex; the proof is base64url. */
 export interface Receipt {
@@ -58,15 +71,19 @@ export interface Results {
   /** Ids and scores as the little-endian bytes of float64, closest first. */
   search: { readonly ids: Uint8Array; readonly scores: Uint8Array };
   describe: { readonly records: number; readonly sequence: number; readonly logBytes: number };
+  indexState: IndexState;
   insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
   insertBatch: { readonly ids: Uint8Array };
   softDelete: { readonly sequence: number };
   delete: { readonly sequence: number };
   updateMetadata: { readonly sequence: number };
+  configureIndex: IndexState;
+  hold: null;
+  release: null;
   rebuild: { readonly records: number };
 }
 
-export type Call = ReadCall | WriteCall;
+export type Call = ReadCall | WriteCall | ControlCall;
 export type ResultOf<C extends Call> = Results[C['op']];
 
 /** What a coordinator asks of a shard by name. */
@@ -75,7 +92,7 @@ export type ShardCall =
   | { readonly op: 'adopt'; readonly collectionIds: readonly number[] }
   /** Stop serving, and forget: the collection was deleted. */
   | { readonly op: 'drop'; readonly collectionId: number }
-  /** Live records and log bytes of each, in the order asked. */
+  /** Live records, log bytes and the index that serves (`brute`: none) of each, in the order asked. */
   | { readonly op: 'count'; readonly collectionIds: readonly number[] }
   /** Give back what this shard's collections of the project have reserved beyond what they hold. */
   | { readonly op: 'trim'; readonly project: string }
@@ -86,7 +103,11 @@ export type ShardCall =
 export interface ShardResults {
   adopt: null;
   drop: null;
-  count: { readonly records: readonly number[]; readonly logBytes: readonly number[] };
+  count: {
+    readonly records: readonly number[];
+    readonly logBytes: readonly number[];
+    readonly serving: readonly (IndexKind | 'brute')[];
+  };
   trim: null;
   yield: null;
   metrics: { readonly json: unknown };

@@ -104,6 +104,16 @@ async function writeAside(path: string, bytes: Uint8Array | string, mode: number
   return temporary;
 }
 
+/** Makes durable what somebody else has written to the file; its name becomes durable with the next file of the folder. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
 /** False where there was no such file. */
 export async function deleteFile(path: string): Promise<boolean> {
   try {
@@ -174,6 +184,11 @@ export class DurableFile {
   /** Opens a file that is there. */
   static async open(path: string): Promise<DurableFile> {
     return new DurableFile(path, await open(path, 'r+'));
+  }
+
+  /** Makes a file that must not be there yet. Its entry in the folder is not durable before the folder is. */
+  static async create(path: string): Promise<DurableFile> {
+    return new DurableFile(path, await open(path, 'wx+', DEFAULT_MODE));
   }
 
   async sizeBytes(): Promise<number> {

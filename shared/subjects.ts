@@ -1,6 +1,7 @@
 /** Every NATS subject, in one place. A collection is a subject: whoever owns it serves it, and nobody needs an address. */
 
-export type Verb = 'read' | 'write';
+/** `control`: what may take long, and must not keep the answers of writes waiting. */
+export type Verb = 'read' | 'write' | 'control';
 
 /**
  * `epoch`: of the ownership. A former owner that hangs keeps its subscription for as long as its connection stands, and
@@ -9,9 +10,9 @@ export type Verb = 'read' | 'write';
 export const collectionSubject = (collectionId: number, epoch: number, verb: Verb): string =>
   `vouch.c.${collectionId}.${epoch}.${verb}`;
 
-/** One subscription for both: with thousands of collections a shard starts in half the time. */
+/** One subscription for all: with thousands of collections a shard starts in half the time. */
 export const everyVerb = (collectionId: number, epoch: number): string => `vouch.c.${collectionId}.${epoch}.*`;
-export const verbOf = (subject: string): Verb => (subject.endsWith('.read') ? 'read' : 'write');
+export const verbOf = (subject: string): Verb => subject.slice(subject.lastIndexOf('.') + 1) as Verb;
 
 /** Calls for one shard by name: adopt a collection, count records, trim reservations, metrics. */
 export const shardSubject = (shard: string): string => `vouch.s.${shard}`;

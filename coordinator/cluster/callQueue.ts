@@ -1,14 +1,22 @@
 /**
  * The way of a call to the collection's owner. What arrives for one collection within one turn of the event loop
- * travels in one message and is answered by one; a lone call waits for nobody.
+ * travels in one message and is answered by one; a lone call waits for nobody. Control calls travel alone: one that
+ * takes minutes must not keep the answers of others waiting.
+ *
+ * A call is sent again only where the first sending has certainly had no effect (`NobodyServes`), whatever it is. After
+ * any other failure its outcome is unknown, and only the caller can tell what to do. For control calls:
+ * - `configureIndex`, `rebuild`: the state of the index shows whether they took effect; sent again unasked, the one would
+ *   meet its own build as a conflict, and the other would build twice.
+ * - `hold`, `release`: may be repeated with the same token at will, and whoever holds does so until it is over.
  */
-import type { Call, ReadCall } from '../../shared/calls.js';
+import type { Call, ControlCall, ReadCall } from '../../shared/calls.js';
 import { unavailable, unreachable } from '../../shared/errors.js';
 import { DIMENSION_MAX } from '../../shared/limits.js';
 import { collectionSubject, type Verb } from '../../shared/subjects.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/wire.js';
+import { whileServed } from './whileServed.js';
 
 const CALLS_PER_MESSAGE = 64;
 /** While a collection changes hands, or its shard restarts, nobody serves it for a moment. */
@@ -17,6 +25,7 @@ const RETRY_AFTER_MS = [20, 60, 120] as const;
 /** Who is asked under which epoch. */
 interface Owners {
   epochOf(collectionId: number): number | undefined;
+  processOf(collectionId: number): string | undefined;
   reread(collectionId: number): Promise<void>;
 }
 
@@ -33,8 +42,9 @@ interface Queue {
   readonly waiting: Waiting[];
 }
 
-const READS: ReadonlySet<string> = new Set<ReadCall['op']>(['get', 'search', 'describe']);
-const verbOf = (call: Call): Verb => (READS.has(call.op) ? 'read' : 'write');
+const READS: ReadonlySet<string> = new Set<ReadCall['op']>(['get', 'search', 'describe', 'indexState']);
+const CONTROLS: ReadonlySet<string> = new Set<ControlCall['op']>(['configureIndex', 'hold', 'release', 'rebuild']);
+const verbOf = ({ op }: Call): Verb => (READS.has(op) ? 'read' : CONTROLS.has(op) ? 'control' : 'write');
 
 export class CallQueue {
   /** By collection and verb. */
@@ -72,11 +82,12 @@ export class CallQueue {
     const queues = [...this.#queues.values()];
     this.#queues.clear();
     for (const queue of queues) {
-      for (const message of this.#messages(queue.waiting)) void this.#deliver(queue, message);
+      for (const message of this.#messages(queue)) void this.#deliver(queue, message);
     }
   }
 
-  *#messages(queue: readonly Waiting[]): Generator<Waiting[]> {
+  *#messages({ verb, waiting: queue }: Queue): Generator<Waiting[]> {
+    const callsMax = verb === 'control' ? 1 : CALLS_PER_MESSAGE;
     let message: Waiting[] = [];
     let sizeBytes = 0;
     let answerBytes = 0;
@@ -85,7 +96,7 @@ export class CallQueue {
       sizeBytes += waiting.sizeBytes;
       answerBytes += waiting.answerBytes;
       // Question and answer travel in one message each.
-      const full = message.length === CALLS_PER_MESSAGE || sizeBytes > bound || answerBytes > bound;
+      const full = message.length === callsMax || sizeBytes > bound || answerBytes > bound;
       if (full && message.length > 0) {
         yield message;
         message = [];
@@ -120,9 +131,10 @@ export class CallQueue {
         const epoch = this.owners.epochOf(collectionId);
         if (epoch === undefined) throw new NobodyServes();
         const subject = collectionSubject(collectionId, epoch, verb);
-        const outcomes = unpackOutcomes(
-          await this.transport.request(subject, body, { requestId: first.requestId, deadlineMs }),
-        );
+        const asked = this.owners.processOf(collectionId);
+        const answer = this.transport.request(subject, body, { requestId: first.requestId, deadlineMs });
+        const isServed = (): boolean => this.owners.processOf(collectionId) === asked;
+        const outcomes = unpackOutcomes(await (verb === 'control' ? whileServed(answer, isServed) : answer));
         if (outcomes.length !== message.length)
           throw unavailable('the shard answered something else than it was asked');
         return outcomes;
@@ -156,8 +168,12 @@ function sizeOf(call: Call): number {
       return ENVELOPE_BYTES + call.metadata.length;
     case 'get':
     case 'describe':
+    case 'indexState':
     case 'softDelete':
     case 'delete':
+    case 'configureIndex':
+    case 'hold':
+    case 'release':
     case 'rebuild':
       return ENVELOPE_BYTES;
     default:
@@ -172,6 +188,8 @@ const BYTES_PER_ID = 8;
 const METADATA_BYTES = 64 * 1024;
 /** Roots, state hash, and a proof of the longest path. */
 const RECEIPT_BYTES = 4 * 1024;
+/** With the reason of a failed build. */
+const INDEX_STATE_BYTES = 4 * 1024;
 
 /** An upper bound of what its answer takes. */
 function answerSizeOf(call: Call): number {
@@ -184,10 +202,15 @@ function answerSizeOf(call: Call): number {
       return ENVELOPE_BYTES + RECEIPT_BYTES;
     case 'insertBatch':
       return ENVELOPE_BYTES + BYTES_PER_ID * call.count;
+    case 'indexState':
+    case 'configureIndex':
+      return ENVELOPE_BYTES + INDEX_STATE_BYTES;
     case 'describe':
     case 'softDelete':
     case 'delete':
     case 'updateMetadata':
+    case 'hold':
+    case 'release':
     case 'rebuild':
       return ENVELOPE_BYTES;
     default:

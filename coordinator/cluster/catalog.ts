@@ -3,30 +3,26 @@
  * reads through on a miss, so that a collection made at one coordinator exists at all of them at once.
  */
 import type { Bucket, Change, Entry, Watch } from '../../shared/bucket/bucket.js';
+import { catalogEntryOf, catalogKey, storedEntry } from '../../shared/catalogEntry.js';
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
-import type { Collection, IndexKind } from '../backend.js';
+import type { Collection, WantedCollection } from '../backend.js';
 
 const NEXT_ID = 'next-collection-id';
 
-/** The catalog entry as it is stored: JSON in snake_case, for the operator who reads it with the NATS CLI. */
-interface Stored {
-  readonly id: number;
-  readonly project: string;
-  readonly name: string;
-  readonly dimension: number;
-  readonly metric: 'squared_l2';
-  readonly index: IndexKind;
-  readonly created_at_ms: number;
+interface Known {
+  readonly collection: Collection;
+  readonly revision: number;
 }
 
-const fromStored = ({ created_at_ms, ...rest }: Stored): Collection => ({ ...rest, createdAtMs: created_at_ms });
-const keyOf = (project: string, name: string): string => `${project}.${name}`;
-const collectionOf = (entry: Entry): Collection => fromStored(entry.value as unknown as Stored);
+function collectionOf(entry: Entry): Collection {
+  const { config, spec } = catalogEntryOf(entry);
+  return { ...config, index: spec.kind };
+}
 
 export class Catalog {
   /** Project → name → collection. */
-  readonly #projects = new Map<string, Map<string, Collection>>();
+  readonly #projects = new Map<string, Map<string, Known>>();
   readonly #byId = new Map<number, Collection>();
   /** Keys whose entry was written or read here, and not told by the watch yet: with its revision. */
   readonly #ahead = new Map<string, number>();
@@ -61,23 +57,24 @@ export class Catalog {
 
   /** By name. */
   list(project: string): Collection[] {
-    return [...(this.#projects.get(project)?.values() ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const known = [...(this.#projects.get(project)?.values() ?? [])].map(({ collection }) => collection);
+    return known.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   async find(project: string, name: string): Promise<Collection> {
-    return this.#projects.get(project)?.get(name) ?? (await this.reread(project, name));
+    return this.#projects.get(project)?.get(name)?.collection ?? (await this.reread(project, name));
   }
 
   /** Asks the bucket itself. Throws `collection_not_found`. */
   async reread(project: string, name: string): Promise<Collection> {
-    const entry = await this.bucket.get(keyOf(project, name));
+    const entry = await this.bucket.get(catalogKey(project, name));
     if (entry === undefined) {
-      this.#forget(keyOf(project, name));
+      this.#forget(catalogKey(project, name));
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
     }
     const collection = collectionOf(entry);
     this.#ahead.set(entry.key, entry.revision);
-    this.#remember(collection);
+    this.#remember(collection, entry.revision);
     return collection;
   }
 
@@ -86,50 +83,48 @@ export class Catalog {
     return (await this.#lookUp(project, name))?.id === id;
   }
 
-  async create(
-    project: string,
-    wanted: { readonly name: string; readonly dimension: number; readonly index: IndexKind },
-  ): Promise<{ collection: Collection; created: boolean }> {
+  async create(project: string, wanted: WantedCollection): Promise<{ collection: Collection; created: boolean }> {
     const known = this.#projects.get(project);
-    const existing = known?.get(wanted.name) ?? (await this.#lookUp(project, wanted.name));
+    const existing = known?.get(wanted.name)?.collection ?? (await this.#lookUp(project, wanted.name));
     if (existing !== undefined) return { collection: identical(existing, wanted.dimension), created: false };
     if ((known?.size ?? 0) >= this.collectionsPerProject)
       throw new VouchError(
         'capacity_exceeded',
         `the project has ${this.collectionsPerProject} collections, its bound; delete one first`,
       );
-    const stored: Stored = {
+    const { name, dimension, index } = wanted;
+    const key = catalogKey(project, name);
+    const config = {
       id: await this.#nextId(),
       project,
-      name: wanted.name,
-      dimension: wanted.dimension,
+      name,
+      dimension,
       metric: 'squared_l2',
-      index: wanted.index,
-      created_at_ms: this.clock.nowMs(),
-    };
-    const revision = await this.bucket.create(keyOf(project, wanted.name), { ...stored });
+      createdAtMs: this.clock.nowMs(),
+    } as const;
+    const revision = await this.bucket.create(key, storedEntry({ config, spec: { kind: index, parameters: {} } }));
     if (revision === undefined) {
       // Somebody else made it between the look-up and now; the id is spent, which costs nothing.
-      const other = await this.reread(project, wanted.name);
-      return { collection: identical(other, wanted.dimension), created: false };
+      const other = await this.reread(project, name);
+      return { collection: identical(other, dimension), created: false };
     }
-    const collection = fromStored(stored);
-    this.#ahead.set(keyOf(project, wanted.name), revision);
-    this.#remember(collection);
+    const collection = { ...config, index };
+    this.#ahead.set(key, revision);
+    this.#remember(collection, revision);
     return { collection, created: true };
   }
 
   /** The collection is gone by name when this resolves; its log and owner entry are the caller's to remove. */
   async remove(project: string, name: string): Promise<Collection> {
     const collection = await this.reread(project, name);
-    if (!(await this.bucket.delete(keyOf(project, name))))
+    if (!(await this.bucket.delete(catalogKey(project, name))))
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
-    this.#forget(keyOf(project, name));
+    this.#forget(catalogKey(project, name));
     return collection;
   }
 
   async #lookUp(project: string, name: string): Promise<Collection | undefined> {
-    const entry = await this.bucket.get(keyOf(project, name));
+    const entry = await this.bucket.get(catalogKey(project, name));
     return entry === undefined ? undefined : collectionOf(entry);
   }
 
@@ -155,7 +150,7 @@ export class Catalog {
     }
     if (ahead !== undefined && (entry as Entry).revision >= ahead) this.#ahead.delete(key);
     if (entry === undefined) this.#forget(key);
-    else this.#remember(collectionOf(entry));
+    else this.#remember(collectionOf(entry), entry.revision);
   }
 
   async #confirm(key: string): Promise<void> {
@@ -163,24 +158,24 @@ export class Catalog {
     if (entry === undefined) this.#forget(key);
   }
 
-  #remember(collection: Collection): void {
+  #remember(collection: Collection, revision: number): void {
     let names = this.#projects.get(collection.project);
     if (names === undefined) {
       names = new Map();
       this.#projects.set(collection.project, names);
     }
     const before = names.get(collection.name);
-    // A watch may lag behind a read-through: ids only grow, so the larger id is the newer collection.
-    if (before !== undefined && before.id > collection.id) return;
-    if (before !== undefined) this.#byId.delete(before.id);
-    names.set(collection.name, collection);
+    // The watch may lag behind a read-through, and an answer behind the watch.
+    if (before !== undefined && before.revision > revision) return;
+    if (before !== undefined) this.#byId.delete(before.collection.id);
+    names.set(collection.name, { collection, revision });
     this.#byId.set(collection.id, collection);
   }
 
   #forget(key: string): void {
     const dot = key.indexOf('.');
     const names = this.#projects.get(key.slice(0, dot));
-    const collection = names?.get(key.slice(dot + 1));
+    const collection = names?.get(key.slice(dot + 1))?.collection;
     if (names === undefined || collection === undefined) return;
     names.delete(collection.name);
     this.#byId.delete(collection.id);

@@ -4,14 +4,15 @@ import type { Config } from '../../config/config.js';
 import type { Call, ResultOf } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable, VouchError } from '../../shared/errors.js';
+import { INDEX_KINDS } from '../../shared/indexSpec.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
-import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
+import { countInLog, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import type { Logger } from '../../shared/logger.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { Reservations } from '../../shared/reservations.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { Backend, Collection, Counted, Health, IndexKind } from '../backend.js';
+import type { Backend, Collection, Counted, Health, WantedCollection } from '../backend.js';
 import { CallQueue } from './callQueue.js';
 import { Catalog } from './catalog.js';
 import { LEASE_MS, Leadership } from './leadership.js';
@@ -22,6 +23,9 @@ import { Placement } from './placement.js';
 const FRAME_OVERHEAD_BYTES = 4_096;
 const COUNTS_PER_CALL = 512;
 const METRICS_MS = 1_000;
+
+/** What a listing says of a collection beyond its configuration. */
+type Count = Pick<Counted, 'records' | 'logBytes' | 'serving'>;
 
 export class ClusterBackend implements Backend {
   readonly mode: Platform['mode'];
@@ -89,7 +93,7 @@ export class ClusterBackend implements Backend {
 
   async create(
     project: string,
-    wanted: { readonly name: string; readonly dimension: number; readonly index: IndexKind },
+    wanted: WantedCollection,
     envelope: Envelope,
   ): Promise<{ collection: Collection; created: boolean }> {
     if (this.members.liveShards().size === 0) throw unavailable('no shard is there to hold the collection');
@@ -101,7 +105,7 @@ export class ClusterBackend implements Backend {
   async list(project: string, envelope: Envelope): Promise<Counted[]> {
     const collections = this.catalog.list(project);
     const counts = await this.#count(collections, envelope);
-    return collections.map((collection, i) => ({ ...collection, ...(counts[i] as LogCount) }));
+    return collections.map((collection, i) => ({ ...collection, ...(counts[i] as Count) }));
   }
 
   async remove(project: string, name: string, envelope: Envelope): Promise<void> {
@@ -162,8 +166,8 @@ export class ClusterBackend implements Backend {
       throw new VouchError('collection_not_found', `collection ${JSON.stringify(collection.name)} was replaced; retry`);
   }
 
-  async #count(collections: readonly Collection[], envelope: Envelope): Promise<LogCount[]> {
-    const counts = new Array<LogCount>(collections.length);
+  async #count(collections: readonly Collection[], envelope: Envelope): Promise<Count[]> {
+    const counts = new Array<Count>(collections.length);
     const byShard = new Map<string | undefined, number[]>();
     collections.forEach((collection, i) => {
       const shard = this.members.liveOwner(collection.id);
@@ -175,10 +179,10 @@ export class ClusterBackend implements Backend {
       [...byShard].map(async ([shard, places]) => {
         for (let from = 0; from < places.length; from += COUNTS_PER_CALL) {
           const part = places.slice(from, from + COUNTS_PER_CALL);
-          const ids = part.map((place) => (collections[place] as Collection).id);
-          const answer = await this.#countAt(shard, ids, envelope);
+          const asked = part.map((place) => collections[place] as Collection);
+          const answer = await this.#countAt(shard, asked, envelope);
           part.forEach((place, i) => {
-            counts[place] = answer[i] as LogCount;
+            counts[place] = answer[i] as Count;
           });
         }
       }),
@@ -186,26 +190,29 @@ export class ClusterBackend implements Backend {
     return counts;
   }
 
-  async #countAt(shard: string | undefined, collectionIds: number[], envelope: Envelope): Promise<LogCount[]> {
+  async #countAt(shard: string | undefined, collections: readonly Collection[], envelope: Envelope): Promise<Count[]> {
     if (shard !== undefined) {
       try {
-        const { records, logBytes } = await this.members.ask(shard, { op: 'count', collectionIds }, envelope);
-        return collectionIds.map((_, i) => ({ records: records[i] as number, logBytes: logBytes[i] as number }));
+        const collectionIds = collections.map(({ id }) => id);
+        const { records, logBytes, serving } = await this.members.ask(shard, { op: 'count', collectionIds }, envelope);
+        return collectionIds.map((_, i) => ({ records: records[i]!, logBytes: logBytes[i]!, serving: serving[i]! }));
       } catch {
-        // The shard died under the question: its logs still know.
+        // The shard died under the question: the logs and the catalog still know.
       }
     }
-    return Promise.all(collectionIds.map((id) => this.#countInLog(id)));
+    return Promise.all(collections.map((collection) => this.#countInLog(collection)));
   }
 
   /** One damaged log must not hide the others. */
-  async #countInLog(collectionId: number): Promise<LogCount> {
+  async #countInLog({ id, index }: Collection): Promise<Count> {
+    // Whether `auto` has become an index already, only its shard knows.
+    const serving = INDEX_KINDS.find((kind) => kind === index) ?? 'brute';
     try {
-      return await countInLog(this.platform.logs, collectionId);
+      return { ...(await countInLog(this.platform.logs, id)), serving };
     } catch (error) {
       if (!(error instanceof LogDamaged)) throw error;
-      this.logger.error({ collectionId, error: error.message }, 'a collection cannot be counted');
-      return NOTHING_COUNTED;
+      this.logger.error({ collectionId: id, error: error.message }, 'a collection cannot be counted');
+      return { ...NOTHING_COUNTED, serving };
     }
   }
 }

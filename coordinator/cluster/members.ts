@@ -78,6 +78,16 @@ export class Members {
     return this.#owned.get(collectionId)?.epoch;
   }
 
+  /**
+   * Names the process that serves the collection; undefined while its shard has no live heartbeat. Another process knows
+   * nothing of what this one was asked, not even where it has the same shard's name and epoch.
+   */
+  processOf(collectionId: number): string | undefined {
+    const owned = this.#owned.get(collectionId);
+    const heartbeat = owned && this.#shards.get(owned.shard);
+    return heartbeat && `${owned.epoch} ${heartbeat.session}`;
+  }
+
   /** Asks the bucket itself who owns the collection. */
   async reread(collectionId: number): Promise<void> {
     const entry = await this.owners.get(String(collectionId));

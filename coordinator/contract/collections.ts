@@ -38,6 +38,7 @@ export interface ListCollectionsResponse {
 type Links = number & tags.Type<'uint32'> & tags.Minimum<2> & tags.Maximum<128>;
 type CandidateCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>;
 type ListCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
+type RescoredCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
 
 /** Unknown keys are ignored. */
 export interface IndexParameters {
@@ -47,6 +48,8 @@ export interface IndexParameters {
   n_list?: ListCount | null;
   /** At most `n_list`. */
   n_probe?: ListCount | null;
+  /** BQ: how many records are measured exactly. */
+  candidates?: RescoredCount | null;
 }
 
 export interface ConfigureIndexRequest {
@@ -57,13 +60,19 @@ export interface ConfigureIndexRequest {
 
 export interface IndexState {
   collection: string;
+  /** What serves searches; `none`: exact search. */
   active_type: 'hnsw' | 'ivf' | 'bq' | 'none';
+  /** `none`, `building`, `active` or `failed`. */
   status: string;
+  /** What was asked for: a type, `auto`, or `none`. */
   desired_type?: string;
   active_generation?: number | null;
   building_generation?: number | null;
+  /** Unix seconds; present while a generation is being built. */
   build_started_at?: number;
+  /** Committed events that the generation being built starts from. */
   base_lsn?: number;
+  /** Why the last build failed. */
   error?: string;
 }
 

@@ -3,16 +3,16 @@ import type { Prepared } from '../body/kinds.js';
 import type { CreateCollectionResponse, ListCollectionsResponse } from '../contract/collections.js';
 import { json, noContent, type Reply } from '../http/reply.js';
 import { findCollection } from './findCollection.js';
-import { refuseIndex } from './notYet.js';
+import { assertIndexing } from './indexes.js';
 import type { HandlerRequest, Services } from './route.js';
 
 export async function createCollection(
   { caller, body, envelope }: HandlerRequest<Prepared<'createCollection'>>,
-  { backend }: Services,
+  { backend, config }: Services,
 ): Promise<Reply> {
   const { name, dimension } = body;
   const index = body.index ?? 'brute';
-  if (index !== 'brute') refuseIndex(index);
+  if (index !== 'brute') assertIndexing(config);
   const { collection, created } = await backend.create(caller.project, { name, dimension, index }, envelope);
   return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
 }
@@ -23,13 +23,12 @@ export async function listCollections(
 ): Promise<Reply> {
   const collections = await backend.list(caller.project, envelope);
   return json<ListCollectionsResponse>({
-    collections: collections.map(({ name, id, dimension, metric, records }) => ({
+    collections: collections.map(({ name, id, dimension, metric, serving, records }) => ({
       name,
       id,
       dimension,
       metric,
-      // Exact search serves every collection until indexes exist.
-      index: 'brute',
+      index: serving,
       record_count: records,
       max_records: config.limits.maxRecords,
     })),

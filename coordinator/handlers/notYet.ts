@@ -25,8 +25,3 @@ export function refuseSearchOptions(options: Omit<PreparedSearch, 'collection'> 
   if (options.as_of) throw notYet('as_of');
   if (options.hybrid) throw notYet('hybrid');
 }
-
-/** An index other than exact search, wherever it is named. */
-export function refuseIndex(kind: string): never {
-  throw notYet(`index ${kind}`);
-}

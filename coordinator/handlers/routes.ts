@@ -7,10 +7,11 @@ import { assertCollectionQuery, type CollectionQuery } from '../contract/records
 import type { SchemaName } from '../contract/schemas.js';
 import { insertBatch } from './batch.js';
 import { createCollection, deleteCollection, listCollections } from './collections.js';
-import { configureIndex, indexConfig, indexState, rebuild } from './indexes.js';
+import { configureIndex, indexConfig, indexState } from './indexes.js';
 import { createProjectKey, listProjectKeys, revokeProjectKey } from './keys.js';
 import { multiSearch } from './multiSearch.js';
 import { NOT_YET_ROUTES } from './notYetRoutes.js';
+import { rebuild } from './rebuild.js';
 import { deleteRecord, getRecord, insertRecord, updateMetadata } from './records.js';
 import { type OpenRoute, openRoute, queryType, type Route, route } from './route.js';
 import { search } from './search.js';
@@ -144,8 +145,11 @@ const COLLECTION_ROUTES: readonly Route[] = [
     path: '/v1/namespaces/{name}/index',
     summary: "Configure or drop a collection's index",
     body: 'configureIndex',
-    answers: ok('IndexState'),
-    errors: ['invalid_index', 'collection_not_found', 'not_implemented'],
+    answers: [
+      { status: 202, description: 'The build has begun; poll the state until it settles.', body: 'IndexState' },
+      { status: 200, description: 'The index is dropped.', body: 'IndexState' },
+    ],
+    errors: ['invalid_index', 'collection_not_found', 'conflict', 'not_implemented'],
     handle: configureIndex,
   }),
   route({
@@ -161,10 +165,10 @@ const COLLECTION_ROUTES: readonly Route[] = [
     ...WRITE,
     method: 'POST',
     path: '/v1/index/rebuild',
-    summary: "Rebuild every collection's index",
+    summary: "Rebuild every collection's index, while the project's writes wait",
     body: 'rebuild',
     answers: ok('RebuildResponse'),
-    errors: ['invalid_index', 'not_implemented'],
+    errors: ['invalid_index', 'conflict', 'not_implemented'],
     handle: rebuild,
   }),
   route({

@@ -25,13 +25,19 @@ export class Client {
     await this.post('/v1/vectors/batch-insert', { collection, batch });
   }
 
-  /** Throws an Error with what was answered where it is not 200. */
-  async post(path: string, body: unknown): Promise<unknown> {
-    const response = await fetch(this.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+  /** Throws an Error with what was answered where it refuses. */
+  post(path: string, body: unknown): Promise<unknown> {
+    return this.#fetch(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  /** Throws as `post`. */
+  get(path: string): Promise<unknown> {
+    return this.#fetch(path, {});
+  }
+
+  async #fetch(path: string, request: RequestInit): Promise<unknown> {
+    const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
+    const response = await fetch(this.url + path, { ...request, headers });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
     return JSON.parse(text);

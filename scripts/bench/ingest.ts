@@ -1,13 +1,13 @@
 /** Batches of records into collections, durable and chained, and searches of them afterwards. */
 import type { Client } from './httpClient.js';
 import { percentile, runLoad } from './httpLoad.js';
+import { K } from './inProcess.js';
 import type { Sizes } from './options.js';
 import { recall } from './recall.js';
 import type { Row } from './row.js';
 import { jsonRows, type VectorSet } from './vectors.js';
 
 const BATCH = 1_000;
-const K = 10;
 const IN_FLIGHT = [1, 4] as const;
 /** A search of a large collection takes that much longer than one of a tiny one. */
 const SEARCHES_SHARE = 1 / 10;
@@ -21,7 +21,7 @@ export async function benchIngest(client: Client, set: VectorSet, { httpRequests
   for (const inFlight of IN_FLIGHT) {
     const name = nameOf(set, inFlight);
     await client.createCollection(name, set.dimension);
-    const seconds = await ingest(client, name, set, inFlight);
+    const seconds = await ingestBatches(client, name, set, inFlight);
     rows.push(row(`ingest, batches of 1,000, ${inFlight} in flight`, set.count / seconds, 'records/s'));
   }
   // Batches that went side by side got their ids in no certain order.
@@ -36,7 +36,12 @@ export async function benchIngest(client: Client, set: VectorSet, { httpRequests
 const nameOf = (set: VectorSet, inFlight: number): string => `${set.name}-${set.dimension}-${inFlight}`;
 
 /** Returns seconds. All requests are there before the first is sent. */
-async function ingest(client: Client, collection: string, set: VectorSet, inFlight: number): Promise<number> {
+export async function ingestBatches(
+  client: Client,
+  collection: string,
+  set: VectorSet,
+  inFlight: number,
+): Promise<number> {
   const requests: Buffer[] = [];
   for (let from = 0; from < set.count; from += BATCH) {
     const batch = jsonRows(set, set.base, from, Math.min(from + BATCH, set.count));
@@ -54,5 +59,6 @@ function search(client: Client, collection: string, set: VectorSet, searches: nu
   return runLoad({ ...client.address, inFlight: 1, requests: searches, request });
 }
 
-const idsIn = (answer: string): number[] =>
+/** Of the body of a search's answer. */
+export const idsIn = (answer: string): number[] =>
   (JSON.parse(answer) as { results: { id: number }[] }).results.map(({ id }) => id);

@@ -34,7 +34,7 @@ function filled(rows: number, dimension: number, whole = false): VectorBlocks {
 }
 
 function scan(vectors: VectorBlocks, query: Int32Array, k: number, eligible?: SlotSet): void {
-  const underWay = new ExactScan(vectors, query, k, eligible);
+  const underWay = new ExactScan(vectors, query, k, { eligible });
   underWay.step(Number.POSITIVE_INFINITY);
   underWay.hits();
   underWay.close();

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Row } from './row.js';
 
 export type Part = Row['part'];
-const PARTS: readonly Part[] = ['kernel', 'engine', 'http'];
+const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'http'];
 
 /** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
 export interface Sizes {
@@ -14,6 +14,9 @@ export interface Sizes {
   /** Of each collection that the engine fills. */
   readonly engineRecords: number;
   readonly engineSearches: number;
+  /** Of the collection that gets indexes, at most. */
+  readonly indexRecords: number;
+  readonly indexSearches: number;
   /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
   readonly ingestRecords: number;
   readonly httpRequests: number;
@@ -27,6 +30,8 @@ const FULL: Sizes = {
   dimensions: [100, 128, 768],
   engineRecords: 100_000,
   engineSearches: 500,
+  indexRecords: 100_000,
+  indexSearches: 1_000,
   ingestRecords: 100_000,
   httpRequests: 4_000,
   emptyCollections: 2_000,
@@ -39,6 +44,8 @@ const QUICK: Sizes = {
   dimensions: [100, 128, 768],
   engineRecords: 2_000,
   engineSearches: 20,
+  indexRecords: 1_500,
+  indexSearches: 20,
   ingestRecords: 4_000,
   httpRequests: 64,
   emptyCollections: 20,
@@ -53,7 +60,7 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [--only kernel,engine,http] [--quick] [--data <folder>] [--json <file>]
+export const USAGE = `npm run bench -- [--only kernel,engine,index,http] [--quick] [--data <folder>] [--json <file>]
 
   --only   measure these parts alone
   --quick  small sizes: shows that everything runs, not how fast

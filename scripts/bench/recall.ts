@@ -18,3 +18,12 @@ export function recall({ nearest, queryCount }: VectorSet, found: readonly Array
   }
   return right / all;
 }
+
+/** The mean share of `exact` results that were found, at whatever place; both hold the ids of each query in turn. */
+export function recallAmong(exact: readonly ArrayLike<number>[], found: readonly ArrayLike<number>[]): number {
+  const shares = exact.map((wanted, query) => {
+    const ids = new Set(Array.from(found[query] as ArrayLike<number>));
+    return Array.from(wanted).filter((id) => ids.has(id)).length / wanted.length;
+  });
+  return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+}

@@ -1,12 +1,19 @@
-/** The packages of package-lock.json, installed when they are missing or another lock file's. */
+/** The packages of package-lock.json, installed when they are missing or another lock file's, and compiled. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from './command.mjs';
+import { compileHnswlib } from './hnswlib.mjs';
 import { sha256 } from './sources.mjs';
 import { step } from './steps.mjs';
 
 /** @param {string} root */
 export async function installDependencies(root) {
+  const env = { ...process.env, ...installEnvironment() };
+  await installPackages(root, env);
+  await compileHnswlib(root, { npm, env });
+}
+
+async function installPackages(root, env) {
   const lock = join(root, 'package-lock.json');
   // npm writes this file last, so an install that was cut short has none.
   const installed = join(root, 'node_modules', '.package-lock.json');
@@ -14,10 +21,11 @@ export async function installDependencies(root) {
   const wanted = `${sha256(readFileSync(lock))} ${process.platform}-${process.arch}`;
   if (isCurrent({ lock, installed, stamp, wanted })) return;
   await step('packages', 'installing with npm', async () => {
-    await run('npm ci', npm('ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'), {
+    // No package's own script is needed: hnswlib-node is compiled after this, and the others bring what they need.
+    await run('npm ci', npm('ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'), {
       cwd: root,
-      env: { ...process.env, ...installEnvironment() },
-      advice: 'Installing needs the npm registry (or a mirror of it: npm config get registry), g++, make and python3.',
+      env,
+      advice: 'Installing needs the npm registry, or a mirror of it: npm config get registry.',
     });
     writeFileSync(stamp, wanted);
     return 'installed';

@@ -6,21 +6,24 @@
  * Nothing is applied before it is durable, nothing is answered before it is applied. Writes that wait while a commit is
  * under way join the next frame. Recovery is the same code as normal operation: read frames, verify, apply.
  */
-import type { CollectionConfig, ReadCall, Results, WriteCall } from '../../shared/calls.js';
+import type { CollectionConfig, ControlCall, ReadCall, Results, WriteCall } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable, unreachable, type VouchError } from '../../shared/errors.js';
+import type { IndexKind } from '../../shared/indexSpec.js';
 import type { EventLog, EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
+import { CollectionIndex } from '../index/collectionIndex.js';
+import type { IndexServices } from '../index/services.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { ShardMetrics } from '../metrics.js';
-import { nextTurn } from '../pause.js';
 import type { Quota } from '../quota.js';
 import { CollectionState } from './collectionState.js';
 import { Damaged, noticingDamage } from './damaged.js';
 import { type Answer, FramePlan, missing } from './framePlan.js';
 import { Journal } from './journal.js';
+import { WriteHold } from './writeHold.js';
 import { type Waiting, WriteQueue } from './writeQueue.js';
 
 export interface CollectionContext {
@@ -28,6 +31,7 @@ export interface CollectionContext {
   readonly transport: Transport;
   readonly memory: VectorMemory;
   readonly quota: Quota;
+  readonly indexes: IndexServices;
   readonly metrics: ShardMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,6 +43,7 @@ type Receipts = Map<number, Results['insert']['receipt']>;
 
 export class Collection {
   readonly #queue = new WriteQueue();
+  readonly #hold: WriteHold;
   #committing: Promise<void> | undefined;
   /** Why no write is taken any more. */
   #refusal: VouchError | undefined;
@@ -51,12 +56,14 @@ export class Collection {
     private readonly log: EventLog,
     private readonly state: CollectionState,
     private readonly journal: Journal,
+    private readonly index: CollectionIndex,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
     this.#recordsInUse = state.liveRecords;
+    this.#hold = new WriteHold(context.clock, () => this.#commitWaiting());
   }
 
-  /** Replays the whole log. Throws Damaged where it does not verify. */
+  /** Replays the whole log; its index comes later, in the background. Throws Damaged where the log does not verify. */
   static async open(
     config: CollectionConfig,
     context: CollectionContext,
@@ -68,7 +75,19 @@ export class Collection {
       const state = new CollectionState(config, vectors, context.dedupWindow);
       const journal = new Journal(config, log, state, context.clock);
       await journal.catchUp();
-      return new Collection(config, context, log, state, journal, onDamage);
+      const index = await CollectionIndex.open(
+        {
+          config,
+          vectors,
+          get sequence() {
+            return journal.sequence;
+          },
+          liveSlotOf: (recordId) => state.liveSlotOf(recordId),
+        },
+        context.indexes,
+      );
+      state.onDeath = (slot) => index.removed(slot);
+      return new Collection(config, context, log, state, journal, index, onDamage);
     } catch (error) {
       vectors.destroy();
       await log.close();
@@ -84,6 +103,15 @@ export class Collection {
     return { records: this.state.liveRecords, logBytes: this.journal.logBytes };
   }
 
+  /** The index that serves searches. */
+  get serving(): IndexKind | 'brute' {
+    return this.index.serving;
+  }
+
+  get indexLoad(): { readonly tail: number; readonly bytes: number; readonly progress: number | undefined } {
+    return this.index;
+  }
+
   async read(call: ReadCall, _envelope: Envelope): Promise<Results[ReadCall['op']]> {
     switch (call.op) {
       case 'get': {
@@ -95,6 +123,8 @@ export class Collection {
         return this.#search(call.query, call.k);
       case 'describe':
         return { ...this.count(), sequence: this.journal.sequence };
+      case 'indexState':
+        return this.index.state();
       default:
         return unreachable(call);
     }
@@ -104,27 +134,58 @@ export class Collection {
     if (this.#refusal !== undefined) throw this.#refusal;
     const answer = this.#queue.add(call, envelope);
     this.context.metrics.waiting(1);
-    this.#committing ??= this.#commitAll();
+    this.#commitWaiting();
     return answer.finally(() => this.context.metrics.waiting(-1));
   }
 
-  /** Finishes the commit under way; what waits behind it is refused. */
-  async close(): Promise<void> {
+  async control(call: ControlCall): Promise<Results[ControlCall['op']]> {
+    switch (call.op) {
+      case 'configureIndex':
+        return this.index.configure(call.spec);
+      case 'hold':
+        this.#hold.take(call.token, call.holdMs);
+        await this.#committing;
+        return null;
+      case 'release':
+        this.#hold.release(call.token);
+        return null;
+      case 'rebuild':
+        await this.index.rebuild(call.kind);
+        return { records: this.state.liveRecords };
+      default:
+        return unreachable(call);
+    }
+  }
+
+  /** Nothing that may take long is begun or goes on: the collection is about to be closed. */
+  hurry(): void {
+    this.#hold.over();
+    this.index.hurry();
+  }
+
+  /** Finishes the commit under way; what waits behind it is refused. `keep`: this shard will open it again. */
+  async close({ keep }: { keep: boolean }): Promise<void> {
     this.#refuseWrites(unavailable('the collection is moving to another shard; retry shortly'));
+    this.hurry();
     await this.#committing;
+    await this.index.close({ keep });
     await this.log.close();
     this.state.vectors.destroy();
   }
 
   async #search(query: Uint8Array, k: number): Promise<Results['search']> {
-    const { ids, scores } = await this.state.vectors.search(query, k, nextTurn);
+    const { ids, scores } = await this.index.search(componentsOf(query), k);
     return { ids: bytesOf(ids), scores: bytesOf(scores) };
+  }
+
+  #commitWaiting(): void {
+    if (!this.#hold.isHeld) this.#committing ??= this.#commitAll();
   }
 
   async #commitAll(): Promise<void> {
     // What arrives in the same message as the first write goes into the same frame.
     await Promise.resolve();
-    while (!this.#queue.isEmpty) {
+    while (!this.#queue.isEmpty && !this.#hold.isHeld) {
       const taken = this.#queue.take(this.journal.eventBytesMax);
       try {
         await this.#commit(taken);
@@ -133,6 +194,7 @@ export class Collection {
         for (const { reject } of taken) reject(shown);
       }
       if (!this.journal.unsettled) this.#recordsInUse = this.state.liveRecords;
+      this.index.maintain();
     }
     this.#committing = undefined;
   }
@@ -216,8 +278,6 @@ export class Collection {
         return { ids: bytesOf(answer.ids) };
       case 'sequence':
         return { sequence: answer.sequence };
-      case 'rebuild':
-        return { records: this.state.liveRecords };
       default:
         return unreachable(answer);
     }
@@ -226,3 +286,9 @@ export class Collection {
 
 const bytesOf = (numbers: Float64Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+
+/** Of little-endian bytes at any alignment. */
+const componentsOf = (bytes: Uint8Array): Int32Array =>
+  bytes.byteOffset % 4 === 0
+    ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+    : new Int32Array(Uint8Array.from(bytes).buffer);

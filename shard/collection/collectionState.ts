@@ -32,6 +32,8 @@ const kept = (bytes: string | undefined): Uint8Array | null =>
 
 export class CollectionState implements StateView {
   readonly tree = new StateTree();
+  /** Called with a slot whose record dies, before another record can have it. */
+  onDeath: (slot: number) => void = () => undefined;
   readonly #requests: RequestWindow;
   /** By record id − 1. */
   readonly #slots: number[] = [];
@@ -67,6 +69,11 @@ export class CollectionState implements StateView {
     return slot !== NO_SLOT && !this.#tombstoned.has(slot);
   }
 
+  /** Undefined where the record is not live. */
+  liveSlotOf(recordId: number): number | undefined {
+    return this.isLive(recordId) ? this.#slotOf(recordId) : undefined;
+  }
+
   exists(recordId: number): boolean {
     return this.#slotOf(recordId) !== NO_SLOT;
   }
@@ -97,6 +104,7 @@ export class CollectionState implements StateView {
         return;
       case 'softDelete': {
         const slot = this.#liveSlot(event.recordId);
+        this.onDeath(slot);
         this.vectors.retire(slot);
         this.#tombstoned.add(slot);
         this.#rehash(event.recordId, slot, event.sequence);
@@ -143,6 +151,7 @@ export class CollectionState implements StateView {
     this.#tombstoned.delete(slot);
     this.#metadata.delete(slot);
     this.#texts.delete(slot);
+    this.onDeath(slot);
     this.vectors.release(slot);
     this.tree.change(recordId - 1, EMPTY_HASH, sequence);
   }

@@ -22,8 +22,7 @@ export interface StateView {
 export type Answer =
   | { readonly kind: 'insert'; readonly write: AppliedRequest; readonly deduplicated: boolean }
   | { readonly kind: 'batch'; readonly ids: Float64Array }
-  | { readonly kind: 'sequence'; readonly sequence: number }
-  | { readonly kind: 'rebuild' };
+  | { readonly kind: 'sequence'; readonly sequence: number };
 
 export interface PlanStart {
   /** The sequence of the first event. */
@@ -90,8 +89,6 @@ export class FramePlan {
           recordId: call.id,
           metadata: call.metadata,
         });
-      case 'rebuild':
-        return { kind: 'rebuild' };
       default:
         return unreachable(call);
     }

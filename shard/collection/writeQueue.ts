@@ -84,7 +84,5 @@ function measure(call: WriteCall): { sizeBytes: number; records: number } {
       return { sizeBytes: PER_EVENT_BYTES + DELETION_SIZE_BYTES, records: 0 };
     case 'updateMetadata':
       return { sizeBytes: PER_EVENT_BYTES + updateMetadataSizeBytes(call.metadata.length), records: 0 };
-    case 'rebuild':
-      return { sizeBytes: 0, records: 0 };
   }
 }

@@ -18,14 +18,50 @@ export interface Kernel {
     sieveShift: number,
   ): void;
   scanWide(scan: number, vectors: number, ids: number, bitmap: number, words: number, firstSlot: number): void;
+  rowList(scan: number): number;
+  offerNarrow(scan: number, vectors: number, ids: number, listed: number, firstSlot: number, sieveShift: number): void;
+  offerWide(scan: number, vectors: number, ids: number, listed: number, firstSlot: number): void;
   entryCount(scan: number): number;
   finishScan(scan: number): number;
+  bitScanBytes(codeBytes: number, entries: number): number;
+  beginBitScan(scan: number, codeBytes: number, wanted: number): number;
+  scanBits(scan: number, codes: number, rows: number, bitmap: number, firstSlot: number): number;
+  keepNearest(scan: number): number;
+  forgetEntries(scan: number): void;
+  bitEntries(scan: number): number;
   largestComponent(vector: number, sizeBytes: number): number;
   readAll(from: number, sizeBytes: number): bigint;
+  cutRows(
+    from: number,
+    strideBytes: number,
+    rows: number,
+    to: number,
+    codeBytes: number,
+    shift: number,
+    limit: number,
+  ): void;
+  scanList(
+    codes: number,
+    slots: number,
+    rows: number,
+    codeBytes: number,
+    query: number,
+    shift: number,
+    limit: number,
+    found: number,
+  ): number;
+  assignRows(lists: number, from: number, rows: number, assigned: number, wide: number): number;
+  lowerToSeed(codes: number, rows: number, codeBytes: number, seed: number, nearest: number, totals: number): number;
+  rowAtSum(nearest: number, rows: number, target: number): number;
+  addToSums(from: number, rows: number, strideBytes: number, assigned: number, sums: number, counts: number): void;
+  moveToMeans(sums: number, counts: number, lists: number, strideBytes: number, centroids: number): void;
 }
 
 /** Bytes of one entry of a finished scan: score f64, id f64, 4 bytes of no meaning, slot u32. */
 export const ENTRY_BYTES = 24;
+
+/** Rows that the row list of a scan holds. */
+export const BATCH_ROWS = 256;
 
 export const PAGE_BYTES = 65_536;
 

@@ -1,6 +1,7 @@
 import type { Arena } from './arena.js';
-import { ENTRY_BYTES } from './kernel.js';
-import { allocateScratch, freeScratch, type Region } from './vectorMemory.js';
+import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
+import { MovingScratch } from './movingScratch.js';
+import type { Region } from './vectorMemory.js';
 
 /** Nearest first; equal scores by id. `scores`: exact squared L2 distances, rounded once to f64. */
 export interface Hits {
@@ -17,57 +18,34 @@ export interface ScratchSize {
   readonly bitmapBytes: number;
 }
 
-const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
-
-/**
- * What a scan writes: the kernel's scratch, with the query and the nearest rows so far, then room for one bitmap. The
- * kernel reaches a single arena, so the scratch moves to the arena of the next block, taking the nearest along.
- */
-export class ScanScratch {
+/** The scratch of a search, with the query and the nearest rows so far. */
+export class ScanScratch extends MovingScratch {
   readonly largestQueryComponent: number;
-  readonly #size: ScratchSize;
-  readonly #scanBytes: number;
-  #region: Region;
+  #listed: { readonly region: Region; readonly rows: Uint32Array } | undefined;
 
   /** `query`: the little-endian bytes of the components. */
-  constructor(arena: Arena, query: Uint8Array, size: ScratchSize) {
-    const { capacity, strideBytes } = size;
-    this.#size = size;
-    this.#scanBytes = aligned(arena.kernel.scanBytes(capacity, strideBytes));
-    this.#region = allocateScratch(arena, this.#scanBytes + size.bitmapBytes);
-    const at = arena.kernel.beginScan(this.#region.address, capacity, strideBytes) >>> 0;
+  constructor(arena: Arena, query: Uint8Array, { capacity, strideBytes, bitmapBytes }: ScratchSize) {
+    super(arena, arena.kernel.scanBytes(capacity, strideBytes), bitmapBytes);
+    const at = arena.kernel.beginScan(this.address, capacity, strideBytes) >>> 0;
     const row = new Uint8Array(arena.buffer, at, strideBytes);
     row.set(query);
     row.fill(0, query.length);
     this.largestQueryComponent = arena.kernel.largestComponent(at, strideBytes) >>> 0;
   }
 
-  /** What the kernel knows the scan by. */
-  get address(): number {
-    return this.#region.address;
-  }
-
-  moveTo(arena: Arena): void {
-    const from = this.#region;
-    if (from.arena === arena) return;
-    this.#region = allocateScratch(arena, from.sizeBytes);
-    const bytes = new Uint8Array(from.arena.buffer, from.address, this.#scanBytes);
-    new Uint8Array(arena.buffer, this.#region.address, this.#scanBytes).set(bytes);
-    freeScratch(from);
-  }
-
-  /** Writes `live ∧ eligible` where the kernel can read it, and returns its address. */
-  stage(live: Uint32Array, eligible: Uint32Array | undefined): number {
-    const address = this.#region.address + this.#scanBytes;
-    const staged = new Uint32Array(this.#region.arena.buffer, address, this.#size.bitmapBytes / 4);
-    if (eligible === undefined) staged.set(live);
-    else for (let i = 0; i < live.length; i++) staged[i] = live[i]! & eligible[i]!;
-    return address;
+  /** The kernel's list of rows to consider. Valid until the scratch moves. */
+  get rowList(): Uint32Array {
+    const { region } = this;
+    if (this.#listed?.region !== region) {
+      const at = region.arena.kernel.rowList(region.address) >>> 0;
+      this.#listed = { region, rows: new Uint32Array(region.arena.buffer, at, BATCH_ROWS) };
+    }
+    return this.#listed.rows;
   }
 
   /** Sorts what was found. Nothing can be scanned afterwards. */
   hits(): Hits {
-    const { arena, address } = this.#region;
+    const { arena, address } = this.region;
     const count = arena.kernel.entryCount(address);
     const entries = arena.kernel.finishScan(address) >>> 0;
     const numbers = new Float64Array(arena.buffer, entries, (count * ENTRY_BYTES) / 8);
@@ -79,9 +57,5 @@ export class ScanScratch {
       hits.slots[i] = words[6 * i + 5]!;
     }
     return hits;
-  }
-
-  free(): void {
-    freeScratch(this.#region);
   }
 }

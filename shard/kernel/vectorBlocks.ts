@@ -1,13 +1,26 @@
+import { ascending } from './ascending.js';
 import { Block } from './block.js';
 import { BlockShape } from './blockShape.js';
 import { ExactScan } from './exactScan.js';
+import { ListedScan } from './listedScan.js';
+import type { Among } from './rowChoice.js';
 import { narrowReach } from './scanPath.js';
 import type { Hits } from './scanScratch.js';
+import type { SlicedScan } from './slicedScan.js';
 import { SlotReuse } from './slotReuse.js';
 import { SlotSet } from './slotSet.js';
 import type { VectorMemory } from './vectorMemory.js';
 
 const COMPONENT_BYTES = 4;
+
+async function finished(scan: SlicedScan, pause: () => Promise<void>): Promise<Hits> {
+  try {
+    while (!scan.step()) await pause();
+    return scan.hits();
+  } finally {
+    scan.close();
+  }
+}
 
 /**
  * The vectors of one collection: rows of Q16.16 components in blocks that never move. A slot is a row's number, small
@@ -31,7 +44,7 @@ export class VectorBlocks {
 
   /** Takes no vector memory before the first row. */
   constructor(
-    private readonly memory: VectorMemory,
+    readonly memory: VectorMemory,
     readonly dimension: number,
   ) {
     this.shape = new BlockShape(dimension);
@@ -110,23 +123,26 @@ export class VectorBlocks {
   }
 
   /**
-   * The `k` live rows nearest to `query` (components, or their little-endian bytes), of those in `eligible` where it is
-   * given. A small collection is searched before this returns; a large one in slices of about 2 ms, with `pause` awaited
+   * The `k` rows nearest to `query` (components, or their little-endian bytes), of all that live or those that `among`
+   * names. A small collection is searched before this returns; a large one in slices of about 2 ms, with `pause` awaited
    * between them, and as it was at the call.
    */
-  async search(
+  search(query: Int32Array | Uint8Array, k: number, pause: () => Promise<void>, among: Among = {}): Promise<Hits> {
+    return finished(new ExactScan(this, query, k, among), pause);
+  }
+
+  /**
+   * As `search`, of the live rows among `slots`, which may come in any order, more than once, and hold no row. Costs
+   * what the rows cost, however many others there are.
+   */
+  rank(
     query: Int32Array | Uint8Array,
     k: number,
+    slots: Uint32Array,
     pause: () => Promise<void>,
     eligible?: SlotSet,
   ): Promise<Hits> {
-    const scan = new ExactScan(this, query, k, eligible);
-    try {
-      while (!scan.step()) await pause();
-      return scan.hits();
-    } finally {
-      scan.close();
-    }
+    return finished(new ListedScan(this, query, k, ascending(slots), eligible), pause);
   }
 
   /** Until `endScan` is called with the number returned, no row that is there now is overwritten. */

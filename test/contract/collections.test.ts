@@ -133,7 +133,7 @@ inBothModes('collections', (service) => {
     expect((await one.rw.get('/v1/namespaces')).body.collections[0].record_count).to.equal(1);
   });
 
-  it('index state of an exact collection, index drop, index configuration of the node', async () => {
+  it('index state of an exact collection, drop of an index that is not there, configuration of the node', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'words', dimension: 3, metric: 'squared_l2' });
     const none = {

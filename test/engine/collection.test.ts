@@ -24,7 +24,7 @@ describe('a collection over its log', () => {
     collection = new Engine(logs, options).host(configOf(ID));
   }
   async function restart(options: EngineOptions = {}): Promise<void> {
-    await collection.hosted.close();
+    await collection.hosted.close({ keep: true });
     await logs.close();
     await open(options);
   }
@@ -41,7 +41,7 @@ describe('a collection over its log', () => {
     await open();
   });
   afterEach(async () => {
-    await collection.hosted.close();
+    await collection.hosted.close({ keep: true });
     await logs.close();
     await rm(folder, { recursive: true, force: true });
   });

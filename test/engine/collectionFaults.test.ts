@@ -20,7 +20,7 @@ describe('a collection whose log fails', () => {
     engine = new Engine(logs);
     collection = engine.host(configOf(ID));
   });
-  afterEach(() => collection.hosted.close());
+  afterEach(() => collection.hosted.close({ keep: true }));
 
   it('shows nothing that is not durable; what waits meanwhile shares the next frame', async () => {
     await collection.insert([1, 0]);
@@ -80,7 +80,7 @@ describe('a collection whose log fails', () => {
     expect((await collection.replay(requestIdOf(2))).record_id).to.equal(2);
     expect((await collection.insert([3, 0])).id).to.equal(3);
     expect(await collection.found()).to.deep.equal([1, 2, 3]);
-    await other.hosted.close();
+    await other.hosted.close({ keep: true });
   });
 
   it('a write past its deadline is refused and leaves nothing, its neighbours are committed', async () => {
@@ -100,7 +100,7 @@ describe('a collection whose log fails', () => {
     const underWay = collection.insert([1, 0]);
     await eventually('the append is under way', () => logs.appends === 1);
     const behind = expectCode(collection.insert([2, 0]), 'unavailable');
-    const closed = collection.hosted.close();
+    const closed = collection.hosted.close({ keep: true });
     await behind;
     disk.open();
     expect((await underWay).id).to.equal(1);
@@ -124,7 +124,7 @@ describe('a collection whose log fails', () => {
       )) + 8; // prettier-ignore
     expect(await one.records()).to.equal(there);
     expect(others.filter(({ status }) => status === 'fulfilled').length + there).to.be.at.most(10);
-    await Promise.all([one.hosted.close(), two.hosted.close()]);
+    await Promise.all([one.hosted.close({ keep: true }), two.hosted.close({ keep: true })]);
   });
 
   it('a failed read while it opens is no damage: the next call opens it', async () => {
@@ -134,7 +134,7 @@ describe('a collection whose log fails', () => {
     await expectCode(again.get(1), 'unavailable');
     expect((await again.get(1)).id).to.equal(1);
     expect(again.hosted.quarantined).to.equal(false);
-    await again.hosted.close();
+    await again.hosted.close({ keep: true });
   });
 
   it('a log with another collection’s genesis is refused, and nothing is written to it', async () => {

@@ -79,6 +79,7 @@ describe('configuration', () => {
       'limits.collectionsPerProject': ['13', 13],
       'limits.maxRecords': ['14', 14],
       'limits.deadlineMs': ['15', 15],
+      'limits.rebuildMs': ['18', 18],
       'limits.dedupWindow': ['16', 16],
       'limits.inFlight': ['17', 17],
       rateLimits: ['off', 'off'],

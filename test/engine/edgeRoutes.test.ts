@@ -104,33 +104,6 @@ describe('handlers', () => {
     });
   });
 
-  it('an index of unknown kind is invalid_index wherever it is named, a known one is not there yet', async () => {
-    const create = (index: unknown) =>
-      rw.post('/v1/namespaces', { name: 'n', dimension: 1, metric: 'squared_l2', index });
-    const configure = (type: unknown, parameters?: unknown) => rw.post('/v1/namespaces/a/index', { type, parameters });
-    const rebuild = (index: unknown) => rw.post('/v1/index/rebuild', { index });
-    for (const kind of ['lsh', '', 7, {}])
-      for (const answer of [await create(kind), await configure(kind), await rebuild(kind)])
-        expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid_index']);
-    for (const kind of ['brute', 'auto']) expect((await configure(kind)).body.code).to.equal('invalid_index');
-    for (const kind of ['hnsw', 'ivf', 'bq'])
-      for (const answer of [await create(kind), await configure(kind), await rebuild(kind)])
-        expect([answer.status, answer.body.code]).to.deep.equal([501, 'not_implemented']);
-    for (const parameters of [{ m: 1 }, { ef_search: 5_000 }, { n_list: 4, n_probe: 5 }, { m: 'x' }])
-      expect((await configure('hnsw', parameters)).body.code).to.equal('validation_error');
-    expect((await rw.post('/v1/namespaces/none/index', { type: 'hnsw' })).body.code).to.equal('collection_not_found');
-    expect((await create(null)).body.created).to.equal(true);
-  });
-
-  it('index management can be turned off on a node', async () => {
-    const off = await TestEdge.start({ ann: false });
-    const client = await off.client();
-    await off.backend.create('p', { name: 'a', dimension: 1, index: 'brute' });
-    for (const type of ['hnsw', null])
-      expect((await client.post('/v1/namespaces/a/index', { type })).body.code).to.equal('not_implemented');
-    await off.stop();
-  });
-
   it('what is not there yet is 501 after its shape was checked', async () => {
     const search = (options: object) => rw.post('/v1/search', { collection: 'a', query: [1], k: 1, ...options });
     const off = [

@@ -135,7 +135,7 @@ describe('exact search', () => {
       const eligible = collection.vectors.slotSet();
       for (const slot of chosen) eligible.add(slot);
       const query = randomVector(random, 10, 2 ** 18);
-      const hits = await collection.vectors.search(query, 25, noPause, eligible);
+      const hits = await collection.vectors.search(query, 25, noPause, { eligible });
       expect(listed(hits)).to.deep.equal(nearest(collection.rows, query, 25, chosen));
     }
   });

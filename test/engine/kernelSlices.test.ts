@@ -24,7 +24,7 @@ describe('a search in slices', () => {
   /** Steps a block at a time; the answer it must give is that of now. */
   const begin = (collection: Modelled): UnderWay => {
     const query = vector();
-    const scan = new ExactScan(collection.vectors, query, K, undefined);
+    const scan = new ExactScan(collection.vectors, query, K);
     const expected = nearest(collection.frozen(), query, K);
     scan.step(1);
     return { scan, expected };

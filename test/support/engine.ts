@@ -2,6 +2,7 @@
 
 import type { CollectionContext } from '../../shard/collection/collection.js';
 import { HostedCollection } from '../../shard/hostedCollection.js';
+import type { IndexServices } from '../../shard/index/services.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
 import { ShardMetrics } from '../../shard/metrics.js';
 import { Quota } from '../../shard/quota.js';
@@ -9,6 +10,7 @@ import type { Bucket } from '../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
 import type { CollectionConfig, InsertCall, Receipt, Results, WriteCall } from '../../shared/calls.js';
 import { type Clock, systemClock } from '../../shared/clock.js';
+import { EXACT } from '../../shared/indexSpec.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import { silentLogger } from '../../shared/logger.js';
 import { Reservations } from '../../shared/reservations.js';
@@ -69,7 +71,17 @@ export interface EngineOptions {
   /** Of reservations; given where several engines share them. */
   readonly bucket?: Bucket;
   readonly transport?: Transport;
+  /** Without: every collection is searched exactly. */
+  readonly indexes?: IndexServices;
 }
+
+/** Of a shard that has no index, desired or saved. */
+const exactOnly = (): IndexServices =>
+  ({
+    desired: { read: async () => EXACT },
+    store: { kindOf: () => undefined, removeAll: async () => undefined },
+    absorber: { forget: () => undefined },
+  }) as unknown as IndexServices;
 
 /** What one shard has of collections. */
 export class Engine {
@@ -86,7 +98,8 @@ export class Engine {
     quota.attach({ name: shard, collections: () => this.#hosted.values() });
     const metrics = new ShardMetrics();
     const memory = new VectorMemory();
-    this.context = { logs, transport, memory, quota, metrics, clock, logger: silentLogger, dedupWindow };
+    const { indexes = exactOnly() } = options;
+    this.context = { logs, transport, memory, quota, indexes, metrics, clock, logger: silentLogger, dedupWindow };
   }
 
   host(config: CollectionConfig): TestCollection {

@@ -1,7 +1,9 @@
 /** A backend without a cluster: enough of a collection to see what the HTTP edge asks and how it answers. */
-import type { Backend, Collection, Counted, Health, IndexKind } from '../../coordinator/backend.js';
+import type { Backend, Collection, Counted, Health, WantedCollection } from '../../coordinator/backend.js';
 import type { Call, InsertBatchCall, InsertCall, ResultOf, Results } from '../../shared/calls.js';
 import { VouchError } from '../../shared/errors.js';
+import { EXACT, type IndexSpec, type IndexState } from '../../shared/indexSpec.js';
+import type { Envelope } from '../../shared/transport/transport.js';
 
 interface Kept {
   readonly vector: Uint8Array;
@@ -9,7 +11,25 @@ interface Kept {
   metadata: Uint8Array | null;
 }
 
-type Held = { readonly collection: Collection; readonly records: Map<number, Kept>; sequence: number };
+interface Held {
+  readonly collection: Collection;
+  readonly records: Map<number, Kept>;
+  sequence: number;
+  state: IndexState;
+  /** Of whoever holds its writes. */
+  holder: string | undefined;
+}
+
+const NO_INDEX: IndexState = {
+  activeKind: 'none',
+  status: 'none',
+  desiredKind: 'brute',
+  activeGeneration: null,
+  buildingGeneration: null,
+  buildStartedAtMs: null,
+  baseSequence: null,
+  error: null,
+};
 
 export class FakeBackend implements Backend {
   mode: 'cluster' | 'standalone' = 'cluster';
@@ -28,7 +48,7 @@ export class FakeBackend implements Backend {
 
   async create(
     project: string,
-    { name, dimension, index }: { name: string; dimension: number; index: IndexKind },
+    { name, dimension, index }: WantedCollection,
   ): Promise<{ collection: Collection; created: boolean }> {
     const existing = this.#held.get(`${project}.${name}`);
     if (existing !== undefined) {
@@ -37,14 +57,20 @@ export class FakeBackend implements Backend {
     }
     const fixed = { metric: 'squared_l2', createdAtMs: 0 } as const;
     const collection: Collection = { ...fixed, id: this.#nextId++, project, name, dimension, index };
-    this.#held.set(`${project}.${name}`, { collection, records: new Map(), sequence: 0 });
+    const state = stateOf({ kind: index, parameters: {} });
+    this.#held.set(`${project}.${name}`, { collection, records: new Map(), sequence: 0, state, holder: undefined });
     return { collection, created: true };
   }
 
   async list(project: string): Promise<Counted[]> {
     return [...this.#held.values()]
       .filter(({ collection }) => collection.project === project)
-      .map(({ collection, records, sequence }) => ({ ...collection, records: records.size, logBytes: 100 * sequence }));
+      .map(({ collection, records, sequence, state }) => ({
+        ...collection,
+        records: records.size,
+        logBytes: 100 * sequence,
+        serving: state.activeKind === 'none' ? 'brute' : state.activeKind,
+      }));
   }
 
   async remove(project: string, name: string): Promise<void> {
@@ -52,7 +78,18 @@ export class FakeBackend implements Backend {
     this.#held.delete(`${project}.${name}`);
   }
 
-  async call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
+  /** What the collection says of its index from now on. */
+  setState(project: string, name: string, state: Partial<IndexState>): void {
+    const held = this.#find(project, name);
+    held.state = { ...held.state, ...state };
+  }
+
+  /** Who holds the writes of each collection, by name. */
+  holders(): Record<string, string | undefined> {
+    return Object.fromEntries([...this.#held.values()].map(({ collection, holder }) => [collection.name, holder]));
+  }
+
+  async call<C extends Call>(collection: Collection, call: C, _envelope?: Envelope): Promise<ResultOf<C>> {
     this.calls.push(call);
     await this.beforeCall(collection, call);
     return this.#answer(this.#find(collection.project, collection.name), call) as ResultOf<C>;
@@ -91,12 +128,36 @@ export class FakeBackend implements Backend {
       case 'updateMetadata':
         recordOf(held, call.id).metadata = call.metadata;
         return { sequence: ++held.sequence };
+      case 'indexState':
+        return held.state;
+      case 'configureIndex':
+        held.state = stateOf(call.spec);
+        return held.state;
+      case 'hold':
+        if (held.holder !== undefined && held.holder !== call.token) throw new VouchError('conflict', 'it is held');
+        held.holder = call.token;
+        return null;
+      case 'release':
+        if (held.holder === call.token) held.holder = undefined;
+        return null;
       case 'rebuild':
         return { records: held.records.size };
       case 'describe':
         return { records: held.records.size, sequence: held.sequence, logBytes: 0 };
     }
   }
+}
+
+/** A build that has just begun, and never ends. */
+function stateOf({ kind }: IndexSpec): IndexState {
+  if (kind === EXACT.kind) return NO_INDEX;
+  const building = {
+    status: 'building',
+    buildingGeneration: 1,
+    buildStartedAtMs: 1_800_000_000_999,
+    baseSequence: 3,
+  } as const;
+  return { ...NO_INDEX, ...building, desiredKind: kind };
 }
 
 function insert(held: Held, { vector, tag, metadata }: InsertCall): Results['insert'] {

@@ -2,6 +2,10 @@
  * A cluster within one process: shards and coordinators as they run in production, over buckets, logs and a transport in
  * memory. Each has its own way to them, which can be cut, or made slow to tell of changes.
  */
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
@@ -81,7 +85,7 @@ export const TIMES = { heartbeatMs: 40, leaseMs: 250, reassignMs: 400 } as const
 export class MemoryCluster {
   readonly transport = new InProcessTransport({ logger: silentLogger });
   readonly logs = new ScriptedLogs();
-  readonly config: Config = loadConfig({}, { placement: TIMES });
+  readonly config: Config = loadConfig({}, { placement: TIMES, dataDir: mkdtempSync(join(tmpdir(), 'vouch-memory-')) });
   readonly #buckets = new Map<BucketName, MemoryBucket>();
   readonly #stops: (() => Promise<void>)[] = [];
 
@@ -123,5 +127,6 @@ export class MemoryCluster {
     await Promise.all(this.#stops.map((stop) => stop()));
     await this.transport.close();
     for (const bucket of this.#buckets.values()) bucket.close();
+    await rm(this.config.dataDir, { recursive: true, force: true });
   }
 }

@@ -5,6 +5,12 @@
 export { beginScan, scanBytes } from './scan';
 export { scanNarrow } from './scanNarrow';
 export { scanWide } from './scanWide';
+export { offerNarrow, offerWide, rowList } from './listed';
+export { beginBitScan, bitEntries, bitScanBytes, forgetEntries, keepNearest, scanBits } from './bitCodes';
 export { entryCount, finishScan } from './heap';
 export { largestComponent } from './largest';
 export { readAll } from './read';
+export { cutRows } from './cut';
+export { scanList } from './listScan';
+export { assignRows } from './assign';
+export { addToSums, lowerToSeed, moveToMeans, rowAtSum } from './train';

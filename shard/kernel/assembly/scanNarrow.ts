@@ -50,6 +50,18 @@ function considerSieved(scan: Scan, groups: u32, shift: i32): u32 {
   return passed;
 }
 
+/** Considers the first `listed` rows of the list, with the sieve where it pays. */
+export function considerListedNarrow(scan: Scan, listed: u32, sieveShift: i32): void {
+  const groups = listed / GROUP;
+  if (sieveShift == 0 || scan.sieveRest > 0 || scan.count < scan.capacity) {
+    considerGroups(scan, groups);
+    if (scan.sieveRest > 0) scan.sieveRest--;
+  } else if (considerSieved(scan, groups, sieveShift) * 2 > groups * GROUP) {
+    scan.sieveRest = SIEVE_REST;
+  }
+  considerRows(scan, groups * GROUP, listed);
+}
+
 /**
  * Offers every row of a block whose bit is set in `bitmap` (of `words` u64). See `narrow.ts` for what the components
  * must fulfil. `sieveShift`: 0 (no sieve), or one that fulfils what `sieve.ts` asks.
@@ -67,13 +79,6 @@ export function scanNarrow(
   for (;;) {
     const listed = listRows(scan);
     if (listed == 0) return;
-    const groups = listed / GROUP;
-    if (sieveShift == 0 || scan.sieveRest > 0 || scan.count < scan.capacity) {
-      considerGroups(scan, groups);
-      if (scan.sieveRest > 0) scan.sieveRest--;
-    } else if (considerSieved(scan, groups, sieveShift) * 2 > groups * GROUP) {
-      scan.sieveRest = SIEVE_REST;
-    }
-    considerRows(scan, groups * GROUP, listed);
+    considerListedNarrow(scan, listed, sieveShift);
   }
 }

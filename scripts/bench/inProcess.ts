@@ -1,0 +1,85 @@
+/** A shard over the local log and the coordinator's side of it, in this process: the service without HTTP and NATS. */
+import { loadConfig } from '../../config/load.js';
+import type { Collection } from '../../coordinator/backend.js';
+import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
+import { numbersOf } from '../../coordinator/handlers/numbers.js';
+import { runShard } from '../../shard/main.js';
+import { systemClock } from '../../shared/clock.js';
+import { silentLogger } from '../../shared/logger.js';
+import { openStandalone } from '../../shared/standalonePlatform.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { liveHeapBytes } from './heap.js';
+import { fixedBytes, type VectorSet } from './vectors.js';
+
+const BATCH = 1_000;
+/** Of every search. */
+export const K = 10;
+
+export const envelope = (): Envelope => ({ requestId: 'bench', deadlineMs: systemClock.nowMs() + 600_000 });
+
+export class Engine {
+  private constructor(
+    readonly backend: ClusterBackend,
+    private readonly stopAll: () => Promise<void>,
+  ) {}
+
+  static async start(dataDir: string): Promise<Engine> {
+    const config = loadConfig({}, { mode: 'standalone', dataDir, limits: { maxRecords: 4_000_000_000 } });
+    const platform = await openStandalone({ dataDir, logger: silentLogger });
+    const shard = await runShard({ config, name: 's1', platform, logger: silentLogger });
+    const backend = await ClusterBackend.start(config, platform, systemClock, silentLogger);
+    return new Engine(backend, async () => {
+      await backend.stop();
+      await shard.stop();
+      await platform.close();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.stopAll();
+  }
+
+  /** Returns the seconds that the engine took; what a client prepares is not counted. */
+  async ingest(collection: Collection, { base, dimension, count }: VectorSet): Promise<number> {
+    let ms = 0;
+    for (let from = 0; from < count; from += BATCH) {
+      const to = Math.min(from + BATCH, count);
+      const vectors = fixedBytes(base, dimension, from, to);
+      const records = { count: to - from, vectors, metadata: null, texts: null, requestIds: null };
+      const startedMs = systemClock.monotonicMs();
+      await this.backend.call(collection, { op: 'insertBatch', ...records }, envelope());
+      ms += systemClock.monotonicMs() - startedMs;
+    }
+    return ms / 1000;
+  }
+
+  /** What is kept for the collections: JavaScript's memory, and the vectors'. */
+  async memoryBytes(): Promise<number> {
+    return liveHeapBytes() + (await this.#vectorBytes());
+  }
+
+  /** Ids found for each query, and latencies in ms, ascending. */
+  async search(
+    collection: Collection,
+    set: VectorSet,
+    searches: number,
+  ): Promise<{ ids: Float64Array[]; latenciesMs: Float64Array }> {
+    const latenciesMs = new Float64Array(searches);
+    const ids: Float64Array[] = [];
+    for (let i = 0; i < searches; i++) {
+      const row = i % set.queryCount;
+      const query = fixedBytes(set.queries, set.dimension, row, row + 1);
+      const startedMs = systemClock.monotonicMs();
+      const found = await this.backend.call(collection, { op: 'search', query, k: K }, envelope());
+      latenciesMs[i] = systemClock.monotonicMs() - startedMs;
+      ids.push(numbersOf(found.ids));
+    }
+    return { ids, latenciesMs: latenciesMs.sort() };
+  }
+
+  async #vectorBytes(): Promise<number> {
+    const [shard] = await this.backend.shardMetrics();
+    const metrics = shard?.json as { name: string; values: { value: number }[] }[];
+    return metrics.find(({ name }) => name === 'vouch_vector_bytes')?.values[0]?.value ?? Number.NaN;
+  }
+}

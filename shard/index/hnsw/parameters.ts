@@ -1,0 +1,21 @@
+import type { IndexParameters } from '../../../shared/indexSpec.js';
+
+const M = 16;
+const EF_CONSTRUCTION = 200;
+const EF_SEARCH = 64;
+
+/** Levels of the graph are drawn from it: the same rows in the same order make the same graph. */
+export const SEED = 1;
+
+export const neighbours = ({ m }: IndexParameters): number => m ?? M;
+export const constructionWidth = ({ efConstruction }: IndexParameters): number => efConstruction ?? EF_CONSTRUCTION;
+export const searchWidth = ({ efSearch }: IndexParameters, k: number): number => Math.max(k, efSearch ?? EF_SEARCH);
+
+export const sameBuild = (one: IndexParameters, other: IndexParameters): boolean =>
+  neighbours(one) === neighbours(other) && constructionWidth(one) === constructionWidth(other);
+
+/**
+ * Nodes to make room for. Growing later would move the whole graph, in the thread that serves; a spare node costs some
+ * 54 bytes until it is used.
+ */
+export const capacityFor = (rows: number): number => rows + Math.ceil(rows / 8) + 1024;

@@ -1,0 +1,219 @@
+import { VouchError } from '../../../shared/errors.js';
+import type { SlotSet } from '../../kernel/slotSet.js';
+import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
+import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
+import { NO_SLOT } from '../rows.js';
+import { Centroids } from './centroids.js';
+import { CodeQuery } from './codeQuery.js';
+import { CodeShape } from './codeShape.js';
+import { InvertedList } from './invertedList.js';
+import type { VectorPlace } from './listChunk.js';
+import { NearestRows } from './nearestRows.js';
+import { probesFor, sameBuild } from './parameters.js';
+import { NO_LIST, type Payload, readPayload, writePayload } from './payload.js';
+
+/** Work at a stretch, in bytes of codes: 1 to 2 ms. A chunk and a row cost something besides. */
+const SLICE_BYTES = 12 << 20;
+const CHUNK_COST_BYTES = 4 << 10;
+const ADDED_COST_BYTES = 8 << 10;
+const COUNTED_COST_BYTES = 256;
+
+/**
+ * In rows of an exact scan, measured with 100 dimensions: a search, a centroid, a list that is read, a candidate, which
+ * is measured after it, and a row that is read as a code.
+ */
+const COST_ROWS = 2000;
+const COST_PER_CENTROID = 2;
+const COST_PER_PROBE = 60;
+const COST_PER_CANDIDATE = 2;
+const COST_PER_ROW = 0.6;
+
+class IvfIndex implements Index {
+  readonly room = Number.POSITIVE_INFINITY;
+  readonly #codes: CodeShape;
+  readonly #usualShift: number;
+  readonly #centroids: Centroids;
+  readonly #lists: readonly InvertedList[];
+  /** By ordinal; longer than there are ordinals. */
+  #assigned: Uint32Array;
+  #ordinals: number;
+  /** Rows, and the sum of the squares of the lists' lengths. */
+  #count = 0;
+  #squares = 0;
+
+  /** Without rows. Throws `capacity_exceeded`. */
+  constructor(
+    private readonly order: OpenOrder,
+    { dimension, lists, usualShift, centroids, assigned }: Payload,
+  ) {
+    const { vectors } = order;
+    this.#usualShift = usualShift;
+    this.#codes = new CodeShape(dimension);
+    this.#centroids = new Centroids(vectors, lists, centroids);
+    this.#assigned = assigned;
+    this.#ordinals = assigned.length;
+    const shape = { memory: vectors.memory, codes: this.#codes, strideBytes: vectors.shape.strideBytes, usualShift };
+    this.#lists = Array.from({ length: lists }, () => new InvertedList(shape));
+  }
+
+  get bytes(): number {
+    const lists = this.#lists.reduce((sum, { bytes }) => sum + bytes, 0);
+    return lists + this.#centroids.bytes + this.#assigned.byteLength;
+  }
+
+  cost(k: number): number {
+    const lists = this.#lists.length;
+    // Queries are where rows are, so the lists read are as long as the one that a row chosen by chance is in.
+    const length = this.#count === 0 ? 0 : this.#squares / this.#count;
+    const probes = probesFor(lists, this.order.parameters);
+    const read = Math.min(this.#count, length * probes);
+    const fixed = COST_ROWS + COST_PER_CENTROID * lists + COST_PER_PROBE * probes;
+    return fixed + COST_PER_CANDIDATE * k + COST_PER_ROW * read;
+  }
+
+  /** Takes in the rows of the payload. Throws `capacity_exceeded`, and an Error where a row is in no list. */
+  async fill(): Promise<void> {
+    const { rows } = this.order;
+    await this.#eachRow(COUNTED_COST_BYTES, (ordinal, slot) => {
+      const list = this.#assigned[ordinal]!;
+      if (slot === NO_SLOT) this.#assigned[ordinal] = NO_LIST;
+      else if (list === NO_LIST) throw new Error(`an IVF payload with row ${ordinal} in no list`);
+      else this.#lists[list]!.expected++;
+    });
+    await this.#eachRow(this.#codes.codeBytes + ADDED_COST_BYTES, (ordinal) => {
+      const list = this.#assigned[ordinal]!;
+      if (list === NO_LIST) return;
+      this.#add(list, rows.slotOf(ordinal));
+    });
+  }
+
+  absorb(ordinal: number, slot: number): boolean {
+    const { vectors } = this.order;
+    const [list = 0] = this.#centroids.nearest(vectors.vectorBytes(slot), 1);
+    try {
+      this.#add(list, slot);
+    } catch (error) {
+      if (error instanceof VouchError && error.code === 'capacity_exceeded') return this.#assign(ordinal, NO_LIST);
+      throw error;
+    }
+    return this.#assign(ordinal, list);
+  }
+
+  remove(ordinal: number, slot: number): void {
+    const list = this.#assigned[ordinal]!;
+    if (list === NO_LIST) return;
+    const from = this.#lists[list]!;
+    from.remove(slot);
+    this.#assigned[ordinal] = NO_LIST;
+    this.#count--;
+    this.#squares -= 2 * from.count + 1;
+  }
+
+  /** All of the nearest `k` rows of the lists read, and few others: those that codes do not tell from them. */
+  async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
+    const there = this.#count;
+    if (there === 0) return new Uint32Array(0);
+    const { vectors, parameters } = this.order;
+    const nearest = new NearestRows(Math.min(k, there));
+    const scan = new CodeQuery(query, this.#codes, vectors.shape.strideBytes);
+    const bytes = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
+    const probes = probesFor(this.#lists.length, parameters);
+    try {
+      await this.#read(this.#centroids.nearest(bytes, probes), scan, nearest, eligible);
+      if (!nearest.isFull && probes < this.#lists.length) {
+        const farther = this.#centroids.nearest(bytes, this.#lists.length).subarray(probes);
+        await this.#read(farther, scan, nearest, eligible, () => nearest.isFull);
+      }
+      return nearest.slots();
+    } finally {
+      scan.free();
+    }
+  }
+
+  async persist(path: string): Promise<void> {
+    const { dimension } = this.#codes;
+    const header = { dimension, lists: this.#lists.length, count: this.#ordinals, usualShift: this.#usualShift };
+    await writePayload(path, header, (first, count) => this.#centroids.components(first, count), this.#assigned);
+  }
+
+  async free(): Promise<void> {
+    for (const list of this.#lists) list.free();
+    this.#centroids.free();
+  }
+  #add(list: number, slot: number): void {
+    const { vectors } = this.order;
+    const to = this.#lists[list]!;
+    to.add(slot, placeOf(vectors, slot));
+    this.#count++;
+    this.#squares += 2 * to.count - 1;
+  }
+
+  /** Goes through the ordinals, in slices. */
+  async #eachRow(costBytes: number, take: (ordinal: number, slot: number) => void): Promise<void> {
+    const { rows, pause } = this.order;
+    const atOnce = Math.ceil(SLICE_BYTES / costBytes);
+    for (let ordinal = 0; ordinal < this.#ordinals; ordinal++) {
+      take(ordinal, rows.slotOf(ordinal));
+      if ((ordinal + 1) % atOnce === 0) await pause();
+    }
+  }
+
+  #assign(ordinal: number, list: number): boolean {
+    if (ordinal >= this.#assigned.length) {
+      const assigned = this.#assigned;
+      this.#assigned = new Uint32Array(Math.max(2 * assigned.length, ordinal + 1)).fill(NO_LIST);
+      this.#assigned.set(assigned);
+    }
+    this.#assigned[ordinal] = list;
+    this.#ordinals = ordinal + 1;
+    return list !== NO_LIST;
+  }
+
+  /** Reads lists, in slices: all of them, or until `enough` says so. */
+  async #read(
+    lists: Uint32Array,
+    scan: CodeQuery,
+    nearest: NearestRows,
+    eligible: SlotSet | undefined,
+    enough = (): boolean => false,
+  ): Promise<void> {
+    let spentBytes = 0;
+    for (const list of lists) {
+      if (enough()) return;
+      // Chunks that are added while it pauses hold rows that the search has seen elsewhere.
+      for (const chunk of this.#lists[list]!.chunks) {
+        spentBytes += CHUNK_COST_BYTES;
+        for (let position = 0; position < chunk.end; ) {
+          const next = scan.scan(chunk, position, nearest, eligible);
+          spentBytes += (next - position) * this.#codes.codeBytes;
+          position = next;
+          if (spentBytes < SLICE_BYTES) continue;
+          await this.order.pause();
+          spentBytes = 0;
+        }
+      }
+    }
+  }
+}
+
+function placeOf({ blocks, shape }: VectorBlocks, slot: number): VectorPlace {
+  const { region, vectorsAddress, firstSlot, strideBytes } = blocks[shape.blockOf(slot)]!;
+  return { region, address: vectorsAddress + (slot - firstSlot) * strideBytes };
+}
+
+export const ivf: KindOfIndex = {
+  async open(order) {
+    const { path, vectors, rows } = order;
+    const payload = await readPayload(path, vectors.dimension);
+    if (payload.count !== rows.count) throw new Error(`an IVF payload of ${payload.count} rows, not ${rows.count}`);
+    const index = new IvfIndex(order, payload);
+    try {
+      await index.fill();
+      return index;
+    } catch (error) {
+      await index.free();
+      throw error;
+    }
+  },
+  sameBuild,
+};

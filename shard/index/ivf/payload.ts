@@ -1,0 +1,100 @@
+/**
+ * The file of an inverted file index, little-endian:
+ *
+ *   u32 magic | u32 version | u32 dimension | u32 lists | u32 count | u32 shift that most rows are cut with | 8 zero bytes
+ *   centroids: lists × dimension × i32 | the list of each ordinal: count × u32, NO_LIST where there is no row
+ */
+import { DurableFile } from '../../../shared/durable.js';
+
+/** "VIVF". */
+const MAGIC = 0x46564956;
+const VERSION = 1;
+const HEADER_WORDS = 8;
+const WORD_BYTES = 4;
+/** Written or looked at in one go: well below a millisecond. */
+const PIECE_WORDS = 1 << 16;
+const SHIFT_MAX = 31;
+
+export const NO_LIST = 0xffff_ffff;
+
+export interface PayloadHeader {
+  readonly dimension: number;
+  readonly lists: number;
+  /** Ordinals. */
+  readonly count: number;
+  readonly usualShift: number;
+}
+
+export interface Payload extends PayloadHeader {
+  /** One after another. */
+  readonly centroids: Int32Array;
+  /** By ordinal. */
+  readonly assigned: Uint32Array;
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+/** `centroids`: gives the components of `count` centroids from `first` on. */
+export async function writePayload(
+  path: string,
+  header: PayloadHeader,
+  centroids: (first: number, count: number) => Int32Array,
+  assigned: Uint32Array,
+): Promise<void> {
+  const { dimension, lists, count, usualShift } = header;
+  const file = await DurableFile.create(path);
+  let offset = 0;
+  const write = async (words: Int32Array | Uint32Array): Promise<void> => {
+    await file.write(bytesOf(words), offset);
+    offset += words.byteLength;
+  };
+  try {
+    await write(Uint32Array.of(MAGIC, VERSION, dimension, lists, count, usualShift, 0, 0));
+    const atOnce = Math.max(1, Math.floor(PIECE_WORDS / dimension));
+    for (let first = 0; first < lists; first += atOnce) await write(centroids(first, Math.min(atOnce, lists - first)));
+    for (let first = 0; first < count; first += PIECE_WORDS)
+      await write(assigned.subarray(first, Math.min(first + PIECE_WORDS, count)));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Throws an Error of one line where the file does not hold together, or is of another dimension. */
+export async function readPayload(path: string, dimension: number): Promise<Payload> {
+  const file = await DurableFile.open(path);
+  try {
+    const header = new Uint32Array(HEADER_WORDS);
+    await file.read(bytesOf(header), 0);
+    const parsed = parseHeader(header, dimension);
+    const { lists, count } = parsed;
+    const expectedBytes = (HEADER_WORDS + lists * dimension + count) * WORD_BYTES;
+    const sizeBytes = await file.sizeBytes();
+    if (sizeBytes !== expectedBytes) throw new Error(`an IVF payload of ${sizeBytes} bytes, not ${expectedBytes}`);
+    const centroids = new Int32Array(lists * dimension);
+    const assigned = new Uint32Array(count);
+    await file.read(bytesOf(centroids), HEADER_WORDS * WORD_BYTES);
+    await file.read(bytesOf(assigned), (HEADER_WORDS + lists * dimension) * WORD_BYTES);
+    for (const list of assigned)
+      if (list >= lists && list !== NO_LIST) throw new Error(`an IVF payload with a row in list ${list} of ${lists}`);
+    return { ...parsed, centroids, assigned };
+  } finally {
+    await file.close();
+  }
+}
+
+function parseHeader(words: Uint32Array, dimension: number): PayloadHeader {
+  const [magic, version, found, lists, count, usualShift] = words as unknown as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (magic !== MAGIC) throw new Error('this is no IVF payload');
+  if (version !== VERSION) throw new Error(`an IVF payload of version ${version}; this reads version ${VERSION}`);
+  if (found !== dimension) throw new Error(`an IVF payload of ${found} dimensions, not ${dimension}`);
+  if (lists === 0 || usualShift > SHIFT_MAX) throw new Error('an IVF payload with a header that makes no sense');
+  return { dimension, lists, count, usualShift };
+}

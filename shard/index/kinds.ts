@@ -1,0 +1,16 @@
+/** The kinds there are. */
+import type { IndexKind } from '../../shared/indexSpec.js';
+import { bq } from './bq/bq.js';
+import { bqBuilder } from './bq/builder.js';
+import { hnswBuilder } from './hnsw/builder.js';
+import { hnsw } from './hnsw/hnsw.js';
+import { ivfBuilder } from './ivf/builder.js';
+import { ivf } from './ivf/ivf.js';
+import type { IndexBuilder, KindOfIndex } from './kind.js';
+
+export const KINDS: Readonly<Record<IndexKind, KindOfIndex>> = { hnsw, ivf, bq };
+export const BUILDERS: Readonly<Record<IndexKind, IndexBuilder>> = {
+  hnsw: hnswBuilder,
+  ivf: ivfBuilder,
+  bq: bqBuilder,
+};

@@ -1,0 +1,115 @@
+/**
+ * The three files of a saved generation. Each is durable before the next is begun, the manifest is the last: a folder
+ * without one is a build that was cut short.
+ *
+ *   payload  the index, as its kind writes it
+ *   rows     which record each of its rows is
+ *   manifest.json
+ */
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf, createFile, syncFile } from '../../../shared/durable.js';
+import { hash, hashStream, toHex } from '../../../shared/hash.js';
+import type { GenerationFacts } from '../build/order.js';
+import { DamagedGeneration } from './damagedGeneration.js';
+import { decodeManifest, encodeManifest, type FileFacts, type Manifest } from './manifest.js';
+import { decodeRows, encodeRows, type RowsToSave, type SavedRows } from './rowsFile.js';
+
+const MANIFEST = 'manifest.json';
+const ROWS = 'rows';
+
+/** About a millisecond of hashing. */
+const PIECE_BYTES = 1 << 20;
+
+/** A generation that is complete on disk. */
+export interface SavedGeneration extends Manifest {
+  readonly folder: string;
+}
+
+export const payloadPath = (folder: string): string => join(folder, 'payload');
+export const manifestPath = (folder: string): string => join(folder, MANIFEST);
+
+/**
+ * Completes a generation whose payload is in `folder`, durable or not. `check` is called between steps of a few
+ * milliseconds and may throw.
+ */
+export async function completeGeneration(
+  folder: string,
+  facts: GenerationFacts,
+  rows: RowsToSave,
+  check: () => void,
+): Promise<SavedGeneration> {
+  const path = payloadPath(folder);
+  await syncFile(path);
+  const payload = await readPieces(path, check);
+  const bytes = encodeRows(rows);
+  await create(join(folder, ROWS), bytes);
+  check();
+  const manifest: Manifest = {
+    facts,
+    rowCount: rows.recordIds.length,
+    payload,
+    rows: { sizeBytes: bytes.length, checksum: toHex(hash(bytes)) },
+  };
+  await create(manifestPath(folder), encodeManifest(manifest));
+  return { folder, ...manifest };
+}
+
+/** Throws the system's ENOENT where the folder has no manifest, and as `decodeManifest`. */
+export async function readSaved(folder: string): Promise<SavedGeneration> {
+  return { folder, ...decodeManifest(await readFile(manifestPath(folder), 'utf8')) };
+}
+
+/** Reads both files through. Throws DamagedGeneration where one is not what the manifest says. */
+export async function verifyFiles({ folder, payload, rows }: SavedGeneration, check: () => void): Promise<void> {
+  await expectFile('payload', payload, () => readPieces(payloadPath(folder), check));
+  await expectFile('rows', rows, () => readPieces(join(folder, ROWS), check));
+}
+
+/** Checked against the manifest. Holds the thread for about a millisecond at a time, whatever the size. */
+export async function readRows({ folder, rows, rowCount }: SavedGeneration): Promise<SavedRows> {
+  const bytes = new Uint8Array(rows.sizeBytes);
+  let filled = 0;
+  const keep = (piece: Uint8Array): void => {
+    bytes.set(piece.subarray(0, bytes.length - filled), filled);
+    filled = Math.min(filled + piece.length, bytes.length);
+  };
+  await expectFile('rows', rows, () => readPieces(join(folder, ROWS), keep));
+  return decodeRows(bytes, rowCount);
+}
+
+async function create(path: string, content: Uint8Array | string): Promise<void> {
+  if (!(await createFile(path, content))) throw new Error('the generation is there already');
+}
+
+async function expectFile(name: string, expected: FileFacts, read: () => Promise<FileFacts>): Promise<void> {
+  const found = await read().catch((error: unknown) => {
+    throw codeOf(error) === 'ENOENT' ? new DamagedGeneration(`its ${name} is missing`) : error;
+  });
+  if (found.sizeBytes !== expected.sizeBytes)
+    throw new DamagedGeneration(`its ${name} has ${found.sizeBytes} bytes of ${expected.sizeBytes}`);
+  if (found.checksum !== expected.checksum) throw new DamagedGeneration(`its ${name} does not verify`);
+}
+
+/** Size and checksum of a file. `onPiece` is given each piece, which is overwritten afterwards. */
+async function readPieces(path: string, onPiece: (piece: Uint8Array) => void): Promise<FileFacts> {
+  const file = await open(path, 'r');
+  const hashing = hashStream();
+  try {
+    const buffer = new Uint8Array(PIECE_BYTES);
+    let sizeBytes = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, sizeBytes);
+      if (bytesRead === 0) return { sizeBytes, checksum: toHex(hashing.digest()) };
+      const piece = buffer.subarray(0, bytesRead);
+      hashing.update(piece);
+      sizeBytes += bytesRead;
+      onPiece(piece);
+    }
+  } catch (error) {
+    hashing.dispose();
+    throw error;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The rows of a saved generation. All integers little-endian, as the machine's own are wherever the kernel runs.
+ *
+ *   "VIRW" | u32 version | u32 rows | u32 left out | f64 record id × rows, by ordinal | u32 ordinal × left out, ascending
+ */
+import { DamagedGeneration, UnknownGeneration } from './damagedGeneration.js';
+
+const MAGIC = 0x57_52_49_56;
+const VERSION = 1;
+const HEADER_WORDS = 4;
+const HEADER_BYTES = 4 * HEADER_WORDS;
+
+export interface SavedRows {
+  /** By ordinal. */
+  readonly recordIds: Float64Array;
+  /** Ordinals that are not found through the index: of rows that were dead, and of those that the index left out. */
+  readonly leftOut: ReadonlySet<number>;
+}
+
+export interface RowsToSave {
+  readonly recordIds: Float64Array;
+  /** In any order, repeated or not. */
+  readonly leftOut: Iterable<number>;
+}
+
+export function encodeRows({ recordIds, leftOut }: RowsToSave): Uint8Array {
+  const ordinals = Uint32Array.from(new Set(leftOut)).sort();
+  const bytes = new Uint8Array(HEADER_BYTES + recordIds.byteLength + ordinals.byteLength);
+  new Uint32Array(bytes.buffer, 0, HEADER_WORDS).set([MAGIC, VERSION, recordIds.length, ordinals.length]);
+  new Float64Array(bytes.buffer, HEADER_BYTES, recordIds.length).set(recordIds);
+  new Uint32Array(bytes.buffer, HEADER_BYTES + recordIds.byteLength).set(ordinals);
+  return bytes;
+}
+
+/** `bytes`: at the start of their buffer; the record ids are a view of them. Throws as `decodeManifest`. */
+export function decodeRows({ buffer, byteLength }: Uint8Array, rowCount: number): SavedRows {
+  if (byteLength < HEADER_BYTES) throw new DamagedGeneration('its rows end within their header');
+  const [magic, version, rows, left] = new Uint32Array(buffer, 0, HEADER_WORDS);
+  if (magic !== MAGIC) throw new DamagedGeneration('its rows do not begin as rows do');
+  if (version !== VERSION)
+    throw new UnknownGeneration(`rows version ${version} is not known here; this program reads version ${VERSION}`);
+  if (rows !== rowCount || byteLength !== HEADER_BYTES + 8 * rows + 4 * left!)
+    throw new DamagedGeneration('its rows are not as many as it says');
+  const recordIds = new Float64Array(buffer, HEADER_BYTES, rows);
+  const leftOut = new Set(new Uint32Array(buffer, HEADER_BYTES + recordIds.byteLength, left));
+  for (const ordinal of leftOut)
+    if (ordinal >= rows) throw new DamagedGeneration(`its rows leave out row ${ordinal} of ${rows}`);
+  return { recordIds, leftOut };
+}

@@ -1,0 +1,108 @@
+/**
+ * The list of each row: that of the nearest centroid by exact distance, of equally near ones the first. Codes tell which
+ * centroids can be it, mostly one or two; those are measured. So the list is the one that the exact kernel finds.
+ */
+import { CODE_GROUP, codeTotals, cutRows, totalsWithin } from './cut';
+import { ENTRY_BYTES, offer, worstTotal } from './heap';
+import { narrowTotal } from './narrow';
+import { enterBlock, entriesOf, queryOf, rowsOf, Scan } from './scan';
+import { considerWide } from './wide';
+
+/** What the host lays out, all u32. The scan is one for the nearest alone. */
+@unmanaged
+class Lists {
+  scan: u32;
+  strideBytes: u32;
+  codeBytes: u32;
+  /** How codes are cut, and what n components make of it: see `cut.ts`. */
+  shift: u32;
+  limit: u32;
+  dimension: u32;
+  /** How many centroids, and where they, the numbers 0, 1, 2, … as f64, and their codes are. */
+  count: u32;
+  centroids: u32;
+  numbers: u32;
+  codes: u32;
+  /** Room for one code, and for a total of each centroid, in whole groups. */
+  query: u32;
+  totals: u32;
+}
+
+/** The largest |d'|^2 of a centroid that may be within the exact distance `worst`, with room for the rounding of f64. */
+@inline function limitOf(lists: Lists, worst: u64): u32 {
+  const radius = sqrt(f64(worst)) / f64(u64(1) << lists.shift) + sqrt(f64(lists.dimension));
+  const limit = radius * radius * 1.0000001 + 1.0;
+  return limit < 4294967295.0 ? u32(limit) : u32.MAX_VALUE;
+}
+
+@inline function measure(scan: Scan, list: u32, wide: bool): void {
+  store<u32>(rowsOf(scan), list);
+  if (wide) {
+    considerWide(scan, 0);
+  } else {
+    const total = narrowTotal(scan, 0);
+    offer(scan, 0, total >> 32, u32(total));
+  }
+}
+
+/** Fills the totals; returns the first of the least of them. */
+function leastTotal(lists: Lists): u32 {
+  const count = lists.count;
+  const codeBytes: usize = lists.codeBytes;
+  let least = u32.MAX_VALUE;
+  let at: u32 = 0;
+  for (let first: u32 = 0; first < count; first += CODE_GROUP) {
+    const totals = usize(lists.totals) + (usize(first) << 2);
+    codeTotals(usize(lists.codes) + usize(first) * codeBytes, codeBytes, codeBytes, lists.query, 0, totals);
+    let mask = totalsWithin(totals, i32x4.splat(least));
+    while (mask != 0) {
+      const list = first + u32(ctz(mask));
+      mask &= mask - 1;
+      const total = load<u32>(usize(lists.totals) + (usize(list) << 2));
+      if (total >= least || list >= count) continue;
+      least = total;
+      at = list;
+    }
+  }
+  return at;
+}
+
+/** The nearest centroid of the row at `row`. */
+function nearestList(lists: Lists, row: usize, wide: bool): u32 {
+  const scan = changetype<Scan>(usize(lists.scan));
+  cutRows(row, lists.strideBytes, 1, lists.query, lists.codeBytes, lists.shift, lists.limit);
+  memory.copy(queryOf(scan), row, lists.strideBytes);
+  scan.count = 0;
+  const first = leastTotal(lists);
+  measure(scan, first, wide);
+  const count = lists.count;
+  let limits = i32x4.splat(limitOf(lists, worstTotal(scan)));
+  for (let group: u32 = 0; group < count; group += CODE_GROUP) {
+    let mask = totalsWithin(usize(lists.totals) + (usize(group) << 2), limits);
+    while (mask != 0) {
+      const list = group + u32(ctz(mask));
+      mask &= mask - 1;
+      if (list == first || list >= count) continue;
+      measure(scan, list, wide);
+      limits = i32x4.splat(limitOf(lists, worstTotal(scan)));
+    }
+  }
+  return load<u32>(entriesOf(scan) + ENTRY_BYTES - 4);
+}
+
+/**
+ * Writes the list of each of `rows` rows to `assigned` (u32), which holds an earlier assignment or anything; returns how
+ * many are not what was there. `wide`: the components may be any, see `narrow.ts` for what they must fulfil otherwise.
+ */
+export function assignRows(lists: Lists, from: usize, rows: u32, assigned: usize, wide: bool): u32 {
+  const scan = changetype<Scan>(usize(lists.scan));
+  enterBlock(scan, lists.centroids, lists.numbers, 0, 0, 0);
+  let changed: u32 = 0;
+  for (let row: u32 = 0; row < rows; row++) {
+    const list = nearestList(lists, from + usize(row) * lists.strideBytes, wide);
+    const to = assigned + (usize(row) << 2);
+    if (load<u32>(to) != list) changed++;
+    store<u32>(to, list);
+  }
+  return changed;
+}

@@ -1,0 +1,80 @@
+/**
+ * A collection's entry in the catalog bucket, as it is stored: JSON in snake_case, for the operator who reads it with the
+ * NATS CLI. Coordinators make and delete entries; the shard that owns the collection changes what it says of the index.
+ */
+import type { Entry, Json } from './bucket/bucket.js';
+import type { CollectionConfig } from './calls.js';
+import type { DesiredKind, IndexParameters, IndexSpec } from './indexSpec.js';
+
+export interface CatalogEntry {
+  readonly config: CollectionConfig;
+  readonly spec: IndexSpec;
+}
+
+/** Index parameters under their names outside of the code, as stored and as callers send them; null is absent. */
+export interface NamedParameters {
+  readonly m?: number | null;
+  readonly ef_construction?: number | null;
+  readonly ef_search?: number | null;
+  readonly n_list?: number | null;
+  readonly n_probe?: number | null;
+  readonly candidates?: number | null;
+}
+
+interface Stored {
+  readonly id: number;
+  readonly project: string;
+  readonly name: string;
+  readonly dimension: number;
+  readonly metric: 'squared_l2';
+  readonly index: DesiredKind;
+  /** Absent where nothing but the kind was asked for. */
+  readonly index_parameters?: NamedParameters;
+  readonly created_at_ms: number;
+}
+
+const OUTSIDE_NAMES: Readonly<Record<keyof IndexParameters, keyof NamedParameters>> = {
+  m: 'm',
+  efConstruction: 'ef_construction',
+  efSearch: 'ef_search',
+  nList: 'n_list',
+  nProbe: 'n_probe',
+  candidates: 'candidates',
+};
+const NAMES = Object.entries(OUTSIDE_NAMES) as [keyof IndexParameters, keyof NamedParameters][];
+
+/** Unknown keys are passed over. */
+export const parametersOf = (named: NamedParameters): IndexParameters =>
+  Object.fromEntries(NAMES.flatMap(([inside, outside]) => present(inside, named[outside])));
+
+const present = (name: string, value: number | null | undefined): [string, number][] =>
+  value === null || value === undefined ? [] : [[name, value]];
+
+export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
+
+export function catalogEntryOf({ value }: Entry): CatalogEntry {
+  const { created_at_ms, index, index_parameters = {}, ...rest } = value as unknown as Stored;
+  return {
+    config: { ...rest, createdAtMs: created_at_ms },
+    spec: { kind: index, parameters: parametersOf(index_parameters) },
+  };
+}
+
+export function storedEntry({ config, spec }: CatalogEntry): Json {
+  const { id, project, name, dimension, metric, createdAtMs } = config;
+  return { id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs };
+}
+
+/** The stored value with another index, and all else as it is. */
+export function withSpec({ value }: Entry, spec: IndexSpec): Json {
+  const { index_parameters: _, ...rest } = value as unknown as Stored;
+  return { ...rest, ...indexFields(spec) };
+}
+
+function indexFields({ kind, parameters }: IndexSpec): {
+  index: DesiredKind;
+  index_parameters?: Record<string, number>;
+} {
+  const named = Object.fromEntries(NAMES.flatMap(([inside, outside]) => present(outside, parameters[inside])));
+  return Object.keys(named).length === 0 ? { index: kind } : { index: kind, index_parameters: named };
+}

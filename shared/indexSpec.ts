@@ -1,0 +1,48 @@
+/** Which index a collection is to have, and what there is of it. */
+
+export const INDEX_KINDS = ['hnsw', 'ivf', 'bq'] as const;
+export type IndexKind = (typeof INDEX_KINDS)[number];
+
+/** `brute`: exact search and no index. `auto`: exact search while the collection is small, then HNSW. */
+export type DesiredKind = 'brute' | 'auto' | IndexKind;
+
+/** What was asked for; what is absent is chosen by the kind, and chosen again as the collection grows. */
+export interface IndexParameters {
+  /** HNSW: neighbours per node. */
+  readonly m?: number;
+  /** HNSW: candidates kept while a row is added. */
+  readonly efConstruction?: number;
+  /** HNSW: candidates kept while searching. */
+  readonly efSearch?: number;
+  /** IVF: centroids. */
+  readonly nList?: number;
+  /** IVF: lists that a search reads. */
+  readonly nProbe?: number;
+  /** BQ: rows that are measured exactly. */
+  readonly candidates?: number;
+}
+
+export interface IndexSpec {
+  readonly kind: DesiredKind;
+  readonly parameters: IndexParameters;
+}
+
+export const EXACT: IndexSpec = { kind: 'brute', parameters: {} };
+
+/**
+ * `building`: no generation serves and the first is being built or loaded, or one that was asked for is being built
+ * beside the one that serves. `failed`: no generation serves, because the last build did not succeed.
+ */
+export interface IndexState {
+  readonly activeKind: IndexKind | 'none';
+  readonly status: 'none' | 'building' | 'active' | 'failed';
+  readonly desiredKind: DesiredKind;
+  readonly activeGeneration: number | null;
+  readonly buildingGeneration: number | null;
+  /** Unix milliseconds. */
+  readonly buildStartedAtMs: number | null;
+  /** Committed events that the generation being built starts from. */
+  readonly baseSequence: number | null;
+  /** Why the last build failed. */
+  readonly error: string | null;
+}

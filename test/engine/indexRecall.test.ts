@@ -1,0 +1,100 @@
+/**
+ * Recall@10 on real data through collections: of each kind after it took over from another, after 20% more records, after
+ * a restart, and after 20% of the records are gone.
+ */
+import { expect } from 'chai';
+import type { IndexKind, IndexParameters } from '../../shared/indexSpec.js';
+import { type IndexRig, openIndexRig } from '../support/indexRig.js';
+import { mean } from '../support/indexVectors.js';
+import { seededRandom, testSeed } from '../support/random.js';
+import { type RealSet, realSet } from '../support/realVectors.js';
+import { scannedShare } from '../support/scannedShare.js';
+
+const QUERIES = 200;
+const K = 10;
+/** Of the records that are there at the build. */
+const CHANGED_SHARE = 0.2;
+const DELETES_AT_ONCE = 1_000;
+const SETTLES_WITHIN_MS = 100_000;
+
+const LISTS = 1_024;
+const PROBES = 76;
+/** Of the records, what an IVF search may read. */
+const SCANNED_SHARE_MOST = 0.15;
+
+interface Gate {
+  readonly kind: IndexKind;
+  readonly parameters: IndexParameters;
+  readonly recall: number;
+  /** Serves until the swap. */
+  readonly before: IndexKind;
+}
+
+const GATES: readonly Gate[] = [
+  { kind: 'bq', parameters: { candidates: 2_000 }, recall: 0.87, before: 'ivf' },
+  { kind: 'ivf', parameters: { nList: LISTS, nProbe: PROBES }, recall: 0.95, before: 'bq' },
+  { kind: 'hnsw', parameters: { efSearch: 256 }, recall: 0.94, before: 'bq' },
+];
+
+describe('recall on real data', function () {
+  this.timeout(120_000);
+  let set: RealSet;
+  let random = seededRandom(0);
+  let rig: IndexRig | undefined;
+  before(async () => {
+    random = seededRandom(testSeed());
+    set = await realSet(QUERIES);
+  });
+  afterEach(async () => {
+    await rig?.dispose();
+    rig = undefined;
+  });
+
+  for (const { kind, parameters, recall, before: former } of GATES)
+    it(`${kind} ${JSON.stringify(parameters)} finds ${recall} and more`, async () => {
+      rig = await openIndexRig({ dimension: set.dimension });
+      const { collection } = rig;
+      const gone = new Set<number>();
+      const expectRecall = async (when: string): Promise<void> => {
+        const { activeKind, activeGeneration, status, error } = await collection.settled(SETTLES_WITHIN_MS);
+        expect({ activeKind, status, error }, when).to.deep.equal({ activeKind: kind, status: 'active', error: null });
+        const measured = await recallOf(rig!, set, gone);
+        console.log(`      ${set.name}, ${kind}, ${when}: ${measured.toFixed(4)}`);
+        if (kind === 'ivf')
+          expect(await scannedShare(rig!.payloadPath(activeGeneration), set.queries, PROBES), when).to.be.at.most(
+            SCANNED_SHARE_MOST,
+          );
+        expect(measured, when).to.be.at.least(recall);
+      };
+      const atBuild = Math.round(set.rows.length / (1 + CHANGED_SHARE));
+      await collection.insertAll(set.rows.slice(0, atBuild));
+      await collection.configure(former);
+      await collection.settled(SETTLES_WITHIN_MS);
+      await collection.configure(kind, parameters);
+      await expectRecall('after a swap');
+      await collection.insertAll(set.rows.slice(atBuild));
+      await expectRecall('after 20% inserts');
+      await rig.restart();
+      await expectRecall('after a restart');
+      for (const id of collection.records.keys()) if (random.next() < CHANGED_SHARE) gone.add(id);
+      const ids = [...gone];
+      for (let from = 0; from < ids.length; from += DELETES_AT_ONCE)
+        await Promise.all(ids.slice(from, from + DELETES_AT_ONCE).map((id) => collection.delete(id)));
+      await expectRecall('after 20% deletes');
+    });
+});
+
+/** Row r is record r + 1. */
+async function recallOf({ collection }: IndexRig, { queries, nearest, rows }: RealSet, gone: ReadonlySet<number>) {
+  const count = Math.min(rows.length, collection.records.size + gone.size);
+  const each: number[] = [];
+  for (const [i, query] of queries.entries()) {
+    const there = [...nearest[i]!].map((row) => row + 1).filter((id) => id <= count && !gone.has(id));
+    const exact = new Set(there.slice(0, K));
+    expect(exact.size, 'what is known suffices').to.equal(K);
+    const found = await collection.search(query, K);
+    each.push(found.filter(({ id }) => exact.has(id)).length / K);
+  }
+  collection.check();
+  return mean(each);
+}
