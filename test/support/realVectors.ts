@@ -34,16 +34,18 @@ export async function realSet(queries: number): Promise<RealSet> {
   return digits(queries);
 }
 
+/** The queries are taken evenly: they come in an order, and the first ones are not like the others. */
 async function glove(folder: string, queries: number): Promise<RealSet> {
-  const { dimension, base, queries: asked, nearest, count } = await realVectors(folder);
+  const { dimension, base, queries: asked, queryCount, nearest, count } = await realVectors(folder);
+  const at = (i: number): number => Math.floor((i * queryCount) / queries);
   const row = (values: Float32Array, i: number): Vector =>
     quantise([...values.subarray(i * dimension, (i + 1) * dimension)]);
   return {
     name: 'GloVe',
     dimension,
     rows: Array.from({ length: count }, (_, i) => row(base, i)),
-    queries: Array.from({ length: queries }, (_, i) => row(asked, i)),
-    nearest: Array.from({ length: queries }, (_, i) => nearest!.subarray(i * KNOWN, (i + 1) * KNOWN)),
+    queries: Array.from({ length: queries }, (_, i) => row(asked, at(i))),
+    nearest: Array.from({ length: queries }, (_, i) => nearest!.subarray(at(i) * KNOWN, (at(i) + 1) * KNOWN)),
   };
 }
 
