@@ -13,11 +13,10 @@ const EXACT: Floors = {
   dimension: exact,
 };
 
-indexSuite('exact', { kind: 'brute', parameters: () => ({}), floors: EXACT });
+indexSuite('exact', { kind: 'brute', floors: EXACT });
 
 indexSuite('HNSW', {
   kind: 'hnsw',
-  parameters: () => ({}),
   floors: {
     clustered: 0.9,
     uniform: 0.8,
@@ -31,7 +30,6 @@ indexSuite('HNSW', {
 
 indexSuite('IVF', {
   kind: 'ivf',
-  parameters: () => ({ nProbe: 8 }),
   floors: {
     clustered: 0.8,
     uniform: 0.6,
@@ -45,7 +43,6 @@ indexSuite('IVF', {
 
 indexSuite('BQ', {
   kind: 'bq',
-  parameters: () => ({ candidates: 500 }),
   floors: {
     clustered: 0.6,
     uniform: 0.6,

@@ -66,7 +66,7 @@ describe('an index and the life of its collection', function () {
     await cluster.shard('s1');
     await fill('hnsw');
     await serves('hnsw');
-    expect(saved()).to.deep.equal([String(collection.id)]);
+    await eventually('it is saved', () => saved().length === 1);
     const { failure } = await slowRebuild();
     await backend.remove(PROJECT, 'c', soon());
     expect((await failure).message).to.match(/moving|no collection|gone/);

@@ -1,21 +1,20 @@
 /** What a collection promises to those who search it, whichever index it has, or none. */
 import { expect } from 'chai';
 import type { Results } from '../../../shared/calls.js';
-import type { DesiredKind } from '../../../shared/indexSpec.js';
 import { soon } from '../engine.js';
 import { type IndexRig, openIndexRig } from '../indexRig.js';
 import { bytesOf, nearest, take, type Vector, vectorSource } from '../indexVectors.js';
 import { type SeededRandom, seededRandom, testSeed } from '../random.js';
-import type { IndexSubject } from './indexSubject.js';
+import { INDEXED_SEARCH_ROWS, type IndexSubject, NARROW } from './indexSubject.js';
 
-const ROWS = 2_000;
+const ROWS = INDEXED_SEARCH_ROWS;
 const DIMENSION = 16;
 const K = 10;
 const QUERIES = 30;
 /** Above the rows under which a generation has no index. */
 const ROWS_LEAST_INDEXED = 1_100;
 const DIMENSIONS = [1, 3, 100, 768, 4_096] as const;
-const KINDS: readonly DesiredKind[] = ['hnsw', 'ivf', 'bq', 'brute'];
+const KINDS: readonly (keyof typeof NARROW)[] = ['hnsw', 'ivf', 'bq', 'brute'];
 
 export interface Rigged {
   readonly rig: IndexRig;
@@ -49,14 +48,14 @@ export class Rigs {
     return { rig, next };
   }
 
-  async configure({ collection }: IndexRig, rows = ROWS): Promise<void> {
-    await collection.configure(this.subject.kind, this.subject.parameters(rows));
+  async configure({ collection }: IndexRig): Promise<void> {
+    await collection.configure(this.subject.kind, NARROW[this.subject.kind]);
   }
 
   /** A collection of `rows` records that the subject's index serves. */
   async indexed(rows: number, options: { dimension?: number; absorbs?: boolean } = {}): Promise<Rigged> {
     const rigged = await this.filled(rows, options);
-    await this.configure(rigged.rig, rows);
+    await this.configure(rigged.rig);
     const { activeKind, status, error } = await rigged.rig.collection.settled();
     const kind = this.subject.kind;
     expect({ activeKind, status, error }).to.deep.equal(
@@ -196,7 +195,7 @@ function swapTests(rigs: Rigs): void {
       };
       const swap = async (): Promise<void> => {
         for (const kind of [...others, rigs.subject.kind]) {
-          await collection.configure(kind);
+          await collection.configure(kind, NARROW[kind]);
           await collection.settled();
         }
       };

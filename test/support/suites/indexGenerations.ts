@@ -6,9 +6,9 @@ import type { IndexRig } from '../indexRig.js';
 import { take } from '../indexVectors.js';
 import { eventually, expectCode } from './expectations.js';
 import type { Rigs } from './indexCollection.js';
-import type { KindSubject } from './indexSubject.js';
+import { INDEXED_SEARCH_ROWS, type KindSubject } from './indexSubject.js';
 
-const ROWS = 1_500;
+const ROWS = INDEXED_SEARCH_ROWS;
 const K = 10;
 const QUERIES = 20;
 
@@ -128,13 +128,13 @@ function buildTests(rigs: Rigs): void {
   const { floors, kind } = rigs.subject as KindSubject;
 
   it('takes one build at a time, and a drop cancels it', async () => {
-    const { rig, next } = await rigs.filled(ROWS * 2);
+    const { rig, next } = await rigs.filled(ROWS);
     const { collection } = rig;
     await rigs.configure(rig);
     const building = await collection.state();
     expect([building.status, building.activeKind, building.activeGeneration]).to.deep.equal(['building', 'none', null]);
     expect(building.buildStartedAtMs).to.be.greaterThan(0);
-    expect(building.baseSequence).to.equal(ROWS * 2);
+    expect(building.baseSequence).to.equal(ROWS);
     await expectCode(collection.configure(kind), 'conflict');
     const dropped = await collection.configure('brute');
     expect(dropped).to.include({ activeKind: 'none', status: 'none', desiredKind: 'brute', buildingGeneration: null });
@@ -159,13 +159,13 @@ function buildTests(rigs: Rigs): void {
   });
 
   it('covers none of the records that take the slots of deleted ones while it is built', async () => {
-    const { rig, next } = await rigs.filled(ROWS * 2);
+    const { rig, next } = await rigs.filled(ROWS);
     const { collection } = rig;
     await rigs.configure(rig);
     const ids = [...collection.records.keys()];
     const { buildingGeneration } = await collection.state();
     while ((await collection.state()).buildingGeneration === buildingGeneration) {
-      if (ids.length > ROWS) await collection.delete(ids.splice(rigs.random.int(ids.length), 1)[0]!);
+      if (ids.length > ROWS / 2) await collection.delete(ids.splice(rigs.random.int(ids.length), 1)[0]!);
       await collection.insertAndFind(next());
     }
     for (let i = 0; i < 50; i++) await collection.insertAndFind(next());

@@ -15,10 +15,20 @@ export interface Floors {
   dimension(dimension: number): number;
 }
 
+/** Records of a collection whose searches go through its index: with fewer, an exact search is cheaper, and is done. */
+export const INDEXED_SEARCH_ROWS = 4_000;
+
+/** Narrow searches, so that so few rows suffice. */
+export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
+  hnsw: { m: 8, efConstruction: 80, efSearch: 24 },
+  ivf: { nProbe: 8 },
+  bq: { candidates: 300 },
+  brute: {},
+};
+
 /** An index as the suite runs it. */
 export interface IndexSubject {
   readonly kind: IndexKind | 'brute';
-  parameters(rows: number): IndexParameters;
   readonly floors: Floors;
 }
 
