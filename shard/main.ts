@@ -53,7 +53,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const memory = new VectorMemory();
   const metrics = new ShardMetrics();
   const indexes: IndexServices = {
-    store: await GenerationStore.open(indexFolder(config.dataDir, name), logger),
+    store: await GenerationStore.open(indexFolder(config.dataDir, name), logger, () => metrics.indexes.damaged()),
     builds: new BuildThread(logger),
     absorber: new Absorber(clock, logger),
     desired: new DesiredSpecs(await platform.bucket(BUCKETS.catalog)),

@@ -18,6 +18,7 @@ import { Building, type BuildingFacts } from './building.js';
 import { logProgress } from './buildLog.js';
 import { GenerationMaker, type Made, Unusable } from './generationMaker.js';
 import type { IndexedCollection } from './indexedCollection.js';
+import type { Ended } from './indexMetrics.js';
 import { kindFor, nextStep } from './maintenance.js';
 import type { IndexServices } from './services.js';
 import type { SavedGeneration } from './store/generationFiles.js';
@@ -28,7 +29,9 @@ const RETRY_MOST_MS = 3_600_000;
 /** At a close, more than this is absorbed again at the next start rather than written now. */
 const PERSIST_AT_CLOSE_BYTES_MAX = 256 << 20;
 
-const MOVING = (): VouchError => unavailable('the collection is moving to another shard; retry shortly');
+const moving = (): VouchError => unavailable('the collection is moving to another shard; retry shortly');
+const inProgress = (): VouchError =>
+  new VouchError('conflict', 'a build of this index is already in progress; wait until it has ended');
 
 interface StartOptions {
   readonly asked: boolean;
@@ -146,30 +149,17 @@ export class CollectionIndex implements Absorbing {
 
   /** Throws `conflict` while a build that was asked for is under way; a drop cancels it. */
   async configure(spec: IndexSpec): Promise<IndexState> {
-    if (spec.kind !== 'brute' && (this.#building?.facts.asked || this.#isConfiguring))
-      throw new VouchError('conflict', 'a build of this index is already in progress; wait until it has ended');
-    this.#isConfiguring = true;
-    try {
-      await this.#alone(() => this.#desire(spec));
-      await this.#cancelBuilding();
-      if (this.#kind() === undefined) await this.#alone(() => this.#drop());
-      else this.#start({ asked: true, fromScratch: false });
-      return this.state();
-    } finally {
-      this.#isConfiguring = false;
-    }
+    if (spec.kind !== 'brute' && this.#building?.facts.asked) throw inProgress();
+    await this.#replace({ asked: true, fromScratch: false }, spec);
+    return this.state();
   }
 
   /** Builds from scratch, as `kind` where it is given; resolves when the new generation serves. */
   async rebuild(kind: DesiredKind | null): Promise<void> {
-    if (kind !== null && kind !== this.#desired.kind) await this.#alone(() => this.#desire({ kind, parameters: {} }));
-    await this.#cancelBuilding();
-    if (this.#kind() === undefined) {
-      await this.#alone(() => this.#drop());
-      return;
-    }
-    const failure = await this.#start({ asked: true, fromScratch: true }).done;
-    if (this.#closed) throw MOVING();
+    const spec = kind === null || kind === this.#desired.kind ? undefined : { kind, parameters: {} };
+    const building = await this.#replace({ asked: true, fromScratch: true }, spec);
+    const failure = await building?.done;
+    if (this.#closed) throw moving();
     if (failure !== undefined) throw new VouchError('internal_error', `the index was not rebuilt: ${failure}`);
   }
 
@@ -221,6 +211,23 @@ export class CollectionIndex implements Absorbing {
     else await store.removeAll(id);
   }
 
+  /** Instead of what is being built: what `spec`, or what was desired before, asks for. Nothing, where it is dropped. */
+  async #replace(options: StartOptions, spec: IndexSpec | undefined): Promise<Building | undefined> {
+    if (this.#isConfiguring) throw inProgress();
+    this.#isConfiguring = true;
+    try {
+      await this.#alone(async () => {
+        if (spec !== undefined) await this.#desire(spec);
+      });
+      await this.#cancelBuilding();
+      if (this.#kind() !== undefined) return this.#start(options);
+      await this.#alone(() => this.#drop());
+      return undefined;
+    } finally {
+      this.#isConfiguring = false;
+    }
+  }
+
   async #desire(spec: IndexSpec): Promise<void> {
     await this.services.desired.write(this.collection.config, spec);
     this.#desired = spec;
@@ -267,23 +274,25 @@ export class CollectionIndex implements Absorbing {
     const { generation } = this.#active as Made;
     const saved = await this.#maker.persist(generation);
     this.#active = { generation, saved };
-    await this.services.store.keepOnly(this.collection.config.id, saved.facts.number);
+    await this.#keepOnly(saved.facts.number);
   }
 
   /** From the files of the last run. */
   #load(saved: SavedGeneration): void {
     const { kind, number, sequence: baseSequence } = saved.facts;
     const building = new Building({ ...this.#facts(kind, number, false), baseSequence });
-    this.#run(building, () => this.#maker.load(building, saved));
+    const ended = this.services.metrics.startLoad(kind);
+    this.#run(building, ended, () => this.#maker.load(building, saved));
   }
 
   #start({ asked, fromScratch }: StartOptions): Building {
     const kind = this.#kind();
     if (kind === undefined) throw new Error('exact search is desired');
-    if (this.#closed) throw MOVING();
+    if (this.#closed) throw moving();
     const number = this.services.store.nextNumber(this.collection.config.id);
     const building = new Building(this.#facts(kind, number, asked));
-    this.#run(building, () => this.#maker.build(building, fromScratch ? undefined : this.#active));
+    const ended = this.services.metrics.startBuild(kind);
+    this.#run(building, ended, () => this.#maker.build(building, fromScratch ? undefined : this.#active));
     return building;
   }
 
@@ -296,9 +305,9 @@ export class CollectionIndex implements Absorbing {
     };
   }
 
-  #run(building: Building, make: () => Promise<Made>): void {
+  #run(building: Building, ended: Ended, make: () => Promise<Made>): void {
     this.#building = building;
-    building.done = this.#runToEnd(building, make).then((failure) => {
+    building.done = this.#runToEnd(building, ended, make).then((failure) => {
       this.#building = undefined;
       this.maintain();
       return failure;
@@ -306,12 +315,11 @@ export class CollectionIndex implements Absorbing {
   }
 
   /** Returns why it failed, where it did. No slot is given to another row before it has ended. */
-  async #runToEnd(building: Building, make: () => Promise<Made>): Promise<string | undefined> {
-    const { metrics, logger } = this.services;
+  async #runToEnd(building: Building, ended: Ended, make: () => Promise<Made>): Promise<string | undefined> {
+    const { logger } = this.services;
     const { vectors, config } = this.collection;
     const { kind, number } = building.facts;
     const about = { collectionId: config.id, kind, generation: number };
-    const ended = metrics.startBuild(kind);
     const stopLogging = logProgress(logger, about, () => building.progress);
     const scan = vectors.beginScan();
     try {
@@ -344,7 +352,16 @@ export class CollectionIndex implements Absorbing {
     this.#error = undefined;
     this.#retryMs = RETRY_FIRST_MS;
     await before?.generation.retire();
-    await this.services.store.keepOnly(this.collection.config.id, made.generation.number);
+    await this.#keepOnly(made.generation.number);
+  }
+
+  /** What cannot be removed now is removed with the next generation. */
+  async #keepOnly(number: number): Promise<void> {
+    const { store, logger } = this.services;
+    const { id: collectionId } = this.collection.config;
+    await store.keepOnly(collectionId, number).catch((error: unknown) => {
+      logger.warn({ collectionId, reason: messageOf(error) }, 'an index that was replaced is still on disk');
+    });
   }
 
   #failed(error: unknown): void {

@@ -124,10 +124,13 @@ export class Generation implements Absorbing {
     if (index === undefined || this.#exactIsCheaper(index, k, eligible))
       return vectors.search(query, k, nextTurn, { eligible });
     this.#searches++;
+    // While slots that are eligible are named, none of them may pass to a record that is not.
+    const scan = eligible === undefined ? undefined : vectors.beginScan();
     try {
       return await this.#searchIndex(index, query, k, eligible);
     } finally {
       this.#searches--;
+      if (scan !== undefined) vectors.endScan(scan);
       if (this.#retired && this.#searches === 0) await this.#free();
     }
   }

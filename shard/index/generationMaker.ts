@@ -48,7 +48,6 @@ export class GenerationMaker {
     } catch (error) {
       if (error instanceof Cancelled) throw error;
       const reason = messageOf(error);
-      this.services.metrics.damaged();
       await store.setAside(saved, reason);
       throw new Unusable(`the saved index ${saved.facts.number} was set aside: ${reason}`, { cause: error });
     }
@@ -70,7 +69,7 @@ export class GenerationMaker {
   }
 
   async #built(building: Building, base: Made | undefined): Promise<SavedGeneration> {
-    const { store, metrics, logger } = this.services;
+    const { store, logger } = this.services;
     try {
       return await this.#inThread(building, base);
     } catch (error) {
@@ -80,10 +79,7 @@ export class GenerationMaker {
         { collectionId: this.collection.config.id, reason: messageOf(error) },
         'an index is built from nothing',
       );
-      if (error instanceof DamagedGeneration) {
-        metrics.damaged();
-        await store.setAside(base.saved, error.message);
-      }
+      if (error instanceof DamagedGeneration) await store.setAside(base.saved, error.message);
       return this.#inThread(building, undefined);
     }
   }

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { IndexKind } from '../../shared/indexSpec.js';
 
 /** Seconds: from an index of a thousand rows to one of millions. */
-const BUILD_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
+const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
 export interface IndexGauges {
   readonly generations: Readonly<Record<IndexKind, number>>;
@@ -14,20 +14,24 @@ export interface IndexGauges {
   readonly progress: number;
 }
 
-export type BuildOutcome = 'active' | 'failed' | 'cancelled';
+export type Ended = (outcome: 'active' | 'failed' | 'cancelled') => void;
 
 export class IndexMetrics {
   readonly #builds: Histogram<'kind' | 'outcome'>;
+  readonly #loads: Histogram<'kind' | 'outcome'>;
   readonly #damaged: Counter;
 
   constructor(private readonly registry: Registry) {
-    this.#builds = new Histogram({
-      name: 'vouch_index_build_seconds',
-      help: 'Time from the start of a build of an index to its end.',
-      labelNames: ['kind', 'outcome'] as const,
-      buckets: BUILD_BUCKETS,
-      registers: [registry],
-    });
+    const histogram = (name: string, help: string) =>
+      new Histogram({
+        name,
+        help,
+        labelNames: ['kind', 'outcome'] as const,
+        buckets: SECONDS,
+        registers: [registry],
+      });
+    this.#builds = histogram('vouch_index_build_seconds', 'Time from the start of a build of an index to its end.');
+    this.#loads = histogram('vouch_index_load_seconds', 'Time to verify and open a saved index.');
     this.#damaged = new Counter({
       name: 'vouch_index_damaged_total',
       help: 'Saved indexes that did not verify, were set aside and built anew.',
@@ -64,14 +68,22 @@ export class IndexMetrics {
   }
 
   /** The returned function is called once, when the build has ended. */
-  startBuild(kind: IndexKind): (outcome: BuildOutcome) => void {
-    const stop = this.#builds.startTimer();
-    return (outcome) => {
-      stop({ kind, outcome });
-    };
+  startBuild(kind: IndexKind): Ended {
+    return timed(this.#builds, kind);
+  }
+
+  startLoad(kind: IndexKind): Ended {
+    return timed(this.#loads, kind);
   }
 
   damaged(): void {
     this.#damaged.inc();
   }
+}
+
+function timed(histogram: Histogram<'kind' | 'outcome'>, kind: IndexKind): Ended {
+  const stop = histogram.startTimer();
+  return (outcome) => {
+    stop({ kind, outcome });
+  };
 }

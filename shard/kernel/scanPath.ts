@@ -26,5 +26,6 @@ export function narrowReach(dimension: number): number {
 export function scanPath(dimension: number, reach: number, narrowReach: number): ScanPath {
   if (reach > narrowReach) return WIDE;
   if (dimension < SIEVED_DIMENSION_MIN) return 0;
-  return SIEVE_SHIFTS.find((shift) => Math.floor(reach / 2 ** shift) <= SIEVED_REACH_MAX) ?? 0;
+  for (const shift of SIEVE_SHIFTS) if (Math.floor(reach / (1 << shift)) <= SIEVED_REACH_MAX) return shift;
+  return 0;
 }

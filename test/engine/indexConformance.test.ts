@@ -19,7 +19,7 @@ indexSuite('HNSW', {
   kind: 'hnsw',
   floors: {
     clustered: 0.9,
-    uniform: 0.8,
+    uniform: 0.65,
     changed: 0.85,
     itself: 0.99,
     eligible: 0.8,
@@ -32,7 +32,7 @@ indexSuite('IVF', {
   kind: 'ivf',
   floors: {
     clustered: 0.8,
-    uniform: 0.6,
+    uniform: 0.45,
     changed: 0.7,
     itself: 1,
     eligible: 0.6,
@@ -45,11 +45,11 @@ indexSuite('BQ', {
   kind: 'bq',
   floors: {
     clustered: 0.6,
-    uniform: 0.6,
+    uniform: 0.45,
     changed: 0.6,
     itself: 1,
     eligible: 0.6,
     samePersisted: 1,
-    dimension: () => 0,
+    dimension: () => 0.6,
   },
 });

@@ -24,12 +24,18 @@ const NODE_BYTES = 48;
 export class Graph {
   /** hnswlib takes plain arrays only, and copies them: one for all. */
   readonly #point: number[];
+  /** Asking the library costs more than keeping count. */
+  #count: number;
+  #capacity: number;
+  #ef = 0;
 
   private constructor(
     private readonly native: hnswlib.HierarchicalNSW,
     private readonly shape: GraphShape,
   ) {
     this.#point = new Array<number>(shape.dimension).fill(0);
+    this.#count = native.getCurrentCount();
+    this.#capacity = native.getMaxElements();
   }
 
   static create(dimension: number, capacity: number, parameters: IndexParameters): Graph {
@@ -53,11 +59,11 @@ export class Graph {
   }
 
   get count(): number {
-    return this.native.getCurrentCount();
+    return this.#count;
   }
 
   get capacity(): number {
-    return this.native.getMaxElements();
+    return this.#capacity;
   }
 
   get bytes(): number {
@@ -72,17 +78,21 @@ export class Graph {
 
   /** Moves the whole graph. */
   grow(capacity: number): void {
-    if (capacity > this.capacity) this.native.resizeIndex(capacity);
+    if (capacity <= this.#capacity) return;
+    this.native.resizeIndex(capacity);
+    this.#capacity = capacity;
   }
 
   /** `components`: Q16.16. */
   add(components: Int32Array, label: number): void {
     this.native.addPoint(this.#pointOf(components), label);
+    this.#count++;
   }
 
   /** Labels of the `k` nearest nodes that a search of width `ef` comes by, nearest first; fewer where there are fewer. */
   nearest(components: Int32Array, k: number, ef: number): readonly number[] {
-    this.native.setEf(ef);
+    if (ef !== this.#ef) this.native.setEf(ef);
+    this.#ef = ef;
     return this.native.searchKnn(this.#pointOf(components), Math.min(k, this.count)).neighbors;
   }
 

@@ -9,7 +9,7 @@ import { Graph } from './graph.js';
 import { neighbours, sameBuild, searchWidth } from './parameters.js';
 
 /** Proposed beyond k: the graph measures in floats, and orders rows that are almost equally far by chance. */
-const SPARE = 6;
+const SPARE = 2;
 /** A wider search holds the thread for more than 5 ms. */
 const WIDTH_MAX = 4096;
 const WIDENING = 4;

@@ -5,10 +5,10 @@ import { soon } from '../engine.js';
 import { type IndexRig, openIndexRig } from '../indexRig.js';
 import { bytesOf, nearest, take, type Vector, vectorSource } from '../indexVectors.js';
 import { type SeededRandom, seededRandom, testSeed } from '../random.js';
-import { INDEXED_SEARCH_ROWS, type IndexSubject, NARROW } from './indexSubject.js';
+import { INDEXED_SEARCH_DIMENSION, INDEXED_SEARCH_ROWS, type IndexSubject, NARROW } from './indexSubject.js';
 
 const ROWS = INDEXED_SEARCH_ROWS;
-const DIMENSION = 16;
+const DIMENSION = INDEXED_SEARCH_DIMENSION;
 const K = 10;
 const QUERIES = 30;
 /** Above the rows under which a generation has no index. */

@@ -6,7 +6,7 @@ import { IndexedRows } from '../indexedRows.js';
 import { nearest, recallOf, type Spread, take, type Vector, vectorSource } from '../indexVectors.js';
 import { type SeededRandom, seededRandom, testSeed } from '../random.js';
 import { rejection } from './expectations.js';
-import { INDEXED_SEARCH_ROWS, type KindSubject, NARROW } from './indexSubject.js';
+import { INDEXED_SEARCH_DIMENSION, INDEXED_SEARCH_ROWS, type KindSubject, NARROW } from './indexSubject.js';
 
 const ROWS = 2_000;
 const DIMENSION = 32;
@@ -106,7 +106,7 @@ function recallTests({ floors }: KindSubject, fixture: Fixture): void {
   });
 
   it('says what it costs, holds and has room for', async () => {
-    const { table } = await fixture.open(INDEXED_SEARCH_ROWS, 'clustered', 16);
+    const { table } = await fixture.open(INDEXED_SEARCH_ROWS, 'clustered', INDEXED_SEARCH_DIMENSION);
     expect(table.index.bytes).to.be.greaterThan(0);
     expect(table.index.room).to.be.at.least(0);
     expect(table.index.cost(K)).to.be.within(1, INDEXED_SEARCH_ROWS * 0.9);

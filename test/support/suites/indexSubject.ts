@@ -15,14 +15,15 @@ export interface Floors {
   dimension(dimension: number): number;
 }
 
-/** Records of a collection whose searches go through its index: with fewer, an exact search is cheaper, and is done. */
+/** A collection of so many records is searched through its index: a smaller one exactly, since that is cheaper. */
 export const INDEXED_SEARCH_ROWS = 4_000;
+export const INDEXED_SEARCH_DIMENSION = 64;
 
 /** Narrow searches, so that so few rows suffice. */
 export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
   hnsw: { m: 8, efConstruction: 80, efSearch: 24 },
   ivf: { nProbe: 8 },
-  bq: { candidates: 300 },
+  bq: { candidates: 150 },
   brute: {},
 };
 
