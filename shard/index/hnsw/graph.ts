@@ -9,6 +9,9 @@ import { elementBytes, emptyPayload, type GraphShape, type PayloadFacts, readPay
 
 const ONE = 65_536;
 
+/** hnswlib measures so many components at a time in wide registers, and what is left over one by one: zeros fill it up. */
+const LANES = 16;
+
 /** hnswlib's locks, one per label modulo 65,536; of an empty graph too. */
 const LOCKS_BYTES = 65_536 * 40;
 /** A node's lock, level, pointer to its upper lists and mark of being visited: there from the start. */
@@ -39,9 +42,10 @@ export class Graph {
   }
 
   static create(dimension: number, capacity: number, parameters: IndexParameters): Graph {
-    const native = new hnswlib.HierarchicalNSW('l2', dimension);
+    const shape = shapeOf(dimension, parameters);
+    const native = new hnswlib.HierarchicalNSW('l2', shape.dimension);
     native.initIndex(capacity, neighbours(parameters), constructionWidth(parameters), SEED);
-    return new Graph(native, { dimension, neighbours: neighbours(parameters) });
+    return new Graph(native, shape);
   }
 
   /** Reads in another thread. Throws an Error of one line where the payload does not hold together. */
@@ -51,9 +55,9 @@ export class Graph {
     parameters: IndexParameters,
     check: (facts: PayloadFacts) => void,
   ): Promise<Graph> {
-    const shape = { dimension, neighbours: neighbours(parameters) };
+    const shape = shapeOf(dimension, parameters);
     check(await readPayloadFacts(path, shape));
-    const native = new hnswlib.HierarchicalNSW('l2', dimension);
+    const native = new hnswlib.HierarchicalNSW('l2', shape.dimension);
     await native.readIndex(path);
     return new Graph(native, shape);
   }
@@ -131,7 +135,12 @@ export class Graph {
 
   #pointOf(components: Int32Array): number[] {
     const point = this.#point;
-    for (let i = 0; i < point.length; i++) point[i] = components[i]! / ONE;
+    for (let i = 0; i < components.length; i++) point[i] = components[i]! / ONE;
     return point;
   }
 }
+
+const shapeOf = (dimension: number, parameters: IndexParameters): GraphShape => ({
+  dimension: Math.ceil(dimension / LANES) * LANES,
+  neighbours: neighbours(parameters),
+});

@@ -25,6 +25,7 @@ const TOP_LEVEL_MAX = 64;
 const LENGTH_BYTES = 4;
 
 export interface GraphShape {
+  /** Of the stored vectors, filled up with zeros. */
   readonly dimension: number;
   readonly neighbours: number;
 }
