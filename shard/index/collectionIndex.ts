@@ -89,7 +89,7 @@ export class CollectionIndex implements Absorbing {
 
   state(): IndexState {
     const active = this.#active?.generation;
-    const building = this.#building?.facts;
+    const building = this.#underWay?.facts;
     return {
       activeKind: active?.kind ?? 'none',
       status: this.#status(),
@@ -149,7 +149,7 @@ export class CollectionIndex implements Absorbing {
 
   /** Throws `conflict` while a build that was asked for is under way; a drop cancels it. */
   async configure(spec: IndexSpec): Promise<IndexState> {
-    if (spec.kind !== 'brute' && this.#building?.facts.asked) throw inProgress();
+    if (spec.kind !== 'brute' && this.#underWay?.facts.asked) throw inProgress();
     await this.#replace({ asked: true, fromScratch: false }, spec);
     return this.state();
   }
@@ -186,8 +186,14 @@ export class CollectionIndex implements Absorbing {
     return this.#closed || this.#isConfiguring || occupations > 0;
   }
 
+  /** What is being built and does not serve yet. */
+  get #underWay(): Building | undefined {
+    return this.#building?.facts.number === this.#active?.generation.number ? undefined : this.#building;
+  }
+
   #status(): IndexState['status'] {
-    if (this.#building !== undefined && (this.#building.facts.asked || this.#active === undefined)) return 'building';
+    const building = this.#underWay;
+    if (building !== undefined && (building.facts.asked || this.#active === undefined)) return 'building';
     if (this.#active !== undefined) return 'active';
     return this.#error === undefined ? 'none' : 'failed';
   }
@@ -323,6 +329,8 @@ export class CollectionIndex implements Absorbing {
     const stopLogging = logProgress(logger, about, () => building.progress);
     const scan = vectors.beginScan();
     try {
+      // Whoever asked is told first that it has begun.
+      await nextTurn();
       await this.#activate(building, await make());
       ended('active');
       logger.info(about, 'an index serves');

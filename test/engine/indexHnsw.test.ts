@@ -330,7 +330,7 @@ describe('HNSW index', () => {
     expect(await damaged(overwrite(24, 8))).to.match(/bytes of an element is 8/);
     expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/1000 rows for 999/);
     expect(await refusal(collection.open(good, ids, { m: 8 }))).to.match(/not/);
-    expect(await refusal(new Collection(folder, 8).open(good, ids))).to.match(/not/);
+    expect(await refusal(new Collection(folder, 40).open(good, ids))).to.match(/not/);
     expect(await refusal(collection.open(join(folder, 'absent'), ids))).to.match(/ENOENT/);
   });
 

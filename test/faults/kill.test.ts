@@ -1,6 +1,6 @@
 /**
- * kill -9 at any moment of a write load: no answered write is lost, no retry makes a second record, and every receipt
- * still checks. Seeded: the schedule of kills and the writes replay from VOUCH_SEED.
+ * kill -9 at any moment of a write load: no answered write is lost or missed by the next search, whatever the index, no
+ * retry makes a second record, and every receipt still checks. Seeded: the schedule of kills and the writes replay from VOUCH_SEED.
  */
 import { expect } from 'chai';
 import { verifyReceipt, type WriteReceipt } from '../../scripts/verifier/receipt.js';
@@ -11,6 +11,9 @@ import { type Mode, type Project, Service } from '../support/service.js';
 const WRITERS = 6;
 const KILLS = 10;
 const COLLECTIONS = ['a', 'b', 'c'] as const;
+const INDEXES = { a: 'hnsw', b: 'ivf', c: 'bq' } as const;
+/** Records that are there before, far from those that are written: enough for an index. */
+const BEFORE = 1_200;
 
 /** One record of an answered write; batches answer no receipts. */
 interface Written {
@@ -25,6 +28,12 @@ interface Written {
 interface Write {
   readonly collection: string;
   readonly rows: readonly { readonly requestId: string; readonly values: readonly number[] }[];
+}
+
+async function createIndexed(project: Project, name: keyof typeof INDEXES): Promise<void> {
+  await project.rw.post('/v1/namespaces', { name, dimension: 3, metric: 'squared_l2', index: INDEXES[name] });
+  const batch = Array.from({ length: BEFORE }, (_, i) => [-1 - (i % 40), -1 - Math.floor(i / 40), -1 - (i % 7)]);
+  expect((await project.rw.post('/v1/vectors/batch-insert', { collection: name, batch })).status).to.equal(200);
 }
 
 /** Sent again and again under the same request ids until it is answered. */
@@ -118,7 +127,7 @@ async function assertNothingLost(service: Service, project: Project, written: re
     }
     const list = await project.rw.get('/v1/namespaces');
     const counted = list.body.collections.find((one: { name: string }) => one.name === collection);
-    expect(counted.record_count, 'a retry made a second record').to.equal(mine.length);
+    expect(counted.record_count, 'a retry made a second record').to.equal(BEFORE + mine.length);
     for (const { requestId, id, receipt, values } of mine.slice(-5)) {
       const replay = await project.rw.post('/v1/records', { collection, values, request_id: requestId });
       expect(replay.body).to.include({ id, deduplicated: true });
@@ -141,8 +150,7 @@ for (const mode of ['cluster', 'standalone'] as Mode[])
     it('loses no answered write and makes none twice', async () => {
       const seed = testSeed();
       const project = await service.newProject();
-      for (const name of COLLECTIONS)
-        await project.rw.post('/v1/namespaces', { name, dimension: 3, metric: 'squared_l2' });
+      for (const name of COLLECTIONS) await createIndexed(project, name);
       const written = await underKills(service, project, seed);
       expect(written.length).to.be.above(KILLS);
       await assertNothingLost(service, project, written);
