@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the kernel, the engine, the indexes and the service over HTTP, and prints the figures. */
+/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches and the service over HTTP, and prints the figures. */
 import { replaceFile } from '../shared/durable.js';
 import { messageOf, unreachable } from '../shared/errors.js';
 import { isBareRole, runBareRole } from './bench/bareStack.js';
@@ -9,6 +9,7 @@ import { benchKernel } from './bench/kernel.js';
 import { type BenchOptions, type Part, parseOptions, USAGE, UsageError } from './bench/options.js';
 import { makeReport, reportLines } from './bench/report.js';
 import type { Row } from './bench/row.js';
+import { benchSearch } from './bench/search.js';
 import { say } from './terminal/line.js';
 
 const EXIT_USAGE = 2;
@@ -21,6 +22,8 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchEngine(sizes, dataFolder);
     case 'index':
       return benchIndexes(sizes, dataFolder);
+    case 'search':
+      return benchSearch(sizes, dataFolder);
     case 'http':
       return benchHttp(sizes, dataFolder);
     default:

@@ -2,13 +2,53 @@
  * What a coordinator asks of a collection. Vectors travel as the little-endian bytes of their Q16.16 components,
  * already quantised and of the right length; metadata as the bytes that will be stored.
  */
+import type { Filter } from './filter.js';
+import type { Direction, GraphRead, GraphResults, GraphWrite } from './graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from './indexSpec.js';
+
+/**
+ * Older records rank lower: by score / factor, where factor = 2 ** -min(age / half-life, 900) and the age is in whole
+ * seconds. Equal ones by score, then by id.
+ */
+export interface Decay {
+  /** Above 0. */
+  readonly halfLifeSecs: number;
+  /** The moment that ages are counted to, unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** BM25 of `query`, blended half and half with the distance; see `shard/search/blend.ts`. */
+export interface TextQuery {
+  readonly query: string;
+  /** Candidates come from the best matches of the text too. */
+  readonly hybrid: boolean;
+}
+
+/** Within their bounds already. */
+export interface GraphRerank {
+  readonly weight: number;
+  readonly seedCount: number;
+  readonly maxDepth: number;
+  readonly direction: Direction;
+}
+
+/** What is absent costs nothing. */
+export interface SearchCall {
+  readonly op: 'search';
+  readonly query: Uint8Array;
+  readonly k: number;
+  readonly filter?: Filter;
+  readonly decay?: Decay;
+  readonly text?: TextQuery;
+  readonly graph?: GraphRerank;
+}
 
 export type ReadCall =
   | { readonly op: 'get'; readonly id: number }
-  | { readonly op: 'search'; readonly query: Uint8Array; readonly k: number }
+  | SearchCall
   | { readonly op: 'describe' }
-  | { readonly op: 'indexState' };
+  | { readonly op: 'indexState' }
+  | GraphRead;
 
 export interface InsertCall {
   readonly op: 'insert';
@@ -35,7 +75,8 @@ export type WriteCall =
   | InsertBatchCall
   | { readonly op: 'softDelete'; readonly id: number }
   | { readonly op: 'delete'; readonly id: number }
-  | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array };
+  | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array }
+  | GraphWrite;
 
 /** What changes how a collection is served, and nothing in its log. Each travels in a message of its own. */
 export type ControlCall =
@@ -61,15 +102,28 @@ export interface Receipt {
   readonly state_hash: string;
 }
 
-export interface Results {
+/** Best first; each field is the little-endian bytes of one number a hit. */
+export interface SearchResult {
+  /** float64. */
+  readonly ids: Uint8Array;
+  /** float64: true distances, whatever the order comes of. */
+  readonly scores: Uint8Array;
+  /** float64; where decay was asked for. */
+  readonly factors?: Uint8Array;
+  /** float64, whole seconds; where decay was asked for. */
+  readonly agesSecs?: Uint8Array;
+  /** int32, −1: none within reach; where the graph was asked for. */
+  readonly hops?: Uint8Array;
+}
+
+export interface Results extends GraphResults {
   get: {
     readonly id: number;
     readonly vector: Uint8Array;
     readonly tag: number;
     readonly metadata: Uint8Array | null;
   };
-  /** Ids and scores as the little-endian bytes of float64, closest first. */
-  search: { readonly ids: Uint8Array; readonly scores: Uint8Array };
+  search: SearchResult;
   describe: { readonly records: number; readonly sequence: number; readonly logBytes: number };
   indexState: IndexState;
   insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };

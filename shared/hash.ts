@@ -14,6 +14,10 @@ export const DOMAIN = {
   stateNode: 0x11,
   stateRoot: 0x12,
   stateHash: 0x13,
+  graphNode: 0x14,
+  graphEdge: 0x15,
+  graphTreeNode: 0x16,
+  graphRoot: 0x17,
 } as const;
 
 /** Stands for what is not there: no record, no graph, no event before the first. No known message hashes to it. */

@@ -24,6 +24,7 @@ import { assertCreateKey } from '../contract/service.js';
 import { batchBuffers, prepareBatch } from './batch.js';
 import { assertedTextBytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { parseJson } from './json.js';
+import { prepareMultiSearch, prepareSearch } from './search.js';
 import { vectorBytes } from './vectors.js';
 
 interface Kind<T> {
@@ -64,8 +65,16 @@ export const BODY_KINDS = {
     depthMax: PLAIN_DEPTH,
     prepare: (value) => assertInsertEncrypted(value),
   }),
-  search: kind({ schema: 'SearchRequest', depthMax: JSON_DEPTH_MAX + 1, prepare: prepareSearch }),
-  multiSearch: kind({ schema: 'MultiSearchRequest', depthMax: JSON_DEPTH_MAX + 1, prepare: prepareMultiSearch }),
+  search: kind({
+    schema: 'SearchRequest',
+    depthMax: JSON_DEPTH_MAX + 1,
+    prepare: (value, bounds) => prepareSearch(assertSearch(value), bounds),
+  }),
+  multiSearch: kind({
+    schema: 'MultiSearchRequest',
+    depthMax: JSON_DEPTH_MAX + 1,
+    prepare: (value) => prepareMultiSearch(assertMultiSearch(value)),
+  }),
   createCollection: kind({
     schema: 'CreateCollectionRequest',
     depthMax: PLAIN_DEPTH,
@@ -90,8 +99,6 @@ export const BODY_KINDS = {
 export type BodyKind = keyof typeof BODY_KINDS;
 export type Prepared<K extends BodyKind> = ReturnType<(typeof BODY_KINDS)[K]['prepare']>;
 export type PreparedInsert = Prepared<'insert'>;
-export type PreparedSearch = Prepared<'search'>;
-export type PreparedMultiSearch = Prepared<'multiSearch'>;
 
 export const inlineBytesMax = (name: BodyKind): number => (name === 'batch' ? BATCH_INLINE_BYTES : INLINE_BYTES);
 
@@ -121,14 +128,4 @@ function prepareMetadata(value: unknown, bounds: BodyBounds) {
   const bytes = Buffer.from(JSON.stringify(assertMetadata(value)), 'utf8');
   assertMetadataSize(bytes.length, bounds, '$');
   return { bytes };
-}
-
-function prepareSearch(value: unknown) {
-  const { query, ...options } = assertSearch(value);
-  return { ...options, dimension: query.length, query: vectorBytes([query]) };
-}
-
-function prepareMultiSearch(value: unknown) {
-  const { query, ...options } = assertMultiSearch(value);
-  return { ...options, dimension: query.length, query: vectorBytes([query]) };
 }

@@ -9,13 +9,13 @@
  *   meet its own build as a conflict, and the other would build twice.
  * - `hold`, `release`: may be repeated with the same token at will, and whoever holds does so until it is over.
  */
-import type { Call, ControlCall, ReadCall } from '../../shared/calls.js';
-import { unavailable, unreachable } from '../../shared/errors.js';
-import { DIMENSION_MAX } from '../../shared/limits.js';
+import type { Call } from '../../shared/calls.js';
+import { unavailable } from '../../shared/errors.js';
 import { collectionSubject, type Verb } from '../../shared/subjects.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/wire.js';
+import { answerSizeOf, sizeOf } from './callSizes.js';
 import { whileServed } from './whileServed.js';
 
 const CALLS_PER_MESSAGE = 64;
@@ -42,9 +42,30 @@ interface Queue {
   readonly waiting: Waiting[];
 }
 
-const READS: ReadonlySet<string> = new Set<ReadCall['op']>(['get', 'search', 'describe', 'indexState']);
-const CONTROLS: ReadonlySet<string> = new Set<ControlCall['op']>(['configureIndex', 'hold', 'release', 'rebuild']);
-const verbOf = ({ op }: Call): Verb => (READS.has(op) ? 'read' : CONTROLS.has(op) ? 'control' : 'write');
+const VERBS: Readonly<Record<Call['op'], Verb>> = {
+  get: 'read',
+  search: 'read',
+  describe: 'read',
+  indexState: 'read',
+  graphNode: 'read',
+  graphNodes: 'read',
+  graphEdges: 'read',
+  graphSubgraph: 'read',
+  graphQuery: 'read',
+  insert: 'write',
+  insertBatch: 'write',
+  softDelete: 'write',
+  delete: 'write',
+  updateMetadata: 'write',
+  addNode: 'write',
+  deleteNode: 'write',
+  addEdge: 'write',
+  deleteEdge: 'write',
+  configureIndex: 'control',
+  hold: 'control',
+  release: 'control',
+  rebuild: 'control',
+};
 
 export class CallQueue {
   /** By collection and verb. */
@@ -58,7 +79,7 @@ export class CallQueue {
 
   send(collectionId: number, call: Call, envelope: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const verb = verbOf(call);
+      const verb = VERBS[call.op];
       const key = `${collectionId}.${verb}`;
       const waiting: Waiting = {
         ...envelope,
@@ -146,74 +167,5 @@ export class CallQueue {
       }
     }
     throw unavailable('nobody serves the collection');
-  }
-}
-
-const ENVELOPE_BYTES = 256;
-
-/** An upper bound of what the call takes in a message. */
-function sizeOf(call: Call): number {
-  switch (call.op) {
-    case 'search':
-      return ENVELOPE_BYTES + call.query.length;
-    case 'insert':
-      return ENVELOPE_BYTES + call.vector.length + (call.metadata?.length ?? 0) + 3 * (call.text?.length ?? 0);
-    case 'insertBatch': {
-      let sizeBytes = ENVELOPE_BYTES + call.vectors.length + 60 * call.count;
-      for (const metadata of call.metadata ?? []) sizeBytes += metadata?.length ?? 0;
-      for (const text of call.texts ?? []) sizeBytes += 3 * (text?.length ?? 0);
-      return sizeBytes;
-    }
-    case 'updateMetadata':
-      return ENVELOPE_BYTES + call.metadata.length;
-    case 'get':
-    case 'describe':
-    case 'indexState':
-    case 'softDelete':
-    case 'delete':
-    case 'configureIndex':
-    case 'hold':
-    case 'release':
-    case 'rebuild':
-      return ENVELOPE_BYTES;
-    default:
-      return unreachable(call);
-  }
-}
-
-const BYTES_PER_COMPONENT = 4;
-/** An id and a score. */
-const BYTES_PER_HIT = 16;
-const BYTES_PER_ID = 8;
-const METADATA_BYTES = 64 * 1024;
-/** Roots, state hash, and a proof of the longest path. */
-const RECEIPT_BYTES = 4 * 1024;
-/** With the reason of a failed build. */
-const INDEX_STATE_BYTES = 4 * 1024;
-
-/** An upper bound of what its answer takes. */
-function answerSizeOf(call: Call): number {
-  switch (call.op) {
-    case 'search':
-      return ENVELOPE_BYTES + BYTES_PER_HIT * call.k;
-    case 'get':
-      return ENVELOPE_BYTES + BYTES_PER_COMPONENT * DIMENSION_MAX + METADATA_BYTES;
-    case 'insert':
-      return ENVELOPE_BYTES + RECEIPT_BYTES;
-    case 'insertBatch':
-      return ENVELOPE_BYTES + BYTES_PER_ID * call.count;
-    case 'indexState':
-    case 'configureIndex':
-      return ENVELOPE_BYTES + INDEX_STATE_BYTES;
-    case 'describe':
-    case 'softDelete':
-    case 'delete':
-    case 'updateMetadata':
-    case 'hold':
-    case 'release':
-    case 'rebuild':
-      return ENVELOPE_BYTES;
-    default:
-      return unreachable(call);
   }
 }

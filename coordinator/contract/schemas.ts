@@ -17,12 +17,17 @@ interface Named {
   CreateCollectionRequest: collections.CreateCollectionRequest;
   CreateCollectionResponse: collections.CreateCollectionResponse;
   CreateEdgeRequest: graph.CreateEdgeRequest;
+  CreateEdgeResponse: graph.CreateEdgeResponse;
   CreateKeyRequest: service.CreateKeyRequest;
   CreateKeyResponse: service.CreateKeyResponse;
   CreateNodeRequest: graph.CreateNodeRequest;
+  CreateNodeResponse: graph.CreateNodeResponse;
   DeleteResponse: records.DeleteResponse;
+  EdgesQuery: graph.EdgesQuery;
+  EdgesResponse: graph.EdgesResponse;
   ErrorResponse: service.ErrorResponse;
   GraphQuery: graph.GraphQuery;
+  GraphQueryResponse: graph.GraphQueryResponse;
   HealthResponse: service.HealthResponse;
   IndexConfigResponse: collections.IndexConfigResponse;
   IndexState: collections.IndexState;
@@ -35,7 +40,9 @@ interface Named {
   MetadataResponse: records.MetadataResponse;
   MultiSearchRequest: search.MultiSearchRequest;
   MultiSearchResponse: search.MultiSearchResponse;
+  NodeResponse: graph.NodeResponse;
   NodesQuery: graph.NodesQuery;
+  NodesResponse: graph.NodesResponse;
   RateLimitedResponse: service.RateLimitedResponse;
   RebuildRequest: collections.RebuildRequest;
   RebuildResponse: collections.RebuildResponse;
@@ -45,6 +52,7 @@ interface Named {
   SearchRequest: search.SearchRequest;
   SearchResponse: search.SearchResponse;
   SubgraphQuery: graph.SubgraphQuery;
+  SubgraphResponse: graph.SubgraphResponse;
   TimelineQuery: graph.TimelineQuery;
   UsageResponse: service.UsageResponse;
 }

@@ -3,11 +3,15 @@ import typia, { type tags } from 'typia';
 import { refuseBody } from './refusal.js';
 import type { Component, JsonObject, ResultCount, Whole } from './values.js';
 
-/** Values out of range are clamped, never refused. */
-export interface GraphRerank {
+/** Values out of range are clamped, never refused; fractions of the counts are cut off. */
+export interface GraphRerankOptions {
+  /** 0 to 1. Default 0.15. */
   weight?: number | null;
+  /** How many of the best hits seed the walk: 1 to 10. Default 1. */
   seed_count?: number | null;
+  /** How many hops the walk goes: 1 to 4. Default 2. */
   max_depth?: number | null;
+  /** Along which edges. Default `outgoing`. */
   direction?: 'outgoing' | 'incoming' | 'both' | null;
 }
 
@@ -17,32 +21,49 @@ export interface SearchRequest {
   k: ResultCount;
   /** Omitted: the collection named `default`. */
   collection?: string | null;
-  /** Blend in BM25 of `query_text`. Without a `query_text`, vector order. Default true. */
+  /**
+   * Blend in BM25 of `query_text`: the nearest min(20k, 5000) records are ranked anew, half by distance and half by BM25.
+   * Without a `query_text`, or where no record has a text, vector order. Default true; false ignores `query_text`.
+   */
   rerank?: boolean | null;
+  /** Words to rerank by; no longer than a record's text may be. */
   query_text?: string | null;
-  /** 0 or omitted: no decay. */
+  /**
+   * Orders by score / decay_factor, where decay_factor = 0.5^(age / half-life); every record is considered, however far
+   * down the plain order it stands. 0 or omitted: no decay.
+   */
   decay_half_life_secs?: Whole | null;
+  /**
+   * Keeps the records whose metadata matches every key; k of them are found where as many match. The key's value is what to
+   * equal, or an object of operators: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `exists`. Dotted keys reach into
+   * objects, and any element of an array may match. `$and`, `$or` and `$not` combine filters. `{}` matches every record
+   * whose metadata is an object.
+   */
   metadata_filter?: JsonObject | null;
-  graph_rerank?: GraphRerank | null;
+  /** Orders the k hits by score * (1 + weight * hops), hops counted in the graph from the best hits' nodes. Comes last. */
+  graph_rerank?: GraphRerankOptions | null;
   /** ISO 8601, zone required. */
   as_of?: (string & tags.Format<'date-time'>) | null;
   /** Takes precedence over `as_of`. */
   as_of_log_index?: Whole | null;
-  /** Draw candidates from the best BM25 matches too. */
+  /** Draw candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. */
   hybrid?: boolean | null;
 }
 
 export interface SearchHit {
   id: number;
-  /** Squared Euclidean distance; 0 is an exact match. */
+  /** Squared Euclidean distance; 0 is an exact match. The true one, whatever the order comes of. */
   score: number;
+  /** Above 0, at most 1. Present with decay. */
   decay_factor?: number;
+  /** Whole seconds. Present with decay. */
   age_secs?: number;
+  /** Hops from the nearest seed; null where none is within reach. Present with `graph_rerank`. */
   graph_distance?: number | null;
 }
 
 export interface SearchResponse {
-  /** Closest first. */
+  /** Closest first, as far as the options do not ask for another order. */
   results: SearchHit[];
 }
 
@@ -51,15 +72,20 @@ export interface MultiSearchRequest {
   k: ResultCount;
   /** All of the same dimension. A repeated name is searched once. */
   collections: string[] & tags.MinItems<1> & tags.MaxItems<32>;
+  /** As in the search of one collection. Ages are counted to the same moment in all of them. */
   decay_half_life_secs?: Whole | null;
+  /** As in the search of one collection. Each collection gives its k best matches to the merge. */
   metadata_filter?: JsonObject | null;
 }
 
 export interface MultiSearchHit {
   collection: string;
   id: number;
+  /** Squared Euclidean distance, undecayed. */
   score: number;
+  /** Above 0, at most 1. Present with decay. */
   decay_factor?: number;
+  /** Whole seconds. Present with decay. */
   age_secs?: number;
 }
 
@@ -70,7 +96,7 @@ export interface PartialFailure {
 }
 
 export interface MultiSearchResponse {
-  /** By score, then collection, then id. */
+  /** By score; with decay by score / decay_factor, then score. Equal ones by collection, then id. */
   results: MultiSearchHit[];
   /** The collections that answered. */
   collections_searched: string[];

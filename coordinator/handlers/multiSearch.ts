@@ -1,32 +1,33 @@
 /** Search of several collections at once, merged into one order. */
+import type { SearchCall } from '../../shared/calls.js';
 import { VouchError } from '../../shared/errors.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Collection } from '../backend.js';
-import type { PreparedMultiSearch } from '../body/kinds.js';
+import type { PreparedMultiSearch } from '../body/search.js';
 import { invalid } from '../contract/refusal.js';
 import type { MultiSearchResponse, PartialFailure } from '../contract/search.js';
 import { json, type Reply } from '../http/reply.js';
 import { assertDimension, findCollection } from './findCollection.js';
+import { foundHits } from './foundHits.js';
 import { mergeHits, type RankedHits } from './mergeHits.js';
-import { refuseSearchOptions } from './notYet.js';
-import { numbersOf } from './numbers.js';
 import type { HandlerRequest, Services } from './route.js';
+import { searchCall } from './searchCall.js';
 
 export async function multiSearch(
   { caller, body, envelope }: HandlerRequest<PreparedMultiSearch>,
   services: Services,
 ): Promise<Reply> {
-  refuseSearchOptions(body);
-  const { backend } = services;
+  const { backend, clock } = services;
   const names = [...new Set(body.collections)];
   const collections = await Promise.all(names.map((name) => findCollection(backend, caller.project, name)));
   assertComparable(collections);
   assertDimension(collections[0]!, body.dimension, '$.query');
-  const outcomes = await Promise.all(collections.map((collection) => searchOne(collection, body, envelope, services)));
+  const call = searchCall(body, clock);
+  const outcomes = await Promise.all(collections.map((collection) => searchOne(collection, call, envelope, services)));
   const ranked = outcomes.filter((outcome) => 'ids' in outcome);
   const failures = outcomes.filter((outcome) => 'code' in outcome);
   return json<MultiSearchResponse>({
-    results: mergeHits(ranked, body.k),
+    results: mergeHits(ranked, call.k),
     collections_searched: ranked.map(({ collection }) => collection),
     ...(failures.length === 0 ? {} : { partial_failures: failures }),
   });
@@ -45,13 +46,13 @@ function assertComparable(collections: readonly Collection[]): void {
 /** A failure of one collection is part of the answer. */
 async function searchOne(
   collection: Collection,
-  { query, k }: PreparedMultiSearch,
+  call: SearchCall,
   envelope: Envelope,
   { backend, logger }: Services,
 ): Promise<RankedHits | PartialFailure> {
   try {
-    const { ids, scores } = await backend.call(collection, { op: 'search', query, k }, envelope);
-    return { collection: collection.name, ids: numbersOf(ids), scores: numbersOf(scores) };
+    const found = await backend.call(collection, call, envelope);
+    return { collection: collection.name, ...foundHits(found) };
   } catch (error) {
     const { requestId } = envelope;
     logger.warn({ requestId, collectionId: collection.id, err: error }, 'a collection of a multi search failed');

@@ -1,12 +1,5 @@
-/** Routes of the contract that answer 501 for now: encrypted records, the graph, proofs and the timeline. */
-import {
-  assertConsistencyQuery,
-  assertGraphQuery,
-  assertNodesQuery,
-  assertReceiptQuery,
-  assertSubgraphQuery,
-  assertTimelineQuery,
-} from '../contract/graph.js';
+/** Routes of the contract that answer 501 for now: encrypted records, proofs and the timeline. */
+import { assertConsistencyQuery, assertReceiptQuery, assertTimelineQuery } from '../contract/graph.js';
 import { assertCollectionQuery } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import { idParameter } from '../http/pathParameters.js';
@@ -56,81 +49,6 @@ const ENCRYPTED: readonly Route[] = [
   }),
 ];
 
-const GRAPH: readonly Route[] = [
-  route({
-    ...WRITE,
-    method: 'POST',
-    path: '/v1/graph/node',
-    summary: 'Create a graph node',
-    body: 'createNode',
-    handle: refuseRoute('the graph'),
-  }),
-  route({
-    ...READ,
-    method: 'GET',
-    path: '/v1/graph/node/{id}',
-    summary: 'Read a graph node',
-    query: inCollection,
-    handle: refuseRoute('the graph', idParameter),
-  }),
-  route({
-    ...WRITE,
-    method: 'DELETE',
-    path: '/v1/graph/node/{id}',
-    summary: 'Delete a graph node and its edges',
-    query: inCollection,
-    handle: refuseRoute('the graph', idParameter),
-  }),
-  route({
-    ...READ,
-    method: 'GET',
-    path: '/v1/graph/nodes',
-    summary: 'List graph nodes',
-    query: queryType('NodesQuery', assertNodesQuery),
-    handle: refuseRoute('the graph'),
-  }),
-  route({
-    ...WRITE,
-    method: 'POST',
-    path: '/v1/graph/edge',
-    summary: 'Create a graph edge',
-    body: 'createEdge',
-    handle: refuseRoute('the graph'),
-  }),
-  route({
-    ...WRITE,
-    method: 'DELETE',
-    path: '/v1/graph/edge/{id}',
-    summary: 'Delete a graph edge',
-    query: inCollection,
-    handle: refuseRoute('the graph', idParameter),
-  }),
-  route({
-    ...READ,
-    method: 'GET',
-    path: '/v1/graph/edges/{id}',
-    summary: "List a node's outgoing edges",
-    query: inCollection,
-    handle: refuseRoute('the graph', idParameter),
-  }),
-  route({
-    ...READ,
-    method: 'GET',
-    path: '/v1/graph/subgraph',
-    summary: 'Read what surrounds a node',
-    query: queryType('SubgraphQuery', assertSubgraphQuery),
-    handle: refuseRoute('the graph'),
-  }),
-  route({
-    ...READ,
-    method: 'GET',
-    path: '/v1/graph/query',
-    summary: 'Walk the graph from a node',
-    query: queryType('GraphQuery', assertGraphQuery),
-    handle: refuseRoute('the graph'),
-  }),
-];
-
 const PROOFS: readonly Route[] = [
   route({
     ...READ,
@@ -174,4 +92,4 @@ const PROOFS: readonly Route[] = [
   }),
 ];
 
-export const NOT_YET_ROUTES: readonly Route[] = [...ENCRYPTED, ...GRAPH, ...PROOFS];
+export const NOT_YET_ROUTES: readonly Route[] = [...ENCRYPTED, ...PROOFS];

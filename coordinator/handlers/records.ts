@@ -1,6 +1,5 @@
 /** Inserting, reading, changing and deleting single records. */
 import { dequantise } from '../../shared/fixedPoint.js';
-import type { Backend } from '../backend.js';
 import { requestIdBytes } from '../body/bounds.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
@@ -16,6 +15,7 @@ import { isHex32 } from '../contract/values.js';
 import { idParameter } from '../http/pathParameters.js';
 import { json, type Reply } from '../http/reply.js';
 import { assertDimension, findCollection } from './findCollection.js';
+import { logIndex } from './logIndex.js';
 import type { HandlerRequest, Services } from './route.js';
 
 export async function insertRecord(
@@ -74,7 +74,3 @@ export async function updateMetadata(
   const { sequence } = await backend.call(collection, call, envelope);
   return json<MetadataResponse>({ ok: true, id, ...logIndex(backend, sequence) });
 }
-
-/** Only a cluster's log is replicated, and only then has its index a meaning to callers. */
-const logIndex = ({ mode }: Backend, sequence: number): { log_index?: number } =>
-  mode === 'cluster' ? { log_index: sequence } : {};

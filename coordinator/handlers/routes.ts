@@ -7,6 +7,7 @@ import { assertCollectionQuery, type CollectionQuery } from '../contract/records
 import type { SchemaName } from '../contract/schemas.js';
 import { insertBatch } from './batch.js';
 import { createCollection, deleteCollection, listCollections } from './collections.js';
+import { GRAPH_ROUTES } from './graphRoutes.js';
 import { configureIndex, indexConfig, indexState } from './indexes.js';
 import { createProjectKey, listProjectKeys, revokeProjectKey } from './keys.js';
 import { multiSearch } from './multiSearch.js';
@@ -106,7 +107,7 @@ const SEARCH_ROUTES: readonly Route[] = [
     summary: 'Search several collections and merge their results',
     body: 'multiSearch',
     answers: ok('MultiSearchResponse'),
-    errors: ['dimension_mismatch', 'collection_not_found', 'not_implemented'],
+    errors: ['dimension_mismatch', 'collection_not_found'],
     handle: multiSearch,
   }),
 ];
@@ -239,6 +240,7 @@ export const API_ROUTES: readonly Route[] = [
   ...COLLECTION_ROUTES,
   ...RECORD_ROUTES,
   ...SEARCH_ROUTES,
+  ...GRAPH_ROUTES,
   ...NOT_YET_ROUTES,
   ...KEY_ROUTES,
   ...SERVICE_ROUTES,

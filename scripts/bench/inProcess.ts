@@ -4,7 +4,7 @@ import type { Collection } from '../../coordinator/backend.js';
 import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
 import { numbersOf } from '../../coordinator/handlers/numbers.js';
 import { runShard } from '../../shard/main.js';
-import { systemClock } from '../../shared/clock.js';
+import { type Clock, systemClock } from '../../shared/clock.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openStandalone } from '../../shared/standalonePlatform.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -23,10 +23,11 @@ export class Engine {
     private readonly stopAll: () => Promise<void>,
   ) {}
 
-  static async start(dataDir: string): Promise<Engine> {
+  /** `clock`: the shard's, by which records have their times. */
+  static async start(dataDir: string, clock: Clock = systemClock): Promise<Engine> {
     const config = loadConfig({}, { mode: 'standalone', dataDir, limits: { maxRecords: 4_000_000_000 } });
     const platform = await openStandalone({ dataDir, logger: silentLogger });
-    const shard = await runShard({ config, name: 's1', platform, logger: silentLogger });
+    const shard = await runShard({ config, name: 's1', platform, logger: silentLogger, clock });
     const backend = await ClusterBackend.start(config, platform, systemClock, silentLogger);
     return new Engine(backend, async () => {
       await backend.stop();

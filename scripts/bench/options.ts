@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Row } from './row.js';
 
 export type Part = Row['part'];
-const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'http'];
+const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'search', 'http'];
 
 /** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
 export interface Sizes {
@@ -17,6 +17,10 @@ export interface Sizes {
   /** Of the collection that gets indexes, at most. */
   readonly indexRecords: number;
   readonly indexSearches: number;
+  /** Of the collection that is searched with options. */
+  readonly searchRecords: number;
+  /** Each with an option and without. */
+  readonly searchRounds: number;
   /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
   readonly ingestRecords: number;
   readonly httpRequests: number;
@@ -32,6 +36,8 @@ const FULL: Sizes = {
   engineSearches: 500,
   indexRecords: 100_000,
   indexSearches: 1_000,
+  searchRecords: 100_000,
+  searchRounds: 400,
   ingestRecords: 100_000,
   httpRequests: 4_000,
   emptyCollections: 2_000,
@@ -46,6 +52,8 @@ const QUICK: Sizes = {
   engineSearches: 20,
   indexRecords: 1_500,
   indexSearches: 20,
+  searchRecords: 2_000,
+  searchRounds: 20,
   ingestRecords: 4_000,
   httpRequests: 64,
   emptyCollections: 20,
@@ -60,7 +68,7 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [--only kernel,engine,index,http] [--quick] [--data <folder>] [--json <file>]
+export const USAGE = `npm run bench -- [--only kernel,engine,index,search,http] [--quick] [--data <folder>] [--json <file>]
 
   --only   measure these parts alone
   --quick  small sizes: shows that everything runs, not how fast

@@ -17,7 +17,7 @@ export interface VectorSet {
 }
 
 /** mulberry32: the same vectors in every run. */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

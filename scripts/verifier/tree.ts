@@ -1,8 +1,10 @@
-/** The state tree by its definition: RFC 6962, section 2.1, with a node over nothing being nothing. */
+/** The trees by their definition: RFC 6962, section 2.1, with a node over nothing being nothing. */
 import { ABSENT, H, u8 } from './hashing.js';
 
-function node(left: Buffer, right: Buffer): Buffer {
-  return left.equals(ABSENT) && right.equals(ABSENT) ? ABSENT : H(u8(0x11), left, right);
+const STATE_NODE = 0x11;
+
+function node(left: Buffer, right: Buffer, domain = STATE_NODE): Buffer {
+  return left.equals(ABSENT) && right.equals(ABSENT) ? ABSENT : H(u8(domain), left, right);
 }
 
 /** The largest power of two below `size`, which is 2 or more. */
@@ -12,11 +14,12 @@ function split(size: bigint): bigint {
   return k;
 }
 
-export function treeHash(leaves: readonly Buffer[]): Buffer {
+/** `domain`: the first byte of what its nodes hash; without, of the state tree. */
+export function treeHash(leaves: readonly Buffer[], domain = STATE_NODE): Buffer {
   if (leaves.length === 0) return ABSENT;
   if (leaves.length === 1) return leaves[0] as Buffer;
   const k = Number(split(BigInt(leaves.length)));
-  return node(treeHash(leaves.slice(0, k)), treeHash(leaves.slice(k)));
+  return node(treeHash(leaves.slice(0, k), domain), treeHash(leaves.slice(k), domain), domain);
 }
 
 /** The audit path of the leaf at `index`, bottom first. */

@@ -6,19 +6,22 @@
  * Nothing is applied before it is durable, nothing is answered before it is applied. Writes that wait while a commit is
  * under way join the next frame. Recovery is the same code as normal operation: read frames, verify, apply.
  */
-import type { CollectionConfig, ControlCall, ReadCall, Results, WriteCall } from '../../shared/calls.js';
+import type { CollectionConfig, ControlCall, ReadCall, Results, SearchCall, WriteCall } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable, unreachable, type VouchError } from '../../shared/errors.js';
 import type { IndexKind } from '../../shared/indexSpec.js';
 import type { EventLog, EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
+import { Pace } from '../graph/pace.js';
+import { readGraph } from '../graph/read.js';
 import { CollectionIndex } from '../index/collectionIndex.js';
 import type { IndexServices } from '../index/services.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { ShardMetrics } from '../metrics.js';
 import type { Quota } from '../quota.js';
+import { search } from '../search/search.js';
 import { CollectionState } from './collectionState.js';
 import { Damaged, noticingDamage } from './damaged.js';
 import { type Answer, FramePlan, missing } from './framePlan.js';
@@ -112,7 +115,7 @@ export class Collection {
     return this.index;
   }
 
-  async read(call: ReadCall, _envelope: Envelope): Promise<Results[ReadCall['op']]> {
+  async read(call: ReadCall, envelope: Envelope): Promise<Results[ReadCall['op']]> {
     switch (call.op) {
       case 'get': {
         const record = this.state.record(call.id);
@@ -120,11 +123,17 @@ export class Collection {
         return record;
       }
       case 'search':
-        return this.#search(call.query, call.k);
+        return this.#search(call, envelope);
       case 'describe':
         return { ...this.count(), sequence: this.journal.sequence };
       case 'indexState':
         return this.index.state();
+      case 'graphNode':
+      case 'graphNodes':
+      case 'graphEdges':
+      case 'graphSubgraph':
+      case 'graphQuery':
+        return readGraph(this.state.graph, call, new Pace(this.context.clock, envelope.deadlineMs));
       default:
         return unreachable(call);
     }
@@ -173,9 +182,17 @@ export class Collection {
     this.state.vectors.destroy();
   }
 
-  async #search(query: Uint8Array, k: number): Promise<Results['search']> {
-    const { ids, scores } = await this.index.search(componentsOf(query), k);
-    return { ids: bytesOf(ids), scores: bytesOf(scores) };
+  async #search(call: SearchCall, { deadlineMs }: Envelope): Promise<Results['search']> {
+    const { vectors, metadata, texts, graph, insertions } = this.state;
+    const searched = { vectors, metadata, texts, graph, insertions, index: this.index };
+    const pace = (): Pace => new Pace(this.context.clock, deadlineMs);
+    const { ids, scores, aged, hops } = await search(searched, componentsOf(call.query), call, pace);
+    return {
+      ids: bytesOf(ids),
+      scores: bytesOf(scores),
+      ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
+      ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
+    };
   }
 
   #commitWaiting(): void {
@@ -276,6 +293,8 @@ export class Collection {
       }
       case 'batch':
         return { ids: bytesOf(answer.ids) };
+      case 'added':
+        return { id: answer.id, sequence: answer.sequence };
       case 'sequence':
         return { sequence: answer.sequence };
       default:
@@ -284,7 +303,7 @@ export class Collection {
   }
 }
 
-const bytesOf = (numbers: Float64Array): Uint8Array =>
+const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 
 /** Of little-endian bytes at any alignment. */

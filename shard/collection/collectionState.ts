@@ -5,10 +5,14 @@
 import type { CollectionConfig } from '../../shared/calls.js';
 import { unreachable } from '../../shared/errors.js';
 import { EMPTY_HASH } from '../../shared/hash.js';
-import type { Event, Insert } from '../../shared/log/event.js';
+import type { AddNode, Event, Insert } from '../../shared/log/event.js';
 import { leafHash, RECORD_STATE } from '../audit/leaf.js';
 import { StateTree } from '../audit/stateTree.js';
+import { Graph } from '../graph/graph.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
+import { MetadataIndex } from '../metadata/metadataIndex.js';
+import { InsertionTimes } from '../search/decayTimes.js';
+import { TextIndex } from '../text/textIndex.js';
 import { Damaged } from './damaged.js';
 import type { StateView } from './framePlan.js';
 import { type AppliedRequest, RequestWindow, requestKey } from './requestWindow.js';
@@ -32,6 +36,12 @@ const kept = (bytes: string | undefined): Uint8Array | null =>
 
 export class CollectionState implements StateView {
   readonly tree = new StateTree();
+  readonly graph = new Graph();
+  /** Of the live records, as `texts`. */
+  readonly metadata: MetadataIndex;
+  readonly texts: TextIndex;
+  /** Of all records that are not deleted for good. */
+  readonly insertions: InsertionTimes;
   /** Called with a slot whose record dies, before another record can have it. */
   onDeath: (slot: number) => void = () => undefined;
   readonly #requests: RequestWindow;
@@ -39,7 +49,6 @@ export class CollectionState implements StateView {
   readonly #slots: number[] = [];
   // By slot; a slot is reused once its record is deleted for good.
   readonly #tags: number[] = [];
-  readonly #insertedMs: number[] = [];
   readonly #tombstoned = new Set<number>();
   readonly #metadata = new Map<number, string>();
   readonly #texts = new Map<number, string>();
@@ -50,6 +59,9 @@ export class CollectionState implements StateView {
     dedupWindow: number,
   ) {
     this.#requests = new RequestWindow(dedupWindow);
+    this.insertions = new InsertionTimes(vectors.shape);
+    this.metadata = new MetadataIndex(vectors.shape, (slot) => kept(this.#metadata.get(slot)));
+    this.texts = new TextIndex((slot) => vectors.idOf(slot));
   }
 
   get dimension(): number {
@@ -104,7 +116,7 @@ export class CollectionState implements StateView {
         return;
       case 'softDelete': {
         const slot = this.#liveSlot(event.recordId);
-        this.onDeath(slot);
+        this.#dies(slot);
         this.vectors.retire(slot);
         this.#tombstoned.add(slot);
         this.#rehash(event.recordId, slot, event.sequence);
@@ -115,10 +127,20 @@ export class CollectionState implements StateView {
         return;
       case 'updateMetadata': {
         const slot = this.#liveSlot(event.recordId);
+        this.metadata.set(slot, event.metadata);
         this.#metadata.set(slot, keep(event.metadata) as string);
         this.#rehash(event.recordId, slot, event.sequence);
         return;
       }
+      case 'addNode':
+        this.#assertLinkable(event);
+        this.graph.apply(event);
+        return;
+      case 'deleteNode':
+      case 'addEdge':
+      case 'deleteEdge':
+        this.graph.apply(event);
+        return;
       default:
         unreachable(event);
     }
@@ -133,9 +155,8 @@ export class CollectionState implements StateView {
     this.vectors.write(slot, event.recordId, event.vector);
     this.#slots.push(slot);
     this.#tags[slot] = event.tag;
-    this.#insertedMs[slot] = event.timeMs;
-    if (event.metadata !== null) this.#metadata.set(slot, keep(event.metadata) as string);
-    if (event.text !== null) this.#texts.set(slot, keep(event.text) as string);
+    this.insertions.set(slot, event.timeMs);
+    this.#describe(slot, event);
     const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text } = event;
     // Field by field: a spread of the event costs as much as the hash.
     this.tree.append(leafHash({ state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text }));
@@ -147,13 +168,32 @@ export class CollectionState implements StateView {
   #delete(recordId: number, sequence: number): void {
     const slot = this.#slotOf(recordId);
     if (slot === NO_SLOT) throw new Damaged(`event ${sequence} deletes record ${recordId}, which is not there`);
+    if (!this.#tombstoned.has(slot)) this.#dies(slot);
     this.#slots[recordId - 1] = NO_SLOT;
     this.#tombstoned.delete(slot);
     this.#metadata.delete(slot);
     this.#texts.delete(slot);
-    this.onDeath(slot);
     this.vectors.release(slot);
     this.tree.change(recordId - 1, EMPTY_HASH, sequence);
+    this.graph.recordDeleted(recordId, sequence);
+  }
+
+  #describe(slot: number, { metadata, text }: Insert): void {
+    if (metadata !== null) {
+      this.metadata.set(slot, metadata);
+      this.#metadata.set(slot, keep(metadata) as string);
+    }
+    if (text !== null) {
+      this.texts.add(slot, text);
+      this.#texts.set(slot, keep(text) as string);
+    }
+  }
+
+  /** No search finds it any more. Before its slot can be another record's. */
+  #dies(slot: number): void {
+    this.onDeath(slot);
+    this.metadata.remove(slot);
+    this.texts.remove(slot);
   }
 
   #rehash(recordId: number, slot: number, sequence: number): void {
@@ -162,11 +202,16 @@ export class CollectionState implements StateView {
       state: this.#tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
       vector: this.vectors.vectorBytes(slot),
       tag: this.#tags[slot] as number,
-      insertedMs: this.#insertedMs[slot] as number,
+      insertedMs: this.insertions.of(slot),
       metadata: kept(this.#metadata.get(slot)),
       text: kept(this.#texts.get(slot)),
     });
     this.tree.change(recordId - 1, leaf, sequence);
+  }
+
+  #assertLinkable({ sequence, recordId }: AddNode): void {
+    if (recordId !== null && !this.isLive(recordId))
+      throw new Damaged(`event ${sequence} links a node to record ${recordId}, which is not live`);
   }
 
   #slotOf(recordId: number): number {

@@ -5,6 +5,7 @@
 import type { InsertBatchCall, InsertCall, WriteCall } from '../../shared/calls.js';
 import { unavailable, unreachable, VouchError } from '../../shared/errors.js';
 import type { Event } from '../../shared/log/event.js';
+import { GraphPlan, type GraphView, type PlannedGraphEvent } from '../graph/graphPlan.js';
 import { type AppliedRequest, requestKey } from './requestWindow.js';
 
 /** What a plan must know of the state it will be applied to. */
@@ -12,6 +13,7 @@ export interface StateView {
   readonly nextRecordId: number;
   readonly dimension: number;
   readonly liveRecords: number;
+  readonly graph: GraphView;
   isLive(recordId: number): boolean;
   /** Live or tombstoned. */
   exists(recordId: number): boolean;
@@ -22,6 +24,7 @@ export interface StateView {
 export type Answer =
   | { readonly kind: 'insert'; readonly write: AppliedRequest; readonly deduplicated: boolean }
   | { readonly kind: 'batch'; readonly ids: Float64Array }
+  | { readonly kind: 'added'; readonly id: number; readonly sequence: number }
   | { readonly kind: 'sequence'; readonly sequence: number };
 
 export interface PlanStart {
@@ -41,6 +44,7 @@ export class FramePlan {
   readonly #requests = new Map<string, AppliedRequest>();
   /** Records of the state or of this plan that the plan takes away; true where a tombstone stays. */
   readonly #gone = new Map<number, boolean>();
+  readonly #graph: GraphPlan;
   readonly #timeMs: number;
   #sequence: number;
   #nextRecordId: number;
@@ -56,6 +60,7 @@ export class FramePlan {
     this.#headroom = start.headroom;
     this.#nextRecordId = state.nextRecordId;
     this.#liveRecords = state.liveRecords;
+    this.#graph = new GraphPlan(state.graph, (recordId) => this.#gone.get(recordId) === false);
   }
 
   /** Once the plan is applied. */
@@ -89,6 +94,13 @@ export class FramePlan {
           recordId: call.id,
           metadata: call.metadata,
         });
+      case 'addNode':
+        if (call.recordId !== null) this.#assertLive(call.recordId);
+        return this.#pushGraph(this.#graph.add(call));
+      case 'deleteNode':
+      case 'addEdge':
+      case 'deleteEdge':
+        return this.#pushGraph(this.#graph.add(call));
       default:
         return unreachable(call);
     }
@@ -164,6 +176,22 @@ export class FramePlan {
   #push(event: Event): Answer {
     this.events.push(event);
     return { kind: 'sequence', sequence: event.sequence };
+  }
+
+  #pushGraph(planned: PlannedGraphEvent): Answer {
+    const { sequence, timeMs } = this.#next();
+    this.events.push({ ...planned, sequence, timeMs });
+    switch (planned.type) {
+      case 'addNode':
+        return { kind: 'added', id: planned.nodeId, sequence };
+      case 'addEdge':
+        return { kind: 'added', id: planned.edgeId, sequence };
+      case 'deleteNode':
+      case 'deleteEdge':
+        return { kind: 'sequence', sequence };
+      default:
+        return unreachable(planned);
+    }
   }
 
   #countLive(by: number): void {

@@ -164,7 +164,7 @@ export class Journal {
       timeMs,
       chainHeadBefore: chainHeadBefore(frame, index),
       eventHash: hashAt(frame.eventHashes, index),
-      graphRoot: EMPTY_HASH,
+      graphRoot: this.state.graph.rootAt(sequence),
       configHash: this.#configHash,
     };
     // The record an insert makes is the last leaf there is.

@@ -1,7 +1,13 @@
 /** The writes that wait for a commit, bounded in number and bytes. */
 import type { WriteCall } from '../../shared/calls.js';
 import { unavailable } from '../../shared/errors.js';
-import { DELETION_SIZE_BYTES, insertSizeBytes, updateMetadataSizeBytes } from '../../shared/log/eventLayout.js';
+import {
+  DELETION_SIZE_BYTES,
+  EDGE,
+  insertSizeBytes,
+  NODE,
+  updateMetadataSizeBytes,
+} from '../../shared/log/eventLayout.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 
 export interface Waiting {
@@ -81,8 +87,14 @@ function measure(call: WriteCall): { sizeBytes: number; records: number } {
     }
     case 'softDelete':
     case 'delete':
+    case 'deleteNode':
+    case 'deleteEdge':
       return { sizeBytes: PER_EVENT_BYTES + DELETION_SIZE_BYTES, records: 0 };
     case 'updateMetadata':
       return { sizeBytes: PER_EVENT_BYTES + updateMetadataSizeBytes(call.metadata.length), records: 0 };
+    case 'addNode':
+      return { sizeBytes: PER_EVENT_BYTES + NODE.end, records: 0 };
+    case 'addEdge':
+      return { sizeBytes: PER_EVENT_BYTES + EDGE.end, records: 0 };
   }
 }

@@ -118,19 +118,19 @@ export class Generation implements Absorbing {
     return false;
   }
 
-  /** The nearest `k` live rows, of those in `eligible` where it is given; exact scores. */
+  /**
+   * The nearest `k` live rows, of those in `eligible` where it is given; exact scores. The caller sees to it that no slot
+   * of `eligible` passes to another row meanwhile.
+   */
   async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { index, vectors } = this.#parts;
     if (index === undefined || this.#exactIsCheaper(index, k, eligible))
       return vectors.search(query, k, nextTurn, { eligible });
     this.#searches++;
-    // While slots that are eligible are named, none of them may pass to a record that is not.
-    const scan = eligible === undefined ? undefined : vectors.beginScan();
     try {
       return await this.#searchIndex(index, query, k, eligible);
     } finally {
       this.#searches--;
-      if (scan !== undefined) vectors.endScan(scan);
       if (this.#retired && this.#searches === 0) await this.#free();
     }
   }

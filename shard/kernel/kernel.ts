@@ -21,6 +21,10 @@ export interface Kernel {
   rowList(scan: number): number;
   offerNarrow(scan: number, vectors: number, ids: number, listed: number, firstSlot: number, sieveShift: number): void;
   offerWide(scan: number, vectors: number, ids: number, listed: number, firstSlot: number): void;
+  enterGather(scan: number, vectors: number, ids: number, bitmap: number, words: number, firstSlot: number): void;
+  gatherNarrow(scan: number, limit: number, sieveShift: number): number;
+  gatherWide(scan: number, limit: number): number;
+  gatheredRows(scan: number): number;
   entryCount(scan: number): number;
   finishScan(scan: number): number;
   bitScanBytes(codeBytes: number, entries: number): number;
@@ -57,7 +61,7 @@ export interface Kernel {
   moveToMeans(sums: number, counts: number, lists: number, strideBytes: number, centroids: number): void;
 }
 
-/** Bytes of one entry of a finished scan: score f64, id f64, 4 bytes of no meaning, slot u32. */
+/** Bytes of an entry of a finished scan, and of a gathered row: score f64, id f64, 4 bytes of no meaning, slot u32. */
 export const ENTRY_BYTES = 24;
 
 /** Rows that the row list of a scan holds. */

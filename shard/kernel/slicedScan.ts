@@ -46,6 +46,11 @@ export abstract class SlicedScan {
   /** Considers the rows of the next block. Returns the bytes of vectors that an ordinary scan would read as fast. */
   protected abstract scanBlock(index: number, block: Block, scratch: ScanScratch, path: ScanPath): number;
 
+  /** No block before this one is left, where block `next` is the next. */
+  protected firstLeft(next: number): number {
+    return next;
+  }
+
   /** Scans about `budgetBytes` of vectors, at least one block; true when nothing is left to scan. */
   step(budgetBytes = SLICE_BYTES): boolean {
     let next = this.nextBlock();
@@ -59,7 +64,7 @@ export abstract class SlicedScan {
       next = this.nextBlock();
     }
     if (next === undefined) return true;
-    this.choice.freeze(next);
+    this.choice.freeze(this.firstLeft(next));
     return false;
   }
 

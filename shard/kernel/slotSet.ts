@@ -1,6 +1,8 @@
 import type { BlockShape } from './blockShape.js';
 import { bitmapBytesOf } from './blockShape.js';
 
+const WORD_BITS = 32;
+
 interface Part {
   readonly bits: Uint32Array;
   count: number;
@@ -12,6 +14,13 @@ export class SlotSet {
   #count = 0;
 
   constructor(private readonly shape: BlockShape) {}
+
+  /** The slots whose bit is set: slot s is bit s % 32 of word s / 32, through all blocks. */
+  static ofWords(shape: BlockShape, words: Uint32Array): SlotSet {
+    const set = new SlotSet(shape);
+    for (let index = 0; shape.firstSlot(index) < WORD_BITS * words.length; index++) set.#take(index, words);
+    return set;
+  }
 
   get count(): number {
     return this.#count;
@@ -42,6 +51,25 @@ export class SlotSet {
     return part === undefined || part.count === 0 ? undefined : part.bits;
   }
 
+  /** Makes block `index`, which is empty yet, what `words` have of it. */
+  #take(index: number, words: Uint32Array): void {
+    const rows = this.shape.rows(index);
+    const first = this.shape.firstSlot(index);
+    const bits = new Uint32Array(bitmapBytesOf(rows) / 4);
+    const shift = first & 31;
+    let count = 0;
+    for (let row = 0, from = first >>> 5; row < rows && from < words.length; row += WORD_BITS, from++) {
+      // A shift by 32 would be one by 0.
+      const word = (words[from]! >>> shift) | (((words[from + 1] ?? 0) << 1) << (31 - shift));
+      const kept = rows - row < WORD_BITS ? word & ((1 << (rows - row)) - 1) : word;
+      bits[row >>> 5] = kept;
+      count += bitsIn(kept);
+    }
+    if (count === 0) return;
+    this.#parts[index] = { bits, count };
+    this.#count += count;
+  }
+
   #set(slot: number, member: boolean): void {
     if (this.has(slot) === member) return;
     const index = this.shape.blockOf(slot);
@@ -53,4 +81,11 @@ export class SlotSet {
     part.count += by;
     this.#count += by;
   }
+}
+
+/** Set bits of a word, added up in pairs, then fours, then bytes. */
+function bitsIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

@@ -10,13 +10,15 @@ import type { SlicedScan } from './slicedScan.js';
 import { SlotReuse } from './slotReuse.js';
 import { SlotSet } from './slotSet.js';
 import type { VectorMemory } from './vectorMemory.js';
+import type { WeightedHits } from './weightedHeap.js';
+import { type WeightedBounds, WeightedScan, type Weights } from './weightedScan.js';
 
 const COMPONENT_BYTES = 4;
 
-async function finished(scan: SlicedScan, pause: () => Promise<void>): Promise<Hits> {
+async function finished<S extends SlicedScan>(scan: S, pause: () => Promise<void>): Promise<ReturnType<S['hits']>> {
   try {
     while (!scan.step()) await pause();
-    return scan.hits();
+    return scan.hits() as ReturnType<S['hits']>;
   } finally {
     scan.close();
   }
@@ -129,6 +131,21 @@ export class VectorBlocks {
    */
   search(query: Int32Array | Uint8Array, k: number, pause: () => Promise<void>, among: Among = {}): Promise<Hits> {
     return finished(new ExactScan(this, query, k, among), pause);
+  }
+
+  /**
+   * As `search`, by score / weight, then by score, then by id. `bounds`: rows that the caller does not ask about may be
+   * left out, and most of them are.
+   */
+  searchWeighted(
+    query: Int32Array | Uint8Array,
+    k: number,
+    weights: Weights,
+    pause: () => Promise<void>,
+    among: Among = {},
+    bounds?: WeightedBounds,
+  ): Promise<WeightedHits> {
+    return finished(new WeightedScan(this, query, k, weights, among, bounds), pause);
   }
 
   /**

@@ -53,7 +53,36 @@ export interface UpdateMetadata extends Dated {
   readonly metadata: Uint8Array;
 }
 
-export type Event = Genesis | Insert | SoftDelete | Delete | UpdateMetadata;
+export interface AddNode extends Dated {
+  readonly type: 'addNode';
+  readonly nodeId: number;
+  /** Null: linked to none. */
+  readonly recordId: number | null;
+  readonly kind: number;
+}
+
+/** Takes the node's edges along. So does the deletion of a record with the nodes that are linked to it. */
+export interface DeleteNode extends Dated {
+  readonly type: 'deleteNode';
+  readonly nodeId: number;
+}
+
+export interface AddEdge extends Dated {
+  readonly type: 'addEdge';
+  readonly edgeId: number;
+  readonly from: number;
+  readonly to: number;
+  readonly kind: number;
+}
+
+export interface DeleteEdge extends Dated {
+  readonly type: 'deleteEdge';
+  readonly edgeId: number;
+}
+
+export type RecordEvent = Insert | SoftDelete | Delete | UpdateMetadata;
+export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
+export type Event = Genesis | RecordEvent | GraphEvent;
 
 export const genesisOf = (config: CollectionConfig): Genesis => ({
   type: 'genesis',

@@ -10,14 +10,28 @@
  *   soft delete     24 u64 record_id
  *   delete          24 u64 record_id
  *   update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
+ *   add node        24 u64 node_id | 32 u64 record_id (0: none) | 40 u8 kind | 48 end
+ *   delete node     24 u64 node_id
+ *   add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
+ *   delete edge     24 u64 edge_id
  */
 import { unreachable } from '../errors.js';
 import type { Event } from './event.js';
 
 export const EVENT_VERSION = 1;
 
-/** 6 to 11 are kept for encrypted inserts, shredded keys and the graph. */
-export const EVENT_TYPE = { genesis: 1, insert: 2, softDelete: 3, delete: 4, updateMetadata: 5 } as const;
+/** 6 and 7 are kept for encrypted inserts and shredded keys. */
+export const EVENT_TYPE = {
+  genesis: 1,
+  insert: 2,
+  softDelete: 3,
+  delete: 4,
+  updateMetadata: 5,
+  addNode: 8,
+  deleteNode: 9,
+  addEdge: 10,
+  deleteEdge: 11,
+} as const;
 
 export const METRIC_SQUARED_L2 = 1;
 export const FLAG = { requestId: 1, metadata: 2, text: 4 } as const;
@@ -45,8 +59,11 @@ export const INSERT = {
   vector: 72,
 } as const;
 
-export const DELETION = { recordId: 24, end: 32 } as const;
+/** Of a record, a node or an edge. */
+export const DELETION = { id: 24, end: 32 } as const;
 export const UPDATE = { recordId: 24, metadataLength: 32, metadata: 40 } as const;
+export const NODE = { nodeId: 24, recordId: 32, kind: 40, end: 48 } as const;
+export const EDGE = { edgeId: 24, from: 32, to: 40, kind: 48, end: 56 } as const;
 
 /** An event is shorter than this, so that the last byte of its length in a frame is zero (see `chain.ts`). */
 export const EVENT_END_BYTES = 2 ** 24;
@@ -57,7 +74,7 @@ export const insertSizeBytes = (vectorBytes: number, metadataBytes: number, text
 
 export const updateMetadataSizeBytes = (metadataBytes: number): number => UPDATE.metadata + metadataBytes;
 
-/** Of a delete and of a soft delete. */
+/** Of a record, hidden or for good, of a node or of an edge. */
 export const DELETION_SIZE_BYTES = DELETION.end;
 
 export function eventSizeBytes(event: Event): number {
@@ -68,9 +85,15 @@ export function eventSizeBytes(event: Event): number {
       return insertSizeBytes(event.vector.length, event.metadata?.length ?? 0, event.text?.length ?? 0);
     case 'softDelete':
     case 'delete':
+    case 'deleteNode':
+    case 'deleteEdge':
       return DELETION_SIZE_BYTES;
     case 'updateMetadata':
       return updateMetadataSizeBytes(event.metadata.length);
+    case 'addNode':
+      return NODE.end;
+    case 'addEdge':
+      return EDGE.end;
     default:
       return unreachable(event);
   }

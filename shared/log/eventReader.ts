@@ -1,17 +1,20 @@
 /** Bytes to events, as `eventLayout.ts` lays them out. Whatever could not have been written is refused. */
 import { isUtf8 } from 'node:buffer';
+import { EDGE_KINDS, NODE_KINDS } from '../graph.js';
 import { DIMENSION_MAX, REQUEST_ID_BYTES } from '../limits.js';
 import { Malformed } from '../malformed.js';
 import { readU64 } from '../u64.js';
-import type { Event, Genesis, Insert } from './event.js';
+import type { AddEdge, AddNode, Event, Genesis, Insert } from './event.js';
 import {
   DELETION,
+  EDGE,
   EVENT_TYPE,
   EVENT_VERSION,
   FLAG,
   GENESIS,
   INSERT,
   METRIC_SQUARED_L2,
+  NODE,
   PAYLOAD_AT,
   UPDATE,
 } from './eventLayout.js';
@@ -51,17 +54,25 @@ export function readEvent(source: Source, at: number, end: number): Event {
     case EVENT_TYPE.insert:
       return readInsert(source, at, end, dated);
     case EVENT_TYPE.softDelete:
-      return { type: 'softDelete', ...dated, recordId: readDeletion(source, at, end) };
+      return { type: 'softDelete', ...dated, recordId: readDeletion(source, at, end, 'record') };
     case EVENT_TYPE.delete:
-      return { type: 'delete', ...dated, recordId: readDeletion(source, at, end) };
+      return { type: 'delete', ...dated, recordId: readDeletion(source, at, end, 'record') };
     case EVENT_TYPE.updateMetadata: {
       assertHolds(at, end, UPDATE.metadata);
       const metadataLength = view.getUint32(at + UPDATE.metadataLength, true);
       assertZero(source, at + UPDATE.metadataLength + 4, at + UPDATE.metadata);
       assertLength(at, end, UPDATE.metadata + metadataLength);
-      const recordId = readRecordId(view, at + UPDATE.recordId);
+      const recordId = readId(view, at + UPDATE.recordId, 'record');
       return { type: 'updateMetadata', ...dated, recordId, metadata: source.bytes.subarray(at + UPDATE.metadata, end) };
     }
+    case EVENT_TYPE.addNode:
+      return readNode(source, at, end, dated);
+    case EVENT_TYPE.deleteNode:
+      return { type: 'deleteNode', ...dated, nodeId: readDeletion(source, at, end, 'node') };
+    case EVENT_TYPE.addEdge:
+      return readEdge(source, at, end, dated);
+    case EVENT_TYPE.deleteEdge:
+      return { type: 'deleteEdge', ...dated, edgeId: readDeletion(source, at, end, 'edge') };
     default:
       throw new Malformed(`event type ${type} is not known to this program`, at + 1);
   }
@@ -104,7 +115,7 @@ function readInsert(source: Source, at: number, end: number, { sequence, timeMs 
     type: 'insert',
     sequence,
     timeMs,
-    recordId: readRecordId(view, at + INSERT.recordId),
+    recordId: readId(view, at + INSERT.recordId, 'record'),
     tag: readU64(view, at + INSERT.tag),
     requestId: (flags & FLAG.requestId) === 0 ? null : bytes.subarray(at + INSERT.requestId, at + INSERT.flags),
     vector: bytes.subarray(at + INSERT.vector, at + vectorEnd),
@@ -127,15 +138,44 @@ function assertFlags(source: Source, at: number, flags: number): void {
     throw new Malformed('text without its flag', at + INSERT.textLength);
 }
 
-function readDeletion({ view }: Source, at: number, end: number): number {
-  assertLength(at, end, DELETION.end);
-  return readRecordId(view, at + DELETION.recordId);
+function readNode(source: Source, at: number, end: number, dated: Dated): AddNode {
+  const { view } = source;
+  assertLength(at, end, NODE.end);
+  const nodeId = readId(view, at + NODE.nodeId, 'node');
+  const recordId = readU64(view, at + NODE.recordId) || null;
+  const kind = readKind(view, at + NODE.kind, NODE_KINDS);
+  assertZero(source, at + NODE.kind + 1, end);
+  return { type: 'addNode', ...dated, nodeId, recordId, kind };
 }
 
-function readRecordId(view: DataView, at: number): number {
-  const recordId = readU64(view, at);
-  if (recordId === 0) throw new Malformed('record id 0', at);
-  return recordId;
+function readEdge(source: Source, at: number, end: number, dated: Dated): AddEdge {
+  const { view } = source;
+  assertLength(at, end, EDGE.end);
+  const edgeId = readId(view, at + EDGE.edgeId, 'edge');
+  const from = readId(view, at + EDGE.from, 'node');
+  const to = readId(view, at + EDGE.to, 'node');
+  const kind = readKind(view, at + EDGE.kind, EDGE_KINDS);
+  assertZero(source, at + EDGE.kind + 1, end);
+  return { type: 'addEdge', ...dated, edgeId, from, to, kind };
+}
+
+type Named = 'record' | 'node' | 'edge';
+
+function readDeletion({ view }: Source, at: number, end: number, what: Named): number {
+  assertLength(at, end, DELETION.end);
+  return readId(view, at + DELETION.id, what);
+}
+
+function readId(view: DataView, at: number, what: Named): number {
+  const id = readU64(view, at);
+  if (id === 0) throw new Malformed(`${what} id 0`, at);
+  return id;
+}
+
+function readKind(view: DataView, at: number, kinds: readonly string[]): number {
+  const kind = view.getUint8(at);
+  if (kinds[kind] === undefined) throw new Malformed(`a kind of ${kind}`, at);
+  return kind;
 }
 
 function readDimension(view: DataView, at: number): number {

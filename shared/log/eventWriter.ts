@@ -1,10 +1,12 @@
 /** Events to bytes, as `eventLayout.ts` lays them out. */
 import { unreachable } from '../errors.js';
+import { EDGE_KINDS, NODE_KINDS } from '../graph.js';
 import { DIMENSION_MAX, REQUEST_ID_BYTES } from '../limits.js';
 import { writeU64 } from '../u64.js';
-import type { Event, Genesis, Insert } from './event.js';
+import type { AddEdge, AddNode, Event, Genesis, Insert } from './event.js';
 import {
   DELETION,
+  EDGE,
   EVENT_END_BYTES,
   EVENT_TYPE,
   EVENT_VERSION,
@@ -13,6 +15,7 @@ import {
   GENESIS,
   INSERT,
   METRIC_SQUARED_L2,
+  NODE,
   UPDATE,
 } from './eventLayout.js';
 
@@ -59,12 +62,24 @@ function writePayload(event: Event, target: Target, at: number): void {
       return;
     case 'softDelete':
     case 'delete':
-      writeRecordId(target.view, at + DELETION.recordId, event.recordId);
+      writeId(target.view, at + DELETION.id, event.recordId);
       return;
     case 'updateMetadata':
-      writeRecordId(target.view, at + UPDATE.recordId, event.recordId);
+      writeId(target.view, at + UPDATE.recordId, event.recordId);
       target.view.setUint32(at + UPDATE.metadataLength, event.metadata.length, true);
       target.bytes.set(event.metadata, at + UPDATE.metadata);
+      return;
+    case 'addNode':
+      writeNode(event, target, at);
+      return;
+    case 'deleteNode':
+      writeId(target.view, at + DELETION.id, event.nodeId);
+      return;
+    case 'addEdge':
+      writeEdge(event, target, at);
+      return;
+    case 'deleteEdge':
+      writeId(target.view, at + DELETION.id, event.edgeId);
       return;
     default:
       unreachable(event);
@@ -92,7 +107,7 @@ function writeInsert(event: Insert, { bytes, view }: Target, at: number): void {
   assertDimension(dimension);
   if (requestId !== null && requestId.length !== REQUEST_ID_BYTES)
     throw new RangeError(`a request id has ${REQUEST_ID_BYTES} bytes`);
-  writeRecordId(view, at + INSERT.recordId, event.recordId);
+  writeId(view, at + INSERT.recordId, event.recordId);
   writeU64(view, at + INSERT.tag, event.tag);
   if (requestId !== null) bytes.set(requestId, at + INSERT.requestId);
   view.setUint8(
@@ -112,9 +127,28 @@ function writeInsert(event: Insert, { bytes, view }: Target, at: number): void {
   if (text !== null) bytes.set(text, end);
 }
 
-function writeRecordId(view: DataView, at: number, recordId: number): void {
-  if (recordId === 0) throw new RangeError('record ids begin at 1');
-  writeU64(view, at, recordId);
+function writeNode({ nodeId, recordId, kind }: AddNode, { view }: Target, at: number): void {
+  assertKind(kind, NODE_KINDS);
+  writeId(view, at + NODE.nodeId, nodeId);
+  if (recordId !== null) writeId(view, at + NODE.recordId, recordId);
+  view.setUint8(at + NODE.kind, kind);
+}
+
+function writeEdge({ edgeId, from, to, kind }: AddEdge, { view }: Target, at: number): void {
+  assertKind(kind, EDGE_KINDS);
+  writeId(view, at + EDGE.edgeId, edgeId);
+  writeId(view, at + EDGE.from, from);
+  writeId(view, at + EDGE.to, to);
+  view.setUint8(at + EDGE.kind, kind);
+}
+
+function writeId(view: DataView, at: number, id: number): void {
+  if (id === 0) throw new RangeError('ids begin at 1');
+  writeU64(view, at, id);
+}
+
+function assertKind(kind: number, kinds: readonly string[]): void {
+  if (kinds[kind] === undefined) throw new RangeError(`a kind of ${kind}`);
 }
 
 function assertDimension(dimension: number): void {

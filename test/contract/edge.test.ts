@@ -138,15 +138,10 @@ inBothModes('the HTTP edge', (service) => {
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     const search = (options: object) => rw.post('/v1/search', { collection: 'c', query: [1], k: 1, ...options });
     const answers = await Promise.all([
-      search({ query_text: 'words' }),
-      search({ decay_half_life_secs: 60 }),
-      search({ metadata_filter: {} }),
-      search({ graph_rerank: {} }),
       search({ as_of: '2026-01-01T00:00:00Z' }),
       search({ as_of_log_index: 0 }),
       rw.post('/v1/records/encrypted', { payload: 'aGk=', collection: 'c' }),
       rw.get(`/v1/crypto/status/${'0'.repeat(32)}`),
-      rw.post('/v1/graph/node', { kind: 0, collection: 'c' }),
       rw.get('/v1/proof/state?collection=c'),
     ]);
     for (const answer of answers) {

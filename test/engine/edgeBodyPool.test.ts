@@ -54,8 +54,8 @@ describe('large bodies', () => {
       '$.query[1]: expected a number from -32768 to 32767.99998, got "x"',
     ]);
     expect((await refusal('{"query":'))[1]).to.match(/^the body is not JSON/);
-    const { query } = await pool.prepare('search', Buffer.from(`{"query":[1,2],"k":1}${filler}`));
-    expect(componentsOf(query)).to.deep.equal([65_536, 131_072]);
+    const { call } = await pool.prepare('search', Buffer.from(`{"query":[1,2],"k":1}${filler}`));
+    expect(componentsOf(call.query)).to.deep.equal([65_536, 131_072]);
   });
 
   it('outlive a worker that dies: its body fails, the next one starts another', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { MultiSearchHit } from '../../coordinator/contract/search.js';
 import { mergeHits, type RankedHits } from '../../coordinator/handlers/mergeHits.js';
 import { seededRandom, testSeed } from '../support/random.js';
 
@@ -22,6 +23,34 @@ describe('the merge of a multi-collection search', () => {
           a.score - b.score || (a.collection === b.collection ? a.id - b.id : a.collection < b.collection ? -1 : 1),
       );
       expect(mergeHits(lists, k)).to.deep.equal(sorted.slice(0, k));
+    }
+  });
+
+  it('with decay is by decayed distance, then true distance, then collection and id', () => {
+    const random = seededRandom(testSeed());
+    const distance = ({ score, decay_factor }: MultiSearchHit): number => score / decay_factor!;
+    const byId = (a: MultiSearchHit, b: MultiSearchHit): number =>
+      a.collection === b.collection ? a.id - b.id : a.collection < b.collection ? -1 : 1;
+    const inOrder = (a: MultiSearchHit, b: MultiSearchHit): number =>
+      distance(a) - distance(b) || a.score - b.score || byId(a, b);
+    for (let round = 0; round < 300; round++) {
+      const hits = Array.from({ length: random.int(200) }, (_, i) => {
+        const ageSecs = random.int(4);
+        const collection = `c${random.int(8)}`;
+        return { collection, id: i + 1, score: random.int(6), decay_factor: 0.5 ** ageSecs, age_secs: ageSecs };
+      }).sort(inOrder);
+      const lists = [...new Set(hits.map(({ collection }) => collection))].map((collection): RankedHits => {
+        const own = hits.filter((hit) => hit.collection === collection);
+        const column = (of: (hit: (typeof own)[number]) => number): Float64Array => Float64Array.from(own, of);
+        return {
+          collection,
+          ids: column(({ id }) => id),
+          scores: column(({ score }) => score),
+          aged: { factors: column((hit) => hit.decay_factor), agesSecs: column((hit) => hit.age_secs) },
+        };
+      });
+      const k = 1 + random.int(100);
+      expect(mergeHits(lists, k)).to.deep.equal(hits.slice(0, k));
     }
   });
 

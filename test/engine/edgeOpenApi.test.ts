@@ -48,6 +48,11 @@ describe('OpenAPI document', () => {
       minimum: -32_768,
       maximum: 32_767.99998,
     });
+    for (const [property, { description }] of Object.entries<{ description?: string }>(
+      schemas.SearchRequest.properties,
+    ))
+      expect(description === undefined, property).to.equal(property === 'k');
+    expect(schemas.SearchRequest.properties.metadata_filter.description).to.match(/`eq`.*`exists`[\s\S]*`\$not`/);
     expect(operation('POST', '/v1/search').requestBody).to.have.nested.property('content.application/json.schema');
   });
 });

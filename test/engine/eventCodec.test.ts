@@ -75,6 +75,27 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
     hex: hex`01 05 000000000000 0500000000000000 e86be5cf8b010000 0100000000000000 07000000 00000000
       7b2262223a327d`,
   },
+  {
+    event: { type: 'addNode', sequence: 6, timeMs: 1_700_000_001_000, nodeId: 1, recordId: 2, kind: 6 },
+    hex: hex`01 08 000000000000 0600000000000000 e86be5cf8b010000 0100000000000000 0200000000000000 06 00000000000000`,
+  },
+  {
+    event: { type: 'addNode', sequence: 7, timeMs: 1_700_000_001_000, nodeId: 2, recordId: null, kind: 0 },
+    hex: hex`01 08 000000000000 0700000000000000 e86be5cf8b010000 0200000000000000 0000000000000000 00 00000000000000`,
+  },
+  {
+    event: { type: 'deleteNode', sequence: 8, timeMs: 1_700_000_001_000, nodeId: 2 },
+    hex: hex`01 09 000000000000 0800000000000000 e86be5cf8b010000 0200000000000000`,
+  },
+  {
+    event: { type: 'addEdge', sequence: 9, timeMs: 1_700_000_001_000, edgeId: 3, from: 1, to: 2, kind: 8 },
+    hex: hex`01 0a 000000000000 0900000000000000 e86be5cf8b010000 0300000000000000 0100000000000000 0200000000000000
+      08 00000000000000`,
+  },
+  {
+    event: { type: 'deleteEdge', sequence: 10, timeMs: 1_700_000_001_000, edgeId: 3 },
+    hex: hex`01 0b 000000000000 0a00000000000000 e86be5cf8b010000 0300000000000000`,
+  },
 ];
 const INSERT = SAMPLES[1]!.event as Event & { type: 'insert' };
 
@@ -137,6 +158,10 @@ describe('events', () => {
     ['text without its flag', patched('insert', 56, 3), /text without its flag \(at byte 64\)/],
     ['text that is not UTF-8', patched('insert', 88, 0xff), /text that is not UTF-8 \(at byte 87\)/],
     ['a dimension over the limit', patched('insert', 68, 1, 0x80), /a dimension of 32769 \(at byte 68\)/],
+    ['a node of no kind there is', patched('addNode', 40, 7), /a kind of 7 \(at byte 40\)/],
+    ['an edge of no kind there is', patched('addEdge', 48, 9), /a kind of 9 \(at byte 48\)/],
+    ['an edge from node 0', patched('addEdge', 32, 0), /node id 0 \(at byte 32\)/],
+    ['padding in a node', patched('addNode', 47, 1), /must be zero \(at byte 47\)/],
     ['padding in an update', patched('updateMetadata', 36, 1), /must be zero \(at byte 36\)/],
   ];
   for (const [what, bytes, reason] of refused)

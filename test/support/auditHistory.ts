@@ -5,7 +5,7 @@ import { StateTree } from '../../shard/audit/stateTree.js';
 import type { Receipt } from '../../shared/calls.js';
 import { EMPTY_HASH } from '../../shared/hash.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
-import { type Event, genesisOf, type Insert } from '../../shared/log/event.js';
+import { type Event, genesisOf, type Insert, type RecordEvent } from '../../shared/log/event.js';
 import { chainHeadBefore, type Frame, hashAt } from '../../shared/log/frame.js';
 import { buildFrame } from '../../shared/log/frameWriter.js';
 import type { SeededRandom } from './random.js';
@@ -59,7 +59,7 @@ export class History {
     const frame = await buildFrame(this.#planned, this.#end, this.#liveAfter(), noPause);
     this.frames.push(frame);
     this.#end = frame.end;
-    for (const [index, event] of frame.events.entries()) if (event.type !== 'genesis') this.#apply(event, frame, index);
+    for (const [index, event] of frame.events.entries()) if (isOfRecord(event)) this.#apply(event, frame, index);
   }
 
   /** The receipt of a write however long ago. */
@@ -118,7 +118,7 @@ export class History {
     return live;
   }
 
-  #apply(event: Exclude<Event, { type: 'genesis' }>, frame: Frame, index: number): void {
+  #apply(event: RecordEvent, frame: Frame, index: number): void {
     const { recordId, sequence } = event;
     const record = this.#recordAfter(event);
     this.#records[recordId - 1] = record;
@@ -129,7 +129,7 @@ export class History {
     this.writes.push({ ...place, record, receipt: this.receiptOf(place) });
   }
 
-  #recordAfter(event: Exclude<Event, { type: 'genesis' }>): LeafRecord | 'deleted' {
+  #recordAfter(event: RecordEvent): LeafRecord | 'deleted' {
     if (event.type === 'insert') {
       const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text } = event;
       return { state: RECORD_STATE.live, id, insertedMs, tag, vector, metadata, text };
@@ -140,3 +140,6 @@ export class History {
     return { ...record, metadata: event.metadata };
   }
 }
+
+const isOfRecord = (event: Event): event is RecordEvent =>
+  ['insert', 'softDelete', 'delete', 'updateMetadata'].includes(event.type);

@@ -37,6 +37,8 @@ export class FakeBackend implements Backend {
   problem: string | undefined;
   /** Runs before each call is answered; what it throws is the call's outcome. */
   beforeCall: (collection: Collection, call: Call) => Promise<void> | void = () => {};
+  /** A test's own answer, in place of the fake's. Of the graph and of a search's options the fake has none. */
+  answer: (collection: Collection, call: Call) => Results[Call['op']] | undefined = () => undefined;
   /** Every call there was, in order. */
   readonly calls: Call[] = [];
   readonly #held = new Map<string, Held>();
@@ -92,7 +94,8 @@ export class FakeBackend implements Backend {
   async call<C extends Call>(collection: Collection, call: C, _envelope?: Envelope): Promise<ResultOf<C>> {
     this.calls.push(call);
     await this.beforeCall(collection, call);
-    return this.#answer(this.#find(collection.project, collection.name), call) as ResultOf<C>;
+    const held = this.#find(collection.project, collection.name);
+    return (this.answer(collection, call) ?? this.#answer(held, call)) as ResultOf<C>;
   }
 
   async health(): Promise<Health> {
@@ -144,6 +147,8 @@ export class FakeBackend implements Backend {
         return { records: held.records.size };
       case 'describe':
         return { records: held.records.size, sequence: held.sequence, logBytes: 0 };
+      default:
+        throw new Error(`the fake has no answer to ${call.op}`);
     }
   }
 }

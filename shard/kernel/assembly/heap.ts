@@ -2,7 +2,9 @@
  * The nearest rows so far: a binary heap whose root is the farthest of them. An exact squared distance is
  * high * 2^32 + low; equal distances are ordered by id, so the order is total and the same everywhere.
  */
+import { gather, limitTotal } from './gathered';
 import { entriesOf, rowsOf, Scan } from './scan';
+import { scoreOf } from './score';
 
 @unmanaged
 class Entry {
@@ -35,15 +37,23 @@ export const ENTRY_BYTES: u32 = 24;
   put(to, from.high, from.low, from.id, from.slot);
 }
 
-/** No row farther than this can get in any more: the farthest kept, or the maximum where that is 2^64 or there is room. */
+/**
+ * No row farther than this can get in any more: the farthest kept, or the maximum where that is 2^64 or there is room.
+ * Where rows are gathered, the limit.
+ */
 export function worstTotal(scan: Scan): u64 {
+  if (scan.gathers) return limitTotal(scan);
   if (scan.count < scan.capacity) return u64.MAX_VALUE;
   const worst = entryAt(entriesOf(scan), 0);
   return worst.high >> 32 ? u64.MAX_VALUE : (worst.high << 32) | worst.low;
 }
 
-/** Offers the listed row `at`, at the distance high * 2^32 + low; true where it was taken in. */
+/** Offers the listed row `at`, at the distance high * 2^32 + low; true where that changed the worst total. */
 export function offer(scan: Scan, at: u32, high: u64, low: u32): bool {
+  if (scan.gathers) {
+    gather(scan, at, high, low);
+    return false;
+  }
   const row = load<u32>(rowsOf(scan) + (usize(at) << 2));
   const id = load<f64>(usize(scan.ids) + (usize(row) << 3));
   const slot = scan.firstSlot + row;
@@ -89,10 +99,7 @@ function siftDown(entries: usize, count: u32, high: u64, low: u32, id: f64, slot
   put(entryAt(entries, index), high, low, id, slot);
 }
 
-/**
- * Sorts the heap, nearest first, and puts each score in the place of `high`: the total / 2^32, rounded once, since
- * high < 2^47 and low / 2^32 are both exact. Returns the address of the entries; the scan is over.
- */
+/** Sorts the heap, nearest first, and puts scores in the place of `high`. Returns the entries; the scan is over. */
 export function finishScan(scan: Scan): usize {
   const entries = entriesOf(scan);
   for (let last = i32(scan.count) - 1; last > 0; last--) {
@@ -106,7 +113,7 @@ export function finishScan(scan: Scan): usize {
   }
   for (let index: u32 = 0; index < scan.count; index++) {
     const entry = entryAt(entries, index);
-    store<f64>(changetype<usize>(entry), f64(entry.high) + f64(entry.low) / 4294967296.0);
+    store<f64>(changetype<usize>(entry), scoreOf(entry.high, entry.low));
   }
   return entries;
 }

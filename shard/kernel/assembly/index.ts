@@ -6,6 +6,7 @@ export { beginScan, scanBytes } from './scan';
 export { scanNarrow } from './scanNarrow';
 export { scanWide } from './scanWide';
 export { offerNarrow, offerWide, rowList } from './listed';
+export { enterGather, gatheredRows, gatherNarrow, gatherWide } from './gather';
 export { beginBitScan, bitEntries, bitScanBytes, forgetEntries, keepNearest, scanBits } from './bitCodes';
 export { entryCount, finishScan } from './heap';
 export { largestComponent } from './largest';

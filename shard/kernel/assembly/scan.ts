@@ -33,6 +33,10 @@ export class Scan {
   firstSlot: u32;
   /** Next word of the bitmap to list rows from. */
   nextWord: u32;
+  /** Whether rows within a limit are gathered, and not the nearest kept; how many were, and that limit, as a score. */
+  gathers: u32;
+  gathered: u32;
+  limit: f64;
 }
 
 @inline export function rowsOf(scan: Scan): usize {

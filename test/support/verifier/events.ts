@@ -6,6 +6,19 @@ interface Dated {
   readonly timeMs: bigint;
 }
 
+/** `recordId` 0: linked to none. */
+export type GraphEvent =
+  | { readonly type: 'add node'; readonly nodeId: bigint; readonly recordId: bigint; readonly kind: number }
+  | { readonly type: 'delete node'; readonly nodeId: bigint }
+  | {
+      readonly type: 'add edge';
+      readonly edgeId: bigint;
+      readonly from: bigint;
+      readonly to: bigint;
+      readonly kind: number;
+    }
+  | { readonly type: 'delete edge'; readonly edgeId: bigint };
+
 export type LogEvent = Dated &
   (
     | {
@@ -26,6 +39,7 @@ export type LogEvent = Dated &
       }
     | { readonly type: 'soft delete' | 'delete'; readonly recordId: bigint }
     | { readonly type: 'update metadata'; readonly recordId: bigint; readonly metadata: Buffer }
+    | GraphEvent
   );
 
 /** Throws where the bytes are not one event and nothing else. */
@@ -49,15 +63,27 @@ function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
     case 2:
       return readInsert(dated, reading);
     case 3:
-      return { type: 'soft delete', ...dated, recordId: readRecordId(reading) };
+      return { type: 'soft delete', ...dated, recordId: readId(reading) };
     case 4:
-      return { type: 'delete', ...dated, recordId: readRecordId(reading) };
+      return { type: 'delete', ...dated, recordId: readId(reading) };
     case 5: {
-      const recordId = readRecordId(reading);
+      const recordId = readId(reading);
       const length = reading.u32();
       reading.zeros(4);
       return { type: 'update metadata', ...dated, recordId, metadata: reading.take(length) };
     }
+    case 8: {
+      const nodeId = readId(reading);
+      return { type: 'add node', ...dated, nodeId, recordId: reading.u64(), kind: readKind(reading, 7) };
+    }
+    case 9:
+      return { type: 'delete node', ...dated, nodeId: readId(reading) };
+    case 10: {
+      const [edgeId, from, to] = [readId(reading), readId(reading), readId(reading)];
+      return { type: 'add edge', ...dated, edgeId, from, to, kind: readKind(reading, 9) };
+    }
+    case 11:
+      return { type: 'delete edge', ...dated, edgeId: readId(reading) };
     default:
       return reading.fail(`has type ${type}`);
   }
@@ -77,7 +103,7 @@ function readGenesis(dated: Dated, reading: Reading): LogEvent {
 }
 
 function readInsert(dated: Dated, reading: Reading): LogEvent {
-  const recordId = readRecordId(reading);
+  const recordId = readId(reading);
   const tag = reading.u64();
   const requestId = reading.take(16);
   const flags = reading.u8();
@@ -107,10 +133,17 @@ function readInsert(dated: Dated, reading: Reading): LogEvent {
   };
 }
 
-function readRecordId(reading: Reading): bigint {
-  const recordId = reading.u64();
-  if (recordId === 0n) reading.fail('is about record 0');
-  return recordId;
+function readId(reading: Reading): bigint {
+  const id = reading.u64();
+  if (id === 0n) reading.fail('is about what has id 0');
+  return id;
+}
+
+function readKind(reading: Reading, kinds: number): number {
+  const kind = reading.u8();
+  if (kind >= kinds) reading.fail(`has kind ${kind}`);
+  reading.zeros(7);
+  return kind;
 }
 
 function readDimension(reading: Reading): number {

@@ -5,6 +5,7 @@ import { Reading } from '../../../scripts/verifier/reading.js';
 import { leafOf, type RecordValues } from '../../../scripts/verifier/records.js';
 import { treeHash } from '../../../scripts/verifier/tree.js';
 import { type LogEvent, readEvent } from './events.js';
+import { GraphReplay } from './graph.js';
 
 /** One committed event (or the genesis, first), as receipts refer to it. */
 export interface ChainLink {
@@ -24,6 +25,7 @@ export interface LogReport {
   readonly chainHead: string;
   readonly configHash: string;
   readonly stateRoot: string;
+  readonly graphRoot: string;
   readonly stateHash: string;
   /** By sequence. */
   readonly links: readonly ChainLink[];
@@ -46,6 +48,7 @@ export function verifyLog(frames: readonly Uint8Array[]): LogReport {
 class Replay {
   readonly #links: ChainLink[] = [];
   readonly #records: (RecordValues | 'deleted')[] = [];
+  readonly #graph = new GraphReplay();
   #dimension = 0;
   #logBytes = 0n;
 
@@ -74,6 +77,7 @@ class Replay {
     const { sequence, timeMs } = last ?? { sequence: 0n, timeMs: 0n };
     const configHash = this.#links[0]?.eventHash ?? ABSENT;
     const head = this.#head;
+    const graphRoot = this.#graph.root();
     return {
       sequence,
       timeMs,
@@ -81,10 +85,11 @@ class Replay {
       chainHead: head.toString('hex'),
       configHash: configHash.toString('hex'),
       stateRoot: root.toString('hex'),
+      graphRoot: graphRoot.toString('hex'),
       stateHash: stateHash({
         configHash,
         stateRoot: root,
-        graphRoot: ABSENT,
+        graphRoot,
         chainHead: head,
         sequence,
         timeMs,
@@ -133,7 +138,15 @@ class Replay {
         const record = this.#records[Number(event.recordId) - 1];
         if (record === undefined || record === 'deleted') throw new Error(`${what} deletes what is not there`);
         this.#records[Number(event.recordId) - 1] = 'deleted';
+        this.#graph.recordDeleted(event.recordId);
+        return;
       }
+      case 'add node':
+        if (event.recordId !== 0n) this.#live(event.recordId, what);
+        this.#graph.apply(event, what);
+        return;
+      default:
+        this.#graph.apply(event, what);
     }
   }
 

@@ -1,0 +1,78 @@
+/** The graph's part of a frame's plan: each write is judged against the graph as the writes before it will leave it. */
+import { unreachable, VouchError } from '../../shared/errors.js';
+import type { GraphEdge, GraphNode, GraphWrite } from '../../shared/graph.js';
+import type { GraphEvent } from '../../shared/log/event.js';
+
+/** What a plan must know of the graph it will be applied to. */
+export interface GraphView {
+  readonly nextNodeId: number;
+  readonly nextEdgeId: number;
+  node(id: number): GraphNode | undefined;
+  edge(id: number): GraphEdge | undefined;
+}
+
+type Undated<E> = E extends unknown ? Omit<E, 'sequence' | 'timeMs'> : never;
+export type PlannedGraphEvent = Undated<GraphEvent>;
+
+export class GraphPlan {
+  readonly #nodes = new Map<number, GraphNode>();
+  readonly #edges = new Map<number, GraphEdge>();
+  readonly #goneNodes = new Set<number>();
+  readonly #goneEdges = new Set<number>();
+
+  /** `isDeleted`: whether the plan so far deletes the record for good. */
+  constructor(
+    private readonly graph: GraphView,
+    private readonly isDeleted: (recordId: number) => boolean,
+  ) {}
+
+  /** Throws `not_found`. That the record of a new node is live is for the caller to see. */
+  add(call: GraphWrite): PlannedGraphEvent {
+    switch (call.op) {
+      case 'addNode': {
+        const { kind, recordId } = call;
+        const nodeId = this.graph.nextNodeId + this.#nodes.size;
+        this.#nodes.set(nodeId, { id: nodeId, kind, recordId });
+        return { type: 'addNode', nodeId, recordId, kind };
+      }
+      case 'deleteNode':
+        this.#assertNode(call.id);
+        this.#goneNodes.add(call.id);
+        return { type: 'deleteNode', nodeId: call.id };
+      case 'addEdge': {
+        const { from, to, kind } = call;
+        this.#assertNode(from);
+        this.#assertNode(to);
+        const edgeId = this.graph.nextEdgeId + this.#edges.size;
+        this.#edges.set(edgeId, { id: edgeId, from, to, kind });
+        return { type: 'addEdge', edgeId, from, to, kind };
+      }
+      case 'deleteEdge':
+        if (!this.#hasEdge(call.id)) throw missingEdge(call.id);
+        this.#goneEdges.add(call.id);
+        return { type: 'deleteEdge', edgeId: call.id };
+      default:
+        return unreachable(call);
+    }
+  }
+
+  #assertNode(id: number): void {
+    if (!this.#hasNode(id)) throw missingNode(id);
+  }
+
+  #hasNode(id: number): boolean {
+    const node = this.#nodes.get(id) ?? this.graph.node(id);
+    if (node === undefined || this.#goneNodes.has(id)) return false;
+    return node.recordId === null || !this.isDeleted(node.recordId);
+  }
+
+  #hasEdge(id: number): boolean {
+    const edge = this.#edges.get(id) ?? this.graph.edge(id);
+    return edge !== undefined && !this.#goneEdges.has(id) && this.#hasNode(edge.from) && this.#hasNode(edge.to);
+  }
+}
+
+export const missingNode = (id: number): VouchError =>
+  new VouchError('not_found', `there is no node ${id} in the graph of the collection`);
+const missingEdge = (id: number): VouchError =>
+  new VouchError('not_found', `there is no edge ${id} in the graph of the collection`);

@@ -1,0 +1,128 @@
+/**
+ * Terms in order, each with the slots that have it: one structure for equality and for ranges. A list of ordered chunks,
+ * found by two binary searches; a chunk that is full is halved. A term that one record has takes its string and about
+ * 24 bytes; finding one among a million costs 20 comparisons, about a microsecond.
+ */
+import { addTo, type Posting, postingBytes, withoutSlot, withSlot } from './posting.js';
+import type { Words } from './slotBits.js';
+
+const CHUNK_TERMS_MAX = 512;
+const LAST_CHUNK_MOVED = 32;
+/** No string is less. */
+const LEAST = '';
+/** Of a string, its two places in a chunk, and what a chunk keeps free. */
+const TERM_BYTES = 48;
+
+/** Never empty. */
+interface Chunk {
+  readonly terms: string[];
+  /** As `terms`. */
+  readonly postings: Posting[];
+}
+
+export class SortedTerms {
+  readonly #chunks: Chunk[] = [];
+  /** For each chunk: its terms are no less than this, those of the one before are. */
+  readonly #separators: string[] = [];
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(term: string, slot: number, slots: number): void {
+    if (this.#chunks.length === 0) this.#insert(0, LEAST, { terms: [], postings: [] });
+    const index = this.#chunkOf(term);
+    const { terms, postings } = this.#chunks[index]!;
+    const at = firstFrom(terms, term);
+    if (terms[at] === term) {
+      const before = postingBytes(postings[at]);
+      postings[at] = withSlot(postings[at], slot, slots);
+      this.#bytes += postingBytes(postings[at]) - before;
+      return;
+    }
+    terms.splice(at, 0, term);
+    postings.splice(at, 0, slot);
+    this.#bytes += TERM_BYTES + term.length;
+    if (terms.length > CHUNK_TERMS_MAX) this.#halve(index);
+  }
+
+  remove(term: string, slot: number): void {
+    const index = this.#chunkOf(term);
+    const chunk = this.#chunks[index];
+    if (chunk === undefined) return;
+    const at = firstFrom(chunk.terms, term);
+    if (chunk.terms[at] !== term) return;
+    this.#bytes -= postingBytes(chunk.postings[at]);
+    const left = withoutSlot(chunk.postings[at]!, slot);
+    if (left !== undefined) {
+      chunk.postings[at] = left;
+      this.#bytes += postingBytes(left);
+      return;
+    }
+    this.#bytes -= TERM_BYTES + term.length;
+    chunk.terms.splice(at, 1);
+    chunk.postings.splice(at, 1);
+    if (chunk.terms.length > 0) return;
+    this.#chunks.splice(index, 1);
+    this.#separators.splice(index, 1);
+    if (index === 0 && this.#chunks.length > 0) this.#separators[0] = LEAST;
+  }
+
+  /** Adds the slots of `term` to `words`. */
+  equal(term: string, words: Words): void {
+    const chunk = this.#chunks[this.#chunkOf(term)];
+    if (chunk === undefined) return;
+    const at = firstFrom(chunk.terms, term);
+    if (chunk.terms[at] === term) addTo(words, chunk.postings[at]!);
+  }
+
+  /**
+   * Adds the slots of the terms that `isBefore` is not true of and `isUpTo` is to `words`. Each must be true of the terms
+   * up to some point of the order, and of none after it.
+   */
+  between(isBefore: (term: string) => boolean, isUpTo: (term: string) => boolean, words: Words): void {
+    const last = partition(this.#chunks.length, (index) => isUpTo(this.#chunks[index]!.terms[0]!)) - 1;
+    const ends = ({ terms }: Chunk): string => terms[terms.length - 1]!;
+    const first = partition(this.#chunks.length, (index) => isBefore(ends(this.#chunks[index]!)));
+    for (let index = first; index <= last; index++) {
+      const { terms, postings } = this.#chunks[index]!;
+      const from = index === first ? partition(terms.length, (at) => isBefore(terms[at]!)) : 0;
+      const to = index === last ? partition(terms.length, (at) => isUpTo(terms[at]!)) : terms.length;
+      for (let at = from; at < to; at++) addTo(words, postings[at]!);
+    }
+  }
+
+  /** The chunk that has `term`, if any has. */
+  #chunkOf(term: string): number {
+    return Math.max(0, partition(this.#separators.length, (index) => this.#separators[index]! <= term) - 1);
+  }
+
+  #halve(index: number): void {
+    const { terms, postings } = this.#chunks[index]!;
+    // Terms that come in ascending order, as timestamps do, so leave their chunks nearly full.
+    const kept = terms.length - (index === this.#chunks.length - 1 ? LAST_CHUNK_MOVED : terms.length >>> 1);
+    const moved = { terms: terms.splice(kept), postings: postings.splice(kept) };
+    this.#insert(index + 1, moved.terms[0]!, moved);
+  }
+
+  #insert(index: number, separator: string, chunk: Chunk): void {
+    this.#chunks.splice(index, 0, chunk);
+    this.#separators.splice(index, 0, separator);
+  }
+}
+
+const firstFrom = (terms: readonly string[], term: string): number =>
+  partition(terms.length, (at) => terms[at]! < term);
+
+/** How many of 0 to `count` − 1 `isBelow` is true of: a first part of them. */
+function partition(count: number, isBelow: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBelow(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,123 @@
+import { grown } from './grown.js';
+import { countOf, MANY, numberOf, wordOf } from './termWord.js';
+import { offsetOf, WordStore } from './wordStore.js';
+
+/** One of the terms of a document, how often it occurs in it, and where the document is in the term's postings. */
+export interface Occurrence {
+  term: number;
+  count: number;
+  position: number;
+}
+
+/**
+ * By slot, the terms of a record's text:
+ *
+ *   n | n × (term, count) by term | n × position in the term's postings | counts of `MANY` and more, by term
+ */
+export class Documents {
+  readonly #store = new WordStore();
+  // By slot.
+  #addresses = new Uint32Array(0);
+  #lengths = new Uint32Array(0);
+
+  get bytes(): number {
+    return this.#store.bytes + 8 * this.#lengths.length;
+  }
+
+  has(slot: number): boolean {
+    return (this.#addresses[slot] ?? 0) !== 0;
+  }
+
+  /** By slot, the tokens of its text: longer than there are slots, and another array after an `add`. */
+  get lengths(): Uint32Array {
+    return this.#lengths;
+  }
+
+  /** `occurrences`: by ascending term; `length`: tokens. */
+  add(slot: number, occurrences: readonly Occurrence[], length: number): void {
+    this.#addresses = grown(this.#addresses, slot);
+    this.#lengths = grown(this.#lengths, slot);
+    const terms = occurrences.length;
+    const many = occurrences.filter(({ count }) => count >= MANY);
+    const address = this.#store.allocate(1 + 2 * terms + many.length);
+    const page = this.#store.pageOf(address);
+    const at = offsetOf(address);
+    page[at] = terms;
+    for (let i = 0; i < terms; i++) {
+      const { term, count, position } = occurrences[i]!;
+      page[at + 1 + i] = wordOf(term, count);
+      page[at + 1 + terms + i] = position;
+    }
+    for (let i = 0; i < many.length; i++) page[at + 1 + 2 * terms + i] = many[i]!.count;
+    this.#addresses[slot] = address;
+    this.#lengths[slot] = length;
+  }
+
+  /** The slot has a text no longer. */
+  remove(slot: number): void {
+    const address = this.#addresses[slot]!;
+    const page = this.#store.pageOf(address);
+    const at = offsetOf(address);
+    const terms = page[at]!;
+    let words = 1 + 2 * terms;
+    for (let i = 0; i < terms; i++) if (countOf(page[at + 1 + i]!) === MANY) words++;
+    this.#store.free(address, words);
+    this.#addresses[slot] = 0;
+    this.#lengths[slot] = 0;
+  }
+
+  /** How many terms the text of the slot has: different ones. */
+  termsIn(slot: number): number {
+    const address = this.#addresses[slot]!;
+    return this.#store.pageOf(address)[offsetOf(address)]!;
+  }
+
+  /** Each term of the text of the slot, and where it is in the term's postings. */
+  visit(slot: number, visitor: (term: number, position: number) => void): void {
+    const address = this.#addresses[slot]!;
+    const page = this.#store.pageOf(address);
+    const first = offsetOf(address) + 1;
+    const terms = page[first - 1]!;
+    for (let i = first; i < first + terms; i++) visitor(numberOf(page[i]!), page[i + terms]!);
+  }
+
+  /** How often the term occurs in the text of the slot, if it has one. */
+  countIn(slot: number, term: number): number {
+    const address = this.#addresses[slot] ?? 0;
+    if (address === 0) return 0;
+    const page = this.#store.pageOf(address);
+    const at = offsetOf(address);
+    const place = placeOf(page, at, term);
+    if (place > at + page[at]!) return 0;
+    const word = page[place]!;
+    if (numberOf(word) !== term) return 0;
+    const count = countOf(word);
+    return count < MANY ? count : manyAt(page, at, place);
+  }
+
+  /** The document is elsewhere in the postings of `term`, one of its own. */
+  setPosition(slot: number, term: number, position: number): void {
+    const address = this.#addresses[slot]!;
+    const page = this.#store.pageOf(address);
+    const at = offsetOf(address);
+    page[placeOf(page, at, term) + page[at]!] = position;
+  }
+}
+
+/** The first place whose term is not below `term`; one beyond the terms where there is none. */
+function placeOf(page: Uint32Array, at: number, term: number): number {
+  let low = at + 1;
+  let high = low + page[at]!;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (numberOf(page[middle]!) < term) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function manyAt(page: Uint32Array, at: number, place: number): number {
+  let before = 0;
+  for (let i = at + 1; i < place; i++) if (countOf(page[i]!) === MANY) before++;
+  return page[at + 1 + 2 * page[at]! + before]!;
+}

@@ -1,0 +1,74 @@
+import { grown } from './grown.js';
+import { numberOf, wordOf } from './termWord.js';
+import { capacityOf, offsetOf, WordStore } from './wordStore.js';
+
+/** A list that fills less of its memory than this moves to less. */
+const SPARSE = 1 / 4;
+
+/**
+ * By term, the slots of the records that hold it, each with its count, in no order: what is removed is replaced by the
+ * last. So a list is as long as the term has records, and nothing in it is dead.
+ */
+export class Postings {
+  readonly #store = new WordStore();
+  // By term.
+  #addresses = new Uint32Array(0);
+  #lengths = new Uint32Array(0);
+  #capacities = new Uint32Array(0);
+
+  get bytes(): number {
+    return this.#store.bytes + 12 * this.#lengths.length;
+  }
+
+  /** Records that hold the term. */
+  lengthOf(term: number): number {
+    return this.#lengths[term] ?? 0;
+  }
+
+  /** The words of a page, in which the term's list begins at `startOf(term)`. Until the list changes. */
+  pageOf(term: number): Uint32Array {
+    return this.#store.pageOf(this.#addresses[term]!);
+  }
+
+  startOf(term: number): number {
+    return offsetOf(this.#addresses[term]!);
+  }
+
+  /** Returns the position in the list. */
+  add(term: number, slot: number, count: number): number {
+    this.#addresses = grown(this.#addresses, term);
+    this.#lengths = grown(this.#lengths, term);
+    this.#capacities = grown(this.#capacities, term);
+    const position = this.#lengths[term]!;
+    if (position === this.#capacities[term]!) this.#move(term, position + 1);
+    this.pageOf(term)[this.startOf(term) + position] = wordOf(slot, count);
+    this.#lengths[term] = position + 1;
+    return position;
+  }
+
+  /** Returns the slot whose posting is now at `position`; undefined where none had to move. */
+  remove(term: number, position: number): number | undefined {
+    const last = this.#lengths[term]! - 1;
+    const page = this.pageOf(term);
+    const start = this.startOf(term);
+    const moved = page[start + last]!;
+    page[start + position] = moved;
+    this.#lengths[term] = last;
+    if (last <= SPARSE * this.#capacities[term]!) this.#move(term, last);
+    return position === last ? undefined : numberOf(moved);
+  }
+
+  /** To memory for `words`, none where there are none. */
+  #move(term: number, words: number): void {
+    const length = this.#lengths[term]!;
+    const before = this.#addresses[term]!;
+    const address = words === 0 ? 0 : this.#store.allocate(words);
+    if (words > 0 && length > 0) {
+      const start = offsetOf(before);
+      this.#store.pageOf(address).set(this.#store.pageOf(before).subarray(start, start + length), offsetOf(address));
+    }
+    if (before !== 0) this.#store.free(before, this.#capacities[term]!);
+    this.#addresses[term] = address;
+    this.#capacities[term] = words === 0 ? 0 : capacityOf(words);
+  }
+}

@@ -1,0 +1,142 @@
+import type { SlotSet } from '../kernel/slotSet.js';
+import { Best } from './best.js';
+import { idf, termScore } from './bm25.js';
+import type { Documents } from './documents.js';
+import type { Postings } from './postings.js';
+import type { ScoreBoard } from './scoreBoard.js';
+import { countOf, MANY, numberOf } from './termWord.js';
+import type { TextIndex } from './textIndex.js';
+import type { Vocabulary } from './vocabulary.js';
+
+interface Sides {
+  readonly postings: Postings;
+  readonly texts: Documents;
+  readonly vocabulary: Vocabulary;
+  readonly board: ScoreBoard;
+}
+
+/** With no more terms than this, all are looked up in a text; of more, those that a short text has are looked up in the query. */
+const FEW_TERMS = 64;
+
+/**
+ * The BM25 scores of one query, of the collection as it is when they are asked for: a match may be kept while records come
+ * and go.
+ */
+export class TextMatches {
+  #version: number | undefined;
+  /** Of those tokens that occur, in the query's order. */
+  readonly #terms: number[] = [];
+  readonly #idfs: number[] = [];
+  /** By term, its place among them. */
+  readonly #places = new Map<number, number>();
+  #averageLength = 0;
+
+  /** `tokens`: distinct. */
+  constructor(
+    private readonly index: TextIndex,
+    private readonly sides: Sides,
+    private readonly tokens: readonly string[],
+  ) {}
+
+  /** Whether all scores are 0. */
+  get isEmpty(): boolean {
+    this.#refresh();
+    return this.#terms.length === 0;
+  }
+
+  /** 0 where the record has no text, or none of the query's words in it. Costs what the shorter of both is long. */
+  scoreOf(slot: number): number {
+    this.#refresh();
+    const { texts } = this.sides;
+    const length = texts.lengths[slot] ?? 0;
+    if (length === 0) return 0;
+    const places = this.#terms.length > Math.max(FEW_TERMS, texts.termsIn(slot)) ? this.#placesIn(slot) : undefined;
+    const tried = places?.length ?? this.#terms.length;
+    let score = 0;
+    for (let i = 0; i < tried; i++) {
+      const place = places?.[i] ?? i;
+      const count = texts.countIn(slot, this.#terms[place]!);
+      if (count > 0) score += termScore(this.#idfs[place]!, count, length, this.#averageLength);
+    }
+    return score;
+  }
+
+  /**
+   * The slots of the best `n` scores above 0 of all records, or those of `eligible`; best first, equal ones by record id.
+   * Costs what the terms' postings are long.
+   */
+  best(n: number, eligible?: SlotSet): Uint32Array {
+    this.#refresh();
+    const { board, texts } = this.sides;
+    board.reserve(texts.lengths.length);
+    const count = this.#accumulate();
+    const { scores, slots } = board;
+    const { idOf } = this.index;
+    const best = new Best(n, (slot, other) =>
+      scores[slot]! === scores[other]! ? idOf(slot) < idOf(other) : scores[slot]! > scores[other]!,
+    );
+    let least = 0;
+    for (let i = 0; i < count; i++) {
+      const slot = slots[i]!;
+      if (scores[slot]! < least || eligible?.has(slot) === false) continue;
+      best.offer(slot);
+      const { worst } = best;
+      if (worst !== undefined) least = scores[worst]!;
+    }
+    const sorted = best.sorted();
+    board.clear(count);
+    return sorted;
+  }
+
+  /** The places of the terms that the text has, ascending. */
+  #placesIn(slot: number): number[] {
+    const places: number[] = [];
+    this.sides.texts.visit(slot, (term) => {
+      const place = this.#places.get(term);
+      if (place !== undefined) places.push(place);
+    });
+    return places.sort((a, b) => a - b);
+  }
+
+  /** Puts all scores on the board, term by term; returns how many are above 0. */
+  #accumulate(): number {
+    const { board, postings, texts } = this.sides;
+    const { scores, slots } = board;
+    const { lengths } = texts;
+    let written = 0;
+    for (let i = 0; i < this.#terms.length; i++) {
+      const term = this.#terms[i]!;
+      const termIdf = this.#idfs[i]!;
+      const page = postings.pageOf(term);
+      const start = postings.startOf(term);
+      const end = start + postings.lengthOf(term);
+      for (let at = start; at < end; at++) {
+        const slot = numberOf(page[at]!);
+        const few = countOf(page[at]!);
+        const count = few < MANY ? few : texts.countIn(slot, term);
+        const before = scores[slot]!;
+        if (before === 0) slots[written++] = slot;
+        scores[slot] = before + termScore(termIdf, count, lengths[slot]!, this.#averageLength);
+      }
+    }
+    return written;
+  }
+
+  /** Finds the terms and their statistics anew where the collection has changed. */
+  #refresh(): void {
+    const { index, sides } = this;
+    if (this.#version === index.version) return;
+    this.#version = index.version;
+    this.#averageLength = index.averageLength;
+    this.#terms.length = 0;
+    this.#idfs.length = 0;
+    this.#places.clear();
+    for (const token of this.tokens) {
+      const term = sides.vocabulary.find(token);
+      if (term === undefined) continue;
+      this.#places.set(term, this.#terms.length);
+      this.#terms.push(term);
+      this.#idfs.push(idf(index.documents, sides.postings.lengthOf(term)));
+    }
+  }
+}

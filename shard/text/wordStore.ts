@@ -1,0 +1,106 @@
+/**
+ * Memory for very many short lists: blocks of 32-bit words, cut from pages. A block of up to eight words is as long as
+ * asked for, a longer one up to a quarter longer (four lengths to the octave), so that what was freed fits again. An
+ * address names the page and the place in it; 0 is none. Freed blocks of one length are chained through their first word;
+ * the pages go when all blocks are free.
+ */
+
+const PAGE_BITS = 12;
+const PAGE_WORDS = 1 << PAGE_BITS;
+/** Longer blocks have pages of their own, which go when they are freed. */
+const SHARED_MAX_WORDS = PAGE_WORDS / 8;
+const EXACT_MAX_WORDS = 8;
+const NOTHING = new Uint32Array(0);
+
+/** The words that a block asked for at `words`, one or more, holds. */
+export function capacityOf(words: number): number {
+  if (words <= EXACT_MAX_WORDS) return words;
+  const step = 2 ** (29 - Math.clz32(words - 1));
+  return Math.ceil(words / step) * step;
+}
+
+export class WordStore {
+  readonly #pages: Uint32Array[] = [];
+  /** Numbers of pages that are gone. */
+  readonly #unused: number[] = [];
+  /** By capacity, the first block that is free; empty until one is. */
+  #free = NOTHING;
+  /** Where the page that is being cut has been cut to; begins beyond the end of none. */
+  #next = 0;
+  #end = 0;
+  #bytes = 0;
+  /** Words of blocks that are not free. */
+  #taken = 0;
+
+  /** Of all pages. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The words of the page that holds the block; it begins at `offsetOf(address)`. */
+  pageOf(address: number): Uint32Array {
+    return this.#pages[address >>> PAGE_BITS]!;
+  }
+
+  /** A block of `capacityOf(words)` words, of any content. */
+  allocate(words: number): number {
+    const capacity = capacityOf(words);
+    this.#taken += capacity;
+    if (capacity > SHARED_MAX_WORDS) return this.#addPage(capacity);
+    const free = this.#free[capacity] ?? 0;
+    if (free === 0) return this.#cut(capacity);
+    this.#free[capacity] = this.pageOf(free)[offsetOf(free)]!;
+    return free;
+  }
+
+  /** `words`: as it was allocated, or its capacity. */
+  free(address: number, words: number): void {
+    const capacity = capacityOf(words);
+    this.#taken -= capacity;
+    if (this.#taken === 0) this.#clear();
+    else if (capacity > SHARED_MAX_WORDS) this.#dropPage(address >>> PAGE_BITS);
+    else {
+      if (this.#free === NOTHING) this.#free = new Uint32Array(SHARED_MAX_WORDS + 1);
+      this.pageOf(address)[offsetOf(address)] = this.#free[capacity]!;
+      this.#free[capacity] = address;
+    }
+  }
+
+  #cut(capacity: number): number {
+    if (this.#next + capacity > this.#end) {
+      const address = this.#addPage(PAGE_WORDS);
+      this.#end = address + PAGE_WORDS;
+      // The first word of all would have the address that means none.
+      this.#next = Math.max(address, 1);
+    }
+    const address = this.#next;
+    this.#next += capacity;
+    return address;
+  }
+
+  #addPage(words: number): number {
+    // Number 0 is for a page of ordinary length: address 0 is none.
+    if (this.#pages.length === 0 && words !== PAGE_WORDS) this.#pages.push(NOTHING);
+    const number = this.#unused.pop() ?? this.#pages.length;
+    this.#pages[number] = new Uint32Array(words);
+    this.#bytes += 4 * words;
+    return number * PAGE_WORDS;
+  }
+
+  #dropPage(number: number): void {
+    this.#bytes -= this.#pages[number]!.byteLength;
+    this.#pages[number] = NOTHING;
+    this.#unused.push(number);
+  }
+
+  #clear(): void {
+    this.#pages.length = 0;
+    this.#unused.length = 0;
+    this.#free = NOTHING;
+    this.#next = 0;
+    this.#end = 0;
+    this.#bytes = 0;
+  }
+}
+
+export const offsetOf = (address: number): number => address & (PAGE_WORDS - 1);

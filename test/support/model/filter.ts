@@ -1,0 +1,75 @@
+/** Metadata filters as they are sent, evaluated on metadata as it was sent. Operators may have a `$` before them. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Json } from '../../../shared/filter.js';
+
+type JsonObject = { readonly [key: string]: Json };
+
+export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'] as const;
+type Operator = (typeof OPERATORS)[number];
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isOperator = (key: string): boolean => (OPERATORS as readonly string[]).includes(key.replace(/^\$/, ''));
+// 0 and −0 are one number.
+const plain = (value: Json): Json => JSON.parse(JSON.stringify(value));
+const equals = (a: Json, b: Json): boolean => isDeepStrictEqual(plain(a), plain(b));
+
+/** Whether the record's metadata satisfies `filter`; what is no object satisfies none, not even a negated one. */
+export const matches = (filter: JsonObject, metadata: Json | undefined): boolean =>
+  isObject(metadata) && holds(filter, metadata);
+
+function holds(filter: JsonObject, metadata: JsonObject): boolean {
+  return Object.entries(filter).every(([key, wanted]) => {
+    if (key === '$and') return (wanted as JsonObject[]).every((one) => holds(one, metadata));
+    if (key === '$or') return (wanted as JsonObject[]).some((one) => holds(one, metadata));
+    if (key === '$not') return !holds(wanted as JsonObject, metadata);
+    return fits(wanted, valuesAt(metadata, key.split('.')));
+  });
+}
+
+/** All that the path leads to: through every element of an array on the way, and through keys that have dots themselves. */
+function valuesAt(value: Json, path: readonly string[]): Json[] {
+  if (path.length === 0) return [value];
+  if (Array.isArray(value)) return value.filter(isObject).flatMap((element) => valuesAt(element, path));
+  if (!isObject(value)) return [];
+  return path.flatMap((_, i) => {
+    const key = path.slice(0, i + 1).join('.');
+    return Object.hasOwn(value, key) ? valuesAt(value[key] as Json, path.slice(i + 1)) : [];
+  });
+}
+
+function fits(wanted: Json, values: readonly Json[]): boolean {
+  const isOperators = isObject(wanted) && Object.keys(wanted).some(isOperator);
+  if (!isOperators) return test('eq', wanted, values);
+  return Object.entries(wanted).every(([operator, operand]) =>
+    test(operator.replace(/^\$/, '') as Operator, operand, values),
+  );
+}
+
+function test(operator: Operator, operand: Json, values: readonly Json[]): boolean {
+  // What stands at the end is compared whole and, where it is an array, element by element.
+  const all = values.flatMap((value) => (Array.isArray(value) ? [value as Json, ...value] : [value]));
+  const isAny = (wanted: Json): boolean => all.some((value) => equals(value, wanted));
+  const compares = (holdsFor: (value: number | string, than: number | string) => boolean): boolean =>
+    all.some((value) => typeof value === typeof operand && holdsFor(value as string, operand as string));
+  switch (operator) {
+    case 'eq':
+      return isAny(operand);
+    case 'ne':
+      return !isAny(operand);
+    case 'in':
+      return (operand as Json[]).some(isAny);
+    case 'nin':
+      return !(operand as Json[]).some(isAny);
+    case 'gt':
+      return compares((value, than) => value > than);
+    case 'gte':
+      return compares((value, than) => value >= than);
+    case 'lt':
+      return compares((value, than) => value < than);
+    case 'lte':
+      return compares((value, than) => value <= than);
+    case 'exists':
+      return values.length > 0 === operand;
+  }
+}

@@ -1,0 +1,131 @@
+/** All of search, slow and plain: every record is looked at, everything is sorted whole. */
+import type { Json } from '../../../shared/filter.js';
+import { bm25 } from './bm25.js';
+import { scoreOf, totalOf } from './distance.js';
+import { matches } from './filter.js';
+import type { Direction } from './graph.js';
+import type { ModelCollection, ModelRecord } from './records.js';
+
+/** As it is sent; `collection` apart. */
+export interface ModelRequest {
+  readonly query: readonly number[];
+  readonly k: number;
+  readonly rerank?: boolean;
+  readonly query_text?: string;
+  readonly hybrid?: boolean;
+  readonly decay_half_life_secs?: number;
+  readonly metadata_filter?: { readonly [key: string]: Json };
+  readonly graph_rerank?: {
+    readonly weight?: number;
+    readonly seed_count?: number;
+    readonly max_depth?: number;
+    readonly direction?: Direction;
+  };
+}
+
+/** As it is answered. */
+export interface ModelHit {
+  readonly id: number;
+  readonly score: number;
+  readonly decay_factor?: number;
+  readonly age_secs?: number;
+  readonly graph_distance?: number | null;
+}
+
+interface Candidate {
+  readonly record: ModelRecord;
+  /** The exact squared distance, times 2^32. */
+  readonly total: bigint;
+  readonly hit: ModelHit;
+  /** What orders it: the score, or the decayed one. */
+  readonly distance: number;
+}
+
+type Order = (a: Candidate, b: Candidate) => number;
+
+const HALVINGS_MAX = 900;
+const POOL_PER_RESULT = 20;
+const POOL_MAX = 5_000;
+
+/** Records that a text may reorder. */
+export const poolSizeOf = (k: number): number => Math.min(POOL_PER_RESULT * k, POOL_MAX);
+
+const compare = <T extends number | bigint>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** By distance, then by exact score, then by id. */
+const byDistance: Order = (a, b) =>
+  compare(a.distance, b.distance) || compare(a.total, b.total) || compare(a.record.id, b.record.id);
+
+/** What the service answers, were it asked at `nowMs`. */
+export function search(collection: ModelCollection, request: ModelRequest, nowMs: number): ModelHit[] {
+  const { k, graph_rerank } = request;
+  const nearest = candidatesOf(collection, request, nowMs).sort(byDistance);
+  const best = textOf(collection, request) === undefined ? nearest : blended(collection, request, nearest);
+  const top = best.slice(0, k);
+  return (graph_rerank === undefined ? top : byGraph(collection, graph_rerank, top)).map(({ hit }) => hit);
+}
+
+/** Every live record that satisfies the filter, in no order. */
+export function candidatesOf(
+  { live }: ModelCollection,
+  { query, metadata_filter: filter, decay_half_life_secs: halfLifeSecs }: ModelRequest,
+  nowMs: number,
+): Candidate[] {
+  const eligible = filter === undefined ? live : live.filter(({ metadata }) => matches(filter, metadata));
+  return eligible.map((record) => {
+    const total = totalOf(query, record.values);
+    const hit = { id: record.id, score: scoreOf(total) };
+    if (!halfLifeSecs) return { record, total, hit, distance: hit.score };
+    const age_secs = Math.max(0, Math.floor((nowMs - record.insertedMs) / 1000));
+    const decay_factor = 2 ** -Math.min(age_secs / halfLifeSecs, HALVINGS_MAX);
+    return { record, total, hit: { ...hit, decay_factor, age_secs }, distance: hit.score / decay_factor };
+  });
+}
+
+/** The query's text, where there is anything to hold against it. */
+function textOf({ live }: ModelCollection, { rerank, query_text }: ModelRequest): string | undefined {
+  return rerank === false || live.every(({ text }) => text === null) ? undefined : query_text || undefined;
+}
+
+function blended(collection: ModelCollection, request: ModelRequest, nearest: readonly Candidate[]): Candidate[] {
+  const texts = new Map(collection.live.flatMap(({ id, text }) => (text === null ? [] : [[id, text] as const])));
+  const relevance = bm25(request.query_text as string, texts);
+  const relevanceOf = ({ record }: Candidate): number => relevance.get(record.id) ?? 0;
+  const poolSize = poolSizeOf(request.k);
+  const byRelevance: Order = (a, b) => compare(relevanceOf(b), relevanceOf(a)) || compare(a.record.id, b.record.id);
+  const matching = nearest.filter((one) => relevanceOf(one) > 0).sort(byRelevance);
+  const pool = new Set([...nearest.slice(0, poolSize), ...(request.hybrid ? matching.slice(0, poolSize) : [])]);
+  const farness = normaliser([...pool].map(({ distance }) => distance));
+  const match = normaliser([...pool].map(relevanceOf));
+  const blend = new Map(
+    [...pool].map((one) => [one, 0.5 * (1 - farness(one.distance)) + 0.5 * match(relevanceOf(one))]),
+  );
+  const byBlend: Order = (a, b) => compare(blend.get(b) as number, blend.get(a) as number) || byDistance(a, b);
+  return [...pool].sort(byBlend);
+}
+
+/** Says where a value lies between the least and the greatest of `all`: 0 where these are equal. */
+function normaliser(all: readonly number[]): (value: number) => number {
+  const least = Math.min(...all);
+  const greatest = Math.max(...all);
+  return (value) => (least === greatest ? 0 : (value - least) / (greatest - least));
+}
+
+function byGraph(
+  { graph }: ModelCollection,
+  options: NonNullable<ModelRequest['graph_rerank']>,
+  top: readonly Candidate[],
+): Candidate[] {
+  const weight = clamp(options.weight ?? 0.15, 0, 1);
+  const seeds = top.slice(0, clamp(options.seed_count ?? 1, 1, 10)).flatMap(({ record }) => graph.nodesOf(record.id));
+  const hops = graph.hopsFrom(seeds, options.direction ?? 'outgoing', clamp(options.max_depth ?? 2, 1, 4));
+  const reached = top.map((one): Candidate => {
+    const distances = graph.nodesOf(one.record.id).flatMap((node) => hops.get(node) ?? []);
+    const graph_distance = distances.length === 0 ? null : Math.min(...distances);
+    const distance = one.distance * (1 + weight * (graph_distance ?? 0));
+    return { ...one, distance, hit: { ...one.hit, graph_distance } };
+  });
+  return reached.sort(byDistance);
+}
+
+const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
