@@ -32,6 +32,9 @@ export interface GraphRerank {
   readonly direction: Direction;
 }
 
+/** The state after exactly so many committed events, or after the last one at or before an instant. */
+export type AsOf = { readonly logIndex: number } | { readonly timeMs: number };
+
 /** What is absent costs nothing. */
 export interface SearchCall {
   readonly op: 'search';
@@ -41,6 +44,8 @@ export interface SearchCall {
   readonly decay?: Decay;
   readonly text?: TextQuery;
   readonly graph?: GraphRerank;
+  /** Ages are counted to the instant that was asked for, or to the time of the event. */
+  readonly asOf?: AsOf;
 }
 
 export type ReadCall =
@@ -114,6 +119,8 @@ export interface SearchResult {
   readonly agesSecs?: Uint8Array;
   /** int32, −1: none within reach; where the graph was asked for. */
   readonly hops?: Uint8Array;
+  /** The state that was searched; where a past one was asked for. `timeMs`: of its last event; null before the first. */
+  readonly asOf?: { readonly logIndex: number; readonly timeMs: number | null; readonly stateHash: string };
 }
 
 export interface Results extends GraphResults {
