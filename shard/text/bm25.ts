@@ -13,3 +13,6 @@ export const idf = (documents: number, holding: number): number =>
 /** Of a term that occurs `count` times in a document of `length` tokens. */
 export const termScore = (termIdf: number, count: number, length: number, averageLength: number): number =>
   (termIdf * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / averageLength));
+
+/** Above whatever `termScore` gives for a term of that idf. */
+export const mostOf = (termIdf: number): number => termIdf * (K1 + 1);

@@ -1,12 +1,17 @@
 import type { SlotSet } from '../kernel/slotSet.js';
 import { Best } from './best.js';
-import { idf, termScore } from './bm25.js';
+import { idf, mostOf, termScore } from './bm25.js';
 import type { Documents } from './documents.js';
 import type { Postings } from './postings.js';
 import type { ScoreBoard } from './scoreBoard.js';
 import { countOf, MANY, numberOf } from './termWord.js';
 import type { TextIndex } from './textIndex.js';
 import type { Vocabulary } from './vocabulary.js';
+
+/** Postings of rare terms that are looked at for each result, before common ones are. */
+const RARE_PER_RESULT = 2;
+/** More than the rounding of a sum of terms can come to. */
+const ROUNDING = 1 + 1e-9;
 
 interface Sides {
   readonly postings: Postings;
@@ -63,18 +68,19 @@ export class TextMatches {
 
   /**
    * The slots of the best `n` scores above 0 of all records, or those of `eligible`; best first, equal ones by record id.
-   * Costs what the terms' postings are long.
+   * Costs what the terms' postings are long; those of common words are left alone where the others decide.
    */
   best(n: number, eligible?: SlotSet): Uint32Array {
     this.#refresh();
-    const { board, texts } = this.sides;
-    board.reserve(texts.lengths.length);
-    const count = this.#accumulate();
+    this.sides.board.reserve(this.sides.texts.lengths.length);
+    return this.#bestByRareTerms(n, eligible) ?? this.#bestByAll(n, eligible);
+  }
+
+  #bestByAll(n: number, eligible: SlotSet | undefined): Uint32Array {
+    const { board } = this.sides;
     const { scores, slots } = board;
-    const { idOf } = this.index;
-    const best = new Best(n, (slot, other) =>
-      scores[slot]! === scores[other]! ? idOf(slot) < idOf(other) : scores[slot]! > scores[other]!,
-    );
+    const count = this.#accumulate([...this.#terms.keys()]);
+    const best = this.#bestOf(n, (slot) => scores[slot]!);
     let least = 0;
     for (let i = 0; i < count; i++) {
       const slot = slots[i]!;
@@ -88,6 +94,65 @@ export class TextMatches {
     return sorted;
   }
 
+  /**
+   * A term adds less than idf · (k1 + 1) to a score. Where the n-th best score by the rarest terms alone is above what all
+   * the others can add, a text with none of the rarest is not among the best n (Turtle and Flood's MaxScore). Undefined
+   * where that does not help.
+   */
+  #bestByRareTerms(n: number, eligible: SlotSet | undefined): Uint32Array | undefined {
+    const { rare, common } = this.#split(RARE_PER_RESULT * n);
+    if (common.length === 0 || rare.length === 0) return undefined;
+    const { board } = this.sides;
+    const { scores, slots } = board;
+    const count = this.#accumulate(rare);
+    const least = this.#nthBest(n, count, eligible);
+    const others = common.reduce((sum, place) => sum + mostOf(this.#idfs[place]!), 0) * ROUNDING;
+    let found: Uint32Array | undefined;
+    if (others < least) {
+      const exact = new Map<number, number>();
+      const best = this.#bestOf(n, (slot) => exact.get(slot)!);
+      for (let i = 0; i < count; i++) {
+        const slot = slots[i]!;
+        if (scores[slot]! * ROUNDING + others < least || eligible?.has(slot) === false) continue;
+        exact.set(slot, this.scoreOf(slot));
+        best.offer(slot);
+      }
+      found = best.sorted();
+    }
+    board.clear(count);
+    return found;
+  }
+
+  /** The score on the board that `n` of the first `count` slots reach; 0 where fewer are there. */
+  #nthBest(n: number, count: number, eligible: SlotSet | undefined): number {
+    const { scores, slots } = this.sides.board;
+    const best = new Best(n, (slot, other) => scores[slot]! > scores[other]!);
+    for (let i = 0; i < count; i++) if (eligible?.has(slots[i]!) !== false) best.offer(slots[i]!);
+    return best.worst === undefined ? 0 : scores[best.worst]!;
+  }
+
+  /** Places of the rarest terms, of `most` postings at least where there are so many, and of the others. */
+  #split(most: number): { readonly rare: number[]; readonly common: number[] } {
+    const { postings } = this.sides;
+    const holding = (place: number): number => postings.lengthOf(this.#terms[place]!);
+    const places = [...this.#terms.keys()].sort((a, b) => holding(a) - holding(b));
+    const rare: number[] = [];
+    for (let seen = 0; seen < most && places.length > 0; ) {
+      const place = places.shift()!;
+      rare.push(place);
+      seen += holding(place);
+    }
+    return { rare, common: places };
+  }
+
+  #bestOf(n: number, scoreOf: (slot: number) => number): Best {
+    const { idOf } = this.index;
+    return new Best(n, (slot, other) => {
+      const difference = scoreOf(slot) - scoreOf(other);
+      return difference === 0 ? idOf(slot) < idOf(other) : difference > 0;
+    });
+  }
+
   /** The places of the terms that the text has, ascending. */
   #placesIn(slot: number): number[] {
     const places: number[] = [];
@@ -98,15 +163,15 @@ export class TextMatches {
     return places.sort((a, b) => a - b);
   }
 
-  /** Puts all scores on the board, term by term; returns how many are above 0. */
-  #accumulate(): number {
+  /** Puts the scores of the terms at these places on the board, one by one; returns how many are above 0. */
+  #accumulate(places: readonly number[]): number {
     const { board, postings, texts } = this.sides;
     const { scores, slots } = board;
     const { lengths } = texts;
     let written = 0;
-    for (let i = 0; i < this.#terms.length; i++) {
-      const term = this.#terms[i]!;
-      const termIdf = this.#idfs[i]!;
+    for (const place of places) {
+      const term = this.#terms[place]!;
+      const termIdf = this.#idfs[place]!;
       const page = postings.pageOf(term);
       const start = postings.startOf(term);
       const end = start + postings.lengthOf(term);
