@@ -80,14 +80,20 @@ export class TextMatches {
     const { board } = this.sides;
     const { scores, slots } = board;
     const count = this.#accumulate([...this.#terms.keys()]);
+    const { idOf } = this.index;
     const best = this.#bestOf(n, (slot) => scores[slot]!);
     let least = 0;
+    let leastId = Number.POSITIVE_INFINITY;
     for (let i = 0; i < count; i++) {
       const slot = slots[i]!;
-      if (scores[slot]! < least || eligible?.has(slot) === false) continue;
+      const score = scores[slot]!;
+      // Short texts score alike by the thousand: of those only the smallest ids come further.
+      if (score < least || (score === least && idOf(slot) > leastId) || eligible?.has(slot) === false) continue;
       best.offer(slot);
       const { worst } = best;
-      if (worst !== undefined) least = scores[worst]!;
+      if (worst === undefined) continue;
+      least = scores[worst]!;
+      leastId = idOf(worst);
     }
     const sorted = best.sorted();
     board.clear(count);
@@ -102,11 +108,13 @@ export class TextMatches {
   #bestByRareTerms(n: number, eligible: SlotSet | undefined): Uint32Array | undefined {
     const { rare, common } = this.#split(RARE_PER_RESULT * n);
     if (common.length === 0 || rare.length === 0) return undefined;
+    const others = common.reduce((sum, place) => sum + mostOf(this.#idfs[place]!), 0) * ROUNDING;
+    // About what one occurrence of the rarest is worth: where the others can add more, they most likely do.
+    if (others > this.#idfs[rare[0]!]!) return undefined;
     const { board } = this.sides;
     const { scores, slots } = board;
     const count = this.#accumulate(rare);
     const least = this.#nthBest(n, count, eligible);
-    const others = common.reduce((sum, place) => sum + mostOf(this.#idfs[place]!), 0) * ROUNDING;
     let found: Uint32Array | undefined;
     if (others < least) {
       const exact = new Map<number, number>();
