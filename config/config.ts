@@ -36,6 +36,8 @@ export interface Limits {
   readonly rebuildMs: Positive;
   /** Request ids each collection remembers. */
   readonly dedupWindow: Positive;
+  /** Of each shard process, for past states that are kept after a search of one. */
+  readonly pastStatesBytes: Positive;
   /** Requests a coordinator works on at once; more are refused with 503. */
   readonly inFlight: Positive;
 }

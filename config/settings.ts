@@ -71,6 +71,7 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'limits.deadlineMs': whole('VOUCH_DEADLINE_MS', 1, undefined),
   'limits.rebuildMs': whole('VOUCH_REBUILD_MS', 1, undefined, ' (milliseconds for POST /v1/index/rebuild)'),
   'limits.dedupWindow': whole('VOUCH_DEDUP_WINDOW', 1, undefined),
+  'limits.pastStatesBytes': whole('VOUCH_PAST_STATES_BYTES', 1, undefined),
   'limits.inFlight': whole('VOUCH_IN_FLIGHT', 1, undefined),
   rateLimits: {
     variable: 'VOUCH_RATE_LIMITS',

@@ -22,6 +22,7 @@ import { GenerationStore } from './index/store/generationStore.js';
 import { VectorMemory } from './kernel/vectorMemory.js';
 import { Lease } from './lease.js';
 import { ShardMetrics } from './metrics.js';
+import { PastStates } from './past/pastStates.js';
 import { Quota } from './quota.js';
 import { ShardNode } from './shardNode.js';
 
@@ -61,6 +62,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     clock,
     logger,
   };
+  const pasts = new PastStates({ boundBytes: config.limits.pastStatesBytes, memory, clock, metrics: metrics.past });
   const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
   const load = (): { collections: number; records: number } => node.load;
   const onRegain = (): Promise<void> => node.confirmOwned();
@@ -80,6 +82,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     memory,
     quota,
     indexes,
+    pasts,
     metrics,
     clock,
     logger,

@@ -1,6 +1,7 @@
 /** What a shard measures. The coordinator collects it and serves it with a `shard` label. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { IndexMetrics } from './index/indexMetrics.js';
+import { PastMetrics } from './past/pastMetrics.js';
 
 /** Seconds. A small search takes a fraction of a millisecond, a large commit some tens of them. */
 const LATENCY_BUCKETS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
@@ -16,6 +17,7 @@ export interface Gauges {
 export class ShardMetrics {
   readonly #registry = new Registry();
   readonly indexes = new IndexMetrics(this.#registry);
+  readonly past = new PastMetrics(this.#registry);
   readonly #calls = new Histogram({
     name: 'vouch_shard_call_seconds',
     help: 'Time from the arrival of a call at the shard to its outcome.',

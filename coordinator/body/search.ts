@@ -1,11 +1,12 @@
 /** Searches, from the validated request to what `SearchCall` needs, but for the time. */
-import type { GraphRerank, SearchCall, TextQuery } from '../../shared/calls.js';
+import type { AsOf, GraphRerank, SearchCall, TextQuery } from '../../shared/calls.js';
 import type { Filter } from '../../shared/filter.js';
 import { filterOf } from '../contract/filter.js';
 import { invalid } from '../contract/refusal.js';
 import type { GraphRerankOptions, MultiSearchRequest, SearchRequest } from '../contract/search.js';
 import type { JsonObject } from '../contract/values.js';
 import { assertedTextBytes, type BodyBounds } from './bounds.js';
+import { instantMs } from './instant.js';
 import { vectorBytes } from './vectors.js';
 
 interface Prepared {
@@ -18,8 +19,6 @@ interface Prepared {
 
 export interface PreparedSearch extends Prepared {
   readonly collection: string | null;
-  /** What asks for a past state; null: nothing does. */
-  readonly asOf: 'as_of_log_index' | 'as_of' | null;
 }
 
 export interface PreparedMultiSearch extends Prepared {
@@ -28,17 +27,18 @@ export interface PreparedMultiSearch extends Prepared {
 
 /** Throws `validation_error`. */
 export function prepareSearch(request: SearchRequest, bounds: BodyBounds): PreparedSearch {
-  const { collection, as_of, as_of_log_index, graph_rerank } = request;
+  const { collection, graph_rerank } = request;
   const text = textOf(request, bounds);
+  const asOf = asOfOf(request);
   const { call, ...prepared } = prepare(request);
   return {
     ...prepared,
     collection: collection ?? null,
-    asOf: as_of_log_index != null ? 'as_of_log_index' : as_of != null ? 'as_of' : null,
     call: {
       ...call,
       ...(text === undefined ? {} : { text }),
       ...(graph_rerank ? { graph: clamped(graph_rerank) } : {}),
+      ...(asOf === undefined ? {} : { asOf }),
     },
   };
 }
@@ -66,6 +66,13 @@ function textOf({ query_text, rerank, hybrid }: SearchRequest, bounds: BodyBound
   if (!isReranked) return undefined;
   assertedTextBytes(query_text!, bounds, '$.query_text');
   return { query: query_text!, hybrid: hybrid ?? false };
+}
+
+/** The instant is checked even where the log index takes precedence. */
+function asOfOf({ as_of, as_of_log_index }: SearchRequest): AsOf | undefined {
+  const timeMs = as_of == null ? undefined : instantMs(as_of, '$.as_of');
+  if (as_of_log_index != null) return { logIndex: as_of_log_index };
+  return timeMs === undefined ? undefined : { timeMs };
 }
 
 const WEIGHT = { default: 0.15, least: 0, most: 1 } as const;

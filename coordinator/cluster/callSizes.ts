@@ -7,7 +7,7 @@ import { DIMENSION_MAX } from '../../shared/limits.js';
 
 /** Ids, names of fields, and numbers that stand alone. */
 const ENVELOPE_BYTES = 256;
-/** Decay, text and graph, but for the text itself. */
+/** Decay, text, graph and a past state, but for the text itself. */
 const SEARCH_OPTIONS_BYTES = 256;
 /** At most, of one UTF-16 unit. */
 const UTF8_BYTES_PER_CHAR = 3;
@@ -67,6 +67,8 @@ const BYTES_PER_ID = 8;
 /** A node, an edge or a hit, with the names of its fields. */
 const BYTES_PER_GRAPH_ITEM = 64;
 const METADATA_BYTES = 64 * 1024;
+/** Index, time and hash of the state that was searched. */
+const PAST_BYTES = 128;
 /** Roots, state hash, and a proof of the longest path. */
 const RECEIPT_BYTES = 4 * 1024;
 /** With the reason of a failed build. */
@@ -76,7 +78,7 @@ const INDEX_STATE_BYTES = 4 * 1024;
 export function answerSizeOf(call: Call): number {
   switch (call.op) {
     case 'search':
-      return ENVELOPE_BYTES + bytesPerHit(call) * call.k;
+      return ENVELOPE_BYTES + (call.asOf === undefined ? 0 : PAST_BYTES) + bytesPerHit(call) * call.k;
     case 'get':
       return ENVELOPE_BYTES + BYTES_PER_COMPONENT * DIMENSION_MAX + METADATA_BYTES;
     case 'insert':

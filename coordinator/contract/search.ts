@@ -42,9 +42,16 @@ export interface SearchRequest {
   metadata_filter?: JsonObject | null;
   /** Orders the k hits by score * (1 + weight * hops), hops counted in the graph from the best hits' nodes. Comes last. */
   graph_rerank?: GraphRerankOptions | null;
-  /** ISO 8601, zone required. */
+  /**
+   * Searches the state after the last event at or before this instant: ISO 8601 with a zone, such as
+   * `2026-01-31T12:00:00.123Z`; what is finer than a millisecond is cut off. All other options work with it, and ages are
+   * counted to that instant. Always exact. Before the first event: no results.
+   */
   as_of?: (string & tags.Format<'date-time'>) | null;
-  /** Takes precedence over `as_of`. */
+  /**
+   * Searches the state after exactly so many committed events of the collection; 0: the empty one. Beyond the log: 400.
+   * Ages are counted to the time of the last of them. Takes precedence over `as_of`.
+   */
   as_of_log_index?: Whole | null;
   /** Draw candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. */
   hybrid?: boolean | null;
@@ -65,6 +72,12 @@ export interface SearchHit {
 export interface SearchResponse {
   /** Closest first, as far as the options do not ask for another order. */
   results: SearchHit[];
+  /** How many committed events the searched state comes of. Present with `as_of` or `as_of_log_index`. */
+  as_of_log_index?: number;
+  /** Unix seconds of the last of these events; null before the first. Present with `as_of` or `as_of_log_index`. */
+  as_of_timestamp?: number | null;
+  /** The `state_hash` of that event's receipt. Present with `as_of` or `as_of_log_index`. */
+  as_of_state_hash?: string;
 }
 
 export interface MultiSearchRequest {

@@ -97,7 +97,7 @@ const SEARCH_ROUTES: readonly Route[] = [
     summary: 'Search a collection',
     body: 'search',
     answers: ok('SearchResponse'),
-    errors: ['dimension_mismatch', 'collection_not_found', 'not_implemented'],
+    errors: ['dimension_mismatch', 'collection_not_found'],
     handle: search,
   }),
   route({

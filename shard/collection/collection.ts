@@ -20,7 +20,10 @@ import type { IndexServices } from '../index/services.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { ShardMetrics } from '../metrics.js';
+import { CollectionPast } from '../past/collectionPast.js';
+import type { PastStates } from '../past/pastStates.js';
 import type { Quota } from '../quota.js';
+import type { Found } from '../search/found.js';
 import { search } from '../search/search.js';
 import { CollectionState } from './collectionState.js';
 import { Damaged, noticingDamage } from './damaged.js';
@@ -35,6 +38,7 @@ export interface CollectionContext {
   readonly memory: VectorMemory;
   readonly quota: Quota;
   readonly indexes: IndexServices;
+  readonly pasts: PastStates;
   readonly metrics: ShardMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,6 +51,7 @@ type Receipts = Map<number, Results['insert']['receipt']>;
 export class Collection {
   readonly #queue = new WriteQueue();
   readonly #hold: WriteHold;
+  readonly #past: CollectionPast;
   #committing: Promise<void> | undefined;
   /** Why no write is taken any more. */
   #refusal: VouchError | undefined;
@@ -64,6 +69,7 @@ export class Collection {
   ) {
     this.#recordsInUse = state.liveRecords;
     this.#hold = new WriteHold(context.clock, () => this.#commitWaiting());
+    this.#past = new CollectionPast(config, log, state, journal, context.pasts, context.metrics.past);
   }
 
   /** Replays the whole log; its index comes later, in the background. Throws Damaged where the log does not verify. */
@@ -170,6 +176,7 @@ export class Collection {
   hurry(): void {
     this.#hold.over();
     this.index.hurry();
+    void this.#past.close();
   }
 
   /** Finishes the commit under way; what waits behind it is refused. `keep`: this shard will open it again. */
@@ -178,21 +185,26 @@ export class Collection {
     this.hurry();
     await this.#committing;
     await this.index.close({ keep });
+    await this.#past.close();
     await this.log.close();
     this.state.vectors.destroy();
   }
 
   async #search(call: SearchCall, { deadlineMs }: Envelope): Promise<Results['search']> {
-    const { vectors, metadata, texts, graph, insertions } = this.state;
-    const searched = { vectors, metadata, texts, graph, insertions, index: this.index };
+    const query = componentsOf(call.query);
     const pace = (): Pace => new Pace(this.context.clock, deadlineMs);
-    const { ids, scores, aged, hops } = await search(searched, componentsOf(call.query), call, pace);
-    return {
-      ids: bytesOf(ids),
-      scores: bytesOf(scores),
-      ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
-      ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
-    };
+    const { asOf } = call;
+    if (asOf === undefined) {
+      const { vectors, metadata, texts, graph, insertions } = this.state;
+      const searched = { vectors, metadata, texts, graph, insertions, index: this.index };
+      return resultOf(await search(searched, query, call, pace));
+    }
+    try {
+      const past = await this.#past.search({ call, asOf, query, deadlineMs, pace });
+      return { ...resultOf(past.found), asOf: past.asOf };
+    } catch (error) {
+      throw this.#shown(error);
+    }
   }
 
   #commitWaiting(): void {
@@ -302,6 +314,13 @@ export class Collection {
     }
   }
 }
+
+const resultOf = ({ ids, scores, aged, hops }: Found): Results['search'] => ({
+  ids: bytesOf(ids),
+  scores: bytesOf(scores),
+  ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
+  ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
+});
 
 const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>
   new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);

@@ -7,6 +7,7 @@ import { unreachable } from '../../shared/errors.js';
 import { EMPTY_HASH } from '../../shared/hash.js';
 import type { AddNode, Event, Insert } from '../../shared/log/event.js';
 import { leafHash, RECORD_STATE } from '../audit/leaf.js';
+import { type StateSummary, stateHash } from '../audit/stateHash.js';
 import { StateTree } from '../audit/stateTree.js';
 import { Graph } from '../graph/graph.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
@@ -92,6 +93,11 @@ export class CollectionState implements StateView {
 
   findRequest(key: string): AppliedRequest | undefined {
     return this.#requests.find(key);
+  }
+
+  /** What it is and how it came about, in 32 bytes. Costs log2 of records and of nodes in hashes after a write. */
+  hash(history: Omit<StateSummary, 'stateRoot' | 'graphRoot'>): Uint8Array {
+    return stateHash({ ...history, stateRoot: this.tree.root(), graphRoot: this.graph.root() });
   }
 
   /** Undefined where the record is not live. */

@@ -17,13 +17,12 @@ import {
   type Frame,
   hashAt,
 } from '../../shared/log/frame.js';
-import { verifyFrame } from '../../shared/log/frameVerifier.js';
 import { buildFrame } from '../../shared/log/frameWriter.js';
-import { Malformed } from '../../shared/malformed.js';
 import { makeReceipt } from '../audit/receipt.js';
 import { nextTurn, Slice } from '../pause.js';
 import type { CollectionState } from './collectionState.js';
-import { Damaged, noticingDamage } from './damaged.js';
+import { noticingDamage } from './damaged.js';
+import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
 
 /** Called after an event of a commit is applied; the receipt is made only where it is asked for, and only then. */
 export type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
@@ -33,9 +32,12 @@ export class Journal {
   #position: Position = LOG_START;
   /** Whether the log may hold a frame that the state does not: the outcome of the last append is not known. */
   #unsettled = false;
+  /** Whether the state holds a part of a frame that `#end` does not. */
+  #isApplying = false;
   #configHash: Uint8Array = EMPTY_HASH;
-  // For each frame the sequence of its first event and its position.
+  // For each frame the sequence and the time of its first event, and its position.
   readonly #firstSequences: number[] = [];
+  readonly #firstTimesMs: number[] = [];
   readonly #positions: Position[] = [];
 
   constructor(
@@ -72,7 +74,7 @@ export class Journal {
   catchUp(): Promise<void> {
     return noticingDamage(async () => {
       for await (const { position, bytes } of this.log.read(this.#position)) {
-        const frame = await this.#verified(bytes, this.#end, position);
+        const frame = await verifiedFrame(bytes, this.#end, position);
         await this.#apply(frame, position);
       }
     });
@@ -107,51 +109,55 @@ export class Journal {
 
   /** The receipt of an insert however long ago, made from its frame and the history of the state tree. */
   async receiptAt(sequence: number): Promise<Receipt> {
-    const position = this.#positions[this.#frameOf(sequence)] as Position;
-    const bytes = await noticingDamage(() => this.log.readAt(position));
-    const frame = await this.#verified(bytes, claimedStart(bytes), position);
+    const frame = await this.#frame(lastUpTo(this.#firstSequences, sequence));
     return this.#receipt(frame, sequence - frame.header.firstSequence);
   }
 
-  async #verified(bytes: Uint8Array, before: LogEnd, position: Position): Promise<Frame> {
-    try {
-      return await verifyFrame(bytes, before, nextTurn);
-    } catch (error) {
-      if (error instanceof Malformed) throw new Damaged(`frame at ${position}: ${error.message}`, { cause: error });
-      throw error;
-    }
+  /** The sequence of the last event at or before an instant; 0 before the first. Reads one frame at most. */
+  async sequenceAt(timeMs: number): Promise<number> {
+    if (timeMs >= this.#end.lastTimeMs) return this.sequence;
+    const index = lastUpTo(this.#firstTimesMs, timeMs);
+    if (index < 0) return 0;
+    const { events } = await this.#frame(index);
+    return events.findLast((event) => event.timeMs <= timeMs)!.sequence;
+  }
+
+  /** Whether the state is the one after exactly `sequence` events, and nothing of a later one is in it. */
+  isAt(sequence: number): boolean {
+    return !this.#isApplying && this.sequence === sequence;
+  }
+
+  /** Of the state as it is; it must be at `sequence`, and that is not 0. */
+  stateHash(): Uint8Array {
+    const { chainHead, lastTimeMs: timeMs } = this.#end;
+    return this.state.hash({ configHash: this.#configHash, chainHead, sequence: this.sequence, timeMs });
+  }
+
+  async #frame(index: number): Promise<Frame> {
+    const position = this.#positions[index]!;
+    const bytes = await noticingDamage(() => this.log.readAt(position));
+    return verifiedFrame(bytes, claimedStart(bytes), position);
   }
 
   async #apply(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { header, events } = frame;
-    if (header.firstSequence === 0) this.#begin(frame);
+    if (header.firstSequence === 0) this.#configHash = configHashIn(frame, this.config);
     // Memory that ran out in the middle of a frame would leave half of it applied.
     this.state.vectors.reserve(events.filter(({ type }) => type === 'insert').length);
+    this.#isApplying = true;
     const slice = new Slice(this.clock);
     for (const [index, event] of events.entries()) {
       this.state.apply(event);
       onApplied?.(event.sequence, () => this.#receipt(frame, index));
       if (slice.due) await slice.next();
     }
-    if (this.state.liveRecords !== header.liveRecords)
-      throw new Damaged(
-        `frame at ${position}: says ${header.liveRecords} live records where there are ${this.state.liveRecords}`,
-      );
+    assertLiveRecords(this.state, frame, position);
+    this.#isApplying = false;
     this.#firstSequences.push(header.firstSequence);
+    this.#firstTimesMs.push(events[0]!.timeMs);
     this.#positions.push(position);
     this.#position = position;
     this.#end = frame.end;
-  }
-
-  /** The genesis binds the log to this collection: events of another one do not verify here. */
-  #begin(frame: Frame): void {
-    const [genesis] = frame.events;
-    const wanted = genesisOf(this.config);
-    const isOurs =
-      genesis?.type === 'genesis' &&
-      (Object.keys(wanted) as (keyof typeof wanted)[]).every((field) => genesis[field] === wanted[field]);
-    if (!isOurs) throw new Damaged('the log belongs to another collection, by its genesis event');
-    this.#configHash = hashAt(frame.eventHashes, 0).slice();
   }
 
   #receipt(frame: Frame, index: number): Receipt {
@@ -170,16 +176,16 @@ export class Journal {
     // The record an insert makes is the last leaf there is.
     return makeReceipt(facts, this.state.tree.writeAt(recordId - 1, recordId, sequence));
   }
+}
 
-  /** The index of the frame that holds the event: the last one that does not begin after it. */
-  #frameOf(sequence: number): number {
-    let low = 0;
-    let high = this.#firstSequences.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#firstSequences[middle] as number) <= sequence) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+/** The index of the last of ascending numbers that is not greater than `value`; −1 where all are. */
+function lastUpTo(numbers: readonly number[], value: number): number {
+  let low = -1;
+  let high = numbers.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (numbers[middle]! <= value) low = middle;
+    else high = middle - 1;
   }
+  return low;
 }

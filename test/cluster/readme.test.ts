@@ -38,7 +38,7 @@ const masked = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
     .replace(/"proof":"[\w-]+"/g, '"proof":"<proof>"')
-    .replace(/"(timestamp|build_started_at)":\d+/g, '"$1":<time>')
+    .replace(/"(timestamp|as_of_timestamp|build_started_at)":\d+/g, '"$1":<time>')
     // Health counts by heartbeat, up to a second late.
     .replace(/("status":"ok".*"records":)\d+/g, '$1<count>')
     .trim();

@@ -1,16 +1,18 @@
 /**
  * Thousands of random searches, with every option and every combination of them, held against a slow and plain model of
- * all of search; between them writes, which the very next search must reflect. `VOUCH_SEED` replays a run;
- * `VOUCH_MODEL_OPTIONS=filter,text` asks for these options alone, to see which one it is.
+ * all of search; between them writes, which the very next search must reflect. Some ask for the past: any state there was,
+ * and what was deleted since. `VOUCH_SEED` replays a run; `VOUCH_MODEL_OPTIONS=filter,text` asks for these options alone,
+ * to see which one it is.
  */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import type { Answer } from '../support/client.js';
 import { IndexedByHttp } from '../support/indexClient.js';
-import { type Answered, assertAnswer, assertExact, assertSound } from '../support/model/compare.js';
+import { type Answered, assertAnswer, assertExact, assertPast, assertSound } from '../support/model/compare.js';
 import { Generator, OPTIONS, type Option } from '../support/model/generate.js';
 import { Mirrored } from '../support/model/mirrored.js';
 import { type MultiHit, multiSearch } from '../support/model/multiSearch.js';
+import type { ModelCollection } from '../support/model/records.js';
 import type { ModelHit, ModelRequest } from '../support/model/search.js';
 import { changeAtRandom, linkAtRandom } from '../support/model/writes.js';
 import { inBothModes } from '../support/modes.js';
@@ -26,6 +28,8 @@ const INDEXED_SEARCHES = 120;
 /** While the index may be under way. */
 const EARLY_SEARCHES = 20;
 const MULTI_SEARCHES = 200;
+/** Of all searches of one collection. */
+const PAST_SHARE = 0.3;
 
 const wanted = process.env.VOUCH_MODEL_OPTIONS?.split(',');
 const options: ReadonlySet<Option> = new Set(OPTIONS.filter((option) => wanted?.includes(option) ?? true));
@@ -62,16 +66,26 @@ inBothModes('search against the model', (service) => {
     return { ...answer, results: answer.body.results, fromMs, toMs: systemClock.nowMs() };
   }
 
-  const searchOf = (collection: Mirrored, request: ModelRequest): Promise<Answered> =>
-    ask('/v1/search', { collection: collection.name, ...request });
+  /** Of the present, held against the model by `assertNow`, or of the past. */
+  async function searchAtRandom(
+    collection: Mirrored,
+    generator: Generator,
+    assertNow: (model: ModelCollection, request: ModelRequest, answered: Answered) => void,
+  ): Promise<void> {
+    const { name, model, history } = collection;
+    const request = generator.request(options);
+    const moment = options.has('past') && generator.chance(PAST_SHARE) ? generator.moment(history) : undefined;
+    const answered = await ask('/v1/search', { collection: name, ...request, ...moment?.request });
+    if (moment === undefined) assertNow(model, request, answered);
+    else assertPast(history, moment, request, { ...answered, past: answered.body });
+  }
 
   it('is the same where every record is looked at', async () => {
     const generator = generatorOf(0);
     const collection = await collectionOf(generator, 'exact', 'brute', EXACT_RECORDS);
     for (let i = 0; i < EXACT_SEARCHES; i++) {
       if (generator.chance(0.3)) await changeAtRandom(collection, generator, options);
-      const request = generator.request(options);
-      assertExact(collection.model, request, await searchOf(collection, request));
+      await searchAtRandom(collection, generator, assertExact);
     }
   });
 
@@ -82,8 +96,7 @@ inBothModes('search against the model', (service) => {
       for (let i = 0; i < INDEXED_SEARCHES; i++) {
         if (i === EARLY_SEARCHES) await new IndexedByHttp(service, project.ro, kind).settled(kind);
         if (generator.chance(0.3)) await changeAtRandom(collection, generator, options);
-        const request = generator.request(options);
-        assertSound(collection.model, request, await searchOf(collection, request));
+        await searchAtRandom(collection, generator, assertSound);
       }
     });
 

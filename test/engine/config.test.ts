@@ -81,6 +81,7 @@ describe('configuration', () => {
       'limits.deadlineMs': ['15', 15],
       'limits.rebuildMs': ['18', 18],
       'limits.dedupWindow': ['16', 16],
+      'limits.pastStatesBytes': ['19', 19],
       'limits.inFlight': ['17', 17],
       rateLimits: ['off', 'off'],
       ann: ['false', false],

@@ -30,13 +30,15 @@ describe('the room that a search takes in a message', () => {
     ...(random.int(2) > 0
       ? { graph: { weight: random.next(), seedCount: 10, maxDepth: 4, direction: 'outgoing' as const } }
       : {}),
+    ...(random.int(2) > 0 ? { asOf: random.pick([{ logIndex: 2 ** 53 - 1 }, { timeMs: -6e13 }]) } : {}),
   });
   /** The most that may be answered. */
-  const answer = ({ k, decay, graph }: SearchCall): SearchResult => ({
+  const answer = ({ k, decay, graph, asOf }: SearchCall): SearchResult => ({
     ids: new Uint8Array(8 * k),
     scores: new Uint8Array(8 * k),
     ...(decay === undefined ? {} : { factors: new Uint8Array(8 * k), agesSecs: new Uint8Array(8 * k) }),
     ...(graph === undefined ? {} : { hops: new Uint8Array(4 * k) }),
+    ...(asOf === undefined ? {} : { asOf: { logIndex: 2 ** 53 - 1, timeMs: 1.8e12, stateHash: 'f'.repeat(64) } }),
   });
 
   it('is never more than was counted, whatever its options, and not much less', () => {
@@ -45,7 +47,7 @@ describe('the room that a search takes in a message', () => {
       const sizeBytes = pack([['x'.repeat(128), 1.8e12, asked]]).length;
       expect(sizeOf(asked)).to.be.at.least(sizeBytes);
       expect(sizeOf(asked)).to.be.at.most(1_000 + 5 * sizeBytes);
-      expect(answerSizeOf(asked)).to.be.within(pack([{ ok: answer(asked) }]).length, 400 + 36 * asked.k);
+      expect(answerSizeOf(asked)).to.be.within(pack([{ ok: answer(asked) }]).length, 550 + 36 * asked.k);
     }
   });
 });

@@ -105,10 +105,6 @@ describe('handlers', () => {
   });
 
   it('what is not there yet is 501 after its shape was checked', async () => {
-    const search = (options: object) => rw.post('/v1/search', { collection: 'a', query: [1], k: 1, ...options });
-    expect((await search({ as_of: null, as_of_log_index: null })).status).to.equal(200);
-    for (const options of [{ as_of: '2026-01-01T00:00:00.5+02:00' }, { as_of_log_index: 0 }])
-      expect((await search(options)).body.code).to.equal('not_implemented');
     const key = 'ab'.repeat(16);
     const absent = await Promise.all([
       rw.post('/v1/records/encrypted', { payload: 'aGk=' }),

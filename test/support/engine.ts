@@ -5,6 +5,7 @@ import { HostedCollection } from '../../shard/hostedCollection.js';
 import type { IndexServices } from '../../shard/index/services.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
 import { ShardMetrics } from '../../shard/metrics.js';
+import { PastStates } from '../../shard/past/pastStates.js';
 import { Quota } from '../../shard/quota.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
@@ -73,6 +74,8 @@ export interface EngineOptions {
   readonly transport?: Transport;
   /** Without: every collection is searched exactly. */
   readonly indexes?: IndexServices;
+  /** Of past states that are kept. */
+  readonly pastStatesBytes?: number;
 }
 
 /** Of a shard that has no index, desired or saved. */
@@ -99,7 +102,20 @@ export class Engine {
     const metrics = new ShardMetrics();
     const memory = new VectorMemory();
     const { indexes = exactOnly() } = options;
-    this.context = { logs, transport, memory, quota, indexes, metrics, clock, logger: silentLogger, dedupWindow };
+    const { pastStatesBytes: boundBytes = 1 << 28 } = options;
+    const pasts = new PastStates({ boundBytes, memory, clock, metrics: metrics.past });
+    this.context = {
+      logs,
+      transport,
+      memory,
+      quota,
+      indexes,
+      pasts,
+      metrics,
+      clock,
+      logger: silentLogger,
+      dedupWindow,
+    };
   }
 
   host(config: CollectionConfig): TestCollection {

@@ -2,13 +2,13 @@
  * Answers of the service held against the model. When exactly a request was taken in is not known, and ages hang on it:
  * the answer has to be that of some moment between its start and its end.
  */
+import type { ModelHistory, Moment, Span } from './history.js';
 import type { ModelCollection } from './records.js';
 import { candidatesOf, type ModelHit, type ModelRequest, poolSizeOf, search } from './search.js';
 
-export interface Answered<H extends ModelHit = ModelHit> {
+/** With when it was asked, or with what ages are counted to. */
+export interface Answered<H extends ModelHit = ModelHit> extends Span {
   readonly results: readonly H[];
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 const SHOWN = 3;
@@ -28,6 +28,36 @@ export function assertAnswer<H extends ModelHit>(
 /** Every hit, its place and its fields are what the model says. */
 export function assertExact(collection: ModelCollection, request: ModelRequest, answered: Answered): void {
   assertAnswer(answered, { collection: collection.name, ...request }, (nowMs) => search(collection, request, nowMs));
+}
+
+/** Which state was searched, as it is answered beside the results. */
+interface Past {
+  readonly as_of_log_index: number;
+  readonly as_of_timestamp: number | null;
+  readonly as_of_state_hash: string;
+}
+
+/** The same of a past state, which is always searched exactly; and that it is that state. */
+export function assertPast(
+  history: ModelHistory,
+  { request: named, logIndex, agesTo }: Moment,
+  request: ModelRequest,
+  { results, past }: Pick<Answered, 'results'> & { readonly past: Past },
+): void {
+  const { as_of_log_index, as_of_timestamp, as_of_state_hash } = past;
+  const time = history.timeOf(logIndex);
+  const stateHash = history.stateHash(logIndex, as_of_state_hash);
+  if (as_of_log_index !== logIndex || as_of_state_hash !== stateHash || !isWithin(as_of_timestamp, time)) {
+    const wanted = { logIndex, time, stateHash };
+    const answered = { as_of_log_index, as_of_timestamp, as_of_state_hash };
+    throw new Error(`${JSON.stringify(named)} is ${JSON.stringify(wanted)}, not ${JSON.stringify(answered)}`);
+  }
+  assertExact(history.at(logIndex), { ...request, ...named }, { results, ...agesTo });
+}
+
+function isWithin(timestamp: number | null, time: Span | undefined): boolean {
+  if (timestamp === null || time === undefined) return timestamp === null && time === undefined;
+  return timestamp >= Math.floor(time.fromMs / 1000) && timestamp <= Math.floor(time.toMs / 1000);
 }
 
 /**

@@ -2,10 +2,11 @@
 import type { Json } from '../../../shared/filter.js';
 import type { SeededRandom } from '../random.js';
 import { OPERATORS } from './filter.js';
+import type { ModelHistory, Moment } from './history.js';
 import type { NewRecord } from './mirrored.js';
 import type { ModelRequest } from './search.js';
 
-export const OPTIONS = ['filter', 'decay', 'text', 'hybrid', 'graph'] as const;
+export const OPTIONS = ['filter', 'decay', 'text', 'hybrid', 'graph', 'past'] as const;
 /** What a random request may ask for besides its nearest. */
 export type Option = (typeof OPTIONS)[number];
 
@@ -95,6 +96,13 @@ export class Generator {
       ...(asks('text') ? this.#textQuery(options) : {}),
       ...(asks('graph') ? { graph_rerank: this.#graphRerank() } : {}),
     };
+  }
+
+  /** Any state there was; the empty one, the first and the last ones more often than others. */
+  moment(history: ModelHistory): Moment {
+    const { length } = history;
+    const logIndex = this.pick([0, 1, this.int(length + 1), this.int(length + 1), length - this.int(20), length]);
+    return (this.chance(0.5) ? history.byTime(logIndex) : undefined) ?? history.byLogIndex(logIndex);
   }
 
   #textQuery(options: ReadonlySet<Option>): Pick<ModelRequest, 'query_text' | 'rerank' | 'hybrid'> {

@@ -1,10 +1,12 @@
 /** A collection of the service and its model, written to together: what is answered is what the model holds. */
 import { expect } from 'chai';
 import { readProof, type WriteReceipt } from '../../../scripts/verifier/receipt.js';
+import { systemClock } from '../../../shared/clock.js';
 import type { Json } from '../../../shared/filter.js';
 import type { Answer, Client } from '../client.js';
 import type { ModelEdge } from './graph.js';
-import { ModelCollection, type ModelRecord } from './records.js';
+import { ModelHistory, type Span } from './history.js';
+import type { ModelCollection, ModelRecord } from './records.js';
 
 export interface NewRecord {
   readonly values: readonly number[];
@@ -30,8 +32,14 @@ function storedOf(metadata: Json | undefined): Json | undefined {
 const timeOf = (receipt: WriteReceipt): number => Number(readProof(receipt.proof).timeMs);
 const requestId = (n: number): string => n.toString(16).padStart(32, '0');
 
+interface Timed {
+  readonly body: Answer['body'];
+  /** From its request to its answer. */
+  readonly span: Span;
+}
+
 export class Mirrored {
-  readonly model: ModelCollection;
+  readonly history: ModelHistory;
   #requests = 0;
 
   constructor(
@@ -39,7 +47,12 @@ export class Mirrored {
     readonly name: string,
     readonly dimension: number,
   ) {
-    this.model = new ModelCollection(name);
+    this.history = new ModelHistory(name);
+  }
+
+  /** As it is now. */
+  get model(): ModelCollection {
+    return this.history.now;
   }
 
   async create(index: string): Promise<void> {
@@ -50,80 +63,87 @@ export class Mirrored {
   async insert(record: NewRecord): Promise<void> {
     const { values, metadata, text } = record;
     const bytes = metadata === undefined ? null : bytesOf(metadata);
-    const body = await this.#post('/v1/records', { collection: this.name, values, metadata: bytes, text });
-    this.#learn(body.id, record, timeOf(body.receipt));
+    const { body } = await this.#post('/v1/records', { collection: this.name, values, metadata: bytes, text });
+    this.#inserted(body.id, record, timeOf(body.receipt), body.receipt.state_hash);
   }
 
   /** A batch is committed as one: the first record's receipt, had again by its request id, tells the time of all. */
   async insertAll(records: readonly NewRecord[]): Promise<void> {
     const request_ids = records.map(() => requestId(++this.#requests));
-    const { ids } = await this.#post('/v1/vectors/batch-insert', {
-      collection: this.name,
-      batch: records.map(({ values }) => values),
-      metadata: records.map(({ metadata }) => metadata ?? null),
-      texts: records.map(({ text }) => text),
-      request_ids,
-    });
+    const { ids } = (
+      await this.#post('/v1/vectors/batch-insert', {
+        collection: this.name,
+        batch: records.map(({ values }) => values),
+        metadata: records.map(({ metadata }) => metadata ?? null),
+        texts: records.map(({ text }) => text),
+        request_ids,
+      })
+    ).body;
     const first = { collection: this.name, values: records[0]!.values, request_id: request_ids[0] };
-    const { deduplicated, receipt } = await this.#post('/v1/records', first);
+    const { deduplicated, receipt } = (await this.#post('/v1/records', first)).body;
     expect(deduplicated).to.equal(true);
-    for (const [i, id] of ids.entries()) this.#learn(id, records[i]!, timeOf(receipt));
+    for (const [i, id] of ids.entries())
+      this.#inserted(id, records[i]!, timeOf(receipt), i === 0 ? receipt.state_hash : undefined);
   }
 
-  async softDelete(record: ModelRecord): Promise<void> {
-    await this.#post('/v1/soft-delete', { collection: this.name, id: record.id });
-    record.isLive = false;
+  async softDelete({ id }: ModelRecord): Promise<void> {
+    const { span } = await this.#post('/v1/soft-delete', { collection: this.name, id });
+    this.history.commit({ ...span, apply: (model) => model.softDelete(id) });
   }
 
-  async delete(record: ModelRecord): Promise<void> {
-    await this.#post('/v1/delete', { collection: this.name, id: record.id });
-    this.model.records = this.model.records.filter((one) => one !== record);
-    this.model.graph.removeRecord(record.id);
+  async delete({ id }: ModelRecord): Promise<void> {
+    const { span } = await this.#post('/v1/delete', { collection: this.name, id });
+    this.history.commit({ ...span, apply: (model) => model.delete(id) });
   }
 
-  async updateMetadata(record: ModelRecord, metadata: Json): Promise<void> {
-    const path = `/v1/records/${record.id}/metadata?collection=${this.name}`;
-    this.#answered(path, await this.client.patch(path, metadata));
-    record.metadata = metadata;
+  async updateMetadata({ id }: ModelRecord, metadata: Json): Promise<void> {
+    const path = `/v1/records/${id}/metadata?collection=${this.name}`;
+    const { span } = await this.#timed(path, () => this.client.patch(path, metadata));
+    this.history.commit({ ...span, apply: (model) => model.updateMetadata(id, metadata) });
   }
 
   /** `record`: what it stands for, if anything. */
   async addNode(record: ModelRecord | undefined): Promise<void> {
     const recordId = record?.id ?? null;
     const kind = record === undefined ? 1 : 0;
-    const body = await this.#post('/v1/graph/node', { collection: this.name, kind, record_id: recordId });
-    this.model.graph.nodes.push({ id: body.node_id, recordId });
+    const { body, span } = await this.#post('/v1/graph/node', { collection: this.name, kind, record_id: recordId });
+    const node = { id: body.node_id, recordId };
+    this.history.commit({ ...span, apply: ({ graph }) => graph.nodes.push(node) });
   }
 
   async addEdge({ from, to, kind }: { from: number; to: number; kind: number }): Promise<void> {
-    const { edge_id: id } = await this.#post('/v1/graph/edge', { collection: this.name, from, to, kind });
-    this.model.graph.edges.push({ id, from, to });
+    const { body, span } = await this.#post('/v1/graph/edge', { collection: this.name, from, to, kind });
+    const edge = { id: body.edge_id, from, to };
+    this.history.commit({ ...span, apply: ({ graph }) => graph.edges.push(edge) });
   }
 
   async deleteNode(id: number): Promise<void> {
-    await this.#delete(`/v1/graph/node/${id}?collection=${this.name}`);
-    this.model.graph.removeNode(id);
+    const span = await this.#delete(`/v1/graph/node/${id}?collection=${this.name}`);
+    this.history.commit({ ...span, apply: ({ graph }) => graph.removeNode(id) });
   }
 
   async deleteEdge({ id }: ModelEdge): Promise<void> {
-    await this.#delete(`/v1/graph/edge/${id}?collection=${this.name}`);
-    this.model.graph.removeEdge(id);
+    const span = await this.#delete(`/v1/graph/edge/${id}?collection=${this.name}`);
+    this.history.commit({ ...span, apply: ({ graph }) => graph.removeEdge(id) });
   }
 
-  #learn(id: number, { values, metadata, text }: NewRecord, insertedMs: number): void {
-    this.model.records.push({ id, values, metadata: storedOf(metadata), text, insertedMs, isLive: true });
+  #inserted(id: number, { values, metadata, text }: NewRecord, timeMs: number, stateHash: string | undefined): void {
+    const record = { id, values, metadata: storedOf(metadata), text, insertedMs: timeMs, isLive: true };
+    this.history.commit({ fromMs: timeMs, toMs: timeMs, stateHash, apply: (model) => model.insert(record) });
   }
 
-  async #delete(path: string): Promise<void> {
-    this.#answered(path, await this.client.delete(path));
+  async #delete(path: string): Promise<Span> {
+    return (await this.#timed(path, () => this.client.delete(path))).span;
   }
 
-  async #post(path: string, body: object): Promise<Answer['body']> {
-    return this.#answered(path, await this.client.post(path, body));
+  #post(path: string, body: object): Promise<Timed> {
+    return this.#timed(path, () => this.client.post(path, body));
   }
 
-  #answered(path: string, { status, text, body }: Answer): Answer['body'] {
+  async #timed(path: string, ask: () => Promise<Answer>): Promise<Timed> {
+    const fromMs = systemClock.nowMs();
+    const { status, text, body } = await ask();
     expect(status, `${path}: ${text}`).to.equal(200);
-    return body;
+    return { body, span: { fromMs, toMs: systemClock.nowMs() } };
   }
 }
