@@ -13,6 +13,7 @@ import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import { nextTurn, type Slice } from '../pause.js';
 import type { Absorbing } from './absorber.js';
+import { freeze } from './build/frozenRows.js';
 import { Cancelled } from './build/progress.js';
 import { Building, type BuildingFacts } from './building.js';
 import { logProgress } from './buildLog.js';
@@ -298,7 +299,9 @@ export class CollectionIndex implements Absorbing {
     const number = this.services.store.nextNumber(this.collection.config.id);
     const building = new Building(this.#facts(kind, number, asked));
     const ended = this.services.metrics.startBuild(kind);
-    this.#run(building, ended, () => this.#maker.build(building, fromScratch ? undefined : this.#active));
+    // At the very sequence that the building says: it begins to run later.
+    const blocks = freeze(this.collection.vectors);
+    this.#run(building, ended, () => this.#maker.build(building, blocks, fromScratch ? undefined : this.#active));
     return building;
   }
 

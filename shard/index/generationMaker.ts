@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { makeDirectory } from '../../shared/durable.js';
 import { messageOf } from '../../shared/errors.js';
-import { freeze } from './build/frozenRows.js';
-import type { GenerationFacts } from './build/order.js';
+import type { FrozenBlock, GenerationFacts } from './build/order.js';
 import { Cancelled } from './build/progress.js';
 import type { Building } from './building.js';
 import type { Generation } from './generation.js';
@@ -30,12 +29,15 @@ export class GenerationMaker {
     private readonly services: IndexServices,
   ) {}
 
-  /** `from`: what serves now, to be extended where it was built alike; undefined: from scratch. Throws Cancelled. */
-  async build(building: Building, from: Made | undefined): Promise<Made> {
+  /**
+   * Of the rows of `blocks`. `from`: what serves now, to be extended where it was built alike; undefined: from scratch.
+   * Throws Cancelled.
+   */
+  async build(building: Building, blocks: readonly FrozenBlock[], from: Made | undefined): Promise<Made> {
     if (this.collection.vectors.liveCount < INDEXED_ROWS_MIN)
       return { generation: unindexedGeneration(this.collection, building.facts), saved: undefined };
     const base = this.#isExtendable(from, building) ? from : undefined;
-    return this.#open(await this.#built(building, base), building);
+    return this.#open(await this.#built(building, blocks, base), building);
   }
 
   /** Throws Unusable, Cancelled. */
@@ -68,10 +70,10 @@ export class GenerationMaker {
     return saved;
   }
 
-  async #built(building: Building, base: Made | undefined): Promise<SavedGeneration> {
+  async #built(building: Building, blocks: readonly FrozenBlock[], base: Made | undefined): Promise<SavedGeneration> {
     const { store, logger } = this.services;
     try {
-      return await this.#inThread(building, base);
+      return await this.#inThread(building, blocks, base);
     } catch (error) {
       if (base?.saved === undefined || error instanceof Cancelled) throw error;
       // What it was to be built on may be the reason.
@@ -80,11 +82,11 @@ export class GenerationMaker {
         'an index is built from nothing',
       );
       if (error instanceof DamagedGeneration) await store.setAside(base.saved, error.message);
-      return this.#inThread(building, undefined);
+      return this.#inThread(building, blocks, undefined);
     }
   }
 
-  #inThread(building: Building, base: Made | undefined): Promise<SavedGeneration> {
+  #inThread(building: Building, blocks: readonly FrozenBlock[], base: Made | undefined): Promise<SavedGeneration> {
     const { store, builds, logger } = this.services;
     const { vectors, config } = this.collection;
     const { kind, parameters, number, baseSequence, asked } = building.facts;
@@ -99,7 +101,7 @@ export class GenerationMaker {
     const order = {
       facts: this.#facts(building, base?.generation.trainedRows ?? vectors.liveCount),
       strideBytes: vectors.shape.strideBytes,
-      blocks: freeze(vectors),
+      blocks,
       folder: store.folderOf(config.id, number),
       baseFolder: base?.saved?.folder,
     };
