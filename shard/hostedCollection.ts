@@ -7,12 +7,13 @@
  *                           └──────────┴──bytes that do not verify──▶ quarantined (until the shard restarts)
  */
 import type { CollectionConfig, ControlCall, ReadCall, WriteCall } from '../shared/calls.js';
-import { messageOf, unavailable, VouchError } from '../shared/errors.js';
+import { messageOf, VouchError } from '../shared/errors.js';
 import type { IndexKind } from '../shared/indexSpec.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../shared/log/logCount.js';
 import type { Envelope } from '../shared/transport/transport.js';
 import { Collection, type CollectionContext } from './collection/collection.js';
 import { Damaged, noticingDamage } from './collection/damaged.js';
+import { moving } from './moving.js';
 
 export class HostedCollection {
   #opening: Promise<Collection> | undefined;
@@ -99,7 +100,7 @@ export class HostedCollection {
 
   async #opened(): Promise<Collection> {
     if (this.#quarantine !== undefined) throw this.#quarantine;
-    if (this.#closed) throw unavailable('the collection is moving to another shard; retry shortly');
+    if (this.#closed) throw moving();
     this.#opening ??= this.#openNow();
     return this.#opening;
   }

@@ -10,9 +10,9 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { Rounds } from '../../shared/rounds.js';
+import { severalAtOnce } from '../../shared/severalAtOnce.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Backend, Collection } from '../backend.js';
-import { severalAtOnce } from './severalAtOnce.js';
 
 export interface HoldTimes {
   /** How long a hold lasts that is not renewed. */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { VouchError } from '../../shared/errors.js';
 import type { DesiredKind } from '../../shared/indexSpec.js';
+import { severalAtOnce } from '../../shared/severalAtOnce.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Backend, Collection } from '../backend.js';
 import type { Prepared } from '../body/kinds.js';
@@ -13,7 +14,6 @@ import { json, type Reply } from '../http/reply.js';
 import { assertIndexing } from './indexes.js';
 import { ProjectHold } from './projectHold.js';
 import type { HandlerRequest, Services } from './route.js';
-import { severalAtOnce } from './severalAtOnce.js';
 
 /** A shard builds one index at a time: more at once only spares small collections the way there and back. */
 const REBUILDS_AT_ONCE = 8;

@@ -20,6 +20,7 @@ import type { IndexServices } from '../index/services.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { ShardMetrics } from '../metrics.js';
+import { moving } from '../moving.js';
 import { CollectionPast } from '../past/collectionPast.js';
 import type { PastStates } from '../past/pastStates.js';
 import type { Quota } from '../quota.js';
@@ -181,7 +182,7 @@ export class Collection {
 
   /** Finishes the commit under way; what waits behind it is refused. `keep`: this shard will open it again. */
   async close({ keep }: { keep: boolean }): Promise<void> {
-    this.#refuseWrites(unavailable('the collection is moving to another shard; retry shortly'));
+    this.#refuseWrites(moving());
     this.hurry();
     await this.#committing;
     await this.index.close({ keep });

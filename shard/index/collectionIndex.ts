@@ -7,10 +7,11 @@
  *
  * The generation that serves is swapped in one step; a search keeps the one it began with.
  */
-import { messageOf, unavailable, unreachable, VouchError } from '../../shared/errors.js';
+import { messageOf, unreachable, VouchError } from '../../shared/errors.js';
 import { type DesiredKind, EXACT, type IndexKind, type IndexSpec, type IndexState } from '../../shared/indexSpec.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
+import { moving } from '../moving.js';
 import { nextTurn, type Slice } from '../pause.js';
 import type { Absorbing } from './absorber.js';
 import { freeze } from './build/frozenRows.js';
@@ -30,7 +31,6 @@ const RETRY_MOST_MS = 3_600_000;
 /** At a close, more than this is absorbed again at the next start rather than written now. */
 const PERSIST_AT_CLOSE_BYTES_MAX = 256 << 20;
 
-const moving = (): VouchError => unavailable('the collection is moving to another shard; retry shortly');
 const inProgress = (): VouchError =>
   new VouchError('conflict', 'a build of this index is already in progress; wait until it has ended');
 
@@ -183,8 +183,8 @@ export class CollectionIndex implements Absorbing {
   }
 
   get #isOccupied(): boolean {
-    const { length: occupations } = [this.#building, this.#changes, this.#retry].filter((one) => one !== undefined);
-    return this.#closed || this.#isConfiguring || occupations > 0;
+    if (this.#closed || this.#isConfiguring) return true;
+    return this.#building !== undefined || this.#changes !== undefined || this.#retry !== undefined;
   }
 
   /** What is being built and does not serve yet. */
@@ -307,11 +307,8 @@ export class CollectionIndex implements Absorbing {
 
   #facts(kind: IndexKind, number: number, asked: boolean): BuildingFacts {
     const { parameters } = this.#desired;
-    return {
-      ...{ kind, number, asked, parameters },
-      startedAtMs: this.services.clock.nowMs(),
-      baseSequence: this.collection.sequence,
-    };
+    const startedAtMs = this.services.clock.nowMs();
+    return { kind, number, asked, parameters, startedAtMs, baseSequence: this.collection.sequence };
   }
 
   #run(building: Building, ended: Ended, make: () => Promise<Made>): void {

@@ -1,11 +1,11 @@
 import { VouchError } from '../../shared/errors.js';
 import type { IndexKind, IndexParameters } from '../../shared/indexSpec.js';
+import { setBits } from '../kernel/bits.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { nextTurn, type Slice } from '../pause.js';
 import type { Absorbing } from './absorber.js';
-import { setBits } from './build/frozenRows.js';
 import type { Index } from './kind.js';
 import type { Serving } from './maintenance.js';
 import { mergeHits } from './mergeHits.js';

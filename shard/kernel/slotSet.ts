@@ -1,3 +1,4 @@
+import { bitCount } from './bits.js';
 import type { BlockShape } from './blockShape.js';
 import { bitmapBytesOf } from './blockShape.js';
 
@@ -63,7 +64,7 @@ export class SlotSet {
       const word = (words[from]! >>> shift) | (((words[from + 1] ?? 0) << 1) << (31 - shift));
       const kept = rows - row < WORD_BITS ? word & ((1 << (rows - row)) - 1) : word;
       bits[row >>> 5] = kept;
-      count += bitsIn(kept);
+      count += bitCount(kept);
     }
     if (count === 0) return;
     this.#parts[index] = { bits, count };
@@ -81,11 +82,4 @@ export class SlotSet {
     part.count += by;
     this.#count += by;
   }
-}
-
-/** Set bits of a word, added up in pairs, then fours, then bytes. */
-function bitsIn(word: number): number {
-  const pairs = word - ((word >>> 1) & 0x55555555);
-  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

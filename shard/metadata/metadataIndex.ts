@@ -7,6 +7,7 @@
  */
 import { unreachable } from '../../shared/errors.js';
 import { type Filter, PATH_SEPARATOR, type Test } from '../../shared/filter.js';
+import { setBits } from '../kernel/bits.js';
 import type { BlockShape } from '../kernel/blockShape.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import { forEachValue, metadataObject } from './metadataObject.js';
@@ -119,9 +120,7 @@ export class MetadataIndex {
     slotBits.subtract(doubtful, matching);
     if (slotBits.isEmpty(doubtful)) return matching;
     const holds = predicateOf(test);
-    slotBits.forEachBit(doubtful, (slot) => {
-      if (this.#isStored(slot, path, holds)) slotBits.setBit(matching, slot);
-    });
+    for (const slot of setBits(doubtful)) if (this.#isStored(slot, path, holds)) slotBits.setBit(matching, slot);
     return matching;
   }
 

@@ -32,11 +32,6 @@ export function isEmpty(words: Words): boolean {
   return true;
 }
 
-export function forEachBit(words: Words, visit: (slot: number) => void): void {
-  for (let i = 0; i < words.length; i++)
-    for (let rest = words[i]!; rest !== 0; rest &= rest - 1) visit(i * WORD_SLOTS + 31 - Math.clz32(rest & -rest));
-}
-
 /** A set that changes, kept as words that grow with the highest slot. */
 export class SlotBits {
   #words: Words;

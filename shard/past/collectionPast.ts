@@ -1,12 +1,13 @@
 /** Searches of one collection as it was: which state is meant, where it is, and what it is called in the answer. */
 import type { AsOf, CollectionConfig, SearchCall, SearchResult } from '../../shared/calls.js';
-import { unavailable, VouchError } from '../../shared/errors.js';
+import { VouchError } from '../../shared/errors.js';
 import { toHex } from '../../shared/hash.js';
 import type { EventLog } from '../../shared/log/eventLog.js';
 import type { CollectionState } from '../collection/collectionState.js';
 import type { Journal } from '../collection/journal.js';
 import type { Pace } from '../graph/pace.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
+import { moving } from '../moving.js';
 import { nextTurn } from '../pause.js';
 import type { Found } from '../search/found.js';
 import { type Searched, search } from '../search/search.js';
@@ -55,7 +56,7 @@ export class CollectionPast {
 
   /** Rebuilds end; the collection is about to be closed. Resolves when its log is not read any more. */
   close(): Promise<void> {
-    return this.states.close(this.#opening, unavailable('the collection is moving to another shard; retry shortly'));
+    return this.states.close(this.#opening, moving());
   }
 
   async #sequenceOf(asOf: AsOf): Promise<number> {

@@ -1,3 +1,4 @@
+import { bitCount, setBits } from '../../kernel/bits.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { BuildRows } from '../kind.js';
 import type { SavedRows } from '../store/rowsFile.js';
@@ -99,16 +100,3 @@ function ordinalsOf(recordIds: Float64Array): ReadonlyMap<number, number> {
 
 const countLive = (blocks: readonly FrozenBlock[]): number =>
   blocks.reduce((sum, { live }) => sum + live.reduce((bits, word) => bits + bitCount(word), 0), 0);
-
-function bitCount(word: number): number {
-  let count = 0;
-  for (let rest = word >>> 0; rest !== 0; rest &= rest - 1) count++;
-  return count;
-}
-
-export function* setBits(words: Uint32Array): Generator<number> {
-  for (let index = 0; index < words.length; index++) {
-    for (let rest = words[index]! >>> 0; rest !== 0; rest = (rest & (rest - 1)) >>> 0)
-      yield index * 32 + 31 - Math.clz32(rest & -rest);
-  }
-}

@@ -12,6 +12,7 @@ import { codeOf, deleteEmptyDirectory, deleteFile, deleteTree, makeDirectory, mo
 import { messageOf } from '../../../shared/errors.js';
 import type { IndexKind } from '../../../shared/indexSpec.js';
 import type { Logger } from '../../../shared/logger.js';
+import { severalAtOnce } from '../../../shared/severalAtOnce.js';
 import { DamagedGeneration, UnknownGeneration } from './damagedGeneration.js';
 import { manifestPath, readRows, readSaved, type SavedGeneration } from './generationFiles.js';
 import type { SavedRows } from './rowsFile.js';
@@ -43,11 +44,7 @@ export class GenerationStore {
   static async open(folder: string, logger: Logger, onDamage: () => void = () => undefined): Promise<GenerationStore> {
     await makeDirectory(folder);
     const store = new GenerationStore(folder, logger, onDamage);
-    const ids = await store.#collections();
-    const look = async (): Promise<void> => {
-      for (let id = ids.pop(); id !== undefined; id = ids.pop()) await store.#learn(id);
-    };
-    await Promise.all(Array.from({ length: LOOKING_MAX }, look));
+    await severalAtOnce(await store.#collections(), LOOKING_MAX, (id) => store.#learn(id));
     return store;
   }
 
