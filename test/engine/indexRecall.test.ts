@@ -1,11 +1,13 @@
 /**
  * Recall@10 on real data through collections: of each kind after it took over from another, after 20% more records, after
- * a restart, and after 20% of the records are gone.
+ * a restart, and after 20% of the records are gone; each time also of every tenth, hundredth and thousandth record alone.
  */
 import { expect } from 'chai';
+import type { Results } from '../../shared/calls.js';
 import type { IndexKind, IndexParameters } from '../../shared/indexSpec.js';
+import { soon } from '../support/engine.js';
 import { type IndexRig, openIndexRig } from '../support/indexRig.js';
-import { mean } from '../support/indexVectors.js';
+import { bytesOf, mean, nearest } from '../support/indexVectors.js';
 import { seededRandom, testSeed } from '../support/random.js';
 import { type RealSet, realSet } from '../support/realVectors.js';
 import { scannedShare } from '../support/scannedShare.js';
@@ -15,7 +17,10 @@ const K = 10;
 /** One in five of the records that are there at the build. */
 const LATE_EVERY = 6;
 const DELETED_SHARE = 0.2;
-const DELETES_AT_ONCE = 1_000;
+const WRITES_AT_ONCE = 1_000;
+/** A filter lets every so many records through. */
+const FILTERS = [10, 100, 1_000];
+const FILTERED_QUERIES = 20;
 const SETTLES_WITHIN_MS = 100_000;
 
 const LISTS = 1_024;
@@ -66,6 +71,9 @@ describe('recall on real data', function () {
             SCANNED_SHARE_MOST,
           );
         expect(measured, when).to.be.at.least(recall);
+        await mark(rig!);
+        for (const every of FILTERS)
+          expect(await filteredRecall(rig!, set, every), `${when}, one in ${every}`).to.be.at.least(recall);
       };
       const atBuild = set.rows.length - Math.floor(set.rows.length / LATE_EVERY);
       await collection.insertAll(set.rows.slice(0, atBuild));
@@ -79,8 +87,8 @@ describe('recall on real data', function () {
       await expectRecall('after a restart');
       for (const id of collection.records.keys()) if (random.next() < DELETED_SHARE) gone.add(id);
       const ids = [...gone];
-      for (let from = 0; from < ids.length; from += DELETES_AT_ONCE)
-        await Promise.all(ids.slice(from, from + DELETES_AT_ONCE).map((id) => collection.delete(id)));
+      for (let from = 0; from < ids.length; from += WRITES_AT_ONCE)
+        await Promise.all(ids.slice(from, from + WRITES_AT_ONCE).map((id) => collection.delete(id)));
       await expectRecall('after 20% deletes');
     });
 });
@@ -114,5 +122,32 @@ async function recallOf({ collection }: IndexRig, { queries, nearest, rows }: Re
     each.push(found.filter(({ id }) => exact.has(id)).length / K);
   }
   collection.check();
+  return mean(each);
+}
+
+/** Says in the metadata of every tenth record which filters let it through. */
+async function mark({ collection }: IndexRig): Promise<void> {
+  const ids = [...collection.records.keys()].filter((id) => id % Math.min(...FILTERS) === 0);
+  for (let from = 0; from < ids.length; from += WRITES_AT_ONCE)
+    await Promise.all(
+      ids.slice(from, from + WRITES_AT_ONCE).map((id) => {
+        const metadata = Buffer.from(JSON.stringify({ every: FILTERS.filter((every) => id % every === 0) }));
+        return collection.hosted.write({ op: 'updateMetadata', id, metadata }, soon());
+      }),
+    );
+}
+
+async function filteredRecall({ collection }: IndexRig, { queries }: RealSet, every: number): Promise<number> {
+  const passing = new Map([...collection.records].filter(([id]) => id % every === 0));
+  const filter = { op: 'test', path: ['every'], test: { kind: 'eq', value: every } } as const;
+  const each: number[] = [];
+  for (const query of queries.slice(0, FILTERED_QUERIES)) {
+    const call = { op: 'search', query: bytesOf(query), k: K, filter } as const;
+    const { ids } = (await collection.hosted.read(call, soon())) as Results['search'];
+    const found = new Set(new Float64Array(new Uint8Array(ids).buffer));
+    expect(found.size, 'k match, and k are found').to.equal(Math.min(K, passing.size));
+    const exact = nearest(passing, query, K);
+    each.push(exact.filter(({ id }) => found.has(id)).length / exact.length);
+  }
   return mean(each);
 }
