@@ -135,8 +135,15 @@ describe('IVF', () => {
     const rows = rowsOf(100, { nProbe: 16 });
     rows.insert(clustered(4_000, 100, 2 ** 18));
     await rows.buildAndOpen();
-    const proposed = await rows.index.candidates(randomVector(random, 100, 2 ** 18), 100, undefined);
-    expect(proposed.length).to.be.within(100, 160);
+    // How many more depends on where the query lies: a single one may be an unlucky one.
+    const queries = 32;
+    let proposed = 0;
+    for (let query = 0; query < queries; query++) {
+      const rowsFound = await rows.index.candidates(randomVector(random, 100, 2 ** 18), 100, undefined);
+      expect(rowsFound.length).to.be.within(100, 1_000);
+      proposed += rowsFound.length;
+    }
+    expect(proposed / queries).to.be.within(100, 160);
   });
 
   it('reads further lists until it has found k, or read all', async () => {
