@@ -18,7 +18,7 @@ COPY --from=build /vouch/package.json ./
 COPY --from=build /vouch/node_modules node_modules
 COPY --from=build /vouch/config config
 COPY --from=build /vouch/dist dist
-RUN mkdir /data && chown node:node /data
+RUN mkdir -m 700 /data /keys && chown node:node /data /keys
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \

@@ -27,6 +27,8 @@ export interface Limits {
   readonly bodyBytes: Positive;
   readonly metadataBytes: Positive;
   readonly textBytes: Positive;
+  /** Plaintext of an encrypted record. */
+  readonly payloadBytes: Positive & tags.Maximum<65_536>;
   readonly batchVectors: Positive;
   readonly collectionsPerProject: Positive;
   /** Live records a project may hold, over all its collections. */
@@ -48,6 +50,10 @@ export interface Config {
   /** Where `/metrics` is served; null: beside the API. */
   readonly metrics: { readonly host: string; readonly port: Port } | null;
   readonly dataDir: string & tags.MinLength<1>;
+  /** Holds the key that wraps the data keys of encrypted records; the same on every machine. Empty: `master.key` in the data folder. */
+  readonly masterKeyFile: string;
+  /** Holds the Ed25519 key that signs checkpoints. Empty: `signing.key` in the data folder. */
+  readonly signingKeyFile: string;
   /** Shard processes that `npm start` runs. */
   readonly shards: Positive & tags.Maximum<64>;
   readonly nats: {
@@ -62,6 +68,12 @@ export interface Config {
   readonly rateLimits: RateLimits;
   /** False: index configuration answers 501 on this node. */
   readonly ann: boolean;
+  /** Of each collection, on its shard's disk: what a restart begins from. */
+  readonly snapshots: {
+    /** What its log grows by, at least, from one to the next. */
+    readonly everyBytes: number & tags.Type<'uint64'> & tags.Minimum<1>;
+    readonly keep: Positive;
+  };
   readonly placement: {
     readonly heartbeatMs: Positive;
     /** A shard that could not renew for this long stops answering. */

@@ -3,7 +3,7 @@
  * environment, then the caller; each overrides the one before it, setting by setting.
  */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import typia from 'typia';
 import type { Config } from './config.js';
 import { SETTINGS, settingAt } from './settings.js';
@@ -40,7 +40,10 @@ export function loadConfig(env: Environment, overrides: ConfigOverrides = {}): C
     throw refusal(plainPath(path), value, variables, file);
   }
   assertRelations(outcome.data);
-  return { ...outcome.data, dataDir: resolve(outcome.data.dataDir) };
+  const dataDir = resolve(outcome.data.dataDir);
+  const masterKeyFile = resolve(outcome.data.masterKeyFile || join(dataDir, 'master.key'));
+  const signingKeyFile = resolve(outcome.data.signingKeyFile || join(dataDir, 'signing.key'));
+  return { ...outcome.data, dataDir, masterKeyFile, signingKeyFile };
 }
 
 /** For the entry of a process: what is wrong goes to standard error as one line, and the process exits with 78 (EX_CONFIG). */
@@ -147,6 +150,8 @@ function assertRelations({ placement, limits, http, metrics, nats }: Config): vo
   inOrder('placement.leaseMs', placement.leaseMs, 'placement.reassignMs', placement.reassignMs);
   inOrder('limits.metadataBytes', limits.metadataBytes, 'limits.bodyBytes', limits.bodyBytes);
   inOrder('limits.textBytes', limits.textBytes, 'limits.bodyBytes', limits.bodyBytes);
+  const base64Bytes = Math.ceil(limits.payloadBytes / 3) * 4;
+  inOrder('limits.payloadBytes in base64', base64Bytes, 'limits.bodyBytes', limits.bodyBytes);
   if (metrics && metrics.port !== 0 && metrics.port === http.port && metrics.host === http.host)
     throw new ConfigError(`metrics and http are both at ${http.host}:${http.port}; allowed is an address of its own`);
   for (const address of nats.url?.split(',') ?? [])

@@ -6,8 +6,9 @@ export type SettingPath =
   | `http.${keyof Config['http']}`
   | `nats.${keyof Config['nats']}`
   | `limits.${keyof Config['limits']}`
+  | `snapshots.${keyof Config['snapshots']}`
   | `placement.${keyof Config['placement']}`
-  | Exclude<keyof Config, 'http' | 'nats' | 'limits' | 'placement'>;
+  | Exclude<keyof Config, 'http' | 'nats' | 'limits' | 'snapshots' | 'placement'>;
 
 export interface Setting {
   readonly variable: string;
@@ -57,6 +58,8 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
     read: readAddress,
   },
   dataDir: text('VOUCH_DATA_DIR', 'the path of a folder'),
+  masterKeyFile: text('VOUCH_MASTER_KEY_FILE', 'the path of a file (not set: master.key in the data folder)'),
+  signingKeyFile: text('VOUCH_SIGNING_KEY_FILE', 'the path of a file (not set: signing.key in the data folder)'),
   shards: whole('VOUCH_SHARDS', 1, 64),
   'nats.url': text('VOUCH_NATS_URL', 'nats://host:port, several separated by commas'),
   'nats.replicas': whole('VOUCH_REPLICAS', 1, 5),
@@ -65,6 +68,7 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'limits.bodyBytes': whole('VOUCH_BODY_BYTES', 1, undefined),
   'limits.metadataBytes': whole('VOUCH_METADATA_BYTES', 1, undefined),
   'limits.textBytes': whole('VOUCH_TEXT_BYTES', 1, undefined),
+  'limits.payloadBytes': whole('VOUCH_PAYLOAD_BYTES', 1, 65_536),
   'limits.batchVectors': whole('VOUCH_BATCH_VECTORS', 1, undefined),
   'limits.collectionsPerProject': whole('VOUCH_MAX_COLLECTIONS', 1, undefined),
   'limits.maxRecords': whole('VOUCH_MAX_RECORDS', 1, undefined),
@@ -80,6 +84,8 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
     read: readRates,
   },
   ann: flag('VOUCH_ANN'),
+  'snapshots.everyBytes': whole('VOUCH_SNAPSHOT_EVERY_BYTES', 1, undefined),
+  'snapshots.keep': whole('VOUCH_SNAPSHOT_KEEP', 1, undefined),
   'placement.heartbeatMs': whole('VOUCH_HEARTBEAT_MS', 1, undefined),
   'placement.leaseMs': whole('VOUCH_LEASE_MS', 1, undefined),
   'placement.reassignMs': whole('VOUCH_REASSIGN_MS', 1, undefined),

@@ -22,7 +22,7 @@ export interface EdgeOptions {
   readonly config: Config;
   readonly backend: Backend;
   readonly limiter: Limiter;
-  /** Only its key store is used here. */
+  /** Only its stores of keys are used here. */
   readonly platform: Pick<Platform, 'bucket'>;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -59,6 +59,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     version,
     metrics,
     keys: { bucket, keyring, clock, entropy: systemEntropy },
+    signers: await platform.bucket(BUCKETS.signers),
     openApi: JSON.stringify(openApi([...API_ROUTES, METRICS_ROUTE], version)),
   };
   const parts: ServerParts = {

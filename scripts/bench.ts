@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches and the service over HTTP, and prints the figures. */
+/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts and the service over HTTP, and prints the figures. */
 import { replaceFile } from '../shared/durable.js';
 import { messageOf, unreachable } from '../shared/errors.js';
 import { isBareRole, runBareRole } from './bench/bareStack.js';
@@ -7,7 +7,9 @@ import { benchHttp } from './bench/http.js';
 import { benchIndexes } from './bench/indexes.js';
 import { benchKernel } from './bench/kernel.js';
 import { type BenchOptions, type Part, parseOptions, USAGE, UsageError } from './bench/options.js';
+import { benchProof } from './bench/proof.js';
 import { makeReport, reportLines } from './bench/report.js';
+import { benchRestart } from './bench/restart.js';
 import type { Row } from './bench/row.js';
 import { benchSearch } from './bench/search.js';
 import { say } from './terminal/line.js';
@@ -24,6 +26,10 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchIndexes(sizes, dataFolder);
     case 'search':
       return benchSearch(sizes, dataFolder);
+    case 'proof':
+      return benchProof(sizes);
+    case 'restart':
+      return benchRestart(sizes);
     case 'http':
       return benchHttp(sizes, dataFolder);
     default:

@@ -1,4 +1,4 @@
-/** `npm run keys`: makes, lists and revokes API keys, of the service that runs or of a node's files. */
+/** `npm run keys`: makes, lists and revokes API keys and rotates the master key, of the service that runs or of a node's files. */
 import { loadConfigOrExit } from '../config/load.js';
 import { messageOf } from '../shared/errors.js';
 import { runRequest } from './keys/commands.js';
@@ -10,9 +10,10 @@ const EXIT_USAGE = 2;
 
 try {
   const request = parseRequest(process.argv.slice(2));
-  const store = await openKeyStore(loadConfigOrExit(process.env));
+  const config = loadConfigOrExit(process.env);
+  const store = await openKeyStore(config);
   try {
-    await runRequest(request, store);
+    await runRequest(request, store, config);
   } finally {
     await store.close();
   }

@@ -32,8 +32,11 @@ const COMMANDS = {
   shard: { needs: ['packages', 'build'], run: script('shard/main.js') },
   keys: { needs: ['packages', 'build'], run: script('scripts/keys.js') },
   verify: { needs: ['packages', 'build'], run: script('scripts/verify.js') },
+  export: { needs: ['packages', 'build'], run: script('scripts/export.js') },
+  import: { needs: ['packages', 'build'], run: script('scripts/import.js') },
   demo: { needs: ['packages', 'build', 'nats'], run: script('scripts/demo.js') },
   bench: { needs: ['packages', 'build', 'nats'], run: script('scripts/bench.js') },
+  fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
   test: { needs: ['packages', 'build', 'nats'], run: (args) => runTests(root, args) },
 };
 

@@ -1,33 +1,40 @@
 /**
- * `npm run verify -- <file>`: checks a receipt offline, from its own bytes, with code that shares nothing with the
- * service but BLAKE3. The file holds a receipt, or the answer of an insert with the receipt in it; without a file it is
- * read from standard input.
+ * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline, with code that shares nothing with the
+ * service but BLAKE3. Ends with 0 where all holds, 1 where something does not, 2 where it could not be checked.
  */
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
-import { messageOf } from '../shared/errors.js';
-import { say } from './terminal/line.js';
-import { verifyReceipt, type WriteReceipt } from './verifier/receipt.js';
 
-async function readReceipt(file: string | undefined): Promise<WriteReceipt> {
-  const json: unknown = JSON.parse(file === undefined ? await text(process.stdin) : await readFile(file, 'utf8'));
-  const receipt = (json as { receipt?: unknown } | null)?.receipt ?? json;
-  if (typeof (receipt as { proof?: unknown } | null)?.proof !== 'string') throw new Error('there is no receipt in it');
-  return receipt as WriteReceipt;
+import { say } from './terminal/line.js';
+import { checkExportFile, checkFolder, checkStream } from './verifier/command/logs.js';
+import { checkCheckpoint, checkConsistency, checkInclusion, checkReceipt } from './verifier/command/proofs.js';
+import { parseRequest, type Request, USAGE } from './verifier/command/request.js';
+import { UsageError } from './verifier/source/catalog.js';
+
+const EXIT_REFUSED = 1;
+const EXIT_UNCHECKED = 2;
+
+function check(request: Request): Promise<boolean> {
+  switch (request.command) {
+    case 'receipt':
+      return checkReceipt(request);
+    case 'inclusion':
+      return checkInclusion(request as Request & { command: 'inclusion' });
+    case 'consistency':
+      return checkConsistency(request as Request & { command: 'consistency' });
+    case 'checkpoint':
+      return checkCheckpoint(request);
+    case 'log':
+      return checkExportFile(request);
+    case 'folder':
+      return checkFolder(request);
+    case 'stream':
+      return checkStream(request);
+  }
 }
 
 try {
-  const receipt = await readReceipt(process.argv[2]);
-  const problems = verifyReceipt(receipt);
-  for (const problem of problems) say('failed', 'receipt', problem);
-  if (problems.length === 0)
-    say(
-      'done',
-      'receipt',
-      `holds: write ${receipt.sequence}, record ${receipt.record_id}, state ${receipt.state_hash}`,
-    );
-  process.exitCode = problems.length === 0 ? 0 : 1;
+  process.exitCode = (await check(parseRequest(process.argv.slice(2)))) ? 0 : EXIT_REFUSED;
 } catch (error) {
-  say('failed', 'receipt', `cannot be read: ${messageOf(error)}`);
-  process.exitCode = 2;
+  say('failed', 'verify', (error as Error).message);
+  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}\n`);
+  process.exitCode = EXIT_UNCHECKED;
 }

@@ -11,7 +11,8 @@ import { messageOf, VouchError } from '../shared/errors.js';
 import type { IndexKind } from '../shared/indexSpec.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../shared/log/logCount.js';
 import type { Envelope } from '../shared/transport/transport.js';
-import { Collection, type CollectionContext } from './collection/collection.js';
+import { Collection } from './collection/collection.js';
+import type { CollectionContext } from './collection/collectionContext.js';
 import { Damaged, noticingDamage } from './collection/damaged.js';
 import { moving } from './moving.js';
 
@@ -38,9 +39,9 @@ export class HostedCollection {
     return collection.write(call, envelope);
   }
 
-  async control(call: ControlCall): Promise<unknown> {
+  async control(call: ControlCall, envelope: Envelope): Promise<unknown> {
     const collection = this.#open ?? (await this.#opened());
-    return collection.control(call);
+    return collection.control(call, envelope);
   }
 
   /** Reads the end of the log only, where the collection is not open. Nothing, where its log does not verify. */
@@ -87,7 +88,7 @@ export class HostedCollection {
 
   /**
    * Finishes the commit under way, answers what waits with `unavailable`, and gives the memory back. `keep`: this shard
-   * will serve it again; without, what it saved of its index goes too.
+   * will serve it again; without, what it saved of its index goes too, and its snapshots.
    */
   async close({ keep }: { keep: boolean }): Promise<void> {
     this.#closed = true;
@@ -95,7 +96,9 @@ export class HostedCollection {
     this.#open = undefined;
     this.#opening = undefined;
     await collection?.close({ keep });
-    if (!keep) await this.context.indexes.store.removeAll(this.config.id);
+    if (keep) return;
+    await this.context.indexes.store.removeAll(this.config.id);
+    await this.context.snapshots?.store.removeAll(this.config.id);
   }
 
   async #opened(): Promise<Collection> {
@@ -120,10 +123,11 @@ export class HostedCollection {
   #setQuarantine(damage: Damaged): VouchError {
     const { id, project, name } = this.config;
     this.context.logger.error({ collectionId: id, project, name, reason: damage.message }, 'collection quarantined');
+    this.context.damages.report({ collectionId: id, part: damage.part, reason: damage.message });
     this.#open = undefined;
     this.#quarantine = new VouchError(
       'internal_error',
-      `collection ${JSON.stringify(name)} is quarantined, its stored log does not verify: ${messageOf(damage)}`,
+      `collection ${JSON.stringify(name)} is quarantined, its stored ${damage.part} does not verify: ${messageOf(damage)}`,
     );
     return this.#quarantine;
   }

@@ -2,11 +2,11 @@
  * A shard's right to answer. It renews its heartbeat; while the last renewal that went through is younger than the
  * lease, no coordinator can have given its collections to another shard, and what it holds in memory is current.
  */
-import type { Bucket } from '../shared/bucket/bucket.js';
+import type { Bucket, Json } from '../shared/bucket/bucket.js';
 import type { Clock } from '../shared/clock.js';
 import { messageOf } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
-import type { Heartbeat } from '../shared/owners.js';
+import { type Heartbeat, heartbeatOf, storedHeartbeat } from '../shared/owners.js';
 import { Rounds } from '../shared/rounds.js';
 
 export interface LeaseOptions {
@@ -87,7 +87,7 @@ export class Lease {
     const entry = await this.bucket.get(this.options.shard);
     // Expired while this process could not renew: the name is free, and is taken again.
     if (entry === undefined) return this.bucket.create(this.options.shard, this.#heartbeat());
-    if ((entry.value as unknown as Heartbeat).session === this.options.session) {
+    if (heartbeatOf(entry).session === this.options.session) {
       // An earlier renewal went through although its answer was lost.
       this.#revision = entry.revision;
       return undefined;
@@ -96,7 +96,7 @@ export class Lease {
     return undefined;
   }
 
-  #heartbeat(): { session: string; collections: number; records: number } {
-    return { session: this.options.session, ...this.options.load() };
+  #heartbeat(): Json {
+    return storedHeartbeat({ session: this.options.session, ...this.options.load() });
   }
 }

@@ -5,15 +5,23 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
-import { type Clock, systemClock } from '../shared/clock.js';
+import { type Clock, systemClock, systemEntropy } from '../shared/clock.js';
+import { toHex } from '../shared/hash.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { openCluster } from '../shared/natsPlatform.js';
 import { registerService } from '../shared/natsService.js';
+import type { Heartbeat } from '../shared/owners.js';
 import { BUCKETS, type Platform } from '../shared/platform.js';
 import { runProcess } from '../shared/process.js';
 import { Reservations } from '../shared/reservations.js';
+import { registerSigner } from '../shared/signers.js';
 import { statusSubject } from '../shared/subjects.js';
+import { ShredMarks } from '../shared/vault/shredMarks.js';
 import { version } from '../shared/version.js';
+import { DamageReports } from './damageReports.js';
+import { PendingShreds } from './encrypted/pendingShreds.js';
+import { RecordVault } from './encrypted/recordVault.js';
+import type { HostedCollection } from './hostedCollection.js';
 import { Absorber } from './index/absorber.js';
 import { BuildThread } from './index/build/buildThread.js';
 import { DesiredSpecs } from './index/desiredSpecs.js';
@@ -22,9 +30,14 @@ import { GenerationStore } from './index/store/generationStore.js';
 import { VectorMemory } from './kernel/vectorMemory.js';
 import { Lease } from './lease.js';
 import { ShardMetrics } from './metrics.js';
-import { PastStates } from './past/pastStates.js';
+import { PastThread } from './past/pastThread.js';
+import { openSigner } from './proof/signer.js';
 import { Quota } from './quota.js';
 import { ShardNode } from './shardNode.js';
+import { ReadThreads } from './snapshot/readThreads.js';
+import { SnapshotServices } from './snapshot/snapshotServices.js';
+import { SnapshotStore } from './snapshot/snapshotStore.js';
+import { DataKeys } from './vault/dataKeys.js';
 
 export interface ShardOptions {
   readonly config: Config;
@@ -51,20 +64,23 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
   ]);
+  const signer = await openSigner(config.signingKeyFile);
+  await registerSigner(await platform.bucket(BUCKETS.signers), toHex(signer.publicKey), name, clock);
   const memory = new VectorMemory();
   const metrics = new ShardMetrics();
-  const indexes: IndexServices = {
-    store: await GenerationStore.open(indexFolder(config.dataDir, name), logger, () => metrics.indexes.damaged()),
-    builds: new BuildThread(logger),
-    absorber: new Absorber(clock, logger),
-    desired: new DesiredSpecs(await platform.bucket(BUCKETS.catalog)),
-    metrics: metrics.indexes,
+  const damages = new DamageReports();
+  const indexes = await openIndexes({ ...options, clock }, metrics, damages);
+  const snapshots = await openSnapshots({ ...options, clock }, metrics, damages);
+  const pasts = new PastThread({
+    boundBytes: config.limits.pastStatesBytes,
     clock,
     logger,
-  };
-  const pasts = new PastStates({ boundBytes: config.limits.pastStatesBytes, memory, clock, metrics: metrics.past });
+    measured: (what) => metrics.past.measured(what),
+    onSetAside: ({ id }, snapshot) => snapshots.store.wasSetAside(id, { ...snapshot }),
+  });
+  const vault = await openVault({ ...options, clock }, () => node.collections());
   const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
-  const load = (): { collections: number; records: number } => node.load;
+  const load = (): Omit<Heartbeat, 'session'> => node.load;
   const onRegain = (): Promise<void> => node.confirmOwned();
   const onTakenOver = (): void => {
     logger.error({ shard: name }, 'another process runs under this name; this one has stopped answering');
@@ -81,28 +97,93 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     transport: platform.transport,
     memory,
     quota,
+    vault: vault.records,
     indexes,
     pasts,
+    snapshots,
+    damages,
+    signer,
     metrics,
     clock,
     logger,
     dedupWindow: config.limits.dedupWindow,
   };
-  const node = new ShardNode(name, owners, context, quota, lease, metrics);
+  const node = new ShardNode(name, owners, context, quota, lease, metrics, () => void vault.shreds.sweep());
   metrics.observe(() => node.gauges(memory.usedBytes));
+  metrics.observeDamages(damages);
   metrics.indexes.observe(() => node.indexGauges());
   await node.start();
+  await vault.shreds.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
   const stop = async (): Promise<void> => {
+    await vault.shreds.stop();
     await node.stop();
-    await indexes.builds.close();
+    await Promise.all([indexes.builds.close(), pasts.end(), snapshots.threads.close()]);
+    vault.keys.close();
   };
   return { status: () => node.load, stop };
+}
+
+type Opening = ShardOptions & { readonly clock: Clock };
+
+async function openIndexes(
+  { config, name, platform, logger, clock }: Opening,
+  metrics: ShardMetrics,
+  damages: DamageReports,
+): Promise<IndexServices> {
+  return {
+    store: await GenerationStore.open(indexFolder(config.dataDir, name), logger, (damage) => {
+      metrics.indexes.damaged();
+      damages.report({ ...damage, part: 'index' });
+    }),
+    builds: new BuildThread(logger),
+    absorber: new Absorber(clock, logger),
+    desired: new DesiredSpecs(await platform.bucket(BUCKETS.catalog)),
+    metrics: metrics.indexes,
+    clock,
+    logger,
+  };
+}
+
+async function openVault(
+  { config, platform, logger, clock }: Opening,
+  hosted: () => Iterable<HostedCollection>,
+): Promise<{ readonly keys: DataKeys; readonly records: RecordVault; readonly shreds: PendingShreds }> {
+  const [vault, bucket, catalog] = await Promise.all([
+    platform.vault(),
+    platform.bucket(BUCKETS.shreds),
+    platform.bucket(BUCKETS.catalog),
+  ]);
+  const marks = new ShredMarks(bucket, clock);
+  const keys = await DataKeys.open({ vault, masterKeyFile: config.masterKeyFile, logger });
+  const records = new RecordVault(vault, marks, keys, clock, systemEntropy);
+  return { keys, records, shreds: new PendingShreds({ vault, marks, catalog, hosted, clock, logger }) };
+}
+
+async function openSnapshots(
+  { config, name, logger, clock }: Opening,
+  metrics: ShardMetrics,
+  damages: DamageReports,
+): Promise<SnapshotServices> {
+  const { everyBytes, keep } = config.snapshots;
+  return new SnapshotServices({
+    store: await SnapshotStore.open(snapshotFolder(config.dataDir, name), keep, logger, (damage) =>
+      damages.report({ ...damage, part: 'snapshot' }),
+    ),
+    threads: new ReadThreads(),
+    metrics: metrics.snapshots,
+    clock,
+    logger,
+    everyBytes,
+  });
 }
 
 /** A shard's own: its name may be anything, a folder's may not. */
 const indexFolder = (dataDir: string, shard: string): string =>
   join(dataDir, 'indexes', Buffer.from(shard).toString('hex'));
+
+const snapshotFolder = (dataDir: string, shard: string): string =>
+  join(dataDir, 'snapshots', Buffer.from(shard).toString('hex'));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { name: { type: 'string', default: 's1' }, nats: { type: 'string' } } });

@@ -1,7 +1,10 @@
 /** What a shard measures. The coordinator collects it and serves it with a `shard` label. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { DAMAGED_PARTS } from '../shared/damage.js';
+import type { DamageReports } from './damageReports.js';
 import { IndexMetrics } from './index/indexMetrics.js';
 import { PastMetrics } from './past/pastMetrics.js';
+import { SnapshotMetrics } from './snapshot/snapshotMetrics.js';
 
 /** Seconds. A small search takes a fraction of a millisecond, a large commit some tens of them. */
 const LATENCY_BUCKETS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
@@ -18,6 +21,7 @@ export class ShardMetrics {
   readonly #registry = new Registry();
   readonly indexes = new IndexMetrics(this.#registry);
   readonly past = new PastMetrics(this.#registry);
+  readonly snapshots = new SnapshotMetrics(this.#registry);
   readonly #calls = new Histogram({
     name: 'vouch_shard_call_seconds',
     help: 'Time from the arrival of a call at the shard to its outcome.',
@@ -68,6 +72,19 @@ export class ShardMetrics {
     );
     gauge('vouch_records', 'Live records in the collections held in memory.', (now) => now.records);
     gauge('vouch_vector_bytes', 'Memory taken for vectors.', (now) => now.vectorBytes);
+  }
+
+  /** Read when the metrics are. */
+  observeDamages(damages: DamageReports): void {
+    new Gauge({
+      name: 'vouch_damaged',
+      help: 'Collections of which something stored did not verify since the shard started, by what it was.',
+      labelNames: ['part'] as const,
+      registers: [this.#registry],
+      collect() {
+        for (const part of DAMAGED_PARTS) this.set({ part }, damages.count(part));
+      },
+    });
   }
 
   /** Starts the clock of one call; the returned function stops it. */

@@ -25,3 +25,18 @@ export class Slice {
     this.#startedMs = this.clock.monotonicMs();
   }
 }
+
+/**
+ * Walks to the end, and rests where the walk allows it once the slice is used up. `afterRest` may end it by throwing.
+ * Writes may come in while it rests.
+ */
+export async function inSlices<T>(walk: Generator<undefined, T>, clock: Clock, afterRest: () => void): Promise<T> {
+  const slice = new Slice(clock);
+  for (;;) {
+    const step = walk.next();
+    if (step.done) return step.value;
+    if (!slice.due) continue;
+    await slice.next();
+    afterRest();
+  }
+}

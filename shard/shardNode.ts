@@ -1,14 +1,15 @@
 /** One shard: serves the collections that the owners bucket gives it, as long as its lease holds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../shared/bucket/bucket.js';
-import type { ControlCall, ReadCall, ShardCall, ShardResults, WriteCall } from '../shared/calls.js';
+import { type AreCalls, areControls, areReads, areShardCalls, areWrites } from '../shared/callShapes.js';
+import type { ShardCall, ShardResults } from '../shared/calls.js';
 import { messageOf, unavailable, unreachable } from '../shared/errors.js';
-import { type Ownership, ownershipOf } from '../shared/owners.js';
+import { type Heartbeat, type Ownership, ownershipOf } from '../shared/owners.js';
 import { everyVerb, shardSubject, verbOf } from '../shared/subjects.js';
 import { NobodyServes } from '../shared/transport/nobodyServes.js';
 import type { Handler, Message, Serving } from '../shared/transport/transport.js';
 import { failure, type Outcome, packCalls, packOutcomes, type Sent, unpackCalls } from '../shared/wire.js';
-import type { CollectionContext } from './collection/collection.js';
+import type { CollectionContext } from './collection/collectionContext.js';
 import { HostedCollection } from './hostedCollection.js';
 import type { IndexGauges } from './index/indexMetrics.js';
 import type { Lease } from './lease.js';
@@ -40,6 +41,8 @@ export class ShardNode {
     private readonly quota: Quota,
     private readonly lease: Lease,
     private readonly metrics: ShardMetrics,
+    /** Called when a collection begins to be served. */
+    private readonly onServing: () => void,
   ) {
     quota.attach(this);
   }
@@ -50,6 +53,7 @@ export class ShardNode {
     this.#watch = await this.owners.watch((change) => void this.#ownerChanged(change));
     await Promise.all([...this.#hosted.values()].map((hosted) => hosted.serving));
     await this.context.indexes.store.sweep((id) => this.#hosted.has(id));
+    await this.context.snapshots?.store.sweep((id) => this.#hosted.has(id));
     this.#named = await this.context.transport.serve(shardSubject(this.name), (message) => this.#answerNamed(message));
   }
 
@@ -77,10 +81,10 @@ export class ShardNode {
     await this.lease.stop();
   }
 
-  get load(): { collections: number; records: number } {
+  get load(): Omit<Heartbeat, 'session'> {
     let records = 0;
     for (const { collection } of this.#hosted.values()) records += collection.knownRecords;
-    return { collections: this.#hosted.size, records };
+    return { collections: this.#hosted.size, records, damages: this.context.damages.told() };
   }
 
   gauges(vectorBytes: number): Gauges {
@@ -137,7 +141,10 @@ export class ShardNode {
       return;
     }
     const released = this.#release(id, { keep: isOurs });
-    if (isOurs && !this.#dropped.has(id)) await this.#adopt(ownership).serving;
+    if (isOurs && !this.#dropped.has(id)) {
+      await this.#adopt(ownership).serving;
+      this.onServing();
+    }
     await released;
   }
 
@@ -156,11 +163,11 @@ export class ShardNode {
     const verb = verbOf(message.subject);
     switch (verb) {
       case 'read':
-        return this.#answer<ReadCall>(message, ({ call, ...envelope }) => collection.read(call, envelope));
+        return this.#answer(message, areReads, ({ call, ...envelope }) => collection.read(call, envelope));
       case 'write':
-        return this.#answer<WriteCall>(message, ({ call, ...envelope }) => collection.write(call, envelope));
+        return this.#answer(message, areWrites, ({ call, ...envelope }) => collection.write(call, envelope));
       case 'control':
-        return this.#answer<ControlCall>(message, ({ call }) => collection.control(call));
+        return this.#answer(message, areControls, ({ call, ...envelope }) => collection.control(call, envelope));
       default:
         return unreachable(verb);
     }
@@ -185,6 +192,7 @@ export class ShardNode {
     const hosted = this.#hosted.get(collectionId);
     if (hosted === undefined) return;
     this.#hosted.delete(collectionId);
+    this.context.damages.forget(collectionId);
     hosted.collection.hurry();
     await (await hosted.serving)?.stop();
     await hosted.collection.close({ keep });
@@ -192,9 +200,10 @@ export class ShardNode {
 
   async #answer<C extends { readonly op: string }>(
     message: Message,
+    areCalls: AreCalls<C>,
     run: (sent: Sent<C>) => Promise<unknown>,
   ): Promise<Uint8Array> {
-    const calls = unpackCalls<C>(message.body);
+    const calls = unpackCalls(message.body, areCalls);
     return packOutcomes(await Promise.all(calls.map((sent) => this.#outcome(sent, run))));
   }
 
@@ -224,7 +233,7 @@ export class ShardNode {
   }
 
   #answerNamed(message: Message): Promise<Uint8Array> {
-    return this.#answer<ShardCall>(message, ({ call }) => this.#runNamed(call));
+    return this.#answer(message, areShardCalls, ({ call }) => this.#runNamed(call));
   }
 
   async #runNamed(call: ShardCall): Promise<ShardResults[ShardCall['op']]> {
@@ -241,6 +250,7 @@ export class ShardNode {
         return {
           records: counts.map(({ records }) => records),
           logBytes: counts.map(({ logBytes }) => logBytes),
+          snapshotBytes: call.collectionIds.map((id) => this.context.snapshots?.store.bytesOf(id) ?? 0),
           serving: call.collectionIds.map((id) => this.#hosted.get(id)?.collection.serving ?? 'brute'),
         };
       }

@@ -5,6 +5,7 @@
 import type { Filter } from './filter.js';
 import type { Direction, GraphRead, GraphResults, GraphWrite } from './graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from './indexSpec.js';
+import type { ProofCall, ProofResults } from './proofs.js';
 
 /**
  * Older records rank lower: by score / factor, where factor = 2 ** -min(age / half-life, 900) and the age is in whole
@@ -53,6 +54,14 @@ export type ReadCall =
   | SearchCall
   | { readonly op: 'describe' }
   | { readonly op: 'indexState' }
+  /** The plaintext of an encrypted record. Throws `record_not_found`, `record_shredded`. */
+  | { readonly op: 'getEncrypted'; readonly id: number }
+  /**
+   * Whole stored frames, in order, from the one that holds event `from` on (0: from the first): as many as fit
+   * `maxBytes`, and one at least.
+   */
+  | { readonly op: 'readLog'; readonly from: number; readonly maxBytes: number }
+  | ProofCall
   | GraphRead;
 
 export interface InsertCall {
@@ -75,9 +84,23 @@ export interface InsertBatchCall {
   readonly requestIds: readonly (Uint8Array | null)[] | null;
 }
 
+/** The vault of the shard makes the key where there is none, and encrypts; the plaintext goes no further. */
+export interface InsertEncryptedCall {
+  readonly op: 'insertEncrypted';
+  readonly payload: Uint8Array;
+  /** 32 lowercase hex; null: a fresh one. */
+  readonly keyId: string | null;
+  readonly tag: number;
+  /** 16 bytes, or null. */
+  readonly requestId: Uint8Array | null;
+}
+
 export type WriteCall =
   | InsertCall
   | InsertBatchCall
+  | InsertEncryptedCall
+  /** The data key is gone from the vault: its records here are lost, and leave the count. Repeated, it changes nothing. */
+  | { readonly op: 'shredKey'; readonly keyId: string }
   | { readonly op: 'softDelete'; readonly id: number }
   | { readonly op: 'delete'; readonly id: number }
   | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array }
@@ -94,7 +117,13 @@ export type ControlCall =
   | { readonly op: 'hold'; readonly token: string; readonly holdMs: number }
   | { readonly op: 'release'; readonly token: string }
   /** Builds the index anew, as another kind where one is given; answered when the new one serves. */
-  | { readonly op: 'rebuild'; readonly kind: DesiredKind | null };
+  | { readonly op: 'rebuild'; readonly kind: DesiredKind | null }
+  /**
+   * Frames of another log of this collection, stored and applied as they are: each must continue what is there. Those
+   * that are there already are passed over. Only while the collection is being imported, and no event after `upTo`.
+   * Throws `validation_error` at the first frame that does not verify; those before it stay.
+   */
+  | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: number };
 
 /** Hashes are 64 lowercase hex; the proof is base64url. */
 export interface Receipt {
@@ -123,7 +152,7 @@ export interface SearchResult {
   readonly asOf?: { readonly logIndex: number; readonly timeMs: number | null; readonly stateHash: string };
 }
 
-export interface Results extends GraphResults {
+export interface Results extends GraphResults, ProofResults {
   get: {
     readonly id: number;
     readonly vector: Uint8Array;
@@ -133,6 +162,13 @@ export interface Results extends GraphResults {
   search: SearchResult;
   describe: { readonly records: number; readonly sequence: number; readonly logBytes: number };
   indexState: IndexState;
+  getEncrypted: { readonly id: number; readonly keyId: string; readonly payload: Uint8Array };
+  /** `last`: the sequence of the last event in them, or of the log where there are none; `end`: of the log. */
+  readLog: { readonly frames: readonly Uint8Array[]; readonly last: number; readonly end: number };
+  insertEncrypted: { readonly id: number; readonly keyId: string };
+  shredKey: { readonly sequence: number };
+  /** Where the log now ends; hashes are 64 lowercase hex. */
+  importFrames: { readonly sequence: number; readonly chainHead: string; readonly stateHash: string };
   insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
   insertBatch: { readonly ids: Uint8Array };
   softDelete: { readonly sequence: number };
@@ -153,7 +189,7 @@ export type ShardCall =
   | { readonly op: 'adopt'; readonly collectionIds: readonly number[] }
   /** Stop serving, and forget: the collection was deleted. */
   | { readonly op: 'drop'; readonly collectionId: number }
-  /** Live records, log bytes and the index that serves (`brute`: none) of each, in the order asked. */
+  /** Live records, log bytes, snapshot bytes and the index that serves (`brute`: none) of each, in the order asked. */
   | { readonly op: 'count'; readonly collectionIds: readonly number[] }
   /** Give back what this shard's collections of the project have reserved beyond what they hold. */
   | { readonly op: 'trim'; readonly project: string }
@@ -167,11 +203,19 @@ export interface ShardResults {
   count: {
     readonly records: readonly number[];
     readonly logBytes: readonly number[];
+    readonly snapshotBytes: readonly number[];
     readonly serving: readonly (IndexKind | 'brute')[];
   };
   trim: null;
   yield: null;
   metrics: { readonly json: unknown };
+}
+
+/** Who a collection was when its log began. */
+export interface CollectionOrigin {
+  readonly project: string;
+  readonly name: string;
+  readonly id: number;
 }
 
 /** A collection's fixed configuration, as its catalog entry and its genesis event state it. */
@@ -182,4 +226,9 @@ export interface CollectionConfig {
   readonly dimension: number;
   readonly metric: 'squared_l2';
   readonly createdAtMs: number;
+  /** What its genesis states of it; absent: project, name and id as they are. Of a collection that was imported. */
+  readonly origin?: CollectionOrigin;
 }
+
+export const originOf = ({ origin, project, name, id }: CollectionConfig): CollectionOrigin =>
+  origin ?? { project, name, id };

@@ -1,6 +1,6 @@
 /**
- * One process at a time on a data folder. The lock is a file that names its holder by process id and start time, so
- * that a holder that was killed does not keep it, and a later process that got the same id is not taken for it.
+ * One process at a time on a data folder, or on a piece of work. The lock is a file that names its holder by process id and
+ * start time, so that a holder that was killed does not keep it, and a later process that got the same id is not taken for it.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf, createFile, deleteFile, isRunning, move } from './durable.js';
 
-interface Holder {
+export interface LockHolder {
   readonly host: string;
   readonly pid: number;
   /** When the process was started, in whatever form the system tells it; null where it does not. */
@@ -26,23 +26,31 @@ const ATTEMPTS_MAX = 5;
 /** Throws an Error that names the holder where another process, or this one, has the folder. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const path = join(folder, LOCK_FILE);
-  const mine = JSON.stringify(await holderOf(process.pid));
+  const taken = await takeLock(path);
+  if ('release' in taken) return taken;
+  throw new Error(refusal(folder, path, taken));
+}
+
+/** The lock at this path, or who has it. */
+export async function takeLock(path: string): Promise<FolderLock | LockHolder> {
+  const own = await holderOf(process.pid);
+  const mine = JSON.stringify(own);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     if (await createFile(path, mine)) return { release: () => release(path, mine) };
     const found = await contentOf(path);
     if (found === undefined) continue;
     const holder = parseHolder(found);
-    if (holder !== undefined && (await isHeld(holder))) throw new Error(refusal(folder, path, holder));
+    if (holder !== undefined && (await isHeld(holder))) return holder;
     await discard(path, found);
   }
-  throw new Error(`the data folder ${folder} is being opened by another process`);
+  throw new Error(`the lock ${path} is being taken by other processes`);
 }
 
-async function holderOf(pid: number): Promise<Holder> {
+async function holderOf(pid: number): Promise<LockHolder> {
   return { host: hostname(), pid, started: await startOf(pid) };
 }
 
-async function isHeld(holder: Holder): Promise<boolean> {
+async function isHeld(holder: LockHolder): Promise<boolean> {
   // Process ids of another machine say nothing here.
   if (holder.host !== hostname()) return true;
   if (!isRunning(holder.pid)) return false;
@@ -50,7 +58,7 @@ async function isHeld(holder: Holder): Promise<boolean> {
   return started === null || holder.started === null || started === holder.started;
 }
 
-function refusal(folder: string, path: string, { host, pid }: Holder): string {
+function refusal(folder: string, path: string, { host, pid }: LockHolder): string {
   return host === hostname()
     ? `the data folder ${folder} is in use by process ${pid}; stop it, or set VOUCH_DATA_DIR to another folder`
     : `the data folder ${folder} is locked by process ${pid} of host ${host}; if that is gone, delete ${path}`;
@@ -79,9 +87,9 @@ async function contentOf(path: string): Promise<string | undefined> {
 }
 
 /** Undefined where the file is not one of ours: it cannot be held then. */
-function parseHolder(text: string): Holder | undefined {
+function parseHolder(text: string): LockHolder | undefined {
   try {
-    const { host, pid, started } = JSON.parse(text) as Partial<Holder>;
+    const { host, pid, started } = JSON.parse(text) as Partial<LockHolder>;
     return typeof host === 'string' && Number.isSafeInteger(pid)
       ? { host, pid: pid!, started: started ?? null }
       : undefined;

@@ -18,6 +18,8 @@ export const DOMAIN = {
   graphEdge: 0x15,
   graphTreeNode: 0x16,
   graphRoot: 0x17,
+  encryptedLeaf: 0x18,
+  encryptedContent: 0x19,
 } as const;
 
 /** Stands for what is not there: no record, no graph, no event before the first. No known message hashes to it. */

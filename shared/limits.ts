@@ -11,6 +11,10 @@ export const NAME_MAX_CHARS = 64;
 export const TAG_MAX = Number.MAX_SAFE_INTEGER;
 export const REQUEST_ID_BYTES = 16;
 export const HASH_BYTES = 32;
+export const KEY_ID_BYTES = 16;
+/** Of AES-256-GCM, as every encrypted record has them. */
+export const NONCE_BYTES = 12;
+export const GCM_TAG_BYTES = 16;
 /** Metadata and filters nest no deeper than this. */
 export const JSON_DEPTH_MAX = 64;
 /** Tests in one metadata filter: on numbers each takes a millisecond or two of a million records. */

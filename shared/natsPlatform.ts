@@ -10,6 +10,7 @@ import { ClusterConnection } from './natsConnection.js';
 import { isRefusal, JETSTREAM } from './natsError.js';
 import type { BucketName, Platform } from './platform.js';
 import { NatsTransport } from './transport/nats.js';
+import { JetStreamVault } from './vault/jetStreamVault.js';
 
 export interface ClusterOptions {
   /** `nats://host:port`, several separated by commas; null: the local server at its usual port. */
@@ -34,8 +35,9 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterPlatf
   const connection = await ClusterConnection.open({ ...options, logger, clock, connectWithinMs });
   try {
     const streams = { count: options.logStreams, replicas: options.replicas };
-    await whileUnavailable(clock, connectWithinMs, () => prepareLogStreams(connection, streams));
-    return new ClusterPlatform(connection, options);
+    const settledMs = clock.monotonicMs() + connectWithinMs;
+    await whileUnavailable(clock, settledMs, () => prepareLogStreams(connection, streams));
+    return new ClusterPlatform(connection, options, settledMs);
   } catch (error) {
     await connection.close();
     if (!isRefusal(error, JETSTREAM.replicasNotSupported)) throw error;
@@ -48,10 +50,13 @@ export class ClusterPlatform implements Platform {
   readonly transport: NatsTransport;
   readonly logs: JetStreamLogs;
   private readonly buckets = new Map<BucketName, Promise<NatsBucket>>();
+  private opened: Promise<JetStreamVault> | undefined;
 
   constructor(
     readonly connection: ClusterConnection,
     private readonly options: ClusterOptions,
+    /** Until then the cluster may still be starting, and what it refuses for the moment is asked for again. */
+    private readonly settledMs: number,
   ) {
     this.transport = new NatsTransport(connection);
     this.logs = new JetStreamLogs(connection, options.logStreams);
@@ -65,7 +70,11 @@ export class ClusterPlatform implements Platform {
   bucket(name: BucketName, { ttlMs }: { ttlMs?: number } = {}): Promise<NatsBucket> {
     let opened = this.buckets.get(name);
     if (!opened) {
-      opened = openNatsBucket(this.connection, { name, ttlMs, replicas: this.options.replicas });
+      const { connection, settledMs } = this;
+      const { replicas } = this.options;
+      opened = whileUnavailable(connection.clock, settledMs, () =>
+        openNatsBucket(connection, { name, ttlMs, replicas }),
+      );
       this.buckets.set(name, opened);
       // The next who asks tries again.
       opened.catch(() => this.buckets.delete(name));
@@ -73,15 +82,30 @@ export class ClusterPlatform implements Platform {
     return opened;
   }
 
+  vault(): Promise<JetStreamVault> {
+    this.opened ??= this.openVault();
+    return this.opened;
+  }
+
   async close(): Promise<void> {
+    await this.opened?.then((vault) => vault.close()).catch(() => undefined);
     await this.transport.close();
     await this.connection.close();
+  }
+
+  private async openVault(): Promise<JetStreamVault> {
+    try {
+      return await JetStreamVault.open({ connection: this.connection, replicas: this.options.replicas });
+    } catch (error) {
+      // The next who asks tries again.
+      this.opened = undefined;
+      throw error;
+    }
   }
 }
 
 /** A cluster that starts has no leader for a moment. */
-async function whileUnavailable<T>(clock: Clock, withinMs: number, attempt: () => Promise<T>): Promise<T> {
-  const giveUpMs = clock.monotonicMs() + withinMs;
+async function whileUnavailable<T>(clock: Clock, giveUpMs: number, attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await attempt();

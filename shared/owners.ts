@@ -1,6 +1,7 @@
 /** Who serves what: the entries of the owners bucket and the heartbeats of the shards, as they are stored. */
 import type { Entry, Json } from './bucket/bucket.js';
 import type { CollectionConfig } from './calls.js';
+import type { Damage } from './damage.js';
 
 /** Key: the collection's id. The entry carries all that a shard needs to serve the collection. */
 export interface Ownership {
@@ -19,6 +20,8 @@ export interface Heartbeat {
   readonly session: string;
   readonly collections: number;
   readonly records: number;
+  readonly damages: readonly Damage[];
 }
 
 export const heartbeatOf = (entry: Entry): Heartbeat => entry.value as unknown as Heartbeat;
+export const storedHeartbeat = (heartbeat: Heartbeat): Json => heartbeat as unknown as Json;

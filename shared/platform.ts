@@ -5,6 +5,7 @@
 import type { Bucket } from './bucket/bucket.js';
 import type { EventLogs } from './log/eventLog.js';
 import type { Transport } from './transport/transport.js';
+import type { VaultStore } from './vault/vaultStore.js';
 
 export interface Platform {
   readonly mode: 'cluster' | 'standalone';
@@ -15,6 +16,8 @@ export interface Platform {
    * `ttlMs`: entries vanish that long after their last write, and the bucket need not survive a restart.
    */
   bucket(name: BucketName, options?: { ttlMs?: number }): Promise<Bucket>;
+  /** Opens the store of wrapped data keys; the same one at every call. */
+  vault(): Promise<VaultStore>;
   /** Resolves when everything under way is finished and nothing is left open. */
   close(): Promise<void>;
 }
@@ -32,6 +35,10 @@ export const BUCKETS = {
   quota: 'vouch-quota',
   /** Named leases and counters. */
   leases: 'vouch-leases',
+  /** Public key of a node that signs (hex) → the shards that it signed for. */
+  signers: 'vouch-signers',
+  /** `<project>.<key id>` → since when the vault key is being shredded. */
+  shreds: 'vouch-shreds',
   /** Counters that must survive everything, such as the next collection id. */
   counters: 'vouch-counters',
 } as const;

@@ -4,6 +4,7 @@
  *   lock                         the process that has the folder
  *   collections/<id>/log/*.seg   event logs
  *   registry/<bucket>/*.json     buckets; those with a time to live are in memory
+ *   vault/<hex project>/<key>    wrapped data keys
  */
 import { join } from 'node:path';
 import type { Bucket } from './bucket/bucket.js';
@@ -17,6 +18,7 @@ import { LocalLogs } from './log/segments.js';
 import type { Logger } from './logger.js';
 import type { BucketName, Platform } from './platform.js';
 import { InProcessTransport } from './transport/inProcess.js';
+import { DirectoryVault } from './vault/directoryVault.js';
 
 export interface StandaloneOptions {
   readonly dataDir: string;
@@ -51,6 +53,10 @@ export async function openStandalone(options: StandaloneOptions): Promise<Platfo
 export const openRegistryBucket = (options: StandaloneOptions, name: BucketName): Promise<DirectoryBucket> =>
   DirectoryBucket.open({ ...options, folder: join(options.dataDir, 'registry', name) });
 
+/** The vault of a data folder, likewise. Close it. */
+export const openFolderVault = (dataDir: string, clock: Clock = systemClock): Promise<DirectoryVault> =>
+  DirectoryVault.open({ folder: join(dataDir, 'vault'), clock });
+
 async function takeFolder(dataDir: string): Promise<FolderLock> {
   try {
     await makeDirectory(dataDir);
@@ -68,6 +74,7 @@ class StandalonePlatform implements Platform {
   readonly mode = 'standalone';
   readonly transport: InProcessTransport;
   readonly #buckets = new Map<BucketName, Opened>();
+  #vault: Promise<DirectoryVault> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -86,6 +93,12 @@ class StandalonePlatform implements Platform {
     return opened.bucket;
   }
 
+  async vault(): Promise<DirectoryVault> {
+    if (this.#closing !== undefined) throw unavailable('the platform is closed');
+    this.#vault ??= this.#openVault();
+    return this.#vault;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -95,11 +108,22 @@ class StandalonePlatform implements Platform {
     return ttlMs === undefined ? openRegistryBucket(this.options, name) : new MemoryBucket({ ...this.options, ttlMs });
   }
 
+  async #openVault(): Promise<DirectoryVault> {
+    try {
+      return await openFolderVault(this.options.dataDir, this.options.clock);
+    } catch (error) {
+      // The next who asks tries again.
+      this.#vault = undefined;
+      throw error;
+    }
+  }
+
   async #close(): Promise<void> {
     await this.transport.close();
     await this.logs.close();
     for (const { bucket } of this.#buckets.values())
       await bucket.then((opened) => opened.close()).catch(() => undefined);
+    await this.#vault?.then((vault) => vault.close()).catch(() => undefined);
     await this.lock.release();
   }
 }

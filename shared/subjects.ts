@@ -29,3 +29,8 @@ export const statusSubject = (kind: 'shard' | 'coordinator', name: string): stri
 
 /** The coordinator that counts every project's requests. */
 export const LIMITS_SUBJECT = 'vouch.limits';
+
+/** The vault of wrapped data keys: one subject a key. */
+export const VAULT_STREAM = 'VOUCH_VAULT';
+export const VAULT_SUBJECTS = 'vouch.vault.*.*';
+export const vaultSubject = (projectHex: string, keyId: string): string => `vouch.vault.${projectHex}.${keyId}`;

@@ -3,7 +3,9 @@
  * message with as many outcomes, in the same order.
  */
 import { Packr } from 'msgpackr';
-import { isErrorCode, VouchError } from './errors.js';
+import type { AreCalls } from './callShapes.js';
+import { isErrorCode, messageOf, VouchError } from './errors.js';
+import { Malformed } from './malformed.js';
 
 /** A call with the envelope of the HTTP request it belongs to. */
 export interface Sent<C> {
@@ -27,8 +29,20 @@ export const unpack = (bytes: Uint8Array): unknown => packr.unpack(bytes);
 export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
   pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
 
-export const unpackCalls = <C>(bytes: Uint8Array): Sent<C>[] =>
-  (unpack(bytes) as [string, number, C][]).map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs, call }));
+/** Throws Malformed where the message is not of calls as `areCalls` knows them. */
+export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>): Sent<C>[] {
+  const calls = unpackAny(bytes);
+  if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
+  return calls.map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs, call }));
+}
+
+function unpackAny(bytes: Uint8Array): unknown {
+  try {
+    return unpack(bytes);
+  } catch (error) {
+    throw new Malformed(`not msgpack: ${messageOf(error)}`, 0);
+  }
+}
 
 export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);
 export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as Outcome[];

@@ -135,7 +135,7 @@ describe('tidy', () => {
 
   it('every source file is an entry or is imported by the product', () => {
     const commands = `${read('scripts/setup.mjs')}\n${JSON.stringify(packageJson.scripts)}`;
-    const entries = [...commands.matchAll(/\b((?:scripts|coordinator|shard)\/[\w/]+)\.js\b/g)].map(
+    const entries = [...commands.matchAll(/\b((?:scripts|coordinator|shard|test)\/[\w/]+)\.js\b/g)].map(
       ([, path]) => `${path}.ts`,
     );
     const reached = (from: readonly Source[]): Set<string | undefined> =>

@@ -6,6 +6,8 @@ import { invalid } from '../contract/refusal.js';
 export interface BodyBounds {
   readonly metadataBytes: number;
   readonly textBytes: number;
+  /** Of an encrypted record, before it is encrypted. */
+  readonly payloadBytes: number;
   readonly batchVectors: number;
   /** The largest set of events that fits one commit. */
   readonly commitBytes: number;

@@ -6,15 +6,15 @@ import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
 import { assertNesting } from './nesting.js';
 
-/** Throws `validation_error`. */
-export function parseJson(bytes: Buffer, depthMax: number): unknown {
+/** Throws `validation_error`; of what `isSecret` its message repeats nothing. */
+export function parseJson(bytes: Buffer, depthMax: number, { isSecret = false } = {}): unknown {
   if (bytes.length === 0) throw invalid('the body is empty: expected JSON');
   if (!isUtf8(bytes)) throw invalid('the body is not UTF-8');
   assertNesting(bytes, depthMax);
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
-    throw invalid(`the body is not JSON: ${messageOf(error)}`);
+    throw invalid(isSecret ? 'the body is not JSON' : `the body is not JSON: ${messageOf(error)}`);
   }
 }
 

@@ -3,6 +3,7 @@
  * coordinator's thread or, for large bodies, in a worker: it is pure, and what it returns can be cloned.
  */
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
+import { assertBeginImport } from '../contract/backup.js';
 import {
   assertConfigureIndex,
   assertCreateCollection,
@@ -13,7 +14,6 @@ import { assertCreateEdge, assertCreateNode } from '../contract/graph.js';
 import {
   assertBatchInsert,
   assertInsert,
-  assertInsertEncrypted,
   assertMetadata,
   assertRecordReference,
   type InsertRequest,
@@ -23,6 +23,8 @@ import { assertMultiSearch, assertSearch } from '../contract/search.js';
 import { assertCreateKey } from '../contract/service.js';
 import { batchBuffers, prepareBatch } from './batch.js';
 import { assertedTextBytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
+import { prepareInsertEncrypted } from './encrypted.js';
+import { splitFrames } from './frames.js';
 import { parseJson } from './json.js';
 import { prepareMultiSearch, prepareSearch } from './search.js';
 import { vectorBytes } from './vectors.js';
@@ -31,6 +33,8 @@ interface Kind<T> {
   readonly schema: SchemaName;
   /** Levels of nesting: those of the JSON a caller chooses, and of what stands around it. */
   readonly depthMax: number;
+  /** No message repeats any of it. */
+  readonly isSecret?: true;
   /** What an empty body stands for; undefined: nothing. */
   readonly whenEmpty?: T;
   prepare(value: unknown, bounds: BodyBounds): T;
@@ -43,6 +47,12 @@ const PLAIN_DEPTH = JSON_DEPTH_MAX;
 /** From this size on a batch is parsed in a worker: a millisecond of the coordinator's thread. */
 const BATCH_INLINE_BYTES = 64 * 1024;
 const INLINE_BYTES = 256 * 1024;
+
+/** Bytes that are no JSON. Prepared in the coordinator's thread: that takes no time. */
+interface RawKind<T> {
+  readonly schema: 'bytes';
+  prepare(bytes: Buffer): T;
+}
 
 const kind = <T>(definition: Kind<T>): Kind<T> => definition;
 
@@ -63,7 +73,8 @@ export const BODY_KINDS = {
   insertEncrypted: kind({
     schema: 'InsertEncryptedRequest',
     depthMax: PLAIN_DEPTH,
-    prepare: (value) => assertInsertEncrypted(value),
+    isSecret: true,
+    prepare: (value, bounds) => prepareInsertEncrypted(value, bounds),
   }),
   search: kind({
     schema: 'SearchRequest',
@@ -94,19 +105,30 @@ export const BODY_KINDS = {
   createKey: kind({ schema: 'CreateKeyRequest', depthMax: PLAIN_DEPTH, prepare: (value) => assertCreateKey(value) }),
   createNode: kind({ schema: 'CreateNodeRequest', depthMax: PLAIN_DEPTH, prepare: (value) => assertCreateNode(value) }),
   createEdge: kind({ schema: 'CreateEdgeRequest', depthMax: PLAIN_DEPTH, prepare: (value) => assertCreateEdge(value) }),
+  beginImport: kind({
+    schema: 'BeginImportRequest',
+    depthMax: PLAIN_DEPTH,
+    prepare: (value) => assertBeginImport(value),
+  }),
+  frames: { schema: 'bytes', prepare: splitFrames } satisfies RawKind<Uint8Array[]>,
 };
 
 export type BodyKind = keyof typeof BODY_KINDS;
 export type Prepared<K extends BodyKind> = ReturnType<(typeof BODY_KINDS)[K]['prepare']>;
 export type PreparedInsert = Prepared<'insert'>;
 
-export const inlineBytesMax = (name: BodyKind): number => (name === 'batch' ? BATCH_INLINE_BYTES : INLINE_BYTES);
+export function inlineBytesMax(name: BodyKind): number {
+  if (BODY_KINDS[name].schema === 'bytes') return Number.POSITIVE_INFINITY;
+  return name === 'batch' ? BATCH_INLINE_BYTES : INLINE_BYTES;
+}
 
 /** Throws `validation_error` or `payload_too_large`. */
 export function prepareBody<K extends BodyKind>(name: K, bytes: Buffer, bounds: BodyBounds): Prepared<K> {
-  const { depthMax, whenEmpty, prepare } = BODY_KINDS[name] as Kind<Prepared<K>>;
+  const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
+  if (definition.schema === 'bytes') return definition.prepare(bytes);
+  const { depthMax, isSecret, whenEmpty, prepare } = definition as Kind<Prepared<K>>;
   if (bytes.length === 0 && whenEmpty !== undefined) return whenEmpty;
-  return prepare(parseJson(bytes, depthMax), bounds);
+  return prepare(parseJson(bytes, depthMax, { isSecret }), bounds);
 }
 
 function prepareInsert(value: unknown, bounds: BodyBounds) {

@@ -52,6 +52,16 @@ const VERBS: Readonly<Record<Call['op'], Verb>> = {
   graphEdges: 'read',
   graphSubgraph: 'read',
   graphQuery: 'read',
+  getEncrypted: 'read',
+  readLog: 'read',
+  proofState: 'read',
+  proofReceipt: 'read',
+  proofInclusion: 'read',
+  proofConsistency: 'read',
+  checkpoint: 'read',
+  timeline: 'read',
+  insertEncrypted: 'write',
+  shredKey: 'write',
   insert: 'write',
   insertBatch: 'write',
   softDelete: 'write',
@@ -65,6 +75,7 @@ const VERBS: Readonly<Record<Call['op'], Verb>> = {
   hold: 'control',
   release: 'control',
   rebuild: 'control',
+  importFrames: 'control',
 };
 
 export class CallQueue {

@@ -38,9 +38,22 @@ export function sizeOf(call: Call): number {
     }
     case 'updateMetadata':
       return ENVELOPE_BYTES + call.metadata.length;
+    case 'insertEncrypted':
+      return ENVELOPE_BYTES + call.payload.length;
+    case 'importFrames':
+      return call.frames.reduce((sum, frame) => sum + VALUE_BYTES + frame.length, ENVELOPE_BYTES);
     case 'get':
     case 'describe':
     case 'indexState':
+    case 'getEncrypted':
+    case 'readLog':
+    case 'proofState':
+    case 'proofReceipt':
+    case 'proofInclusion':
+    case 'proofConsistency':
+    case 'checkpoint':
+    case 'timeline':
+    case 'shredKey':
     case 'softDelete':
     case 'delete':
     case 'configureIndex':
@@ -73,6 +86,11 @@ const PAST_BYTES = 128;
 const RECEIPT_BYTES = 4 * 1024;
 /** With the reason of a failed build. */
 const INDEX_STATE_BYTES = 4 * 1024;
+/** The largest plaintext of an encrypted record. */
+const PAYLOAD_BYTES = 64 * 1024;
+/** Roots, hashes and a path, or two of each. */
+const PROOF_BYTES = 8 * 1024;
+const BYTES_PER_TIMELINE_EVENT = 160;
 
 /** An upper bound of what its answer takes. */
 export function answerSizeOf(call: Call): number {
@@ -81,7 +99,19 @@ export function answerSizeOf(call: Call): number {
       return ENVELOPE_BYTES + (call.asOf === undefined ? 0 : PAST_BYTES) + bytesPerHit(call) * call.k;
     case 'get':
       return ENVELOPE_BYTES + BYTES_PER_COMPONENT * DIMENSION_MAX + METADATA_BYTES;
+    case 'getEncrypted':
+      return ENVELOPE_BYTES + PAYLOAD_BYTES;
+    case 'readLog':
+      return ENVELOPE_BYTES + call.maxBytes;
+    case 'proofState':
+    case 'proofInclusion':
+    case 'proofConsistency':
+    case 'checkpoint':
+      return ENVELOPE_BYTES + PROOF_BYTES;
+    case 'timeline':
+      return ENVELOPE_BYTES + BYTES_PER_TIMELINE_EVENT * call.limit;
     case 'insert':
+    case 'proofReceipt':
       return ENVELOPE_BYTES + RECEIPT_BYTES;
     case 'insertBatch':
       return ENVELOPE_BYTES + BYTES_PER_ID * call.count;
@@ -96,6 +126,9 @@ export function answerSizeOf(call: Call): number {
     case 'graphSubgraph':
       return ENVELOPE_BYTES + BYTES_PER_GRAPH_ITEM * 2 * GRAPH_PAGE_MAX;
     case 'describe':
+    case 'insertEncrypted':
+    case 'shredKey':
+    case 'importFrames':
     case 'softDelete':
     case 'delete':
     case 'updateMetadata':

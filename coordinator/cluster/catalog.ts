@@ -3,10 +3,11 @@
  * reads through on a miss, so that a collection made at one coordinator exists at all of them at once.
  */
 import type { Bucket, Change, Entry, Watch } from '../../shared/bucket/bucket.js';
-import { catalogEntryOf, catalogKey, storedEntry } from '../../shared/catalogEntry.js';
+import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../shared/catalogEntry.js';
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
-import type { Collection, WantedCollection } from '../backend.js';
+import type { Collection, Imported, WantedCollection, WantedImport } from '../backend.js';
+import { assertSameImport, assertUsable, importedCollection } from './imports.js';
 
 const NEXT_ID = 'next-collection-id';
 
@@ -15,9 +16,10 @@ interface Known {
   readonly revision: number;
 }
 
-function collectionOf(entry: Entry): Collection {
-  const { config, spec } = catalogEntryOf(entry);
-  return { ...config, index: spec.kind };
+function collectionOf(entry: CatalogEntry): Collection {
+  const { config, spec, imported } = entry;
+  const { kind: index, parameters: indexParameters } = spec;
+  return { ...config, index, indexParameters, ...(imported === undefined ? {} : { imported }) };
 }
 
 export class Catalog {
@@ -51,6 +53,10 @@ export class Catalog {
     return this.#byId.values();
   }
 
+  byId(id: number): Collection | undefined {
+    return this.#byId.get(id);
+  }
+
   hasId(id: number): boolean {
     return this.#byId.has(id);
   }
@@ -61,8 +67,12 @@ export class Catalog {
     return known.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  /** Throws `collection_not_found`, `conflict` where it is being imported. */
   async find(project: string, name: string): Promise<Collection> {
-    return this.#projects.get(project)?.get(name)?.collection ?? (await this.reread(project, name));
+    const known = this.#projects.get(project)?.get(name)?.collection;
+    if (known !== undefined && known.imported?.finished !== false) return known;
+    // Another coordinator may have finished the import.
+    return assertUsable(await this.reread(project, name));
   }
 
   /** Asks the bucket itself. Throws `collection_not_found`. */
@@ -72,7 +82,7 @@ export class Catalog {
       this.#forget(catalogKey(project, name));
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
     }
-    const collection = collectionOf(entry);
+    const collection = collectionOf(catalogEntryOf(entry));
     this.#ahead.set(entry.key, entry.revision);
     this.#remember(collection, entry.revision);
     return collection;
@@ -84,31 +94,65 @@ export class Catalog {
   }
 
   async create(project: string, wanted: WantedCollection): Promise<{ collection: Collection; created: boolean }> {
+    const { name, dimension, index } = wanted;
+    const made = await this.#findOrMake(project, name, (id) => ({
+      config: { id, project, name, dimension, metric: 'squared_l2', createdAtMs: this.clock.nowMs() },
+      spec: { kind: index, parameters: {} },
+    }));
+    return { collection: identical(assertUsable(made.collection), dimension), created: made.created };
+  }
+
+  /** The same of a collection that is to be imported, or the import of this very export. */
+  async createImport(project: string, wanted: WantedImport): Promise<{ collection: Imported; created: boolean }> {
+    const { name, dimension, createdAtMs, origin, spec, end } = wanted;
+    const made = await this.#findOrMake(project, name, (id) => ({
+      config: { id, project, name, dimension, metric: 'squared_l2', createdAtMs, origin },
+      spec,
+      imported: { ...end, finished: false },
+    }));
+    return { collection: assertSameImport(made.collection, wanted), created: made.created };
+  }
+
+  /** Asks the bucket itself. Throws `collection_not_found`, `conflict` where it was not imported. */
+  async findImport(project: string, name: string): Promise<Imported> {
+    return importedCollection(await this.reread(project, name));
+  }
+
+  async finishImport({ id, project, name }: Imported): Promise<void> {
+    for (;;) {
+      const entry = await this.bucket.get(catalogKey(project, name));
+      const now = entry && catalogEntryOf(entry);
+      if (entry === undefined || now?.imported === undefined || now.config.id !== id)
+        throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
+      if (now.imported.finished) break;
+      const finished = { ...now, imported: { ...now.imported, finished: true } };
+      if ((await this.bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
+    }
+    await this.reread(project, name);
+  }
+
+  async #findOrMake(
+    project: string,
+    name: string,
+    entryOf: (id: number) => CatalogEntry,
+  ): Promise<{ collection: Collection; created: boolean }> {
     const known = this.#projects.get(project);
-    const existing = known?.get(wanted.name)?.collection ?? (await this.#lookUp(project, wanted.name));
-    if (existing !== undefined) return { collection: identical(existing, wanted.dimension), created: false };
+    const existing = known?.get(name)?.collection ?? (await this.#lookUp(project, name));
+    // What is known of an import may have been overtaken.
+    if (existing !== undefined && existing.imported?.finished !== false)
+      return { collection: existing, created: false };
+    if (existing !== undefined) return { collection: await this.reread(project, name), created: false };
     if ((known?.size ?? 0) >= this.collectionsPerProject)
       throw new VouchError(
         'capacity_exceeded',
         `the project has ${this.collectionsPerProject} collections, its bound; delete one first`,
       );
-    const { name, dimension, index } = wanted;
     const key = catalogKey(project, name);
-    const config = {
-      id: await this.#nextId(),
-      project,
-      name,
-      dimension,
-      metric: 'squared_l2',
-      createdAtMs: this.clock.nowMs(),
-    } as const;
-    const revision = await this.bucket.create(key, storedEntry({ config, spec: { kind: index, parameters: {} } }));
-    if (revision === undefined) {
-      // Somebody else made it between the look-up and now; the id is spent, which costs nothing.
-      const other = await this.reread(project, name);
-      return { collection: identical(other, dimension), created: false };
-    }
-    const collection = { ...config, index };
+    const entry = entryOf(await this.#nextId());
+    const revision = await this.bucket.create(key, storedEntry(entry));
+    // Somebody else made it between the look-up and now; the id is spent, which costs nothing.
+    if (revision === undefined) return { collection: await this.reread(project, name), created: false };
+    const collection = collectionOf(entry);
     this.#ahead.set(key, revision);
     this.#remember(collection, revision);
     return { collection, created: true };
@@ -125,7 +169,7 @@ export class Catalog {
 
   async #lookUp(project: string, name: string): Promise<Collection | undefined> {
     const entry = await this.bucket.get(catalogKey(project, name));
-    return entry === undefined ? undefined : collectionOf(entry);
+    return entry === undefined ? undefined : collectionOf(catalogEntryOf(entry));
   }
 
   /** Ids are never given twice, not even after a deletion: a log subject belongs to one collection for ever. */
@@ -150,7 +194,7 @@ export class Catalog {
     }
     if (ahead !== undefined && (entry as Entry).revision >= ahead) this.#ahead.delete(key);
     if (entry === undefined) this.#forget(key);
-    else this.#remember(collectionOf(entry), entry.revision);
+    else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
   }
 
   async #confirm(key: string): Promise<void> {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/config.js';
 import type { Call, ResultOf } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
+import type { Damage } from '../../shared/damage.js';
 import { messageOf, unavailable, VouchError } from '../../shared/errors.js';
 import { INDEX_KINDS } from '../../shared/indexSpec.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
@@ -12,7 +13,9 @@ import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { Reservations } from '../../shared/reservations.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { Backend, Collection, Counted, Health, WantedCollection } from '../backend.js';
+import { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import type { Backend, Collection, Counted, Health, Imported, WantedCollection, WantedImport } from '../backend.js';
 import { CallQueue } from './callQueue.js';
 import { Catalog } from './catalog.js';
 import { LEASE_MS, Leadership } from './leadership.js';
@@ -25,7 +28,7 @@ const COUNTS_PER_CALL = 512;
 const METRICS_MS = 1_000;
 
 /** What a listing says of a collection beyond its configuration. */
-type Count = Pick<Counted, 'records' | 'logBytes' | 'serving'>;
+type Count = Pick<Counted, 'records' | 'logBytes' | 'snapshotBytes' | 'serving'>;
 
 export class ClusterBackend implements Backend {
   readonly mode: Platform['mode'];
@@ -91,15 +94,46 @@ export class ClusterBackend implements Backend {
     return this.catalog.find(project, name);
   }
 
+  async findById(collectionId: number): Promise<Collection | undefined> {
+    const known = this.catalog.byId(collectionId);
+    if (known !== undefined && known.imported?.finished !== false) return known;
+    // It may be newer than what this process was told. Whoever has been inserted into has an owner.
+    await this.members.reread(collectionId);
+    const owned = this.members.owned().get(collectionId)?.collection;
+    if (owned === undefined || !(await this.catalog.isListed(owned))) return undefined;
+    return this.catalog.reread(owned.project, owned.name);
+  }
+
+  vault(): Promise<VaultStore> {
+    return this.platform.vault();
+  }
+
+  async shredMarks(): Promise<ShredMarks> {
+    return new ShredMarks(await this.platform.bucket(BUCKETS.shreds), this.clock);
+  }
+
   async create(
     project: string,
     wanted: WantedCollection,
     envelope: Envelope,
   ): Promise<{ collection: Collection; created: boolean }> {
-    if (this.members.liveShards().size === 0) throw unavailable('no shard is there to hold the collection');
-    const made = await this.catalog.create(project, wanted);
-    if (made.created) await this.placement.place(made.collection, envelope);
-    return made;
+    return this.#placed(() => this.catalog.create(project, wanted), envelope);
+  }
+
+  async beginImport(
+    project: string,
+    wanted: WantedImport,
+    envelope: Envelope,
+  ): Promise<{ collection: Imported; created: boolean }> {
+    return this.#placed(() => this.catalog.createImport(project, wanted), envelope);
+  }
+
+  findImport(project: string, name: string): Promise<Imported> {
+    return this.catalog.findImport(project, name);
+  }
+
+  finishImport(collection: Imported): Promise<void> {
+    return this.catalog.finishImport(collection);
   }
 
   async list(project: string, envelope: Envelope): Promise<Counted[]> {
@@ -131,12 +165,17 @@ export class ClusterBackend implements Backend {
   async health(): Promise<Health> {
     const shards = this.members.liveShards();
     let records = 0;
-    for (const heartbeat of shards.values()) records += heartbeat.records;
+    const damages: Damage[] = [];
+    for (const heartbeat of shards.values()) {
+      records += heartbeat.records;
+      damages.push(...heartbeat.damages);
+    }
     return {
       shards: shards.size,
       collections: this.catalog.size,
       records,
       problem: shards.size === 0 ? 'no shard answers' : await this.#platformProblem(),
+      damages,
     };
   }
 
@@ -148,6 +187,17 @@ export class ClusterBackend implements Backend {
     });
     const answers = await Promise.allSettled(asked);
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
+  /** What is made is served when this resolves. */
+  async #placed<C extends Collection>(
+    make: () => Promise<{ collection: C; created: boolean }>,
+    envelope: Envelope,
+  ): Promise<{ collection: C; created: boolean }> {
+    if (this.members.liveShards().size === 0) throw unavailable('no shard is there to hold the collection');
+    const made = await make();
+    if (made.created) await this.placement.place(made.collection, envelope);
+    return made;
   }
 
   /** A bucket that cannot be read means no quorum, and then nothing can be committed either. */
@@ -194,8 +244,14 @@ export class ClusterBackend implements Backend {
     if (shard !== undefined) {
       try {
         const collectionIds = collections.map(({ id }) => id);
-        const { records, logBytes, serving } = await this.members.ask(shard, { op: 'count', collectionIds }, envelope);
-        return collectionIds.map((_, i) => ({ records: records[i]!, logBytes: logBytes[i]!, serving: serving[i]! }));
+        const counted = await this.members.ask(shard, { op: 'count', collectionIds }, envelope);
+        const { records, logBytes, snapshotBytes, serving } = counted;
+        return collectionIds.map((_, i) => ({
+          records: records[i]!,
+          logBytes: logBytes[i]!,
+          snapshotBytes: snapshotBytes[i]!,
+          serving: serving[i]!,
+        }));
       } catch {
         // The shard died under the question: the logs and the catalog still know.
       }
@@ -208,11 +264,11 @@ export class ClusterBackend implements Backend {
     // Whether `auto` has become an index already, only its shard knows.
     const serving = INDEX_KINDS.find((kind) => kind === index) ?? 'brute';
     try {
-      return { ...(await countInLog(this.platform.logs, id)), serving };
+      return { ...(await countInLog(this.platform.logs, id)), snapshotBytes: 0, serving };
     } catch (error) {
       if (!(error instanceof LogDamaged)) throw error;
       this.logger.error({ collectionId: id, error: error.message }, 'a collection cannot be counted');
-      return { ...NOTHING_COUNTED, serving };
+      return { ...NOTHING_COUNTED, snapshotBytes: 0, serving };
     }
   }
 }

@@ -113,11 +113,14 @@ export class Members {
    */
   async assign(collection: CollectionConfig, shard: string): Promise<string> {
     const before = this.#owned.get(collection.id);
-    const { id, project, name, dimension, metric, createdAtMs } = collection;
+    const { id, project, name, dimension, metric, createdAtMs, origin } = collection;
     const ownership: Ownership = {
       shard,
       epoch: (before?.epoch ?? 0) + 1,
-      collection: { id, project, name, dimension, metric, createdAtMs },
+      collection: {
+        ...{ id, project, name, dimension, metric, createdAtMs },
+        ...(origin === undefined ? {} : { origin }),
+      },
     };
     const key = String(id);
     // Counted from now on, so that the next one is not given to the same shard before this is written.

@@ -29,6 +29,8 @@ export interface ListedCollection {
   record_count: number;
   /** The project's bound on live records. */
   max_records: number;
+  /** Present while it is being imported, and of no use for anything else but to be deleted. */
+  importing?: true;
 }
 
 export interface ListCollectionsResponse {

@@ -1,4 +1,4 @@
-/** Requests and answers about the graph; requests for proofs and the timeline, whose answers come with the features. */
+/** Requests and answers about the graph. */
 import typia, { type tags } from 'typia';
 import type { GRAPH_PAGE_MAX } from '../../shared/graph.js';
 import { refuseBody, refuseQuery } from './refusal.js';
@@ -107,31 +107,9 @@ export interface GraphQueryResponse {
   count: number;
 }
 
-export interface ReceiptQuery {
-  collection?: string;
-  sequence: Whole;
-}
-
-export interface ConsistencyQuery {
-  collection?: string;
-  from: Whole;
-  to: Whole;
-}
-
-export interface TimelineQuery {
-  collection?: string;
-  from?: string;
-  to?: string;
-  limit?: Whole;
-  after?: Whole;
-}
-
 export const assertCreateNode = typia.createAssert<CreateNodeRequest>(refuseBody);
 export const assertCreateEdge = typia.createAssert<CreateEdgeRequest>(refuseBody);
 export const assertNodesQuery = typia.http.createAssertQuery<NodesQuery>(refuseQuery);
 export const assertEdgesQuery = typia.http.createAssertQuery<EdgesQuery>(refuseQuery);
 export const assertSubgraphQuery = typia.http.createAssertQuery<SubgraphQuery>(refuseQuery);
 export const assertGraphQuery = typia.http.createAssertQuery<GraphQuery>(refuseQuery);
-export const assertReceiptQuery = typia.http.createAssertQuery<ReceiptQuery>(refuseQuery);
-export const assertConsistencyQuery = typia.http.createAssertQuery<ConsistencyQuery>(refuseQuery);
-export const assertTimelineQuery = typia.http.createAssertQuery<TimelineQuery>(refuseQuery);

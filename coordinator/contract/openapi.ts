@@ -8,8 +8,8 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export interface Answer {
   readonly status: number;
   readonly description: string;
-  /** A type of the contract, plain text, any JSON object, or no body at all. */
-  readonly body: SchemaName | 'text' | 'json' | null;
+  /** A type of the contract, plain text, any JSON object, bytes, or no body at all. */
+  readonly body: SchemaName | 'text' | 'json' | 'bytes' | null;
 }
 
 export interface RouteDoc {
@@ -18,7 +18,7 @@ export interface RouteDoc {
   /** Null: no key. */
   readonly scope: Scope | null;
   readonly summary: string;
-  readonly request: SchemaName | null;
+  readonly request: SchemaName | 'bytes' | null;
   readonly query: SchemaName | null;
   /** What is answered but for errors. */
   readonly answers: readonly Answer[];
@@ -56,7 +56,7 @@ function operation(route: RouteDoc): Json {
     summary,
     ...(scope === null ? { security: [] } : { 'x-required-scope': scope }),
     parameters: [...pathParameters(path), ...queryParameters(route.query)],
-    ...(request === null ? {} : { requestBody: { required: true, content: jsonContent(request) } }),
+    ...(request === null ? {} : { requestBody: { required: true, content: contentOf(request) } }),
     responses: { ...failures(route.errors), ...successes(route.answers) },
   };
 }
@@ -93,6 +93,7 @@ const successes = (answers: readonly Answer[]): Json =>
 
 function contentOf(body: NonNullable<Answer['body']>): Json {
   if (body === 'text') return { 'text/plain': { schema: { type: 'string' } } };
+  if (body === 'bytes') return { 'application/octet-stream': {} };
   return body === 'json' ? { 'application/json': { schema: { type: 'object' } } } : jsonContent(body);
 }
 

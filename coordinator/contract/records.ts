@@ -1,5 +1,5 @@
 /** Requests and answers about single records. */
-import typia, { type tags } from 'typia';
+import typia from 'typia';
 import type { Receipt } from '../../shared/calls.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { Byte, Component, Hex32, JsonObject, RequestIdBytes, Whole } from './values.js';
@@ -66,14 +66,6 @@ export interface MetadataResponse {
   log_index?: number;
 }
 
-export interface InsertEncryptedRequest {
-  /** Base64 of the plaintext. */
-  payload: string & tags.Format<'byte'>;
-  collection?: string | null;
-  key_id?: (string & tags.Pattern<'^[0-9a-f]{32}$'>) | null;
-  tag?: Whole | null;
-}
-
 export interface CollectionQuery {
   /** Omitted: the collection named `default`. */
   collection?: string;
@@ -83,5 +75,4 @@ export const assertInsert = typia.createAssert<InsertRequest>(refuseBody);
 export const assertBatchInsert = typia.createAssert<BatchInsertRequest>(refuseBody);
 export const assertRecordReference = typia.createAssert<RecordReference>(refuseBody);
 export const assertMetadata = typia.createAssert<JsonObject>(refuseBody);
-export const assertInsertEncrypted = typia.createAssert<InsertEncryptedRequest>(refuseBody);
 export const assertCollectionQuery = typia.http.createAssertQuery<CollectionQuery>(refuseQuery);

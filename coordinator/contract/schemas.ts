@@ -1,7 +1,11 @@
 /** The JSON schemas of everything that is sent or answered, from the very types that validate. */
 import typia from 'typia';
+import type { Receipt } from '../../shared/calls.js';
+import type * as backup from './backup.js';
 import type * as collections from './collections.js';
+import type * as encrypted from './encrypted.js';
 import type * as graph from './graph.js';
+import type * as proofs from './proofs.js';
 import type * as records from './records.js';
 import type * as search from './search.js';
 import type * as service from './service.js';
@@ -11,9 +15,12 @@ import type { JsonObject } from './values.js';
 interface Named {
   BatchInsertRequest: records.BatchInsertRequest;
   BatchInsertResponse: records.BatchInsertResponse;
+  BeginImportRequest: backup.BeginImportRequest;
+  CheckpointResponse: proofs.CheckpointResponse;
   CollectionQuery: records.CollectionQuery;
   ConfigureIndexRequest: collections.ConfigureIndexRequest;
-  ConsistencyQuery: graph.ConsistencyQuery;
+  ConsistencyQuery: proofs.ConsistencyQuery;
+  ConsistencyResponse: proofs.ConsistencyResponse;
   CreateCollectionRequest: collections.CreateCollectionRequest;
   CreateCollectionResponse: collections.CreateCollectionResponse;
   CreateEdgeRequest: graph.CreateEdgeRequest;
@@ -23,18 +30,27 @@ interface Named {
   CreateNodeRequest: graph.CreateNodeRequest;
   CreateNodeResponse: graph.CreateNodeResponse;
   DeleteResponse: records.DeleteResponse;
+  EncryptedRecordResponse: encrypted.EncryptedRecordResponse;
   EdgesQuery: graph.EdgesQuery;
   EdgesResponse: graph.EdgesResponse;
   ErrorResponse: service.ErrorResponse;
+  EventLogProofResponse: proofs.EventLogProofResponse;
+  ExportLogQuery: backup.ExportLogQuery;
+  ExportResponse: backup.ExportResponse;
   GraphQuery: graph.GraphQuery;
   GraphQueryResponse: graph.GraphQueryResponse;
   HealthResponse: service.HealthResponse;
+  ImportResponse: backup.ImportResponse;
+  InclusionQuery: proofs.InclusionQuery;
+  InclusionResponse: proofs.InclusionResponse;
   IndexConfigResponse: collections.IndexConfigResponse;
   IndexState: collections.IndexState;
-  InsertEncryptedRequest: records.InsertEncryptedRequest;
+  InsertEncryptedRequest: encrypted.InsertEncryptedRequest;
+  InsertEncryptedResponse: encrypted.InsertEncryptedResponse;
   InsertRequest: records.InsertRequest;
   InsertResponse: records.InsertResponse;
   JsonObject: JsonObject;
+  KeyStatusResponse: encrypted.KeyStatusResponse;
   ListCollectionsResponse: collections.ListCollectionsResponse;
   ListKeysResponse: service.ListKeysResponse;
   MetadataResponse: records.MetadataResponse;
@@ -46,14 +62,19 @@ interface Named {
   RateLimitedResponse: service.RateLimitedResponse;
   RebuildRequest: collections.RebuildRequest;
   RebuildResponse: collections.RebuildResponse;
-  ReceiptQuery: graph.ReceiptQuery;
+  Receipt: Receipt;
+  ReceiptQuery: proofs.ReceiptQuery;
   RecordReference: records.RecordReference;
   RecordResponse: records.RecordResponse;
   SearchRequest: search.SearchRequest;
   SearchResponse: search.SearchResponse;
+  SigningKeysResponse: proofs.SigningKeysResponse;
+  StateProofResponse: proofs.StateProofResponse;
+  ShredResponse: encrypted.ShredResponse;
   SubgraphQuery: graph.SubgraphQuery;
   SubgraphResponse: graph.SubgraphResponse;
-  TimelineQuery: graph.TimelineQuery;
+  TimelineQuery: proofs.TimelineQuery;
+  TimelineResponse: proofs.TimelineResponse;
   UsageResponse: service.UsageResponse;
 }
 

@@ -37,6 +37,16 @@ export interface HealthResponse {
   records: number;
   /** Present where `status` is `degraded`. */
   reason?: string;
+  /** Collections of which stored bytes did not verify, while all others are served. Present where there are any. */
+  damaged?: DamagedCollection[];
+}
+
+export interface DamagedCollection {
+  collection_id: number;
+  /** `log` or `vault`: its requests answer 500. `snapshot` or `index`: set aside; it is served from its log. */
+  part: 'log' | 'vault' | 'snapshot' | 'index';
+  /** Of the bytes; nothing of the project, the collection's name or what it holds. */
+  reason: string;
 }
 
 export interface UsageResponse {

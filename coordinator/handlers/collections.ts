@@ -2,7 +2,7 @@
 import type { Prepared } from '../body/kinds.js';
 import type { CreateCollectionResponse, ListCollectionsResponse } from '../contract/collections.js';
 import { json, noContent, type Reply } from '../http/reply.js';
-import { findCollection } from './findCollection.js';
+import { collectionName } from './findCollection.js';
 import { assertIndexing } from './indexes.js';
 import type { HandlerRequest, Services } from './route.js';
 
@@ -23,7 +23,7 @@ export async function listCollections(
 ): Promise<Reply> {
   const collections = await backend.list(caller.project, envelope);
   return json<ListCollectionsResponse>({
-    collections: collections.map(({ name, id, dimension, metric, serving, records }) => ({
+    collections: collections.map(({ name, id, dimension, metric, serving, records, imported }) => ({
       name,
       id,
       dimension,
@@ -31,6 +31,7 @@ export async function listCollections(
       index: serving,
       record_count: records,
       max_records: config.limits.maxRecords,
+      ...(imported?.finished === false ? { importing: true } : {}),
     })),
   });
 }
@@ -39,7 +40,6 @@ export async function deleteCollection(
   { caller, parameters, envelope }: HandlerRequest,
   { backend }: Services,
 ): Promise<Reply> {
-  const { name } = await findCollection(backend, caller.project, parameters[0]);
-  await backend.remove(caller.project, name, envelope);
+  await backend.remove(caller.project, collectionName(parameters[0]), envelope);
   return noContent;
 }

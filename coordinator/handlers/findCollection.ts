@@ -7,14 +7,19 @@ import { isCollectionName } from '../contract/values.js';
 const DEFAULT_COLLECTION = 'default';
 const SHOWN_CHARS = 64;
 
-/** Throws `collection_not_found`, also for what could not be a name at all. */
+/** Throws `collection_not_found`, also for what could not be a name at all, and `conflict` where it is being imported. */
 export async function findCollection(
   backend: Backend,
   project: string,
   wanted: string | null | undefined,
 ): Promise<Collection> {
+  return backend.find(project, collectionName(wanted));
+}
+
+/** The name itself, of a collection in whatever condition. Throws `collection_not_found` for what could not be one. */
+export function collectionName(wanted: string | null | undefined): string {
   const name = wanted ?? DEFAULT_COLLECTION;
-  if (isCollectionName(name)) return backend.find(project, name);
+  if (isCollectionName(name)) return name;
   throw new VouchError(
     'collection_not_found',
     `there is no collection named ${JSON.stringify(name.slice(0, SHOWN_CHARS))}`,

@@ -39,7 +39,8 @@ export async function rebuild(
   const untilDone: Envelope = { requestId, deadlineMs: clock.nowMs() + config.limits.rebuildMs };
   const hold = new ProjectHold(backend, randomUUID(), requestId, clock, logger);
   try {
-    const held = await hold.take(await backend.list(caller.project, envelope), envelope);
+    const collections = (await backend.list(caller.project, envelope)).filter(isUsable);
+    const held = await hold.take(collections, envelope);
     const counts = await severalAtOnce(held, REBUILDS_AT_ONCE, (one) => rebuildOne(backend, one, kind, untilDone));
     const records = counts.reduce((sum, count) => sum + count, 0);
     return json<RebuildResponse>({ ok: true, effective: index ?? 'rebuilt', records });
@@ -47,6 +48,9 @@ export async function rebuild(
     await hold.release();
   }
 }
+
+/** What is being imported gets its index when it is built for it. */
+const isUsable = ({ imported }: Collection): boolean => imported?.finished !== false;
 
 /** Live records; none where the collection was deleted meanwhile. */
 async function rebuildOne(

@@ -1,6 +1,5 @@
 /** Inserting, reading, changing and deleting single records. */
 import { dequantise } from '../../shared/fixedPoint.js';
-import { requestIdBytes } from '../body/bounds.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
 import type {
@@ -10,11 +9,10 @@ import type {
   MetadataResponse,
   RecordResponse,
 } from '../contract/records.js';
-import { invalid } from '../contract/refusal.js';
-import { isHex32 } from '../contract/values.js';
 import { idParameter } from '../http/pathParameters.js';
 import { json, type Reply } from '../http/reply.js';
 import { assertDimension, findCollection } from './findCollection.js';
+import { headerRequestId } from './idempotencyKey.js';
 import { logIndex } from './logIndex.js';
 import type { HandlerRequest, Services } from './route.js';
 
@@ -29,12 +27,6 @@ export async function insertRecord(
   const call = { op: 'insert', vector, tag, requestId, metadata, text } as const;
   const { id, deduplicated, receipt } = await backend.call(collection, call, envelope);
   return json<InsertResponse>({ id, deduplicated, receipt });
-}
-
-function headerRequestId(header: string): Uint8Array | null {
-  if (header === '') return null;
-  if (!isHex32(header)) throw invalid('the Idempotency-Key header is not 32 hex characters');
-  return requestIdBytes(header);
 }
 
 export async function getRecord(

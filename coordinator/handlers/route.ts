@@ -1,5 +1,6 @@
 /** What a route is: where it stands, who may use it, what it takes, and who answers it. */
 import type { Config } from '../../config/config.js';
+import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import type { ErrorCode } from '../../shared/errors.js';
 import type { Scope } from '../../shared/keys.js';
@@ -24,6 +25,8 @@ export interface Services {
   readonly version: string;
   readonly metrics: EdgeMetrics;
   readonly keys: KeyAdministration;
+  /** The public keys that checkpoints are signed with; see `shared/signers.ts`. */
+  readonly signers: Bucket;
   /** The document's JSON. */
   readonly openApi: string;
 }

@@ -5,13 +5,15 @@
 import type { Answer } from '../contract/openapi.js';
 import { assertCollectionQuery, type CollectionQuery } from '../contract/records.js';
 import type { SchemaName } from '../contract/schemas.js';
+import { BACKUP_ROUTES } from './backupRoutes.js';
 import { insertBatch } from './batch.js';
 import { createCollection, deleteCollection, listCollections } from './collections.js';
+import { ENCRYPTED_ROUTES } from './encryptedRoutes.js';
 import { GRAPH_ROUTES } from './graphRoutes.js';
 import { configureIndex, indexConfig, indexState } from './indexes.js';
 import { createProjectKey, listProjectKeys, revokeProjectKey } from './keys.js';
 import { multiSearch } from './multiSearch.js';
-import { NOT_YET_ROUTES } from './notYetRoutes.js';
+import { PROOF_ROUTES } from './proofRoutes.js';
 import { rebuild } from './rebuild.js';
 import { deleteRecord, getRecord, insertRecord, updateMetadata } from './records.js';
 import { type OpenRoute, openRoute, queryType, type Route, route } from './route.js';
@@ -239,9 +241,11 @@ export const METRICS_ROUTE: OpenRoute = openRoute('/metrics', 'Metrics for Prome
 export const API_ROUTES: readonly Route[] = [
   ...COLLECTION_ROUTES,
   ...RECORD_ROUTES,
+  ...ENCRYPTED_ROUTES,
   ...SEARCH_ROUTES,
   ...GRAPH_ROUTES,
-  ...NOT_YET_ROUTES,
+  ...PROOF_ROUTES,
+  ...BACKUP_ROUTES,
   ...KEY_ROUTES,
   ...SERVICE_ROUTES,
 ];

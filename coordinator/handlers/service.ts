@@ -1,7 +1,8 @@
 /** Health, version, usage, metrics and the OpenAPI document. */
+import type { Damage } from '../../shared/damage.js';
 import { VouchError } from '../../shared/errors.js';
 import type { Health } from '../backend.js';
-import type { HealthResponse, UsageResponse } from '../contract/service.js';
+import type { DamagedCollection, HealthResponse, UsageResponse } from '../contract/service.js';
 import { json, jsonText, type Reply, text } from '../http/reply.js';
 import { exposition, type Family } from './exposition.js';
 import type { HandlerRequest, Services } from './route.js';
@@ -10,7 +11,7 @@ const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const DEGRADED = 503;
 
 export async function health({ backend, version }: Services): Promise<Reply> {
-  const { shards, collections, records, problem } = await backend.health().catch(unhealthy);
+  const { shards, collections, records, problem, damages } = await backend.health().catch(unhealthy);
   const degraded = problem !== undefined;
   const state: HealthResponse = {
     status: degraded ? 'degraded' : 'ok',
@@ -20,14 +21,21 @@ export async function health({ backend, version }: Services): Promise<Reply> {
     collections,
     records,
     ...(degraded ? { reason: problem } : {}),
+    ...(damages.length === 0 ? {} : { damaged: damages.map(shownDamage) }),
   };
   return json(state, degraded ? DEGRADED : 200);
 }
 
 function unhealthy(error: unknown): Health {
   const problem = error instanceof VouchError ? error.message : 'the cluster could not be asked';
-  return { shards: 0, collections: 0, records: 0, problem };
+  return { shards: 0, collections: 0, records: 0, problem, damages: [] };
 }
+
+const shownDamage = ({ collectionId, part, reason }: Damage): DamagedCollection => ({
+  collection_id: collectionId,
+  part,
+  reason,
+});
 
 export const version = (_request: HandlerRequest, services: Services): Reply => text(services.version);
 
@@ -36,11 +44,11 @@ export const openApiDocument = ({ openApi }: Services): Reply => jsonText(openAp
 export async function usage({ caller, envelope }: HandlerRequest, { backend }: Services): Promise<Reply> {
   const collections = await backend.list(caller.project, envelope);
   const logBytes = collections.reduce((sum, collection) => sum + collection.logBytes, 0);
+  const snapshotBytes = collections.reduce((sum, collection) => sum + collection.snapshotBytes, 0);
   return json<UsageResponse>({
     records: collections.reduce((sum, collection) => sum + collection.records, 0),
     collections: collections.length,
-    // Snapshots do not exist yet.
-    storage: { event_log_bytes: logBytes, snapshot_bytes: 0, total_bytes: logBytes },
+    storage: { event_log_bytes: logBytes, snapshot_bytes: snapshotBytes, total_bytes: logBytes + snapshotBytes },
   });
 }
 

@@ -8,7 +8,7 @@ import type { Authenticator, Caller } from '../auth/authenticate.js';
 import type { KeyedRoute } from '../handlers/route.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { Exchange } from './exchange.js';
-import { isJsonBody, type RequestHead } from './requestHead.js';
+import { isBytesBody, isJsonBody, type RequestHead } from './requestHead.js';
 
 export class Admission {
   constructor(
@@ -19,7 +19,9 @@ export class Admission {
   /** Throws what the request is refused with. */
   async admit(route: KeyedRoute, head: RequestHead, exchange: Exchange): Promise<Caller> {
     const caller = await this.authenticator.authenticate(head.authorization, () => exchange.clientAddress());
-    if (route.body !== null && !isJsonBody(head))
+    if (route.body === 'frames' && !isBytesBody(head))
+      throw new VouchError('unsupported_media_type', 'the body must be application/octet-stream, not compressed');
+    if (route.body !== null && route.body !== 'frames' && !isJsonBody(head))
       throw new VouchError('unsupported_media_type', 'the body must be application/json in UTF-8, not compressed');
     if (!allows(caller.scope, route.scope))
       throw new VouchError('forbidden', `this needs a key of scope ${route.scope}; yours is ${caller.scope}`);

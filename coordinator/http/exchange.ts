@@ -17,6 +17,9 @@ const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `${status} ${text}`]),
 );
 
+const bufferOf = (body: Reply['body']): Buffer =>
+  typeof body === 'string' ? Buffer.from(body, 'utf8') : Buffer.from(body.buffer, body.byteOffset, body.length);
+
 export class Exchange {
   /** Set where the project is limited: shown in the answer, whatever it is. */
   standing: Standing | undefined;
@@ -57,7 +60,7 @@ export class Exchange {
       this.#writeHead(reply);
       const { status, contentType, body } = reply;
       if (contentType === null || this.isHead) this.#endWithoutBody(contentType === null ? undefined : body, close);
-      else if (body.length >= STREAMED_BYTES) return this.#stream(Buffer.from(body, 'utf8'), status, close);
+      else if (body.length >= STREAMED_BYTES) return this.#stream(bufferOf(body), status, close);
       else this.res.end(body, close);
       this.#end(status);
     });
@@ -77,7 +80,7 @@ export class Exchange {
   }
 
   /** `unsent`: the body that an answer to HEAD tells the length of. */
-  #endWithoutBody(unsent: string | undefined, close: boolean): void {
+  #endWithoutBody(unsent: Reply['body'] | undefined, close: boolean): void {
     const { res } = this;
     if (close) res.writeHeader('connection', 'close');
     if (unsent !== undefined) res.writeHeader('content-length', String(Buffer.byteLength(unsent)));

@@ -7,11 +7,12 @@ export interface Reply {
   readonly status: number;
   /** Null: no body. */
   readonly contentType: string | null;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers?: readonly Header[];
 }
 
 export const JSON_TYPE = 'application/json';
+export const BYTES_TYPE = 'application/octet-stream';
 
 export const json = <T>(value: T, status = 200): Reply => ({
   status,
@@ -26,6 +27,13 @@ export const text = (body: string, contentType = 'text/plain; charset=utf-8'): R
   status: 200,
   contentType,
   body,
+});
+
+export const bytes = (body: Uint8Array, headers: readonly Header[]): Reply => ({
+  status: 200,
+  contentType: BYTES_TYPE,
+  body,
+  headers,
 });
 
 export const noContent: Reply = { status: 204, contentType: null, body: '' };

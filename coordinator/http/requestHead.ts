@@ -38,9 +38,17 @@ export function readHead(req: HttpRequest): RequestHead {
 
 const undefinedIf = (chunked: boolean): number | undefined => (chunked ? undefined : 0);
 
+const isAsItIs = ({ contentEncoding }: RequestHead): boolean =>
+  contentEncoding === '' || contentEncoding.toLowerCase() === 'identity';
+
+/** Bytes, as they are; a missing type is read as that. */
+export const isBytesBody = (head: RequestHead): boolean =>
+  isAsItIs(head) && (head.contentType === '' || head.contentType.toLowerCase() === 'application/octet-stream');
+
 /** JSON in UTF-8, as it is; a missing type is read as that. */
-export function isJsonBody({ contentType, contentEncoding }: RequestHead): boolean {
-  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') return false;
+export function isJsonBody(head: RequestHead): boolean {
+  const { contentType } = head;
+  if (!isAsItIs(head)) return false;
   if (contentType === '' || contentType === 'application/json') return true;
   const [type, ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));

@@ -35,9 +35,12 @@ export class BenchCluster {
     process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
   }
 
-  static async start(): Promise<{ cluster: BenchCluster; url: string; key: string }> {
+  /** `environment`: for its processes, beside what this one has. */
+  static async start(
+    environment: NodeJS.ProcessEnv = {},
+  ): Promise<{ cluster: BenchCluster; url: string; key: string }> {
     const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
-    const cluster = new BenchCluster(dataDir, { ...process.env, ...SETTINGS, VOUCH_DATA_DIR: dataDir });
+    const cluster = new BenchCluster(dataDir, { ...process.env, ...SETTINGS, ...environment, VOUCH_DATA_DIR: dataDir });
     try {
       const { url, newKey } = await cluster.#service.start(new AbortController().signal);
       return { cluster, url, key: newKey as string };

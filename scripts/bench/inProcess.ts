@@ -1,4 +1,5 @@
 /** A shard over the local log and the coordinator's side of it, in this process: the service without HTTP and NATS. */
+import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import type { Collection } from '../../coordinator/backend.js';
 import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
@@ -23,9 +24,9 @@ export class Engine {
     private readonly stopAll: () => Promise<void>,
   ) {}
 
-  /** `clock`: the shard's, by which records have their times. */
-  static async start(dataDir: string, clock: Clock = systemClock): Promise<Engine> {
-    const config = loadConfig({}, { mode: 'standalone', dataDir, limits: { maxRecords: 4_000_000_000 } });
+  /** `clock`: the shard's, by which records have their times. `snapshots`: as configured, where they are not given. */
+  static async start(dataDir: string, clock: Clock = systemClock, snapshots?: Config['snapshots']): Promise<Engine> {
+    const config = loadConfig({}, { mode: 'standalone', dataDir, limits: { maxRecords: 4_000_000_000 }, snapshots });
     const platform = await openStandalone({ dataDir, logger: silentLogger });
     const shard = await runShard({ config, name: 's1', platform, logger: silentLogger, clock });
     const backend = await ClusterBackend.start(config, platform, systemClock, silentLogger);

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Row } from './row.js';
 
 export type Part = Row['part'];
-const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'search', 'http'];
+const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'search', 'proof', 'restart', 'http'];
 
 /** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
 export interface Sizes {
@@ -21,6 +21,12 @@ export interface Sizes {
   readonly searchRecords: number;
   /** Each with an option and without. */
   readonly searchRounds: number;
+  /** Texts among which a query is long under way; a tenth as many nodes go with one record. */
+  readonly heldTexts: number;
+  /** Of the log that proofs are made of. */
+  readonly proofEvents: number;
+  /** Of the collection that is opened again; `--restart-records` sets it. */
+  readonly restartRecords: number;
   /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
   readonly ingestRecords: number;
   readonly httpRequests: number;
@@ -38,6 +44,9 @@ const FULL: Sizes = {
   indexSearches: 1_000,
   searchRecords: 100_000,
   searchRounds: 400,
+  heldTexts: 1_000_000,
+  proofEvents: 1_000_000,
+  restartRecords: 100_000,
   ingestRecords: 100_000,
   httpRequests: 4_000,
   emptyCollections: 2_000,
@@ -54,6 +63,9 @@ const QUICK: Sizes = {
   indexSearches: 20,
   searchRecords: 2_000,
   searchRounds: 20,
+  heldTexts: 5_000,
+  proofEvents: 2_000,
+  restartRecords: 2_000,
   ingestRecords: 4_000,
   httpRequests: 64,
   emptyCollections: 20,
@@ -68,21 +80,24 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [--only kernel,engine,index,search,http] [--quick] [--data <folder>] [--json <file>]
+export const USAGE = `npm run bench -- [--only kernel,engine,index,search,proof,restart,http] [--quick] [--data <folder>]
+                 [--restart-records <n>] [--json <file>]
 
   --only   measure these parts alone
   --quick  small sizes: shows that everything runs, not how fast
   --data   a folder with glove100k.f32, glove.queries.f32 and glove.gt100.i32 (or VOUCH_BENCH_DATA)
+  --restart-records  of 128 dimensions, of the collection that is opened again (100000; 1000000 takes some 6 GB of memory)
   --json   write the figures to this file too`;
 
 export class UsageError extends Error {}
 
 /** Throws UsageError. */
 export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions {
-  const { only, quick, data, json } = readArguments(args);
+  const { only, quick, data, json, 'restart-records': restartRecords } = readArguments(args);
+  const sizes = quick ? QUICK : FULL;
   return {
     parts: only === undefined ? PARTS : only.split(',').map(partOf),
-    sizes: quick ? QUICK : FULL,
+    sizes: restartRecords === undefined ? sizes : { ...sizes, restartRecords: countOf(restartRecords) },
     dataFolder: data ?? (env.VOUCH_BENCH_DATA || undefined),
     jsonFile: json,
   };
@@ -97,11 +112,17 @@ function readArguments(args: readonly string[]) {
         quick: { type: 'boolean', default: false },
         data: { type: 'string' },
         json: { type: 'string' },
+        'restart-records': { type: 'string' },
       },
     }).values;
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${JSON.stringify(text)} is not a number of records`);
+  return Number(text);
 }
 
 function partOf(name: string): Part {

@@ -12,8 +12,11 @@ import { firstRows } from './indexVectors.js';
 import { Engine, envelope, K } from './inProcess.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
+import { benchPastSearch } from './pastSearch.js';
 import type { Row } from './row.js';
+import { benchHolds } from './searchHolds.js';
 import { CHEAPEST_TENTH, ingestRecords, PastClock, textQueries } from './searchRecords.js';
+import { benchReusedSlots } from './searchReused.js';
 import { benchUnnamedOptions } from './searchUnnamed.js';
 import { fixedBytes, randomVectors, realVectors, type VectorSet } from './vectors.js';
 
@@ -55,7 +58,7 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
   const { searchRecords, searchRounds } = sizes;
   const all = dataFolder === undefined ? randomVectors(DIMENSION, searchRecords) : await realVectors(dataFolder);
   const set = firstRows(all, searchRecords);
-  return measured('search', ASKED.length + 1, async (progress) => {
+  return measured('search', ASKED.length + 4, async (progress) => {
     const rows: Row[] = [];
     const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
     const clock = new PastClock(set);
@@ -72,7 +75,13 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
       await engine.stop();
       await deleteTree(dataDir);
     }
+    rows.push(...(await benchReusedSlots(set, searchRounds)));
+    progress.advance(1);
+    rows.push(...(await benchHolds(sizes.heldTexts)));
+    progress.advance(1);
     rows.push(...(await benchUnnamedOptions(searchRounds)));
+    progress.advance(1);
+    rows.push(...(await benchPastSearch(searchRecords, searchRounds)));
     progress.advance(1);
     return rows;
   });

@@ -1,13 +1,16 @@
+import type { Config } from '../../config/config.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors.js';
 import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/keys.js';
 import { say } from '../terminal/line.js';
 import { tableLines } from '../terminal/table.js';
 import type { Request } from './request.js';
+import { runRotation } from './rotation.js';
 import type { KeyStore } from './store.js';
 
 /** Does what is asked. What a script may want to read, such as a new key, is all there is on standard output. */
-export async function runRequest(request: Request, { bucket }: KeyStore): Promise<void> {
+export async function runRequest(request: Request, store: KeyStore, config: Config): Promise<void> {
+  const { bucket } = store;
   switch (request.command) {
     case 'create': {
       const { project, scope, label, validMs } = request;
@@ -34,6 +37,8 @@ export async function runRequest(request: Request, { bucket }: KeyStore): Promis
       say('done', 'key', `${request.id} is revoked`);
       return;
     }
+    case 'rotate-master':
+      return runRotation(request, await store.vault(), config.masterKeyFile);
     default:
       unreachable(request);
   }

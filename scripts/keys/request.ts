@@ -12,14 +12,16 @@ export type Request =
       readonly validMs: number | null;
     }
   | { readonly command: 'list'; readonly project: string | undefined }
-  | { readonly command: 'revoke'; readonly id: string };
+  | { readonly command: 'revoke'; readonly id: string }
+  | { readonly command: 'rotate-master'; readonly prepareOnly: boolean; readonly forgetDamaged: boolean };
 
 /** The command line asks for nothing we know; the message says what, in one line. */
 export class UsageError extends Error {}
 
 export const USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
 npm run keys -- list [--project <name>]
-npm run keys -- revoke <id>`;
+npm run keys -- revoke <id>
+npm run keys -- rotate-master [--prepare] [--forget-damaged]`;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
@@ -40,6 +42,10 @@ export function parseRequest(args: readonly string[]): Request {
     case 'revoke':
       if (rest.length !== 1) throw new UsageError('revoke takes one id, as list shows it');
       return { command, id: rest[0]! };
+    case 'rotate-master': {
+      const { prepare: prepareOnly = false, 'forget-damaged': forgetDamaged = false } = values;
+      return { command, prepareOnly, forgetDamaged };
+    }
     default:
       throw new UsageError(command === undefined ? 'what shall be done?' : `there is no command ${command}`);
   }
@@ -55,6 +61,8 @@ function parse(args: readonly string[]) {
         scope: { type: 'string' },
         label: { type: 'string' },
         expires: { type: 'string' },
+        prepare: { type: 'boolean' },
+        'forget-damaged': { type: 'boolean' },
       },
     });
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Finds the keys: of the cluster that runs, or in the files of a data folder. */
+/** Finds the keys, and the vault: of the cluster that runs, or in the files of a data folder. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
@@ -6,11 +6,13 @@ import type { Bucket } from '../../shared/bucket/bucket.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/natsPlatform.js';
 import { BUCKETS } from '../../shared/platform.js';
-import { openRegistryBucket } from '../../shared/standalonePlatform.js';
+import { openFolderVault, openRegistryBucket } from '../../shared/standalonePlatform.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
 import { readRuntime } from '../supervisor/runtimeFile.js';
 
 export interface KeyStore {
   readonly bucket: Bucket;
+  vault(): Promise<VaultStore>;
   close(): Promise<void>;
 }
 
@@ -32,12 +34,24 @@ async function openInCluster(config: Config, url: string): Promise<KeyStore> {
   const { replicas, logStreams } = config.nats;
   const options = { url, name: 'vouch-keys', logger: silentLogger, replicas, logStreams };
   const platform = await openCluster({ ...options, connectWithinMs: CONNECT_WITHIN_MS });
-  return { bucket: await platform.bucket(BUCKETS.keys), close: () => platform.close() };
+  return {
+    bucket: await platform.bucket(BUCKETS.keys),
+    vault: () => platform.vault(),
+    close: () => platform.close(),
+  };
 }
 
 async function openInFolder(dataDir: string): Promise<KeyStore> {
   const bucket = await openRegistryBucket({ dataDir, logger: silentLogger }, BUCKETS.keys);
-  return { bucket, close: async () => bucket.close() };
+  let vault: Promise<VaultStore> | undefined;
+  return {
+    bucket,
+    vault: () => (vault ??= openFolderVault(dataDir)),
+    close: async () => {
+      await (await vault)?.close();
+      await bucket.close();
+    },
+  };
 }
 
 /** A folder that only ever held a node of its own; a cluster's keys are in its NATS server, which does not run. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { Config } from '../../config/config.js';
 import { printableConfig } from '../../config/load.js';
+import { publicSigningKey } from '../../shard/proof/signer.js';
 import { type FolderLock, lockFolder } from '../../shared/folderLock.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/natsPlatform.js';
@@ -74,7 +75,8 @@ export class ClusterService implements Service {
     });
     this.#url = url;
     this.#record();
-    return { url, dataDir, newKey: await this.#makeFirstKey(natsUrl) };
+    const signingKey = await publicSigningKey(this.#config.signingKeyFile);
+    return { url, dataDir, newKey: await this.#makeFirstKey(natsUrl), signingKey };
   }
 
   stop(): Promise<void> {
@@ -179,6 +181,7 @@ function childEnvironment(
     ...settings,
     VOUCH_MODE: 'cluster',
     VOUCH_DATA_DIR: config.dataDir,
+    VOUCH_SIGNING_KEY_FILE: config.signingKeyFile,
     VOUCH_LOG_LEVEL: level,
   };
 }

@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.js';
 import { printableConfig } from '../../config/load.js';
 import { runCoordinator } from '../../coordinator/main.js';
 import { runShard } from '../../shard/main.js';
+import { publicSigningKey } from '../../shard/proof/signer.js';
 import { makeDirectory } from '../../shared/durable.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { openStandalone } from '../../shared/standalonePlatform.js';
@@ -51,7 +52,7 @@ export class StandaloneService implements Service {
     const newKey = await makeFirstKey(await platform.bucket(BUCKETS.keys), dataDir);
     await writeRuntime(dataDir, { mode: 'standalone', pid: process.pid, url, natsUrl: null, processes: {} });
     this.#parts.push({ stop: async () => void (await removeRuntime(dataDir)) });
-    return { url, dataDir, newKey };
+    return { url, dataDir, newKey, signingKey: await publicSigningKey(config.signingKeyFile) };
   }
 
   stop(): Promise<void> {

@@ -9,9 +9,11 @@ export interface Welcome {
   readonly dataDir: string;
   /** The key that was made at this start, if one was. */
   readonly newKey: string | undefined;
+  /** What checkpoints of this data folder are signed with: 64 hex. */
+  readonly signingKey: string;
 }
 
-export async function welcome({ url, dataDir, newKey }: Welcome): Promise<void> {
+export async function welcome({ url, dataDir, newKey, signingKey }: Welcome): Promise<void> {
   const keyFile = shownPath(defaultKeyFile(dataDir));
   const hasKeyFile = await access(defaultKeyFile(dataDir)).then(
     () => true,
@@ -26,6 +28,7 @@ export async function welcome({ url, dataDir, newKey }: Welcome): Promise<void> 
   } else {
     say('plain', 'API key', 'npm run keys -- create --project default --scope read_write');
   }
+  say('plain', 'signs with', `${signingKey}  (public key of its checkpoints)`);
   say('plain', 'stop', 'Ctrl-C');
 }
 

@@ -1,4 +1,17 @@
-/** Reads bytes from front to back; every step that does not fit throws with its place. */
+/** What does not verify. `at`: the byte at which that is seen, counted from where the reading began. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly at: number,
+  ) {
+    super(message);
+  }
+}
+
+/** An event that has its form, but says what cannot be so at its place in the log. */
+export class Impossible extends Error {}
+
+/** Reads bytes from front to back; every step that does not fit throws Refused with its place. */
 export class Reading {
   #at = 0;
 
@@ -24,11 +37,20 @@ export class Reading {
   }
 
   utf8(length: number): string {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.take(length));
+    const bytes = this.take(length);
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      return this.fail('holds a text that is not UTF-8');
+    }
   }
 
   zeros(length: number): void {
     if (this.take(length).some((byte) => byte !== 0)) this.fail('has a byte that should be zero');
+  }
+
+  get at(): number {
+    return this.#at;
   }
 
   get left(): number {
@@ -40,6 +62,6 @@ export class Reading {
   }
 
   fail(problem: string): never {
-    throw new Error(`${this.what} ${problem} (by byte ${this.#at})`);
+    throw new Refused(`${this.what} ${problem} (by byte ${this.#at})`, this.#at);
   }
 }

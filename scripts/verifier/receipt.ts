@@ -1,7 +1,8 @@
 /** Checks a write receipt from its own bytes. */
 import { ABSENT, chainHead, stateHash, stateRoot } from './hashing.js';
 import { Reading } from './reading.js';
-import { leafOf, type RecordValues } from './records.js';
+import { type EncryptedValues, leafOf, type RecordValues } from './records.js';
+import type { Moment } from './replay.js';
 import { hashBeforeLast, hashFromPath, pathLength } from './tree.js';
 
 export interface WriteReceipt {
@@ -34,7 +35,7 @@ export interface Proof {
  * receipt must also be about just these values. A receipt that holds is consistent in itself; that the service stands
  * by it is seen by comparing its hashes with what the service has published.
  */
-export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | 'deleted'): string[] {
+export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | EncryptedValues | 'deleted'): string[] {
   let proof: Proof;
   try {
     proof = readProof(receipt.proof);
@@ -54,6 +55,35 @@ export function verifyReceipt(receipt: WriteReceipt, record?: RecordValues | 'de
   expect(receipt.state_hash === stateHashOf(proof, newRoot).toString('hex'), 'state_hash does not follow');
   if (record !== undefined) expect(leafOf(record).equals(proof.newLeaf), 'the receipt is not about this record');
   return problems;
+}
+
+/** Why a receipt that holds in itself is not of this event of the log; nothing where it is. */
+export function notOfMoment(
+  receipt: WriteReceipt,
+  { event, eventHash, headBefore, stateRootBefore, after }: Moment,
+): string[] {
+  const proof = readProof(receipt.proof);
+  const problems: string[] = [];
+  const expect = (holds: boolean, problem: string): void => {
+    if (!holds) problems.push(problem);
+  };
+  const hex = (hash: Buffer): string => hash.toString('hex');
+  expect(proof.eventHash.equals(eventHash), `event ${event.sequence} of the log is another one`);
+  expect('recordId' in event && event.recordId === proof.recordId, 'the event is about another record');
+  expect(proof.timeMs === event.timeMs, 'the event is of another time');
+  expect(proof.chainHeadBefore.equals(headBefore), 'other events came before it');
+  expect(proof.configHash.equals(after.configHash), 'the log is of another collection');
+  expect(receipt.old_root === hex(stateRootBefore), 'old_root is not the state root of the log before the event');
+  expect(receipt.new_root === hex(after.stateRoot), 'new_root is not the state root of the log after the event');
+  expect(receipt.state_hash === hex(after.stateHash), 'state_hash is not the one of the log after the event');
+  return problems;
+}
+
+/** The receipt in an answer of the service, or alone. Throws an Error where there is none. */
+export function receiptIn(json: unknown): WriteReceipt {
+  const receipt = (json as { receipt?: unknown } | null)?.receipt ?? json;
+  if (typeof (receipt as { proof?: unknown } | null)?.proof !== 'string') throw new Error('there is no receipt in it');
+  return receipt as WriteReceipt;
 }
 
 /** The proof's parts. Throws where the bytes are not a proof. */
@@ -98,7 +128,8 @@ function assertPossible({ kind, recordId, leaves, sequence, oldLeaf, newLeaf, pa
   } else if (oldLeaf.equals(ABSENT)) throw new Error('the proof changes a record that was not there');
 }
 
-function oldRootOf(proof: Proof): Buffer {
+/** The state root before the write, as the proof leads to it. */
+export function oldRootOf(proof: Proof): Buffer {
   const { kind, leaves, path } = proof;
   if (kind === 'insert') return stateRoot(leaves - 1n, hashBeforeLast(leaves, path));
   return stateRoot(leaves, hashFromPath(proof.oldLeaf, proof.recordId - 1n, leaves, path));

@@ -1,12 +1,15 @@
 /** Records as the log tells them, and their leaves in the state tree. */
 import { ABSENT, H, u8, u32, u64 } from './hashing.js';
 
-export interface RecordValues {
+interface Kept {
   readonly state: 'live' | 'tombstoned';
   readonly id: bigint;
   readonly tag: bigint;
   /** The time of its insert. */
   readonly insertedMs: bigint;
+}
+
+export interface RecordValues extends Kept {
   /** Little-endian Q16.16. */
   readonly vector: Uint8Array;
   readonly metadata: Uint8Array | null;
@@ -14,15 +17,31 @@ export interface RecordValues {
   readonly text: Uint8Array | null;
 }
 
+export interface EncryptedValues extends Kept {
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** 12 bytes. */
+  readonly nonce: Uint8Array;
+  /** Its 16-byte tag included. */
+  readonly ciphertext: Uint8Array;
+}
+
 const NOTHING = new Uint8Array(0);
+const SIX_ZEROS = Buffer.alloc(6);
+
+const stateByte = ({ state }: Kept): Buffer => u8(state === 'live' ? 1 : 2);
 
 /** `deleted`: a record deleted for good. */
-export function leafOf(record: RecordValues | 'deleted'): Buffer {
+export function leafOf(record: RecordValues | EncryptedValues | 'deleted'): Buffer {
   if (record === 'deleted') return ABSENT;
+  return 'ciphertext' in record ? encryptedLeaf(record) : openLeaf(record);
+}
+
+function openLeaf(record: RecordValues): Buffer {
   const { metadata, text } = record;
   return H(
     u8(0x10),
-    u8(record.state === 'live' ? 1 : 2),
+    stateByte(record),
     u8((metadata ? 2 : 0) + (text ? 4 : 0)),
     u8(0),
     u32(record.vector.length / 4),
@@ -35,4 +54,10 @@ export function leafOf(record: RecordValues | 'deleted'): Buffer {
     metadata ?? NOTHING,
     text ?? NOTHING,
   );
+}
+
+function encryptedLeaf(record: EncryptedValues): Buffer {
+  const content = H(u8(0x19), record.nonce, record.ciphertext);
+  const { id, tag, insertedMs, keyId } = record;
+  return H(u8(0x18), stateByte(record), SIX_ZEROS, u64(id), u64(tag), u64(insertedMs), keyId, content);
 }

@@ -23,12 +23,12 @@ export function treeHash(leaves: readonly Buffer[], domain = STATE_NODE): Buffer
 }
 
 /** The audit path of the leaf at `index`, bottom first. */
-export function auditPath(index: number, leaves: readonly Buffer[]): Buffer[] {
+export function auditPath(index: number, leaves: readonly Buffer[], domain = STATE_NODE): Buffer[] {
   if (leaves.length <= 1) return [];
   const k = Number(split(BigInt(leaves.length)));
   return index < k
-    ? [...auditPath(index, leaves.slice(0, k)), treeHash(leaves.slice(k))]
-    : [...auditPath(index - k, leaves.slice(k)), treeHash(leaves.slice(0, k))];
+    ? [...auditPath(index, leaves.slice(0, k), domain), treeHash(leaves.slice(k), domain)]
+    : [...auditPath(index - k, leaves.slice(k), domain), treeHash(leaves.slice(0, k), domain)];
 }
 
 /** How many siblings the path of the leaf at `index` has. */
@@ -39,14 +39,20 @@ export function pathLength(index: bigint, size: bigint): number {
 }
 
 /** The hash of a tree of `size` leaves from one leaf and its path, of the right length, bottom first. */
-export function hashFromPath(leaf: Buffer, index: bigint, size: bigint, path: readonly Buffer[]): Buffer {
+export function hashFromPath(
+  leaf: Buffer,
+  index: bigint,
+  size: bigint,
+  path: readonly Buffer[],
+  domain = STATE_NODE,
+): Buffer {
   if (size === 1n) return leaf;
   const k = split(size);
   const below = path.slice(0, -1);
   const top = path.at(-1) as Buffer;
   return index < k
-    ? node(hashFromPath(leaf, index, k, below), top)
-    : node(top, hashFromPath(leaf, index - k, size - k, below));
+    ? node(hashFromPath(leaf, index, k, below, domain), top, domain)
+    : node(top, hashFromPath(leaf, index - k, size - k, below, domain), domain);
 }
 
 /** The hash of a tree of `size` leaves as it was before the last of them came, from that leaf's path. */
@@ -56,4 +62,34 @@ export function hashBeforeLast(size: bigint, path: readonly Buffer[]): Buffer {
   const left = path.at(-1) as Buffer;
   // A right part of one leaf is the last leaf itself: without it, the left part is the whole tree.
   return rightSize === 1n ? left : node(left, hashBeforeLast(rightSize, path.slice(0, -1)));
+}
+
+/**
+ * The hashes of a tree of `from` leaves and of the tree of `to` leaves that begins with it, 0 < `from` < `to`, from the nodes
+ * of a consistency proof (RFC 9162, section 2.1.4.1, with the earlier tree's hash in it even where `from` is a power of
+ * two). Undefined where there are more or fewer nodes than such a proof has.
+ */
+export function hashesFromNodes(
+  from: bigint,
+  to: bigint,
+  nodes: readonly Buffer[],
+  domain: number,
+): { readonly earlier: Buffer; readonly later: Buffer } | undefined {
+  const left = [...nodes];
+  // Bottom first: a node is taken when the subtrees below it are done.
+  const climb = (known: bigint, size: bigint): { earlier: Buffer; later: Buffer } | undefined => {
+    if (known === size) {
+      const whole = left.shift();
+      return whole && { earlier: whole, later: whole };
+    }
+    const k = split(size);
+    const below = known <= k ? climb(known, k) : climb(known - k, size - k);
+    const beside = left.shift();
+    if (below === undefined || beside === undefined) return undefined;
+    return known <= k
+      ? { earlier: below.earlier, later: node(below.later, beside, domain) }
+      : { earlier: node(beside, below.earlier, domain), later: node(beside, below.later, domain) };
+  };
+  const hashes = climb(from, to);
+  return left.length === 0 ? hashes : undefined;
 }

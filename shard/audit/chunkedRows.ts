@@ -21,6 +21,17 @@ export class ChunkedRows<A extends Numbers> {
     return this.#length;
   }
 
+  /** What holds the rows, as it is: for a list that `adopt`s it. */
+  get chunks(): readonly A[] {
+    return this.#chunks;
+  }
+
+  /** Takes over the chunks of a list of `length` rows, while it has none of its own. */
+  adopt(chunks: readonly A[], length: number): void {
+    this.#chunks.push(...chunks);
+    this.#length = length;
+  }
+
   /** A view of the row. The row exists. */
   at(row: number): A {
     return this.#view(row, 1);

@@ -10,20 +10,44 @@ import { ChunkedRows } from './chunkedRows.js';
 /** From `left ‖ right`, 64 bytes that are not to be kept, to their node. */
 export type HashNode = (children: Uint8Array) => Uint8Array;
 
-/** Leaves that differ from the tree's, by ascending index. */
+/** Leaves of a past tree that differ from the tree's. More may be added while a walk over it rests. */
 export interface Overrides {
-  readonly indices: readonly number[];
-  readonly leaves: readonly Uint8Array[];
+  /** Whether one is in `low` to `high` (exclusive): a range that splitting the past tree yields. */
+  isAny(low: number, high: number): boolean;
+  /** There is one at `index`. */
+  leaf(index: number): Uint8Array;
+  /** Comes first, and after each rest: takes in what was changed meanwhile. Yields where it may rest itself. */
+  follow(): Generator<undefined, void>;
 }
 
-export const NO_OVERRIDES: Overrides = { indices: [], leaves: [] };
+/** How the tree was when it had `size` leaves. */
+export interface PastTree {
+  readonly size: number;
+  readonly overrides: Overrides;
+}
+
+const NO_LEAVES: Overrides = {
+  isAny: () => false,
+  leaf: (index) => {
+    throw new RangeError(`leaf ${index} is not another`);
+  },
+  follow: function* () {},
+};
 
 /** Row arithmetic is done in 32 bits. */
 const LEAVES_MAX = 2 ** 31;
 /** Changed leaves whose ancestors are hashed together: fewer hashes where they share some, and under 2 ms of them. */
 const CHANGED_MAX = 256;
+/** Leaves of a past subtree that are hashed without a rest: under 1 ms. */
+const LEAVES_PER_STEP = 512;
 
 type Hashes = ChunkedRows<Uint8Array>;
+
+/** All hashes of a tree, those of a level in chunks as `ChunkedRows` has them: passes between threads without a copy. */
+export interface TreeHashes {
+  readonly size: number;
+  readonly levels: readonly (readonly Uint8Array[])[];
+}
 const newLevel = (): Hashes => new ChunkedRows((elements) => new Uint8Array(elements), HASH_BYTES);
 
 export class MerkleTree {
@@ -37,6 +61,20 @@ export class MerkleTree {
 
   get size(): number {
     return this.#leaves.length;
+  }
+
+  /** Not to be changed. */
+  hashes(): TreeHashes {
+    this.#settle();
+    return { size: this.size, levels: this.#levels.map(({ chunks }) => chunks) };
+  }
+
+  /** Becomes the tree that these are of, while it has no leaves. They are its own from then on. */
+  adopt({ size, levels }: TreeHashes): void {
+    for (const [level, chunks] of levels.entries()) {
+      this.#levels[level] ??= newLevel();
+      (this.#levels[level] as Hashes).adopt(chunks, Math.floor(size / 2 ** level));
+    }
   }
 
   /** Appends the leaves that stand one after another in `leaves`. Hashes each node that becomes complete once. */
@@ -69,46 +107,53 @@ export class MerkleTree {
 
   /** The Merkle tree hash; 32 zeroes for no leaves. */
   mth(): Uint8Array {
-    return this.mthAt(this.size, NO_OVERRIDES);
+    return this.mthOf(this.size);
+  }
+
+  /** The same of the first `size` leaves. Costs log2(size) hashes. */
+  mthOf(size: number): Uint8Array {
+    return finish(this.pastMth({ size, overrides: NO_LEAVES }));
   }
 
   /** The siblings on the way from the leaf to the root, 32 bytes each, bottom first. */
-  path(index: number): Uint8Array {
-    return this.pathAt(index, this.size, NO_OVERRIDES);
+  path(index: number, size = this.size): Uint8Array {
+    return finish(this.pastPath(index, { size, overrides: NO_LEAVES }));
+  }
+
+  /** The node over leaves `low` to `high` (exclusive), a range that splitting yields. Costs log2 of their number in hashes. */
+  node(low: number, high: number): Uint8Array {
+    this.#assertHolds(high - 1, this.size);
+    this.#settle();
+    return this.#subtree(low, high, NO_LEAVES).slice();
   }
 
   /**
-   * The hash of the tree as it was when it had `size` leaves, with some of them replaced. Costs log2(size) hashes, and
-   * as many again for each override where they lie apart.
+   * The hash of a past tree, as a walk that yields where it may rest. Costs log2(size) hashes, and as many again for each
+   * override where they lie apart.
    */
-  mthAt(size: number, overrides: Overrides): Uint8Array {
+  *pastMth({ size, overrides }: PastTree): Generator<undefined, Uint8Array> {
     if (size === 0) return EMPTY_HASH.slice();
     this.#assertHolds(size - 1, this.size);
-    this.#settle();
-    return this.#subtree(0, size, overrides, 0, overrides.indices.length).slice();
+    yield* this.#begin(overrides);
+    return yield* this.#walk(0, size, overrides);
   }
 
-  /** The path in the tree that `mthAt` describes, at the same cost. */
-  pathAt(index: number, size: number, overrides: Overrides): Uint8Array {
+  /** The path of a leaf in a past tree, at the same cost. */
+  *pastPath(index: number, { size, overrides }: PastTree): Generator<undefined, Uint8Array> {
     this.#assertHolds(size - 1, this.size);
     this.#assertHolds(index, size);
-    this.#settle();
+    yield* this.#begin(overrides);
     const siblings: Uint8Array[] = [];
     let low = 0;
     let high = size;
-    let from = 0;
-    let to = overrides.indices.length;
     while (high - low > 1) {
       const middle = low + splitOf(high - low);
-      const cut = firstNotBelow(overrides.indices, middle, from, to);
       if (index < middle) {
-        siblings.push(this.#subtree(middle, high, overrides, cut, to));
+        siblings.push(yield* this.#walk(middle, high, overrides));
         high = middle;
-        to = cut;
       } else {
-        siblings.push(this.#subtree(low, middle, overrides, from, cut));
+        siblings.push(yield* this.#walk(low, middle, overrides));
         low = middle;
-        from = cut;
       }
     }
     return concat(siblings.reverse());
@@ -118,21 +163,39 @@ export class MerkleTree {
     return this.#levels[0] as Hashes;
   }
 
+  /** What is changed from here on is among the overrides, so that its ancestors are not read any more. */
+  *#begin(overrides: Overrides): Generator<undefined, void> {
+    this.#settle();
+    yield* overrides.follow();
+  }
+
+  /** As `#subtree`, with rests where there is much to hash; a copy, since the tree may change in a rest. */
+  *#walk(low: number, high: number, overrides: Overrides): Generator<undefined, Uint8Array> {
+    if (high - low <= LEAVES_PER_STEP || !overrides.isAny(low, high))
+      return this.#subtree(low, high, overrides).slice();
+    const middle = low + splitOf(high - low);
+    const left = yield* this.#walk(low, middle, overrides);
+    yield;
+    yield* overrides.follow();
+    const right = yield* this.#walk(middle, high, overrides);
+    return this.#join(left, right);
+  }
+
   /**
-   * The node over leaves `low` to `high` (exclusive), one of the ranges that splitting yields, with the overrides `from`
-   * to `to` (exclusive) in it. Perhaps a view.
+   * The node over leaves `low` to `high` (exclusive), one of the ranges that splitting yields, with the overrides in it.
+   * Perhaps a view.
    */
-  #subtree(low: number, high: number, overrides: Overrides, from: number, to: number): Uint8Array {
+  #subtree(low: number, high: number, overrides: Overrides): Uint8Array {
     const width = high - low;
-    if (from === to && isPowerOfTwo(width)) {
-      const level = Math.log2(width);
-      return (this.#levels[level] as Hashes).at(low / width);
-    }
-    if (width === 1) return overrides.leaves[from] as Uint8Array;
+    const isComplete = isPowerOfTwo(width);
+    if (isComplete && !overrides.isAny(low, high)) return (this.#levels[Math.log2(width)] as Hashes).at(low / width);
+    if (width === 1) return overrides.leaf(low);
     const middle = low + splitOf(width);
-    const cut = firstNotBelow(overrides.indices, middle, from, to);
-    const left = this.#subtree(low, middle, overrides, from, cut);
-    const right = this.#subtree(middle, high, overrides, cut, to);
+    const left = this.#subtree(low, middle, overrides);
+    return this.#join(left, this.#subtree(middle, high, overrides));
+  }
+
+  #join(left: Uint8Array, right: Uint8Array): Uint8Array {
     this.#children.set(left);
     this.#children.set(right, HASH_BYTES);
     return this.hashNode(this.#children);
@@ -167,22 +230,18 @@ export class MerkleTree {
 const isPowerOfTwo = (n: number): boolean => (n & (n - 1)) === 0;
 
 /** The largest power of two below `n`, for n of 2 or more. */
-const splitOf = (n: number): number => 2 ** (31 - Math.clz32(n - 1));
-
-/** The first position in `from` to `to` (exclusive) whose value is `bound` or more, else `to`. */
-function firstNotBelow(ascending: readonly number[], bound: number, from: number, to: number): number {
-  let low = from;
-  let high = to;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((ascending[middle] as number) < bound) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+export const splitOf = (n: number): number => 2 ** (31 - Math.clz32(n - 1));
 
 function concat(hashes: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(hashes.length * HASH_BYTES);
   for (const [i, hash] of hashes.entries()) all.set(hash, i * HASH_BYTES);
   return all;
+}
+
+/** Walks to the end without a rest. */
+export function finish<T>(walk: Generator<undefined, T>): T {
+  for (;;) {
+    const step = walk.next();
+    if (step.done) return step.value;
+  }
 }

@@ -6,46 +6,43 @@
  * Nothing is applied before it is durable, nothing is answered before it is applied. Writes that wait while a commit is
  * under way join the next frame. Recovery is the same code as normal operation: read frames, verify, apply.
  */
-import type { CollectionConfig, ControlCall, ReadCall, Results, SearchCall, WriteCall } from '../../shared/calls.js';
-import type { Clock } from '../../shared/clock.js';
+import type {
+  CollectionConfig,
+  ControlCall,
+  InsertEncryptedCall,
+  ReadCall,
+  Results,
+  SearchCall,
+  WriteCall,
+} from '../../shared/calls.js';
 import { unavailable, unreachable, type VouchError } from '../../shared/errors.js';
 import type { IndexKind } from '../../shared/indexSpec.js';
-import type { EventLog, EventLogs } from '../../shared/log/eventLog.js';
-import type { Logger } from '../../shared/logger.js';
-import type { Envelope, Transport } from '../../shared/transport/transport.js';
+import type { EventLog } from '../../shared/log/eventLog.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { CollectionVault } from '../encrypted/collectionVault.js';
+import type { SealedCall } from '../encrypted/sealedCall.js';
 import { Pace } from '../graph/pace.js';
 import { readGraph } from '../graph/read.js';
 import { CollectionIndex } from '../index/collectionIndex.js';
-import type { IndexServices } from '../index/services.js';
-import { VectorBlocks } from '../kernel/vectorBlocks.js';
-import type { VectorMemory } from '../kernel/vectorMemory.js';
-import type { ShardMetrics } from '../metrics.js';
+import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { moving } from '../moving.js';
 import { CollectionPast } from '../past/collectionPast.js';
-import type { PastStates } from '../past/pastStates.js';
-import type { Quota } from '../quota.js';
-import type { Found } from '../search/found.js';
+import type { SavedSnapshot } from '../past/snapshots.js';
+import { CollectionProofs } from '../proof/collectionProofs.js';
 import { search } from '../search/search.js';
-import { CollectionState } from './collectionState.js';
+import { CollectionSnapshots, type SnapshotMark } from '../snapshot/collectionSnapshots.js';
+import { openState } from '../snapshot/openState.js';
+import type { CollectionContext } from './collectionContext.js';
+import type { CollectionState } from './collectionState.js';
+import { CommitRoom } from './commitRoom.js';
 import { Damaged, noticingDamage } from './damaged.js';
 import { type Answer, FramePlan, missing } from './framePlan.js';
-import { Journal } from './journal.js';
+import type { Journal } from './journal.js';
+import { LogImport } from './logImport.js';
+import { LogReading } from './logReading.js';
+import { bytesOf, componentsOf, resultOf } from './resultBytes.js';
 import { WriteHold } from './writeHold.js';
 import { type Waiting, WriteQueue } from './writeQueue.js';
-
-export interface CollectionContext {
-  readonly logs: EventLogs;
-  readonly transport: Transport;
-  readonly memory: VectorMemory;
-  readonly quota: Quota;
-  readonly indexes: IndexServices;
-  readonly pasts: PastStates;
-  readonly metrics: ShardMetrics;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Request ids a collection remembers. */
-  readonly dedupWindow: number;
-}
 
 type Receipts = Map<number, Results['insert']['receipt']>;
 
@@ -53,42 +50,58 @@ export class Collection {
   readonly #queue = new WriteQueue();
   readonly #hold: WriteHold;
   readonly #past: CollectionPast;
+  readonly #snapshots: CollectionSnapshots | undefined;
+  readonly #vault: CollectionVault;
+  readonly #proofs: CollectionProofs;
+  readonly #reading: LogReading;
+  readonly #import: LogImport;
+  readonly #room: CommitRoom;
   #committing: Promise<void> | undefined;
   /** Why no write is taken any more. */
   #refusal: VouchError | undefined;
-  /** Records of the state and of the commit whose outcome is not known yet, at most. */
-  #recordsInUse = 0;
 
   private constructor(
-    private readonly config: CollectionConfig,
+    config: CollectionConfig,
     private readonly context: CollectionContext,
     private readonly log: EventLog,
     private readonly state: CollectionState,
     private readonly journal: Journal,
     private readonly index: CollectionIndex,
+    snapshot: SnapshotMark | undefined,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
-    this.#recordsInUse = state.liveRecords;
+    this.#room = new CommitRoom(config, state, journal, context.quota, context.clock);
     this.#hold = new WriteHold(context.clock, () => this.#commitWaiting());
-    this.#past = new CollectionPast(config, log, state, journal, context.pasts, context.metrics.past);
+    this.#proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
+    this.#vault = new CollectionVault(config, state, journal, context.vault, context.quota);
+    this.#reading = new LogReading(log, journal.history, context.clock);
+    this.#import = new LogImport(config, state, journal, this.#room, this.#proofs, this.#vault, context);
+    const { snapshots, dedupWindow } = context;
+    const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
+    this.#past = new CollectionPast(config, log, state, journal, { ...context, metrics: context.metrics.past }, place);
+    const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#past.snapshot(upTo);
+    this.#snapshots = snapshots && new CollectionSnapshots(config.id, snapshots, snapshot, () => journal, make);
+    this.#snapshots?.consider();
   }
 
-  /** Replays the whole log; its index comes later, in the background. Throws Damaged where the log does not verify. */
+  /**
+   * Reads its newest snapshot, and the log from there on; its index comes later, in the background. Throws Damaged where
+   * the log does not verify.
+   */
   static async open(
     config: CollectionConfig,
     context: CollectionContext,
     onDamage: (damage: Damaged) => VouchError,
   ): Promise<Collection> {
     const log = await noticingDamage(() => context.logs.open(config.id));
-    const vectors = new VectorBlocks(context.memory, config.dimension);
+    let vectors: VectorBlocks | undefined;
     try {
-      const state = new CollectionState(config, vectors, context.dedupWindow);
-      const journal = new Journal(config, log, state, context.clock);
-      await journal.catchUp();
+      const { state, journal, snapshot } = await openState(config, log, context);
+      vectors = state.vectors;
       const index = await CollectionIndex.open(
         {
           config,
-          vectors,
+          vectors: state.vectors,
           get sequence() {
             return journal.sequence;
           },
@@ -97,16 +110,16 @@ export class Collection {
         context.indexes,
       );
       state.onDeath = (slot) => index.removed(slot);
-      return new Collection(config, context, log, state, journal, index, onDamage);
+      return new Collection(config, context, log, state, journal, index, snapshot, onDamage);
     } catch (error) {
-      vectors.destroy();
+      vectors?.destroy();
       await log.close();
       throw error;
     }
   }
 
   get recordsInUse(): number {
-    return Math.max(this.#recordsInUse, this.state.liveRecords);
+    return this.#room.recordsInUse;
   }
 
   count(): { records: number; logBytes: number } {
@@ -141,20 +154,21 @@ export class Collection {
       case 'graphSubgraph':
       case 'graphQuery':
         return readGraph(this.state.graph, call, new Pace(this.context.clock, envelope.deadlineMs));
-      default:
-        return unreachable(call);
+      case 'getEncrypted':
+        return this.#showing(() => this.#vault.read(call.id));
+      case 'readLog':
+        return this.#showing(() => this.#reading.read(call.from, call.maxBytes, envelope.deadlineMs));
+      default: // Proofs are left, and they know all of them.
+        return this.#showing(() => this.#proofs.answer(call, envelope.deadlineMs));
     }
   }
 
   async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
     if (this.#refusal !== undefined) throw this.#refusal;
-    const answer = this.#queue.add(call, envelope);
-    this.context.metrics.waiting(1);
-    this.#commitWaiting();
-    return answer.finally(() => this.context.metrics.waiting(-1));
+    return call.op === 'insertEncrypted' ? this.#insertEncrypted(call, envelope) : this.#enqueue(call, envelope);
   }
 
-  async control(call: ControlCall): Promise<Results[ControlCall['op']]> {
+  async control(call: ControlCall, envelope: Envelope): Promise<Results[ControlCall['op']]> {
     switch (call.op) {
       case 'configureIndex':
         return this.index.configure(call.spec);
@@ -168,6 +182,8 @@ export class Collection {
       case 'rebuild':
         await this.index.rebuild(call.kind);
         return { records: this.state.liveRecords };
+      case 'importFrames':
+        return this.#importFrames(call.frames, call.upTo, envelope);
       default:
         return unreachable(call);
     }
@@ -187,6 +203,7 @@ export class Collection {
     await this.#committing;
     await this.index.close({ keep });
     await this.#past.close();
+    await this.#snapshots?.close();
     await this.log.close();
     this.state.vectors.destroy();
   }
@@ -200,9 +217,29 @@ export class Collection {
       const searched = { vectors, metadata, texts, graph, insertions, index: this.index };
       return resultOf(await search(searched, query, call, pace));
     }
+    const past = await this.#showing(() => this.#past.search({ call, asOf, query, deadlineMs, pace }));
+    return { ...resultOf(past.found), asOf: past.asOf };
+  }
+
+  async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
+    const sealed = await this.#showing(
+      async () => (await this.#vault.replay(call.requestId)) ?? (await this.#vault.seal(call, envelope.deadlineMs)),
+    );
+    return 'op' in sealed ? this.#enqueue(sealed, envelope) : sealed;
+  }
+
+  async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
+    // Sealing takes a while, and the collection may have been closed meanwhile.
+    if (this.#refusal !== undefined) throw this.#refusal;
+    const answer = this.#queue.add(call, envelope);
+    this.context.metrics.waiting(1);
+    this.#commitWaiting();
+    return answer.finally(() => this.context.metrics.waiting(-1));
+  }
+
+  async #showing<T>(work: () => Promise<T>): Promise<T> {
     try {
-      const past = await this.#past.search({ call, asOf, query, deadlineMs, pace });
-      return { ...resultOf(past.found), asOf: past.asOf };
+      return await work();
     } catch (error) {
       throw this.#shown(error);
     }
@@ -223,8 +260,9 @@ export class Collection {
         const shown = this.#shown(error);
         for (const { reject } of taken) reject(shown);
       }
-      if (!this.journal.unsettled) this.#recordsInUse = this.state.liveRecords;
+      this.#room.settle();
       this.index.maintain();
+      this.#snapshots?.consider();
     }
     this.#committing = undefined;
   }
@@ -244,11 +282,10 @@ export class Collection {
       });
     }
     for (const { waiting, answer } of planned) {
-      try {
-        waiting.resolve(await this.#result(answer, receipts));
-      } catch (error) {
-        waiting.reject(this.#shown(error));
-      }
+      // Not waited for: the receipt of a replay may take a while, and the next commit need not.
+      void this.#result(answer, receipts, waiting.envelope).then(waiting.resolve, (error: unknown) =>
+        waiting.reject(this.#shown(error)),
+      );
     }
   }
 
@@ -268,22 +305,10 @@ export class Collection {
   async #plan(
     taken: readonly Waiting[],
   ): Promise<{ plan: FramePlan; planned: { waiting: Waiting; answer: Answer }[] }> {
-    const { clock, quota } = this.context;
+    const { clock } = this.context;
     const records = taken.reduce((sum, waiting) => sum + waiting.records, 0);
-    const wanted = this.state.liveRecords + records;
-    this.#recordsInUse = wanted;
-    const { records: granted, isFinal } =
-      records === 0
-        ? { records: wanted, isFinal: true }
-        : await quota.grant(this.config.project, this.config.id, wanted);
-    const plan = new FramePlan(this.state, {
-      sequence: this.journal.sequence + 1,
-      timeMs: Math.max(clock.nowMs(), this.journal.timeMs),
-      headroom: granted - this.state.liveRecords,
-      isHeadroomFinal: isFinal,
-    });
-    // A record that is logged must find its place: the memory is taken before, and refused before.
-    this.state.vectors.reserve(Math.min(records, granted));
+    const vectors = taken.reduce((sum, { call, records }) => sum + (call.op === 'insertEncrypted' ? 0 : records), 0);
+    const plan = new FramePlan(this.state, await this.#room.take(records, vectors));
     const planned: { waiting: Waiting; answer: Answer }[] = [];
     for (const waiting of taken) {
       try {
@@ -296,13 +321,36 @@ export class Collection {
     return { plan, planned };
   }
 
-  async #result(answer: Answer, receipts: Receipts): Promise<Results[WriteCall['op']]> {
+  /** Between two commits: an import waits for the one under way, and the next for the import. */
+  async #importFrames(
+    frames: readonly Uint8Array[],
+    upTo: number,
+    envelope: Envelope,
+  ): Promise<Results['importFrames']> {
+    while (this.#committing !== undefined) await this.#committing;
+    if (this.#refusal !== undefined) throw this.#refusal;
+    const importing = this.#showing(() => this.#import.add(frames, upTo, envelope.deadlineMs));
+    const next = (): void => {
+      this.#committing = undefined;
+      this.index.maintain();
+      this.#snapshots?.consider();
+      this.#commitWaiting();
+    };
+    this.#committing = importing.then(next, next);
+    return importing;
+  }
+
+  async #result(answer: Answer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {
     switch (answer.kind) {
       case 'insert': {
         const { recordId, sequence } = answer.write;
         // The write a replay repeats may lie far back: its receipt is made again from the log and the tree's history.
-        const receipt = receipts.get(sequence) ?? (await this.journal.receiptAt(sequence));
+        const receipt = receipts.get(sequence) ?? (await this.#proofs.receipt(sequence, deadlineMs));
         return { id: recordId, deduplicated: answer.deduplicated, receipt };
+      }
+      case 'encrypted': {
+        const { keyId, write } = answer;
+        return keyId === null ? this.#vault.replayOf(write) : { id: write.recordId, keyId };
       }
       case 'batch':
         return { ids: bytesOf(answer.ids) };
@@ -315,19 +363,3 @@ export class Collection {
     }
   }
 }
-
-const resultOf = ({ ids, scores, aged, hops }: Found): Results['search'] => ({
-  ids: bytesOf(ids),
-  scores: bytesOf(scores),
-  ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
-  ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
-});
-
-const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>
-  new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-
-/** Of little-endian bytes at any alignment. */
-const componentsOf = (bytes: Uint8Array): Int32Array =>
-  bytes.byteOffset % 4 === 0
-    ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
-    : new Int32Array(Uint8Array.from(bytes).buffer);

@@ -1,10 +1,14 @@
 /** Stored bytes that do not verify, found while a collection was read. Quarantines that collection and no other. */
+import type { DamagedPart } from '../../shared/damage.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 
 export class Damaged extends Error {
-  constructor(reason: string, options?: ErrorOptions) {
-    super(reason, options);
+  readonly part: DamagedPart & ('log' | 'vault');
+
+  constructor(reason: string, { part = 'log', cause }: { part?: 'log' | 'vault'; cause?: unknown } = {}) {
+    super(reason, cause === undefined ? undefined : { cause });
     this.name = 'Damaged';
+    this.part = part;
   }
 }
 

@@ -2,9 +2,11 @@
  * Turns the writes that wait into the events of one frame. Each write is judged against the state as it will be after
  * the writes before it, those of the same frame included; a write that is refused leaves nothing in the plan.
  */
-import type { InsertBatchCall, InsertCall, WriteCall } from '../../shared/calls.js';
+import type { InsertBatchCall, InsertCall } from '../../shared/calls.js';
 import { unavailable, unreachable, VouchError } from '../../shared/errors.js';
 import type { Event } from '../../shared/log/event.js';
+import { EncryptedPlan, type EncryptedView } from '../encrypted/encryptedPlan.js';
+import type { SealedCall, SealedInsert } from '../encrypted/sealedCall.js';
 import { GraphPlan, type GraphView, type PlannedGraphEvent } from '../graph/graphPlan.js';
 import { type AppliedRequest, requestKey } from './requestWindow.js';
 
@@ -14,6 +16,7 @@ export interface StateView {
   readonly dimension: number;
   readonly liveRecords: number;
   readonly graph: GraphView;
+  readonly encrypted: EncryptedView;
   isLive(recordId: number): boolean;
   /** Live or tombstoned. */
   exists(recordId: number): boolean;
@@ -24,6 +27,8 @@ export interface StateView {
 export type Answer =
   | { readonly kind: 'insert'; readonly write: AppliedRequest; readonly deduplicated: boolean }
   | { readonly kind: 'batch'; readonly ids: Float64Array }
+  /** `keyId` null: of an insert that was applied before, whose event says. */
+  | { readonly kind: 'encrypted'; readonly write: AppliedRequest; readonly keyId: string | null }
   | { readonly kind: 'added'; readonly id: number; readonly sequence: number }
   | { readonly kind: 'sequence'; readonly sequence: number };
 
@@ -45,6 +50,7 @@ export class FramePlan {
   /** Records of the state or of this plan that the plan takes away; true where a tombstone stays. */
   readonly #gone = new Map<number, boolean>();
   readonly #graph: GraphPlan;
+  readonly #encrypted: EncryptedPlan;
   readonly #timeMs: number;
   #sequence: number;
   #nextRecordId: number;
@@ -60,6 +66,7 @@ export class FramePlan {
     this.#headroom = start.headroom;
     this.#nextRecordId = state.nextRecordId;
     this.#liveRecords = state.liveRecords;
+    this.#encrypted = new EncryptedPlan(state.encrypted);
     this.#graph = new GraphPlan(state.graph, (recordId) => this.#gone.get(recordId) === false);
   }
 
@@ -69,25 +76,27 @@ export class FramePlan {
   }
 
   /** Throws VouchError where the write is refused. */
-  add(call: WriteCall): Answer {
+  add(call: SealedCall): Answer {
     switch (call.op) {
       case 'insert':
         return this.#insert(call);
       case 'insertBatch':
         return this.#insertBatch(call);
+      case 'insertEncrypted':
+        return this.#insertEncrypted(call);
+      case 'shredKey':
+        return this.#shred(call.keyId);
       case 'softDelete':
         this.#assertLive(call.id);
-        this.#gone.set(call.id, true);
-        this.#countLive(-1);
+        this.#takeAway(call.id, true);
         return this.#push({ type: 'softDelete', ...this.#next(), recordId: call.id });
-      case 'delete': {
+      case 'delete':
         if (!this.#exists(call.id)) throw missing(call.id);
-        if (this.#isLive(call.id)) this.#countLive(-1);
-        this.#gone.set(call.id, false);
+        this.#takeAway(call.id, false);
         return this.#push({ type: 'delete', ...this.#next(), recordId: call.id });
-      }
       case 'updateMetadata':
         this.#assertLive(call.id);
+        this.#assertHasMetadata(call.id);
         return this.#push({
           type: 'updateMetadata',
           ...this.#next(),
@@ -113,6 +122,36 @@ export class FramePlan {
     if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
     this.#assertHeadroom(1);
     return { kind: 'insert', write: this.#append(call, key), deduplicated: false };
+  }
+
+  #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId }: SealedInsert): Answer {
+    const key = requestId === null ? undefined : requestKey(requestId);
+    const before = key === undefined ? undefined : this.#findRequest(key);
+    if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
+    this.#encrypted.assertInsertable(keyId);
+    this.#assertHeadroom(1);
+    const write = this.#newRecord(key);
+    const { recordId, sequence } = write;
+    this.#encrypted.insert(recordId, keyId);
+    this.events.push({
+      type: 'insertEncrypted',
+      sequence,
+      timeMs: this.#timeMs,
+      recordId,
+      tag,
+      requestId,
+      keyId: Buffer.from(keyId, 'hex'),
+      nonce,
+      ciphertext,
+    });
+    return { kind: 'encrypted', write, keyId };
+  }
+
+  /** Once a log for each key: repeated, there is nothing to state. */
+  #shred(keyId: string): Answer {
+    if (this.#encrypted.isShredded(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
+    this.#countLive(-this.#encrypted.shred(keyId));
+    return this.#push({ type: 'shredKey', ...this.#next(), keyId: Buffer.from(keyId, 'hex') });
   }
 
   #insertBatch(call: InsertBatchCall): Answer {
@@ -155,20 +194,24 @@ export class FramePlan {
 
   #append(record: NewRecord, key: string | undefined): AppliedRequest {
     const { vector, tag, requestId, metadata, text } = record;
-    const recordId = this.#nextRecordId++;
-    const dated = this.#next();
-    this.#countLive(1);
+    const write = this.#newRecord(key);
     this.events.push({
       type: 'insert',
-      ...dated,
-      recordId,
+      sequence: write.sequence,
+      timeMs: this.#timeMs,
+      recordId: write.recordId,
       tag,
       requestId,
       vector,
       metadata,
       text: text === null ? null : Buffer.from(text),
     });
-    const write = { recordId, sequence: dated.sequence };
+    return write;
+  }
+
+  #newRecord(key: string | undefined): AppliedRequest {
+    const write = { recordId: this.#nextRecordId++, sequence: this.#next().sequence };
+    this.#countLive(1);
     if (key !== undefined) this.#requests.set(key, write);
     return write;
   }
@@ -194,6 +237,12 @@ export class FramePlan {
     }
   }
 
+  #takeAway(recordId: number, leavesTombstone: boolean): void {
+    if (this.#isLive(recordId)) this.#countLive(-1);
+    if (!this.#gone.has(recordId)) this.#encrypted.gone(recordId);
+    this.#gone.set(recordId, leavesTombstone);
+  }
+
   #countLive(by: number): void {
     this.#liveRecords += by;
     this.#headroom -= by;
@@ -212,7 +261,10 @@ export class FramePlan {
   }
 
   #isLive(recordId: number): boolean {
-    return !this.#gone.has(recordId) && (this.#isPlanned(recordId) || this.state.isLive(recordId));
+    if (this.#gone.has(recordId)) return false;
+    const keyId = this.#encrypted.keyOf(recordId);
+    if (keyId !== undefined && this.#encrypted.isShredded(keyId)) return false;
+    return this.#isPlanned(recordId) || this.state.isLive(recordId);
   }
 
   #exists(recordId: number): boolean {
@@ -223,16 +275,16 @@ export class FramePlan {
     if (!this.#isLive(recordId)) throw missing(recordId);
   }
 
+  #assertHasMetadata(recordId: number): void {
+    if (this.#encrypted.keyOf(recordId) !== undefined)
+      throw new VouchError('validation_error', `record ${recordId} is encrypted, and has no metadata`);
+  }
+
   #assertHeadroom(records: number): void {
     // Below zero where the capacity was lowered under what there is.
     const headroom = Math.max(this.#headroom, 0);
     if (records <= headroom) return;
-    if (!this.start.isHeadroomFinal)
-      throw unavailable('a shard did not say how much of the capacity it uses; retry shortly');
-    throw new VouchError(
-      'capacity_exceeded',
-      `the project has room for ${headroom} more records, and the request brings ${records}`,
-    );
+    throw noRoom(headroom, records, this.start.isHeadroomFinal);
   }
 
   /** The coordinator has checked it; a mismatch here means that it knew another collection by this id. */
@@ -241,6 +293,15 @@ export class FramePlan {
       throw new VouchError('dimension_mismatch', `the collection has dimension ${this.state.dimension}`);
   }
 }
+
+/** `isFinal` false: there may be more room than could be learned. */
+export const noRoom = (headroom: number, records: number, isFinal: boolean): VouchError =>
+  isFinal
+    ? new VouchError(
+        'capacity_exceeded',
+        `the project has room for ${headroom} more records, and the request brings ${records}`,
+      )
+    : unavailable('a shard did not say how much of the capacity it uses; retry shortly');
 
 export const missing = (recordId: number): VouchError =>
   new VouchError('record_not_found', `there is no record ${recordId} in the collection`);

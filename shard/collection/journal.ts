@@ -4,60 +4,49 @@
  */
 import type { CollectionConfig, Receipt } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
-import { EMPTY_HASH } from '../../shared/hash.js';
-import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
+import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
 import { eventSizeBytes } from '../../shared/log/eventLayout.js';
-import { type EventLog, LOG_START, type Position } from '../../shared/log/eventLog.js';
-import {
-  chainHeadBefore,
-  claimedStart,
-  EVENT_PREFIX_BYTES,
-  FRAME_OVERHEAD_BYTES,
-  type Frame,
-  hashAt,
-} from '../../shared/log/frame.js';
+import type { EventLog, Position } from '../../shared/log/eventLog.js';
+import { claimedStart, EVENT_PREFIX_BYTES, FRAME_OVERHEAD_BYTES, type Frame, hashAt } from '../../shared/log/frame.js';
 import { buildFrame } from '../../shared/log/frameWriter.js';
-import { makeReceipt } from '../audit/receipt.js';
-import { nextTurn, Slice } from '../pause.js';
+import { finish } from '../audit/merkleTree.js';
+import { inSlices, nextTurn, Slice } from '../pause.js';
+import { writeReceipt } from '../proof/writeReceipt.js';
 import type { CollectionState } from './collectionState.js';
 import { noticingDamage } from './damaged.js';
+import { type FramePlace, LogHistory } from './history.js';
 import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
 
 /** Called after an event of a commit is applied; the receipt is made only where it is asked for, and only then. */
 export type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
 
 export class Journal {
-  #end: LogEnd = EMPTY_LOG;
-  #position: Position = LOG_START;
   /** Whether the log may hold a frame that the state does not: the outcome of the last append is not known. */
   #unsettled = false;
-  /** Whether the state holds a part of a frame that `#end` does not. */
-  #isApplying = false;
-  #configHash: Uint8Array = EMPTY_HASH;
-  // For each frame the sequence and the time of its first event, and its position.
-  readonly #firstSequences: number[] = [];
-  readonly #firstTimesMs: number[] = [];
-  readonly #positions: Position[] = [];
+  /** While the state holds a part of a frame that the history does not. */
+  #applying: Promise<void> | undefined;
 
   constructor(
     private readonly config: CollectionConfig,
     private readonly log: EventLog,
     private readonly state: CollectionState,
     private readonly clock: Clock,
+    /** Of what is applied. */
+    readonly history = new LogHistory(),
   ) {}
 
   /** Committed events, the genesis not counted. */
   get sequence(): number {
-    return Math.max(this.#end.nextSequence - 1, 0);
+    return this.history.sequence;
   }
 
   get timeMs(): number {
-    return Math.max(this.#end.lastTimeMs, this.config.createdAtMs);
+    return Math.max(this.history.end.lastTimeMs, this.config.createdAtMs);
   }
 
   get logBytes(): number {
-    return this.#end.logBytes;
+    return this.history.end.logBytes;
   }
 
   /** What the events of one frame may take, with their prefixes, the genesis not counted. */
@@ -73,8 +62,8 @@ export class Journal {
   /** Reads and applies what the log holds beyond the state. Throws Damaged where it does not verify. */
   catchUp(): Promise<void> {
     return noticingDamage(async () => {
-      for await (const { position, bytes } of this.log.read(this.#position)) {
-        const frame = await verifiedFrame(bytes, this.#end, position);
+      for await (const { position, bytes } of this.log.read(this.history.position)) {
+        const frame = await verifiedFrame(bytes, this.history.end, position);
         await this.#apply(frame, position);
       }
     });
@@ -98,94 +87,95 @@ export class Journal {
     onDurable: (frameBytes: number) => void,
     onApplied: OnApplied,
   ): Promise<void> {
-    const all = this.#end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
-    const frame = await buildFrame(all, this.#end, liveRecordsAfter, nextTurn);
+    const { end } = this.history;
+    const all = end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
+    await this.adopt(await buildFrame(all, end, liveRecordsAfter, nextTurn), deadlineMs, onDurable, onApplied);
+  }
+
+  /** The same for a frame that is known to continue the log, and to be of events that can be applied. */
+  async adopt(
+    frame: Frame,
+    deadlineMs: number,
+    onDurable: (frameBytes: number) => void,
+    onApplied?: OnApplied,
+  ): Promise<void> {
     this.#unsettled = true;
-    const position = await noticingDamage(() => this.log.append(frame.bytes, this.#position, deadlineMs));
+    const position = await noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
     this.#unsettled = false;
     onDurable(frame.bytes.length);
     await this.#apply(frame, position, onApplied);
   }
 
-  /** The receipt of an insert however long ago, made from its frame and the history of the state tree. */
-  async receiptAt(sequence: number): Promise<Receipt> {
-    const frame = await this.#frame(lastUpTo(this.#firstSequences, sequence));
-    return this.#receipt(frame, sequence - frame.header.firstSequence);
+  /**
+   * The receipt of a write of a record however long ago, made from its frame and the history of the state tree: costs a
+   * look and some hashes for each change made since, in slices. `afterRest` may end it by throwing.
+   */
+  receiptOf(sequence: number, frame: Frame, afterRest: () => void): Promise<Receipt> {
+    const index = sequence - frame.header.firstSequence;
+    return inSlices(writeReceipt(frame, index, this.state, this.history.configHash), this.clock, afterRest);
   }
 
-  /** The sequence of the last event at or before an instant; 0 before the first. Reads one frame at most. */
-  async sequenceAt(timeMs: number): Promise<number> {
-    if (timeMs >= this.#end.lastTimeMs) return this.sequence;
-    const index = lastUpTo(this.#firstTimesMs, timeMs);
-    if (index < 0) return 0;
-    const { events } = await this.#frame(index);
-    return events.findLast((event) => event.timeMs <= timeMs)!.sequence;
+  /** The frame that holds an event which is applied, read from the log and verified. */
+  frameWith(sequence: number): Promise<Frame> {
+    return this.#frame(this.history.frameWith(sequence));
+  }
+
+  /** Resolves when no part of a frame is in the state that has not all of it: then everything of it is at `sequence`. */
+  async whole(): Promise<void> {
+    while (this.#applying !== undefined) await this.#applying;
+  }
+
+  /** A committed event, read from its frame anew. */
+  async eventAt(sequence: number): Promise<Event> {
+    const { header, events } = await this.#frame(this.history.frameWith(sequence));
+    return events[sequence - header.firstSequence]!;
+  }
+
+  /** The sequence of the last committed event at or before an instant; 0 before the first. */
+  sequenceAt(timeMs: number): number {
+    return Math.max(0, Math.min(this.sequence, this.state.lifetimes.sequenceAt(timeMs)));
   }
 
   /** Whether the state is the one after exactly `sequence` events, and nothing of a later one is in it. */
   isAt(sequence: number): boolean {
-    return !this.#isApplying && this.sequence === sequence;
+    return this.#applying === undefined && this.sequence === sequence;
   }
 
   /** Of the state as it is; it must be at `sequence`, and that is not 0. */
   stateHash(): Uint8Array {
-    const { chainHead, lastTimeMs: timeMs } = this.#end;
-    return this.state.hash({ configHash: this.#configHash, chainHead, sequence: this.sequence, timeMs });
+    const { configHash, end } = this.history;
+    const { chainHead, lastTimeMs: timeMs } = end;
+    return this.state.hash({ configHash, chainHead, sequence: this.sequence, timeMs });
   }
 
-  async #frame(index: number): Promise<Frame> {
-    const position = this.#positions[index]!;
+  async #frame({ position }: FramePlace): Promise<Frame> {
     const bytes = await noticingDamage(() => this.log.readAt(position));
     return verifiedFrame(bytes, claimedStart(bytes), position);
   }
 
   async #apply(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { header, events } = frame;
-    if (header.firstSequence === 0) this.#configHash = configHashIn(frame, this.config);
+    if (header.firstSequence === 0) this.history.begin(configHashIn(frame, this.config));
     // Memory that ran out in the middle of a frame would leave half of it applied.
     this.state.vectors.reserve(events.filter(({ type }) => type === 'insert').length);
-    this.#isApplying = true;
+    this.#applying = this.#applyEvents(frame, position, onApplied);
+    await this.#applying;
+    // Where it fails it stays: the state is of no use any more, and who waits for it learns why.
+    this.#applying = undefined;
+  }
+
+  async #applyEvents(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
+    const { events } = frame;
     const slice = new Slice(this.clock);
     for (const [index, event] of events.entries()) {
       this.state.apply(event);
-      onApplied?.(event.sequence, () => this.#receipt(frame, index));
+      // Before anyone asks for a root, which would do all of it at once.
+      while (this.state.graph.settleSome()) if (slice.due) await slice.next();
+      this.history.tree.append(hashAt(frame.chainHeads, index));
+      onApplied?.(event.sequence, () => finish(writeReceipt(frame, index, this.state, this.history.configHash)));
       if (slice.due) await slice.next();
     }
     assertLiveRecords(this.state, frame, position);
-    this.#isApplying = false;
-    this.#firstSequences.push(header.firstSequence);
-    this.#firstTimesMs.push(events[0]!.timeMs);
-    this.#positions.push(position);
-    this.#position = position;
-    this.#end = frame.end;
+    this.history.add(frame, position);
   }
-
-  #receipt(frame: Frame, index: number): Receipt {
-    const event = frame.events[index];
-    if (event?.type !== 'insert') throw new Error('a receipt was asked of an event that is no insert');
-    const { recordId, sequence, timeMs } = event;
-    const facts = {
-      recordId,
-      sequence,
-      timeMs,
-      chainHeadBefore: chainHeadBefore(frame, index),
-      eventHash: hashAt(frame.eventHashes, index),
-      graphRoot: this.state.graph.rootAt(sequence),
-      configHash: this.#configHash,
-    };
-    // The record an insert makes is the last leaf there is.
-    return makeReceipt(facts, this.state.tree.writeAt(recordId - 1, recordId, sequence));
-  }
-}
-
-/** The index of the last of ascending numbers that is not greater than `value`; −1 where all are. */
-function lastUpTo(numbers: readonly number[], value: number): number {
-  let low = -1;
-  let high = numbers.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (numbers[middle]! <= value) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

@@ -12,7 +12,16 @@ export class RequestWindow {
   /** In order of insertion, oldest first: a Map keeps it. */
   readonly #applied = new Map<string, AppliedRequest>();
 
-  constructor(private readonly capacity: number) {}
+  constructor(readonly capacity: number) {}
+
+  get size(): number {
+    return this.#applied.size;
+  }
+
+  /** Oldest first: added again in this order they make the same window. */
+  entries(): IterableIterator<[string, AppliedRequest]> {
+    return this.#applied.entries();
+  }
 
   find(key: string): AppliedRequest | undefined {
     return this.#applied.get(key);

@@ -1,17 +1,19 @@
 /** The writes that wait for a commit, bounded in number and bytes. */
-import type { WriteCall } from '../../shared/calls.js';
 import { unavailable } from '../../shared/errors.js';
 import {
   DELETION_SIZE_BYTES,
   EDGE,
+  insertEncryptedSizeBytes,
   insertSizeBytes,
   NODE,
+  SHRED_KEY,
   updateMetadataSizeBytes,
 } from '../../shared/log/eventLayout.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import type { SealedCall } from '../encrypted/sealedCall.js';
 
 export interface Waiting {
-  readonly call: WriteCall;
+  readonly call: SealedCall;
   readonly envelope: Envelope;
   /** What its events take in a frame, at most. */
   readonly sizeBytes: number;
@@ -35,7 +37,7 @@ export class WriteQueue {
   }
 
   /** Resolves or rejects when the write is answered. Throws `unavailable` where too much waits already. */
-  add(call: WriteCall, envelope: Envelope): Promise<unknown> {
+  add(call: SealedCall, envelope: Envelope): Promise<unknown> {
     const { sizeBytes, records } = measure(call);
     if (this.#waiting.length >= WRITES_MAX || (this.#sizeBytes > 0 && this.#sizeBytes + sizeBytes > BYTES_MAX))
       throw unavailable('too many writes wait for this collection; retry shortly');
@@ -75,7 +77,7 @@ const insertBytes = (
 ): number =>
   PER_EVENT_BYTES + insertSizeBytes(vector, metadata?.length ?? 0, text == null ? 0 : Buffer.byteLength(text));
 
-function measure(call: WriteCall): { sizeBytes: number; records: number } {
+function measure(call: SealedCall): { sizeBytes: number; records: number } {
   switch (call.op) {
     case 'insert':
       return { sizeBytes: insertBytes(call.vector.length, call.metadata, call.text), records: 1 };
@@ -85,6 +87,10 @@ function measure(call: WriteCall): { sizeBytes: number; records: number } {
       for (let i = 0; i < call.count; i++) sizeBytes += insertBytes(vectorBytes, call.metadata?.[i], call.texts?.[i]);
       return { sizeBytes, records: call.count };
     }
+    case 'insertEncrypted':
+      return { sizeBytes: PER_EVENT_BYTES + insertEncryptedSizeBytes(call.ciphertext.length), records: 1 };
+    case 'shredKey':
+      return { sizeBytes: PER_EVENT_BYTES + SHRED_KEY.end, records: 0 };
     case 'softDelete':
     case 'delete':
     case 'deleteNode':

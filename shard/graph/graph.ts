@@ -10,6 +10,7 @@ import { unreachable } from '../../shared/errors.js';
 import { type GraphEdge, type GraphNode, NODE_KINDS } from '../../shared/graph.js';
 import { EMPTY_HASH } from '../../shared/hash.js';
 import type { AddEdge, AddNode, GraphEvent } from '../../shared/log/event.js';
+import type { TreeHashes } from '../audit/merkleTree.js';
 import { Damaged } from '../collection/damaged.js';
 import { edgeLeaf, graphRoot, nodeLeaf } from './graphRoot.js';
 import { GraphTree } from './graphTree.js';
@@ -40,6 +41,11 @@ export class Graph {
   #root: Uint8Array | undefined = EMPTY_HASH;
   /** The newest write that changed the graph, and whether it was one of a record. */
   #changedBy = { sequence: 0, isOfRecord: false };
+
+  /** Sequence of the newest write that changed it; 0: none has. */
+  get changedAt(): number {
+    return this.#changedBy.sequence;
+  }
 
   get nextNodeId(): number {
     return this.#nodeKinds.length + 1;
@@ -91,6 +97,58 @@ export class Graph {
     return sequence >= this.#changedBy.sequence ? this.root() : this.#history.at(sequence);
   }
 
+  /** Of an id that was given: null, where what had it was deleted. */
+  nodeGiven(id: number): GraphNode | null {
+    return this.node(id) ?? null;
+  }
+
+  /** The same for an edge; one that went with a node counts as there. */
+  edgeGiven(id: number): GraphEdge | null {
+    const kind = this.#edgeKinds[id - 1]!;
+    return kind === GONE ? null : { id, from: this.#from[id - 1]!, to: this.#to[id - 1]!, kind };
+  }
+
+  /** Roots there once were, for a snapshot. */
+  get history(): RootHistory {
+    return this.#history;
+  }
+
+  get changedBy(): { readonly sequence: number; readonly isOfRecord: boolean } {
+    return this.#changedBy;
+  }
+
+  /** The next node of a graph that comes from a snapshot: as `nodeGiven`. All nodes come before the first edge. */
+  restoreNode(node: GraphNode | null): void {
+    const id = this.nextNodeId;
+    this.#nodeKinds.push(node?.kind ?? GONE);
+    this.#recordIds.push(node?.recordId ?? null);
+    if (node === null) return;
+    this.#counts[node.kind]!++;
+    if (node.recordId !== null)
+      this.#nodesOf.set(
+        node.recordId,
+        appendId(this.#nodesOf.get(node.recordId), id, () => true),
+      );
+  }
+
+  restoreEdge(edge: GraphEdge | null): void {
+    const id = this.nextEdgeId;
+    this.#edgeKinds.push(edge?.kind ?? GONE);
+    this.#from.push(edge?.from ?? 0);
+    this.#to.push(edge?.to ?? 0);
+    if (edge === null || !this.#hasEdge(id)) return;
+    this.#outgoing[edge.from - 1] = appendId(this.#outgoing[edge.from - 1], id, () => true);
+    this.#incoming[edge.to - 1] = appendId(this.#incoming[edge.to - 1], id, () => true);
+  }
+
+  /** After nodes, edges and `history`. */
+  restoreTrees(nodes: TreeHashes, edges: TreeHashes, changedBy: Graph['changedBy']): void {
+    this.#nodeTree.adopt(nodes);
+    this.#edgeTree.adopt(edges);
+    this.#changedBy = changedBy;
+    this.#root = undefined;
+  }
+
   /** Throws Damaged where the event cannot follow the ones before it. That a record is live is for the caller to see. */
   apply(event: GraphEvent): void {
     switch (event.type) {
@@ -117,12 +175,21 @@ export class Graph {
     }
   }
 
-  /** The write `sequence` deletes the record for good: its nodes go. */
+  /**
+   * The write `sequence` deletes the record for good: its nodes go, all in this step, at some 20 ns each. The hashes follow,
+   * in steps of `settleSome` or when the root is asked for.
+   */
   recordDeleted(recordId: number, sequence: number): void {
     const ids = this.nodesOf(recordId);
     if (ids.length > 0) this.#changing(sequence, true);
-    for (const id of ids) this.#deleteNode(id);
+    for (const id of ids) this.#forgetNode(id);
+    this.#nodeTree.clearLater(ids);
     this.#nodesOf.delete(recordId);
+  }
+
+  /** Hashes a little of what a record's deletion has left to be hashed, for under a millisecond; true where there is more. */
+  settleSome(): boolean {
+    return this.#nodeTree.clearSome();
   }
 
   #hasEdge(id: number): boolean {
@@ -147,11 +214,17 @@ export class Graph {
   }
 
   #deleteNode(id: number): void {
-    this.#counts[this.#nodeKinds[id - 1]!]!--;
-    this.#nodeKinds[id - 1] = GONE;
-    this.#outgoing[id - 1] = undefined;
-    this.#incoming[id - 1] = undefined;
+    this.#forgetNode(id);
     this.#nodeTree.clear(id);
+  }
+
+  #forgetNode(id: number): void {
+    const at = id - 1;
+    this.#counts[this.#nodeKinds[at]!]!--;
+    this.#nodeKinds[at] = GONE;
+    // A list that is not there must not be made, and beyond the end of the arrays there is none.
+    if (at < this.#outgoing.length && this.#outgoing[at] !== undefined) this.#outgoing[at] = undefined;
+    if (at < this.#incoming.length && this.#incoming[at] !== undefined) this.#incoming[at] = undefined;
   }
 
   #addEdge(event: AddEdge): void {

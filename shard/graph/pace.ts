@@ -6,8 +6,8 @@ import { Slice } from '../pause.js';
 const STEPS_PER_LOOK = 512;
 
 /**
- * Keeps a walk over a large graph from holding the event loop, and ends it when nobody waits for it any more. Writes may
- * come in while it rests.
+ * Keeps a walk over a large graph, or a look at very many texts, from holding the event loop, and ends it when nobody
+ * waits for it any more. Writes may come in while it rests.
  */
 export class Pace {
   readonly #slice: Slice;
@@ -25,9 +25,14 @@ export class Pace {
     return ++this.#steps % STEPS_PER_LOOK === 0 && this.#slice.due;
   }
 
+  /** `rest` now: for work that is done many steps at a time. */
+  get due(): boolean {
+    return this.#slice.due;
+  }
+
   /** Throws `unavailable` once the deadline has passed. */
   async rest(): Promise<void> {
-    if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during a walk over the graph');
+    if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during the search');
     await this.#slice.next();
   }
 }

@@ -13,6 +13,15 @@ export class RootHistory {
     this.#roots.append(root);
   }
 
+  get length(): number {
+    return this.#sequences.length;
+  }
+
+  /** The root at this place, and the write that made it. A view. */
+  entry(place: number): { readonly sequence: number; readonly root: Uint8Array } {
+    return { sequence: this.#sequences.at(place)[0] as number, root: this.#roots.at(place) };
+  }
+
   /** The newest root that is not younger than the write `sequence`, as a view; the empty one before the first. */
   at(sequence: number): Uint8Array {
     let low = 0;

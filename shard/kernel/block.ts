@@ -19,6 +19,8 @@ export class Block {
   liveCount = 0;
   /** No component here is larger than this in magnitude. It does not shrink when rows go. */
   largestComponent = 0;
+  /** No row here has, or had, a larger id. */
+  largestId = 0;
   readonly #vectors: Uint8Array;
 
   /** The memory comes as others left it: the bitmap is cleared, a row is there once it is written. */
@@ -49,6 +51,16 @@ export class Block {
     const largest = arena.kernel.largestComponent(this.vectorsAddress + offset, this.strideBytes) >>> 0;
     this.largestComponent = Math.max(this.largestComponent, largest);
     this.ids[row] = id;
+    this.largestId = Math.max(this.largestId, id);
+  }
+
+  /** Vectors and ids of these rows were written by another, in this memory. */
+  wrote(row: number, rows: number): void {
+    const { kernel } = this.region.arena;
+    const largest =
+      kernel.largestComponent(this.vectorsAddress + row * this.strideBytes, rows * this.strideBytes) >>> 0;
+    this.largestComponent = Math.max(this.largestComponent, largest);
+    for (let at = row; at < row + rows; at++) this.largestId = Math.max(this.largestId, this.ids[at]!);
   }
 
   /** A copy, `sizeBytes` of the row. */

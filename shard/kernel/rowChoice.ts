@@ -9,31 +9,36 @@ export interface Among {
   readonly except?: SlotSet | undefined;
   /** As `eligible`, but live rows, all of them. */
   readonly within?: SlotSet | undefined;
+  /** These and no others, live or retired, whatever else is given. Must not change while they are scanned. */
+  readonly held?: SlotSet | undefined;
 }
 
 /**
- * The rows that a scan considers: live ∧ eligible ∧ within ∧ ¬except. They change with the collection until `freeze`; from then
+ * The rows that a scan considers: live ∧ eligible ∧ within ∧ ¬except, or those held. They change with the collection until `freeze`; from then
  * on they are what they were at that moment, and stay readable until `close`.
  */
 export class RowChoice {
   readonly #eligible: SlotSet | undefined;
   readonly #except: SlotSet | undefined;
   readonly #within: SlotSet | undefined;
+  readonly #held: SlotSet | undefined;
   #frozen:
     | { readonly scan: number; readonly firstBlock: number; readonly bitmaps: readonly (Uint32Array | undefined)[] }
     | undefined;
 
   constructor(
     private readonly vectors: VectorBlocks,
-    { eligible, except, within }: Among,
+    { eligible, except, within, held }: Among,
   ) {
     this.#eligible = eligible;
     this.#except = except;
     this.#within = within;
+    this.#held = held;
   }
 
   /** No more rows than this are considered. */
   get most(): number {
+    if (this.#held !== undefined) return this.#held.count;
     const left = (this.#within?.count ?? this.vectors.liveCount) - (this.#except?.count ?? 0);
     return Math.min(left, this.#eligible?.count ?? left);
   }
@@ -48,13 +53,14 @@ export class RowChoice {
   isEmpty(index: number): boolean {
     const frozen = this.#frozen;
     if (frozen !== undefined) return frozen.bitmaps[index - frozen.firstBlock] === undefined;
+    if (this.#held !== undefined) return this.#held.countIn(index) === 0;
     if (this.vectors.blocks[index]!.liveCount === (this.#except?.countIn(index) ?? 0)) return true;
     return this.#eligible?.countIn(index) === 0 || this.#within?.countIn(index) === 0;
   }
 
   /** Whether what is considered of block `index` is its live rows, as its own bitmap has them. */
   isAllLive(index: number): boolean {
-    if (this.#frozen !== undefined || this.#eligible !== undefined) return false;
+    if (this.#frozen !== undefined || this.#eligible !== undefined || this.#held !== undefined) return false;
     const { liveCount } = this.vectors.blocks[index]!;
     return (this.#within?.countIn(index) ?? liveCount) === liveCount && (this.#except?.countIn(index) ?? 0) === 0;
   }
@@ -64,6 +70,10 @@ export class RowChoice {
     const frozen = this.#frozen;
     if (frozen !== undefined) {
       into.set(frozen.bitmaps[index - frozen.firstBlock]!);
+      return;
+    }
+    if (this.#held !== undefined) {
+      into.set(this.#held.bitmap(index)!);
       return;
     }
     const { live } = this.vectors.blocks[index]!;
@@ -77,6 +87,7 @@ export class RowChoice {
   /** Whether the row of block `index`, which is not empty, is considered. */
   has(index: number, row: number): boolean {
     const frozen = this.#frozen;
+    if (frozen === undefined && this.#held !== undefined) return isSet(this.#held.bitmap(index)!, row);
     const bits = frozen === undefined ? this.vectors.blocks[index]!.live : frozen.bitmaps[index - frozen.firstBlock]!;
     if (!isSet(bits, row)) return false;
     if (frozen !== undefined) return true;

@@ -41,6 +41,13 @@ export class SlotSet {
     return ((this.#parts[index]?.bits[row >>> 5] ?? 0) >>> (row & 31)) % 2 === 1;
   }
 
+  /** Makes block `index`, which is empty yet, what `bits` says, laid out as `Block.live`. They are the set's from now on. */
+  put(index: number, bits: Uint32Array): void {
+    let count = 0;
+    for (let i = 0; i < bits.length; i++) count += bitCount(bits[i]!);
+    this.#put(index, bits, count);
+  }
+
   /** Slots of block `index` that are in the set. */
   countIn(index: number): number {
     return this.#parts[index]?.count ?? 0;
@@ -66,6 +73,10 @@ export class SlotSet {
       bits[row >>> 5] = kept;
       count += bitCount(kept);
     }
+    this.#put(index, bits, count);
+  }
+
+  #put(index: number, bits: Uint32Array, count: number): void {
     if (count === 0) return;
     this.#parts[index] = { bits, count };
     this.#count += count;

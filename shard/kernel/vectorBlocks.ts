@@ -24,6 +24,15 @@ async function finished<S extends SlicedScan>(scan: S, pause: () => Promise<void
   }
 }
 
+/** Rows that lie one after another in a memory that every thread sees. */
+export interface RowPlaces {
+  readonly buffer: SharedArrayBuffer;
+  readonly vectorsAddress: number;
+  readonly idsAddress: number;
+  readonly strideBytes: number;
+  readonly rows: number;
+}
+
 /**
  * The vectors of one collection: rows of Q16.16 components in blocks that never move. A slot is a row's number, small
  * and reused.
@@ -77,6 +86,32 @@ export class VectorBlocks {
     if (reused !== undefined) return reused;
     this.reserve(1);
     return this.#nextSlot++;
+  }
+
+  /**
+   * Slots for `count` new rows, one after another, while none was ever released: for rows that are written in place, by
+   * whichever thread, and then told of by `wrote`. Returns the first. Throws `capacity_exceeded`.
+   */
+  acquireRows(count: number): number {
+    this.reserve(count);
+    this.#nextSlot += count;
+    return this.#nextSlot - count;
+  }
+
+  /** Where the rows from `slot` on lie, block by block. */
+  places(slot: number, count: number): RowPlaces[] {
+    return this.#blocksFrom(slot, count).map(({ block, row, rows }) => ({
+      buffer: block.region.arena.buffer,
+      vectorsAddress: block.vectorsAddress + row * block.strideBytes,
+      idsAddress: block.idsAddress + row * Float64Array.BYTES_PER_ELEMENT,
+      strideBytes: block.strideBytes,
+      rows,
+    }));
+  }
+
+  /** The rows from `slot` on are written: vectors, zeros up to the stride, and ids. */
+  wrote(slot: number, count: number): void {
+    for (const { block, row, rows } of this.#blocksFrom(slot, count)) block.wrote(row, rows);
   }
 
   /** `vector`: the little-endian bytes of the components, at any alignment. The row cannot be found yet. */
@@ -188,6 +223,18 @@ export class VectorBlocks {
     const block = new Block(this.memory, this.shape, this.#blocks.length);
     this.#blocks.push(block);
     this.#capacity += block.rows;
+  }
+
+  #blocksFrom(slot: number, count: number): { block: Block; row: number; rows: number }[] {
+    const parts: { block: Block; row: number; rows: number }[] = [];
+    for (let at = slot; at < slot + count; ) {
+      const block = this.#blockOf(at);
+      const row = at - block.firstSlot;
+      const rows = Math.min(block.rows - row, slot + count - at);
+      parts.push({ block, row, rows });
+      at += rows;
+    }
+    return parts;
   }
 
   #setLive(slot: number, live: boolean): void {

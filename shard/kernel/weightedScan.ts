@@ -17,7 +17,18 @@ export interface Weights {
   atMost(slot: number): number;
   /** No row of block `index` weighs more, but for what `ROUNDING` makes up for. */
   most(index: number): number;
+  /** A few rows that weigh more than all others, where such are known; so as long as a scan goes on that begins now. */
+  heavy(): HeavyRows | undefined;
 }
+
+export interface HeavyRows {
+  /** By block, a bit for each row, laid out as `Block.live`; none where no row is heavy. */
+  readonly rows: readonly (Uint32Array | undefined)[];
+  /** No other row weighs more, but for what `ROUNDING` makes up for. */
+  readonly othersMost: number;
+}
+
+type Rows = Uint32Array | undefined;
 
 /** What the caller asks about; a row that is neither may be left out. */
 export interface WeightedBounds {
@@ -27,9 +38,14 @@ export interface WeightedBounds {
   readonly scoreLeast: number;
 }
 
-interface WeightedBlock {
+/** A block, or its heavy rows, or its others. */
+interface Part {
   readonly index: number;
   readonly most: number;
+  /** Only these, where given. */
+  readonly within: Rows;
+  /** Not these, which are of a part before. */
+  readonly without: Rows;
 }
 
 /** Entries as `ENTRY_BYTES` has them, as f64 and as u32. */
@@ -44,6 +60,11 @@ const UNBOUNDED: WeightedBounds = { weightedMost: Number.POSITIVE_INFINITY, scor
 
 /** What it costs to look at a row that the kernel lets through: about 20 ns, in bytes that are scanned meanwhile. */
 const TAKEN_COST_BYTES = 512;
+
+/** Where other rows weigh more than this share of the heaviest, telling them apart costs more than it saves. */
+const LIGHTER = 9 / 10;
+/** About what reading the heavy rows of a block costs, of what reading all costs. */
+const WITHIN_SHARE = 1 / 8;
 
 /**
  * A power is rounded by less than a unit in the last place, but is not monotone; the quotient, the product with the
@@ -60,7 +81,9 @@ export const mayHold = (bounds: WeightedBounds, most: number): boolean => bounds
 /**
  * A search for the rows that come first by score / weight. In a block whose largest weight is w, a row that comes
  * before the distance D has a score within D * w: that is the limit the kernel is given, and lowered as rows are found.
- * Only rows within it are weighed, one by one. The blocks of the largest weights come first, since they lower it most.
+ * Only rows within it are weighed, one by one. The blocks of the largest weights come first, since they lower it most;
+ * and of blocks in which heavy rows lie among light ones, the heavy ones come before, by themselves: else one of them would
+ * let through all light ones that are as near.
  */
 export class WeightedScan extends SlicedScan {
   protected readonly most: number;
@@ -68,8 +91,8 @@ export class WeightedScan extends SlicedScan {
   readonly #weights: Weights;
   readonly #bounds: WeightedBounds;
   readonly #best: WeightedHeap;
-  /** Blocks in falling order of their largest weights; undefined before the first step. */
-  #blocks: readonly WeightedBlock[] | undefined;
+  /** Undefined before the first step. */
+  #parts: readonly Part[] | undefined;
   #at = 0;
   /** Where the kernel puts what it gathers, until the scratch moves. */
   #gathered: GatheredRows | undefined;
@@ -95,11 +118,12 @@ export class WeightedScan extends SlicedScan {
   }
 
   protected nextBlock(): number | undefined {
-    this.#blocks ??= weighted(this.vectors.blocks, this.#weights);
-    while (this.#at < this.#blocks.length && this.choice.isEmpty(this.#blocks[this.#at]!.index)) this.#at++;
-    const next = this.#blocks[this.#at];
-    // What is far enough to be asked about comes too late, in this block and in all that weigh less.
-    return next !== undefined && mayHold(this.#asked, next.most) ? next.index : undefined;
+    this.#parts ??= partsOf(this.vectors.blocks, this.#weights);
+    for (; this.#at < this.#parts.length; this.#at++) {
+      const { index, most } = this.#parts[this.#at]!;
+      if (mayHold(this.#asked, most) && !this.choice.isEmpty(index)) return index;
+    }
+    return undefined;
   }
 
   /** Blocks do not come in the order of their numbers. */
@@ -110,19 +134,26 @@ export class WeightedScan extends SlicedScan {
   protected scanBlock(index: number, block: Block, scratch: ScanScratch, path: ScanPath): number {
     const { region, vectorsAddress, idsAddress, bitmapAddress, words, firstSlot, rows, strideBytes } = block;
     const { kernel } = region.arena;
-    const { most } = this.#blocks![this.#at++]!;
+    const part = this.#parts![this.#at++]!;
     const { address } = scratch;
-    const bitmap = this.choice.isAllLive(index)
-      ? bitmapAddress
-      : scratch.stage((into) => this.choice.write(index, into));
+    const isWhole = part.within === undefined && part.without === undefined;
+    const bitmap =
+      isWhole && this.choice.isAllLive(index) ? bitmapAddress : scratch.stage((into) => this.#write(part, into));
+    const scannedBytes = (part.within === undefined ? 1 : WITHIN_SHARE) * rows * strideBytes;
     kernel.enterGather(address, vectorsAddress, idsAddress, bitmap, words, firstSlot);
     for (let taken = 0; ; ) {
-      const limit = scoreMost(this.#asked, most);
+      const limit = scoreMost(this.#asked, part.most);
       const count = path === WIDE ? kernel.gatherWide(address, limit) : kernel.gatherNarrow(address, limit, path);
-      if (count === 0) return rows * strideBytes + taken * TAKEN_COST_BYTES;
+      if (count === 0) return scannedBytes + taken * TAKEN_COST_BYTES;
       this.#take(count, region.arena, address);
       taken += count;
     }
+  }
+
+  #write({ index, within, without }: Part, into: Uint32Array): void {
+    this.choice.write(index, into);
+    if (within !== undefined) for (let i = 0; i < within.length; i++) into[i]! &= within[i]!;
+    if (without !== undefined) for (let i = 0; i < without.length; i++) into[i]! &= ~without[i]!;
   }
 
   /** What is asked about and may still come in. */
@@ -155,6 +186,17 @@ export class WeightedScan extends SlicedScan {
   }
 }
 
-function weighted(blocks: readonly Block[], weights: Weights): WeightedBlock[] {
-  return blocks.map((_, index) => ({ index, most: weights.most(index) })).sort((a, b) => b.most - a.most);
+/** The heaviest rows of all blocks, where they are much heavier than the others; then the others. */
+function partsOf(blocks: readonly Block[], weights: Weights): Part[] {
+  const mosts = blocks.map((_, index) => weights.most(index));
+  const heaviest = mosts.reduce((most, each) => Math.max(most, each), 0);
+  const heavy = weights.heavy();
+  const byMost = (parts: Part[]): Part[] => parts.sort((a, b) => b.most - a.most);
+  const all = mosts.map((most, index): Part => ({ index, most, within: undefined, without: undefined }));
+  if (heavy === undefined || heavy.othersMost > LIGHTER * heaviest) return byMost(all);
+  const { rows, othersMost } = heavy;
+  return [
+    ...byMost(all.map((part) => ({ ...part, within: rows[part.index] })).filter(({ within }) => within !== undefined)),
+    ...byMost(all.map((part) => ({ ...part, most: Math.min(part.most, othersMost), without: rows[part.index] }))),
+  ];
 }

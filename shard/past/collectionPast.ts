@@ -1,19 +1,30 @@
 /** Searches of one collection as it was: which state is meant, where it is, and what it is called in the answer. */
 import type { AsOf, CollectionConfig, SearchCall, SearchResult } from '../../shared/calls.js';
+import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
 import { toHex } from '../../shared/hash.js';
 import type { EventLog } from '../../shared/log/eventLog.js';
 import type { CollectionState } from '../collection/collectionState.js';
 import type { Journal } from '../collection/journal.js';
 import type { Pace } from '../graph/pace.js';
-import type { VectorBlocks } from '../kernel/vectorBlocks.js';
+import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { moving } from '../moving.js';
-import { nextTurn } from '../pause.js';
 import type { Found } from '../search/found.js';
-import { type Searched, search } from '../search/search.js';
+import { HeldPast } from './heldPast.js';
+import type { PastAnswer, PastOptions } from './messages.js';
 import type { Opening } from './opening.js';
 import type { PastMetrics } from './pastMetrics.js';
-import type { PastStates } from './pastStates.js';
+import { emptyState, NO_REQUESTS, PastState } from './pastState.js';
+import type { PastThread } from './pastThread.js';
+import { searchState } from './searchState.js';
+import type { SavedSnapshot, SnapshotPlace } from './snapshots.js';
+
+export interface PastServices {
+  readonly pasts: PastThread;
+  readonly memory: VectorMemory;
+  readonly metrics: PastMetrics;
+  readonly clock: Clock;
+}
 
 export interface PastSearch {
   readonly call: SearchCall;
@@ -31,35 +42,38 @@ export interface PastFound {
 
 export class CollectionPast {
   readonly #opening: Opening;
+  readonly #held: HeldPast;
 
   constructor(
     config: CollectionConfig,
     log: EventLog,
     private readonly state: CollectionState,
     private readonly journal: Journal,
-    private readonly states: PastStates,
-    private readonly metrics: PastMetrics,
+    private readonly services: PastServices,
+    place?: SnapshotPlace,
   ) {
-    this.#opening = states.open(config, log);
+    this.#opening = services.pasts.open(config, log, place);
+    this.#held = new HeldPast(state, journal.history);
   }
 
-  /** Always exact. Throws `validation_error` where the log is not so long, and what `PastStates.use` throws. */
+  /** Always exact. Throws `validation_error` where the log is not so long, and what `PastThread.search` throws. */
   async search(wanted: PastSearch): Promise<PastFound> {
-    const sequence = await this.#sequenceOf(wanted.asOf);
-    const current = await this.#searchCurrent(sequence, wanted);
-    if (current !== undefined) return current;
-    return this.states.use(this.#opening, sequence, wanted.deadlineMs, (past) => {
-      const asOf = { logIndex: sequence, timeMs: past.timeMs, stateHash: toHex(past.hash()) };
-      return searchState(past.state, asOf, wanted);
-    });
+    const logIndex = this.#sequenceOf(wanted.asOf);
+    const { found, timeMs, stateHash } = await this.#search(logIndex, wanted);
+    return { found, asOf: { logIndex, timeMs, stateHash } };
   }
 
-  /** Rebuilds end; the collection is about to be closed. Resolves when its log is not read any more. */
+  /** As `PastThread.snapshot`. */
+  snapshot(upTo: number): Promise<SavedSnapshot | undefined> {
+    return this.services.pasts.snapshot(this.#opening, upTo);
+  }
+
+  /** What waits ends; the collection is about to be closed. Resolves when its log is not read any more. */
   close(): Promise<void> {
-    return this.states.close(this.#opening, moving());
+    return this.services.pasts.close(this.#opening, moving());
   }
 
-  async #sequenceOf(asOf: AsOf): Promise<number> {
+  #sequenceOf(asOf: AsOf): number {
     if ('timeMs' in asOf) return this.journal.sequenceAt(asOf.timeMs);
     const { sequence } = this.journal;
     if (asOf.logIndex > sequence)
@@ -70,39 +84,49 @@ export class CollectionPast {
     return asOf.logIndex;
   }
 
+  async #search(sequence: number, wanted: PastSearch): Promise<PastAnswer> {
+    const { query, deadlineMs, pace, asOf } = wanted;
+    const { k, filter, decay, text, graph } = wanted.call;
+    const options = { k, filter, decay, text, graph, agedToMs: 'timeMs' in asOf ? asOf.timeMs : undefined };
+    if (sequence === 0) return this.#searchEmpty(query, options, pace);
+    const { metrics, pasts, clock } = this.services;
+    const current = await this.#searchCurrent(sequence, query, options, pace);
+    if (current !== undefined) {
+      metrics.measured({ what: 'searched', from: 'current' });
+      return current;
+    }
+    const held = await this.#held.search(sequence, query, options, pace);
+    if (held !== undefined) {
+      metrics.measured({ what: 'searched', from: 'memory' });
+      return held;
+    }
+    return pasts.search(this.#opening, { sequence, remainingMs: deadlineMs - clock.nowMs(), query, options });
+  }
+
+  async #searchEmpty(query: Int32Array, options: PastOptions, pace: () => Pace): Promise<PastAnswer> {
+    const { memory, clock } = this.services;
+    const past = new PastState(this.#opening, emptyState(this.#opening, memory, NO_REQUESTS), clock);
+    const found = await searchState(past.state, null, query, options, pace);
+    return { found, timeMs: null, stateHash: toHex(past.hash()) };
+  }
+
   /**
    * The state meant is the one that is there: no other is needed. Undefined where it is not, and where a write came in
    * between while the search gave way. A plain scan sees its rows as they were at the call, so no write can matter to it.
    */
-  async #searchCurrent(sequence: number, wanted: PastSearch): Promise<PastFound | undefined> {
+  async #searchCurrent(
+    sequence: number,
+    query: Int32Array,
+    options: PastOptions,
+    pace: () => Pace,
+  ): Promise<PastAnswer | undefined> {
     const { journal, state } = this;
-    if (sequence === 0 || !journal.isAt(sequence)) return undefined;
-    const asOf = { logIndex: sequence, timeMs: journal.timeMs, stateHash: toHex(journal.stateHash()) };
-    const answer = await searchState(state, asOf, wanted);
-    const { filter, decay, text, graph } = wanted.call;
+    if (!journal.isAt(sequence)) return undefined;
+    const { timeMs } = journal;
+    const stateHash = toHex(journal.stateHash());
+    const found = await searchState(state, timeMs, query, options, pace);
+    const { filter, decay, text, graph } = options;
     const isPlain = filter === undefined && decay === undefined && text === undefined && graph === undefined;
-    if (!isPlain && !journal.isAt(sequence)) return undefined;
-    this.metrics.searched('current');
-    return answer;
+    return isPlain || journal.isAt(sequence) ? { found, timeMs, stateHash } : undefined;
   }
 }
-
-async function searchState(
-  { vectors, metadata, texts, graph, insertions }: CollectionState,
-  asOf: PastFound['asOf'],
-  { call, asOf: wanted, query, pace }: PastSearch,
-): Promise<PastFound> {
-  const searched = { vectors, metadata, texts, graph, insertions, index: exact(vectors) };
-  const agedToMs = 'timeMs' in wanted ? wanted.timeMs : asOf.timeMs;
-  return { found: await search(searched, query, agedTo(agedToMs, call), pace), asOf };
-}
-
-/** Null: before the first event, where there is nothing to age. */
-function agedTo(nowMs: number | null, call: SearchCall): SearchCall {
-  return nowMs === null || call.decay === undefined ? call : { ...call, decay: { ...call.decay, nowMs } };
-}
-
-const exact = (vectors: VectorBlocks): Searched['index'] => ({
-  serving: 'brute',
-  search: (query, k, eligible) => vectors.search(query, k, nextTurn, { eligible }),
-});

@@ -6,6 +6,9 @@ import type { Event } from '../../shared/log/event.js';
 const RECORD_BYTES = 160;
 const DESCRIPTION_BYTES = 200;
 const CHANGE_BYTES = 64;
+/** Of an encrypted record; its ciphertext stays in the log. */
+const ENCRYPTED_BYTES = 480;
+const SHREDDED_KEY_BYTES = 112;
 const NODE_BYTES = 192;
 const EDGE_BYTES = 160;
 /** A byte of metadata or text is kept as it is, and in an index. */
@@ -21,6 +24,10 @@ export function describedBytes(event: Event): number {
       return 0;
     case 'insert':
       return RECORD_BYTES + descriptionBytes(event.metadata) + descriptionBytes(event.text);
+    case 'insertEncrypted':
+      return ENCRYPTED_BYTES;
+    case 'shredKey':
+      return SHREDDED_KEY_BYTES;
     case 'updateMetadata':
       return CHANGE_BYTES + descriptionBytes(event.metadata);
     case 'softDelete':

@@ -1,8 +1,18 @@
 import { setMaxListeners } from 'node:events';
 import type { CollectionConfig } from '../../shared/calls.js';
-import type { EventLog } from '../../shared/log/eventLog.js';
+import type { Position, StoredFrame } from '../../shared/log/eventLog.js';
+import type { SnapshotPlace } from './snapshots.js';
 
-/** A collection from when it was opened until it is closed. Opened again it is another one: its log may be another. */
+/** Where the frames of a collection's log come from. */
+export interface FrameSource {
+  /** In order, those after `after`, up to the one that holds event `upTo`, or a few more. */
+  read(after: Position, upTo: number): AsyncIterable<StoredFrame>;
+}
+
+/**
+ * A collection from when it was opened until it is closed. Opened again it is another one: its log may be another. There
+ * is one in the owner's thread and one in that of past states, of the same number.
+ */
 export class Opening {
   readonly #closing = new AbortController();
 
@@ -10,7 +20,9 @@ export class Opening {
     /** No other opening in this process has it. */
     readonly number: number,
     readonly config: CollectionConfig,
-    readonly log: EventLog,
+    readonly log: FrameSource,
+    /** Undefined: it has no snapshots. */
+    readonly place?: SnapshotPlace,
   ) {
     // Each rebuild that waits listens; `lanes.ts` bounds them.
     setMaxListeners(0, this.closing);

@@ -1,62 +1,65 @@
 /**
- * A collection as it was after so many events: a state of its own, rebuilt from the log by what applies a commit. It is
- * destroyed when nobody keeps it and nobody uses it.
+ * A collection as it was after so many events: a state of its own, rebuilt from a snapshot and the log by what applies a
+ * commit. It is destroyed when nobody keeps it and nobody uses it.
  */
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors.js';
 import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hash.js';
-import { EMPTY_LOG, type LogEnd, nextChainHead } from '../../shared/log/chain.js';
+import { nextChainHead } from '../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
-import { LOG_START, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
+import type { StoredFrame } from '../../shared/log/eventLog.js';
 import { encodeEvent } from '../../shared/log/eventWriter.js';
-import { type Frame, hashAt } from '../../shared/log/frame.js';
+import { type Frame, hashAt, readFrameHeader } from '../../shared/log/frame.js';
 import { CollectionState } from '../collection/collectionState.js';
 import { noticingDamage } from '../collection/damaged.js';
+import { LogHistory } from '../collection/history.js';
 import { assertLiveRecords, configHashIn, verifiedFrame } from '../collection/replay.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { Slice } from '../pause.js';
 import { describedBytes } from './describedBytes.js';
 import type { Opening } from './opening.js';
+import type { SnapshotState } from './snapshots.js';
 
 /** Of all the maps and lists of a state with nothing in them. */
 const EMPTY_STATE_BYTES = 16 << 10;
 
-/** Nobody asks a past state whether it knows a request id. */
-const NO_REQUESTS = 0;
+/** Of an event in the log's tree and among the times. */
+const EVENT_BYTES = 80;
+
+/** A state that nobody asks whether it knows a request id. */
+export const NO_REQUESTS = 0;
+
+/** `whole`: only frames that end at or before the event; else the frame that goes beyond it is cut there. */
+export type UpTo = 'exactly' | 'whole';
 
 export class PastState {
   readonly state: CollectionState;
-  #sequence = 0;
-  /** Of the last event; null before the first. */
-  #timeMs: number | null = null;
-  #configHash: Uint8Array;
-  #chainHead: Uint8Array;
-  /** After the last frame that was applied whole. */
-  #end: LogEnd = EMPTY_LOG;
-  #position: Position = LOG_START;
-  #describedBytes = 0;
+  /** Ends with the last frame that was applied whole; its tree has the events of one that was cut too. */
+  readonly history: LogHistory;
+  #describedBytes: number;
   #holders = 0;
   #isKept = false;
 
-  /** The empty state, whether or not anything was ever written to the log. To be held before anything else. */
+  /** To be held before anything else. */
   constructor(
     readonly opening: Opening,
-    memory: VectorMemory,
+    { state, history, describedBytes }: SnapshotState,
     private readonly clock: Clock,
   ) {
-    const { config } = opening;
-    this.state = new CollectionState(config, new VectorBlocks(memory, config.dimension), NO_REQUESTS);
-    this.#configHash = hash(Uint8Array.of(DOMAIN.logLeaf, ...encodeEvent(genesisOf(config))));
-    this.#chainHead = nextChainHead(EMPTY_HASH, this.#configHash);
+    this.state = state;
+    this.history = history;
+    this.#describedBytes = describedBytes;
   }
 
+  /** Committed events that are applied. */
   get sequence(): number {
-    return this.#sequence;
+    return Math.max(this.history.tree.size - 1, 0);
   }
 
+  /** Of the last event; null before the first. */
   get timeMs(): number | null {
-    return this.#timeMs;
+    return this.sequence === 0 ? null : this.state.lifetimes.timeAt(this.sequence);
   }
 
   /** Estimated, of all it holds. */
@@ -68,36 +71,49 @@ export class PastState {
     return this.#holders > 0;
   }
 
+  /** What a snapshot is written from: it must stand at a frame end. */
+  get made(): SnapshotState {
+    return { state: this.state, history: this.history, describedBytes: this.#describedBytes };
+  }
+
   /**
    * As the receipt of event `sequence` has it. Before the first event: over the empty roots, the chain with the genesis
    * alone, sequence 0 and the time of the creation.
    */
   hash(): Uint8Array {
     const { config } = this.opening;
+    const { sequence, timeMs, history } = this;
+    if (history.tree.size === 0) {
+      const configHash = hash(Uint8Array.of(DOMAIN.logLeaf, ...encodeEvent(genesisOf(config))));
+      const chainHead = nextChainHead(EMPTY_HASH, configHash);
+      return this.state.hash({ configHash, chainHead, sequence, timeMs: config.createdAtMs });
+    }
+    const chainHead = history.tree.chainHead(sequence);
     return this.state.hash({
-      configHash: this.#configHash,
-      chainHead: this.#chainHead,
-      sequence: this.#sequence,
-      timeMs: this.#timeMs ?? config.createdAtMs,
+      configHash: history.configHash,
+      chainHead,
+      sequence,
+      timeMs: timeMs ?? config.createdAtMs,
     });
   }
 
   /**
-   * Reads on in the log, and applies every event up to `sequence`, which has been committed. Holds the event loop for a
+   * Reads on in the log, and applies the events up to `sequence`, which has been committed. Holds the thread for a
    * slice at a time; `assertWanted` is called after each, and ends it by throwing. Throws Damaged, `capacity_exceeded`,
    * `unavailable`; then it can only be dropped.
    */
-  advance(sequence: number, assertWanted: () => void): Promise<void> {
+  advance(sequence: number, upTo: UpTo, assertWanted: () => void): Promise<void> {
     return noticingDamage(async () => {
-      if (sequence === this.#sequence) return;
+      if (sequence <= this.sequence) return;
       const slice = new Slice(this.clock);
       const rest = async (): Promise<void> => {
         await slice.next();
         assertWanted();
       };
-      for await (const stored of this.opening.log.read(this.#position)) {
+      for await (const stored of this.opening.log.read(this.history.position, sequence)) {
+        if (upTo === 'whole' && lastSequenceOf(stored) > sequence) return;
         await this.#apply(stored, sequence, () => (slice.due ? rest() : undefined));
-        if (this.#sequence === sequence) return;
+        if (this.sequence === sequence) return;
       }
       throw unavailable(`the log could not be read up to event ${sequence}; retry shortly`);
     });
@@ -126,28 +142,37 @@ export class PastState {
 
   /** A frame that goes beyond `until` is cut there, and read again by who goes on. */
   async #apply({ bytes, position }: StoredFrame, until: number, rest: () => Promise<void> | undefined): Promise<void> {
-    const frame = await verifiedFrame(bytes, this.#end, position);
-    if (frame.header.firstSequence === 0) this.#configHash = configHashIn(frame, this.opening.config);
+    const frame = await verifiedFrame(bytes, this.history.end, position);
+    if (frame.header.firstSequence === 0) this.history.begin(configHashIn(frame, this.opening.config));
     for (const [index, event] of frame.events.entries()) {
       if (event.sequence > until) return;
-      if (event.sequence > this.#sequence) this.#applyEvent(event, frame, index);
+      if (event.sequence >= this.history.tree.size) this.#applyEvent(event, frame, index);
       const resting = rest();
       if (resting !== undefined) await resting;
     }
     assertLiveRecords(this.state, frame, position);
-    this.#end = frame.end;
-    this.#position = position;
+    this.history.add(frame, position);
   }
 
   #applyEvent(event: Event, frame: Frame, index: number): void {
     this.state.apply(event);
-    this.#describedBytes += describedBytes(event);
-    this.#sequence = event.sequence;
-    this.#timeMs = event.timeMs;
-    this.#chainHead = hashAt(frame.chainHeads, index).slice();
+    this.history.tree.append(hashAt(frame.chainHeads, index));
+    this.#describedBytes += EVENT_BYTES + describedBytes(event);
   }
 
   #destroyIfUnused(): void {
     if (!this.#isKept && !this.isHeld) this.state.vectors.destroy();
   }
+}
+
+/** What nothing was written to. Takes no vector memory. */
+export function emptyState({ config }: Opening, memory: VectorMemory, dedupWindow: number): SnapshotState {
+  const state = new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
+  return { state, history: new LogHistory(), describedBytes: 0 };
+}
+
+/** As the frame says; it is verified when it is applied. */
+function lastSequenceOf({ bytes }: StoredFrame): number {
+  const { firstSequence, events } = readFrameHeader(bytes);
+  return firstSequence + events - 1;
 }

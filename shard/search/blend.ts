@@ -1,4 +1,4 @@
-import { Best } from '../text/best.js';
+import { TopScores } from '../text/topScores.js';
 import { distanceOf, type Found } from './found.js';
 
 const VECTOR_WEIGHT = 0.5;
@@ -11,22 +11,24 @@ const TEXT_WEIGHT = 0.5;
  *
  * Where all distances are equal the first part is 1, where all BM25 scores are, the second is 0. Greatest first, equal ones
  * by distance, then by id. The distance is the decayed one where the pool is aged; the scores stay what they are.
- * `bm25`: of a slot.
+ * `bm25`: of each hit.
  */
-export function blend(pool: Found, bm25: (slot: number) => number, k: number): Found {
-  const { ids, scores, slots } = pool;
+export function blend(pool: Found, bm25: Float64Array, k: number): Found {
+  const { ids, scores } = pool;
   const distances = each(ids.length, (i) => distanceOf(pool, i));
-  const farness = normalised(distances);
-  const matching = normalised(each(ids.length, (i) => bm25(slots[i]!)));
-  const blended = each(ids.length, (i) => VECTOR_WEIGHT * (1 - farness[i]!) + TEXT_WEIGHT * matching[i]!);
-  const best = new Best(k, (a, b) => {
-    if (blended[a]! !== blended[b]!) return blended[a]! > blended[b]!;
-    if (distances[a]! !== distances[b]!) return distances[a]! < distances[b]!;
-    if (scores[a]! !== scores[b]!) return scores[a]! < scores[b]!;
-    return ids[a]! < ids[b]!;
-  });
-  for (let i = 0; i < ids.length; i++) best.offer(i);
-  return taken(pool, best.sorted());
+  const [nearest, distanceRange] = rangeOf(distances);
+  const [leastBm25, bm25Range] = rangeOf(bm25);
+  const best = new TopScores(Math.min(k, ids.length), (a, b) =>
+    scores[a]! === scores[b]! ? ids[a]! < ids[b]! : scores[a]! < scores[b]!,
+  );
+  for (let i = 0; i < ids.length; i++) {
+    const distance = distances[i]!;
+    const farness = distanceRange === 0 ? 0 : (distance - nearest) / distanceRange;
+    const matching = bm25Range === 0 ? 0 : (bm25[i]! - leastBm25) / bm25Range;
+    const blended = VECTOR_WEIGHT * (1 - farness) + TEXT_WEIGHT * matching;
+    if (blended >= best.least) best.offer(i, blended, distance);
+  }
+  return taken(pool, best.sorted().items);
 }
 
 /** A loop: `Float64Array.from` and `map` take ten times as long. */
@@ -36,16 +38,16 @@ function each(length: number, value: (i: number) => number): Float64Array {
   return values;
 }
 
-/** Brought to 0..1, the least to 0 and the greatest to 1; all of them to 0 where they are equal. */
-function normalised(values: Float64Array): Float64Array {
+/** The least of the values, and how far the greatest is from it. */
+function rangeOf(values: Float64Array): [least: number, range: number] {
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < values.length; i++) {
-    least = Math.min(least, values[i]!);
-    greatest = Math.max(greatest, values[i]!);
+    const value = values[i]!;
+    if (value < least) least = value;
+    if (value > greatest) greatest = value;
   }
-  const range = greatest - least;
-  return each(values.length, (i) => (range === 0 ? 0 : (values[i]! - least) / range));
+  return [least, greatest - least];
 }
 
 /** The hits of these places, in their order. */

@@ -11,7 +11,7 @@ import type { Found } from './found.js';
 
 /** A collection as far as decay looks at it. No slot may pass to another row until a search has ended. */
 export interface Decaying extends Insertions {
-  readonly vectors: VectorBlocks;
+  readonly vectors: Pick<VectorBlocks, 'blocks' | 'liveCount' | 'searchWeighted'>;
   readonly index: {
     readonly serving: IndexKind | 'brute';
     /** The nearest `n` by plain distance, all there are where they are fewer. */

@@ -14,17 +14,18 @@ import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
 import { nextTurn } from '../pause.js';
 import type { TextIndex } from '../text/textIndex.js';
+import type { TextMatches } from '../text/textMatches.js';
 import { blend } from './blend.js';
 import { aged } from './decay.js';
-import type { InsertionTimes } from './decayTimes.js';
+import type { InsertionTimes, Young } from './decayTimes.js';
 import type { Found } from './found.js';
-import { nearestDecayed } from './nearestDecayed.js';
+import { type Decaying, nearestDecayed } from './nearestDecayed.js';
 
 /** A collection as a search sees it. */
 export interface Searched {
-  readonly vectors: VectorBlocks;
+  readonly vectors: Pick<VectorBlocks, 'beginScan' | 'endScan' | 'rank'> & Decaying['vectors'];
   readonly index: Pick<CollectionIndex, 'search' | 'serving'>;
-  readonly metadata: MetadataIndex;
+  readonly metadata: Pick<MetadataIndex, 'select'>;
   readonly texts: TextIndex;
   readonly graph: Graph;
   readonly insertions: InsertionTimes;
@@ -40,7 +41,7 @@ const NOTHING: Found = { ids: new Float64Array(0), slots: new Uint32Array(0), sc
 export async function search(
   searched: Searched,
   query: Int32Array,
-  call: SearchCall,
+  call: Omit<SearchCall, 'op' | 'query'>,
   pace: () => Pace,
 ): Promise<Found> {
   const { filter, decay, text, graph, k } = call;
@@ -50,7 +51,7 @@ export async function search(
   const scan = searched.vectors.beginScan();
   try {
     const eligible = filter === undefined ? undefined : searched.metadata.select(filter);
-    const found = await new Steps(searched, query, decay, eligible).run(k, text);
+    const found = await new Steps(searched, query, decay, eligible, pace).run(k, text);
     return graph === undefined ? found : await rerankByGraph(found, searched.graph, graph, pace());
   } finally {
     searched.vectors.endScan(scan);
@@ -63,17 +64,39 @@ class Steps {
     private readonly query: Int32Array,
     private readonly decay: Decay | undefined,
     private readonly eligible: SlotSet | undefined,
+    private readonly pace: () => Pace,
   ) {}
 
   async run(k: number, text: TextQuery | undefined): Promise<Found> {
     const { texts } = this.searched;
     if (this.eligible?.count === 0) return NOTHING;
     if (text === undefined || texts.documents === 0) return this.#nearest(k);
-    const matched = texts.match(text.query);
+    // Opened first: the texts are those of the call, as the rows of a scan are, whatever is written meanwhile.
+    const matches = texts.match(text.query);
+    try {
+      return matches.isEmpty ? await this.#nearest(k) : await this.#blended(k, matches, text.hybrid);
+    } finally {
+      matches.close();
+    }
+  }
+
+  async #blended(k: number, matches: TextMatches, hybrid: boolean): Promise<Found> {
     const pool = Math.min(POOL_PER_RESULT * k, POOL_MAX);
     const near = await this.#nearest(pool);
-    const all = text.hybrid ? await this.#joined(near, matched.best(pool, this.eligible)) : near;
-    return blend(all, (slot) => matched.scoreOf(slot), k);
+    if (!hybrid) return blend(near, await matches.scores(near.slots, this.pace), k);
+    const { best, scores } = await matches.best(pool, this.eligible, near.slots, this.pace);
+    const bm25 = new Map<number, number>();
+    for (let i = 0; i < best.slots.length; i++) bm25.set(best.slots[i]!, best.scores[i]!);
+    for (const slot of near.slots) bm25.delete(slot);
+    const others = await this.#ranked(Uint32Array.from(bm25.keys()));
+    return blend(
+      joined(near, others),
+      floats(
+        scores,
+        Float64Array.from(others.slots, (slot) => bm25.get(slot)!),
+      ),
+      k,
+    );
   }
 
   async #nearest(n: number): Promise<Found> {
@@ -82,16 +105,14 @@ class Steps {
     const { vectors, index, insertions } = searched;
     const insertedMsOf = (slot: number): number => insertions.of(slot);
     const newestMsIn = (block: number): number => insertions.newestIn(block);
-    return nearestDecayed({ vectors, index, insertedMsOf, newestMsIn }, query, n, decay, eligible, nextTurn);
+    const young = (): Young | undefined => insertions.young;
+    return nearestDecayed({ vectors, index, insertedMsOf, newestMsIn, young }, query, n, decay, eligible, nextTurn);
   }
 
-  /** The pool, and what of the text's best is not in it. */
-  async #joined(near: Found, best: Uint32Array): Promise<Found> {
-    const { vectors } = this.searched;
-    const known = new Set(near.slots);
-    const others = best.filter((slot) => !known.has(slot));
-    const ranked = await vectors.rank(this.query, others.length, others, nextTurn);
-    return joined(near, this.decay === undefined ? ranked : this.#aged(ranked, this.decay));
+  /** Those of the slots that live, by distance. */
+  async #ranked(slots: Uint32Array): Promise<Found> {
+    const ranked = await this.searched.vectors.rank(this.query, slots.length, slots, nextTurn);
+    return this.decay === undefined ? ranked : this.#aged(ranked, this.decay);
   }
 
   #aged(hits: Hits, decay: Decay): Found {
@@ -101,12 +122,6 @@ class Steps {
 
 /** One after the other; not in order any more. */
 function joined(one: Found, other: Found): Found {
-  const floats = (a: Float64Array, b: Float64Array): Float64Array => {
-    const both = new Float64Array(a.length + b.length);
-    both.set(a);
-    both.set(b, a.length);
-    return both;
-  };
   const slots = new Uint32Array(one.slots.length + other.slots.length);
   slots.set(one.slots);
   slots.set(other.slots, one.slots.length);
@@ -117,4 +132,11 @@ function joined(one: Found, other: Found): Found {
     ...hits,
     aged: { factors: floats(one.aged.factors, factors), agesSecs: floats(one.aged.agesSecs, agesSecs) },
   };
+}
+
+function floats(one: Float64Array, other: Float64Array): Float64Array {
+  const both = new Float64Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
 }

@@ -1,6 +1,10 @@
-import { grown } from './grown.js';
+import { bytes, grown, words } from './grown.js';
 import { countOf, MANY, numberOf, wordOf } from './termWord.js';
 import { offsetOf, WordStore } from './wordStore.js';
+
+/** What stands for the length of a text of as many tokens, and of more. A search reads many lengths, and few of those. */
+export const LONG = 255;
+const LONG_BYTES = 40;
 
 /** One of the terms of a document, how often it occurs in it, and where the document is in the term's postings. */
 export interface Occurrence {
@@ -18,25 +22,32 @@ export class Documents {
   readonly #store = new WordStore();
   // By slot.
   #addresses = new Uint32Array(0);
-  #lengths = new Uint32Array(0);
+  #lengths = new Uint8Array(0);
+  readonly #longLengths = new Map<number, number>();
 
   get bytes(): number {
-    return this.#store.bytes + 8 * this.#lengths.length;
+    return this.#store.bytes + 5 * this.#lengths.length + LONG_BYTES * this.#longLengths.size;
   }
 
   has(slot: number): boolean {
     return (this.#addresses[slot] ?? 0) !== 0;
   }
 
-  /** By slot, the tokens of its text: longer than there are slots, and another array after an `add`. */
-  get lengths(): Uint32Array {
+  /** By slot, the tokens of its text, or `LONG`: longer than there are slots, and another array after an `add`. */
+  get lengths(): Uint8Array {
     return this.#lengths;
+  }
+
+  /** Tokens of the text of the slot; 0 where there is none. */
+  lengthOf(slot: number): number {
+    const length = this.#lengths[slot] ?? 0;
+    return length < LONG ? length : this.#longLengths.get(slot)!;
   }
 
   /** `occurrences`: by ascending term; `length`: tokens. */
   add(slot: number, occurrences: readonly Occurrence[], length: number): void {
-    this.#addresses = grown(this.#addresses, slot);
-    this.#lengths = grown(this.#lengths, slot);
+    this.#addresses = grown(this.#addresses, slot, words);
+    this.#lengths = grown(this.#lengths, slot, bytes);
     const terms = occurrences.length;
     const many = occurrences.filter(({ count }) => count >= MANY);
     const address = this.#store.allocate(1 + 2 * terms + many.length);
@@ -50,7 +61,8 @@ export class Documents {
     }
     for (let i = 0; i < many.length; i++) page[at + 1 + 2 * terms + i] = many[i]!.count;
     this.#addresses[slot] = address;
-    this.#lengths[slot] = length;
+    this.#lengths[slot] = Math.min(length, LONG);
+    if (length >= LONG) this.#longLengths.set(slot, length);
   }
 
   /** The slot has a text no longer. */
@@ -59,11 +71,12 @@ export class Documents {
     const page = this.#store.pageOf(address);
     const at = offsetOf(address);
     const terms = page[at]!;
-    let words = 1 + 2 * terms;
-    for (let i = 0; i < terms; i++) if (countOf(page[at + 1 + i]!) === MANY) words++;
-    this.#store.free(address, words);
+    let taken = 1 + 2 * terms;
+    for (let i = 0; i < terms; i++) if (countOf(page[at + 1 + i]!) === MANY) taken++;
+    this.#store.free(address, taken);
     this.#addresses[slot] = 0;
     this.#lengths[slot] = 0;
+    this.#longLengths.delete(slot);
   }
 
   /** How many terms the text of the slot has: different ones. */

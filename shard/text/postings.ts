@@ -1,4 +1,4 @@
-import { grown } from './grown.js';
+import { grown, words } from './grown.js';
 import { numberOf, wordOf } from './termWord.js';
 import { capacityOf, offsetOf, WordStore } from './wordStore.js';
 
@@ -34,11 +34,16 @@ export class Postings {
     return offsetOf(this.#addresses[term]!);
   }
 
+  /** The slot at a position of the term's list. */
+  slotAt(term: number, position: number): number {
+    return numberOf(this.pageOf(term)[this.startOf(term) + position]!);
+  }
+
   /** Returns the position in the list. */
   add(term: number, slot: number, count: number): number {
-    this.#addresses = grown(this.#addresses, term);
-    this.#lengths = grown(this.#lengths, term);
-    this.#capacities = grown(this.#capacities, term);
+    this.#addresses = grown(this.#addresses, term, words);
+    this.#lengths = grown(this.#lengths, term, words);
+    this.#capacities = grown(this.#capacities, term, words);
     const position = this.#lengths[term]!;
     if (position === this.#capacities[term]!) this.#move(term, position + 1);
     this.pageOf(term)[this.startOf(term) + position] = wordOf(slot, count);

@@ -1,8 +1,9 @@
 import { Documents, type Occurrence } from './documents.js';
 import { Postings } from './postings.js';
 import { ScoreBoard } from './scoreBoard.js';
-import { TextMatches } from './textMatches.js';
+import { SLICING, TextMatches } from './textMatches.js';
 import { tokensOf } from './tokens.js';
+import { Turns } from './turns.js';
 import { Vocabulary } from './vocabulary.js';
 
 /** More terms than this are sorted by the engine's sort. */
@@ -18,12 +19,18 @@ export class TextIndex {
   readonly #postings = new Postings();
   readonly #texts = new Documents();
   readonly #board = new ScoreBoard();
+  readonly #slicedBoard = new ScoreBoard();
+  readonly #turns = new Turns();
+  /** Those that are to be told of what is written. */
+  readonly #matches = new Set<TextMatches>();
   #documents = 0;
   #tokens = 0;
-  #version = 0;
 
   /** `idOf`: the id of the record at a slot. */
-  constructor(readonly idOf: (slot: number) => number) {}
+  constructor(
+    readonly idOf: (slot: number) => number,
+    private readonly slicing = SLICING,
+  ) {}
 
   /** Live records that have a text: N of the formula. */
   get documents(): number {
@@ -35,14 +42,10 @@ export class TextIndex {
     return this.#tokens / this.#documents;
   }
 
-  /** Changes with every change. */
-  get version(): number {
-    return this.#version;
-  }
-
   /** About what it takes. */
   get bytes(): number {
-    return this.#vocabulary.bytes + this.#postings.bytes + this.#texts.bytes + this.#board.bytes;
+    const boards = this.#board.bytes + this.#slicedBoard.bytes;
+    return this.#vocabulary.bytes + this.#postings.bytes + this.#texts.bytes + boards;
   }
 
   /** The text of the record that is now at `slot`, where none is. */
@@ -55,16 +58,17 @@ export class TextIndex {
     this.#texts.add(slot, occurrences, tokens.length);
     this.#documents++;
     this.#tokens += tokens.length;
-    this.#version++;
+    for (const matches of this.#matches) matches.added(slot);
   }
 
   /** The record at `slot` is not live any more. Nothing happens where it has no text. */
   remove(slot: number): void {
     if (!this.#texts.has(slot)) return;
+    for (const matches of this.#matches) matches.removing(slot);
     this.#documents--;
-    this.#tokens -= this.#texts.lengths[slot]!;
-    this.#version++;
+    this.#tokens -= this.#texts.lengthOf(slot);
     this.#texts.visit(slot, (term, position) => {
+      for (const matches of this.#matches) matches.removingPosting(term, position);
       const moved = this.#postings.remove(term, position);
       if (moved !== undefined) this.#texts.setPosition(moved, term, position);
       if (this.#postings.lengthOf(term) === 0) this.#vocabulary.delete(term);
@@ -72,10 +76,20 @@ export class TextIndex {
     this.#texts.remove(slot);
   }
 
-  /** What the texts have to say to a query: of each of its words once. */
+  /**
+   * What the texts, as they are now, have to say to a query: of each of its words once. To be closed; until then no slot
+   * may pass to another record, and each write costs a little more.
+   */
   match(query: string): TextMatches {
-    const sides = { postings: this.#postings, texts: this.#texts, vocabulary: this.#vocabulary, board: this.#board };
-    return new TextMatches(this, sides, [...new Set(tokensOf(query))]);
+    const sides = {
+      ...{ postings: this.#postings, texts: this.#texts, vocabulary: this.#vocabulary, idOf: this.idOf },
+      ...{ board: this.#board, slicedBoard: this.#slicedBoard, turns: this.#turns, slicing: this.slicing },
+    };
+    const statistics = { documents: this.#documents, averageLength: this.averageLength };
+    const tokens = new Set(tokensOf(query));
+    const matches = new TextMatches(sides, statistics, tokens, () => this.#matches.delete(matches));
+    this.#matches.add(matches);
+    return matches;
   }
 
   /** By ascending term. */

@@ -1,164 +1,175 @@
+import type { Pace } from '../graph/pace.js';
 import type { SlotSet } from '../kernel/slotSet.js';
-import { Best } from './best.js';
-import { idf, mostOf, termScore } from './bm25.js';
+import { idf, termScore } from './bm25.js';
 import type { Documents } from './documents.js';
 import type { Postings } from './postings.js';
+import { type OpenQuery, POSTINGS_PER_LOOKUP, PostingsSearch } from './postingsSearch.js';
 import type { ScoreBoard } from './scoreBoard.js';
-import { countOf, MANY, numberOf } from './termWord.js';
-import type { TextIndex } from './textIndex.js';
+import { atOnce, inSlices, type Steps } from './steps.js';
+import type { Turns } from './turns.js';
 import type { Vocabulary } from './vocabulary.js';
-
-/** Postings of rare terms that are looked at for each result, before common ones are. */
-const RARE_PER_RESULT = 2;
-/** More than the rounding of a sum of terms can come to. */
-const ROUNDING = 1 + 1e-9;
-
-interface Sides {
-  readonly postings: Postings;
-  readonly texts: Documents;
-  readonly vocabulary: Vocabulary;
-  readonly board: ScoreBoard;
-}
 
 /** With no more terms than this, all are looked up in a text; of more, those that a short text has are looked up in the query. */
 const FEW_TERMS = 64;
+/** A score looked up by its slot costs as much as passing by so many postings of slots that are not marked. */
+const PASSED_PER_LOOKUP = 256;
+
+/** How long work is done in one go. */
+export interface Slicing {
+  /** So many postings are gone through without a pause. */
+  readonly atOnce: number;
+  /** Postings between two looks at the clock. */
+  readonly chunk: number;
+}
+
+/** Less than a millisecond, and at most 0.1 ms. */
+export const SLICING: Slicing = { atOnce: 1 << 17, chunk: 1 << 12 };
+
+/** What of a collection a query is matched with. */
+export interface Sides {
+  readonly postings: Postings;
+  readonly texts: Documents;
+  readonly vocabulary: Vocabulary;
+  /** For what is done without a pause. */
+  readonly board: ScoreBoard;
+  /** For what is done in slices, by one query at a time. */
+  readonly slicedBoard: ScoreBoard;
+  readonly turns: Turns;
+  readonly idOf: (slot: number) => number;
+  readonly slicing: Slicing;
+}
+
+/** The texts there are: N of the formula, and their tokens on average. */
+export interface TextStatistics {
+  readonly documents: number;
+  readonly averageLength: number;
+}
+
+/** Best first. */
+export interface BestMatches {
+  readonly slots: Uint32Array;
+  readonly scores: Float64Array;
+}
 
 /**
- * The BM25 scores of one query, of the collection as it is when they are asked for: a match may be kept while records come
- * and go.
+ * The BM25 scores of one query, of the texts as they were when it was opened, to the bit, whatever is written until it is
+ * closed: terms and statistics are those of that moment, and before a text goes its score is noted. No slot may pass to
+ * another record meanwhile.
  */
-export class TextMatches {
-  #version: number | undefined;
-  /** Of those tokens that occur, in the query's order. */
-  readonly #terms: number[] = [];
-  readonly #idfs: number[] = [];
+export class TextMatches implements OpenQuery {
+  readonly terms: number[] = [];
+  readonly idfs: number[] = [];
   /** By term, its place among them. */
   readonly #places = new Map<number, number>();
-  #averageLength = 0;
+  readonly postings: number = 0;
+  readonly asItWas = new Map<number, number>();
+  readonly #search: PostingsSearch;
 
-  /** `tokens`: distinct. */
+  /** `tokens`: distinct. `onClose`: called when it need not be told of writes any more. */
   constructor(
-    private readonly index: TextIndex,
     private readonly sides: Sides,
-    private readonly tokens: readonly string[],
-  ) {}
+    private readonly statistics: TextStatistics,
+    tokens: Iterable<string>,
+    private readonly onClose: () => void,
+  ) {
+    for (const token of tokens) {
+      const term = sides.vocabulary.find(token);
+      if (term === undefined) continue;
+      const holding = sides.postings.lengthOf(term);
+      this.#places.set(term, this.terms.length);
+      this.terms.push(term);
+      this.idfs.push(idf(statistics.documents, holding));
+      this.postings += holding;
+    }
+    this.#search = new PostingsSearch(sides, this);
+  }
 
   /** Whether all scores are 0. */
   get isEmpty(): boolean {
-    this.#refresh();
-    return this.#terms.length === 0;
+    return this.terms.length === 0;
   }
 
   /** 0 where the record has no text, or none of the query's words in it. Costs what the shorter of both is long. */
   scoreOf(slot: number): number {
-    this.#refresh();
+    return this.asItWas.get(slot) ?? this.#scoreNow(slot);
+  }
+
+  /** The scores of these slots. */
+  async scores(slots: Uint32Array, pace: () => Pace): Promise<Float64Array> {
+    const { board, slicing } = this.sides;
+    if (this.postings <= Math.min(PASSED_PER_LOOKUP * slots.length, slicing.atOnce))
+      return atOnce(this.#search.onBoard(board, this.#search.marked(board, slots)));
+    const steps = this.lookedUp(slots);
+    const isShort = slots.length * this.terms.length <= slicing.atOnce / POSTINGS_PER_LOOKUP;
+    return isShort ? atOnce(steps) : inSlices(steps, pace());
+  }
+
+  /**
+   * The slots of the best `n` scores above 0 of all records, or those of `eligible`; best first, equal ones by record id;
+   * and the scores of `slots`. Costs what the terms' postings are long; those of common words are left alone where the
+   * others decide.
+   */
+  async best(
+    n: number,
+    eligible: SlotSet | undefined,
+    slots: Uint32Array,
+    pace: () => Pace,
+  ): Promise<{ best: BestMatches; scores: Float64Array }> {
+    const { board, slicedBoard, turns, slicing } = this.sides;
+    if (this.postings <= slicing.atOnce)
+      return atOnce(this.#search.onBoard(board, this.#search.best(board, n, eligible, slots)));
+    const free = await turns.take();
+    try {
+      return await inSlices(
+        this.#search.onBoard(slicedBoard, this.#search.best(slicedBoard, n, eligible, slots)),
+        pace(),
+      );
+    } finally {
+      free();
+    }
+  }
+
+  get averageLength(): number {
+    return this.statistics.averageLength;
+  }
+
+  close(): void {
+    this.onClose();
+  }
+
+  /** The slot has a text from now on. */
+  added(slot: number): void {
+    this.#note(slot, 0);
+  }
+
+  /** The text of the slot is about to go. */
+  removing(slot: number): void {
+    if (!this.asItWas.has(slot)) this.#note(slot, this.#scoreNow(slot));
+  }
+
+  /** A posting of the term is about to go, and the last one to take its place. */
+  removingPosting(term: number, position: number): void {
+    const missed = this.#search.missedWithout(term, position);
+    if (missed !== undefined) this.removing(missed);
+  }
+
+  #note(slot: number, score: number): void {
+    if (!this.asItWas.has(slot)) this.asItWas.set(slot, score);
+  }
+
+  #scoreNow(slot: number): number {
     const { texts } = this.sides;
-    const length = texts.lengths[slot] ?? 0;
+    const length = texts.lengthOf(slot);
     if (length === 0) return 0;
-    const places = this.#terms.length > Math.max(FEW_TERMS, texts.termsIn(slot)) ? this.#placesIn(slot) : undefined;
-    const tried = places?.length ?? this.#terms.length;
+    const places = this.terms.length > Math.max(FEW_TERMS, texts.termsIn(slot)) ? this.#placesIn(slot) : undefined;
+    const tried = places?.length ?? this.terms.length;
     let score = 0;
     for (let i = 0; i < tried; i++) {
       const place = places?.[i] ?? i;
-      const count = texts.countIn(slot, this.#terms[place]!);
-      if (count > 0) score += termScore(this.#idfs[place]!, count, length, this.#averageLength);
+      const count = texts.countIn(slot, this.terms[place]!);
+      if (count > 0) score += termScore(this.idfs[place]!, count, length, this.statistics.averageLength);
     }
     return score;
-  }
-
-  /**
-   * The slots of the best `n` scores above 0 of all records, or those of `eligible`; best first, equal ones by record id.
-   * Costs what the terms' postings are long; those of common words are left alone where the others decide.
-   */
-  best(n: number, eligible?: SlotSet): Uint32Array {
-    this.#refresh();
-    this.sides.board.reserve(this.sides.texts.lengths.length);
-    return this.#bestByRareTerms(n, eligible) ?? this.#bestByAll(n, eligible);
-  }
-
-  #bestByAll(n: number, eligible: SlotSet | undefined): Uint32Array {
-    const { board } = this.sides;
-    const { scores, slots } = board;
-    const count = this.#accumulate([...this.#terms.keys()]);
-    const { idOf } = this.index;
-    const best = this.#bestOf(n, (slot) => scores[slot]!);
-    let least = 0;
-    let leastId = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < count; i++) {
-      const slot = slots[i]!;
-      const score = scores[slot]!;
-      // Short texts score alike by the thousand: of those only the smallest ids come further.
-      if (score < least || (score === least && idOf(slot) > leastId) || eligible?.has(slot) === false) continue;
-      best.offer(slot);
-      const { worst } = best;
-      if (worst === undefined) continue;
-      least = scores[worst]!;
-      leastId = idOf(worst);
-    }
-    const sorted = best.sorted();
-    board.clear(count);
-    return sorted;
-  }
-
-  /**
-   * A term adds less than idf · (k1 + 1) to a score. Where the n-th best score by the rarest terms alone is above what all
-   * the others can add, a text with none of the rarest is not among the best n (Turtle and Flood's MaxScore). Undefined
-   * where that does not help.
-   */
-  #bestByRareTerms(n: number, eligible: SlotSet | undefined): Uint32Array | undefined {
-    const { rare, common } = this.#split(RARE_PER_RESULT * n);
-    if (common.length === 0 || rare.length === 0) return undefined;
-    const others = common.reduce((sum, place) => sum + mostOf(this.#idfs[place]!), 0) * ROUNDING;
-    // About what one occurrence of the rarest is worth: where the others can add more, they most likely do.
-    if (others > this.#idfs[rare[0]!]!) return undefined;
-    const { board } = this.sides;
-    const { scores, slots } = board;
-    const count = this.#accumulate(rare);
-    const least = this.#nthBest(n, count, eligible);
-    let found: Uint32Array | undefined;
-    if (others < least) {
-      const exact = new Map<number, number>();
-      const best = this.#bestOf(n, (slot) => exact.get(slot)!);
-      for (let i = 0; i < count; i++) {
-        const slot = slots[i]!;
-        if (scores[slot]! * ROUNDING + others < least || eligible?.has(slot) === false) continue;
-        exact.set(slot, this.scoreOf(slot));
-        best.offer(slot);
-      }
-      found = best.sorted();
-    }
-    board.clear(count);
-    return found;
-  }
-
-  /** The score on the board that `n` of the first `count` slots reach; 0 where fewer are there. */
-  #nthBest(n: number, count: number, eligible: SlotSet | undefined): number {
-    const { scores, slots } = this.sides.board;
-    const best = new Best(n, (slot, other) => scores[slot]! > scores[other]!);
-    for (let i = 0; i < count; i++) if (eligible?.has(slots[i]!) !== false) best.offer(slots[i]!);
-    return best.worst === undefined ? 0 : scores[best.worst]!;
-  }
-
-  /** Places of the rarest terms, of `most` postings at least where there are so many, and of the others. */
-  #split(most: number): { readonly rare: number[]; readonly common: number[] } {
-    const { postings } = this.sides;
-    const holding = (place: number): number => postings.lengthOf(this.#terms[place]!);
-    const places = [...this.#terms.keys()].sort((a, b) => holding(a) - holding(b));
-    const rare: number[] = [];
-    for (let seen = 0; seen < most && places.length > 0; ) {
-      const place = places.shift()!;
-      rare.push(place);
-      seen += holding(place);
-    }
-    return { rare, common: places };
-  }
-
-  #bestOf(n: number, scoreOf: (slot: number) => number): Best {
-    const { idOf } = this.index;
-    return new Best(n, (slot, other) => {
-      const difference = scoreOf(slot) - scoreOf(other);
-      return difference === 0 ? idOf(slot) < idOf(other) : difference > 0;
-    });
   }
 
   /** The places of the terms that the text has, ascending. */
@@ -171,45 +182,19 @@ export class TextMatches {
     return places.sort((a, b) => a - b);
   }
 
-  /** Puts the scores of the terms at these places on the board, one by one; returns how many are above 0. */
-  #accumulate(places: readonly number[]): number {
-    const { board, postings, texts } = this.sides;
-    const { scores, slots } = board;
-    const { lengths } = texts;
-    let written = 0;
-    for (const place of places) {
-      const term = this.#terms[place]!;
-      const termIdf = this.#idfs[place]!;
-      const page = postings.pageOf(term);
-      const start = postings.startOf(term);
-      const end = start + postings.lengthOf(term);
-      for (let at = start; at < end; at++) {
-        const slot = numberOf(page[at]!);
-        const few = countOf(page[at]!);
-        const count = few < MANY ? few : texts.countIn(slot, term);
-        const before = scores[slot]!;
-        if (before === 0) slots[written++] = slot;
-        scores[slot] = before + termScore(termIdf, count, lengths[slot]!, this.#averageLength);
-      }
+  /** Yields after as much work as a chunk of postings. */
+  *lookedUp(slots: Uint32Array): Steps<Float64Array> {
+    const scores = new Float64Array(slots.length);
+    const { texts, slicing } = this.sides;
+    let spent = 0;
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!;
+      scores[i] = this.scoreOf(slot);
+      spent += texts.has(slot) ? POSTINGS_PER_LOOKUP * Math.min(this.terms.length, texts.termsIn(slot)) : 1;
+      if (spent < slicing.chunk) continue;
+      spent = 0;
+      yield;
     }
-    return written;
-  }
-
-  /** Finds the terms and their statistics anew where the collection has changed. */
-  #refresh(): void {
-    const { index, sides } = this;
-    if (this.#version === index.version) return;
-    this.#version = index.version;
-    this.#averageLength = index.averageLength;
-    this.#terms.length = 0;
-    this.#idfs.length = 0;
-    this.#places.clear();
-    for (const token of this.tokens) {
-      const term = sides.vocabulary.find(token);
-      if (term === undefined) continue;
-      this.#places.set(term, this.#terms.length);
-      this.#terms.push(term);
-      this.#idfs.push(idf(index.documents, sides.postings.lengthOf(term)));
-    }
+    return scores;
   }
 }

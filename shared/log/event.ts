@@ -4,7 +4,7 @@
  *
  * Byte fields of a decoded event are views of the bytes it was read from: copy what outlives them.
  */
-import type { CollectionConfig } from '../calls.js';
+import { type CollectionConfig, originOf } from '../calls.js';
 
 interface Dated {
   /** 0 for the genesis, 1 for the first committed write, and so on without a gap. */
@@ -53,6 +53,28 @@ export interface UpdateMetadata extends Dated {
   readonly metadata: Uint8Array;
 }
 
+/** A payload sealed under a vault key; the key itself is in no log. */
+export interface InsertEncrypted extends Dated {
+  readonly type: 'insertEncrypted';
+  readonly recordId: number;
+  readonly tag: number;
+  /** 16 bytes, or null. */
+  readonly requestId: Uint8Array | null;
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** 12 bytes. */
+  readonly nonce: Uint8Array;
+  /** AES-256-GCM, its tag of 16 bytes at the end. */
+  readonly ciphertext: Uint8Array;
+}
+
+/** The vault key is destroyed: whatever is under it is lost, and is not live any more. Once a log for each key. */
+export interface ShredKey extends Dated {
+  readonly type: 'shredKey';
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+}
+
 export interface AddNode extends Dated {
   readonly type: 'addNode';
   readonly nodeId: number;
@@ -81,16 +103,12 @@ export interface DeleteEdge extends Dated {
 }
 
 export type RecordEvent = Insert | SoftDelete | Delete | UpdateMetadata;
+export type EncryptionEvent = InsertEncrypted | ShredKey;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
-export type Event = Genesis | RecordEvent | GraphEvent;
+export type Event = Genesis | RecordEvent | EncryptionEvent | GraphEvent;
 
-export const genesisOf = (config: CollectionConfig): Genesis => ({
-  type: 'genesis',
-  sequence: 0,
-  timeMs: config.createdAtMs,
-  collectionId: config.id,
-  dimension: config.dimension,
-  metric: config.metric,
-  project: config.project,
-  name: config.name,
-});
+export function genesisOf(config: CollectionConfig): Genesis {
+  const { createdAtMs, dimension, metric } = config;
+  const { project, name, id } = originOf(config);
+  return { type: 'genesis', sequence: 0, timeMs: createdAtMs, collectionId: id, dimension, metric, project, name };
+}

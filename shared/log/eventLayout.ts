@@ -9,6 +9,10 @@
  *                   metadata | text utf8
  *   soft delete     24 u64 record_id
  *   delete          24 u64 record_id
+ *   insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id) |
+ *                   60 u32 ciphertext length, at least 16 | 64 key id (16) | 80 nonce (12) | 96 ciphertext, its
+ *                   tag (16) included
+ *   shred key       24 key id (16)
  *   update metadata 24 u64 record_id | 32 u32 metadata length | 40 metadata
  *   add node        24 u64 node_id | 32 u64 record_id (0: none) | 40 u8 kind | 48 end
  *   delete node     24 u64 node_id
@@ -20,13 +24,14 @@ import type { Event } from './event.js';
 
 export const EVENT_VERSION = 1;
 
-/** 6 and 7 are kept for encrypted inserts and shredded keys. */
 export const EVENT_TYPE = {
   genesis: 1,
   insert: 2,
   softDelete: 3,
   delete: 4,
   updateMetadata: 5,
+  insertEncrypted: 6,
+  shredKey: 7,
   addNode: 8,
   deleteNode: 9,
   addEdge: 10,
@@ -65,12 +70,27 @@ export const UPDATE = { recordId: 24, metadataLength: 32, metadata: 40 } as cons
 export const NODE = { nodeId: 24, recordId: 32, kind: 40, end: 48 } as const;
 export const EDGE = { edgeId: 24, from: 32, to: 40, kind: 48, end: 56 } as const;
 
+export const INSERT_ENCRYPTED = {
+  recordId: 24,
+  tag: 32,
+  requestId: 40,
+  flags: 56,
+  ciphertextLength: 60,
+  keyId: 64,
+  nonce: 80,
+  ciphertext: 96,
+} as const;
+export const SHRED_KEY = { keyId: 24, end: 40 } as const;
+
 /** An event is shorter than this, so that the last byte of its length in a frame is zero (see `chain.ts`). */
 export const EVENT_END_BYTES = 2 ** 24;
 
 /** Encoded size of an insert in bytes, from the sizes of what it carries. */
 export const insertSizeBytes = (vectorBytes: number, metadataBytes: number, textBytes: number): number =>
   INSERT.vector + vectorBytes + metadataBytes + textBytes;
+
+export const insertEncryptedSizeBytes = (ciphertextBytes: number): number =>
+  INSERT_ENCRYPTED.ciphertext + ciphertextBytes;
 
 export const updateMetadataSizeBytes = (metadataBytes: number): number => UPDATE.metadata + metadataBytes;
 
@@ -90,6 +110,10 @@ export function eventSizeBytes(event: Event): number {
       return DELETION_SIZE_BYTES;
     case 'updateMetadata':
       return updateMetadataSizeBytes(event.metadata.length);
+    case 'insertEncrypted':
+      return insertEncryptedSizeBytes(event.ciphertext.length);
+    case 'shredKey':
+      return SHRED_KEY.end;
     case 'addNode':
       return NODE.end;
     case 'addEdge':

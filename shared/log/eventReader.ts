@@ -1,10 +1,10 @@
 /** Bytes to events, as `eventLayout.ts` lays them out. Whatever could not have been written is refused. */
 import { isUtf8 } from 'node:buffer';
 import { EDGE_KINDS, NODE_KINDS } from '../graph.js';
-import { DIMENSION_MAX, REQUEST_ID_BYTES } from '../limits.js';
+import { DIMENSION_MAX, GCM_TAG_BYTES, NONCE_BYTES, REQUEST_ID_BYTES } from '../limits.js';
 import { Malformed } from '../malformed.js';
 import { readU64 } from '../u64.js';
-import type { AddEdge, AddNode, Event, Genesis, Insert } from './event.js';
+import type { AddEdge, AddNode, Event, Genesis, Insert, InsertEncrypted } from './event.js';
 import {
   DELETION,
   EDGE,
@@ -13,9 +13,11 @@ import {
   FLAG,
   GENESIS,
   INSERT,
+  INSERT_ENCRYPTED,
   METRIC_SQUARED_L2,
   NODE,
   PAYLOAD_AT,
+  SHRED_KEY,
   UPDATE,
 } from './eventLayout.js';
 
@@ -65,6 +67,11 @@ export function readEvent(source: Source, at: number, end: number): Event {
       const recordId = readId(view, at + UPDATE.recordId, 'record');
       return { type: 'updateMetadata', ...dated, recordId, metadata: source.bytes.subarray(at + UPDATE.metadata, end) };
     }
+    case EVENT_TYPE.insertEncrypted:
+      return readInsertEncrypted(source, at, end, dated);
+    case EVENT_TYPE.shredKey:
+      assertLength(at, end, SHRED_KEY.end);
+      return { type: 'shredKey', ...dated, keyId: source.bytes.subarray(at + SHRED_KEY.keyId, end) };
     case EVENT_TYPE.addNode:
       return readNode(source, at, end, dated);
     case EVENT_TYPE.deleteNode:
@@ -136,6 +143,34 @@ function assertFlags(source: Source, at: number, flags: number): void {
     throw new Malformed('metadata without its flag', at + INSERT.metadataLength);
   if ((flags & FLAG.text) === 0 && view.getUint32(at + INSERT.textLength, true) !== 0)
     throw new Malformed('text without its flag', at + INSERT.textLength);
+}
+
+function readInsertEncrypted(source: Source, at: number, end: number, { sequence, timeMs }: Dated): InsertEncrypted {
+  const { bytes, view } = source;
+  assertHolds(at, end, INSERT_ENCRYPTED.ciphertext);
+  const ciphertextLength = view.getUint32(at + INSERT_ENCRYPTED.ciphertextLength, true);
+  assertLength(at, end, INSERT_ENCRYPTED.ciphertext + ciphertextLength);
+  if (ciphertextLength < GCM_TAG_BYTES)
+    throw new Malformed('a ciphertext without its tag', at + INSERT_ENCRYPTED.ciphertextLength);
+  const flags = view.getUint8(at + INSERT_ENCRYPTED.flags);
+  if ((flags & ~FLAG.requestId) !== 0)
+    throw new Malformed(`flags ${flags} of an encrypted insert are not known`, at + INSERT_ENCRYPTED.flags);
+  const hasRequestId = flags !== 0;
+  if (!hasRequestId) assertZero(source, at + INSERT_ENCRYPTED.requestId, at + INSERT_ENCRYPTED.flags);
+  assertZero(source, at + INSERT_ENCRYPTED.flags + 1, at + INSERT_ENCRYPTED.ciphertextLength);
+  assertZero(source, at + INSERT_ENCRYPTED.nonce + NONCE_BYTES, at + INSERT_ENCRYPTED.ciphertext);
+  const requestId = bytes.subarray(at + INSERT_ENCRYPTED.requestId, at + INSERT_ENCRYPTED.flags);
+  return {
+    type: 'insertEncrypted',
+    sequence,
+    timeMs,
+    recordId: readId(view, at + INSERT_ENCRYPTED.recordId, 'record'),
+    tag: readU64(view, at + INSERT_ENCRYPTED.tag),
+    requestId: hasRequestId ? requestId : null,
+    keyId: bytes.subarray(at + INSERT_ENCRYPTED.keyId, at + INSERT_ENCRYPTED.nonce),
+    nonce: bytes.subarray(at + INSERT_ENCRYPTED.nonce, at + INSERT_ENCRYPTED.nonce + NONCE_BYTES),
+    ciphertext: bytes.subarray(at + INSERT_ENCRYPTED.ciphertext, end),
+  };
 }
 
 function readNode(source: Source, at: number, end: number, dated: Dated): AddNode {

@@ -1,9 +1,9 @@
 /** Events to bytes, as `eventLayout.ts` lays them out. */
 import { unreachable } from '../errors.js';
 import { EDGE_KINDS, NODE_KINDS } from '../graph.js';
-import { DIMENSION_MAX, REQUEST_ID_BYTES } from '../limits.js';
+import { DIMENSION_MAX, GCM_TAG_BYTES, KEY_ID_BYTES, NONCE_BYTES, REQUEST_ID_BYTES } from '../limits.js';
 import { writeU64 } from '../u64.js';
-import type { AddEdge, AddNode, Event, Genesis, Insert } from './event.js';
+import type { AddEdge, AddNode, Event, Genesis, Insert, InsertEncrypted } from './event.js';
 import {
   DELETION,
   EDGE,
@@ -14,8 +14,10 @@ import {
   FLAG,
   GENESIS,
   INSERT,
+  INSERT_ENCRYPTED,
   METRIC_SQUARED_L2,
   NODE,
+  SHRED_KEY,
   UPDATE,
 } from './eventLayout.js';
 
@@ -69,6 +71,13 @@ function writePayload(event: Event, target: Target, at: number): void {
       target.view.setUint32(at + UPDATE.metadataLength, event.metadata.length, true);
       target.bytes.set(event.metadata, at + UPDATE.metadata);
       return;
+    case 'insertEncrypted':
+      writeInsertEncrypted(event, target, at);
+      return;
+    case 'shredKey':
+      assertBytes(event.keyId, KEY_ID_BYTES, 'a key id');
+      target.bytes.set(event.keyId, at + SHRED_KEY.keyId);
+      return;
     case 'addNode':
       writeNode(event, target, at);
       return;
@@ -105,8 +114,7 @@ function writeInsert(event: Insert, { bytes, view }: Target, at: number): void {
   const { requestId, vector, metadata, text } = event;
   const dimension = vector.length / 4;
   assertDimension(dimension);
-  if (requestId !== null && requestId.length !== REQUEST_ID_BYTES)
-    throw new RangeError(`a request id has ${REQUEST_ID_BYTES} bytes`);
+  if (requestId !== null) assertBytes(requestId, REQUEST_ID_BYTES, 'a request id');
   writeId(view, at + INSERT.recordId, event.recordId);
   writeU64(view, at + INSERT.tag, event.tag);
   if (requestId !== null) bytes.set(requestId, at + INSERT.requestId);
@@ -127,6 +135,22 @@ function writeInsert(event: Insert, { bytes, view }: Target, at: number): void {
   if (text !== null) bytes.set(text, end);
 }
 
+function writeInsertEncrypted(event: InsertEncrypted, { bytes, view }: Target, at: number): void {
+  const { requestId, keyId, nonce, ciphertext } = event;
+  if (requestId !== null) assertBytes(requestId, REQUEST_ID_BYTES, 'a request id');
+  assertBytes(keyId, KEY_ID_BYTES, 'a key id');
+  assertBytes(nonce, NONCE_BYTES, 'a nonce');
+  if (ciphertext.length < GCM_TAG_BYTES) throw new RangeError('a ciphertext without its tag');
+  writeId(view, at + INSERT_ENCRYPTED.recordId, event.recordId);
+  writeU64(view, at + INSERT_ENCRYPTED.tag, event.tag);
+  if (requestId !== null) bytes.set(requestId, at + INSERT_ENCRYPTED.requestId);
+  view.setUint8(at + INSERT_ENCRYPTED.flags, requestId === null ? 0 : FLAG.requestId);
+  view.setUint32(at + INSERT_ENCRYPTED.ciphertextLength, ciphertext.length, true);
+  bytes.set(keyId, at + INSERT_ENCRYPTED.keyId);
+  bytes.set(nonce, at + INSERT_ENCRYPTED.nonce);
+  bytes.set(ciphertext, at + INSERT_ENCRYPTED.ciphertext);
+}
+
 function writeNode({ nodeId, recordId, kind }: AddNode, { view }: Target, at: number): void {
   assertKind(kind, NODE_KINDS);
   writeId(view, at + NODE.nodeId, nodeId);
@@ -145,6 +169,10 @@ function writeEdge({ edgeId, from, to, kind }: AddEdge, { view }: Target, at: nu
 function writeId(view: DataView, at: number, id: number): void {
   if (id === 0) throw new RangeError('ids begin at 1');
   writeU64(view, at, id);
+}
+
+function assertBytes(field: Uint8Array, sizeBytes: number, what: string): void {
+  if (field.length !== sizeBytes) throw new RangeError(`${what} has ${sizeBytes} bytes`);
 }
 
 function assertKind(kind: number, kinds: readonly string[]): void {

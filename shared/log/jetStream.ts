@@ -1,19 +1,28 @@
 /**
  * The event logs in JetStream: a collection is a subject, a frame is a message, a position is a stream sequence. The
  * server takes a frame only where the subject's last message is the one that the writer names, so of two writers one
- * always loses.
+ * loses; where the server let both in, the later one does (see `lostFrames.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable, VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { isRefusal, JETSTREAM, JetStreamRefusal, NoJetStream } from '../natsError.js';
 import { logPart, logStream, logSubject } from '../subjects.js';
-import { type EventLog, type EventLogs, Fenced, LogDamaged, type Position, type StoredFrame } from './eventLog.js';
+import {
+  type EventLog,
+  type EventLogs,
+  Fenced,
+  LOG_START,
+  LogDamaged,
+  type Position,
+  type StoredFrame,
+} from './eventLog.js';
 import { readAnywhere, readFromLeader } from './jetStreamMessages.js';
 import { type ReplaySource, replay } from './jetStreamReplay.js';
+import { hasLost, predecessorOf } from './lostFrames.js';
 
-/** Room for the header that names the expected sequence. */
-const HEADER_ROOM_BYTES = 128;
+/** Room for the headers, and for what stands around a frame that travels between processes at an export or an import. */
+const HEADER_ROOM_BYTES = 2_560;
 /** How long a try may take before its outcome counts as unknown. */
 const TRY_MS = 2_000;
 const BETWEEN_TRIES_MS = 50;
@@ -40,6 +49,8 @@ export class JetStreamLogs implements EventLogs {
 class JetStreamLog implements EventLog {
   private readonly source: ReplaySource;
   private closed = false;
+  /** Whether an append of an earlier time, of this process or another's, may still be under way between the servers. */
+  private mayBeUnderWay = true;
 
   constructor(
     private readonly connection: ClusterConnection,
@@ -57,26 +68,36 @@ class JetStreamLog implements EventLog {
   }
 
   /**
-   * A try whose outcome is unknown is made again: the expected sequence lets at most one of them in, and a refusal
-   * then says that something stands there, which is either our frame or another's.
+   * A try whose outcome is unknown is made again; a refusal then says that something stands there, which is either our
+   * frame or another's. The first append, and any after such a try, is read back before it counts: see `lostFrames.ts`.
    */
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
     this.assertUsable();
     if (frame.length > this.maxFrameBytes)
       throw new VouchError('payload_too_large', `a commit of ${frame.length} bytes is larger than NATS takes`);
     let mayBeThere = false;
+    let before = after;
     for (;;) {
       const leftMs = deadlineMs - this.connection.clock.nowMs();
       if (leftMs <= 0 || this.over) throw unavailable('whether the commit took place could not be learned in time');
       try {
-        return await this.publish(frame, after, Math.min(leftMs, TRY_MS));
+        const position = await this.publish(frame, before, Math.min(leftMs, TRY_MS));
+        if (!this.mayBeUnderWay) return position;
+        mayBeThere = true;
+        return await this.confirmed(frame, before);
       } catch (error) {
+        if (error instanceof Fenced) throw error;
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) {
-          const settled = mayBeThere ? await this.ownFrame(frame, after) : 'none';
-          if (settled === 'none') throw new Fenced(this.collectionId);
-          if (settled !== 'unknown') return settled;
+          const settled = mayBeThere ? await this.ownFrame(frame, before) : 'none';
+          if (typeof settled === 'number') return settled;
+          if (settled === 'none') {
+            const lost = await this.lastLost(after);
+            if (lost === before) throw new Fenced(this.collectionId);
+            before = lost;
+          }
         } else if (isWorthAnotherTry(error)) mayBeThere ||= isOutcomeUnknown(error);
         else throw error;
+        this.mayBeUnderWay = true;
       }
       await this.connection.untilConnected(leftMs);
       await delay(BETWEEN_TRIES_MS);
@@ -85,9 +106,16 @@ class JetStreamLog implements EventLog {
 
   async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
     const last = await this.head();
-    if (!last) return;
+    if (!last || last.position <= after) return;
+    let predecessor = after === LOG_START ? undefined : predecessorOf(await this.readAt(after));
     for await (const frame of replay(this.connection, this.source, after, last.position)) {
       this.assertUsable();
+      if (await hasLost(frame.bytes, predecessor)) {
+        const { collectionId } = this;
+        this.connection.logger.warn({ collectionId, position: frame.position }, 'a frame that lost is passed over');
+        continue;
+      }
+      predecessor = predecessorOf(frame.bytes)?.slice();
       yield frame;
     }
   }
@@ -126,15 +154,39 @@ class JetStreamLog implements EventLog {
     return stored.seq;
   }
 
-  /** Where the frame stands if an earlier try has put it there: right after `after`, whatever has followed since. */
-  private async ownFrame(frame: Uint8Array, after: Position): Promise<Position | 'none' | 'unknown'> {
-    const { stream, subject } = this.source;
+  /** Where the frame stands if an earlier try has put it there: right behind `before`, whatever has followed since. */
+  private async ownFrame(frame: Uint8Array, before: Position): Promise<Position | 'none' | 'unknown'> {
     try {
-      const found = await readFromLeader(this.connection, stream, { sequence: after + 1, next: subject });
+      const found = await this.firstAfter(before);
       return found && Buffer.compare(found.bytes, frame) === 0 ? found.position : 'none';
     } catch {
       return 'unknown';
     }
+  }
+
+  /** A frame was taken behind `before`: where ours stands, if it is the first there. Throws Fenced where another is. */
+  private async confirmed(frame: Uint8Array, before: Position): Promise<Position> {
+    const first = await this.firstAfter(before);
+    if (first === undefined) throw unavailable('what was committed could not be read back; retry shortly');
+    if (Buffer.compare(first.bytes, frame) !== 0) throw new Fenced(this.collectionId);
+    this.mayBeUnderWay = false;
+    return first.position;
+  }
+
+  /** The last of the frames directly behind the one at `after` that have lost against it; `after` where there are none. */
+  private async lastLost(after: Position): Promise<Position> {
+    if (after === LOG_START) return after;
+    const predecessor = predecessorOf(await this.readAt(after));
+    for (let last = after; ; ) {
+      const next = await this.firstAfter(last);
+      if (next === undefined || !(await hasLost(next.bytes, predecessor))) return last;
+      last = next.position;
+    }
+  }
+
+  private firstAfter(position: Position): Promise<StoredFrame | undefined> {
+    const { stream, subject } = this.source;
+    return readFromLeader(this.connection, stream, { sequence: position + 1, next: subject });
   }
 
   private assertUsable(): void {

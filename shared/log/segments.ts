@@ -12,8 +12,8 @@ import { SegmentFiles } from './segmentFiles.js';
 
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 const OPEN_FILES_MAX = 64;
-/** The same bound as a message's, so that a collection takes the same commits on every platform. */
-const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 4 * 1024;
+/** As a message's bound, less what stands around a frame that travels: every platform takes the same commits. */
+const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
 /** Where removed logs go on their way out; no collection has this name. */
 const REMOVED = 'removed';
 

@@ -33,12 +33,20 @@ describe('npm run bench', function () {
   };
   const rowsIn = (file: string): Report['rows'] => (JSON.parse(readFileSync(file, 'utf8')) as Report).rows;
 
-  it('measures kernel, engine, indexes, searches with options and the service over HTTP, and finds all that is nearest', async () => {
+  it('measures kernel, engine, indexes, searches with options, proofs and the service over HTTP, and finds all that is nearest', async () => {
     writeVectors(folder);
     const json = join(folder, 'figures.json');
     const run = await bench(0, '--quick', '--data', folder, '--json', json);
     const rows = rowsIn(json);
-    expect([...new Set(rows.map(({ part }) => part))]).to.deep.equal(['kernel', 'engine', 'index', 'search', 'http']);
+    expect([...new Set(rows.map(({ part }) => part))]).to.deep.equal([
+      'kernel',
+      'engine',
+      'index',
+      'search',
+      'proof',
+      'restart',
+      'http',
+    ]);
     for (const { name, value } of rows) expect(Number.isFinite(value), `${name}: ${value}`).to.equal(true);
     expect(new Set(rows.map(({ part, name }) => `${part} ${name}`)).size, 'each figure once').to.equal(rows.length);
     const recalls = rows.filter(({ name }) => name.startsWith('recall'));
@@ -57,7 +65,9 @@ describe('npm run bench', function () {
 
   it('says what it does not know', async () => {
     const run = await bench(2, '--only', 'disk');
-    expect(run.output).to.include('there is no part "disk"; there are kernel, engine, index, search, http');
+    expect(run.output).to.include(
+      'there is no part "disk"; there are kernel, engine, index, search, proof, restart, http',
+    );
   });
 });
 

@@ -111,6 +111,17 @@ inBothModes('point in time', (service, startService) => {
     ]);
   });
 
+  it('a state from which nothing was lost is there at once, while others come', async () => {
+    const collection = new RememberedCollection(service, await service.newProject(), 'young', SEARCHES);
+    await collection.create(2);
+    for (let n = 1; n <= 6; n++) {
+      await collection.write(1, () => collection.insert([n, 0], n === 1 ? described('a', 'needle') : {}));
+      if (n % 3 === 0)
+        await collection.write(1, async () => void (await collection.post('/v1/soft-delete', { id: n - 1 })));
+      for (const state of collection.states) await collection.expectRemembered(state);
+    }
+  });
+
   it('each state has a hash of its own', async () => {
     const collection = await filled(service, 'c');
     const hashes = new Set<string>();

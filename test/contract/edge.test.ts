@@ -132,23 +132,6 @@ inBothModes('the HTTP edge', (service) => {
     expect(openapi.body.openapi).to.match(/^3\.1/);
     expect(openapi.body.paths).to.include.keys('/v1/search', '/v1/records/{id}', '/v1/namespaces/{name}/index');
   });
-
-  it('what comes later answers 501, after its shape was checked', async () => {
-    const { rw } = await service.newProject();
-    await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
-    const answers = await Promise.all([
-      rw.post('/v1/records/encrypted', { payload: 'aGk=', collection: 'c' }),
-      rw.get(`/v1/crypto/status/${'0'.repeat(32)}`),
-      rw.get('/v1/proof/state?collection=c'),
-    ]);
-    for (const answer of answers) {
-      expect(answer.status).to.equal(501);
-      expect(answer.body.code).to.equal('not_implemented');
-    }
-    const wrong = await rw.post('/v1/records/encrypted', { payload: '!', collection: 'c' });
-    expect(wrong.body.code).to.equal('validation_error');
-    expect((await rw.get('/v1/namespaces')).body.collections).to.have.length(1);
-  });
 });
 
 inBothModes('capacity', (_shared, startService) => {

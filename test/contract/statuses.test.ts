@@ -20,6 +20,10 @@ interface Endpoint {
   /** Needs a collection, and the shard that has it. */
   readonly asksShard?: true;
   readonly namesCollection?: true;
+  /** Its contract counts an unknown collection among the faults of the body. */
+  readonly refusesUnknown?: true;
+  /** 200 where absent. */
+  readonly success?: 204;
 }
 
 const ENDPOINTS: readonly Endpoint[] = [
@@ -38,6 +42,18 @@ const ENDPOINTS: readonly Endpoint[] = [
     asksShard: true,
   },
   { method: 'GET', path: '/v1/records/1?collection={c}', asksShard: true },
+  {
+    method: 'POST',
+    path: '/v1/records/encrypted',
+    body: (collection) => ({ collection, payload: 'aGk=' }),
+    write: true,
+    asksShard: true,
+    refusesUnknown: true,
+  },
+  // After the two that are there, the one that was inserted above and the batch of one.
+  { method: 'GET', path: '/v1/records/encrypted/5?collection={c}', asksShard: true },
+  { method: 'GET', path: `/v1/crypto/status/${'a'.repeat(32)}` },
+  { method: 'DELETE', path: `/v1/crypto/shred/${'a'.repeat(32)}`, write: true },
   { method: 'PATCH', path: '/v1/records/1/metadata?collection={c}', body: () => ({}), write: true, asksShard: true },
   { method: 'POST', path: '/v1/search', body: (collection) => ({ collection, query: [1], k: 1 }), asksShard: true },
   {
@@ -70,10 +86,20 @@ const ENDPOINTS: readonly Endpoint[] = [
     asksShard: true,
   },
   { method: 'POST', path: '/v1/index/rebuild', body: () => ({}), write: true },
+  { method: 'GET', path: '/v1/proof/state?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/proof/event-log?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/proof/receipt?sequence=1&collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/proof/inclusion?sequence=1&collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/proof/consistency?from=1&to=2&collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/proof/checkpoint?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/proof/keys' },
+  { method: 'GET', path: '/v1/timeline?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/export?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/export/log?collection={c}', asksShard: true },
   { method: 'GET', path: '/v1/index/config' },
   { method: 'GET', path: '/v1/usage' },
   { method: 'GET', path: '/v1/version' },
-  { method: 'DELETE', path: '/v1/namespaces/{c}', write: true, namesCollection: true },
+  { method: 'DELETE', path: '/v1/namespaces/{c}', write: true, namesCollection: true, success: 204 },
 ]; // prettier-ignore
 
 const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
@@ -104,7 +130,7 @@ inBothModes('every endpoint', (service) => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {
       const answer = await send(rw, endpoint);
-      expect(answer.status, nameOf(endpoint)).to.equal(endpoint.method === 'DELETE' ? 204 : 200);
+      expect(answer.status, `${nameOf(endpoint)} ${answer.text}`).to.equal(endpoint.success ?? 200);
     }
   });
 
@@ -123,7 +149,9 @@ inBothModes('every endpoint', (service) => {
   it('answers 404 collection_not_found for a collection that is not there', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS)
-      if (endpoint.asksShard || endpoint.namesCollection)
+      if (endpoint.refusesUnknown)
+        expectError(await send(rw, endpoint, 'nope'), 400, 'validation_error', nameOf(endpoint));
+      else if (endpoint.asksShard || endpoint.namesCollection)
         expectError(await send(rw, endpoint, 'nope'), 404, 'collection_not_found', nameOf(endpoint));
   });
 
@@ -206,8 +234,17 @@ inBothModes('a collection whose log is damaged', (_shared, startService) => {
     const { text } = await rw.get('/metrics');
     const quarantined = text.split('\n').filter((line) => /^vouch_collections_quarantined\{/.test(line));
     expect(quarantined.map((line) => Number(line.split(' ').at(-1))).reduce((sum, one) => sum + one)).to.equal(1);
+    const health = service.client(undefined);
+    await service.until(async () => (await health.get('/health')).body.damaged !== undefined);
+    const { body: told } = await health.get('/health');
+    expect(told).to.include({ status: 'ok', collections: 2 });
+    expect(told.damaged).to.have.length(1);
+    expect(told.damaged[0]).to.include({ collection_id: id, part: 'log' });
+    expect(told.damaged[0].reason).to.match(/frame|segment/);
+    expect(text).to.match(/^vouch_damaged\{.*part="log".*\} 1$/m);
     // It can be deleted, and made anew.
     expect((await rw.delete('/v1/namespaces/c')).status).to.equal(204);
+    await service.until(async () => (await health.get('/health')).body.damaged === undefined);
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     expect((await rw.post('/v1/records', { collection: 'c', values: [3] })).body.id).to.equal(1);
   });

@@ -3,7 +3,7 @@ import { stateRoot } from '../../scripts/verifier/hashing.js';
 import { auditPath, treeHash } from '../../scripts/verifier/tree.js';
 import { type LeafRecord, leafHash, RECORD_STATE } from '../../shard/audit/leaf.js';
 import { foldPath, foldWithoutLeaf } from '../../shard/audit/merklePath.js';
-import { MerkleTree } from '../../shard/audit/merkleTree.js';
+import { finish, MerkleTree, type Overrides } from '../../shard/audit/merkleTree.js';
 import { hashStateNode } from '../../shard/audit/stateNode.js';
 import { StateTree } from '../../shard/audit/stateTree.js';
 import { EMPTY_HASH, hash, toHex } from '../../shared/hash.js';
@@ -25,6 +25,12 @@ function expectSame(tree: MerkleTree, leaves: readonly Buffer[], indices: readon
       Buffer.concat(auditPath(index, leaves)).toString('hex'),
     );
 }
+
+const replaced = (leaves: ReadonlyMap<number, Uint8Array>): Overrides => ({
+  isAny: (low, high) => [...leaves.keys()].some((index) => index >= low && index < high),
+  leaf: (index) => leaves.get(index)!,
+  follow: function* () {},
+});
 
 /** Leaves, some of them absent, so that absent parts of all sizes come up. */
 const randomLeaves = (random: SeededRandom, count: number): Buffer[] =>
@@ -82,11 +88,11 @@ describe('the Merkle tree', () => {
       const past = leaves.slice(0, size);
       const indices = [...past.keys()].filter(() => random.next() < 0.1);
       for (const index of indices) past[index] = leafOf(1_000 + index);
-      const overrides = { indices, leaves: indices.map((index) => past[index]!) };
-      expect(toHex(tree.mthAt(size, overrides)), `size ${size}`).to.equal(treeHash(past).toString('hex'));
+      const then = { size, overrides: replaced(new Map(indices.map((index) => [index, past[index]!]))) };
+      expect(toHex(finish(tree.pastMth(then))), `size ${size}`).to.equal(treeHash(past).toString('hex'));
       if (size === 0) continue;
       const index = random.int(size);
-      expect(toHex(tree.pathAt(index, size, overrides)), `path of ${index} in ${size}`).to.equal(
+      expect(toHex(finish(tree.pastPath(index, then))), `path of ${index} in ${size}`).to.equal(
         Buffer.concat(auditPath(index, past)).toString('hex'),
       );
     }
@@ -143,8 +149,8 @@ describe('the Merkle tree', () => {
       () => tree.set(2, leafOf(3)),
       () => tree.path(-1),
       () => tree.path(0.5),
-      () => tree.mthAt(3, { indices: [], leaves: [] }),
-      () => tree.pathAt(1, 1, { indices: [], leaves: [] }),
+      () => tree.mthOf(3),
+      () => tree.path(1, 1),
     ])
       expect(act).to.throw(RangeError);
   });
@@ -210,6 +216,35 @@ describe('the state tree', () => {
       expect(toHex(write.path), `path of ${at + 1}`).to.equal(toHex(Buffer.concat(auditPath(index, then))));
     }
     expect(toHex(tree.root())).to.equal(stateRoot(BigInt(now.length), treeHash(now)).toString('hex'));
+  });
+
+  it('tells a past write while others are made, as it was', async () => {
+    const random = seededRandom(testSeed());
+    const tree = new StateTree();
+    const size = 5_000;
+    tree.append(Buffer.concat(Array.from({ length: size }, (_, i) => leafOf(i))));
+    let sequence = size;
+    const change = (): void => tree.change(random.int(size), leafOf(random.int(1e6)), ++sequence);
+    const wanted = [1, 3_000].map((changes) => {
+      for (let i = 0; i < changes; i++) change();
+      const index = random.int(size);
+      tree.change(index, EMPTY_HASH, ++sequence);
+      return { index, sequence, write: tree.writeAt(index, size, sequence) };
+    });
+    for (let i = 0; i < 3_000; i++) change();
+    for (const { index, sequence: past, write } of wanted) {
+      const walk = tree.pastWrite(index, size, past);
+      let rests = 0;
+      let step = walk.next();
+      for (; !step.done; step = walk.next()) {
+        rests++;
+        change();
+        tree.append(leafOf(sequence));
+        if (rests % 3 === 0) tree.root();
+      }
+      expect(rests, 'rests').to.be.at.least(3);
+      expect(step.value).to.deep.equal(write);
+    }
   });
 
   it('refuses changes out of order, and writes that did not happen', () => {

@@ -18,59 +18,67 @@ const pool = (...hits: readonly (readonly [id: number, score: number, factor?: n
       }),
 });
 
+/** Of each hit, by its id. */
+const blended = (hits: Found, bm25: (id: number) => number, k: number): Found =>
+  blend(
+    hits,
+    hits.ids.map((id) => bm25(id)),
+    k,
+  );
+
 const texts =
   (bm25: Readonly<Record<number, number>>) =>
-  (slot: number): number =>
-    bm25[slot / 10] ?? 0;
+  (id: number): number =>
+    bm25[id] ?? 0;
 const ids = (found: Found): number[] => [...found.ids];
 
 describe('blending the distance and the text', () => {
   it('weighs both alike, each brought to 0..1 over the pool', () => {
     // Vector parts 1, 0.75, 0.5, 0; text parts 0, 0.25, 1, 0.5: together 0.5, 0.5, 0.75, 0.25.
-    const found = blend(pool([1, 2], [2, 4], [3, 6], [4, 10]), texts({ 1: 1, 2: 2, 3: 5, 4: 3 }), 4);
+    const found = blended(pool([1, 2], [2, 4], [3, 6], [4, 10]), texts({ 1: 1, 2: 2, 3: 5, 4: 3 }), 4);
     expect(ids(found)).to.deep.equal([3, 1, 2, 4]);
   });
 
   it('leaves the scores true distances, and slots with their records', () => {
-    const found = blend(pool([1, 2], [2, 4], [3, 6]), texts({ 3: 9 }), 2);
+    const found = blended(pool([1, 2], [2, 4], [3, 6]), texts({ 3: 9 }), 2);
     expect([...found.scores]).to.deep.equal([2, 6]);
     expect([...found.slots]).to.deep.equal([10, 30]);
   });
 
   it('takes the k best of the pool, all where there are fewer, none of none', () => {
     const hits = pool([1, 1], [2, 2], [3, 9]);
-    expect(ids(blend(hits, texts({ 3: 9, 2: 8 }), 1))).to.deep.equal([2]);
-    expect(ids(blend(hits, texts({ 3: 9, 2: 8 }), 7))).to.deep.equal([2, 1, 3]);
-    expect(ids(blend(pool(), texts({}), 5))).to.deep.equal([]);
+    expect(ids(blended(hits, texts({ 3: 9, 2: 8 }), 1))).to.deep.equal([2]);
+    expect(ids(blended(hits, texts({ 3: 9, 2: 8 }), 7))).to.deep.equal([2, 1, 3]);
+    expect(ids(blended(pool(), texts({}), 5))).to.deep.equal([]);
   });
 
   it('leaves the order of the vectors where no text matches, or all alike', () => {
     const hits = pool([5, 1], [2, 2], [9, 3]);
-    expect(ids(blend(hits, texts({}), 3))).to.deep.equal([5, 2, 9]);
-    expect(ids(blend(hits, () => 4, 3))).to.deep.equal([5, 2, 9]);
+    expect(ids(blended(hits, texts({}), 3))).to.deep.equal([5, 2, 9]);
+    expect(ids(blended(hits, () => 4, 3))).to.deep.equal([5, 2, 9]);
   });
 
   it('orders by the text where all distances are equal', () => {
-    expect(ids(blend(pool([1, 3], [2, 3], [3, 3]), texts({ 3: 2, 2: 1 }), 3))).to.deep.equal([3, 2, 1]);
+    expect(ids(blended(pool([1, 3], [2, 3], [3, 3]), texts({ 3: 2, 2: 1 }), 3))).to.deep.equal([3, 2, 1]);
   });
 
   it('breaks ties by distance, then by id', () => {
-    expect(ids(blend(pool([2, 1], [1, 0]), texts({ 2: 1 }), 2))).to.deep.equal([1, 2]);
-    expect(ids(blend(pool([8, 1], [3, 1], [5, 1]), texts({}), 3))).to.deep.equal([3, 5, 8]);
+    expect(ids(blended(pool([2, 1], [1, 0]), texts({ 2: 1 }), 2))).to.deep.equal([1, 2]);
+    expect(ids(blended(pool([8, 1], [3, 1], [5, 1]), texts({}), 3))).to.deep.equal([3, 5, 8]);
   });
 
   it('takes the decayed distance where there is one, and its ages along', () => {
     // Decayed: 8, 2, 4.
-    const found = blend(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({}), 3);
+    const found = blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({}), 3);
     expect(ids(found)).to.deep.equal([2, 3, 1]);
     expect([...found.scores]).to.deep.equal([2, 2, 1]);
     expect([...found.aged!.factors]).to.deep.equal([1, 0.5, 0.125]);
     expect([...found.aged!.agesSecs]).to.deep.equal([200, 300, 100]);
-    expect(ids(blend(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({ 1: 3, 3: 3 }), 1))).to.deep.equal([3]);
+    expect(ids(blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({ 1: 3, 3: 3 }), 1))).to.deep.equal([3]);
   });
 
   it('is at ease with factors close to zero', () => {
-    const found = blend(pool([1, 2 ** 40, 2 ** -900], [2, 0, 2 ** -900], [3, 5, 1]), texts({ 1: 1 }), 3);
+    const found = blended(pool([1, 2 ** 40, 2 ** -900], [2, 0, 2 ** -900], [3, 5, 1]), texts({ 1: 1 }), 3);
     expect(ids(found)).to.deep.equal([2, 3, 1]);
   });
 
@@ -87,7 +95,7 @@ describe('blending the distance and the text', () => {
       );
       const bm25 = Array.from({ length: size + 1 }, () => random.int(4) / 3);
       const k = 1 + random.int(size + 5);
-      const found = blend(hits, (slot) => bm25[slot / 10]!, k);
+      const found = blended(hits, (id) => bm25[id]!, k);
       expect(ids(found)).to.deep.equal(plainBlend(hits, bm25, k));
     }
   });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { CallQueue } from '../../coordinator/cluster/callQueue.js';
 import { Members } from '../../coordinator/cluster/members.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
+import type { SentCall } from '../../shared/callShapes.js';
 import type { Call } from '../../shared/calls.js';
 import { systemClock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors.js';
@@ -20,6 +21,8 @@ interface Received {
   readonly calls: readonly Sent<Call>[];
 }
 
+const areAnyCalls = (value: unknown): value is SentCall<Call>[] => Array.isArray(value);
+
 /** Answers every call with its place in the message; nobody serves but `served`. */
 class Wire implements Transport {
   readonly received: Received[] = [];
@@ -30,7 +33,7 @@ class Wire implements Transport {
   ) {}
 
   async request(subject: string, body: Uint8Array): Promise<Uint8Array> {
-    const calls = unpackCalls<Call>(body);
+    const calls = unpackCalls(body, areAnyCalls);
     this.received.push({ subject, calls });
     if (!subject.startsWith(this.served)) throw new NobodyServes();
     return packOutcomes(calls.map((_, place) => ({ ok: place })));

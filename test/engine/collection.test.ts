@@ -9,8 +9,8 @@ import { LOG_START } from '../../shared/log/eventLog.js';
 import { LocalLogs } from '../../shared/log/segments.js';
 import { configOf, Engine, type EngineOptions, requestIdOf, type TestCollection } from '../support/engine.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
+import { replayedLog } from '../support/replayedLog.js';
 import { expectCode } from '../support/suites/expectations.js';
-import { verifyLog } from '../support/verifier/log.js';
 
 const ID = 7;
 
@@ -64,7 +64,7 @@ describe('a collection over its log', () => {
     await collection.write({ op: 'delete', id: 1 });
     await collection.write({ op: 'updateMetadata', id: 3, metadata: Buffer.from('{"a":1}') });
     const { receipt } = await collection.insert([9, 9], { metadata: Buffer.from('{}'), text: 'é', tag: 5 });
-    const report = verifyLog(await frames());
+    const report = await replayedLog(await frames());
     expect(report.problems).to.deep.equal([]);
     expect(report).to.include({ liveRecords: 2, stateRoot: receipt.new_root, stateHash: receipt.state_hash });
     expect(receipts.map((one) => one.receipt.sequence)).to.deep.equal([1, 2, 3]);
@@ -73,7 +73,7 @@ describe('a collection over its log', () => {
   it('answers the same receipts after a restart, those of long ago included', async () => {
     const random = seededRandom(testSeed());
     const written = await randomLife(collection, random);
-    const report = verifyLog(await frames());
+    const report = await replayedLog(await frames());
     expect(report.problems).to.deep.equal([]);
     await restart();
     for (const [n, receipt] of written) expect(await collection.replay(requestIdOf(n))).to.deep.equal(receipt);
@@ -157,7 +157,7 @@ describe('a collection over its log', () => {
       if (outcome.status === 'rejected') expect(outcome.reason).to.include({ code: 'record_not_found' });
     expect(await frames()).to.have.length(2);
     expect(await collection.found()).to.deep.equal([3]);
-    expect(verifyLog(await frames()).problems).to.deep.equal([]);
+    expect((await replayedLog(await frames())).problems).to.deep.equal([]);
     await restart();
     expect(await collection.found()).to.deep.equal([3]);
     expect((await collection.insert([5, 0])).id).to.equal(5);

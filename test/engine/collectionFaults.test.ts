@@ -5,9 +5,9 @@ import { VouchError } from '../../shared/errors.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import { configOf, Engine, fixed, insertOf, requestIdOf, type TestCollection } from '../support/engine.js';
 import { seededRandom, testSeed } from '../support/random.js';
+import { replayedLog } from '../support/replayedLog.js';
 import { type Fate, ScriptedLogs } from '../support/scriptedLogs.js';
 import { eventually, expectCode, gate } from '../support/suites/expectations.js';
-import { verifyLog } from '../support/verifier/log.js';
 
 const ID = 7;
 
@@ -54,7 +54,7 @@ describe('a collection whose log fails', () => {
       expect(retried).to.include({ id: 2, deduplicated: fate !== 'lost' });
       expect(retried.receipt).to.include({ record_id: 2, sequence: 2 });
       expect(await collection.found()).to.deep.equal([1, 2]);
-      expect(verifyLog(logs.frames(ID)).problems).to.deep.equal([]);
+      expect((await replayedLog(logs.frames(ID))).problems).to.deep.equal([]);
     });
 
   it('a late frame that lands between the retry’s look and its append wins, and the retry finds it', async () => {
@@ -235,7 +235,7 @@ describe('a collection whose log fails', () => {
     expect(await collection.records()).to.equal(300);
     for (const [n, id] of ids) expect((await collection.get(id)).vector).to.deep.equal(Buffer.from(fixed(n, n)));
     const { receipt } = await collection.insert([0, 1]);
-    const report = verifyLog(logs.frames(ID));
+    const report = await replayedLog(logs.frames(ID));
     expect(report.problems).to.deep.equal([]);
     expect(report.stateHash).to.equal(receipt.state_hash);
   });

@@ -53,6 +53,17 @@ describe('containers', () => {
     }
   });
 
+  it('keep what each shard writes, and one master key for all of them and the key tool', () => {
+    const [shards, tools] = [named('shard'), named('keys')];
+    const mounts = [...shards, ...tools].map(([, service]) => service.volumes!);
+    for (const [, { environment }] of [...shards, ...tools])
+      expect(loadConfig(environment!).masterKeyFile).to.equal('/keys/master.key');
+    for (const mount of mounts.flat()) expect(volumes).to.have.property(mount.split(':')[0]!);
+    expect(mounts.every((own) => own.includes('keys:/keys'))).to.equal(true);
+    expect(new Set(shards.map(([, service]) => service.volumes![0])).size).to.equal(3);
+    expect(read('Dockerfile')).to.match(/^RUN mkdir .*\/data \/keys && chown node:node \/data \/keys$/m);
+  });
+
   it('start ours when NATS is well, and know whether each is', () => {
     for (const [name, service] of [...named('coordinator'), ...named('shard')])
       for (const [nats] of named('nats'))

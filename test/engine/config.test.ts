@@ -38,6 +38,8 @@ describe('configuration', () => {
     expect(config.http).to.deep.equal({ host: '127.0.0.1', port: 8080 });
     expect(config.shards).to.equal(2);
     expect(config.dataDir).to.equal(resolve('data'));
+    expect(config.masterKeyFile).to.equal(resolve('data/master.key'));
+    expect(config.signingKeyFile).to.equal(resolve('data/signing.key'));
     expect(config.rateLimits).to.deep.equal({
       default: {
         total: { perMinute: 100, burst: 20 },
@@ -67,6 +69,8 @@ describe('configuration', () => {
       'http.port': ['0', 0],
       metrics: ['[::1]:9090', { host: '::1', port: 9090 }],
       dataDir: ['/somewhere', '/somewhere'],
+      masterKeyFile: ['/run/secrets/master.key', '/run/secrets/master.key'],
+      signingKeyFile: ['/run/secrets/signing.key', '/run/secrets/signing.key'],
       shards: ['64', 64],
       'nats.url': ['nats://a:1, tls://u:p@b', 'nats://a:1, tls://u:p@b'],
       'nats.replicas': ['5', 5],
@@ -75,6 +79,7 @@ describe('configuration', () => {
       'limits.bodyBytes': ['1000', 1000],
       'limits.metadataBytes': ['10', 10],
       'limits.textBytes': ['11', 11],
+      'limits.payloadBytes': ['20', 20],
       'limits.batchVectors': ['12', 12],
       'limits.collectionsPerProject': ['13', 13],
       'limits.maxRecords': ['14', 14],
@@ -85,6 +90,8 @@ describe('configuration', () => {
       'limits.inFlight': ['17', 17],
       rateLimits: ['off', 'off'],
       ann: ['false', false],
+      'snapshots.everyBytes': ['1048576', 1_048_576],
+      'snapshots.keep': ['2', 2],
       'placement.heartbeatMs': ['1', 1],
       'placement.leaseMs': ['2', 2],
       'placement.reassignMs': ['3', 3],

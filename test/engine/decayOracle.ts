@@ -30,6 +30,9 @@ export const SPREADS: Readonly<Record<string, (random: SeededRandom, share: numb
 
 export const HALF_LIVES_SECS = [1e-6, 0.5, 1, 60, 3_600, 86_400, 30 * 86_400, 1e9, 1e300];
 
+/** Rows from which on the young ones are told apart: fewer than a service waits for. */
+const YOUNG_FROM = 50;
+
 /** A collection, its model, and when its rows were inserted. */
 export class Aging {
   readonly collection: Modelled;
@@ -38,7 +41,7 @@ export class Aging {
 
   constructor(dimension: number, memory?: VectorMemory) {
     this.collection = new Modelled(dimension, memory);
-    this.times = new InsertionTimes(this.collection.vectors.shape);
+    this.times = new InsertionTimes(this.collection.vectors.shape, YOUNG_FROM);
   }
 
   insert(vector: Int32Array, insertedMs: number, id?: number): number {
@@ -64,6 +67,7 @@ export class Aging {
       },
       insertedMsOf: (slot) => this.times.of(slot),
       newestMsIn: (index) => this.times.newestIn(index),
+      young: () => this.times.young,
     };
   }
 

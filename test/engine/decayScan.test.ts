@@ -69,6 +69,30 @@ describe('exact search with decay', () => {
       }
   });
 
+  it('weighs few rows where young ones lie among old ones, whatever the half-life', async () => {
+    const ROWS = 6_000;
+    const aging = filled(16, ROWS, 2 ** 17, (among) => NOW_MS - among.int(100 * 86_400_000));
+    for (const [halfLifeSecs, n] of [
+      [86_400, 10],
+      [86_400, 60],
+      [20 * 86_400, 10],
+    ] as const) {
+      let weighed = 0;
+      class Counting extends DecayWeights {
+        override atMost(slot: number): number {
+          weighed++;
+          return super.atMost(slot);
+        }
+      }
+      const decay = { nowMs: NOW_MS, halfLifeSecs };
+      const query = randomVector(random, 16, 2 ** 17);
+      const weights = new Counting(aging.decaying('brute'), decay);
+      const hits = await aging.collection.vectors.searchWeighted(query, n, weights, noPause);
+      expect([...hits.ids]).to.deep.equal(aging.nearest(query, n, decay).ids);
+      expect(weighed).to.be.below(ROWS / 4);
+    }
+  });
+
   it('orders equal decayed distances by score, then by id', async () => {
     const aging = new Aging(1);
     const atAge = (component: number, ageSecs: number, id: number): void =>

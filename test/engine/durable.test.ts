@@ -1,7 +1,7 @@
 /** Files that are whole or not there, and the lock that keeps a data folder to one process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -12,10 +12,14 @@ import {
   deleteFile,
   deleteLeftovers,
   deleteTree,
+  eraseFile,
+  eraseLeftovers,
+  isSuperseding,
   makeDirectory,
   move,
   PRIVATE_MODE,
   replaceFile,
+  supersedeFile,
 } from '../../shared/durable.js';
 import { lockFolder } from '../../shared/folderLock.js';
 import { rejection } from '../support/suites/expectations.js';
@@ -81,6 +85,57 @@ describe('durable files', () => {
     await deleteTree(at('a/b'));
     await deleteEmptyDirectory(at('a'));
     expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('are erased: noise stands where their bytes stood, under whatever other name they have', async () => {
+    await createFile(at('secret'), 'x'.repeat(100_000));
+    await link(at('secret'), at('other name'));
+    expect(await eraseFile(at('secret'))).to.equal(true);
+    expect(await eraseFile(at('secret'))).to.equal(false);
+    const left = await readFile(at('other name'));
+    expect(left).to.have.length(100_000);
+    expect(left.includes('xxxx')).to.equal(false);
+    expect(await readdir(folder)).to.deep.equal(['other name']);
+  });
+
+  it('are superseded: the new content is whole, and the old one is erased, not only let go', async () => {
+    await createFile(at('file'), 'x'.repeat(1_000), PRIVATE_MODE);
+    await link(at('file'), at('old'));
+    await supersedeFile(at('file'), 'new', PRIVATE_MODE);
+    expect(await readFile(at('file'), 'utf8')).to.equal('new');
+    expect((await readFile(at('old'))).includes('xxxx')).to.equal(false);
+    expect((await stat(at('file'))).mode & 0o777).to.equal(0o600);
+    expect(await isSuperseding(at('file'))).to.equal(false);
+    expect((await readdir(folder)).sort()).to.deep.equal(['file', 'old']);
+    await rejection(supersedeFile(at('missing'), 'new'));
+    expect(await readdir(folder)).not.to.include('missing');
+  });
+
+  it('that were being superseded when their process ended are finished, whatever was done', async () => {
+    // Before the new content had its name: the old one stands, also under the name it was to be erased under.
+    await writeFile(at('a'), 'old a');
+    await link(at('a'), at('.a.superseded'));
+    await writeFile(at('.a.next'), 'new a, half');
+    // After it: the old content waits for its erasure.
+    await writeFile(at('b'), 'new b');
+    await writeFile(at('.b.superseded'), 'old b');
+    await link(at('.b.superseded'), at('old b'));
+    for (const name of ['a', 'b']) expect(await isSuperseding(at(name))).to.equal(true);
+    await eraseLeftovers(folder);
+    expect((await readdir(folder)).sort()).to.deep.equal(['a', 'b', 'old b']);
+    expect(await readFile(at('a'), 'utf8')).to.equal('old a');
+    expect(await readFile(at('b'), 'utf8')).to.equal('new b');
+    expect(await readFile(at('old b'), 'utf8')).not.to.equal('old b');
+  });
+
+  it('that were being created are let go where they had their name, and erased where not', async () => {
+    await writeFile(at('.999999999-0-1.tmp'), 'no name yet');
+    await writeFile(at('.999999999-0-2.tmp'), 'with a name');
+    await link(at('.999999999-0-2.tmp'), at('named'));
+    await writeFile(at(`.${process.pid}-0-1.tmp`), 'being written');
+    await eraseLeftovers(folder);
+    expect((await readdir(folder)).sort()).to.deep.equal([`.${process.pid}-0-1.tmp`, 'named']);
+    expect(await readFile(at('named'), 'utf8')).to.equal('with a name');
   });
 
   it('of a process that is gone are cleaned up, and of a living one are not', async () => {

@@ -155,7 +155,10 @@ describe('bodies', () => {
     expect((await search('{"collection":"c","query":[1,1e999],"k":1}')).body.error).to.include('$.query[1]');
     expect((await search('['.repeat(60_000))).body.error).to.include('nests deeper');
     expect((await search(`[${'[],'.repeat(1_000_001)}1]`)).body.error).to.include('arrays and objects');
-    const pool = new BodyPool({ metadataBytes: 1, textBytes: 1, batchVectors: 1, commitBytes: 1 }, silentLogger);
+    const pool = new BodyPool(
+      { metadataBytes: 1, textBytes: 1, payloadBytes: 1, batchVectors: 1, commitBytes: 1 },
+      silentLogger,
+    );
     const notUtf8 = await pool.prepare('search', Buffer.from([0x22, 0xff, 0x22])).catch((error: Error) => error);
     expect(notUtf8).to.have.property('message', 'the body is not UTF-8');
   });

@@ -11,7 +11,13 @@ import { silentLogger } from '../../shared/logger.js';
 import { componentsOf } from '../support/fakeBackend.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
 
-const BOUNDS: BodyBounds = { metadataBytes: 65_536, textBytes: 65_536, batchVectors: 16_384, commitBytes: 2 ** 24 };
+const BOUNDS: BodyBounds = {
+  metadataBytes: 65_536,
+  textBytes: 65_536,
+  payloadBytes: 65_536,
+  batchVectors: 16_384,
+  commitBytes: 2 ** 24,
+};
 
 describe('large bodies', () => {
   let pool: BodyPool;

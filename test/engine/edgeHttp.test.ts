@@ -134,7 +134,7 @@ describe('HTTP edge', () => {
   });
 
   it('counts a chunked body, and refuses what is too long at once', async () => {
-    const edge = await start({ limits: { bodyBytes: 1_000, metadataBytes: 100, textBytes: 100 } });
+    const edge = await start({ limits: { bodyBytes: 1_000, metadataBytes: 100, textBytes: 100, payloadBytes: 100 } });
     const authorization = `Bearer ${await edge.key()}`;
     const chunked = requestHead('POST', '/v1/search', { authorization, 'transfer-encoding': 'chunked' });
     const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;

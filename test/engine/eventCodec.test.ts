@@ -1,10 +1,10 @@
 import { expect } from 'chai';
+import { readEvent } from '../../scripts/verifier/events.js';
 import { toHex } from '../../shared/hash.js';
 import type { Event } from '../../shared/log/event.js';
 import { eventSizeBytes } from '../../shared/log/eventLayout.js';
 import { decodeEvent } from '../../shared/log/eventReader.js';
 import { encodeEvent } from '../../shared/log/eventWriter.js';
-import { readEvent } from '../support/verifier/events.js';
 
 const utf8 = new TextEncoder();
 const hex = ([text]: TemplateStringsArray): string => text!.replace(/\s+/g, '');
@@ -96,8 +96,45 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
     event: { type: 'deleteEdge', sequence: 10, timeMs: 1_700_000_001_000, edgeId: 3 },
     hex: hex`01 0b 000000000000 0a00000000000000 e86be5cf8b010000 0300000000000000`,
   },
+  {
+    event: {
+      type: 'insertEncrypted',
+      sequence: 11,
+      timeMs: 1_700_000_001_000,
+      recordId: 3,
+      tag: 5,
+      requestId: Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i),
+      keyId: Uint8Array.from({ length: 16 }, (_, i) => 0x10 + i),
+      nonce: Uint8Array.from({ length: 12 }, (_, i) => 0x30 + i),
+      ciphertext: Uint8Array.from({ length: 18 }, (_, i) => 0x50 + i),
+    },
+    hex: hex`01 06 000000000000 0b00000000000000 e86be5cf8b010000 0300000000000000 0500000000000000
+      a0a1a2a3a4a5a6a7a8a9aaabacadaeaf 01 000000 12000000 101112131415161718191a1b1c1d1e1f
+      303132333435363738393a3b 00000000 505152535455565758595a5b5c5d5e5f6061`,
+  },
+  {
+    event: {
+      type: 'insertEncrypted',
+      sequence: 12,
+      timeMs: 1_700_000_001_000,
+      recordId: 4,
+      tag: 0,
+      requestId: null,
+      keyId: new Uint8Array(16).fill(9),
+      nonce: new Uint8Array(12).fill(8),
+      ciphertext: new Uint8Array(16).fill(7),
+    },
+    hex: hex`01 06 000000000000 0c00000000000000 e86be5cf8b010000 0400000000000000 0000000000000000
+      00000000000000000000000000000000 00 000000 10000000 09090909090909090909090909090909
+      080808080808080808080808 00000000 07070707070707070707070707070707`,
+  },
+  {
+    event: { type: 'shredKey', sequence: 13, timeMs: 1_700_000_001_000, keyId: new Uint8Array(16).fill(9) },
+    hex: hex`01 07 000000000000 0d00000000000000 e86be5cf8b010000 09090909090909090909090909090909`,
+  },
 ];
 const INSERT = SAMPLES[1]!.event as Event & { type: 'insert' };
+const ENCRYPTED = SAMPLES[11]!.event as Event & { type: 'insertEncrypted' };
 
 const sampleOf = (type: Event['type']): Uint8Array =>
   Uint8Array.from(Buffer.from(SAMPLES.find(({ event }) => event.type === type)!.hex, 'hex'));
@@ -106,6 +143,13 @@ const sampleOf = (type: Event['type']): Uint8Array =>
 function patched(type: Event['type'], at: number, ...values: number[]): Uint8Array {
   const bytes = sampleOf(type);
   bytes.set(values, at);
+  return bytes;
+}
+
+/** Of 15 bytes, and the event so much shorter. */
+function shortCiphertext(): Uint8Array {
+  const bytes = sampleOf('insertEncrypted').slice(0, 96 + 15);
+  bytes[60] = 15;
   return bytes;
 }
 
@@ -142,7 +186,7 @@ describe('events', () => {
 
   const refused: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['an unknown version', patched('delete', 0, 2), /event version 2; this program knows 1 \(at byte 0\)/],
-    ['an unknown type', patched('delete', 1, 6), /event type 6 is not known to this program \(at byte 1\)/],
+    ['an unknown type', patched('delete', 1, 12), /event type 12 is not known to this program \(at byte 1\)/],
     ['padding in the header', patched('delete', 5, 1), /must be zero \(at byte 5\)/],
     ['a sequence of 2^53', patched('delete', 14, 0x20), /2\^53 or more \(at byte 8\)/],
     ['a time of 2^53', patched('delete', 22, 0x20), /2\^53 or more \(at byte 16\)/],
@@ -163,6 +207,12 @@ describe('events', () => {
     ['an edge from node 0', patched('addEdge', 32, 0), /node id 0 \(at byte 32\)/],
     ['padding in a node', patched('addNode', 47, 1), /must be zero \(at byte 47\)/],
     ['padding in an update', patched('updateMetadata', 36, 1), /must be zero \(at byte 36\)/],
+    ['flags of an insert in an encrypted one', patched('insertEncrypted', 56, 3), /flags 3 of an encrypted insert/],
+    ['a request id without its flag when encrypted', patched('insertEncrypted', 56, 0), /must be zero \(at byte 40\)/],
+    ['padding after the flags', patched('insertEncrypted', 57, 1), /must be zero \(at byte 57\)/],
+    ['padding after the nonce', patched('insertEncrypted', 92, 1), /must be zero \(at byte 92\)/],
+    ['an encrypted record 0', patched('insertEncrypted', 24, 0), /record id 0 \(at byte 24\)/],
+    ['a ciphertext without its tag', shortCiphertext(), /a ciphertext without its tag \(at byte 60\)/],
   ];
   for (const [what, bytes, reason] of refused)
     it(`refuses ${what}`, () => {
@@ -179,6 +229,9 @@ describe('events', () => {
     ['a short request id', { ...INSERT, requestId: new Uint8Array(15) }, /request id has 16 bytes/],
     ['16 MiB of metadata', { ...INSERT, metadata: new Uint8Array(2 ** 24) }, /the limit is 16 MiB/],
     ['an insert as the first event', { ...INSERT, sequence: 0 }, /genesis, and nothing else, has sequence 0/],
+    ['a short key id', { ...ENCRYPTED, keyId: new Uint8Array(15) }, /a key id has 16 bytes/],
+    ['a long nonce', { ...ENCRYPTED, nonce: new Uint8Array(16) }, /a nonce has 12 bytes/],
+    ['a ciphertext without its tag', { ...ENCRYPTED, ciphertext: new Uint8Array(15) }, /without its tag/],
     ['an empty name', { ...(SAMPLES[0]!.event as Event & { type: 'genesis' }), name: '' }, /1 to 255 bytes/],
   ];
   for (const [what, event, reason] of unwritable)

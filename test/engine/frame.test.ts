@@ -6,7 +6,7 @@ import { chainHeadBefore, claimedStart, hashAt, readFrameHeader } from '../../sh
 import { verifyFrame } from '../../shared/log/frameVerifier.js';
 import { buildFrame, frameSizeBytes } from '../../shared/log/frameWriter.js';
 import { noPause } from '../support/auditHistory.js';
-import { verifyLog } from '../support/verifier/log.js';
+import { replayedLog } from '../support/replayedLog.js';
 
 const GENESIS: Event = {
   type: 'genesis',
@@ -65,7 +65,7 @@ describe('frames', () => {
     const { bytes, end } = await smallFrame();
     expect(toHex(bytes)).to.equal(FRAME_HEX);
     expect(bytes.length).to.equal(frameSizeBytes([GENESIS, insert(1)]));
-    const report = verifyLog([bytes]);
+    const report = await replayedLog([bytes]);
     expect(report.problems).to.deep.equal([]);
     expect(report.chainHead).to.equal(toHex(end.chainHead));
   });
@@ -93,7 +93,7 @@ describe('frames', () => {
       logBytesAfter: first.bytes.length + second.bytes.length,
       chainHeadAfter: hashAt(second.chainHeads, 1),
     });
-    expect(verifyLog([first.bytes, second.bytes]).problems).to.deep.equal([]);
+    expect((await replayedLog([first.bytes, second.bytes])).problems).to.deep.equal([]);
     const alone = await verifyFrame(second.bytes, claimedStart(second.bytes), noPause);
     expect(alone.eventHashes).to.deep.equal(second.eventHashes);
   });
@@ -103,7 +103,7 @@ describe('frames', () => {
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       bytes[bit >> 3]! ^= 1 << (bit & 7);
       expect(await refusal(bytes), `bit ${bit}`).to.match(/\(at byte \d+\)$/);
-      expect(verifyLog([bytes]).problems, `bit ${bit}`).to.have.length(1);
+      expect((await replayedLog([bytes])).problems, `bit ${bit}`).to.have.length(1);
       bytes[bit >> 3]! ^= 1 << (bit & 7);
     }
   });
@@ -112,7 +112,7 @@ describe('frames', () => {
     const bytes = frameBytes();
     for (let length = 0; length < bytes.length; length++) {
       expect(await refusal(bytes.subarray(0, length)), `cut to ${length}`).to.match(/\(at byte \d+\)$/);
-      expect(verifyLog([bytes.subarray(0, length)]).problems, `cut to ${length}`).to.have.length(1);
+      expect((await replayedLog([bytes.subarray(0, length)])).problems, `cut to ${length}`).to.have.length(1);
     }
     expect(await refusal(Uint8Array.of(...bytes, 0))).to.match(/checksum/);
   });
@@ -136,7 +136,7 @@ describe('frames', () => {
   for (const [what, bytes, reason] of forgeries)
     it(`refuses a forged frame: ${what}`, async () => {
       expect(await refusal(bytes)).to.match(reason);
-      expect(verifyLog([bytes]).problems).to.have.length(1);
+      expect((await replayedLog([bytes])).problems).to.have.length(1);
     });
 
   it('builds no frame that does not continue the log', async () => {
@@ -165,7 +165,7 @@ describe('frames', () => {
     const read = await verifyFrame(bytes, EMPTY_LOG, pause);
     expect(pauses).to.be.greaterThan(4);
     expect(read.events).to.deep.equal(events);
-    const report = verifyLog([bytes]);
+    const report = await replayedLog([bytes]);
     expect(report.problems).to.deep.equal([]);
     expect(report.chainHead).to.equal(toHex(read.end.chainHead));
   });

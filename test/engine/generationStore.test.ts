@@ -161,14 +161,14 @@ describe('saved generations', () => {
     expect(store.nextNumber(COLLECTION)).to.equal(3);
   });
 
-  it('are set aside when they are damaged, one of each collection', async () => {
+  it('are set aside when they are damaged, and none is deleted', async () => {
     for (const number of [1, 2, 3]) await saveGeneration(store, number, { kind: number === 1 ? 'ivf' : 'bq' });
     for (const number of [3, 2]) {
       const saved = await store.latest(COLLECTION);
       expect(saved?.facts.number).to.equal(number);
       await store.setAside(saved!, 'a test');
     }
-    expect(await listed()).to.deep.equal(['damaged-g2', 'g1']);
+    expect(await listed()).to.deep.equal(['damaged-g2', 'damaged-g3', 'g1']);
     expect(store.kindOf(COLLECTION)).to.equal('ivf');
   });
 

@@ -176,4 +176,24 @@ describe('choosing among rows', () => {
       expect(listed(hits)).to.deep.equal(expected);
     });
   });
+
+  describe('those that are held', () => {
+    it('searches them, live or retired, and keeps them though they are released while it pauses', async () => {
+      const collection = filled(1_024, 3_000, 2 ** 31);
+      retireSome(collection, 0.3);
+      const held = new Set(some(collection.rows, 0.9));
+      const then = new Map([...collection.frozen()].map(([slot, row]) => [slot, { ...row, live: true }]));
+      const query = randomVector(random, 1_024, 2 ** 31);
+      const scan = collection.vectors.beginScan();
+      let pauses = 0;
+      const release = async (): Promise<void> => {
+        pauses++;
+        for (const slot of some(collection.rows, 0.1)) collection.release(slot);
+      };
+      const hits = await collection.vectors.search(query, 40, release, { held: setOf(collection, held) });
+      collection.vectors.endScan(scan);
+      expect(pauses).to.be.above(0);
+      expect(listed(hits)).to.deep.equal(nearest(then, query, 40, held));
+    });
+  });
 });

@@ -5,9 +5,9 @@ import { type Clock, systemClock } from '../../shared/clock.js';
 import type { Filter } from '../../shared/filter.js';
 import { configOf, Engine, fixed, insertOf, requestIdOf, soon, type TestCollection } from '../support/engine.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
+import { replayedLog } from '../support/replayedLog.js';
 import { ScriptedLogs } from '../support/scriptedLogs.js';
 import { expectCode } from '../support/suites/expectations.js';
-import { verifyLog } from '../support/verifier/log.js';
 
 const ID = 7;
 const STEPS = 150;
@@ -106,7 +106,7 @@ class History {
   async #remember({ receipt }: Partial<Results['insert']>): Promise<void> {
     const timeMs = this.clock.nowMs();
     const answers = await Promise.all(searches(timeMs).map((call) => search(this.#alone, call)));
-    const { stateHash } = verifyLog(this.#aloneLogs.frames(ID));
+    const { stateHash } = await replayedLog(this.#aloneLogs.frames(ID));
     this.moments.push({ timeMs, answers, stateHash });
     if (receipt !== undefined) this.receipts.set(receipt.sequence, receipt.state_hash);
   }
@@ -196,7 +196,7 @@ describe('a search of the past', function () {
   it('answers as was answered then, with every option, in any order, and after a restart', async () => {
     await history.live(STEPS);
     const events = history.moments.length;
-    expect(verifyLog(history.logs.frames(ID)).stateHash).to.equal(history.moments.at(-1)?.stateHash);
+    expect((await replayedLog(history.logs.frames(ID))).stateHash).to.equal(history.moments.at(-1)?.stateHash);
     expect(history.logs.frames(ID).length).to.be.below(events);
     for (let n = 0; n < 60; n++) {
       const logIndex = 1 + random.int(events);

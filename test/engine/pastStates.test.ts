@@ -1,18 +1,18 @@
-/** What past states cost: rebuilt once for all who ask, kept within a bound, given up when nobody waits for them. */
+/** What past states cost, in their own thread: rebuilt once for all who ask, kept within a bound, given up when nobody waits. */
 import { expect } from 'chai';
-import type { CollectionContext } from '../../shard/collection/collection.js';
-import { HostedCollection } from '../../shard/hostedCollection.js';
+import { Pace } from '../../shard/graph/pace.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
-import { ShardMetrics } from '../../shard/metrics.js';
+import { moving } from '../../shard/moving.js';
+import { Opening } from '../../shard/past/opening.js';
+import type { Measured } from '../../shard/past/pastMetrics.js';
 import { PastStates } from '../../shard/past/pastStates.js';
-import { nextTurn } from '../../shard/pause.js';
-import type { Results, SearchCall } from '../../shared/calls.js';
+import { searchState } from '../../shard/past/searchState.js';
 import type { Clock } from '../../shared/clock.js';
 import type { ErrorCode, VouchError } from '../../shared/errors.js';
-import type { EventLog, EventLogs, Position, StoredFrame } from '../../shared/log/eventLog.js';
-import { configOf, Engine, type EngineOptions, fixed, type TestCollection } from '../support/engine.js';
-import { ScriptedLogs } from '../support/scriptedLogs.js';
-import { eventually, expectCode, gate } from '../support/suites/expectations.js';
+import { configOf, Engine, type TestCollection } from '../support/engine.js';
+import { NO_SNAPSHOTS } from '../support/noSnapshots.js';
+import { eventually, expectCode, gate, rejection } from '../support/suites/expectations.js';
+import { WatchedLogs } from '../support/watchedLogs.js';
 
 const ID = 7;
 const RECORDS = 60;
@@ -29,84 +29,63 @@ class TestClock implements Clock {
   }
 }
 
-/** Counts what is read of the logs, and lets reads pass one by one where it is told to. */
-class WatchedLogs implements EventLogs {
-  readonly stored = new ScriptedLogs();
-  pass: Promise<void> = Promise.resolve();
-  reads = 0;
-  framesRead = 0;
-
-  async open(collectionId: number): Promise<EventLog> {
-    const log = await this.stored.open(collectionId);
-    return { ...log, read: (after) => this.#read(log, after) };
-  }
-
-  remove(collectionId: number): Promise<void> {
-    return this.stored.remove(collectionId);
-  }
-
-  async *#read(log: EventLog, after: Position): AsyncGenerator<StoredFrame> {
-    this.reads++;
-    for await (const frame of log.read(after)) {
-      this.framesRead++;
-      await this.pass;
-      yield frame;
-    }
-  }
-}
-
 describe('past states', () => {
   let clock: TestClock;
   let logs: WatchedLogs;
-  let engine: Engine;
   let collection: TestCollection;
+  let memory: VectorMemory;
+  let pasts: PastStates;
+  let opening: Opening;
+  let measured: Measured[];
 
-  async function start(options: EngineOptions = {}): Promise<void> {
-    clock = new TestClock();
-    logs = new WatchedLogs();
-    engine = new Engine(logs, { clock, ...options });
-    collection = engine.host(configOf(ID));
-    for (let n = 1; n <= RECORDS; n++) await collection.insert([n, 0]);
+  async function start(boundBytes = 1 << 28, memoryBytes?: number): Promise<void> {
+    memory = new VectorMemory(memoryBytes === undefined ? {} : { boundBytes: memoryBytes });
+    measured = [];
+    const options = { boundBytes, memory, clock, snapshots: NO_SNAPSHOTS, setAside: () => undefined };
+    pasts = new PastStates({ ...options, measured: (what) => measured.push(what) });
+    opening = new Opening(1, configOf(ID), await logs.open(ID));
     logs.reads = 0;
     logs.framesRead = 0;
   }
-  beforeEach(() => start());
-  afterEach(() => collection.hosted.close({ keep: true }));
+  beforeEach(async () => {
+    clock = new TestClock();
+    logs = new WatchedLogs();
+    collection = new Engine(logs).host(configOf(ID));
+    for (let n = 1; n <= RECORDS; n++) await collection.insert([n, 0]);
+    await start();
+  });
+  afterEach(async () => {
+    await pasts.close(opening, moving());
+    await collection.hosted.close({ keep: true });
+  });
 
-  const inMs = (ms: number) => ({ requestId: 'test', deadlineMs: clock.ms + ms });
-  async function found(logIndex: number, envelope = inMs(10_000), hosted = collection.hosted): Promise<number[]> {
-    const call = { op: 'search', query: fixed(0, 0), k: 5_000, asOf: { logIndex } } as const;
-    const { ids } = (await hosted.read(call, envelope)) as Results['search'];
-    return [...new Float64Array(new Uint8Array(ids).buffer)];
+  /** Ids, nearest to the origin first. */
+  function found(sequence: number, inMs = 10_000): Promise<number[]> {
+    const deadlineMs = clock.ms + inMs;
+    return pasts.use(opening, sequence, deadlineMs, async ({ state, timeMs }) => {
+      const query = new Int32Array(2);
+      const options = { k: 5_000, agedToMs: undefined };
+      const { ids } = await searchState(state, timeMs, query, options, () => new Pace(clock, deadlineMs));
+      return [...ids];
+    });
   }
-  const past = async (options: Partial<SearchCall>, logIndex = RECORDS): Promise<Results['search']> => {
-    const call = { op: 'search', query: fixed(0, 0), k: 5_000, asOf: { logIndex }, ...options } as const;
-    return (await collection.hosted.read(call, inMs(10_000))) as Results['search'];
-  };
   const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
-  async function metric(name: string): Promise<unknown> {
-    const all = (await engine.context.metrics.json()) as { name: string; values: unknown }[];
-    return all.find((one) => one.name === name)?.values;
-  }
   const codes = (settled: readonly PromiseSettledResult<unknown>[]): (ErrorCode | 'found')[] =>
     settled.map((one) => (one.status === 'fulfilled' ? 'found' : (one.reason as VouchError).code));
+  const searchedFrom = (): string[] => measured.flatMap((one) => (one.what === 'searched' ? [one.from] : []));
 
   it('are rebuilt once for all who ask at the same time, and not again for those who ask later', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => found(40)));
     for (const ids of all) expect(ids).to.deep.equal(upTo(40));
     expect(await found(40)).to.deep.equal(upTo(40));
     expect(logs).to.include({ reads: 1, framesRead: 40 });
-    const { keptBytes } = engine.context.pasts;
-    expect(keptBytes).to.be.above(0);
-    expect(await metric('vouch_past_bytes')).to.deep.equal([{ value: keptBytes, labels: {} }]);
-    expect(await metric('vouch_past_searches_total')).to.deep.equal([
-      { value: 20, labels: { from: 'rebuilt' } },
-      { value: 1, labels: { from: 'kept' } },
-    ]);
+    expect(pasts.keptBytes).to.be.above(0);
+    expect(measured).to.deep.include({ what: 'kept', bytes: pasts.keptBytes });
+    expect(searchedFrom()).to.deep.equal([...new Array(20).fill('rebuilt'), 'kept']);
+    expect(measured.flatMap((one) => (one.what === 'rebuilt' ? [one.outcome] : []))).to.deep.equal(['done']);
   });
 
-  it('are not rebuilt where the current one is meant', async () => {
-    expect(await found(RECORDS)).to.deep.equal(upTo(RECORDS));
+  it('of no event is there without reading', async () => {
     expect(await found(0)).to.deep.equal([]);
     expect(logs.reads).to.equal(0);
   });
@@ -120,11 +99,9 @@ describe('past states', () => {
   });
 
   it('are given up at the bound, the least recently used first, and all memory with them', async () => {
-    const live = engine.context.memory.usedBytes;
     await found(40);
-    const { keptBytes } = engine.context.pasts;
-    await collection.hosted.close({ keep: true });
-    await start({ pastStatesBytes: Math.floor(2.5 * keptBytes) });
+    const { keptBytes } = pasts;
+    await start(Math.floor(2.5 * keptBytes));
     for (const n of [40, 39, 40, 38]) expect(await found(n)).to.deep.equal(upTo(n));
     expect(logs.reads).to.equal(3);
     await found(40);
@@ -132,20 +109,19 @@ describe('past states', () => {
     expect(logs.reads).to.equal(3);
     await found(39);
     expect(logs.reads).to.equal(4);
-    expect(engine.context.pasts.keptBytes).to.be.at.most(2.5 * keptBytes);
-    await collection.hosted.close({ keep: true });
-    await start({ pastStatesBytes: 1 });
+    expect(pasts.keptBytes).to.be.at.most(2.5 * keptBytes);
+    await start(1);
     for (const n of [40, 39, 40]) expect(await found(n)).to.deep.equal(upTo(n));
     await Promise.all([40, 39, 40, 20, 10].map(async (n) => expect(await found(n)).to.deep.equal(upTo(n))));
-    expect(engine.context.pasts.keptBytes).to.equal(0);
-    expect(engine.context.memory.usedBytes).to.equal(live);
+    expect(pasts.keptBytes).to.equal(0);
+    expect(memory.usedBytes).to.equal(0);
   });
 
   it('give way to the deadline of the last who waits', async () => {
     const { opened, open } = gate();
     logs.pass = opened;
-    const early = expectCode(found(50, inMs(100)), 'unavailable');
-    const late = found(50, inMs(1_000));
+    const early = expectCode(found(50, 100), 'unavailable');
+    const late = found(50, 1_000);
     await eventually('the rebuild is under way', () => logs.framesRead === 1);
     clock.ms += 500;
     open();
@@ -155,16 +131,15 @@ describe('past states', () => {
   });
 
   it('are not finished when every deadline has passed', async () => {
-    const live = engine.context.memory.usedBytes;
     const { opened, open } = gate();
     logs.pass = opened;
-    const waiting = [100, 200].map((ms) => expectCode(found(50, inMs(ms)), 'unavailable'));
+    const waiting = [100, 200].map((ms) => expectCode(found(50, ms), 'unavailable'));
     await eventually('the rebuild is under way', () => logs.framesRead === 1);
     clock.ms += 500;
     open();
     await Promise.all(waiting);
     expect(logs.framesRead).to.be.below(10);
-    expect(engine.context.memory.usedBytes).to.equal(live);
+    expect(memory.usedBytes).to.equal(0);
     expect(await found(50)).to.deep.equal(upTo(50));
   });
 
@@ -185,86 +160,41 @@ describe('past states', () => {
     logs.pass = opened;
     const asked = Promise.allSettled([10, 20, 25, 40].map((n) => found(n)));
     await eventually('two are under way', () => logs.framesRead === 32);
-    collection.hosted.hurry();
+    const closed = pasts.close(opening, moving());
     open();
     expect(codes(await asked)).to.deep.equal(new Array(4).fill('unavailable'));
     expect(logs.framesRead).to.be.below(50);
-    await collection.hosted.close({ keep: true });
-    expect(engine.context.pasts.keptBytes).to.equal(0);
-    expect(engine.context.memory.usedBytes).to.equal(0);
+    await closed;
+    expect(pasts.keptBytes).to.equal(0);
+    expect(memory.usedBytes).to.equal(0);
+    expect(measured.at(-1)).to.deep.equal({ what: 'kept', bytes: 0 });
+    await expectCode(found(30), 'unavailable');
   });
 
   it('give all memory back where there is not enough', async () => {
-    const metrics = new ShardMetrics();
-    const memory = new VectorMemory({ boundBytes: engine.context.memory.usedBytes - 1 });
-    const pasts = new PastStates({ boundBytes: 1, memory, clock, metrics: metrics.past });
-    const context: CollectionContext = { ...engine.context, pasts };
-    const hosted = new HostedCollection(configOf(ID), context);
-    await expectCode(found(RECORDS - 1, inMs(1_000), hosted), 'capacity_exceeded');
+    await pasts.use(opening, RECORDS, clock.ms, async () => undefined);
+    const needed = memory.usedBytes;
+    await start(1, needed - 1);
+    await expectCode(found(RECORDS), 'capacity_exceeded');
     expect(memory.usedBytes).to.equal(0);
-    expect(await found(5, inMs(1_000), hosted)).to.deep.equal(upTo(5));
+    expect(await found(5)).to.deep.equal(upTo(5));
     expect(memory.usedBytes).to.equal(0);
-    await hosted.close({ keep: true });
-  });
-
-  it('are those of a collection that was opened again too', async () => {
-    await found(40);
-    await collection.hosted.close({ keep: true });
-    collection = engine.host(configOf(ID));
-    expect(await found(40)).to.deep.equal(upTo(40));
-    expect(logs.reads).to.equal(3);
   });
 
   it('find records whose slots others have now', async () => {
-    for (let id = 1; id <= RECORDS; id++) await collection.write({ op: 'delete', id }, inMs(1_000));
+    for (let id = 1; id <= RECORDS; id++) await collection.write({ op: 'delete', id });
     for (let n = 1; n <= RECORDS; n++) await collection.insert([-n, 0]);
     expect(await found(RECORDS)).to.deep.equal(upTo(RECORDS));
     expect(await found(2 * RECORDS)).to.deep.equal([]);
     expect(await found(3 * RECORDS)).to.deep.equal(upTo(RECORDS).map((n) => RECORDS + n));
   });
 
-  it('quarantine a collection whose log is damaged in the middle', async () => {
+  it('know a log that is damaged in the middle', async () => {
     const frame = Uint8Array.from(logs.stored.frames(ID)[29]!);
     frame[100]! ^= 1;
     logs.stored.tamper(ID, 29, frame);
     expect(await found(29)).to.deep.equal(upTo(29));
-    const error = await expectCode(found(35), 'internal_error');
-    expect(error.message).to.contain('quarantined');
-    await expectCode(collection.insert([0, 0]), 'internal_error');
-    expect(collection.hosted.quarantined).to.equal(true);
-  });
-
-  it('are not read off a state that a frame is being applied to', async () => {
-    const before = await past({});
-    expect(engine.context.pasts.keptBytes).to.equal(0);
-    let written = false;
-    const write = collection.batch(upTo(RECORDS).map((n) => [n, 1])).finally(() => {
-      written = true;
-    });
-    while (!written) {
-      expect(await past({})).to.deep.equal(before);
-      await nextTurn();
-    }
-    await write;
-    expect(engine.context.pasts.keptBytes).to.be.above(0);
-  });
-
-  it('are not read off a state that a write has changed while it was searched', async () => {
-    const nodes = 600;
-    await collection.write({ op: 'addNode', kind: 0, recordId: 1 }, inMs(1_000));
-    await Promise.all(
-      upTo(nodes).map((n) => collection.write({ op: 'addNode', kind: 1, recordId: n === 1 ? 2 : null }, inMs(1_000))),
-    );
-    // From the first to all but the second, which makes the walk look at all of them.
-    await Promise.all(
-      upTo(nodes - 1).map((n) => collection.write({ op: 'addEdge', from: 1, to: n + 2, kind: 0 }, inMs(1_000))),
-    );
-    const logIndex = RECORDS + 1 + nodes + nodes - 1;
-    const graph = { weight: 1, seedCount: 1, maxDepth: 4, direction: 'both' } as const;
-    const before = await past({ graph }, logIndex);
-    expect(logs.reads).to.equal(0);
-    const [during] = await Promise.all([past({ graph }, logIndex), collection.insert([0, 1])]);
-    expect(during).to.deep.equal(before);
-    expect(logs.reads).to.equal(1);
+    expect((await rejection(found(35))).name).to.equal('Damaged');
+    expect(await found(20)).to.deep.equal(upTo(20));
   });
 });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Bucket, Entry, Json } from '../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
-import type { ShardCall } from '../../shared/calls.js';
+import { areShardCalls } from '../../shared/callShapes.js';
 import { silentLogger } from '../../shared/logger.js';
 import { Reservations } from '../../shared/reservations.js';
 import { shardSubject } from '../../shared/subjects.js';
@@ -95,7 +95,7 @@ class Cluster {
     for (const [i, { context }] of engines.entries())
       cluster.#servings.push(
         await transport.serve(shardSubject(SHARDS[i] as string), async ({ body }) => {
-          const [sent] = unpackCalls<ShardCall>(body);
+          const [sent] = unpackCalls(body, areShardCalls);
           expect(sent?.call).to.deep.equal({ op: 'trim', project: PROJECT });
           const outcome = await context.quota.trim(PROJECT).then(() => ({ ok: null }), failure); // prettier-ignore
           return packOutcomes([outcome]);

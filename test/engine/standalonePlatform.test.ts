@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { silentLogger } from '../../shared/logger.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
-import { openRegistryBucket, openStandalone } from '../../shared/standalonePlatform.js';
+import { openFolderVault, openRegistryBucket, openStandalone } from '../../shared/standalonePlatform.js';
 import { eventually, expectCode, rejection } from '../support/suites/expectations.js';
 
 describe('standalone platform', () => {
@@ -47,6 +47,22 @@ describe('standalone platform', () => {
     const [one, two] = await Promise.all([bucket(BUCKETS.leases), bucket(BUCKETS.leases)]);
     const outcomes = await Promise.all([one, two, one, two].map((each) => each.create('lease', 1)));
     expect(outcomes.filter((revision) => revision !== undefined)).to.have.length(1);
+  });
+
+  it('gives every caller the same vault, which a tool beside it shares, and keeps it over a restart', async () => {
+    const first = await open();
+    const [one, two] = await Promise.all([first.vault(), first.vault()]);
+    expect(one).to.equal(two);
+    const keyId = '0'.repeat(32);
+    const shredded = { status: 'shredded', wrapped: null, collectionIds: [], pendingIds: [] } as const;
+    await one.create('default', keyId, shredded);
+    const tool = await openFolderVault(dataDir);
+    expect((await tool.get('default', keyId))!.entry).to.deep.equal(shredded);
+    await tool.close();
+    await first.close();
+    await expectCode(one.get('default', keyId), 'unavailable');
+    await expectCode(first.vault(), 'unavailable');
+    expect((await (await (await open()).vault()).get('default', keyId))!.entry).to.deep.equal(shredded);
   });
 
   it('refuses a folder that another holds, in one line', async () => {

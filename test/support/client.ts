@@ -4,6 +4,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  readonly bytes: Buffer;
   /** The JSON of the body, or null where it is none. Tests read what they expect. */
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape right after reading it
   readonly body: any;
@@ -33,7 +34,12 @@ export class Client {
     return this.raw('DELETE', path, undefined);
   }
 
-  async raw(method: string, path: string, body: string | undefined, headers: Extra = {}): Promise<Answer> {
+  /** Bytes as they are. */
+  postBytes(path: string, body: Uint8Array): Promise<Answer> {
+    return this.raw('POST', path, body, { 'content-type': 'application/octet-stream' });
+  }
+
+  async raw(method: string, path: string, body: string | Uint8Array | undefined, headers: Extra = {}): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,
       headers: {
@@ -41,10 +47,11 @@ export class Client {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body }),
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: jsonOf(text) };
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString('utf8');
+    return { status: response.status, headers: response.headers, text, bytes, body: jsonOf(text) };
   }
 }
 

@@ -1,12 +1,16 @@
 /** Collections as a shard hosts them, over any event logs, without the shard: and the calls a coordinator sends them. */
 
-import type { CollectionContext } from '../../shard/collection/collection.js';
+import { generateKeyPairSync } from 'node:crypto';
+import type { CollectionContext } from '../../shard/collection/collectionContext.js';
+import { DamageReports } from '../../shard/damageReports.js';
 import { HostedCollection } from '../../shard/hostedCollection.js';
 import type { IndexServices } from '../../shard/index/services.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
 import { ShardMetrics } from '../../shard/metrics.js';
-import { PastStates } from '../../shard/past/pastStates.js';
+import { PastThread } from '../../shard/past/pastThread.js';
+import { signerOf } from '../../shard/proof/signer.js';
 import { Quota } from '../../shard/quota.js';
+import type { SnapshotServices } from '../../shard/snapshot/snapshotServices.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
 import type { CollectionConfig, InsertCall, Receipt, Results, WriteCall } from '../../shared/calls.js';
@@ -17,9 +21,12 @@ import { silentLogger } from '../../shared/logger.js';
 import { Reservations } from '../../shared/reservations.js';
 import { InProcessTransport } from '../../shared/transport/inProcess.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import { MemoryVault, recordVaultOver } from './memoryVault.js';
 
 export const DIMENSION = 2;
 export const SHARD = 's1';
+export const SIGNER = signerOf(generateKeyPairSync('ed25519').privateKey);
 
 export const configOf = (id: number, name = `c${id}`): CollectionConfig => ({
   id,
@@ -74,8 +81,11 @@ export interface EngineOptions {
   readonly transport?: Transport;
   /** Without: every collection is searched exactly. */
   readonly indexes?: IndexServices;
+  readonly vault?: VaultStore;
   /** Of past states that are kept. */
   readonly pastStatesBytes?: number;
+  /** Without: collections are opened from their logs. */
+  readonly snapshots?: SnapshotServices;
 }
 
 /** Of a shard that has no index, desired or saved. */
@@ -103,14 +113,24 @@ export class Engine {
     const memory = new VectorMemory();
     const { indexes = exactOnly() } = options;
     const { pastStatesBytes: boundBytes = 1 << 28 } = options;
-    const pasts = new PastStates({ boundBytes, memory, clock, metrics: metrics.past });
+    const pasts = new PastThread({
+      boundBytes,
+      clock: systemClock,
+      logger: silentLogger,
+      measured: (what) => metrics.past.measured(what),
+      onSetAside: ({ id }, snapshot) => options.snapshots?.store.wasSetAside(id, { ...snapshot }),
+    });
     this.context = {
       logs,
       transport,
       memory,
       quota,
+      vault: recordVaultOver(options.vault ?? new MemoryVault(), clock),
       indexes,
       pasts,
+      snapshots: options.snapshots,
+      damages: new DamageReports(),
+      signer: SIGNER,
       metrics,
       clock,
       logger: silentLogger,

@@ -1,9 +1,15 @@
 /** A backend without a cluster: enough of a collection to see what the HTTP edge asks and how it answers. */
-import type { Backend, Collection, Counted, Health, WantedCollection } from '../../coordinator/backend.js';
+import type { Backend, Collection, Counted, Health, Imported, WantedCollection } from '../../coordinator/backend.js';
+import { MemoryBucket } from '../../shared/bucket/memory.js';
 import type { Call, InsertBatchCall, InsertCall, ResultOf, Results } from '../../shared/calls.js';
+import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
 import { EXACT, type IndexSpec, type IndexState } from '../../shared/indexSpec.js';
+import { silentLogger } from '../../shared/logger.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import { MemoryVault } from './memoryVault.js';
 
 interface Kept {
   readonly vector: Uint8Array;
@@ -35,6 +41,8 @@ export class FakeBackend implements Backend {
   mode: 'cluster' | 'standalone' = 'cluster';
   maxCommitBytes = 16 * 1024 * 1024;
   problem: string | undefined;
+  readonly keys = new MemoryVault();
+  readonly marks = new ShredMarks(new MemoryBucket({ logger: silentLogger }), systemClock);
   /** Runs before each call is answered; what it throws is the call's outcome. */
   beforeCall: (collection: Collection, call: Call) => Promise<void> | void = () => {};
   /** A test's own answer, in place of the fake's. Of the graph and of a search's options the fake has none. */
@@ -58,11 +66,31 @@ export class FakeBackend implements Backend {
       return { collection: existing.collection, created: false };
     }
     const fixed = { metric: 'squared_l2', createdAtMs: 0 } as const;
-    const collection: Collection = { ...fixed, id: this.#nextId++, project, name, dimension, index };
+    const collection: Collection = {
+      ...fixed,
+      id: this.#nextId++,
+      project,
+      name,
+      dimension,
+      index,
+      indexParameters: {},
+    };
     const state = stateOf({ kind: index, parameters: {} });
     this.#held.set(`${project}.${name}`, { collection, records: new Map(), sequence: 0, state, holder: undefined });
     return { collection, created: true };
   }
+
+  async beginImport(): Promise<never> {
+    throw new Error('the fake imports nothing');
+  }
+
+  /** Of an empty log. */
+  async findImport(project: string, name: string): Promise<Imported> {
+    const imported = { sequence: 0, chainHead: '', stateHash: '', finished: false };
+    return { ...this.#find(project, name).collection, imported };
+  }
+
+  async finishImport(): Promise<void> {}
 
   async list(project: string): Promise<Counted[]> {
     return [...this.#held.values()]
@@ -71,6 +99,7 @@ export class FakeBackend implements Backend {
         ...collection,
         records: records.size,
         logBytes: 100 * sequence,
+        snapshotBytes: 10 * sequence,
         serving: state.activeKind === 'none' ? 'brute' : state.activeKind,
       }));
   }
@@ -98,8 +127,20 @@ export class FakeBackend implements Backend {
     return (this.answer(collection, call) ?? this.#answer(held, call)) as ResultOf<C>;
   }
 
+  async findById(collectionId: number): Promise<Collection | undefined> {
+    return [...this.#held.values()].find(({ collection }) => collection.id === collectionId)?.collection;
+  }
+
+  async vault(): Promise<VaultStore> {
+    return this.keys;
+  }
+
+  async shredMarks(): Promise<ShredMarks> {
+    return this.marks;
+  }
+
   async health(): Promise<Health> {
-    return { shards: 1, collections: this.#held.size, records: 0, problem: this.problem };
+    return { shards: 1, collections: this.#held.size, records: 0, problem: this.problem, damages: [] };
   }
 
   async shardMetrics(): Promise<{ shard: string; json: unknown }[]> {

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
-import { loadConfig } from '../../config/load.js';
+import { type ConfigOverrides, loadConfig } from '../../config/load.js';
 import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
 import { runShard } from '../../shard/main.js';
 import type { Bucket, Change } from '../../shared/bucket/bucket.js';
@@ -18,6 +18,8 @@ import { silentLogger } from '../../shared/logger.js';
 import type { BucketName, Platform } from '../../shared/platform.js';
 import { InProcessTransport } from '../../shared/transport/inProcess.js';
 import type { Transport } from '../../shared/transport/transport.js';
+import { DirectoryVault } from '../../shared/vault/directoryVault.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 /** One process's way to the cluster. */
@@ -77,6 +79,21 @@ export class Reach implements Platform {
     };
   }
 
+  async vault(): Promise<VaultStore> {
+    const vault = await this.cluster.vault();
+    const reaching = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (this.cut) throw unavailable('cut off');
+      return work();
+    };
+    return {
+      get: (...key) => reaching(() => vault.get(...key)),
+      create: (...created) => reaching(() => vault.create(...created)),
+      replace: (...replaced) => reaching(() => vault.replace(...replaced)),
+      list: (onDamage) => vault.list(onDamage),
+      close: async () => {},
+    };
+  }
+
   async close(): Promise<void> {}
 }
 
@@ -85,9 +102,15 @@ export const TIMES = { heartbeatMs: 40, leaseMs: 250, reassignMs: 400 } as const
 export class MemoryCluster {
   readonly transport = new InProcessTransport({ logger: silentLogger });
   readonly logs = new ScriptedLogs();
-  readonly config: Config = loadConfig({}, { placement: TIMES, dataDir: mkdtempSync(join(tmpdir(), 'vouch-memory-')) });
+  readonly config: Config;
   readonly #buckets = new Map<BucketName, MemoryBucket>();
   readonly #stops: (() => Promise<void>)[] = [];
+  #vault: Promise<DirectoryVault> | undefined;
+
+  constructor(overrides: ConfigOverrides = {}) {
+    const dataDir = mkdtempSync(join(tmpdir(), 'vouch-memory-'));
+    this.config = loadConfig({}, { placement: TIMES, dataDir, ...overrides });
+  }
 
   bucket(name: BucketName, ttlMs?: number): MemoryBucket {
     let bucket = this.#buckets.get(name);
@@ -96,6 +119,12 @@ export class MemoryCluster {
       this.#buckets.set(name, bucket);
     }
     return bucket;
+  }
+
+  /** In a folder: a vault is nothing that belongs in memory alone. */
+  vault(): Promise<DirectoryVault> {
+    this.#vault ??= DirectoryVault.open({ folder: join(this.config.dataDir, 'vault') });
+    return this.#vault;
   }
 
   async coordinator(): Promise<{ backend: ClusterBackend; reach: Reach }> {
@@ -127,6 +156,7 @@ export class MemoryCluster {
     await Promise.all(this.#stops.map((stop) => stop()));
     await this.transport.close();
     for (const bucket of this.#buckets.values()) bucket.close();
+    await (await this.#vault)?.close();
     await rm(this.config.dataDir, { recursive: true, force: true });
   }
 }

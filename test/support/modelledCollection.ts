@@ -158,7 +158,7 @@ export class ModelledCollection {
   }
 
   #control<Op extends 'configureIndex' | 'rebuild'>(call: Extract<Call, { op: Op }>): Promise<Results[Op]> {
-    return this.hosted.control(call) as Promise<Results[Op]>;
+    return this.hosted.control(call, soon()) as Promise<Results[Op]>;
   }
 
   #learn(id: number, vector: Vector, sequence: number): void {

@@ -51,7 +51,8 @@ export class Service {
     private readonly settings: Settings,
   ) {}
 
-  static async start(mode: Mode, settings: Settings = {}): Promise<Service> {
+  /** `nats`: instead of a server of its own; the service ends it all the same. */
+  static async start(mode: Mode, settings: Settings = {}, nats?: TestNats): Promise<Service> {
     const port = await freePort();
     const dataDir = await mkdtemp(join(tmpdir(), 'vouch-test-'));
     const service = new Service(mode, `http://127.0.0.1:${port}`, dataDir, {
@@ -63,7 +64,7 @@ export class Service {
       VOUCH_MODE: mode,
       ...settings,
     });
-    if (mode === 'cluster') service.#nats = await startTestNats();
+    if (mode === 'cluster') service.#nats = nats ?? (await startTestNats());
     await Promise.all(service.processNames.map((name) => service.run(name)));
     const health = service.client(undefined);
     const shards = mode === 'cluster' ? SHARDS.length : 1;
@@ -120,7 +121,7 @@ export class Service {
       url: this.nats.url,
       name: 'test',
       logger: silentLogger,
-      replicas: 1,
+      replicas: Number(this.settings.VOUCH_REPLICAS ?? 1),
       logStreams: 4,
     });
     return this.#platform;

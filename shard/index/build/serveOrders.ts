@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { outcomeOf } from './outcome.js';
 
 /** Where threads have priorities of their own, the ones that answer requests go before this one. */
-function giveWay(): void {
+export function giveWay(): void {
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 

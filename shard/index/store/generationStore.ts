@@ -4,7 +4,7 @@
  *
  *   cut short ──(at open)──► removed
  *   complete ──► superseded, dropped, another shard's ──► removed
- *      └──► does not verify ──► damaged-g<number>, the newest of each collection is kept
+ *      └──► does not verify ──► damaged-g<number>, kept until the collection goes
  */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -26,6 +26,8 @@ const DAMAGED = /^damaged-g([1-9]\d{0,15})$/;
 /** Folders looked into at a time: enough to keep a disk busy. */
 const LOOKING_MAX = 16;
 
+type OnDamage = (damage: { readonly collectionId: number; readonly reason: string }) => void;
+
 export class GenerationStore {
   /** Of each collection, the highest number there is or was. */
   readonly #numbers = new Map<number, number>();
@@ -34,14 +36,14 @@ export class GenerationStore {
   private constructor(
     private readonly folder: string,
     private readonly logger: Logger,
-    private readonly onDamage: () => void,
+    private readonly onDamage: OnDamage,
   ) {}
 
   /**
    * Makes the folder where it is missing, and removes what builds that were cut short have left. Reads a directory and a
    * manifest or two of each collection that has an index: about 0.15 ms for each.
    */
-  static async open(folder: string, logger: Logger, onDamage: () => void = () => undefined): Promise<GenerationStore> {
+  static async open(folder: string, logger: Logger, onDamage: OnDamage = () => undefined): Promise<GenerationStore> {
     await makeDirectory(folder);
     const store = new GenerationStore(folder, logger, onDamage);
     await severalAtOnce(await store.#collections(), LOOKING_MAX, (id) => store.#learn(id));
@@ -154,10 +156,8 @@ export class GenerationStore {
   async #moveAside(collectionId: number, number: number, reason: string): Promise<void> {
     const folder = this.folderOf(collectionId, number);
     const aside = join(dirname(folder), `damaged-g${number}`);
-    for (const older of matching(await this.#entries(collectionId), DAMAGED))
-      await deleteTree(join(dirname(folder), `damaged-g${older}`));
     await move(folder, aside);
-    this.onDamage();
+    this.onDamage({ collectionId, reason });
     this.logger.warn({ collection: collectionId, generation: number, reason, aside }, 'a saved index is damaged');
   }
 

@@ -20,10 +20,11 @@ export const ENTRY_BYTES: u32 = 24;
   return changetype<Entry>(entries + usize(index) * ENTRY_BYTES);
 }
 
+/** Without a branch: nobody could guess which way it goes. */
 @inline function isFarther(entry: Entry, high: u64, low: u32, id: f64): bool {
-  if (entry.high != high) return entry.high > high;
-  if (entry.low != low) return entry.low > low;
-  return entry.id > id;
+  const byId = u32(entry.low == low) & u32(entry.id > id);
+  const byLow = u32(entry.high == high) & (u32(entry.low > low) | byId);
+  return <bool>(u32(entry.high > high) | byLow);
 }
 
 @inline function put(entry: Entry, high: u64, low: u32, id: f64, slot: u32): void {
@@ -54,9 +55,20 @@ export function offer(scan: Scan, at: u32, high: u64, low: u32): bool {
     gather(scan, at, high, low);
     return false;
   }
-  const row = load<u32>(rowsOf(scan) + (usize(at) << 2));
-  const id = load<f64>(usize(scan.ids) + (usize(row) << 3));
-  const slot = scan.firstSlot + row;
+  return keep(scan, scan.firstSlot + rowAt(scan, at), idAt(scan, at), high, low);
+}
+
+@inline export function rowAt(scan: Scan, at: u32): u32 {
+  return load<u32>(rowsOf(scan) + (usize(at) << 2));
+}
+
+/** The id of the listed row `at`. */
+@inline export function idAt(scan: Scan, at: u32): f64 {
+  return load<f64>(usize(scan.ids) + (usize(rowAt(scan, at)) << 3));
+}
+
+/** As `offer`, where rows are not gathered and the id has been read. */
+export function keep(scan: Scan, slot: u32, id: f64, high: u64, low: u32): bool {
   const entries = entriesOf(scan);
   const count = scan.count;
   if (count < scan.capacity) {
@@ -69,7 +81,7 @@ export function offer(scan: Scan, at: u32, high: u64, low: u32): bool {
   return true;
 }
 
-/** Adds an entry to a heap of `count`. */
+/** Puts an entry at place `count` of a heap, or above it. */
 function siftUp(entries: usize, count: u32, high: u64, low: u32, id: f64, slot: u32): void {
   let index = count;
   while (index > 0) {
@@ -82,21 +94,24 @@ function siftUp(entries: usize, count: u32, high: u64, low: u32, id: f64, slot: 
   put(entryAt(entries, index), high, low, id, slot);
 }
 
-/** Puts an entry in the place of the root of a heap of `count`. */
+/**
+ * Puts an entry in the place of the root of a heap of `count`: the hole sinks to the bottom, and the entry, which mostly
+ * belongs there, rises from it (Wegener's bottom-up heapsort).
+ */
 function siftDown(entries: usize, count: u32, high: u64, low: u32, id: f64, slot: u32): void {
   let index: u32 = 0;
-  for (;;) {
-    let child = (index << 1) + 1;
-    if (child >= count) break;
-    const right = entryAt(entries, child + 1);
-    const left = entryAt(entries, child);
-    if (child + 1 < count && isFarther(right, left.high, left.low, left.id)) child++;
-    const below = entryAt(entries, child);
-    if (!isFarther(below, high, low, id)) break;
-    copy(entryAt(entries, index), below);
+  for (let right: u32 = 2; right < count; right = (index << 1) + 2) {
+    const left = entryAt(entries, right - 1);
+    const child = right - u32(isFarther(left, entryAt(entries, right).high, entryAt(entries, right).low, entryAt(entries, right).id));
+    copy(entryAt(entries, index), entryAt(entries, child));
     index = child;
   }
-  put(entryAt(entries, index), high, low, id, slot);
+  const last = (index << 1) + 1;
+  if (last < count) {
+    copy(entryAt(entries, index), entryAt(entries, last));
+    index = last;
+  }
+  siftUp(entries, index, high, low, id, slot);
 }
 
 /** Sorts the heap, nearest first, and puts scores in the place of `high`. Returns the entries; the scan is over. */

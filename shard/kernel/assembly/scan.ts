@@ -23,8 +23,9 @@ export class Scan {
   strideBytes: u32;
   /** The shift that the coarse query was made with; 0: none yet. */
   coarseShift: u32;
-  /** Batches still to be read without the sieve, because it held little back when last tried. */
-  sieveRest: u32;
+  /** Batches still to be read without the sieve, because it held little back when last tried; and how many that were. */
+  sieveRest: u16;
+  sieveRests: u16;
   /** The block being scanned. */
   vectors: u32;
   ids: u32;

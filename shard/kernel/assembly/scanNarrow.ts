@@ -1,10 +1,13 @@
-import { offer, worstTotal } from './heap';
+import { idAt, keep, offer, rowAt, worstTotal } from './heap';
 import { narrowTotal, narrowTotals } from './narrow';
 import { enterBlock, GROUP, listRows, Scan, totalsOf } from './scan';
 import { prepareSieve, sieveGroup, sieveLimit } from './sieve';
 
-/** Batches that go without the sieve after one of which it held back less than half. */
-const SIEVE_REST: u32 = 16;
+/**
+ * Batches that go without the sieve after one of which it held back less than half: one, and twice as many each time that
+ * it does so again, up to this many. At the beginning of a search it is soon of use, among some rows it never is.
+ */
+const SIEVE_REST_MAX: u16 = 16;
 
 /** Offers the listed row `at`; returns the worst total afterwards, which was `worst` before. */
 @inline function consider(scan: Scan, at: u32, total: u64, worst: u64): u64 {
@@ -30,6 +33,18 @@ function considerGroups(scan: Scan, groups: u32): void {
   }
 }
 
+/**
+ * Considers the listed row `at`, which passed the sieve; true where that changed the worst total. The id is far away in
+ * memory: it is asked for first, and comes while the distance is measured.
+ */
+@inline function considerPassed(scan: Scan, at: u32, worst: u64): bool {
+  const id = idAt(scan, at);
+  const total = narrowTotal(scan, at);
+  if (total > worst) return false;
+  if (scan.gathers) return offer(scan, at, total >> 32, u32(total));
+  return keep(scan, scan.firstSlot + rowAt(scan, at), id, total >> 32, u32(total));
+}
+
 /** Considers those of the first `groups` * GROUP listed rows that pass the sieve; returns how many did. */
 function considerSieved(scan: Scan, groups: u32, shift: i32): u32 {
   prepareSieve(scan, shift);
@@ -42,9 +57,10 @@ function considerSieved(scan: Scan, groups: u32, shift: i32): u32 {
       const at = group + u32(ctz(mask)) * groups;
       mask &= mask - 1;
       passed++;
-      const before = worst;
-      worst = consider(scan, at, narrowTotal(scan, at), before);
-      if (worst != before) limit = sieveLimit(scan, worst, shift);
+      if (considerPassed(scan, at, worst)) {
+        worst = worstTotal(scan);
+        limit = sieveLimit(scan, worst, shift);
+      }
     }
   }
   return passed;
@@ -57,7 +73,10 @@ export function considerListedNarrow(scan: Scan, listed: u32, sieveShift: i32): 
     considerGroups(scan, groups);
     if (scan.sieveRest > 0) scan.sieveRest--;
   } else if (considerSieved(scan, groups, sieveShift) * 2 > groups * GROUP) {
-    scan.sieveRest = SIEVE_REST;
+    scan.sieveRests = max<u16>(1, min<u16>(SIEVE_REST_MAX, scan.sieveRests * 2));
+    scan.sieveRest = scan.sieveRests;
+  } else {
+    scan.sieveRests = 0;
   }
   considerRows(scan, groups * GROUP, listed);
 }

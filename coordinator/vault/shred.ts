@@ -1,0 +1,79 @@
+/**
+ * Destroying a vault key.
+ *
+ *   active ──1──▶ shredded, its collections pending ──2──▶ shredded, none pending ──3──▶ answered
+ *
+ *   1  one replacement in the vault, after which no byte of the key is left: the point of no return. A mark comes before
+ *      it, by which shards find what is cut short
+ *   2  every collection that may hold records under the key commits that it is shredded; their shards do so on their own
+ *      where this is cut short
+ *   3  whoever is told that it is done finds it done, everywhere
+ *
+ * Cut short before 1, nothing has happened; after it, a repetition or the shards finish it.
+ */
+import { VouchError } from '../../shared/errors.js';
+import { severalAtOnce } from '../../shared/severalAtOnce.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { strikeOff } from '../../shared/vault/pendingShred.js';
+import type { VaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import type { Backend } from '../backend.js';
+
+const COLLECTIONS_AT_ONCE = 16;
+
+type Owners = Pick<Backend, 'findById' | 'call' | 'vault' | 'shredMarks'>;
+
+/**
+ * Resolves when it is done everywhere. Throws `unavailable` where that is not certain: then it may be repeated, as it may
+ * at any time.
+ */
+export async function shredKey(backend: Owners, project: string, keyId: string, envelope: Envelope): Promise<void> {
+  const [vault, marks] = await Promise.all([backend.vault(), backend.shredMarks()]);
+  const before = await vault.get(project, keyId);
+  if (before?.entry.status === 'shredded' && before.entry.pendingIds.length === 0) return;
+  await marks.set(project, keyId);
+  const { pendingIds } = await destroyKey(vault, project, keyId);
+  const done: number[] = [];
+  const commit = async (collectionId: number): Promise<void> => {
+    if (await commitShred(backend, collectionId, keyId, envelope)) done.push(collectionId);
+  };
+  try {
+    await severalAtOnce(pendingIds, COLLECTIONS_AT_ONCE, commit);
+  } catch (error) {
+    await strikeOff(vault, project, keyId, done);
+    throw error;
+  }
+  const left = pendingIds.length === 0 ? [] : await strikeOff(vault, project, keyId, done);
+  // Where this fails, a shard takes it away.
+  if (left.length === 0) await marks.clear(project, keyId).catch(() => undefined);
+}
+
+/** What the vault says of the key from then on. A key that never was is shredded too, and can never come to be. */
+async function destroyKey(vault: VaultStore, project: string, keyId: string): Promise<VaultEntry> {
+  for (;;) {
+    const stored = await vault.get(project, keyId);
+    if (stored?.entry.status === 'shredded') return stored.entry;
+    const collectionIds = stored?.entry.collectionIds ?? [];
+    const shredded = { status: 'shredded', wrapped: null, collectionIds, pendingIds: collectionIds } as const;
+    const revision = await (stored === undefined
+      ? vault.create(project, keyId, shredded)
+      : vault.replace(stored, shredded));
+    if (revision !== undefined) return shredded;
+    // An insert has entered its collection in between, or another shred was quicker.
+  }
+}
+
+/**
+ * False where the collection is still being imported: nothing of it can be seen yet, its log must not grow but by the
+ * import, and its shard commits what is pending when that is over. One that was deleted has nothing to commit to.
+ */
+async function commitShred(backend: Owners, collectionId: number, keyId: string, envelope: Envelope): Promise<boolean> {
+  const collection = await backend.findById(collectionId);
+  if (collection === undefined) return true;
+  if (collection.imported?.finished === false) return false;
+  try {
+    await backend.call(collection, { op: 'shredKey', keyId }, envelope);
+  } catch (error) {
+    if (!(error instanceof VouchError && error.code === 'collection_not_found')) throw error;
+  }
+  return true;
+}

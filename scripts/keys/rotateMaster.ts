@@ -1,0 +1,159 @@
+/**
+ * A new master key in the place of the old one, while the service runs.
+ *
+ *   one key in the file ──1──▶ new and old ──2──▶ the mark names the new ──3──▶ nothing is under the old ──4──▶ the new alone
+ *
+ *   1  the new key is made and added to the file; the other machines may be given it before anything depends on it
+ *   2  from here on every shard wraps under the new key, see `masterMark.ts`
+ *   3  every data key is wrapped anew, and what the old key had wrapped is erased
+ *   4  the old key is erased from the file: what it had wrapped, wherever a copy of that is left, opens to nobody
+ *
+ * Cut short anywhere, the same command goes on where it was; nothing is lost in between.
+ */
+
+import { dirname } from 'node:path';
+import { DataKeys } from '../../shard/vault/dataKeys.js';
+import {
+  MASTER_KEY_BYTES,
+  type MasterKey,
+  masterKeyOf,
+  readMasterKeyFile,
+  replaceMasterKeyFile,
+} from '../../shard/vault/masterKeyFile.js';
+import { isMark, MARK, masterOf } from '../../shard/vault/masterMark.js';
+import type { Entropy } from '../../shared/clock.js';
+import { deleteLeftovers, finishSuperseding } from '../../shared/durable.js';
+import { type LockHolder, takeLock } from '../../shared/folderLock.js';
+import { silentLogger } from '../../shared/logger.js';
+import { severalAtOnce } from '../../shared/severalAtOnce.js';
+import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+
+export interface RotationOptions {
+  readonly vault: VaultStore;
+  readonly masterKeyFile: string;
+  readonly entropy: Entropy;
+  /** Stops after step 1. */
+  readonly prepareOnly: boolean;
+  /** Gives up entries that are damaged: should they be mended later, they open to nobody. */
+  readonly forgetDamaged: boolean;
+  /** Called as step 3 goes on, with how many keys there are and how many of them are done. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export interface Rotation {
+  readonly outcome: 'prepared' | 'rotated';
+  readonly oldId: string;
+  readonly newId: string;
+  /** Data keys that were wrapped anew in this run. */
+  readonly rewrapped: number;
+}
+
+interface MasterPair {
+  readonly fresh: MasterKey;
+  readonly old: MasterKey;
+}
+
+const AT_ONCE = 16;
+
+/** Throws an Error of one line that says what to do. */
+export async function rotateMaster(options: RotationOptions): Promise<Rotation> {
+  const { masterKeyFile } = options;
+  if ((await readMasterKeyFile(masterKeyFile)) === undefined)
+    throw new Error(
+      `there is no master key file ${masterKeyFile}; set VOUCH_MASTER_KEY_FILE, or start the service once`,
+    );
+  const lockPath = `${masterKeyFile}.lock`;
+  const lock = await takeLock(lockPath);
+  if (!('release' in lock)) throw new Error(underWay(lock, lockPath));
+  try {
+    await finishSuperseding(masterKeyFile);
+    await deleteLeftovers(dirname(masterKeyFile));
+    return await rotate(options);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function rotate(options: RotationOptions): Promise<Rotation> {
+  const { fresh, old } = await bothKeys(options);
+  const named = { oldId: old.id, newId: fresh.id };
+  if (options.prepareOnly) return { outcome: 'prepared', ...named, rewrapped: 0 };
+  const { vault, masterKeyFile, entropy } = options;
+  const keys = await DataKeys.open({ vault, masterKeyFile, entropy, logger: silentLogger });
+  try {
+    await moveMark(vault, keys, { fresh, old });
+    const rewrapped = await rewrapAll(options, keys, { fresh, old });
+    await replaceMasterKeyFile(masterKeyFile, [fresh]);
+    return { outcome: 'rotated', ...named, rewrapped };
+  } finally {
+    keys.close();
+    for (const { bytes } of [fresh, old]) bytes.fill(0);
+  }
+}
+
+/** The two keys of the file, of which one is in force; the new one is made where a rotation begins. */
+async function bothKeys({ vault, masterKeyFile, entropy }: RotationOptions): Promise<MasterPair> {
+  const keys = (await readMasterKeyFile(masterKeyFile)) ?? [];
+  const mark = await vault.get(MARK.project, MARK.keyId);
+  const inForce = mark && masterOf(mark);
+  if (inForce === undefined) throw new Error('nothing is under the master key yet; start the service once');
+  if (!keys.some(({ id }) => id === inForce))
+    throw new Error(
+      `${masterKeyFile} does not hold master key ${inForce}, which the vault needs; copy it from another machine`,
+    );
+  const [first, second] = keys;
+  if (first !== undefined && second !== undefined) return { fresh: first, old: second };
+  const fresh = masterKeyOf(entropy(MASTER_KEY_BYTES));
+  await replaceMasterKeyFile(masterKeyFile, [fresh, first!]);
+  return { fresh, old: first! };
+}
+
+async function moveMark(vault: VaultStore, keys: DataKeys, { fresh, old }: MasterPair): Promise<void> {
+  for (;;) {
+    const mark = (await vault.get(MARK.project, MARK.keyId))!;
+    const inForce = masterOf(mark);
+    if (inForce === fresh.id) return;
+    if (inForce !== old.id)
+      throw new Error(
+        `another rotation has put master key ${inForce} in force; copy the master key file of the machine that ran it`,
+      );
+    await keys.rewrap(mark, fresh.id);
+  }
+}
+
+/** Until a whole look through the vault finds nothing under the old key. */
+async function rewrapAll(options: RotationOptions, keys: DataKeys, { fresh, old }: MasterPair): Promise<number> {
+  let rewrapped = 0;
+  for (;;) {
+    const { under, damaged } = await lookThrough(options.vault, old.id);
+    if (damaged.length > 0 && !options.forgetDamaged && under.length === 0)
+      throw new Error(refusalOf(damaged, options));
+    if (under.length === 0) return rewrapped;
+    let done = 0;
+    await severalAtOnce(under, AT_ONCE, async (stored) => {
+      // One that was changed meanwhile is met again.
+      if (await keys.rewrap(stored, fresh.id)) rewrapped++;
+      options.onProgress(++done, under.length);
+    });
+  }
+}
+
+interface Looked {
+  readonly under: readonly StoredVaultEntry[];
+  readonly damaged: readonly string[];
+}
+
+async function lookThrough(vault: VaultStore, masterId: string): Promise<Looked> {
+  const under: StoredVaultEntry[] = [];
+  const damaged: string[] = [];
+  for await (const stored of vault.list((_, keyId) => damaged.push(keyId)))
+    if (!isMark(stored) && masterOf(stored) === masterId) under.push(stored);
+  return { under, damaged };
+}
+
+const refusalOf = (damaged: readonly string[], { masterKeyFile }: RotationOptions): string =>
+  `damaged entries in the vault: ${damaged.length}, such as that of key ${damaged[0]}; all others are under the new key, ` +
+  `and the old one stays in ${masterKeyFile} for these: mend them, or give them up with --forget-damaged`;
+
+const underWay = ({ host, pid }: LockHolder, path: string): string =>
+  `process ${pid} of host ${host} is rotating this master key already; if that is gone, delete ${path}`;

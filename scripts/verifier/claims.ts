@@ -1,0 +1,98 @@
+/** What somebody holds about a log, receipts and checkpoints, to be held against the log itself. */
+import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
+import type { Genesis } from './events.js';
+import type { LogReport } from './log.js';
+import { notOfMoment, type Proof, readProof, receiptIn, verifyReceipt, type WriteReceipt } from './receipt.js';
+import type { LogState, Moment } from './replay.js';
+
+export interface ClaimResult {
+  readonly kind: 'receipt' | 'checkpoint';
+  readonly name: string;
+  /** Why it is not of this log; nothing where it is. */
+  readonly problems: readonly string[];
+  /** What it is about. */
+  readonly about: string;
+  /** Of a checkpoint that is signed: with which key. */
+  readonly publicKey?: string;
+}
+
+interface Claim {
+  readonly kind: ClaimResult['kind'];
+  readonly name: string;
+  about: string;
+  publicKey?: string;
+  /** Undefined until the log has come to where the claim is about. */
+  problems: string[] | undefined;
+}
+
+export class Claims {
+  /** To be given to `verifyLog`. */
+  readonly watches = new Map<bigint, ((moment: Moment) => void)[]>();
+  readonly #claims: Claim[] = [];
+  readonly #ofEmptyLogs: { readonly claim: Claim; readonly checkpoint: Checkpoint }[] = [];
+  #genesis: Genesis | undefined;
+
+  addReceipt(name: string, json: unknown): void {
+    const claim: Claim = { kind: 'receipt', name, about: 'a write', problems: undefined };
+    this.#claims.push(claim);
+    let receipt: WriteReceipt;
+    let proof: Proof;
+    try {
+      receipt = receiptIn(json);
+      const problems = verifyReceipt(receipt);
+      if (problems.length > 0) throw new Error(problems.join('; '));
+      proof = readProof(receipt.proof);
+    } catch (error) {
+      claim.problems = [(error as Error).message];
+      return;
+    }
+    claim.about = `write ${proof.sequence}, record ${proof.recordId}`;
+    this.#watch(proof.sequence, (moment) => {
+      claim.problems = notOfMoment(receipt, moment);
+    });
+  }
+
+  addCheckpoint(name: string, json: unknown, knownKey?: string): void {
+    const claim: Claim = { kind: 'checkpoint', name, about: 'a log', problems: undefined };
+    this.#claims.push(claim);
+    let checkpoint: Checkpoint;
+    try {
+      checkpoint = verifyCheckpoint(json, knownKey);
+    } catch (error) {
+      claim.problems = [(error as Error).message];
+      return;
+    }
+    const { size, publicKey } = checkpoint;
+    claim.about = `${size} events`;
+    claim.publicKey = publicKey;
+    if (size === 0n) this.#ofEmptyLogs.push({ claim, checkpoint });
+    else this.#watch(size - 1n, ({ after }) => this.#hold(claim, checkpoint, this.#genesis!, after));
+  }
+
+  /** When the log is replayed. `before`: its state before its genesis. */
+  results({ size }: LogReport, before: { genesis: Genesis; state: LogState } | undefined): ClaimResult[] {
+    for (const { claim, checkpoint } of this.#ofEmptyLogs)
+      if (before !== undefined) this.#hold(claim, checkpoint, before.genesis, before.state);
+    return this.#claims.map(({ problems, ...claim }) => ({
+      ...claim,
+      problems: problems ?? [`the log has ${size} events and does not reach that far`],
+    }));
+  }
+
+  #hold(claim: Claim, checkpoint: Checkpoint, genesis: Genesis, state: LogState): void {
+    claim.problems = notOfLog(checkpoint, checkpoint.size, state);
+    const served = servedAs(checkpoint, genesis);
+    if (served !== undefined) claim.about += `, ${served}`;
+  }
+
+  #watch(sequence: bigint, watch: (moment: Moment) => void): void {
+    if (this.watches.size === 0) this.watches.set(0n, [({ event }) => this.#begin(event)]);
+    const watches = this.watches.get(sequence);
+    if (watches === undefined) this.watches.set(sequence, [watch]);
+    else watches.push(watch);
+  }
+
+  #begin(event: Moment['event']): void {
+    if (event.type === 'genesis') this.#genesis = event;
+  }
+}

@@ -1,0 +1,83 @@
+/** What the verifier found, as lines for a person: on standard output, since it is what was asked for. */
+import { formatLine, grouped, type Mark } from '../../terminal/line.js';
+import { flippedBitIn, isIntact } from '../frame.js';
+import type { LogReport, Refusal } from '../log.js';
+import type { Place } from '../source.js';
+
+/** A log may come from anybody, and with it names that would write over what stands on the terminal. */
+const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+export function print(mark: Mark, name: string, text: string): void {
+  process.stdout.write(`${formatLine(mark, name, text.replace(CONTROL, '\ufffd'))}\n`);
+}
+
+/** A hundred years of milliseconds fit; what a damaged event says may not. */
+export const instant = (ms: bigint): string => {
+  const date = new Date(Number(ms));
+  return Number.isNaN(date.getTime()) ? `${ms} ms` : date.toISOString();
+};
+
+export const counted = (count: bigint | number, one: string, many = `${one}s`): string =>
+  `${grouped(Number(count))} ${Number(count) === 1 ? one : many}`;
+
+export const placeText = ({ name, message, byte }: Place): string =>
+  message === undefined ? `byte ${grouped(byte)} of ${name}` : `message ${message} of ${name}, byte ${grouped(byte)}`;
+
+export function printRefusal(report: LogReport, refusal: Refusal): void {
+  const { firstSequence, lastSequence, timeMs, place, what } = refusal;
+  const events =
+    firstSequence === lastSequence ? `event ${firstSequence}` : `one of the events ${firstSequence} to ${lastSequence}`;
+  print('failed', 'refused', `${events}, ${placeText(place)}`);
+  print('plain', '', what);
+  const flipped = flippedIn(refusal);
+  if (flipped !== undefined) print('plain', '', flipped);
+  if (timeMs !== undefined) print('plain', 'its time', `${instant(timeMs)}, as it says itself`);
+  if (report.size === 0n) print('plain', 'before it', 'nothing');
+  else
+    print(
+      'plain',
+      'before it',
+      `events 0 to ${report.state.sequence} verify; the last is of ${instant(report.state.timeMs)}`,
+    );
+}
+
+/** A forger makes a checksum anew, a disk does not: where one bit explains all, say so. */
+function flippedIn({ frame }: Refusal): string | undefined {
+  if (frame === undefined || isIntact(frame.bytes)) return undefined;
+  const { bytes, place } = frame;
+  const flipped = flippedBitIn(bytes);
+  if (flipped === undefined) return undefined;
+  const { event } = flipped;
+  const of = event === undefined ? 'around its events' : `in event ${event.sequence}, of ${instant(event.timeMs)}`;
+  return `one flipped bit explains it, ${of}: ${placeText({ ...place, byte: place.byte + flipped.byte })}`;
+}
+
+/** A key that comes with what it signs says nothing of who signed. */
+export function printSigner(publicKey: string, knownKey: string | undefined): void {
+  if (knownKey === undefined) print('warning', 'signed with', `${publicKey}: compare the key, or give it with --key`);
+  else print('done', 'signed with', `${publicKey}, the key that was given`);
+}
+
+export function printLog(report: LogReport): void {
+  const { genesis, state, size, frames, logBytes, records, graph } = report;
+  if (genesis === undefined) {
+    print('warning', 'log', 'empty: nothing was ever written, or all of it is gone');
+    return;
+  }
+  const { project, name, collectionId, dimension } = genesis;
+  print('done', 'collection', `${project}/${name}, id ${collectionId}, ${counted(dimension, 'dimension')}`);
+  print('done', 'log', `${counted(size, 'event')} in ${counted(frames, 'frame')}, ${counted(logBytes, 'byte')}`);
+  print('plain', '', `${instant(genesis.timeMs)} to ${instant(state.timeMs)}`);
+  const { live, ever, encrypted, shreddedKeys } = records;
+  const secret = encrypted === 0 ? '' : `; ${grouped(encrypted)} encrypted, ${counted(shreddedKeys, 'key')} shredded`;
+  print('done', 'records', `${grouped(live)} live of ${grouped(ever)}${secret}`);
+  if (graph.nodes + graph.edges > 0)
+    print('done', 'graph', `${counted(graph.nodes, 'node')}, ${counted(graph.edges, 'edge')}`);
+  const hashes = {
+    'chain head': state.chainHead,
+    'log root': state.logRoot,
+    'state root': state.stateRoot,
+    'state hash': state.stateHash,
+  };
+  for (const [of, hash] of Object.entries(hashes)) print('plain', of, hash.toString('hex'));
+}

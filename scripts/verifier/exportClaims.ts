@@ -1,0 +1,110 @@
+/** What an export says of itself, held against the log in it. */
+import { type Checkpoint, notOfLog, verifyCheckpoint } from './checkpoint.js';
+import type { Genesis } from './events.js';
+import { ABSENT, chainHead, eventHash, logRoot, stateHash, stateRoot, u8, u32, u64 } from './hashing.js';
+import { hexOf, type JsonObject, objectOf, textOf, wholeOf } from './json.js';
+import type { LogReport } from './log.js';
+import type { LogState } from './replay.js';
+import type { ExportFile } from './source/export.js';
+
+export interface ExportClaims {
+  readonly problems: readonly string[];
+  /** The genesis that the log has, or would have. */
+  readonly genesis: Genesis | undefined;
+  readonly checkpoint: Checkpoint | undefined;
+}
+
+/** Call it when all of the log is replayed. `index` and `exported_at_ms` are in no log: only the file's hash covers them. */
+export function checkExport(file: ExportFile, report: LogReport, knownKey?: string): ExportClaims {
+  const problems: string[] = [];
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      problems.push((error as Error).message);
+      return undefined;
+    }
+  };
+  const stated = attempt(() => readHeader(file.header ?? {}));
+  const genesis = report.genesis ?? stated;
+  if (stated !== undefined && genesis !== undefined) problems.push(...headerProblems(stated, genesis));
+  if (genesis === undefined) return { problems, genesis, checkpoint: undefined };
+  const state = report.size > 0n ? report.state : stateBefore(genesis);
+  const trailer = file.trailer ?? {};
+  attempt(() => problems.push(...trailerProblems(trailer, report, state)));
+  const checkpoint = attempt(() => {
+    const signed = verifyCheckpoint(trailer.checkpoint, knownKey);
+    problems.push(...notOfLog(signed, report.size, state).map((problem) => `the trailer's checkpoint: ${problem}`));
+    return signed;
+  });
+  if (!file.hashHolds)
+    problems.push(
+      'the hash at the end is not that of the file: the header, the trailer or the hash itself was altered',
+    );
+  return { problems, genesis, checkpoint };
+}
+
+/** The genesis that the header describes. */
+function readHeader(header: JsonObject): Genesis {
+  if (header.format !== 1) throw new Error(`the header: format ${header.format} is not known`);
+  if (header.metric !== 'squared_l2') throw new Error(`the header: metric ${header.metric} is not known`);
+  const origin = objectOf(header.origin, "the header's origin");
+  objectOf(header.index, "the header's index");
+  wholeOf(header, 'exported_at_ms');
+  return {
+    type: 'genesis',
+    sequence: 0n,
+    timeMs: wholeOf(header, 'created_at_ms'),
+    collectionId: wholeOf(origin, 'id'),
+    dimension: Number(wholeOf(header, 'dimension')),
+    project: textOf(origin, 'project'),
+    name: textOf(origin, 'name'),
+  };
+}
+
+function headerProblems(stated: Genesis, genesis: Genesis): string[] {
+  const fields = ['project', 'name', 'collectionId', 'dimension', 'timeMs'] as const;
+  return fields
+    .filter((field) => stated[field] !== genesis[field])
+    .map((field) => `the header says ${NAMES[field]} ${stated[field]}, the genesis ${genesis[field]}`);
+}
+
+const NAMES = {
+  project: 'project',
+  name: 'name',
+  collectionId: 'id',
+  dimension: 'dimension',
+  timeMs: 'created_at_ms',
+} as const;
+
+function trailerProblems(trailer: JsonObject, report: LogReport, state: LogState): string[] {
+  const head = report.size > 0n ? state.chainHead : ABSENT;
+  const counts = { frames: BigInt(report.frames), sequence: state.sequence, log_bytes: report.logBytes };
+  const hashes = { chain_head: head, log_root: state.logRoot, state_hash: state.stateHash };
+  return [
+    ...Object.entries(counts).filter(([field, value]) => wholeOf(trailer, field) !== value),
+    ...Object.entries(hashes).filter(([field, value]) => !hexOf(trailer, field, 32).equals(value)),
+  ].map(
+    ([field, value]) =>
+      `the trailer has another ${field}: the log's is ${Buffer.isBuffer(value) ? value.toString('hex') : value}`,
+  );
+}
+
+/** Of a collection that nothing was ever written to: the state that its genesis will make, before that is in the log. */
+export function stateBefore(genesis: Genesis): LogState {
+  const { collectionId, dimension, project, name, sequence, timeMs } = genesis;
+  const [projectBytes, nameBytes] = [Buffer.from(project), Buffer.from(name)];
+  const header = [u8(1), u8(1), Buffer.alloc(6), u64(sequence), u64(timeMs)];
+  const lengths = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(0)];
+  const bytes = Buffer.concat([...header, u64(collectionId), u32(dimension), ...lengths, projectBytes, nameBytes]);
+  const configHash = eventHash(bytes);
+  const facts = {
+    configHash,
+    stateRoot: stateRoot(0n, ABSENT),
+    graphRoot: ABSENT,
+    chainHead: chainHead(ABSENT, configHash),
+    sequence,
+    timeMs,
+  };
+  return { ...facts, logRoot: logRoot(0n, ABSENT), stateHash: stateHash(facts) };
+}

@@ -1,0 +1,65 @@
+/** Which collections there are: their names lead to the ids that their logs are kept under. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type JsonObject, objectOf, textOf, wholeOf } from '../json.js';
+
+export interface CatalogItem {
+  readonly id: bigint;
+  readonly project: string;
+  readonly name: string;
+  /** As its genesis should call it: an imported collection keeps its first name. */
+  readonly origin: { readonly id: bigint; readonly project: string; readonly name: string };
+}
+
+/** What cannot be asked for. */
+export class UsageError extends Error {}
+
+/** Of a standalone node. Throws UsageError where the folder is no node's. */
+export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]> {
+  const folder = join(dataDir, 'registry', 'vouch-catalog');
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (error) {
+    throw new UsageError(`${dataDir} is no data folder of a standalone node`, { cause: error });
+  }
+  const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+  return Promise.all(
+    files.map(async (name) => {
+      const entry: unknown = JSON.parse(await readFile(join(folder, name), 'utf8'));
+      return itemOf(objectOf(objectOf(entry, name).value, name));
+    }),
+  );
+}
+
+export function itemOf(value: JsonObject): CatalogItem {
+  const named = namedIn(value);
+  return { ...named, origin: value.origin === undefined ? named : namedIn(objectOf(value.origin, 'the origin')) };
+}
+
+const namedIn = (value: JsonObject): CatalogItem['origin'] => ({
+  id: wholeOf(value, 'id'),
+  project: textOf(value, 'project'),
+  name: textOf(value, 'name'),
+});
+
+/** Those that were asked for, by id. Throws UsageError where there is none, or a name is that of several. */
+export function choose(
+  items: readonly CatalogItem[],
+  collection: string | undefined,
+  project: string | undefined,
+): CatalogItem[] {
+  const within = items.filter((item) => project === undefined || item.project === project);
+  if (collection === undefined) return within.sort((a, b) => Number(a.id - b.id));
+  const named = within.filter(({ name }) => name === collection);
+  const found = named.length > 0 ? named : within.filter(({ id }) => String(id) === collection);
+  if (found.length === 0) throw new UsageError(`there is no collection ${collection}; ${listed(within)}`);
+  if (found.length > 1)
+    throw new UsageError(`${collection} is a collection of several projects; name one with --project`);
+  return found;
+}
+
+const listed = (items: readonly CatalogItem[]): string =>
+  items.length === 0
+    ? 'there are none'
+    : `there are ${items.map(({ project, name }) => `${project}/${name}`).join(', ')}`;

@@ -1,0 +1,172 @@
+/** A collection's log as a standalone node keeps it: `<data folder>/collections/<id>/log/<base>.seg`. */
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FileReading } from '../fileReading.js';
+import { Refused } from '../reading.js';
+import type { EventPlace } from '../recordTable.js';
+import { type FrameSource, type Place, type PlacedFrame, SourceRefused } from '../source.js';
+import {
+  checksumOf,
+  FRAME_HEADER_BYTES,
+  readFrameHeader,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  type SegmentHeader,
+} from './segment.js';
+
+const SEGMENT_NAME = /^(\d{16})\.seg$/;
+
+interface Segment {
+  readonly name: string;
+  readonly base: number;
+  readonly header: Buffer;
+  readonly file: FileReading;
+}
+
+export class LogFolder implements FrameSource {
+  #tornBytes = 0;
+
+  private constructor(
+    private readonly collectionId: bigint,
+    private readonly segments: readonly Segment[],
+  ) {}
+
+  /** A log that nothing was written to has no folder. */
+  static async open(dataDir: string, collectionId: bigint): Promise<LogFolder> {
+    const folder = join(dataDir, 'collections', String(collectionId), 'log');
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const segments: Segment[] = [];
+    for (const name of names.filter((found) => SEGMENT_NAME.test(found)).sort()) {
+      const path = join(folder, name);
+      // First what the header says, then how long the file is: the node may be writing to it.
+      const header = await headerBytes(path);
+      segments.push({ name, base: Number(name.slice(0, -4)), header, file: await FileReading.open(path) });
+    }
+    return new LogFolder(collectionId, segments);
+  }
+
+  get sizeBytes(): number {
+    return this.segments.reduce((sum, { file }) => sum + file.sizeBytes, 0);
+  }
+
+  /** Of the last segment, behind its last whole frame: what a crash has torn, and nobody was told of. */
+  get tornBytes(): number {
+    return this.#tornBytes;
+  }
+
+  async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
+    let base = 0;
+    for (const [index, segment] of this.segments.entries()) {
+      if (segment.base !== base)
+        throw refusal(segment, 0, `it begins at ${segment.base} of the log, but what is before it ends at ${base}`);
+      const header = this.#header(segment);
+      yield* answered(segment, header);
+      if (index === this.segments.length - 1) yield* this.#tail(segment);
+      else if (segment.file.left > 0) throw refusal(segment, header.endAt, 'there are bytes behind the last frame');
+      base += segment.file.at;
+    }
+  }
+
+  async readAgain({ position, offset, length }: EventPlace): Promise<Buffer> {
+    const segment = this.#segmentAt(position);
+    return segment.file.read(position - segment.base + offset, length);
+  }
+
+  placeOf(position: number, offset: number): Place {
+    const { name, base } = this.#segmentAt(position);
+    return { name, byte: position - base + offset };
+  }
+
+  async close(): Promise<void> {
+    for (const { file } of this.segments) await file.close();
+  }
+
+  #segmentAt(position: number): Segment {
+    return this.segments.findLast(({ base }) => base <= position)!;
+  }
+
+  #header(segment: Segment): SegmentHeader {
+    try {
+      const header = readSegmentHeader(segment.header);
+      if (header.base !== segment.base) throw new Refused(`it is the segment of base ${header.base}`, 16);
+      if (header.collectionId !== this.collectionId) throw new Refused(`it is of collection ${header.collectionId}`, 8);
+      return header;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      throw refusal(segment, error.at, error.message);
+    }
+  }
+
+  /** Behind the watermark: whole frames may have been answered when the power failed; what is torn was not. */
+  async *#tail(segment: Segment): AsyncGenerator<PlacedFrame, void, undefined> {
+    const { file } = segment;
+    while (file.left > 0) {
+      const at = file.at;
+      const bytes = await frameAt(segment, at);
+      if (bytes === undefined) {
+        if (await isFrameBehind(segment, at))
+          throw refusal(segment, at, 'a frame does not verify, but the one behind it does');
+        this.#tornBytes = file.left;
+        return;
+      }
+      await file.take(FRAME_HEADER_BYTES + bytes.length);
+      yield { position: segment.base + at + FRAME_HEADER_BYTES, bytes };
+    }
+  }
+}
+
+/** The frames up to the watermark. */
+async function* answered(segment: Segment, { headAt, endAt }: SegmentHeader): AsyncGenerator<PlacedFrame> {
+  const { file, base } = segment;
+  await file.take(SEGMENT_HEADER_BYTES);
+  let lastAt = 0;
+  while (file.at < endAt) {
+    lastAt = file.at;
+    const bytes = await file.take(FRAME_HEADER_BYTES);
+    if (bytes === undefined) throw refusal(segment, file.sizeBytes, cutShort(endAt));
+    const header = readFrameHeader(bytes, base + lastAt);
+    if (header === undefined) throw refusal(segment, lastAt, 'no frame begins here: its length does not verify');
+    const position = base + file.at;
+    const frame = await file.take(header.length);
+    if (frame === undefined) throw refusal(segment, file.sizeBytes, cutShort(endAt));
+    yield { position, bytes: frame };
+    // The frame itself has been found good, or nobody asks for more.
+    if (!checksumOf(frame).equals(header.checksum))
+      throw refusal(segment, lastAt + 8, 'the checksum before a frame is not the frame’s');
+  }
+  if (file.at !== endAt || lastAt !== headAt) throw refusal(segment, 32, 'the watermark is not at the end of a frame');
+}
+
+const cutShort = (endAt: number): string => `the file ends here, but frames up to byte ${endAt} were answered`;
+
+/** The frame whose header stands `at`, if there is a whole one. */
+async function frameAt({ file, base }: Segment, at: number): Promise<Buffer | undefined> {
+  const bytes = await file.read(at, FRAME_HEADER_BYTES);
+  const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, base + at);
+  if (header === undefined || at + FRAME_HEADER_BYTES + header.length > file.sizeBytes) return undefined;
+  const frame = await file.read(at + FRAME_HEADER_BYTES, header.length);
+  return checksumOf(frame).equals(header.checksum) ? frame : undefined;
+}
+
+/** A frame is written only once the one before it is durable, so a crash cannot tear one and leave the next whole. */
+async function isFrameBehind(segment: Segment, at: number): Promise<boolean> {
+  const bytes = await segment.file.read(at, FRAME_HEADER_BYTES);
+  const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, segment.base + at);
+  return header !== undefined && (await frameAt(segment, at + FRAME_HEADER_BYTES + header.length)) !== undefined;
+}
+
+async function headerBytes(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    return bytes.subarray(0, (await file.read(bytes, 0, SEGMENT_HEADER_BYTES, 0)).bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const refusal = ({ name }: Segment, byte: number, what: string): SourceRefused =>
+  new SourceRefused({ name, byte }, what);

@@ -1,0 +1,159 @@
+/**
+ * A collection's log straight from JetStream: stream `VOUCH_LOG_<p>`, subject `vouch.log.<p>.<id>`, p being the id modulo
+ * the number of streams; a message is a frame.
+ */
+import { connect, consumerOpts, type JetStreamManager, type NatsConnection } from 'nats';
+import { objectOf } from '../json.js';
+import type { EventPlace } from '../recordTable.js';
+import type { FrameSource, Place, PlacedFrame } from '../source.js';
+import { SourceRefused } from '../source.js';
+import { type CatalogItem, itemOf, UsageError } from './catalog.js';
+
+const CATALOG = 'vouch-catalog';
+const COUNTERS = 'vouch-counters';
+const STREAM_COUNT_KEY = 'log-streams';
+/** Frames that are kept because a change needs what they hold. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+/** A replica that has not the last message yet; a stream that was purged meanwhile. */
+const SILENCE_MS = 10_000;
+
+export class JetStreamCluster {
+  private constructor(
+    private readonly connection: NatsConnection,
+    private readonly jsm: JetStreamManager,
+  ) {}
+
+  /** `url`: `nats://user:password@host:port`. Throws UsageError where no such server answers. */
+  static async connect(url: string): Promise<JetStreamCluster> {
+    const { username, password, hostname, port } = parsed(url);
+    const credentials = password === '' ? { token: username } : { user: username, pass: password };
+    const options = { servers: `${hostname}:${port || 4222}`, ...(username === '' ? {} : credentials) };
+    try {
+      const connection = await connect({ ...options, name: 'vouch verify', maxReconnectAttempts: 3 });
+      return new JetStreamCluster(connection, await connection.jetstreamManager());
+    } catch (error) {
+      throw new UsageError(`no JetStream answers at ${hostname}:${port || 4222}: ${(error as Error).message}`);
+    }
+  }
+
+  async catalog(): Promise<CatalogItem[]> {
+    const bucket = await this.connection.jetstream().views.kv(CATALOG, { bindOnly: true });
+    const items: CatalogItem[] = [];
+    for await (const key of await bucket.keys()) {
+      const entry = await bucket.get(key);
+      if (entry?.operation === 'PUT') items.push(itemOf(objectOf(entry.json(), key)));
+    }
+    return items;
+  }
+
+  async openLog(collectionId: bigint): Promise<StreamLog> {
+    const counters = await this.connection.jetstream().views.kv(COUNTERS, { bindOnly: true });
+    const count = (await counters.get(STREAM_COUNT_KEY))?.json<number>();
+    if (count === undefined) throw new UsageError('the server does not say over how many streams the logs are spread');
+    const part = Number(collectionId % BigInt(count));
+    const subject = `vouch.log.${part}.${collectionId}`;
+    return StreamLog.open(this.connection, this.jsm, { stream: `VOUCH_LOG_${part}`, subject });
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+}
+
+interface Subject {
+  readonly stream: string;
+  readonly subject: string;
+}
+
+/** The log as it was when it was opened. */
+export class StreamLog implements FrameSource {
+  /** The latest that were read again, by message. */
+  readonly #kept = new Map<number, Buffer>();
+  #keptBytes = 0;
+
+  private constructor(
+    private readonly connection: NatsConnection,
+    private readonly from: Subject,
+    /** 0: there is none. */
+    private readonly lastMessage: number,
+    readonly sizeBytes: number,
+  ) {}
+
+  static async open(connection: NatsConnection, jsm: JetStreamManager, from: Subject): Promise<StreamLog> {
+    const last = await jsm.streams.getMessage(from.stream, { last_by_subj: from.subject }).catch((error: Error) => {
+      if (/no message found/i.test(error.message)) return undefined;
+      throw error;
+    });
+    return new StreamLog(connection, from, last?.seq ?? 0, last === undefined ? 0 : claimedBytes(last.data));
+  }
+
+  async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
+    if (this.lastMessage === 0) return;
+    const options = consumerOpts().orderedConsumer().deliverAll().bindStream(this.from.stream);
+    const messages = await this.connection.jetstream().subscribe(this.from.subject, options);
+    const silence = { timer: undefined as NodeJS.Timeout | undefined };
+    const listen = (): void => {
+      clearTimeout(silence.timer);
+      silence.timer = setTimeout(() => messages.unsubscribe(), SILENCE_MS);
+    };
+    try {
+      listen();
+      for await (const { seq, data } of messages) {
+        clearTimeout(silence.timer);
+        yield { position: seq, bytes: bufferOf(data) };
+        if (seq >= this.lastMessage) return;
+        listen();
+      }
+      throw new SourceRefused(this.placeOf(this.lastMessage, 0), 'the stream fell silent before this message came');
+    } finally {
+      clearTimeout(silence.timer);
+      messages.unsubscribe();
+    }
+  }
+
+  async readAgain({ position, offset, length }: EventPlace): Promise<Buffer> {
+    const frame = this.#kept.get(position) ?? (await this.#fetch(position));
+    return frame.subarray(offset, offset + length);
+  }
+
+  placeOf(position: number, offset: number): Place {
+    return { name: this.from.stream, message: position, byte: offset };
+  }
+
+  async close(): Promise<void> {
+    this.#kept.clear();
+  }
+
+  async #fetch(position: number): Promise<Buffer> {
+    // A direct get carries the bytes as they are; asked of the stream's leader they would come in base64.
+    const subject = `$JS.API.DIRECT.GET.${this.from.stream}`;
+    const query = JSON.stringify({ seq: position });
+    const { headers, data } = await this.connection.request(subject, query, { timeout: SILENCE_MS });
+    if (headers?.hasError) throw new SourceRefused(this.placeOf(position, 0), 'the message is not there any more');
+    const frame = bufferOf(data);
+    this.#kept.set(position, frame);
+    this.#keptBytes += frame.length;
+    for (const [oldest, bytes] of this.#kept) {
+      if (this.#keptBytes <= KEPT_BYTES || oldest === position) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= bytes.length;
+    }
+    return frame;
+  }
+}
+
+/** JetStream does not tell the size of one subject, but the last frame counts the bytes before it. */
+function claimedBytes(frame: Uint8Array): number {
+  const bytes = bufferOf(frame);
+  return bytes.length + (bytes.length < 24 ? 0 : Number(bytes.readBigUInt64LE(16)));
+}
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+
+function parsed(url: string): URL {
+  try {
+    return new URL(url.includes('://') ? url : `nats://${url}`);
+  } catch {
+    throw new UsageError(`${url} is no address of a NATS server`);
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Sealing and opening the payloads of encrypted records, each under the data key of its key id.
+ *
+ *   payload ── AES-256-GCM, fresh nonce, associated data: u64 collection id of the genesis ‖ key id ──▶ nonce, ciphertext
+ *
+ * What makes a shred final is an order: an insert enters its collection in the key's vault entry before it commits, and a
+ * shred writes to every collection that stands there once no byte of the key is left. So an insert under way then either
+ * commits first, and its record is lost with the others, or is refused by the log that states the shred.
+ */
+import type { Clock, Entropy } from '../../shared/clock.js';
+import { messageOf, unavailable, VouchError } from '../../shared/errors.js';
+import { toHex } from '../../shared/hash.js';
+import { KEY_ID_BYTES } from '../../shared/limits.js';
+import { writeU64 } from '../../shared/u64.js';
+import type { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import type { DataKeys } from '../vault/dataKeys.js';
+import type { Sealed } from '../vault/sealed.js';
+import { shredded } from './encryptedPlan.js';
+
+/** The collection a payload is sealed for. */
+export interface SealedFor {
+  readonly project: string;
+  /** Under which it is listed in the vault. */
+  readonly collectionId: number;
+  /** As its genesis event states it: an imported collection keeps that, and its records stay readable. */
+  readonly genesisId: number;
+}
+
+export interface SealedPayload extends Sealed {
+  /** 32 lowercase hex. */
+  readonly keyId: string;
+}
+
+export interface SealOptions {
+  /** Null: under a fresh key. */
+  readonly keyId: string | null;
+  /** The collection has records under the key: a second one of the same name would not open them. */
+  readonly mustExist: boolean;
+  readonly deadlineMs: number;
+}
+
+/** The vault's entry for a key does not verify. */
+export class KeyDamaged extends VouchError {
+  constructor(cause: unknown) {
+    super('internal_error', messageOf(cause), { cause });
+  }
+}
+
+export class RecordVault {
+  constructor(
+    private readonly store: VaultStore,
+    private readonly marks: Pick<ShredMarks, 'set'>,
+    private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt'>,
+    private readonly clock: Clock,
+    private readonly entropy: Entropy,
+  ) {}
+
+  /**
+   * Makes the key where there is none; its entry lists the collection when this resolves. Throws KeyDamaged, and VouchError
+   * `validation_error` where the key is shredded, `internal_error` where it must exist and does not or cannot be used.
+   */
+  async seal(target: SealedFor, payload: Uint8Array, options: SealOptions): Promise<SealedPayload> {
+    const stored = await this.#entryFor(target, options);
+    const { keyId } = stored;
+    return { keyId, ...(await this.keys.encrypt(stored, payload, associatedData(target, keyId))) };
+  }
+
+  /** The payload. Throws KeyDamaged, and VouchError `record_shredded`, `internal_error` where the key does not open it. */
+  async open(target: SealedFor, { keyId, nonce, ciphertext }: SealedPayload): Promise<Uint8Array> {
+    const stored = await this.#stored(target.project, keyId);
+    if (stored === undefined) throw keyMissing(target, keyId);
+    if (stored.entry.status === 'shredded') throw recordShredded(keyId);
+    try {
+      return await this.keys.decrypt(stored, { nonce, ciphertext }, associatedData(target, keyId));
+    } catch (error) {
+      if (!(error instanceof VouchError) || error.code !== 'internal_error') throw error;
+      const message = `collection ${target.collectionId}, key ${keyId}: ${error.message}`;
+      throw new VouchError('internal_error', message, { cause: error });
+    }
+  }
+
+  /**
+   * Records under the key come in with an import: its entry, where there is one, lists the collection when this resolves,
+   * so that a shred reaches it. Where the key is shredded already, its log has yet to state it.
+   */
+  async enter({ project, collectionId }: SealedFor, keyId: string, deadlineMs: number): Promise<void> {
+    while (this.clock.nowMs() <= deadlineMs) {
+      const stored = await this.#stored(project, keyId);
+      if (stored === undefined || stored.entry.collectionIds.includes(collectionId)) return;
+      const { entry } = stored;
+      const isShredded = entry.status === 'shredded';
+      const pendingIds = isShredded ? [...entry.pendingIds, collectionId] : entry.pendingIds;
+      const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId], pendingIds };
+      // Before, so that a crash leaves no pending one without a mark; after, since a shred may have taken it away between.
+      if (isShredded) await this.marks.set(project, keyId);
+      const revision = await this.store.replace(stored, listed);
+      if (revision !== undefined && isShredded) await this.marks.set(project, keyId);
+      if (revision !== undefined) return;
+    }
+    throw unavailable('the deadline passed before the vault key could be used');
+  }
+
+  /** An active entry that lists the collection. */
+  async #entryFor(target: SealedFor, { keyId, mustExist, deadlineMs }: SealOptions): Promise<StoredVaultEntry> {
+    const { project, collectionId } = target;
+    while (this.clock.nowMs() <= deadlineMs) {
+      const name = { project, keyId: keyId ?? toHex(this.entropy(KEY_ID_BYTES)) };
+      const stored = keyId === null ? undefined : await this.#stored(project, keyId);
+      if (stored === undefined && mustExist) throw keyMissing(target, name.keyId);
+      const entry = await (stored === undefined
+        ? this.keys.create(name, [collectionId])
+        : this.#listing(stored, collectionId));
+      if (entry !== undefined) return entry;
+      // Another write to the entry came in between: it may list the collection by now, or be shredded.
+    }
+    throw unavailable('the deadline passed before the vault key could be used');
+  }
+
+  /** The entry with the collection in it; undefined where it was changed meanwhile. */
+  async #listing(stored: StoredVaultEntry, collectionId: number): Promise<StoredVaultEntry | undefined> {
+    const { entry, keyId } = stored;
+    if (entry.status === 'shredded') throw shredded(keyId);
+    if (entry.collectionIds.includes(collectionId)) return stored;
+    const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId] };
+    const revision = await this.store.replace(stored, listed);
+    return revision === undefined ? undefined : { ...stored, entry: listed, revision };
+  }
+
+  async #stored(project: string, keyId: string): Promise<StoredVaultEntry | undefined> {
+    try {
+      return await this.store.get(project, keyId);
+    } catch (error) {
+      throw error instanceof VouchError && error.code === 'internal_error' ? new KeyDamaged(error) : error;
+    }
+  }
+}
+
+function associatedData({ genesisId }: SealedFor, keyId: string): Uint8Array {
+  const bytes = new Uint8Array(8 + KEY_ID_BYTES);
+  writeU64(new DataView(bytes.buffer), 0, genesisId);
+  bytes.set(Buffer.from(keyId, 'hex'), 8);
+  return bytes;
+}
+
+const keyMissing = ({ collectionId }: SealedFor, keyId: string): VouchError =>
+  new VouchError(
+    'internal_error',
+    `collection ${collectionId}: its records are under key ${keyId}, which the vault has not`,
+  );
+
+export const recordShredded = (keyId: string): VouchError =>
+  new VouchError('record_shredded', `key ${keyId} was shredded, and what is under it is lost`);

@@ -1,0 +1,92 @@
+import type { Clock } from '../../shared/clock.js';
+import { unreachable } from '../../shared/errors.js';
+import { toHex } from '../../shared/hash.js';
+import { Pace } from '../graph/pace.js';
+import type { VectorMemory } from '../kernel/vectorMemory.js';
+import { moving } from '../moving.js';
+import { FedLogs } from './fedLog.js';
+import type { Answer, AskSearch, FromWorker, PastAnswer, ToWorker } from './messages.js';
+import { Opening } from './opening.js';
+import { outcomeOf } from './outcome.js';
+import { PastStates } from './pastStates.js';
+import { searchState } from './searchState.js';
+import type { Snapshots } from './snapshots.js';
+
+export interface PastServerOptions {
+  readonly boundBytes: number;
+  readonly memory: VectorMemory;
+  readonly clock: Clock;
+  readonly snapshots: Snapshots;
+}
+
+/** The worker's side: does what it is told, and answers. */
+export class PastServer {
+  readonly #openings = new Map<number, Opening>();
+  readonly #logs: FedLogs;
+  readonly #states: PastStates;
+
+  constructor(
+    private readonly options: PastServerOptions,
+    private readonly post: (message: FromWorker) => void,
+  ) {
+    this.#logs = new FedLogs(post);
+    this.#states = new PastStates({
+      ...options,
+      measured: (measured) => post({ op: 'measured', measured }),
+      setAside: ({ number }, snapshot) => post({ op: 'setAside', opening: number, snapshot }),
+    });
+  }
+
+  take(message: ToWorker): void {
+    switch (message.op) {
+      case 'open': {
+        const { opening, config, place } = message;
+        this.#openings.set(opening, new Opening(opening, config, this.#logs.logOf(opening), place));
+        return;
+      }
+      case 'search':
+        void this.#answer(message.id, () => this.#search(message));
+        return;
+      case 'snapshot':
+        void this.#answer(message.id, () => this.#states.snapshot(this.#opened(message.opening), message.upTo));
+        return;
+      case 'close':
+        void this.#answer(message.id, () => this.#close(message.opening));
+        return;
+      case 'frames':
+        this.#logs.frames(message.feed, message);
+        return;
+      case 'end':
+        this.#logs.end(message.feed, message.outcome);
+        return;
+      default:
+        unreachable(message);
+    }
+  }
+
+  async #answer(id: number, work: () => Promise<Answer>): Promise<void> {
+    this.post({ op: 'answer', id, outcome: await outcomeOf(work) });
+  }
+
+  #search({ opening, sequence, remainingMs, query, options }: AskSearch): Promise<PastAnswer> {
+    const { clock } = this.options;
+    const deadlineMs = clock.nowMs() + remainingMs;
+    return this.#states.use(this.#opened(opening), sequence, deadlineMs, async (past) => {
+      const { state, timeMs } = past;
+      const stateHash = toHex(past.hash());
+      const found = await searchState(state, timeMs, query, options, () => new Pace(clock, deadlineMs));
+      return { found, timeMs, stateHash };
+    });
+  }
+
+  async #close(number: number): Promise<undefined> {
+    await this.#states.close(this.#opened(number), moving());
+    this.#openings.delete(number);
+  }
+
+  #opened(number: number): Opening {
+    const opening = this.#openings.get(number);
+    if (opening === undefined) throw moving();
+    return opening;
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * A collection's state as its log has it: from the newest snapshot that verifies and what the log holds beyond it, else
+ * from the log alone. Either way it is the same state, and the same code applies what is read from the log.
+ *
+ *   of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
+ *        └───────────┴────────────┴─▶ set aside: an older one, and after all of them the log
+ */
+import type { CollectionConfig } from '../../shared/calls.js';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf, VouchError } from '../../shared/errors.js';
+import type { EventLog } from '../../shared/log/eventLog.js';
+import { CollectionState } from '../collection/collectionState.js';
+import { Damaged } from '../collection/damaged.js';
+import { LogHistory } from '../collection/history.js';
+import { Journal } from '../collection/journal.js';
+import { VectorBlocks } from '../kernel/vectorBlocks.js';
+import type { VectorMemory } from '../kernel/vectorMemory.js';
+import { assertOfCollection, assertOfLog } from './belonging.js';
+import type { SnapshotMark } from './collectionSnapshots.js';
+import { DamagedSnapshot, UnusableSnapshot } from './damagedSnapshot.js';
+import { readHere } from './readJob.js';
+import { type Restored, restoreSnapshot } from './restore.js';
+import { type OpenedSnapshot, openSnapshot } from './snapshotFile.js';
+import type { SnapshotServices } from './snapshotServices.js';
+
+/** A line of the log, while a collection is being opened. */
+const TELL_EVERY_MS = 1_000;
+
+/** Read by this thread, in a few milliseconds: to start others takes longer. */
+const SMALL_BYTES = 256 << 10;
+
+export interface OpenState {
+  readonly state: CollectionState;
+  readonly journal: Journal;
+  /** The snapshot that it was begun from. */
+  readonly snapshot: SnapshotMark | undefined;
+}
+
+export interface OpeningOptions {
+  readonly memory: VectorMemory;
+  readonly dedupWindow: number;
+  readonly clock: Clock;
+  /** Undefined: the log alone is read. */
+  readonly snapshots?: SnapshotServices;
+}
+
+/** Throws Damaged where the log does not verify, `capacity_exceeded`, `unavailable`. */
+export async function openState(
+  config: CollectionConfig,
+  log: EventLog,
+  { memory, dedupWindow, clock, snapshots }: OpeningOptions,
+): Promise<OpenState> {
+  const empty = (): CollectionState =>
+    new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
+  if (snapshots !== undefined) return new StateOpening(config, log, memory, dedupWindow, empty, snapshots).run();
+  const state = empty();
+  const journal = new Journal(config, log, state, clock);
+  await caughtUp(journal, state);
+  return { state, journal, snapshot: undefined };
+}
+
+/** Where it throws, the memory is given back. */
+async function caughtUp(journal: Journal, { vectors }: CollectionState): Promise<void> {
+  try {
+    await journal.catchUp();
+  } catch (error) {
+    vectors.destroy();
+    throw error;
+  }
+}
+
+class StateOpening {
+  readonly #startedMs: number;
+  #records = { read: 0, of: 0 };
+  #journal: Journal | undefined;
+
+  constructor(
+    private readonly config: CollectionConfig,
+    private readonly log: EventLog,
+    private readonly memory: VectorMemory,
+    private readonly dedupWindow: number,
+    private readonly empty: () => CollectionState,
+    private readonly services: SnapshotServices,
+  ) {
+    this.#startedMs = services.clock.monotonicMs();
+  }
+
+  async run(): Promise<OpenState> {
+    const telling = setInterval(() => this.#tell(), TELL_EVERY_MS).unref();
+    try {
+      const opened = await this.#open();
+      this.services.metrics.opened(opened.snapshot === undefined ? 'log' : 'snapshot', this.#seconds);
+      return opened;
+    } finally {
+      clearInterval(telling);
+      this.services.progress.delete(this.config.id);
+    }
+  }
+
+  async #open(): Promise<OpenState> {
+    let suspect: { readonly path: string; readonly reason: string } | undefined;
+    for (const snapshot of await this.#usable()) {
+      const restored = await this.#restored(snapshot);
+      if (restored === undefined) continue;
+      try {
+        return await this.#caughtUp(restored, markOf(snapshot));
+      } catch (error) {
+        if (!(error instanceof Damaged)) throw error;
+        // Of the two, the log is what counts: where it verifies by itself, it is the snapshot that was wrong.
+        suspect = { path: snapshot.path, reason: messageOf(error) };
+        break;
+      }
+    }
+    const opened = await this.#caughtUp({ state: this.empty(), history: new LogHistory() }, undefined);
+    if (suspect !== undefined) await this.services.store.setAside(this.config.id, suspect.path, suspect.reason);
+    return opened;
+  }
+
+  /** Newest first. All are looked at, so that past states too begin from those only that belong to the log. */
+  async #usable(): Promise<OpenedSnapshot[]> {
+    const usable: OpenedSnapshot[] = [];
+    for (const { path } of await this.services.store.newestFirst(this.config.id)) {
+      const opened = await this.#judged(path, async () => {
+        const snapshot = await openSnapshot(path);
+        assertOfCollection(snapshot, this.config, this.dedupWindow);
+        await assertOfLog(snapshot.facts, this.log);
+        return snapshot;
+      });
+      if (opened !== undefined) usable.push(opened);
+    }
+    return usable;
+  }
+
+  #restored(snapshot: OpenedSnapshot): Promise<Restored | undefined> {
+    const { config, memory, dedupWindow } = this;
+    const { threads, clock, progress } = this.services;
+    const onProgress = (read: number, of: number): void => {
+      this.#records = { read, of };
+      progress.set(config.id, read / of);
+    };
+    const isSmall = snapshot.sizeBytes <= SMALL_BYTES;
+    const read = isSmall ? readHere : threads.read;
+    const readers = isSmall ? 1 : threads.count;
+    return this.#judged(snapshot.path, () =>
+      restoreSnapshot(snapshot, { config, memory, dedupWindow, read, readers, clock, onProgress }),
+    );
+  }
+
+  /** Undefined where there is nothing to begin from: why, the log says. */
+  async #judged<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
+    const { store, metrics, logger } = this.services;
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof VouchError) throw error;
+      if (error instanceof DamagedSnapshot) {
+        metrics.refused('damaged');
+        await store.setAside(this.config.id, path, error.message);
+        return undefined;
+      }
+      if (error instanceof UnusableSnapshot) metrics.refused('unusable');
+      logger.warn({ collection: this.config.id, path, reason: messageOf(error) }, 'a snapshot is not begun from');
+      return undefined;
+    }
+  }
+
+  async #caughtUp(
+    { state, history }: Pick<Restored, 'state' | 'history'>,
+    snapshot: SnapshotMark | undefined,
+  ): Promise<OpenState> {
+    const journal = new Journal(this.config, this.log, state, this.services.clock, history);
+    this.#journal = journal;
+    await caughtUp(journal, state);
+    return { state, journal, snapshot };
+  }
+
+  #tell(): void {
+    const { read, of } = this.#records;
+    const about = { collection: this.config.id, seconds: this.#seconds };
+    if (this.#journal !== undefined)
+      this.services.logger.info(
+        { ...about, sequence: this.#journal.sequence },
+        'opening a collection: reading its log',
+      );
+    else this.services.logger.info({ ...about, records: read, of }, 'opening a collection: reading its snapshot');
+  }
+
+  get #seconds(): number {
+    return (this.services.clock.monotonicMs() - this.#startedMs) / 1000;
+  }
+}
+
+const markOf = ({ sizeBytes, facts: { logBytes, madeAtMs } }: OpenedSnapshot): SnapshotMark => ({
+  sizeBytes,
+  logBytes,
+  madeAtMs,
+});

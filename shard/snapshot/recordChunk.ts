@@ -1,0 +1,137 @@
+/**
+ * Records in a chunk, ascending by id. With n records of d components each:
+ *
+ *   head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n, −1: none | i32 text length
+ *                × n, −1: none | u8 state × n (1 live, 2 tombstoned), zeros up to a multiple of 4
+ *   vectors      i32 × d × n, Q16.16
+ *   descriptions metadata and text of each record that has them, UTF-8
+ *
+ * The seal is taken over the head and, for every id of the chunk, the leaf that the state tree has for it: whoever reads
+ * a chunk makes these from the records, and so hashes each byte once, to check the file and to build the tree.
+ */
+import { hashStream } from '../../shared/hash.js';
+import { HASH_BYTES } from '../../shared/limits.js';
+import { leafHash, RECORD_STATE, type RecordState } from '../audit/leaf.js';
+import { DamagedSnapshot } from './damagedSnapshot.js';
+import { type ChunkHead, sealHead } from './format.js';
+
+const HEAD_ROW_BYTES = 33;
+const NONE = -1;
+
+/** What a record takes in a chunk. */
+export const recordBytes = (dimension: number, metadataBytes: number, textBytes: number): number =>
+  HEAD_ROW_BYTES + 4 * dimension + metadataBytes + textBytes;
+
+/** Views of the bytes of a chunk of `stored` records. */
+export interface RecordColumns {
+  /** All below as bytes. */
+  readonly head: Uint8Array;
+  readonly ids: Float64Array;
+  readonly tags: Float64Array;
+  readonly insertedMs: Float64Array;
+  /** −1: none, as `textLengths`. */
+  readonly metadataLengths: Int32Array;
+  readonly textLengths: Int32Array;
+  readonly states: Uint8Array;
+}
+
+export interface RecordRows extends RecordColumns {
+  readonly vectors: Uint8Array;
+  readonly descriptions: Uint8Array;
+}
+
+const headBytes = (stored: number): number => Math.ceil((HEAD_ROW_BYTES * stored) / 4) * 4;
+
+/** `at`: a multiple of 8. */
+export function columnsAt(buffer: ArrayBuffer, at: number, stored: number): RecordColumns {
+  const lengthsAt = at + 24 * stored;
+  return {
+    head: new Uint8Array(buffer, at, headBytes(stored)),
+    ids: new Float64Array(buffer, at, stored),
+    tags: new Float64Array(buffer, at + 8 * stored, stored),
+    insertedMs: new Float64Array(buffer, at + 16 * stored, stored),
+    metadataLengths: new Int32Array(buffer, lengthsAt, stored),
+    textLengths: new Int32Array(buffer, lengthsAt + 4 * stored, stored),
+    states: new Uint8Array(buffer, lengthsAt + 8 * stored, stored),
+  };
+}
+
+/** A chunk to be filled in. */
+export function emptyRows(stored: number, dimension: number, descriptionBytes: number): RecordRows {
+  const vectorsAt = headBytes(stored);
+  const vectorBytes = 4 * dimension * stored;
+  const buffer = new ArrayBuffer(vectorsAt + vectorBytes + descriptionBytes);
+  return rowsOf(buffer, stored, dimension);
+}
+
+/** Throws DamagedSnapshot where the chunk cannot have so many records. */
+export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): RecordRows {
+  const vectorsAt = headBytes(stored);
+  const vectorBytes = 4 * dimension * stored;
+  if (vectorsAt + vectorBytes > buffer.byteLength) throw new DamagedSnapshot('a chunk of records is too short');
+  return {
+    ...columnsAt(buffer, 0, stored),
+    vectors: new Uint8Array(buffer, vectorsAt, vectorBytes),
+    descriptions: new Uint8Array(buffer, vectorsAt + vectorBytes),
+  };
+}
+
+/** `leaves`: of each id of the chunk, one after another. */
+export function sealOfRecords(head: ChunkHead, columns: RecordColumns, leaves: Uint8Array): Uint8Array {
+  const stream = hashStream();
+  stream.update(sealHead(head));
+  stream.update(columns.head);
+  stream.update(leaves);
+  return stream.digest();
+}
+
+/** Of each id of the chunk, one after another. Throws DamagedSnapshot where the records do not fit the chunk. */
+export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dimension: number): Uint8Array {
+  assertFits(first, ids, rows);
+  const leaves = new Uint8Array(ids * HASH_BYTES);
+  const vectorBytes = 4 * dimension;
+  let at = 0;
+  for (let row = 0; row < rows.ids.length; row++) {
+    const id = rows.ids[row]!;
+    const metadata = taken(rows.descriptions, at, rows.metadataLengths[row]!);
+    at += metadata?.length ?? 0;
+    const text = taken(rows.descriptions, at, rows.textLengths[row]!);
+    at += text?.length ?? 0;
+    const leaf = leafHash({
+      state: rows.states[row] as RecordState,
+      id,
+      tag: rows.tags[row]!,
+      insertedMs: rows.insertedMs[row]!,
+      vector: rows.vectors.subarray(row * vectorBytes, (row + 1) * vectorBytes),
+      metadata,
+      text,
+    });
+    leaves.set(leaf, (id - first) * HASH_BYTES);
+  }
+  return leaves;
+}
+
+/** The bytes at `at`, as a view; null where the length says that there are none. */
+export const taken = (descriptions: Uint8Array, at: number, length: number): Uint8Array | null =>
+  length === NONE ? null : descriptions.subarray(at, at + length);
+
+const isCount = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;
+
+function assertFits(first: number, ids: number, rows: RecordRows): void {
+  let before = first - 1;
+  let described = 0;
+  for (let row = 0; row < rows.ids.length; row++) {
+    const id = rows.ids[row]!;
+    const state = rows.states[row]!;
+    const metadataLength = rows.metadataLengths[row]!;
+    const textLength = rows.textLengths[row]!;
+    const isRecord = state === RECORD_STATE.live || state === RECORD_STATE.tombstoned;
+    const areNumbers = isCount(id) && isCount(rows.tags[row]!) && isCount(rows.insertedMs[row]!);
+    if (!(isRecord && areNumbers && id > before && metadataLength >= NONE && textLength >= NONE))
+      throw new DamagedSnapshot(`record ${id} does not verify`);
+    before = id;
+    described += Math.max(metadataLength, 0) + Math.max(textLength, 0);
+  }
+  if (before >= first + ids || described !== rows.descriptions.length)
+    throw new DamagedSnapshot('a chunk of records is not whole');
+}

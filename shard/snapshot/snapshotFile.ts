@@ -1,0 +1,91 @@
+/** A snapshot's file, read: its facts and table at once, its chunks one at a time, each against its seal. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { hashStream } from '../../shared/hash.js';
+import { DamagedSnapshot } from './damagedSnapshot.js';
+import { decodeFooter, footerOffset } from './footer.js';
+import {
+  type ChunkEntry,
+  type ChunkHead,
+  type ChunkKind,
+  checkHeader,
+  HEADER_BYTES,
+  type SnapshotFacts,
+  sealHead,
+  TRAILER_BYTES,
+} from './format.js';
+
+export interface OpenedSnapshot {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly facts: SnapshotFacts;
+  readonly chunks: readonly ChunkEntry[];
+}
+
+/** Checks all but the chunks. Throws DamagedSnapshot, UnusableSnapshot, and the system's error where there is no file. */
+export async function openSnapshot(path: string): Promise<OpenedSnapshot> {
+  const file = await open(path, 'r');
+  const read = async (from: number, count: number): Promise<Uint8Array> => {
+    const bytes = new Uint8Array(count);
+    for (let filled = 0; filled < count; ) {
+      const { bytesRead } = await file.read(bytes, filled, count - filled, from + filled);
+      if (bytesRead === 0) throw new DamagedSnapshot(`it ends before byte ${from + count}`);
+      filled += bytesRead;
+    }
+    return bytes;
+  };
+  try {
+    const { size } = await file.stat();
+    checkHeader(await read(0, HEADER_BYTES));
+    if (size < HEADER_BYTES + TRAILER_BYTES) throw new DamagedSnapshot(`it has ${size} bytes`);
+    const offset = footerOffset(await read(size - TRAILER_BYTES, TRAILER_BYTES), size);
+    return { path, sizeBytes: size, ...decodeFooter(await read(offset, size - offset)) };
+  } finally {
+    await file.close();
+  }
+}
+
+export const chunksOf = ({ chunks }: OpenedSnapshot, kind: ChunkKind): readonly ChunkEntry[] =>
+  chunks.filter((chunk) => chunk.kind === kind);
+
+export const rowsIn = (chunks: readonly ChunkHead[]): number => chunks.reduce((sum, { rows }) => sum + rows, 0);
+
+/**
+ * The bytes of a chunk, unchecked, in a buffer of their own. Holds the thread while the disk is read: for threads that do
+ * nothing else, and for chunks of a MiB. Throws DamagedSnapshot where the file ends before.
+ */
+export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBuffer {
+  const bytes = new Uint8Array(length);
+  const file = openSync(path, 'r');
+  try {
+    for (let filled = 0; filled < length; ) {
+      const count = readSync(file, bytes, filled, length - filled, offset + filled);
+      if (count === 0) throw new DamagedSnapshot(`it ends before byte ${offset + length}`);
+      filled += count;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return bytes.buffer;
+}
+
+/** Of every chunk but those of records. */
+export function sealOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
+  const stream = hashStream();
+  stream.update(sealHead(head));
+  stream.update(bytes);
+  return stream.digest();
+}
+
+/** Throws DamagedSnapshot. */
+export function assertSeal({ kind, first, seal }: ChunkEntry, found: Uint8Array): void {
+  if (Buffer.compare(seal, found) !== 0)
+    throw new DamagedSnapshot(`its chunk of ${kind} from ${first} on does not verify`);
+}
+
+/** The bytes of a chunk that is not one of records. Throws DamagedSnapshot. */
+export function verifiedChunk(path: string, chunk: ChunkEntry): Uint8Array {
+  const bytes = new Uint8Array(readChunk(path, chunk));
+  assertSeal(chunk, sealOf(chunk, bytes));
+  return bytes;
+}

@@ -1,0 +1,71 @@
+/** The master keys that this process holds: read from their file, and read again when a key is asked for that is not known. */
+import type { Entropy } from '../../shared/clock.js';
+import {
+  createMasterKeyFile,
+  MASTER_KEY_BYTES,
+  type MasterKey,
+  MasterKeyFileError,
+  masterKeyOf,
+  readMasterKeyFile,
+} from './masterKeyFile.js';
+
+export class MasterKeys {
+  /** Newest first. */
+  #keys: readonly MasterKey[] = [];
+
+  constructor(
+    readonly path: string,
+    private readonly entropy: Entropy,
+  ) {}
+
+  /** Of the newest key; undefined where the file is not there. Reads it. Throws MasterKeyFileError. */
+  async newestId(): Promise<string | undefined> {
+    await this.#read();
+    return this.#keys[0]?.id;
+  }
+
+  /** The newest key's id; makes the file with a fresh key where it is not there. Throws MasterKeyFileError. */
+  async newestOrFirst(): Promise<string> {
+    const found = await this.newestId();
+    if (found !== undefined) return found;
+    const bytes = this.entropy(MASTER_KEY_BYTES);
+    await createMasterKeyFile(this.path, masterKeyOf(bytes));
+    bytes.fill(0);
+    // Another process may have made it first.
+    const made = await this.newestId();
+    if (made === undefined)
+      throw new MasterKeyFileError(`the master key file ${this.path} is gone as soon as it is made`);
+    return made;
+  }
+
+  /** Whether the key is held, by this process or, since it read it last, by the file. Throws MasterKeyFileError. */
+  async has(id: string): Promise<boolean> {
+    if (this.#find(id) === undefined) await this.#read();
+    return this.#find(id) !== undefined;
+  }
+
+  /** What `use` makes of the key, which it must not keep; undefined where the key is not held. Throws MasterKeyFileError. */
+  async use<T>(id: string, use: (key: MasterKey) => T): Promise<T | undefined> {
+    if (!(await this.has(id))) return undefined;
+    const key = this.#find(id);
+    return key && use(key);
+  }
+
+  /** Forgets every key. */
+  close(): void {
+    this.#hold([]);
+  }
+
+  #find(id: string): MasterKey | undefined {
+    return this.#keys.find((key) => key.id === id);
+  }
+
+  async #read(): Promise<void> {
+    this.#hold((await readMasterKeyFile(this.path)) ?? []);
+  }
+
+  #hold(keys: readonly MasterKey[]): void {
+    for (const { bytes } of this.#keys) bytes.fill(0);
+    this.#keys = keys;
+  }
+}

@@ -1,0 +1,53 @@
+/** The keys that shards sign with, so that any coordinator can name them. Key: the public key, 64 lowercase hex. */
+import type { Bucket, Entry, Json } from './bucket/bucket.js';
+import type { Clock } from './clock.js';
+import { unavailable } from './errors.js';
+
+export interface SigningKeyRecord {
+  /** Ed25519, raw, as hex. */
+  readonly publicKey: string;
+  /** Shards that have signed with it, by name. */
+  readonly shards: readonly string[];
+  /** Of its first use. */
+  readonly sinceMs: number;
+}
+
+/** As it lies in the store. */
+interface Stored {
+  readonly shards: readonly string[];
+  readonly since_ms: number;
+}
+
+const ATTEMPTS = 16;
+
+/** Says that the shard signs with this key. Several shards of one machine may have the same. */
+export async function registerSigner(bucket: Bucket, publicKey: string, shard: string, clock: Clock): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const entry = await bucket.get(publicKey);
+    if (entry === undefined) {
+      if ((await bucket.create(publicKey, { shards: [shard], since_ms: clock.nowMs() })) !== undefined) return;
+      continue;
+    }
+    const { shards, since_ms } = entry.value as unknown as Stored;
+    if (shards.includes(shard)) return;
+    const value: Json = { shards: [...shards, shard].sort(), since_ms };
+    if ((await bucket.update(publicKey, value, entry.revision)) !== undefined) return;
+  }
+  throw unavailable('the signing key could not be registered: others kept writing; start again');
+}
+
+/** Oldest first. Reads the whole bucket. */
+export async function listSigners(bucket: Bucket): Promise<readonly SigningKeyRecord[]> {
+  const records = new Map<string, SigningKeyRecord>();
+  // A watch gives every entry before it resolves; nothing else of a bucket lists.
+  const watch = await bucket.watch(({ key, entry }) => {
+    if (entry !== undefined) records.set(key, recordOf(entry));
+  });
+  watch.stop();
+  return [...records.values()].sort((a, b) => a.sinceMs - b.sinceMs || (a.publicKey < b.publicKey ? -1 : 1));
+}
+
+function recordOf({ key, value }: Entry): SigningKeyRecord {
+  const { shards, since_ms } = value as unknown as Stored;
+  return { publicKey: key, shards, sinceMs: since_ms };
+}

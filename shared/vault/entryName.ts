@@ -1,0 +1,36 @@
+/** What an entry is called: its project in hex, since a subject and a folder may not hold every name, and its key id. */
+import { VouchError } from '../errors.js';
+
+const KEY_ID = /^[0-9a-f]{32}$/;
+const HEX_NAME = /^(?:[0-9a-f]{2}){1,64}$/;
+
+export const isKeyId = (text: string): boolean => KEY_ID.test(text);
+
+/** Throws `validation_error` where the name is empty or longer than 64 bytes. */
+export function projectToHex(project: string): string {
+  const hex = Buffer.from(project).toString('hex');
+  if (!HEX_NAME.test(hex)) throw new VouchError('validation_error', 'a project name is 1 to 64 bytes long');
+  return hex;
+}
+
+/** Undefined where the text is not what `projectToHex` gives. */
+export function projectOfHex(hex: string): string | undefined {
+  if (!HEX_NAME.test(hex)) return undefined;
+  const project = Buffer.from(hex, 'hex').toString();
+  return Buffer.from(project).toString('hex') === hex ? project : undefined;
+}
+
+/** Throws `validation_error` where it is not 32 lowercase hex. */
+export function checkKeyId(keyId: string): string {
+  if (!KEY_ID.test(keyId)) throw new VouchError('validation_error', 'a key id is 32 lowercase hex characters');
+  return keyId;
+}
+
+export const vaultDamaged = (keyId: string, cause: Error): VouchError =>
+  new VouchError('internal_error', `the vault entry of key ${keyId} is damaged: ${cause.message}`, { cause });
+
+/** For a `catch`: what failed for no other reason than damage. */
+export function orDamaged(error: unknown): 'damaged' {
+  if (error instanceof VouchError && error.code === 'internal_error') return 'damaged';
+  throw error;
+}

@@ -1,0 +1,105 @@
+/**
+ * The right to replace entries of a vault in a folder: one process at a time, for as many keys as it has at hand, and in it
+ * one piece of work at a time for each key.
+ *
+ *   free ──first work──▶ held ──last work ends, or held long enough──▶ free
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../clock.js';
+import { codeOf } from '../durable.js';
+import { unavailable } from '../errors.js';
+import { type FolderLock, takeLock } from '../folderLock.js';
+import { Turns } from '../turns.js';
+
+const WITHIN_MS = 5_000;
+const POLL_MS = 10;
+/** Under constant load another process gets its turn after this; it polls, so it is then left some time to notice. */
+const HOLD_MS = 200;
+const GIVE_WAY_MS = 3 * POLL_MS;
+
+interface Hold {
+  readonly taken: Promise<FolderLock>;
+  readonly sinceMs: number;
+  readonly ended: Promise<void>;
+  users: number;
+  isEnding: boolean;
+  end(): void;
+}
+
+export class VaultLock {
+  readonly #turns = new Map<string, { turns: Turns; users: number }>();
+  #hold: Hold | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Runs `work` for the key while no other process replaces anything. Throws VouchError `unavailable` where one holds on for long. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const queue = this.#turns.get(key) ?? { turns: new Turns(), users: 0 };
+    this.#turns.set(key, queue);
+    queue.users++;
+    try {
+      return await queue.turns.take(() => this.#held(work));
+    } finally {
+      if (--queue.users === 0) this.#turns.delete(key);
+    }
+  }
+
+  async #held<T>(work: () => Promise<T>): Promise<T> {
+    const hold = await this.#join();
+    try {
+      await hold.taken;
+      return await work();
+    } finally {
+      if (--hold.users === 0) await this.#release(hold);
+    }
+  }
+
+  async #join(): Promise<Hold> {
+    for (let hold = this.#hold; hold !== undefined; hold = this.#hold) {
+      const isOld = this.clock.monotonicMs() - hold.sinceMs > HOLD_MS;
+      if (!isOld && !hold.isEnding) break;
+      await hold.ended;
+      if (isOld) await delay(GIVE_WAY_MS);
+    }
+    this.#hold ??= this.#begin();
+    this.#hold.users++;
+    return this.#hold;
+  }
+
+  #begin(): Hold {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    return { taken: this.#take(), sinceMs: this.clock.monotonicMs(), ended, users: 0, isEnding: false, end };
+  }
+
+  async #release(hold: Hold): Promise<void> {
+    hold.isEnding = true;
+    try {
+      // Where it could not be taken there is nothing to release.
+      await (await hold.taken.catch(() => undefined))?.release();
+    } finally {
+      this.#hold = undefined;
+      hold.end();
+    }
+  }
+
+  async #take(): Promise<FolderLock> {
+    const giveUpMs = this.clock.monotonicMs() + WITHIN_MS;
+    for (;;) {
+      const taken = await takeLock(this.path).catch((error: unknown) => {
+        // Contended so much that it could not even be read.
+        if (codeOf(error) === undefined) return undefined;
+        throw error;
+      });
+      if (taken !== undefined && 'release' in taken) return taken;
+      if (this.clock.monotonicMs() >= giveUpMs)
+        throw unavailable('another process holds the vault for too long; retry shortly');
+      await delay(POLL_MS);
+    }
+  }
+}

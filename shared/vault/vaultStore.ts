@@ -1,0 +1,42 @@
+/**
+ * Where wrapped data keys are kept: apart from every log, because they must be erasable. Knows no master key and no
+ * plaintext key.
+ */
+
+/** A wrapped key, or what is left of a shredded one. */
+export interface VaultEntry {
+  readonly status: 'active' | 'shredded';
+  /** The data key under the master key; null once it is shredded. */
+  readonly wrapped: Uint8Array | null;
+  /** Collections that may hold records under the key: entered before the first such record is committed. */
+  readonly collectionIds: readonly number[];
+  /** Collections whose log does not state yet that the key is shredded. Empty while it is active. */
+  readonly pendingIds: readonly number[];
+}
+
+export interface StoredVaultEntry {
+  readonly project: string;
+  /** 32 lowercase hex. */
+  readonly keyId: string;
+  readonly entry: VaultEntry;
+  /** What `replace` is to replace; opaque. */
+  readonly revision: number;
+}
+
+/** Key ids belong to a project. Every call throws VouchError `unavailable` where the store cannot be reached in time. */
+export interface VaultStore {
+  /** The newest, whoever wrote it. Throws VouchError `internal_error`, naming the key id, where what is stored does not verify. */
+  get(project: string, keyId: string): Promise<StoredVaultEntry | undefined>;
+  /** Resolves, when it is durable, with its revision; undefined where there is an entry already. */
+  create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
+  /**
+   * Replaces the entry with this revision; undefined, with nothing done, where another has come in between. When it
+   * resolves, the new entry is durable and **no byte of the old one is left** in the store. Cut short by a crash, either
+   * the old entry or the new one is there; what is left of the old one is erased when the store is opened next, before
+   * anything is answered.
+   */
+  replace(stored: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined>;
+  /** Every entry there is. Damaged ones are passed to `onDamage` and left as they are. */
+  list(onDamage: (project: string, keyId: string) => void): AsyncIterable<StoredVaultEntry>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,253 @@
+/** `npm run export` and `npm run import` between services, through kills, tampering and limits. */
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { checkedExport } from '../../scripts/backup/checkedExport.js';
+import { ExportFile } from '../../scripts/verifier/source/export.js';
+import { answered, fill, portrait } from '../support/backups.js';
+import { type At, runExport, runImport, succeeded } from '../support/commands.js';
+import type { Launched } from '../support/process.js';
+import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
+import { type Mode, type Project, Service } from '../support/service.js';
+
+type Place = Project & At;
+
+const KILLS = 4;
+/** Records of a collection that takes several requests to move. */
+const MANY = 24_000;
+const WIDE = 256;
+
+const placeAt = async (service: Service): Promise<Place> => ({ ...(await service.newProject()), url: service.url });
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Starts the command again and again, and kills it after a while, but for the last time. */
+async function throughKills(start: () => Launched, random: SeededRandom, onKill: () => Promise<void>): Promise<void> {
+  for (let kills = 0; kills < KILLS; kills++) {
+    const command = start();
+    const ended = await Promise.race([
+      command.ended,
+      new Promise<undefined>((resolve) => setTimeout(resolve, 300 + random.int(1_500), undefined)),
+    ]);
+    if (ended !== undefined) {
+      expect(ended.code, command.output).to.equal(0);
+      return;
+    }
+    await command.kill();
+    await onKill();
+  }
+  await succeeded(start());
+}
+
+async function fillMany(random: SeededRandom, place: Place, collection: string): Promise<void> {
+  answered(await place.rw.post('/v1/namespaces', { name: collection, dimension: WIDE, metric: 'squared_l2' }));
+  const row = Array.from({ length: WIDE }, () => random.int(1_000));
+  for (let from = 0; from < MANY; from += 800) {
+    const batch = Array.from({ length: 800 }, (_, i) => row.with(0, from + i));
+    answered(await place.rw.post('/v1/vectors/batch-insert', { collection, batch }));
+  }
+}
+
+describe('npm run export, npm run import', function () {
+  this.timeout(240_000);
+  const services = {} as Record<Mode, Service>;
+  let folder: string;
+  let files = 0;
+  const newFile = (): string => join(folder, `${++files}.vouchlog`);
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-backup-'));
+    for (const mode of ['cluster', 'standalone'] as const) services[mode] = await Service.start(mode);
+  });
+  after(async () => {
+    await Promise.all(Object.values(services).map((service) => service.stop()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('takes a collection from standalone to a cluster and back, the same to the last hash', async () => {
+    const home = await placeAt(services.standalone);
+    const away = await placeAt(services.cluster);
+    await fill(home.rw, 'lived');
+    const first = newFile();
+    const said = await succeeded(runExport(home, 'lived', first));
+    const hashes = [...said.matchAll(/\b[0-9a-f]{64}\b/g)].map(([hash]) => hash);
+    expect(hashes).to.have.length(2);
+    const restored = await succeeded(runImport(away, first));
+    for (const hash of hashes) expect(restored).to.match(new RegExp(`${hash}, as in the file`));
+    const second = newFile();
+    await succeeded(runExport(away, 'lived', second));
+    await succeeded(runImport(home, second, 'again'));
+    const before = await portrait(home.ro, 'lived');
+    expect(await portrait(away.ro, 'lived')).to.deep.equal(before);
+    expect(await portrait(home.ro, 'again')).to.deep.equal(before);
+    expect(await isThere(`${first}.part`)).to.equal(false);
+  });
+
+  it('takes an empty collection along too', async () => {
+    const home = await placeAt(services.standalone);
+    await home.rw.post('/v1/namespaces', { name: 'empty', dimension: 2, metric: 'squared_l2' });
+    const file = newFile();
+    await succeeded(runExport(home, 'empty', file));
+    await succeeded(runImport(home, file, 'again'));
+    expect((await home.rw.get('/v1/namespaces')).body.collections).to.have.length(2);
+  });
+
+  it('ends with one moment of a collection that is written to meanwhile', async () => {
+    const home = await placeAt(services.standalone);
+    await fillMany(seededRandom(1), home, 'busy');
+    let running = true;
+    let written = 0;
+    const writer = (async () => {
+      for (; running; written++)
+        await home.rw.post('/v1/records', { collection: 'busy', values: new Array(WIDE).fill(1) });
+    })();
+    const file = newFile();
+    await home.rw.post('/v1/records', { collection: 'busy', values: new Array(WIDE).fill(1) });
+    await succeeded(runExport(home, 'busy', file));
+    running = false;
+    await writer;
+    const opened = await ExportFile.open(file);
+    const { sequence } = await checkedExport(opened, () => {});
+    await opened.close();
+    expect(sequence).to.be.within(MANY + 1, MANY + 1 + written);
+  });
+
+  for (const mode of ['cluster', 'standalone'] as Mode[])
+    it(`goes on after kill -9 of the command and of the service (${mode})`, async () => {
+      const seed = testSeed();
+      const random = seededRandom(seed);
+      const service = services[mode];
+      const place = await placeAt(service);
+      await fillMany(random, place, 'many');
+      const victims = mode === 'cluster' ? ['s1', 's2', 'coordinator', 'nats'] : ['standalone'];
+      const killOne = async (): Promise<void> => {
+        const victim = random.pick(victims);
+        await service.kill(victim);
+        await service.restart(victim);
+      };
+      const file = newFile();
+      await throughKills(() => runExport(place, 'many', file), random, killOne);
+      await throughKills(() => runImport(place, file, 'again'), random, killOne);
+      // The command itself waits for a service that is gone for a moment.
+      const waiting = runImport(place, file, 'patient');
+      await killOne();
+      await succeeded(waiting);
+      const state = async (collection: string): Promise<unknown> =>
+        answered(await place.ro.get(`/v1/proof/state?collection=${collection}`));
+      await service.until(async () => (await place.ro.get('/v1/proof/state?collection=many')).status === 200);
+      expect(await state('again'), `seed ${seed}`).to.deep.equal(await state('many'));
+      expect(await state('patient'), `seed ${seed}`).to.deep.equal(await state('many'));
+      const query = new Array(WIDE).fill(0);
+      const found = await place.ro.post('/v1/search', { collection: 'again', query, k: 5 });
+      expect(found.body).to.deep.equal((await place.ro.post('/v1/search', { collection: 'many', query, k: 5 })).body);
+    });
+
+  it('goes on with an unfinished file after its last whole frame, however it was torn', async () => {
+    const random = seededRandom(testSeed());
+    const home = await placeAt(services.standalone);
+    await fill(home.rw, 'lived');
+    const whole = newFile();
+    await succeeded(runExport(home, 'lived', whole));
+    const bytes = await readFile(whole);
+    const cuts = [0, 5, 12, 100, ...Array.from({ length: 4 }, () => random.int(bytes.length))];
+    for (const cut of cuts) {
+      const file = newFile();
+      // Behind a cut there may be anything.
+      await writeFile(
+        `${file}.part`,
+        Buffer.concat([bytes.subarray(0, cut), cut > 400 ? Buffer.alloc(99, 7) : Buffer.alloc(0)]),
+      );
+      await succeeded(runExport(home, 'lived', file));
+      const opened = await ExportFile.open(file);
+      await checkedExport(opened, () => {});
+      await opened.close();
+    }
+  });
+
+  it('refuses a file with any byte altered, cut or added, and makes nothing of it', async () => {
+    const random = seededRandom(testSeed());
+    const home = await placeAt(services.standalone);
+    await fill(home.rw, 'lived');
+    const file = newFile();
+    await succeeded(runExport(home, 'lived', file));
+    const bytes = await readFile(file);
+    const altered = newFile();
+    const refusal = async (content: Buffer): Promise<string | undefined> => {
+      await writeFile(altered, content);
+      const opened = await ExportFile.open(altered);
+      try {
+        await checkedExport(opened, () => {});
+        return undefined;
+      } catch (error) {
+        return (error as Error).message;
+      } finally {
+        await opened.close();
+      }
+    };
+    expect(await refusal(bytes)).to.equal(undefined);
+    // Every byte of header and trailer, and of the log every seventh.
+    const log = { from: bytes.indexOf('VFR1'), to: bytes.lastIndexOf('{"frames"') };
+    for (let at = 0; at < bytes.length; at += at > log.from && at < log.to ? 7 : 1) {
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1 << random.int(8);
+      expect(await refusal(flipped), `byte ${at}`).to.be.a('string');
+    }
+    for (const cut of [1, 31, 32, 33, 500])
+      expect(await refusal(bytes.subarray(0, -cut)), `cut ${cut}`).to.be.a('string');
+    expect(await refusal(Buffer.concat([bytes, Buffer.of(0)]))).to.be.a('string');
+    const command = runImport(home, altered, 'nothing');
+    expect(await command.waitForEnd()).to.include({ code: 1 });
+    expect(command.output).to.match(/follow the end/);
+    expect((await home.rw.get('/v1/namespaces')).body.collections).to.have.length(1);
+  });
+
+  it('says in one line what cannot be: a name or file that is taken, a false key, a command that is not whole', async () => {
+    const home = await placeAt(services.standalone);
+    const other = await placeAt(services.standalone);
+    await fill(home.rw, 'lived');
+    await home.rw.post('/v1/namespaces', { name: 'other', dimension: 2, metric: 'squared_l2' });
+    const file = newFile();
+    await succeeded(runExport(home, 'lived', file));
+    const failing: [Launched, number, RegExp][] = [
+      [runExport(home, 'lived', file), 1, /is there already/],
+      [runImport(home, file), 1, /is there already/],
+      [runExport(other, 'lived', newFile()), 1, /no collection named "lived"/],
+      [runExport({ ...home, url: 'nowhere' }, 'lived', newFile()), 2, /--url is nowhere/],
+      [runImport(home, newFile()), 1, /there is no file/],
+    ];
+    for (const [command, code, says] of failing) {
+      expect((await command.waitForEnd()).code, command.output).to.equal(code);
+      expect(command.output).to.match(says);
+    }
+    const unfinished = newFile();
+    await writeFile(`${unfinished}.part`, await readFile(file));
+    const mixed = runExport(home, 'other', unfinished);
+    expect((await mixed.waitForEnd()).code).to.equal(1);
+    expect(mixed.output).to.match(/unfinished export of another collection/);
+  });
+
+  it('keeps to the rate limits', async () => {
+    const rate = { perMinute: 60, burst: 1 };
+    const limits = { default: { total: rate, read: rate, write: rate } };
+    const limited = await Service.start('standalone', { VOUCH_RATE_LIMITS: JSON.stringify(limits) });
+    try {
+      const home = await placeAt(services.standalone);
+      await fill(home.rw, 'lived');
+      const place = await placeAt(limited);
+      const [file, again] = [newFile(), newFile()];
+      await succeeded(runExport(home, 'lived', file));
+      await succeeded(runImport(place, file));
+      await succeeded(runExport(place, 'lived', again));
+      const opened = await ExportFile.open(again);
+      const { state_hash } = await checkedExport(opened, () => {});
+      await opened.close();
+      expect(state_hash).to.equal((await home.rw.get('/v1/proof/state?collection=lived')).body.final_state_hash);
+    } finally {
+      await limited.stop();
+    }
+  });
+});

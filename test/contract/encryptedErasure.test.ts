@@ -1,0 +1,69 @@
+/** Every byte of the data folder and of the server's store, and every line that is logged, before a shred and after. */
+import { expect } from 'chai';
+import { systemEntropy } from '../../shared/clock.js';
+import { inBothModes } from '../support/modes.js';
+import type { Client, Service } from '../support/service.js';
+import { findStored, secretsOf, vaultEntry } from '../support/vaultSecrets.js';
+
+const KEY = '5'.repeat(32);
+
+const restartAll = async (service: Service): Promise<void> => {
+  const names = [...(service.mode === 'cluster' ? ['nats'] : []), ...service.processNames];
+  for (const name of names) await service.kill(name);
+  for (const name of names) await service.restart(name);
+};
+
+inBothModes('what is left of an encrypted record', (_shared, startService) => {
+  it('is ciphertext and a wrapped key before a shred, and ciphertext alone after', async () => {
+    const service = await startService({});
+    const { rw, name: project } = await service.newProject();
+    for (const collection of ['c', 'd', 'other'])
+      await rw.post('/v1/namespaces', { name: collection, dimension: 2, metric: 'squared_l2' });
+    const plaintext = systemEntropy(64);
+    const payload = Buffer.from(plaintext).toString('base64');
+    for (const collection of ['c', 'd'])
+      for (let record = 1; record <= 2; record++)
+        expect((await insert(rw, collection, payload, KEY)).status).to.equal(200);
+    const kept = await insert(rw, 'other', Buffer.from('kept').toString('base64'));
+    await rw.get('/v1/records/encrypted/1?collection=c');
+    // Whatever else may keep a copy.
+    await rw.post('/v1/search', { collection: 'c', query: [0, 0], k: 1, as_of_log_index: 1 });
+    const { wrapped, dataKey } = await secretsOf(service, project, KEY);
+    const secrets = { wrapped, dataKey, plaintext };
+    const stored = async (): Promise<string[]> => [
+      ...new Set((await findStored(service, secrets)).map(({ name }) => name)),
+    ];
+    // JetStream answers a little before the bytes are in its file.
+    await service.until(async () => (await stored()).includes('wrapped'));
+    expect(await stored()).to.deep.equal(['wrapped']);
+
+    expect((await rw.delete(`/v1/crypto/shred/${KEY}`)).status).to.equal(200);
+    expect(await findStored(service, secrets)).to.deep.equal([]);
+    expectUnlogged(service, secrets);
+    await restartAll(service);
+    await service.until(async () => (await rw.get('/v1/records/encrypted/1?collection=c')).status === 410);
+    expect(await findStored(service, secrets)).to.deep.equal([]);
+    expect((await vaultEntry(service, project, KEY))?.entry).to.deep.equal({
+      status: 'shredded',
+      wrapped: null,
+      collectionIds: (await rw.get('/v1/namespaces')).body.collections.slice(0, 2).map((one: { id: number }) => one.id),
+      pendingIds: [],
+    });
+    const { body } = await rw.get(`/v1/records/encrypted/${kept.body.id}?collection=other`);
+    expect(body.payload).to.equal(Buffer.from('kept').toString('base64'));
+    expectUnlogged(service, secrets);
+  });
+});
+
+function expectUnlogged(service: Service, secrets: Readonly<Record<string, Uint8Array>>): void {
+  for (const name of service.processNames)
+    for (const [secret, bytes] of Object.entries(secrets))
+      for (const form of ['hex', 'base64', 'latin1'] as const)
+        expect(
+          service.process(name).output.includes(Buffer.from(bytes).toString(form)),
+          `${secret} of ${name}`,
+        ).to.equal(false);
+}
+
+const insert = (rw: Client, collection: string, payload: string, key_id?: string) =>
+  rw.post('/v1/records/encrypted', { collection, payload, key_id });

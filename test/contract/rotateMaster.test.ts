@@ -1,0 +1,73 @@
+/** `npm run keys -- rotate-master` beside a service that runs: what a person sees, and what clients do not notice. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { findBytes } from '../support/findBytes.js';
+import { inBothModes } from '../support/modes.js';
+import { type Launched, launchNode } from '../support/process.js';
+import type { Client, Service } from '../support/service.js';
+
+const KEYS = fileURLToPath(new URL('../../scripts/keys.js', import.meta.url));
+
+async function runKeys(service: Service, ...args: string[]): Promise<Launched> {
+  const run = launchNode(KEYS, args, { env: service.environment });
+  await run.waitForEnd();
+  return run;
+}
+
+const insert = async (rw: Client, n: number): Promise<void> => {
+  const payload = Buffer.from(`payload ${n}`).toString('base64');
+  const { status, text } = await rw.post('/v1/records/encrypted', { collection: 'c', payload });
+  expect(status, text).to.equal(200);
+};
+
+inBothModes('a rotation of the master key', (_shared, startService) => {
+  it('goes unnoticed by clients, and leaves the old key nothing to open', async () => {
+    const service = await startService({});
+    const file = join(service.dataDir, 'master.key');
+    const { rw } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+    let records = 0;
+    for (; records < 20; records++) await insert(rw, records);
+    const before = await readFile(file);
+    const oldKey = before.subarray(8, 40);
+    let rotating = true;
+    const load = (async () => {
+      while (rotating) await insert(rw, records++);
+    })();
+    const rotation = await runKeys(service, 'rotate-master').finally(() => {
+      rotating = false;
+    });
+    await load;
+    expect(rotation.output).to.match(/✔ master key +[0-9a-f]{16} has replaced [0-9a-f]{16}, which is erased; \d+ keys/);
+    expect(rotation.output).to.match(new RegExp(`! next +copy ${file} over that of every other machine`));
+    for (let n = 0; n < records; n++) {
+      const { body } = await rw.get(`/v1/records/encrypted/${n + 1}?collection=c`);
+      expect(Buffer.from(body.payload, 'base64').toString()).to.equal(`payload ${n}`);
+    }
+    expect(await findBytes(service.dataDir, { oldKey })).to.deep.equal([]);
+    if (service.mode === 'cluster') expect(await findBytes(service.nats.dataDir, { oldKey })).to.deep.equal([]);
+    for (const name of service.processNames) {
+      await service.kill(name);
+      await service.restart(name);
+    }
+    await service.until(async () => (await rw.get('/v1/records/encrypted/1?collection=c')).status === 200);
+  });
+
+  it('says what to do where it cannot be done, and leaves the key as it is', async () => {
+    const service = await startService({});
+    const file = join(service.dataDir, 'master.key');
+    const before = await readFile(file);
+    const unknown = await runKeys(service, 'rotate-master', '--perpare');
+    expect(unknown.output).to.contain("Unknown option '--perpare'").and.to.contain('rotate-master [--prepare]');
+    const prepared = await runKeys(service, 'rotate-master', '--prepare');
+    expect(prepared.output).to.match(
+      /✔ master key +[0-9a-f]{16} stands beside [0-9a-f]{16} in .*, and is not used yet/,
+    );
+    expect(prepared.output).to.match(/next +copy .*master\.key to every other machine with shards, then:/);
+    const now = await readFile(file);
+    expect(now).to.have.length(before.length + 32);
+    expect(now.subarray(40, 72)).to.deep.equal(before.subarray(8, 40));
+  });
+});

@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { inBothModes } from '../support/modes.js';
+import type { Client, Project } from '../support/service.js';
+import { writeExport, writeLog } from '../support/writtenLog.js';
+
+const SCRIPT = fileURLToPath(new URL('../../scripts/verify.js', import.meta.url));
+
+interface Outcome {
+  readonly code: number;
+  /** Standard output, then standard error. */
+  readonly text: string;
+}
+
+function verify(args: readonly string[], input = ''): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [SCRIPT, ...args], (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
+    );
+    child.stdin?.end(input);
+  });
+}
+
+async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'vouch-verify-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+inBothModes('npm run verify', (service) => {
+  let project: Project;
+  let rw: Client;
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-verify-'));
+    project = await service.newProject();
+    rw = project.rw;
+    await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+  });
+  after(async () => folder && rm(folder, { recursive: true, force: true }));
+
+  const saved = async (name: string, body: unknown): Promise<string> => {
+    const path = join(folder, name);
+    await writeFile(path, JSON.stringify(body));
+    return path;
+  };
+  const asked = async (name: string, path: string): Promise<string> => saved(name, (await rw.get(path)).body);
+  /** The whole log of the collection, where this service keeps it. */
+  const source = (): string[] =>
+    service.mode === 'standalone'
+      ? ['folder', service.dataDir, '--collection', 'c', '--project', project.name]
+      : ['stream', '--nats', service.nats.url, '--collection', 'c', '--project', project.name];
+
+  async function life(): Promise<string> {
+    const record = { collection: 'c', values: [1, -0.5], tag: 3, metadata: [...Buffer.from('{"a":1}')], text: 'é' };
+    const receipt = await saved('receipt.json', (await rw.post('/v1/records', record)).body);
+    await saved('record.json', { ...record, metadata: { a: 1 } });
+    await rw.post('/v1/vectors/batch-insert', { collection: 'c', batch: Array.from({ length: 20 }, (_, i) => [i, i]) });
+    const payload = Buffer.from('secret').toString('base64');
+    const sealed = (await rw.post('/v1/records/encrypted', { collection: 'c', payload })).body;
+    const other = (await rw.post('/v1/records/encrypted', { collection: 'c', payload })).body;
+    await rw.patch('/v1/records/2/metadata?collection=c', { b: 2 });
+    for (const id of [2, other.id]) await rw.post('/v1/soft-delete', { collection: 'c', id });
+    for (const kind of [0, 1]) await rw.post('/v1/graph/node', { collection: 'c', kind, record_id: 1 });
+    await rw.post('/v1/graph/edge', { collection: 'c', from: 1, to: 2, kind: 4 });
+    expect((await rw.delete(`/v1/crypto/shred/${sealed.key_id}`)).status).to.equal(200);
+    await rw.post('/v1/delete', { collection: 'c', id: 3 });
+    return receipt;
+  }
+
+  it('checks a log where it is kept, and the receipts, proofs and checkpoints that the service hands out', async () => {
+    const receipt = await life();
+    const state = (await rw.get('/v1/proof/state?collection=c')).body;
+    const checkpoint = await asked('checkpoint.json', '/v1/proof/checkpoint?collection=c');
+    const batch = await asked('batch.json', '/v1/proof/receipt?collection=c&sequence=7');
+    const key = (JSON.parse(await readFile(checkpoint, 'utf8')) as { public_key: string }).public_key;
+    const claims = ['--receipt', receipt, '--receipt', batch, '--checkpoint', checkpoint, '--key', key];
+
+    const whole = await verify([...source(), ...claims]);
+    expect(whole.text).to.contain(state.final_state_hash).and.contain(state.chain_head);
+    expect(whole.text)
+      .to.match(/2 encrypted, 1 key shredded/)
+      .and.match(/2 nodes, 1 edge/);
+    expect(whole.text.match(/of this log/g)).to.have.length(3);
+    expect(whole.code, whole.text).to.equal(0);
+
+    const one = await verify(['receipt', receipt, '--record', join(folder, 'record.json')]);
+    expect(one.text).to.match(/✔ record {8}the write made just these values/);
+    expect(one.code, one.text).to.equal(0);
+
+    const inclusion = await asked('inclusion.json', '/v1/proof/inclusion?collection=c&sequence=1');
+    const included = await verify(['inclusion', inclusion, '--receipt', receipt, '--checkpoint', checkpoint]);
+    expect(included.code, included.text).to.equal(0);
+    for (const from of [1, 3, 6, 7, 12]) {
+      const file = await asked(
+        'consistency.json',
+        `/v1/proof/consistency?collection=c&from=${from}&to=${state.sequence}`,
+      );
+      const consistent = await verify(['consistency', file, '--checkpoint', checkpoint]);
+      expect(consistent.code, `from ${from}: ${consistent.text}`).to.equal(0);
+    }
+    expect((await verify(['checkpoint', '-', '--key', key], await readFile(checkpoint, 'utf8'))).code).to.equal(0);
+  });
+
+  it('refuses what is of another log, or was changed, and says what it cannot find', async () => {
+    await rw.post('/v1/namespaces', { name: 'other', dimension: 1, metric: 'squared_l2' });
+    const foreign = await saved(
+      'foreign.json',
+      (await rw.post('/v1/records', { collection: 'other', values: [1] })).body,
+    );
+    const refused = await verify([...source(), '--receipt', foreign]);
+    expect(refused.text).to.match(/✘ receipt {7}write 1, record 1: event 1 of the log is another one/);
+    expect(refused.code).to.equal(1);
+
+    const { receipt } = JSON.parse(await readFile(foreign, 'utf8')) as { receipt: { sequence: number } };
+    const changed = await verify(['receipt', '-'], JSON.stringify({ ...receipt, sequence: 2 }));
+    expect(changed.text).to.match(/✘ receipt {7}sequence is not the one of the proof/);
+    expect(changed.code).to.equal(1);
+
+    const unknown = await verify(source().map((word) => (word === 'c' ? 'nothing' : word)));
+    expect(unknown.text).to.match(/there is no collection nothing; there are/);
+    expect(unknown.code).to.equal(2);
+  });
+});
+
+describe('npm run verify', () => {
+  it('takes an export apart, and names event, byte and time of what was altered', () =>
+    withFolder(async (folder) => {
+      const { bytes, framesAt } = await writeExport(writeLog());
+      const path = join(folder, 'notes.vouchlog');
+      await writeFile(path, bytes);
+      const good = await verify(['log', path]);
+      expect(good.text).to.match(/✔ collection {4}acme\/notes, id 17, 2 dimensions\n✔ log {11}20 events in 8 frames/);
+      expect(good.code).to.equal(0);
+
+      // The nonce of event 3, the first of the second frame.
+      const byte = framesAt[1]! + 64 + 4 + 80;
+
+      bytes[byte]! ^= 4;
+      await writeFile(path, bytes);
+      const bad = await verify(['log', path]);
+      const place = (at: number): string => `byte ${at.toLocaleString('en-US')} of notes.vouchlog`;
+      expect(bad.text).to.contain(`✘ refused       one of the events 3 to 4, ${place(framesAt[1]!)}`);
+      expect(bad.text).to.contain(
+        `one flipped bit explains it, in event 3, of 2023-11-14T22:13:20.750Z: ${place(byte)}`,
+      );
+      expect(bad.text).to.contain('before it     events 0 to 2 verify; the last is of 2023-11-14T22:13:20.500Z');
+      expect(bad.code).to.equal(1);
+    }));
+
+  it('says how it is used, and ends with 2, where it cannot check', async () => {
+    for (const [args, problem] of [
+      [['log'], /log takes a file/],
+      [['log', 'a', 'b'], /what is b\?/],
+      [['log', '/nowhere/x.vouchlog'], /ENOENT/],
+      [['folder', tmpdir()], /is no data folder/],
+      [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
+      [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
+      [['stream', '--nats', '127.0.0.1:1', '--collection', 'c'], /no JetStream answers at 127.0.0.1:1/],
+      [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],
+      [['receipt', '-', '--nats', 'x'], /--nats does not go with receipt/],
+      [['receipt', '-', '--what'], /what/],
+      [['-'], /standard input is not JSON/],
+    ] as const) {
+      const { code, text } = await verify(args, 'no JSON');
+      expect(text, args.join(' ')).to.match(problem);
+      expect(code, args.join(' ')).to.equal(2);
+    }
+  });
+});

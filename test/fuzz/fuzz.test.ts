@@ -1,0 +1,15 @@
+/** Input from outside, bent out of shape: no crash, no unhandled rejection, no acceptance. `npm run fuzz` goes on for longer. */
+import { expect } from 'chai';
+import { testSeed } from '../support/random.js';
+import { fuzz } from './fuzz.js';
+import { TARGETS } from './targets/all.js';
+
+describe('fuzzed', function () {
+  this.timeout(120_000);
+  for (const { target, cases } of TARGETS)
+    it(`${target.name}: ${cases.toLocaleString('en')} cases do no harm`, async () => {
+      const tally = await fuzz(target, { seed: testSeed(), goOn: (done) => done < cases });
+      expect(tally.cases).to.equal(cases);
+      expect(tally.refused).to.be.above(cases / 10);
+    });
+});

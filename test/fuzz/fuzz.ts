@@ -1,0 +1,60 @@
+/** Gives a target inputs that are bent out of shape, as many as asked for, and finds what it should not have done. */
+import { seededRandom } from '../support/random.js';
+import { mutated } from './mutate.js';
+import type { FuzzTarget, Outcome } from './target.js';
+
+export interface Tally {
+  readonly cases: number;
+  readonly refused: number;
+  readonly taken: number;
+}
+
+/** What an input did that no input may do, and how to have it again. */
+export class Finding extends Error {
+  constructor(target: string, seed: number, number: number, input: Uint8Array, cause: unknown) {
+    const shown = Buffer.from(input.subarray(0, 512)).toString('base64');
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`${target}, seed ${seed}, case ${number}: ${why}\ninput (${input.length} bytes, base64): ${shown}`, {
+      cause,
+    });
+    this.name = 'Finding';
+  }
+}
+
+export interface FuzzOptions {
+  readonly seed: number;
+  /** Whether to go on after so many cases. */
+  readonly goOn: (cases: number) => boolean;
+}
+
+/** Throws Finding, also where a rejection was left unhandled or the target's end shows traces. */
+export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Promise<Tally> {
+  const random = seededRandom(seed);
+  const open = await target.open(random);
+  const tally: Record<Outcome, number> = { refused: 0, taken: 0 };
+  let input: Uint8Array = new Uint8Array();
+  let cases = 0;
+  let unhandled: unknown;
+  const onUnhandled = (reason: unknown): void => {
+    unhandled ??= reason ?? new Error('a rejection without a reason');
+  };
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    while (goOn(cases)) {
+      input = mutated(open.samples, random);
+      tally[await open.tryOne(input)]++;
+      cases++;
+      if (unhandled !== undefined) throw unhandled;
+      // Rejections that nobody handles are told of between turns.
+      if (cases % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    input = new Uint8Array();
+    await open.close();
+    if (unhandled !== undefined) throw unhandled;
+  } catch (error) {
+    throw new Finding(target.name, seed, cases, input, error);
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+  }
+  return { cases, ...tally };
+}

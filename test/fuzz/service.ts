@@ -1,0 +1,48 @@
+/** The whole service in this process, without NATS: what fuzzed messages and requests meet. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../config/load.js';
+import { type RunningCoordinator, runCoordinator } from '../../coordinator/main.js';
+import { type RunningShard, runShard } from '../../shard/main.js';
+import { systemClock, systemEntropy } from '../../shared/clock.js';
+import { createKey } from '../../shared/keys.js';
+import { silentLogger } from '../../shared/logger.js';
+import { BUCKETS, type Platform } from '../../shared/platform.js';
+import { openStandalone } from '../../shared/standalonePlatform.js';
+import { Client } from '../support/client.js';
+
+export class FuzzedService {
+  private constructor(
+    readonly platform: Platform,
+    readonly url: string,
+    private readonly folder: string,
+    private readonly shard: RunningShard,
+    private readonly coordinator: RunningCoordinator,
+  ) {}
+
+  static async start(): Promise<FuzzedService> {
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-fuzz-'));
+    const overrides = { mode: 'standalone', http: { port: 0 }, dataDir: folder, rateLimits: 'off' } as const;
+    const config = loadConfig({}, overrides);
+    const logger = silentLogger;
+    const platform = await openStandalone({ dataDir: folder, logger });
+    const shard = await runShard({ config, name: 's1', platform, logger });
+    const coordinator = await runCoordinator({ config, platform, logger });
+    return new FuzzedService(platform, coordinator.url, folder, shard, coordinator);
+  }
+
+  /** Of a project of its own. */
+  async client(project: string): Promise<Client> {
+    const keys = await this.platform.bucket(BUCKETS.keys);
+    const { key } = await createKey(keys, { project, scope: 'read_write' }, systemClock, systemEntropy);
+    return new Client(this.url, key);
+  }
+
+  async stop(): Promise<void> {
+    await this.coordinator.stop();
+    await this.shard.stop();
+    await this.platform.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

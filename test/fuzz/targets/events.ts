@@ -1,0 +1,26 @@
+/** Event bytes: refused, or an event that is written as just these bytes. */
+import { decodeEvent } from '../../../shared/log/eventReader.js';
+import { encodeEvent } from '../../../shared/log/eventWriter.js';
+import { Malformed } from '../../../shared/malformed.js';
+import type { FuzzTarget } from '../target.js';
+import { everyEvent } from './samples.js';
+
+export const events: FuzzTarget = {
+  name: 'events',
+  open: async (random) => ({
+    samples: everyEvent(random).map((event) => encodeEvent(event)),
+    tryOne: (input) => {
+      let event: ReturnType<typeof decodeEvent>;
+      try {
+        event = decodeEvent(input);
+      } catch (error) {
+        if (error instanceof Malformed) return 'refused';
+        throw error;
+      }
+      if (Buffer.compare(encodeEvent(event), input) !== 0)
+        throw new Error('read as an event that is written otherwise');
+      return 'taken';
+    },
+    close: async () => undefined,
+  }),
+};

@@ -1,0 +1,54 @@
+/** Frames: none is taken but those that were written, after the frame that they were written after. */
+import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
+import { claimedStart } from '../../../shared/log/frame.js';
+import { verifyFrame } from '../../../shared/log/frameVerifier.js';
+import { buildFrame } from '../../../shared/log/frameWriter.js';
+import { Malformed } from '../../../shared/malformed.js';
+import type { FuzzTarget } from '../target.js';
+import { everyEvent } from './samples.js';
+
+const atOnce = async (): Promise<void> => undefined;
+
+async function isTaken(input: Uint8Array, before: LogEnd): Promise<boolean> {
+  try {
+    await verifyFrame(input, before, atOnce);
+    return true;
+  } catch (error) {
+    if (error instanceof Malformed) return false;
+    throw error;
+  }
+}
+
+export const frames: FuzzTarget = {
+  name: 'frames',
+  open: async (random) => {
+    const [genesis, ...rest] = everyEvent(random);
+    const first = await buildFrame([genesis!, ...rest.slice(0, 2)], EMPTY_LOG, 2, atOnce);
+    const second = await buildFrame(rest.slice(2), first.end, 1, atOnce);
+    const places = [
+      { frame: first.bytes, before: EMPTY_LOG },
+      { frame: second.bytes, before: first.end },
+    ];
+    return {
+      samples: places.map(({ frame }) => frame),
+      tryOne: async (input) => {
+        for (const { frame, before } of places) {
+          if (!(await isTaken(input, before))) continue;
+          if (Buffer.compare(input, frame) !== 0) throw new Error('a frame was taken that nobody wrote');
+          return 'taken';
+        }
+        // As a frame is read that is not read in its place: by what it says of itself. Its checksum must hold all the same.
+        let claimed: LogEnd;
+        try {
+          claimed = claimedStart(input);
+        } catch (error) {
+          if (error instanceof Malformed) return 'refused';
+          throw error;
+        }
+        if (await isTaken(input, claimed)) throw new Error('a frame was taken that nobody wrote');
+        return 'refused';
+      },
+      close: async () => undefined,
+    };
+  },
+};

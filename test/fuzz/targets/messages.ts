@@ -1,0 +1,107 @@
+/**
+ * Messages to a shard, as anybody can send them who reaches the NATS server: what is not a message of calls is refused;
+ * whatever is taken, the collection stays whole, and its log leads to what it says it is.
+ */
+import type { Call } from '../../../shared/calls.js';
+import { systemClock } from '../../../shared/clock.js';
+import { VouchError } from '../../../shared/errors.js';
+import { ownershipOf } from '../../../shared/owners.js';
+import { BUCKETS } from '../../../shared/platform.js';
+import { collectionSubject, shardSubject } from '../../../shared/subjects.js';
+import { packCalls, unpackOutcomes } from '../../../shared/wire.js';
+import { batchOf, fixed, insertOf, requestIdOf } from '../../support/engine.js';
+import { FuzzedService } from '../service.js';
+import type { FuzzTarget } from '../target.js';
+
+const DEADLINE_MS = 20_000;
+
+const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call])[] = [
+  ['read', { op: 'get', id: 1 }],
+  ['read', { op: 'describe' }],
+  ['read', { op: 'search', query: fixed(1, 2), k: 3 }],
+  [
+    'read',
+    {
+      op: 'search',
+      query: fixed(1, 2),
+      k: 3,
+      decay: { halfLifeSecs: 5, nowMs: 2e12 },
+      text: { query: 'a', hybrid: true },
+    },
+  ],
+  [
+    'read',
+    {
+      op: 'search',
+      query: fixed(1, 2),
+      k: 3,
+      filter: { op: 'and', of: [{ op: 'test', path: ['a'], test: { kind: 'gt', value: 3 } }] },
+    },
+  ],
+  ['read', { op: 'graphQuery', start: 1, direction: 'both', edgeKind: null, nodeKind: 1, depth: 2, limit: 10 }],
+  ['read', { op: 'proofInclusion', sequence: 1, size: null }],
+  ['read', { op: 'proofConsistency', from: 0, to: 1 }],
+  ['read', { op: 'timeline', fromMs: 0, toMs: 4e12, after: 0, limit: 5 }],
+  ['read', { op: 'readLog', from: 0, maxBytes: 1000 }],
+  ['write', insertOf(fixed(3, 4), { metadata: Buffer.from('{"a":5}'), text: 'a b', requestId: requestIdOf(1) })],
+  ['write', batchOf([fixed(1, 2), fixed(3, 4)], [requestIdOf(2), null])],
+  ['write', { op: 'softDelete', id: 1 }],
+  ['write', { op: 'updateMetadata', id: 2, metadata: Buffer.from('{"a":7}') }],
+  ['write', { op: 'addNode', kind: 1, recordId: null }],
+  ['write', { op: 'addEdge', from: 1, to: 1, kind: 2 }],
+  ['write', { op: 'shredKey', keyId: 'cd'.repeat(16) }],
+  ['control', { op: 'configureIndex', spec: { kind: 'brute', parameters: {} } }],
+  ['control', { op: 'release', token: 'nobody' }],
+]; // prettier-ignore
+
+const VERBS = ['read', 'write', 'control'] as const;
+
+/** The verb as a first byte, then the message. */
+const sampleOf = ([verb, call]: (typeof CALLS)[number]): Uint8Array =>
+  Buffer.concat([Uint8Array.of(VERBS.indexOf(verb)), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
+
+export const messages: FuzzTarget = {
+  name: 'messages',
+  open: async () => {
+    const service = await FuzzedService.start();
+    const client = await service.client('p');
+    const { body } = await client.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+    for (const values of [
+      [1, 2],
+      [3, 4],
+    ])
+      await client.post('/v1/records', { collection: 'c', values }); // prettier-ignore
+    const owners = await service.platform.bucket(BUCKETS.owners);
+    const { epoch, shard } = ownershipOf((await owners.get(String(body.id)))!);
+    const subjects = [...VERBS.map((verb) => collectionSubject(body.id, epoch, verb)), shardSubject(shard)];
+    const named = packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call: { op: 'trim', project: 'p' } }]);
+    return {
+      samples: [...CALLS.map(sampleOf), Buffer.concat([Uint8Array.of(3), named])],
+      tryOne: async (input) => {
+        if (input.length === 0) return 'refused';
+        const subject = subjects[input[0]! % subjects.length]!;
+        const message = isHarmful(input) ? input.subarray(0, 1) : input.subarray(1);
+        const envelope = { requestId: 'fuzz', deadlineMs: systemClock.nowMs() + DEADLINE_MS };
+        try {
+          const outcomes = unpackOutcomes(await service.platform.transport.request(subject, message, envelope));
+          return outcomes.every((outcome) => 'ok' in outcome) ? 'taken' : 'refused';
+        } catch (error) {
+          if (error instanceof VouchError) return 'refused';
+          throw error;
+        }
+      },
+      close: async () => {
+        const inserted = await client.post('/v1/records', { collection: 'c', values: [5, 6] });
+        const proof = await client.get('/v1/proof/state?collection=c');
+        await service.stop();
+        if (inserted.status !== 200) throw new Error(`the collection takes no write any more: ${inserted.text}`);
+        if (proof.body.final_state_hash !== inserted.body.receipt.state_hash)
+          throw new Error('the state is not the one that the receipt tells');
+      },
+    };
+  },
+};
+
+/** Calls that do what they say, and would end the shard's service: whoever may send them may do so. */
+const isHarmful = (input: Uint8Array): boolean =>
+  ['yield', 'drop', 'hold'].some((op) => Buffer.from(input).includes(op));

@@ -1,0 +1,47 @@
+import { type Event, genesisOf } from '../../../shared/log/event.js';
+import { configOf } from '../../support/engine.js';
+import type { SeededRandom } from '../../support/random.js';
+
+const bytes = (length: number, random: SeededRandom): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
+
+/** One of each kind, the genesis first; each could follow the one before it in a log. */
+export function everyEvent(random: SeededRandom): Event[] {
+  const config = configOf(7);
+  let sequence = 1;
+  const next = (): { sequence: number; timeMs: number } => ({ sequence, timeMs: config.createdAtMs + 10 * sequence++ });
+  const vector = (): Uint8Array => bytes(4 * config.dimension, random);
+  const bare = { tag: 0, requestId: null, metadata: null, text: null };
+  return [
+    genesisOf(config),
+    { type: 'insert', ...next(), recordId: 1, ...bare, vector: vector() },
+    {
+      type: 'insert',
+      ...next(),
+      recordId: 2,
+      tag: 2 ** 53 - 1,
+      requestId: bytes(16, random),
+      vector: vector(),
+      metadata: Buffer.from('{"kind":"a","n":[1,2]}'),
+      text: Buffer.from('größer, 漢字'),
+    },
+    { type: 'updateMetadata', ...next(), recordId: 1, metadata: Buffer.from('{"kind":"b"}') },
+    {
+      type: 'insertEncrypted',
+      ...next(),
+      recordId: 3,
+      tag: 5,
+      requestId: null,
+      keyId: bytes(16, random),
+      nonce: bytes(12, random),
+      ciphertext: bytes(40, random),
+    },
+    { type: 'addNode', ...next(), nodeId: 1, recordId: 2, kind: 5 },
+    { type: 'addNode', ...next(), nodeId: 2, recordId: null, kind: 1 },
+    { type: 'addEdge', ...next(), edgeId: 1, from: 1, to: 2, kind: 4 },
+    { type: 'deleteEdge', ...next(), edgeId: 1 },
+    { type: 'deleteNode', ...next(), nodeId: 2 },
+    { type: 'softDelete', ...next(), recordId: 1 },
+    { type: 'shredKey', ...next(), keyId: bytes(16, random) },
+    { type: 'delete', ...next(), recordId: 2 },
+  ];
+}

@@ -1,0 +1,49 @@
+/** Programs that end themselves in the middle of writing files, as a power cut would end them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Ended {
+  readonly printed: string;
+  /** Null where it came to its end. */
+  readonly signal: NodeJS.Signals | null;
+  readonly code: number | null;
+}
+
+/** Runs an ES module as a process of its own. */
+export async function runProgram(program: string): Promise<Ended> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk) => {
+    printed += chunk;
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { printed, signal, code };
+}
+
+/**
+ * The program, whose files end it with SIGKILL before their `step`th write, sync, link, rename or unlink after `armed()` was
+ * called in it. It prints which one that is. Its modules must be imported with `await import`.
+ */
+export const killedAt = (step: number, program: string): string => `
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  let steps = -Infinity;
+  const armed = () => { steps = 0; };
+  const counted = (name, call) => (...given) => {
+    if (++steps === ${step}) {
+      fs.writeSync(1, name);
+      process.kill(process.pid, 'SIGKILL');
+    }
+    return call(...given);
+  };
+  for (const name of ['link', 'rename', 'unlink']) fs.promises[name] = counted(name, fs.promises[name]);
+  const open = fs.promises.open;
+  fs.promises.open = async (path, flags, mode) => {
+    const file = await open(path, flags, mode);
+    for (const name of ['write', 'writeFile', 'sync']) file[name] = counted(name + ' ' + path, file[name].bind(file));
+    return file;
+  };
+  syncBuiltinESMExports();
+  ${program}`;

@@ -1,0 +1,33 @@
+/** What a shard has for snapshots, over a folder of a test. */
+
+import { Registry } from 'prom-client';
+import { ReadThreads } from '../../shard/snapshot/readThreads.js';
+import { SnapshotMetrics } from '../../shard/snapshot/snapshotMetrics.js';
+import { SnapshotServices } from '../../shard/snapshot/snapshotServices.js';
+import { SnapshotStore } from '../../shard/snapshot/snapshotStore.js';
+import { systemClock } from '../../shared/clock.js';
+import { silentLogger } from '../../shared/logger.js';
+
+export interface TestSnapshots extends SnapshotServices {
+  /** What was found damaged, oldest first. */
+  readonly damages: readonly string[];
+  readonly registry: Registry;
+}
+
+/** `everyBytes`: a log grows by so much from one to the next; not given: none is made. */
+export async function snapshotsIn(
+  folder: string,
+  { everyBytes = Number.MAX_SAFE_INTEGER, keep = 3 }: { everyBytes?: number; keep?: number } = {},
+): Promise<TestSnapshots> {
+  const damages: string[] = [];
+  const registry = new Registry();
+  const services = new SnapshotServices({
+    store: await SnapshotStore.open(folder, keep, silentLogger, ({ reason }) => damages.push(reason)),
+    threads: new ReadThreads(),
+    metrics: new SnapshotMetrics(registry),
+    clock: systemClock,
+    logger: silentLogger,
+    everyBytes,
+  });
+  return Object.assign(services, { damages, registry });
+}

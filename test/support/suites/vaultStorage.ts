@@ -1,0 +1,67 @@
+/** A vault under test, what may be done to its storage, and the entries that tests put into it. */
+import { expect } from 'chai';
+import { systemEntropy } from '../../../shared/clock.js';
+import { toHex } from '../../../shared/hash.js';
+import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../shared/vault/vaultStore.js';
+import type { FoundBytes } from '../findBytes.js';
+
+export interface VaultStorage {
+  /** A fresh, empty vault. */
+  readonly vault: VaultStore;
+  /** The same vault as another process sees it. */
+  peer(): Promise<VaultStore>;
+  /** Closes every one and opens it again. */
+  restart(): Promise<VaultStore>;
+  /** Ends whatever writes to the storage, starts it again, and opens the vault. */
+  crash(): Promise<VaultStore>;
+  /** Looks for secrets in every byte of the storage. */
+  find(secrets: Readonly<Record<string, Uint8Array>>): Promise<readonly FoundBytes[]>;
+  /** What is stored for the key. */
+  read(project: string, keyId: string): Promise<Buffer>;
+  /** Puts other bytes in its place, as no call of the vault does. */
+  plant(project: string, keyId: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Replaces the entry again and again, each time cut short at a later step, until nothing is cut short any more. After each
+   * the vault is opened anew. `prepare` makes the entry that is replaced.
+   */
+  cutShort(prepare: (vault: VaultStore) => Promise<StoredVaultEntry>, entry: VaultEntry): AsyncIterable<CutShort>;
+  dispose(): Promise<void>;
+}
+
+export interface CutShort {
+  /** Names the step, for a failure. */
+  readonly step: string;
+  readonly old: StoredVaultEntry;
+  readonly vault: VaultStore;
+}
+
+export type Fixture = () => VaultStorage;
+
+export const freshKeyId = (): string => toHex(systemEntropy(16));
+export const freshSecret = (): Uint8Array => systemEntropy(69);
+export const active = (wrapped: Uint8Array, ...collectionIds: number[]): VaultEntry => ({
+  status: 'active',
+  wrapped,
+  collectionIds,
+  pendingIds: [],
+});
+export const shredded = (...pendingIds: number[]): VaultEntry => ({
+  status: 'shredded',
+  wrapped: null,
+  collectionIds: pendingIds,
+  pendingIds,
+});
+
+/** Makes the entry and gives it as `get` does. */
+export async function made(vault: VaultStore, entry: VaultEntry, keyId = freshKeyId()): Promise<StoredVaultEntry> {
+  const revision = await vault.create('p', keyId, entry);
+  expect(revision).to.be.greaterThan(0);
+  return { project: 'p', keyId, entry, revision: revision! };
+}
+
+export async function listed(vault: VaultStore): Promise<{ entries: StoredVaultEntry[]; damaged: string[] }> {
+  const entries: StoredVaultEntry[] = [];
+  const damaged: string[] = [];
+  for await (const stored of vault.list((project, keyId) => damaged.push(`${project}/${keyId}`))) entries.push(stored);
+  return { entries, damaged };
+}
