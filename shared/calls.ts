@@ -2,6 +2,7 @@
  * What a coordinator asks of a collection. Vectors travel as the little-endian bytes of their Q16.16 components,
  * already quantised and of the right length; metadata as the bytes that will be stored.
  */
+import type { tags } from 'typia';
 import type { Filter } from './filter.js';
 import type { Direction, GraphRead, GraphResults, GraphWrite } from './graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from './indexSpec.js';
@@ -84,12 +85,15 @@ export interface InsertBatchCall {
   readonly requestIds: readonly (Uint8Array | null)[] | null;
 }
 
+/** Of a vault key; written in one way only, since it is compared as it stands. */
+export type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
+
 /** The vault of the shard makes the key where there is none, and encrypts; the plaintext goes no further. */
 export interface InsertEncryptedCall {
   readonly op: 'insertEncrypted';
   readonly payload: Uint8Array;
-  /** 32 lowercase hex; null: a fresh one. */
-  readonly keyId: string | null;
+  /** Null: a fresh one. */
+  readonly keyId: KeyId | null;
   readonly tag: number;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
@@ -100,7 +104,7 @@ export type WriteCall =
   | InsertBatchCall
   | InsertEncryptedCall
   /** The data key is gone from the vault: its records here are lost, and leave the count. Repeated, it changes nothing. */
-  | { readonly op: 'shredKey'; readonly keyId: string }
+  | { readonly op: 'shredKey'; readonly keyId: KeyId }
   | { readonly op: 'softDelete'; readonly id: number }
   | { readonly op: 'delete'; readonly id: number }
   | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array }

@@ -1,13 +1,21 @@
 import type { FuzzTarget } from '../target.js';
 import { events } from './events.js';
+import { exports } from './exports.js';
 import { frames } from './frames.js';
+import { imports } from './imports.js';
 import { messages } from './messages.js';
+import { proofs } from './proofs.js';
 import { requests } from './requests.js';
+import { segments } from './segments.js';
 
 /** Every target, with the cases that a run of all tests gives it. */
 export const TARGETS: readonly { readonly target: FuzzTarget; readonly cases: number }[] = [
-  { target: events, cases: 20_000 },
-  { target: frames, cases: 5_000 },
-  { target: requests, cases: 2_000 },
-  { target: messages, cases: 2_000 },
+  { target: events, cases: 100_000 },
+  { target: frames, cases: 20_000 },
+  { target: segments, cases: 2_000 },
+  { target: exports, cases: 3_000 },
+  { target: proofs, cases: 20_000 },
+  { target: imports, cases: 2_000 },
+  { target: requests, cases: 5_000 },
+  { target: messages, cases: 5_000 },
 ];

@@ -1,0 +1,78 @@
+/** Receipts, log proofs and checkpoints, as a verifier is given them: none holds but those that were made. */
+import { isDeepStrictEqual } from 'node:util';
+import { verifyCheckpoint } from '../../../scripts/verifier/checkpoint.js';
+import { verifyConsistency, verifyInclusion } from '../../../scripts/verifier/logProofs.js';
+import { receiptIn, verifyReceipt } from '../../../scripts/verifier/receipt.js';
+import { History } from '../../support/auditHistory.js';
+import { writeCheckpoint, writeConsistency, writeInclusion, writeLog } from '../../support/writtenLog.js';
+import type { FuzzTarget } from '../target.js';
+
+type Fields = Record<string, unknown>;
+
+interface Kind {
+  /** What stands in its place; all else in the JSON is nobody's. */
+  readonly fields: readonly string[];
+  /** Throws where it does not hold. */
+  readonly verify: (json: Fields) => unknown;
+}
+
+const assertReceipt = (json: Fields): void => {
+  const problems = verifyReceipt(receiptIn(json));
+  if (problems.length > 0) throw new Error(problems.join('; '));
+};
+
+const KINDS: readonly Kind[] = [
+  {
+    fields: ['record_id', 'old_root', 'new_root', 'proof', 'sequence', 'timestamp', 'state_hash'],
+    verify: assertReceipt,
+  },
+  { fields: ['sequence', 'size', 'root', 'proof'], verify: verifyInclusion },
+  { fields: ['from', 'to', 'proof'], verify: verifyConsistency },
+  { fields: ['checkpoint', 'signature', 'public_key'], verify: (json) => verifyCheckpoint(json) },
+];
+
+const isOfKind = (json: Fields, { fields }: Kind): boolean => fields.every((field) => json[field] !== undefined);
+const picked = (json: Fields, { fields }: Kind): unknown[] => fields.map((field) => json[field]);
+
+export const proofs: FuzzTarget = {
+  name: 'proofs',
+  open: async (random) => {
+    const log = writeLog();
+    const size = log.events.length;
+    const history = new History(random);
+    await history.commit(12);
+    const made: Fields[] = [
+      ...history.writes.map(({ receipt }) => receipt),
+      ...[0, 1, size - 1].map((sequence) => writeInclusion(log, sequence, size)),
+      ...[1, 4, size].map((from) => writeConsistency(log, from, size)),
+      await writeCheckpoint(log, size),
+    ].map((json) => json as unknown as Fields);
+    return {
+      samples: made.map((json) => Buffer.from(JSON.stringify(json))),
+      tryOne: (input) => {
+        let json: Fields;
+        try {
+          json = JSON.parse(Buffer.from(input).toString()) as Fields;
+        } catch {
+          return 'refused';
+        }
+        if (json === null || typeof json !== 'object') return 'refused';
+        const held = KINDS.filter((kind) => isOfKind(json, kind)).filter(({ verify }) => holds(() => verify(json)));
+        for (const kind of held)
+          if (!made.some((one) => isDeepStrictEqual(picked(one, kind), picked(json, kind))))
+            throw new Error(`a ${kind.fields.join(', ')} holds that nobody made`);
+        return held.length > 0 ? 'taken' : 'refused';
+      },
+      close: async () => undefined,
+    };
+  },
+};
+
+function holds(verify: () => unknown): boolean {
+  try {
+    verify();
+    return true;
+  } catch {
+    return false;
+  }
+}
