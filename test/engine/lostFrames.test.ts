@@ -1,6 +1,7 @@
 /** Frames that a NATS cluster let in beside the log's own, as servers do that do not count what is under way. */
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
+import { JetStreamCluster } from '../../scripts/verifier/source/stream.js';
 import { systemClock } from '../../shared/clock.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import { type EventLog, LOG_START, type Position } from '../../shared/log/eventLog.js';
@@ -75,6 +76,11 @@ describe('a frame that lost', () => {
     expect(await positions()).to.deep.equal(at);
     expect(await positions(at[1])).to.deep.equal([at[2]]);
     expect((await log.head())?.position).to.equal(at[2]);
+    const cluster = await JetStreamCluster.connect(nats.url);
+    const verified: Position[] = [];
+    for await (const { position } of (await cluster.openLog(BigInt(ID))).frames()) verified.push(position);
+    await cluster.close();
+    expect(verified, 'to the verifier').to.deep.equal(at);
   });
 
   it('is not answered for: whoever appends it after an uncertain time learns that another was first', async () => {

@@ -3,6 +3,7 @@
  * the number of streams; a message is a frame.
  */
 import { connect, consumerOpts, type JetStreamManager, type NatsConnection } from 'nats';
+import { isIntact } from '../frame.js';
 import { objectOf } from '../json.js';
 import type { EventPlace } from '../recordTable.js';
 import type { FrameSource, Place, PlacedFrame } from '../source.js';
@@ -36,10 +37,14 @@ export class JetStreamCluster {
     }
   }
 
+  /** Not by the bucket's `keys()`: its iterator drops what comes in while an earlier key is being looked at. */
   async catalog(): Promise<CatalogItem[]> {
     const bucket = await this.connection.jetstream().views.kv(CATALOG, { bindOnly: true });
+    const prefix = `$KV.${CATALOG}.`;
+    const { state } = await this.jsm.streams.info(`KV_${CATALOG}`, { subjects_filter: `${prefix}>` });
     const items: CatalogItem[] = [];
-    for await (const key of await bucket.keys()) {
+    for (const subject of Object.keys(state.subjects ?? {})) {
+      const key = subject.slice(prefix.length);
       const entry = await bucket.get(key);
       if (entry?.operation === 'PUT') items.push(itemOf(objectOf(entry.json(), key)));
     }
@@ -59,6 +64,19 @@ export class JetStreamCluster {
     await this.connection.close();
   }
 }
+
+const FOLLOWED_AT = 32;
+const FOLLOWED_END = 64;
+
+/** The chain head before the frame. */
+const followedBy = (frame: Buffer): Buffer => frame.subarray(FOLLOWED_AT, FOLLOWED_END);
+
+/**
+ * Servers may let two frames in behind the same one: the first is the log's, the second, intact as it is, was never
+ * answered for, and is passed over (see "JetStream" in `shared/FORMATS.md`).
+ */
+const hasLost = (frame: Buffer, before: Buffer | undefined): boolean =>
+  before !== undefined && followedBy(frame).equals(followedBy(before)) && isIntact(frame);
 
 interface Subject {
   readonly stream: string;
@@ -98,9 +116,12 @@ export class StreamLog implements FrameSource {
     };
     try {
       listen();
+      let before: Buffer | undefined;
       for await (const { seq, data } of messages) {
         clearTimeout(silence.timer);
-        yield { position: seq, bytes: bufferOf(data) };
+        const bytes = bufferOf(data);
+        if (!hasLost(bytes, before)) yield { position: seq, bytes };
+        before = bytes;
         if (seq >= this.lastMessage) return;
         listen();
       }
