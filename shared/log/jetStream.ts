@@ -107,7 +107,7 @@ class JetStreamLog implements EventLog {
   async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
     const last = await this.head();
     if (!last || last.position <= after) return;
-    let predecessor = after === LOG_START ? undefined : predecessorOf(await this.readAt(after));
+    let predecessor = await this.predecessorAt(after);
     for await (const frame of replay(this.connection, this.source, after, last.position)) {
       this.assertUsable();
       if (await hasLost(frame.bytes, predecessor)) {
@@ -175,13 +175,20 @@ class JetStreamLog implements EventLog {
 
   /** The last of the frames directly behind the one at `after` that have lost against it; `after` where there are none. */
   private async lastLost(after: Position): Promise<Position> {
-    if (after === LOG_START) return after;
-    const predecessor = predecessorOf(await this.readAt(after));
+    const predecessor = await this.predecessorAt(after);
     for (let last = after; ; ) {
       const next = await this.firstAfter(last);
       if (next === undefined || !(await hasLost(next.bytes, predecessor))) return last;
       last = next.position;
     }
+  }
+
+  /** What the frame at `after` follows; undefined where there is none. */
+  private async predecessorAt(after: Position): Promise<Uint8Array | undefined> {
+    if (after === LOG_START) return undefined;
+    const { stream, subject } = this.source;
+    const frame = await readFromLeader(this.connection, stream, { sequence: after });
+    return frame?.subject === subject ? predecessorOf(frame.bytes) : undefined;
   }
 
   private firstAfter(position: Position): Promise<StoredFrame | undefined> {

@@ -20,9 +20,9 @@ import { Client } from '../support/client.js';
 import { seededRandom, testSeed } from '../support/random.js';
 import { eventually } from '../support/suites/expectations.js';
 
-const CASES_PER_FILE = 8;
+const CASES_PER_FILE = 5;
 /** There are many of them, and their own tests go through every byte. */
-const CASES_PER_REGISTRY_FILE = 2;
+const CASES_PER_REGISTRY_FILE = 1;
 const HURT = 'hurt';
 const WHOLE = 'whole';
 /** What a start may be refused over: without them it is not known what there is, and for whom. */

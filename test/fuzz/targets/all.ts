@@ -10,12 +10,12 @@ import { segments } from './segments.js';
 
 /** Every target, with the cases that a run of all tests gives it. */
 export const TARGETS: readonly { readonly target: FuzzTarget; readonly cases: number }[] = [
-  { target: events, cases: 100_000 },
-  { target: frames, cases: 20_000 },
-  { target: segments, cases: 2_000 },
+  { target: events, cases: 50_000 },
+  { target: frames, cases: 10_000 },
+  { target: segments, cases: 500 },
   { target: exports, cases: 3_000 },
   { target: proofs, cases: 20_000 },
-  { target: imports, cases: 2_000 },
-  { target: requests, cases: 5_000 },
-  { target: messages, cases: 5_000 },
+  { target: imports, cases: 1_000 },
+  { target: requests, cases: 3_000 },
+  { target: messages, cases: 3_000 },
 ];
