@@ -28,7 +28,7 @@ export async function runRotation(request: RotationRequest, vault: VaultStore, m
     say(
       'done',
       'master key',
-      `${newId} has replaced ${oldId}, which is erased; ${grouped(rewrapped)} keys were wrapped anew`,
+      `${newId} has replaced ${oldId}, which is erased; data keys wrapped anew: ${grouped(rewrapped)}`,
     );
     say(
       'warning',
@@ -46,7 +46,7 @@ class RewrapProgress {
   #progress: Progress | undefined;
 
   show(done: number, total: number): void {
-    this.#progress ??= showProgress('vault', total, 'keys');
+    this.#progress ??= showProgress('vault', total, 'wrapped');
     this.#progress.advance(1);
     if (done < total) return;
     this.#progress.finish();

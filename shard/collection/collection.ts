@@ -30,8 +30,9 @@ import { CollectionPast } from '../past/collectionPast.js';
 import type { SavedSnapshot } from '../past/snapshots.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
 import { search } from '../search/search.js';
-import { CollectionSnapshots, type SnapshotMark } from '../snapshot/collectionSnapshots.js';
-import { openState } from '../snapshot/openState.js';
+import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
+import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
+import { type OpenState, openState } from '../snapshot/openState.js';
 import type { CollectionContext } from './collectionContext.js';
 import type { CollectionState } from './collectionState.js';
 import { CommitRoom } from './commitRoom.js';
@@ -44,6 +45,9 @@ import { bytesOf, componentsOf, resultOf } from './resultBytes.js';
 import { WriteHold } from './writeHold.js';
 import { type Waiting, WriteQueue } from './writeQueue.js';
 
+/** Receipts of repeated writes may take a while each, and are made one at a time. */
+const ANSWERING_MAX = 4_096;
+
 type Receipts = Map<number, Results['insert']['receipt']>;
 
 export class Collection {
@@ -51,12 +55,15 @@ export class Collection {
   readonly #hold: WriteHold;
   readonly #past: CollectionPast;
   readonly #snapshots: CollectionSnapshots | undefined;
+  readonly #logCheck: CollectionLogCheck | undefined;
   readonly #vault: CollectionVault;
   readonly #proofs: CollectionProofs;
   readonly #reading: LogReading;
   readonly #import: LogImport;
   readonly #room: CommitRoom;
   #committing: Promise<void> | undefined;
+  /** Writes that are committed, or repeat one that is, and whose answer is still being made. */
+  readonly #answering = new Set<Promise<void>>();
   /** Why no write is taken any more. */
   #refusal: VouchError | undefined;
 
@@ -67,7 +74,7 @@ export class Collection {
     private readonly state: CollectionState,
     private readonly journal: Journal,
     private readonly index: CollectionIndex,
-    snapshot: SnapshotMark | undefined,
+    { snapshot, unread }: OpenState,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
     this.#room = new CommitRoom(config, state, journal, context.quota, context.clock);
@@ -82,6 +89,9 @@ export class Collection {
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#past.snapshot(upTo);
     this.#snapshots = snapshots && new CollectionSnapshots(config.id, snapshots, snapshot, () => journal, make);
     this.#snapshots?.consider();
+    const check: CheckLog = (...asked) => this.#past.check(...asked);
+    if (snapshots !== undefined && unread !== undefined)
+      this.#logCheck = new CollectionLogCheck(config.id, snapshots, unread, check, (damage) => this.#shown(damage));
   }
 
   /**
@@ -96,7 +106,8 @@ export class Collection {
     const log = await noticingDamage(() => context.logs.open(config.id));
     let vectors: VectorBlocks | undefined;
     try {
-      const { state, journal, snapshot } = await openState(config, log, context);
+      const opened = await openState(config, log, context);
+      const { state, journal } = opened;
       vectors = state.vectors;
       const index = await CollectionIndex.open(
         {
@@ -110,7 +121,7 @@ export class Collection {
         context.indexes,
       );
       state.onDeath = (slot) => index.removed(slot);
-      return new Collection(config, context, log, state, journal, index, snapshot, onDamage);
+      return new Collection(config, context, log, state, journal, index, opened, onDamage);
     } catch (error) {
       vectors?.destroy();
       await log.close();
@@ -193,6 +204,8 @@ export class Collection {
   hurry(): void {
     this.#hold.over();
     this.index.hurry();
+    this.#proofs.hurry();
+    this.#logCheck?.stop();
     void this.#past.close();
   }
 
@@ -204,6 +217,8 @@ export class Collection {
     await this.index.close({ keep });
     await this.#past.close();
     await this.#snapshots?.close();
+    await this.#logCheck?.close();
+    await Promise.all(this.#answering);
     await this.log.close();
     this.state.vectors.destroy();
   }
@@ -231,6 +246,8 @@ export class Collection {
   async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
     // Sealing takes a while, and the collection may have been closed meanwhile.
     if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#answering.size >= ANSWERING_MAX)
+      throw unavailable('too many repeated writes wait for their receipts; retry shortly');
     const answer = this.#queue.add(call, envelope);
     this.context.metrics.waiting(1);
     this.#commitWaiting();
@@ -283,15 +300,17 @@ export class Collection {
     }
     for (const { waiting, answer } of planned) {
       // Not waited for: the receipt of a replay may take a while, and the next commit need not.
-      void this.#result(answer, receipts, waiting.envelope).then(waiting.resolve, (error: unknown) =>
-        waiting.reject(this.#shown(error)),
-      );
+      const answering = this.#result(answer, receipts, waiting.envelope)
+        .then(waiting.resolve, (error: unknown) => waiting.reject(this.#shown(error)))
+        .finally(() => this.#answering.delete(answering));
+      this.#answering.add(answering);
     }
   }
 
   /** What the caller is told. Once its log is damaged, a collection that went on would build upon the damage. */
   #shown(error: unknown): unknown {
     if (!(error instanceof Damaged)) return error;
+    this.#logCheck?.stop();
     const quarantine = this.onDamage(error);
     this.#refuseWrites(quarantine);
     return quarantine;

@@ -15,6 +15,12 @@ export interface Named {
   readonly graph: boolean;
 }
 
+/** Numbers, read where they are kept: a piece at a time, so that a list of millions can be taken in slices. */
+export interface SavedNumbers {
+  readonly length: number;
+  readonly pieces: Iterable<Float64Array>;
+}
+
 type Numbers = ChunkedRows<Float64Array>;
 const rowsOf = (width: number): Numbers => new ChunkedRows((elements) => new Float64Array(elements), width);
 const SPANS = ['records', 'metadata', 'graphRoots'] as const;
@@ -114,21 +120,21 @@ export class Lifetimes {
     return upTo === this.#times.length ? Number.POSITIVE_INFINITY : this.#times.at(upTo)[0]! - 1;
   }
 
-  /** All it knows, as `restored` takes it. */
-  save(): Float64Array[] {
+  /** All it knows, as `restore` takes it. Nothing may happen before the pieces are read. */
+  save(): SavedNumbers[] {
     return [
-      flat(this.#births, 1),
-      flat(this.#tombstones, 2),
-      Float64Array.from([...this.#tombstonedAt].flat()),
-      flat(this.#times, 2),
-      ...SPANS.map((what) => this.#lost[what].numbers()),
-      Float64Array.of(this.#textsChangedAt, this.#graphChangedAt, Number(this.#graphChangedByRecord)),
+      rowsIn(this.#births, 1),
+      rowsIn(this.#tombstones, 2),
+      { length: 2 * this.#tombstonedAt.size, pieces: pairsIn(this.#tombstonedAt) },
+      rowsIn(this.#times, 2),
+      ...SPANS.map((what) => saved(this.#lost[what].numbers())),
+      saved(Float64Array.of(this.#textsChangedAt, this.#graphChangedAt, Number(this.#graphChangedByRecord))),
     ];
   }
 
   /** Of a new one: becomes what another was when it was saved. */
-  restore(saved: readonly Float64Array[]): void {
-    const [births, tombstones, tombstonedAt, times, records, metadata, graphRoots, changed] = saved;
+  restore(lists: readonly Float64Array[]): void {
+    const [births, tombstones, tombstonedAt, times, records, metadata, graphRoots, changed] = lists;
     this.#births.append(births!);
     this.#tombstones.append(tombstones!);
     for (let i = 0; i < tombstonedAt!.length; i += 2) this.#tombstonedAt.set(tombstonedAt![i]!, tombstonedAt![i + 1]!);
@@ -149,10 +155,21 @@ export class Lifetimes {
   }
 }
 
-function flat(rows: Numbers, width: number): Float64Array {
-  const all = new Float64Array(rows.length * width);
-  for (let row = 0; row < rows.length; row++) all.set(rows.at(row), row * width);
-  return all;
+const saved = (numbers: Float64Array): SavedNumbers => ({ length: numbers.length, pieces: [numbers] });
+
+function rowsIn(rows: Numbers, width: number): SavedNumbers {
+  const length = rows.length * width;
+  let left = length;
+  const pieces = rows.chunks.map((chunk) => {
+    const piece = chunk.subarray(0, left);
+    left -= piece.length;
+    return piece;
+  });
+  return { length, pieces };
+}
+
+function* pairsIn(numbers: ReadonlyMap<number, number>): Generator<Float64Array> {
+  for (const pair of numbers) yield Float64Array.from(pair);
 }
 
 /** How many rows have `column` no greater than `bound`; the column ascends. */

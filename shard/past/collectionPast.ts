@@ -10,6 +10,7 @@ import type { Pace } from '../graph/pace.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { moving } from '../moving.js';
 import type { Found } from '../search/found.js';
+import type { LogPlace } from './checkLog.js';
 import { HeldPast } from './heldPast.js';
 import type { PastAnswer, PastOptions } from './messages.js';
 import type { Opening } from './opening.js';
@@ -66,6 +67,11 @@ export class CollectionPast {
   /** As `PastThread.snapshot`. */
   snapshot(upTo: number): Promise<SavedSnapshot | undefined> {
     return this.services.pasts.snapshot(this.#opening, upTo);
+  }
+
+  /** As `PastThread.check`. */
+  check(from: LogPlace, upTo: LogPlace, onReached: (reached: LogPlace) => void): Promise<boolean> {
+    return this.services.pasts.check(this.#opening, from, upTo, onReached);
   }
 
   /** What waits ends; the collection is about to be closed. Resolves when its log is not read any more. */

@@ -44,7 +44,7 @@ export class FedLogs {
 
   /** `opening`: the number of one. */
   logOf(opening: number): FrameSource {
-    return { read: (after, upTo) => this.#read(opening, after, upTo) };
+    return { read: (after, upTo, inFlightBytes) => this.#read(opening, after, upTo, inFlightBytes) };
   }
 
   frames(feed: number, frames: PackedFrames): void {
@@ -55,11 +55,16 @@ export class FedLogs {
     this.#feeds.get(feed)?.end(outcome);
   }
 
-  async *#read(opening: number, after: Position, upTo: number): AsyncGenerator<StoredFrame> {
+  async *#read(
+    opening: number,
+    after: Position,
+    upTo: number,
+    inFlightBytes: number | undefined,
+  ): AsyncGenerator<StoredFrame> {
     const feed = ++this.#newest;
     const fed = new Fed();
     this.#feeds.set(feed, fed);
-    this.post({ op: 'read', feed, opening, after, upTo });
+    this.post({ op: 'read', feed, opening, after, upTo, inFlightBytes });
     try {
       for (let packed = await fed.next(); packed !== undefined; packed = await fed.next()) {
         yield* unpacked(packed);

@@ -7,7 +7,7 @@ import type { FrameSource } from './opening.js';
 
 /** Frames are packed until they are so many bytes: a message costs as much as copying some 50 KiB. */
 const PACK_BYTES = 256 << 10;
-/** What may be on its way at once: one frame goes however large it is. */
+/** What may be on its way at once, where the reader does not say: one frame goes however large it is. */
 const IN_FLIGHT_BYTES = 4 << 20;
 
 /**
@@ -15,7 +15,8 @@ const IN_FLIGHT_BYTES = 4 << 20;
  * hands out is the log's.
  */
 export class LogFeed {
-  #inFlightBytes = 0;
+  /** And not taken yet. */
+  #sentBytes = 0;
   #isEnough = false;
   #goOn: () => void = () => undefined;
 
@@ -23,11 +24,13 @@ export class LogFeed {
     private readonly log: FrameSource,
     private readonly clock: Clock,
     private readonly send: (frames: PackedFrames) => void,
+    private readonly inFlightBytes = IN_FLIGHT_BYTES,
   ) {}
 
   /** Resolves when the log is not read any more. Throws what the log throws. */
   async run(after: Position, upTo: number): Promise<void> {
     const slice = new Slice(this.clock);
+    const packBytes = Math.min(PACK_BYTES, this.inFlightBytes / 2);
     let packed: StoredFrame[] = [];
     let packedBytes = 0;
     const flush = (): void => {
@@ -39,16 +42,16 @@ export class LogFeed {
       if (this.#isEnough) return;
       packed.push(frame);
       packedBytes += frame.bytes.length;
-      if (packedBytes >= PACK_BYTES) flush();
+      if (packedBytes >= packBytes) flush();
       if (reaches(frame, upTo)) break;
-      while (this.#inFlightBytes >= IN_FLIGHT_BYTES && !this.#isEnough) await this.#room();
+      while (this.#sentBytes >= this.inFlightBytes && !this.#isEnough) await this.#room();
       if (slice.due) await slice.next();
     }
     flush();
   }
 
   taken(sizeBytes: number): void {
-    this.#inFlightBytes -= sizeBytes;
+    this.#sentBytes -= sizeBytes;
     this.#goOn();
   }
 
@@ -64,7 +67,7 @@ export class LogFeed {
       bytes.set(frame.bytes, at);
       at += frame.bytes.length;
     }
-    this.#inFlightBytes += sizeBytes;
+    this.#sentBytes += sizeBytes;
     this.send({
       positions: Float64Array.from(frames, ({ position }) => position),
       lengths: Uint32Array.from(frames, (frame) => frame.bytes.length),

@@ -2,6 +2,7 @@
 import type { CollectionConfig, SearchCall } from '../../shared/calls.js';
 import type { Position } from '../../shared/log/eventLog.js';
 import type { Found } from '../search/found.js';
+import type { LogPlace } from './checkLog.js';
 import type { Outcome } from './outcome.js';
 import type { Measured } from './pastMetrics.js';
 import type { SavedSnapshot, SetAside, SnapshotPlace } from './snapshots.js';
@@ -16,6 +17,13 @@ export type ToWorker =
     }
   | AskSearch
   | { readonly op: 'snapshot'; readonly id: number; readonly opening: number; readonly upTo: number }
+  | {
+      readonly op: 'check';
+      readonly id: number;
+      readonly opening: number;
+      readonly from: LogPlace;
+      readonly upTo: LogPlace;
+    }
   /** Answered when nothing of it goes on. */
   | { readonly op: 'close'; readonly id: number; readonly opening: number }
   | ({ readonly op: 'frames'; readonly feed: number } & PackedFrames)
@@ -53,7 +61,7 @@ export interface PastAnswer {
   readonly stateHash: string;
 }
 
-export type Answer = PastAnswer | SavedSnapshot | undefined;
+export type Answer = PastAnswer | SavedSnapshot | boolean | undefined;
 
 export type FromWorker =
   | { readonly op: 'answer'; readonly id: number; readonly outcome: Outcome<Answer> }
@@ -63,7 +71,11 @@ export type FromWorker =
       readonly opening: number;
       readonly after: Position;
       readonly upTo: number;
+      /** See `FrameSource`. */
+      readonly inFlightBytes: number | undefined;
     }
+  /** The check of a log has come so far; `id` is the one that its answer will carry. */
+  | { readonly op: 'checked'; readonly id: number; readonly reached: LogPlace }
   /** Bytes of frames are dealt with: as many more may come. */
   | { readonly op: 'taken'; readonly feed: number; readonly sizeBytes: number }
   /** No more frames of it. */

@@ -5,8 +5,11 @@ import type { SnapshotPlace } from './snapshots.js';
 
 /** Where the frames of a collection's log come from. */
 export interface FrameSource {
-  /** In order, those after `after`, up to the one that holds event `upTo`, or a few more. */
-  read(after: Position, upTo: number): AsyncIterable<StoredFrame>;
+  /**
+   * In order, those after `after`, up to the one that holds event `upTo`, or a few more. Where they come from another
+   * thread, about `inFlightBytes` of them may be on their way.
+   */
+  read(after: Position, upTo: number, inFlightBytes?: number): AsyncIterable<StoredFrame>;
 }
 
 /**

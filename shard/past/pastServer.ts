@@ -4,6 +4,7 @@ import { toHex } from '../../shared/hash.js';
 import { Pace } from '../graph/pace.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { moving } from '../moving.js';
+import { checkLog } from './checkLog.js';
 import { FedLogs } from './fedLog.js';
 import type { Answer, AskSearch, FromWorker, PastAnswer, ToWorker } from './messages.js';
 import { Opening } from './opening.js';
@@ -24,6 +25,8 @@ export class PastServer {
   readonly #openings = new Map<number, Opening>();
   readonly #logs: FedLogs;
   readonly #states: PastStates;
+  /** The last check of each opening's log: resolves when it does not read any more. */
+  readonly #checks = new Map<Opening, Promise<unknown>>();
 
   constructor(
     private readonly options: PastServerOptions,
@@ -49,6 +52,9 @@ export class PastServer {
         return;
       case 'snapshot':
         void this.#answer(message.id, () => this.#states.snapshot(this.#opened(message.opening), message.upTo));
+        return;
+      case 'check':
+        void this.#answer(message.id, () => this.#check(message));
         return;
       case 'close':
         void this.#answer(message.id, () => this.#close(message.opening));
@@ -79,8 +85,20 @@ export class PastServer {
     });
   }
 
+  #check({ id, opening: number, from, upTo }: ToWorker & { op: 'check' }): Promise<boolean> {
+    const opening = this.#opened(number);
+    const check = checkLog(opening, from, upTo, (reached) => this.post({ op: 'checked', id, reached }));
+    this.#checks.set(
+      opening,
+      check.catch(() => undefined),
+    );
+    return check;
+  }
+
   async #close(number: number): Promise<undefined> {
-    await this.#states.close(this.#opened(number), moving());
+    const opening = this.#opened(number);
+    await Promise.all([this.#states.close(opening, moving()), this.#checks.get(opening)]);
+    this.#checks.delete(opening);
     this.#openings.delete(number);
   }
 

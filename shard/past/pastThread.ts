@@ -13,8 +13,9 @@ import { messageOf, unavailable, unreachable } from '../../shared/errors.js';
 import type { EventLog } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import { moving } from '../moving.js';
+import type { LogPlace } from './checkLog.js';
 import { LogFeed } from './logFeed.js';
-import type { Answer, AskSearch, FromWorker, PastAnswer, ToWorker } from './messages.js';
+import type { Answer, AskSearch, FromWorker, PackedFrames, PastAnswer, ToWorker } from './messages.js';
 import { Opening } from './opening.js';
 import { answerOf, outcomeOf } from './outcome.js';
 import type { Measured } from './pastMetrics.js';
@@ -34,6 +35,7 @@ export interface PastThreadOptions extends Pick<PastWorkerData, 'boundBytes'> {
 
 interface Waiting {
   readonly opening: Opening;
+  readonly onReached: ((reached: LogPlace) => void) | undefined;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
@@ -89,6 +91,17 @@ export class PastThread {
     return (await answer) as SavedSnapshot | undefined;
   }
 
+  /** As `checkLog`, at the pace of that. Throws `unavailable` too where the collection closes or the thread dies. */
+  async check(
+    opening: Opening,
+    from: LogPlace,
+    upTo: LogPlace,
+    onReached: (reached: LogPlace) => void,
+  ): Promise<boolean> {
+    const { number } = opening;
+    return (await this.#ask(opening, (id) => ({ op: 'check', id, opening: number, from, upTo }), onReached)) as boolean;
+  }
+
   /**
    * Who waits for something of the opening is given the reason; what is kept of it is given up. Resolves when its log is
    * not read, and none of its snapshots written, any more. Repeated, it waits for the same.
@@ -115,7 +128,7 @@ export class PastThread {
     for (const { feed } of readings) feed.enough();
     const closed = new Promise<Answer>((resolve, reject) => {
       const id = ++this.#asked;
-      running.waiting.set(id, { opening, resolve, reject });
+      running.waiting.set(id, { opening, onReached: undefined, resolve, reject });
       running.worker.ref();
       running.worker.postMessage({ op: 'close', id, opening: opening.number } satisfies ToWorker);
     }).catch(() => undefined);
@@ -123,7 +136,7 @@ export class PastThread {
     await Promise.all([closed, ...readings.map(({ done }) => done)]);
   }
 
-  #ask(opening: Opening, message: (id: number) => ToWorker): Promise<Answer> {
+  #ask(opening: Opening, message: (id: number) => ToWorker, onReached?: Waiting['onReached']): Promise<Answer> {
     opening.closing.throwIfAborted();
     if (this.#closed) throw moving();
     clearTimeout(this.#idle);
@@ -137,7 +150,7 @@ export class PastThread {
     }
     const id = ++this.#asked;
     return new Promise((resolve, reject) => {
-      waiting.set(id, { opening, resolve, reject });
+      waiting.set(id, { opening, onReached, resolve, reject });
       worker.postMessage(message(id));
     });
   }
@@ -160,6 +173,9 @@ export class PastThread {
         return;
       case 'read':
         this.#read(running, message);
+        return;
+      case 'checked':
+        running.waiting.get(message.id)?.onReached?.(message.reached);
         return;
       case 'taken':
         running.readings.get(message.feed)?.feed.taken(message.sizeBytes);
@@ -204,13 +220,13 @@ export class PastThread {
     this.#idle = setTimeout(() => void this.#stop(), IDLE_MS).unref();
   }
 
-  #read(running: Running, { feed: number, opening: openingNumber, after, upTo }: FromWorker & { op: 'read' }): void {
+  #read(running: Running, asked: FromWorker & { op: 'read' }): void {
+    const { feed: number, opening: openingNumber, after, upTo, inFlightBytes } = asked;
     const post = (message: ToWorker, transfer: ArrayBuffer[] = []): void =>
       running.worker.postMessage(message, transfer);
     const opening = running.known.get(openingNumber);
-    const feed = new LogFeed(opening?.log ?? NOTHING, this.options.clock, (frames) =>
-      post({ op: 'frames', feed: number, ...frames }, [frames.bytes.buffer]),
-    );
+    const send = (frames: PackedFrames): void => post({ op: 'frames', feed: number, ...frames }, [frames.bytes.buffer]);
+    const feed = new LogFeed(opening?.log ?? NOTHING, this.options.clock, send, inFlightBytes);
     const done = outcomeOf(async () => {
       await feed.run(after, upTo);
       return null;

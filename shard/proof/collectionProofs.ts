@@ -7,8 +7,10 @@ import { EMPTY_LOG, nextChainHead } from '../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
 import { encodeEvent } from '../../shared/log/eventWriter.js';
 import type { LogHead, ProofCall, ProofResults } from '../../shared/proofs.js';
+import { Turns } from '../../shared/turns.js';
 import type { CollectionState } from '../collection/collectionState.js';
 import type { Journal } from '../collection/journal.js';
+import { moving } from '../moving.js';
 import { checkpointText } from './checkpoint.js';
 import { consistencyProof, inclusionProof } from './proofBytes.js';
 import type { Signer } from './signer.js';
@@ -23,7 +25,9 @@ interface StateNow {
 
 export class CollectionProofs {
   /** Receipts of far back are made one at a time: each takes slices of the event loop, and they add up. */
-  #making: Promise<unknown> = Promise.resolve();
+  readonly #making = new Turns();
+  /** Nothing that may take long goes on. */
+  #hurried = false;
 
   constructor(
     private readonly config: CollectionConfig,
@@ -53,19 +57,24 @@ export class CollectionProofs {
     }
   }
 
+  /** What takes long ends: the collection is about to be closed. */
+  hurry(): void {
+    this.#hurried = true;
+  }
+
   /** Of the write that committed event `sequence`, however long ago. */
   async receipt(sequence: number, deadlineMs: number): Promise<Receipt> {
     this.#assertInLog(sequence);
-    const frame = await this.journal.frameWith(sequence);
-    const event = frame.events[sequence - frame.header.firstSequence] as Event;
-    if (recordOf(event) === undefined) throw changedNoRecord(event);
     const assertInTime = (): void => this.#assertInTime(deadlineMs);
-    const receipt = this.#making.then(() => {
+    return this.#making.take(async () => {
+      assertInTime();
+      // Only now: who waits holds no frame.
+      const frame = await this.journal.frameWith(sequence);
+      const event = frame.events[sequence - frame.header.firstSequence] as Event;
+      if (recordOf(event) === undefined) throw changedNoRecord(event);
       assertInTime();
       return this.journal.receiptOf(sequence, frame, assertInTime);
     });
-    this.#making = receipt.catch(() => undefined);
-    return receipt;
   }
 
   /** What the whole frames of the log have made of the collection. */
@@ -142,6 +151,7 @@ export class CollectionProofs {
   }
 
   #assertInTime(deadlineMs: number): void {
+    if (this.#hurried) throw moving();
     if (this.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed during the making of a proof');
   }
 }

@@ -15,6 +15,7 @@ import { LogHistory } from '../collection/history.js';
 import { Journal } from '../collection/journal.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
+import { type LogPlace, placeAt } from '../past/checkLog.js';
 import { assertOfCollection, assertOfLog } from './belonging.js';
 import type { SnapshotMark } from './collectionSnapshots.js';
 import { DamagedSnapshot, UnusableSnapshot } from './damagedSnapshot.js';
@@ -34,6 +35,8 @@ export interface OpenState {
   readonly journal: Journal;
   /** The snapshot that it was begun from. */
   readonly snapshot: SnapshotMark | undefined;
+  /** The log up to there was not read: the snapshot stands for it. */
+  readonly unread: LogPlace | undefined;
 }
 
 export interface OpeningOptions {
@@ -56,7 +59,7 @@ export async function openState(
   const state = empty();
   const journal = new Journal(config, log, state, clock);
   await caughtUp(journal, state);
-  return { state, journal, snapshot: undefined };
+  return { state, journal, snapshot: undefined, unread: undefined };
 }
 
 /** Where it throws, the memory is given back. */
@@ -168,10 +171,11 @@ class StateOpening {
     { state, history }: Pick<Restored, 'state' | 'history'>,
     snapshot: SnapshotMark | undefined,
   ): Promise<OpenState> {
+    const unread = snapshot && placeAt(history.position, history.end);
     const journal = new Journal(this.config, this.log, state, this.services.clock, history);
     this.#journal = journal;
     await caughtUp(journal, state);
-    return { state, journal, snapshot };
+    return { state, journal, snapshot, unread };
   }
 
   #tell(): void {

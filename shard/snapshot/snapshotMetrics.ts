@@ -10,12 +10,16 @@ export interface SnapshotGauges {
   readonly oldestAgeSeconds: number;
   /** Of the collection that is being opened and is the least far; 1 where none is. */
   readonly progress: number;
+  /** Open collections that were begun from a snapshot, and whose log before it is not verified yet. */
+  readonly unchecked: number;
 }
 
 export class SnapshotMetrics {
   readonly #made: Histogram<'outcome'>;
   readonly #opened: Histogram<'from'>;
   readonly #refused: Counter<'reason'>;
+  readonly #checkedBytes: Counter;
+  readonly #checksFailed: Counter<'reason'>;
 
   constructor(private readonly registry: Registry) {
     this.#made = new Histogram({
@@ -35,6 +39,17 @@ export class SnapshotMetrics {
     this.#refused = new Counter({
       name: 'vouch_snapshots_refused_total',
       help: 'Snapshots that were not begun from: damaged ones were set aside, unusable ones left alone.',
+      labelNames: ['reason'] as const,
+      registers: [registry],
+    });
+    this.#checkedBytes = new Counter({
+      name: 'vouch_log_checked_bytes_total',
+      help: 'Bytes of logs before a snapshot that were verified in the background.',
+      registers: [registry],
+    });
+    this.#checksFailed = new Counter({
+      name: 'vouch_log_check_failures_total',
+      help: 'Checks of the log before a snapshot that found damage, or could not read it and are made again.',
       labelNames: ['reason'] as const,
       registers: [registry],
     });
@@ -63,6 +78,11 @@ export class SnapshotMetrics {
       'Part of its snapshot that is read, of the collection that is being opened and is the least far; 1: none is.',
       (now) => now.progress,
     );
+    gauge(
+      'vouch_log_checks_waiting',
+      'Open collections whose log before their snapshot is not verified yet.',
+      (now) => now.unchecked,
+    );
   }
 
   made(outcome: 'done' | 'failed', seconds: number): void {
@@ -75,5 +95,13 @@ export class SnapshotMetrics {
 
   refused(reason: 'damaged' | 'unusable'): void {
     this.#refused.inc({ reason });
+  }
+
+  checked(sizeBytes: number): void {
+    this.#checkedBytes.inc(sizeBytes);
+  }
+
+  checkFailed(reason: 'damaged' | 'unreadable'): void {
+    this.#checksFailed.inc({ reason });
   }
 }

@@ -4,6 +4,7 @@ import { HASH_BYTES } from '../../shared/limits.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { CollectionState, RecordImage } from '../collection/collectionState.js';
 import type { LogHistory } from '../collection/history.js';
+import type { SavedNumbers } from '../collection/lifetimes.js';
 import { encodeFooter } from './footer.js';
 import {
   CHUNK_BYTES,
@@ -230,10 +231,10 @@ function* each<T>(count: number, at: (index: number) => T): Generator<T> {
 }
 
 /** How many lists there are, the length of each, and all their numbers: what `lists` takes apart again. */
-function* listed(lists: readonly Float64Array[]): Generator<number> {
+function* listed(lists: readonly SavedNumbers[]): Generator<number> {
   yield lists.length;
   for (const { length } of lists) yield length;
-  for (const list of lists) yield* list;
+  for (const { pieces } of lists) for (const piece of pieces) yield* piece;
 }
 
 function grown(bytes: Uint8Array, sizeBytes: number): Uint8Array<ArrayBuffer> {

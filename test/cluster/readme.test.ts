@@ -37,8 +37,16 @@ const isRunElsewhere = ({ commands }: Session): boolean =>
 const masked = (text: string): string =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+    .replace(/"decay_factor":[\d.]+/g, '"decay_factor":<factor>')
+    .replace(/\b[0-9a-f]{16}\b/g, '<id>')
+    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
+    .replace(/^1\d{12}$/gm, '<milliseconds>')
+    .replace(/\(\d+\.\d s, [\d,]+ a second\)/g, '(<speed>)')
+    .replace(/\S+(?=\/data\/master\.key)/g, '<folder>')
+    // On a terminal it is a bar, and gone when the work is done.
+    .replace(/^ {2}\w+ +[\d,]+ of [\d,]+ (events|bytes)\n/gm, '')
     .replace(/"proof":"[\w-]+"/g, '"proof":"<proof>"')
-    .replace(/"(timestamp|as_of_timestamp|build_started_at)":\d+/g, '"$1":<time>')
+    .replace(/"(timestamp|timestamp_unix|as_of_timestamp|build_started_at|since)":\d+/g, '"$1":<time>')
     // Health counts by heartbeat, up to a second late.
     .replace(/("status":"ok".*"records":)\d+/g, '$1<count>')
     .trim();
@@ -60,7 +68,9 @@ describe('the README', function () {
     const env = { VOUCH_PORT: String(port), VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_LOG_LEVEL: 'info', ...limits };
     service = launchNode(join(root, 'dist/scripts/start.js'), [], { cwd: root, env });
     await service.waitForLine(WELCOME, { timeoutMs: 60_000 });
-    const script = sessions.map(({ commands }) => `${commands}\necho "${END} $?"`).join('\n');
+    const blocks = sessions.map(({ commands }) => `${commands}\necho "${END} $?"`);
+    // Into one stream, or what a command says and what it answers are read in any order.
+    const script = ['exec 2>&1', ...blocks].join('\n');
     const here = script
       .replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`)
       .replaceAll('npm run', `npm --prefix '${root}' run`);

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { openApi } from '../../coordinator/contract/openapi.js';
 import { exposition } from '../../coordinator/handlers/exposition.js';
@@ -29,6 +30,14 @@ describe('OpenAPI document', () => {
     const told = new Set(routes.flatMap(({ errors }) => errors));
     const untold = Object.keys(ERROR_STATUS).filter((code) => !told.has(code as ErrorCode));
     expect(untold).to.deep.equal(['method_not_allowed']);
+  });
+
+  it('tells of the same codes as the README, under the same statuses', async () => {
+    const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
+    const rows = [...readme.matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(([, status, code]) => [code, Number(status)]);
+    // Of 429 a body has no code.
+    const { rate_limited: _, ...coded } = ERROR_STATUS;
+    expect(Object.fromEntries(rows)).to.deep.equal(coded);
   });
 
   it('refers only to schemas it has', () => {

@@ -17,7 +17,11 @@ export interface TestSnapshots extends SnapshotServices {
 /** `everyBytes`: a log grows by so much from one to the next; not given: none is made. */
 export async function snapshotsIn(
   folder: string,
-  { everyBytes = Number.MAX_SAFE_INTEGER, keep = 3 }: { everyBytes?: number; keep?: number } = {},
+  {
+    everyBytes = Number.MAX_SAFE_INTEGER,
+    keep = 3,
+    checkAgainMs,
+  }: { everyBytes?: number; keep?: number; checkAgainMs?: number } = {},
 ): Promise<TestSnapshots> {
   const damages: string[] = [];
   const registry = new Registry();
@@ -28,6 +32,7 @@ export async function snapshotsIn(
     clock: systemClock,
     logger: silentLogger,
     everyBytes,
+    checkAgainMs,
   });
   return Object.assign(services, { damages, registry });
 }
