@@ -1,8 +1,16 @@
-/** Runs mocha over the compiled tests: all of them, or those that the arguments name, by source or by output. */
+/**
+ * Runs mocha over the compiled tests: all of them, or those that the arguments name, by source or by output. All of them
+ * are run in two halves at the same time, since most of the one half is waiting for other processes.
+ */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 
-const ALL = 'dist/test/**/*.test.js';
+/** Services of many processes; and what computes in its own. */
+const HALVES = [
+  ['dist/test/{cluster,contract,faults}/**/*.test.js'],
+  ['dist/test/*.test.js', 'dist/test/{engine,fuzz}/**/*.test.js'],
+];
 
 /** `test/engine/kernel.test.ts` → `dist/test/engine/kernel.test.js`; anything else stays as it is. */
 const compiled = (argument) =>
@@ -15,22 +23,43 @@ const namesFiles = (argument) => argument.startsWith('dist/');
  * @param {readonly string[]} args for mocha
  * @returns {Promise<void>} when mocha has ended; its exit code becomes ours
  */
-export function runTests(root, args) {
+export async function runTests(root, args) {
   const given = args.map(compiled);
-  const files = given.some(namesFiles) ? [] : [ALL];
+  const [first, ...others] = given.some(namesFiles) ? [[]] : HALVES;
   const mocha = join(root, 'node_modules', 'mocha', 'bin', '_mocha');
-  const child = spawn(process.execPath, ['--enable-source-maps', mocha, ...given, ...files], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const start = (files, stdio) =>
+    spawn(process.execPath, ['--enable-source-maps', mocha, ...given, ...files], { cwd: root, stdio });
+  const children = [start(first, 'inherit'), ...others.map((files) => start(files, ['inherit', 'pipe', 'inherit']))];
+  const ended = children.map((child) => once(child, 'exit'));
   // Ctrl-C reaches mocha from the terminal; a signal to us alone is passed on.
-  const forward = (signal) => child.kill(signal);
+  const forward = (signal) => {
+    for (const child of children) child.kill(signal);
+  };
   process.on('SIGINT', forward).on('SIGTERM', forward);
-  return new Promise((resolve) => {
-    child.once('close', (code) => {
-      process.exitCode = code ?? 1;
-      process.off('SIGINT', forward).off('SIGTERM', forward);
-      resolve();
-    });
-  });
+  // What the others print is shown behind what the first has printed: until then it is kept in memory.
+  const held = children.slice(1).map((child) => holdOutput(child.stdout));
+  const codes = [];
+  for (const [at, end] of ended.entries()) {
+    if (at > 0) await held[at - 1].show();
+    const [code] = await end;
+    codes.push(code ?? 1);
+  }
+  process.off('SIGINT', forward).off('SIGTERM', forward);
+  process.exitCode = Math.max(...codes);
+}
+
+/** Keeps what comes until it may be shown; `show` resolves when all of it is. */
+function holdOutput(stream) {
+  const chunks = [];
+  const hold = (chunk) => chunks.push(chunk);
+  stream.on('data', hold);
+  const over = once(stream, 'close');
+  return {
+    async show() {
+      stream.off('data', hold);
+      for (const chunk of chunks) process.stdout.write(chunk);
+      stream.on('data', (chunk) => process.stdout.write(chunk));
+      await over;
+    },
+  };
 }

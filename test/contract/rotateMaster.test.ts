@@ -40,7 +40,9 @@ inBothModes('a rotation of the master key', (_shared, startService) => {
       rotating = false;
     });
     await load;
-    expect(rotation.output).to.match(/✔ master key +[0-9a-f]{16} has replaced [0-9a-f]{16}, which is erased; \d+ keys/);
+    expect(rotation.output).to.match(
+      /✔ master key +[0-9a-f]{16} has replaced [0-9a-f]{16}, which is erased; data keys wrapped anew: \d+/,
+    );
     expect(rotation.output).to.match(new RegExp(`! next +copy ${file} over that of every other machine`));
     for (let n = 0; n < records; n++) {
       const { body } = await rw.get(`/v1/records/encrypted/${n + 1}?collection=c`);
