@@ -27,6 +27,8 @@ export interface ClusterOptions {
 }
 
 const CONNECT_WITHIN_MS = 10_000;
+/** Three servers that start together take a while to find leaders for every stream. */
+const SETTLE_WITHIN_MS = 45_000;
 const RETRY_MS = 250;
 
 /** Throws an Error with one line that says what is wrong and what to do. */
@@ -35,7 +37,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterPlatf
   const connection = await ClusterConnection.open({ ...options, logger, clock, connectWithinMs });
   try {
     const streams = { count: options.logStreams, replicas: options.replicas };
-    const settledMs = clock.monotonicMs() + connectWithinMs;
+    const settledMs = clock.monotonicMs() + Math.max(connectWithinMs, SETTLE_WITHIN_MS);
     await whileUnavailable(clock, settledMs, () => prepareLogStreams(connection, streams));
     return new ClusterPlatform(connection, options, settledMs);
   } catch (error) {
@@ -70,11 +72,8 @@ export class ClusterPlatform implements Platform {
   bucket(name: BucketName, { ttlMs }: { ttlMs?: number } = {}): Promise<NatsBucket> {
     let opened = this.buckets.get(name);
     if (!opened) {
-      const { connection, settledMs } = this;
       const { replicas } = this.options;
-      opened = whileUnavailable(connection.clock, settledMs, () =>
-        openNatsBucket(connection, { name, ttlMs, replicas }),
-      );
+      opened = this.whileStarting(() => openNatsBucket(this.connection, { name, ttlMs, replicas }));
       this.buckets.set(name, opened);
       // The next who asks tries again.
       opened.catch(() => this.buckets.delete(name));
@@ -93,9 +92,14 @@ export class ClusterPlatform implements Platform {
     await this.connection.close();
   }
 
+  private whileStarting<T>(attempt: () => Promise<T>): Promise<T> {
+    return whileUnavailable(this.connection.clock, this.settledMs, attempt, () => this.connected);
+  }
+
   private async openVault(): Promise<JetStreamVault> {
     try {
-      return await JetStreamVault.open({ connection: this.connection, replicas: this.options.replicas });
+      const { connection, options } = this;
+      return await this.whileStarting(() => JetStreamVault.open({ connection, replicas: options.replicas }));
     } catch (error) {
       // The next who asks tries again.
       this.opened = undefined;
@@ -105,7 +109,12 @@ export class ClusterPlatform implements Platform {
 }
 
 /** A cluster that starts has no leader for a moment. */
-async function whileUnavailable<T>(clock: Clock, giveUpMs: number, attempt: () => Promise<T>): Promise<T> {
+async function whileUnavailable<T>(
+  clock: Clock,
+  giveUpMs: number,
+  attempt: () => Promise<T>,
+  goOn: () => boolean = () => true,
+): Promise<T> {
   for (;;) {
     try {
       return await attempt();
@@ -114,7 +123,7 @@ async function whileUnavailable<T>(clock: Clock, giveUpMs: number, attempt: () =
         error instanceof VouchError &&
         error.code === 'unavailable' &&
         !isRefusal(error, JETSTREAM.replicasNotSupported);
-      if (!passes || clock.monotonicMs() >= giveUpMs) throw error;
+      if (!passes || !goOn() || clock.monotonicMs() >= giveUpMs) throw error;
       await delay(RETRY_MS);
     }
   }
