@@ -3,25 +3,15 @@
  * so that each leaf stands for its event and for all before it, and no two histories share a leaf that is not theirs
  * both. Its size is one more than the sequence of its last event.
  */
-import { DOMAIN, hash } from '../../shared/hash.js';
-import { HASH_BYTES } from '../../shared/limits.js';
-import { writeU64 } from '../../shared/u64.js';
-import { nodeHasher } from './merkleNode.js';
+import { DOMAIN } from '../../shared/hash.js';
+import { nodeHasher, rootHasher } from './merkleNode.js';
 import { MerkleTree, splitOf, type TreeHashes } from './merkleTree.js';
 
 /** H(0x01 ‖ left ‖ right). No chain head is the empty hash. */
 export const hashLogNode = nodeHasher(DOMAIN.logNode);
 
-const message = new Uint8Array(1 + 8 + HASH_BYTES);
-const view = new DataView(message.buffer);
-message[0] = DOMAIN.logRoot;
-
 /** H(0x02 ‖ u64 size ‖ Merkle tree hash). */
-export function logRoot(size: number, mth: Uint8Array): Uint8Array {
-  writeU64(view, 1, size);
-  message.set(mth, 9);
-  return hash(message);
-}
+export const logRoot = rootHasher(DOMAIN.logRoot);
 
 export class LogTree {
   readonly #tree = new MerkleTree(hashLogNode);

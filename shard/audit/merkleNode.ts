@@ -1,5 +1,6 @@
 import { EMPTY_HASH, hash } from '../../shared/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { writeU64 } from '../../shared/u64.js';
 import type { HashNode } from './merkleTree.js';
 
 /**
@@ -12,6 +13,18 @@ export function nodeHasher(domain: number): HashNode {
   return (children) => {
     if (isEmpty(children)) return EMPTY_HASH;
     message.set(children, 1);
+    return hash(message);
+  };
+}
+
+/** H(domain ‖ u64 leaves ‖ Merkle tree hash). */
+export function rootHasher(domain: number): (leaves: number, mth: Uint8Array) => Uint8Array {
+  const message = new Uint8Array(1 + 8 + HASH_BYTES);
+  const view = new DataView(message.buffer);
+  message[0] = domain;
+  return (leaves, mth) => {
+    writeU64(view, 1, leaves);
+    message.set(mth, 9);
     return hash(message);
   };
 }

@@ -1,8 +1,7 @@
-/** The streams that hold the logs: made by whoever comes first, and refused where they could lose or misplace a frame. */
-import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from 'nats';
+/** The streams that hold the logs: refused where they could lose or misplace a frame. */
 import { openNatsBucket } from '../bucket/nats.js';
+import { LASTING, prepareLastingStream } from '../lastingStream.js';
 import type { ClusterConnection } from '../natsConnection.js';
-import { isRefusal, JETSTREAM } from '../natsError.js';
 import { BUCKETS } from '../platform.js';
 import { logStream, logStreamSubjects } from '../subjects.js';
 
@@ -31,61 +30,18 @@ async function agreeOnCount(connection: ClusterConnection, { count, replicas }: 
     );
 }
 
-async function prepareStream(connection: ClusterConnection, part: number, { replicas }: LogStreams): Promise<void> {
-  const wanted = configOf(part, replicas);
-  try {
-    // Making a stream that exists just like that is no error, so several processes may do it at once.
-    await connection.call(() => connection.jsm.streams.add(wanted));
-  } catch (error) {
-    if (!isRefusal(error, JETSTREAM.streamNameInUse)) throw error;
-    const { config } = await connection.call(() => connection.jsm.streams.info(wanted.name));
-    const unsafe = lossOf(config, wanted);
-    if (unsafe) throw new Error(`the stream ${wanted.name} exists with ${unsafe}; it would not keep every frame`);
-    connection.logger.warn(
-      { stream: wanted.name, replicas: config.num_replicas, wanted: replicas },
-      `the stream has other settings than configured; change it with: nats stream edit ${wanted.name} --replicas ${replicas}`,
-    );
-  }
-}
-
-type Wanted = Pick<StreamConfig, 'name'> & Partial<StreamConfig>;
-
-function configOf(part: number, replicas: number): Wanted {
-  return {
+function prepareStream(connection: ClusterConnection, part: number, { replicas }: LogStreams): Promise<void> {
+  const wanted = {
     name: logStream(part),
     description: 'Event logs of Vouch: a subject is a collection, a message is a commit',
     subjects: [logStreamSubjects(part)],
-    storage: StorageType.File,
-    retention: RetentionPolicy.Limits,
-    discard: DiscardPolicy.New,
-    max_msgs: -1,
-    max_bytes: -1,
-    max_age: 0,
+    ...LASTING,
     max_msg_size: -1,
-    max_msgs_per_subject: -1,
     num_replicas: replicas,
     allow_direct: true,
     deny_delete: true,
     // A deleted collection's subject is purged.
     deny_purge: false,
   };
-}
-
-/** What in an existing stream's settings can lose or misplace frames; undefined where nothing does. */
-function lossOf(found: StreamConfig, wanted: Wanted): string | undefined {
-  const settings = [
-    'storage',
-    'retention',
-    'discard',
-    'max_msgs',
-    'max_bytes',
-    'max_age',
-    'max_msgs_per_subject',
-  ] as const;
-  for (const setting of settings)
-    if (found[setting] !== wanted[setting]) return `${setting} ${found[setting]} instead of ${wanted[setting]}`;
-  if (found.subjects.join() !== wanted.subjects!.join())
-    return `subjects ${found.subjects} instead of ${wanted.subjects}`;
-  if (!found.allow_direct) return 'allow_direct off';
-  return undefined;
+  return prepareLastingStream(connection, wanted, ['allow_direct'], 'it would not keep every frame');
 }
