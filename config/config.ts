@@ -2,6 +2,7 @@
 import type { tags } from 'typia';
 
 type Port = number & tags.Type<'uint32'> & tags.Maximum<65_535>;
+type FollowerCount = number & tags.Type<'uint32'> & tags.Maximum<16>;
 type Positive = number & tags.Type<'uint32'> & tags.Minimum<1>;
 
 /** A token bucket: `perMinute` tokens a minute, never more than `burst` at once. */
@@ -46,7 +47,8 @@ export interface Limits {
 
 export interface Config {
   readonly mode: 'cluster' | 'standalone';
-  readonly http: { readonly host: string; readonly port: Port };
+  /** `sharePort`: other coordinators of this machine listen on the same port, and the kernel spreads connections over them. */
+  readonly http: { readonly host: string; readonly port: Port; readonly sharePort: boolean };
   /** Where `/metrics` is served; null: beside the API. */
   readonly metrics: { readonly host: string; readonly port: Port } | null;
   readonly dataDir: string & tags.MinLength<1>;
@@ -80,5 +82,16 @@ export interface Config {
     readonly leaseMs: Positive;
     /** A shard not heard of for this long loses its collections; longer than the lease. */
     readonly reassignMs: Positive;
+    /** How long a shard that is told to end takes at most to hand its collections over. */
+    readonly leaveMs: Positive;
+  };
+  /** Shards that follow a collection's owner, answer its eventual searches and stand in for it. */
+  readonly followers: {
+    readonly count: FollowerCount;
+    readonly projects?: { readonly [project: string]: FollowerCount };
+    /** By `project/collection`. */
+    readonly collections?: { readonly [collection: string]: FollowerCount };
+    /** A follower that may be further behind than this does not answer. */
+    readonly staleMs: Positive;
   };
 }

@@ -8,7 +8,8 @@ export type SettingPath =
   | `limits.${keyof Config['limits']}`
   | `snapshots.${keyof Config['snapshots']}`
   | `placement.${keyof Config['placement']}`
-  | Exclude<keyof Config, 'http' | 'nats' | 'limits' | 'snapshots' | 'placement'>;
+  | `followers.${keyof Config['followers']}`
+  | Exclude<keyof Config, 'http' | 'nats' | 'limits' | 'snapshots' | 'placement' | 'followers'>;
 
 export interface Setting {
   readonly variable: string;
@@ -39,8 +40,9 @@ function readAddress(raw: string): unknown {
   return match ? { host: match[1] ?? match[2], port: Number(match[3]) } : undefined;
 }
 
-function readRates(raw: string): unknown {
-  if (raw === 'off') return 'off';
+const readRates = (raw: string): unknown => (raw === 'off' ? 'off' : readJson(raw));
+
+function readJson(raw: string): unknown {
   try {
     return JSON.parse(raw);
   } catch {
@@ -52,6 +54,7 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   mode: text('VOUCH_MODE', 'cluster or standalone'),
   'http.host': text('VOUCH_HOST', 'a host name or an address'),
   'http.port': whole('VOUCH_PORT', 0, 65_535, ' (0: any free port)'),
+  'http.sharePort': flag('VOUCH_SHARE_PORT'),
   metrics: {
     variable: 'VOUCH_METRICS',
     allowed: 'host:port (in a file {"host", "port"}), or off (in a file null) to serve them beside the API',
@@ -89,6 +92,19 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'placement.heartbeatMs': whole('VOUCH_HEARTBEAT_MS', 1, undefined),
   'placement.leaseMs': whole('VOUCH_LEASE_MS', 1, undefined),
   'placement.reassignMs': whole('VOUCH_REASSIGN_MS', 1, undefined),
+  'placement.leaveMs': whole('VOUCH_LEAVE_MS', 1, undefined),
+  'followers.count': whole('VOUCH_FOLLOWERS', 0, 16),
+  'followers.projects': {
+    variable: 'VOUCH_FOLLOWERS_OF_PROJECTS',
+    allowed: '{"project": 0 to 16, …}',
+    read: readJson,
+  },
+  'followers.collections': {
+    variable: 'VOUCH_FOLLOWERS_OF_COLLECTIONS',
+    allowed: '{"project/collection": 0 to 16, …}',
+    read: readJson,
+  },
+  'followers.staleMs': whole('VOUCH_FOLLOWERS_STALE_MS', 1, undefined),
 };
 
 /** The setting that a path of the configuration belongs to: its own, or that of the part it lies in. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../shared/bucket/bucket.js';
 import { type AreCalls, areControls, areReads, areShardCalls, areWrites } from '../shared/callShapes.js';
 import type { ShardCall, ShardResults } from '../shared/calls.js';
-import { messageOf, unavailable, unreachable } from '../shared/errors.js';
+import { messageOf, unavailable, unreachable, VouchError } from '../shared/errors.js';
 import { type Heartbeat, type Ownership, ownershipOf } from '../shared/owners.js';
 import { everyVerb, shardSubject, verbOf } from '../shared/subjects.js';
 import { NobodyServes } from '../shared/transport/nobodyServes.js';
@@ -84,7 +84,7 @@ export class ShardNode {
   get load(): Omit<Heartbeat, 'session'> {
     let records = 0;
     for (const { collection } of this.#hosted.values()) records += collection.knownRecords;
-    return { collections: this.#hosted.size, records, damages: this.context.damages.told() };
+    return { collections: this.#hosted.size, records, damages: this.context.damages.told(), leaving: false };
   }
 
   gauges(vectorBytes: number): Gauges {
@@ -260,6 +260,12 @@ export class ShardNode {
       case 'yield':
         this.lease.yield();
         return null;
+      case 'openIds':
+      case 'warm':
+      case 'handOver':
+      case 'heads':
+      case 'stateHashAt':
+        throw new VouchError('not_implemented', `${call.op} is being built`);
       case 'metrics':
         return { json: await this.metrics.json() };
       default:

@@ -48,6 +48,8 @@ export interface SearchCall {
   readonly graph?: GraphRerank;
   /** Ages are counted to the instant that was asked for, or to the time of the event. */
   readonly asOf?: AsOf;
+  /** The answer says which state was searched: of a search that a follower may answer. */
+  readonly tellSequence?: true;
 }
 
 export type ReadCall =
@@ -152,6 +154,8 @@ export interface SearchResult {
   readonly agesSecs?: Uint8Array;
   /** int32, −1: none within reach; where the graph was asked for. */
   readonly hops?: Uint8Array;
+  /** Committed events that the searched state has seen; where `tellSequence` was asked for. */
+  readonly sequence?: number;
   /** The state that was searched; where a past one was asked for. `timeMs`: of its last event; null before the first. */
   readonly asOf?: { readonly logIndex: number; readonly timeMs: number | null; readonly stateHash: string };
 }
@@ -195,6 +199,33 @@ export type ShardCall =
   | { readonly op: 'drop'; readonly collectionId: number }
   /** Live records, log bytes, snapshot bytes and the index that serves (`brute`: none) of each, in the order asked. */
   | { readonly op: 'count'; readonly collectionIds: readonly number[] }
+  /** Which of the collections that this shard owns are open: those are worth warming elsewhere before they move. */
+  | { readonly op: 'openIds' }
+  /**
+   * To a follower: open the collection, and catch up with its log. Answered at once, with how far it is: asked again until
+   * it is ready.
+   */
+  | { readonly op: 'warm'; readonly collectionId: number }
+  /**
+   * To the owner under `epoch`: finish the commit under way, take nothing more, and name `to` the owner under the next
+   * epoch, with these followers. Answered when the owner entry says so; what still waits here is answered as by nobody.
+   * Throws `conflict` where this shard does not own the collection under that epoch, or the entry has changed meanwhile;
+   * it then goes on serving as the entry says.
+   */
+  | {
+      readonly op: 'handOver';
+      readonly collectionId: number;
+      readonly epoch: number;
+      readonly to: string;
+      readonly followers: readonly string[];
+    }
+  /**
+   * From a follower to the owner, and how the follower knows how old it is: the last committed sequence of each
+   * collection, as of some moment after the question came; null where this shard does not own it now.
+   */
+  | { readonly op: 'heads'; readonly collectionIds: readonly number[] }
+  /** The state hash after event `sequence` of a collection that this shard owns; null where it cannot be told cheaply. */
+  | { readonly op: 'stateHashAt'; readonly collectionId: number; readonly sequence: number }
   /** Give back what this shard's collections of the project have reserved beyond what they hold. */
   | { readonly op: 'trim'; readonly project: string }
   /** Stop answering for good: another process of this name is about to start. */
@@ -210,6 +241,13 @@ export interface ShardResults {
     readonly snapshotBytes: readonly number[];
     readonly serving: readonly (IndexKind | 'brute')[];
   };
+  openIds: { readonly open: readonly number[] };
+  /** `ready`: all is applied that the log held when the question came. */
+  warm: { readonly ready: boolean };
+  handOver: null;
+  heads: { readonly sequences: readonly (number | null)[] };
+  /** 64 lowercase hex. */
+  stateHashAt: { readonly stateHash: string | null };
   trim: null;
   yield: null;
   metrics: { readonly json: unknown };

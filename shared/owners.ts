@@ -9,6 +9,11 @@ export interface Ownership {
   /** Counts the owners a collection has had. */
   readonly epoch: number;
   readonly collection: CollectionConfig;
+  /**
+   * Shards that replay its log beside the owner: they answer eventual searches, and the next owner is one of them where
+   * one lives. Never the owner itself.
+   */
+  readonly followers: readonly string[];
 }
 
 export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;
@@ -21,6 +26,8 @@ export interface Heartbeat {
   readonly collections: number;
   readonly records: number;
   readonly damages: readonly Damage[];
+  /** It hands its collections over and then ends: it is given none. */
+  readonly leaving: boolean;
 }
 
 export const heartbeatOf = (entry: Entry): Heartbeat => entry.value as unknown as Heartbeat;

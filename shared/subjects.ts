@@ -14,6 +14,12 @@ export const collectionSubject = (collectionId: number, epoch: number, verb: Ver
 export const everyVerb = (collectionId: number, epoch: number): string => `vouch.c.${collectionId}.${epoch}.*`;
 export const verbOf = (subject: string): Verb => subject.slice(subject.lastIndexOf('.') + 1) as Verb;
 
+/** Read calls that any follower of the collection may answer. */
+export const followersSubject = (collectionId: number): string => `vouch.f.${collectionId}`;
+
+/** The frames that the owner has committed, one a message, for its followers; who misses one reads the log. */
+export const feedSubject = (collectionId: number): string => `vouch.feed.${collectionId}`;
+
 /** Calls for one shard by name: adopt a collection, count records, trim reservations, metrics. */
 export const shardSubject = (shard: string): string => `vouch.s.${shard}`;
 

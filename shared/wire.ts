@@ -6,6 +6,7 @@ import { Packr } from 'msgpackr';
 import type { AreCalls } from './callShapes.js';
 import { isErrorCode, messageOf, VouchError } from './errors.js';
 import { Malformed } from './malformed.js';
+import { NobodyServes } from './transport/nobodyServes.js';
 
 /** A call with the envelope of the HTTP request it belongs to. */
 export interface Sent<C> {
@@ -16,6 +17,8 @@ export interface Sent<C> {
 
 export type Outcome =
   | { readonly ok: unknown }
+  /** Not done, and not to be done here: whoever serves the collection now is to be asked. */
+  | { readonly moved: true }
   | { readonly code: string; readonly message: string; readonly retryAfterSecs?: number };
 
 // Records (shared structures) would tie a message to the connection it came over; plain maps stand alone.
@@ -49,15 +52,17 @@ export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as
 
 /** What a caller may see of a failure. Anything but a VouchError is a defect here and says nothing outside. */
 export function failure(error: unknown): Outcome {
+  if (error instanceof NobodyServes) return { moved: true };
   if (!(error instanceof VouchError))
     return { code: 'internal_error', message: 'the service failed; the cause is in its log' };
   const { code, message, retryAfterSecs } = error;
   return retryAfterSecs === undefined ? { code, message } : { code, message, retryAfterSecs };
 }
 
-/** The value of an outcome; throws what the other side has thrown. */
+/** The value of an outcome; throws what the other side has thrown, NobodyServes where it has done nothing. */
 export function unwrap<R>(outcome: Outcome): R {
   if ('ok' in outcome) return outcome.ok as R;
+  if ('moved' in outcome) throw new NobodyServes();
   const code = isErrorCode(outcome.code) ? outcome.code : 'internal_error';
   throw new VouchError(
     code,

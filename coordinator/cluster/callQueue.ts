@@ -84,7 +84,7 @@ export class CallQueue {
   #flushing = false;
 
   constructor(
-    private readonly transport: Transport,
+    private readonly transport: Pick<Transport, 'request' | 'maxPayloadBytes'>,
     private readonly owners: Owners,
   ) {}
 

@@ -121,6 +121,7 @@ export class Members {
         ...{ id, project, name, dimension, metric, createdAtMs },
         ...(origin === undefined ? {} : { origin }),
       },
+      followers: (before?.followers ?? []).filter((follower) => follower !== shard),
     };
     const key = String(id);
     // Counted from now on, so that the next one is not given to the same shard before this is written.

@@ -43,7 +43,7 @@ export class StandaloneService implements Service {
     const platform = await openStandalone({ dataDir, logger });
     this.#parts.push({ stop: () => platform.close() });
     const port = await freePort(http.host, http.port);
-    const config: Config = { ...this.#config, http: { host: http.host, port } };
+    const config: Config = { ...this.#config, http: { ...http, port } };
     logger.debug({ config: printableConfig(config) }, 'configuration');
     // Only who has the folder's lock may write to its log.
     const log = await openFile(join(dataDir, 'logs'));

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.js';
 import { messageOf, unavailable, VouchError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { NobodyServes } from './nobodyServes.js';
-import type { Envelope, Handler, Message, Serving, Transport } from './transport.js';
+import type { Envelope, Handler, Listener, Message, Serving, Transport } from './transport.js';
 
 /** What a NATS server of ours carries, less room for headers. */
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024 - 4 * 1024;
@@ -34,6 +34,7 @@ export class InProcessTransport implements Transport {
   readonly #logger: Logger;
   readonly #exact = new Map<string, Server[]>();
   readonly #wildcards: Server[] = [];
+  readonly #listeners = new Map<Listener, readonly string[]>();
   readonly #pending = new Set<Pending>();
   readonly #underWay = new Set<Promise<void>>();
   /** Turns the servers of a subject. */
@@ -91,13 +92,42 @@ export class InProcessTransport implements Transport {
     };
   }
 
+  publish(subject: string, body: Uint8Array): void {
+    if (this.#closed || this.#listeners.size === 0 || body.length > PAYLOAD_BYTES_MAX) return;
+    const tokens = subject.split('.');
+    for (const [heard, pattern] of this.#listeners)
+      if (matches(pattern, tokens)) setImmediate(() => this.#hear(heard, subject, body));
+  }
+
+  async listen(subject: string, listener: Listener): Promise<Serving> {
+    if (this.#closed) throw closed();
+    // Of its own, so that one function may listen twice.
+    const heard: Listener = (...published) => listener(...published);
+    this.#listeners.set(heard, subject.split('.'));
+    return {
+      stop: async () => {
+        this.#listeners.delete(heard);
+      },
+    };
+  }
+
   /** Refuses what waits for an answer, and resolves when no handler is at work. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#exact.clear();
     this.#wildcards.length = 0;
+    this.#listeners.clear();
     for (const pending of this.#pending) pending.reject(closed());
     await Promise.all(this.#underWay);
+  }
+
+  #hear(heard: Listener, subject: string, body: Uint8Array): void {
+    if (!this.#listeners.has(heard)) return;
+    try {
+      heard(subject, body);
+    } catch (error) {
+      this.#logger.error({ subject, error: messageOf(error) }, 'a listener failed');
+    }
   }
 
   #serversAt(subject: string): Server[] {

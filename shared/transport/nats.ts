@@ -1,9 +1,10 @@
 /** Requests and answers over NATS: the server routes by subject, and says at once where nobody serves one. */
-import { unavailable, VouchError } from '../errors.js';
+import type { Subscription } from 'nats';
+import { messageOf, unavailable, VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { NatsRequests } from './natsRequests.js';
 import { headersOf, NatsServing, type ServedCounts } from './natsServing.js';
-import type { Envelope, Handler, Serving, Transport } from './transport.js';
+import type { Envelope, Handler, Listener, Serving, Transport } from './transport.js';
 
 /** The server's limit holds for headers and body together; a request id has at most 128 characters. */
 const HEADER_ROOM_BYTES = 512;
@@ -12,6 +13,7 @@ export class NatsTransport implements Transport {
   readonly counts: ServedCounts = { answered: 0, failed: 0, late: 0, underWay: 0 };
   private readonly requests: NatsRequests;
   private readonly servings = new Set<NatsServing>();
+  private readonly listening = new Set<Subscription>();
   private closed = false;
 
   constructor(private readonly connection: ClusterConnection) {
@@ -47,25 +49,55 @@ export class NatsTransport implements Transport {
       maxPayloadBytes: () => this.maxPayloadBytes,
     });
     this.servings.add(serving);
-    const stop = async (): Promise<void> => {
+    return this.known(async () => {
       await serving.stop();
       this.servings.delete(serving);
-    };
-    try {
-      await this.connection.call(() => this.connection.nc.flush());
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-    return { stop };
+    });
+  }
+
+  publish(subject: string, body: Uint8Array): void {
+    if (this.closed || !this.connection.connected || body.length > this.maxPayloadBytes) return;
+    this.connection.nc.publish(subject, body);
+  }
+
+  async listen(subject: string, listener: Listener): Promise<Serving> {
+    if (this.closed) throw unavailable('the transport is closed');
+    if (!this.connection.connected) throw this.connection.down();
+    const subscription = this.connection.nc.subscribe(subject, {
+      callback: (_error, msg) => {
+        try {
+          listener(msg.subject, msg.data);
+        } catch (error) {
+          this.connection.logger.error({ subject, error: messageOf(error) }, 'a listener failed');
+        }
+      },
+    });
+    this.listening.add(subscription);
+    return this.known(async () => {
+      subscription.unsubscribe();
+      this.listening.delete(subscription);
+    });
   }
 
   /** Fails what was asked here and is not answered; finishes what others have asked. */
   async close(): Promise<void> {
     this.closed = true;
     this.requests.failAll(unavailable('the transport is closed'));
+    for (const subscription of this.listening) subscription.unsubscribe();
+    this.listening.clear();
     await Promise.all([...this.servings].map((serving) => serving.stop()));
     this.servings.clear();
+  }
+
+  /** Resolves when the server knows of the subscription; where it cannot be told, `stop` takes it back. */
+  private async known(stop: () => Promise<void>): Promise<Serving> {
+    try {
+      await this.connection.call(() => this.connection.nc.flush());
+      return { stop };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
   }
 
   private refusal(body: Uint8Array, { deadlineMs }: Envelope): VouchError | undefined {

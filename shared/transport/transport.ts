@@ -12,6 +12,9 @@ export interface Message extends Envelope {
   readonly body: Uint8Array;
 }
 
+/** Of what was published: nobody waits for an answer, so there is no deadline. */
+export type Listener = (subject: string, body: Uint8Array) => void;
+
 /** Returns the body of the answer. A handler answers its own errors in the body; a throw is answered as `unavailable`. */
 export type Handler = (message: Message) => Promise<Uint8Array>;
 
@@ -30,4 +33,11 @@ export interface Transport {
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;
   /** Resolves when the subject is served, as seen from every other process. `*` stands for one token. */
   serve(subject: string, handler: Handler): Promise<Serving>;
+  /** Sends to everyone who listens now: at most once each, in order; lost where the connection is. Never throws. */
+  publish(subject: string, body: Uint8Array): void;
+  /**
+   * Resolves when what is published from now on, by any process that learns of it, is heard. `stop` hears nothing more.
+   * What the listener throws is logged.
+   */
+  listen(subject: string, listener: Listener): Promise<Serving>;
 }

@@ -24,7 +24,7 @@ interface Received {
 const areAnyCalls = (value: unknown): value is SentCall<Call>[] => Array.isArray(value);
 
 /** Answers every call with its place in the message; nobody serves but `served`. */
-class Wire implements Transport {
+class Wire implements Pick<Transport, 'request' | 'maxPayloadBytes'> {
   readonly received: Received[] = [];
 
   constructor(
@@ -37,10 +37,6 @@ class Wire implements Transport {
     this.received.push({ subject, calls });
     if (!subject.startsWith(this.served)) throw new NobodyServes();
     return packOutcomes(calls.map((_, place) => ({ ok: place })));
-  }
-
-  serve(): never {
-    throw new Error('a coordinator serves nothing');
   }
 }
 
@@ -180,7 +176,7 @@ describe('the process that serves a collection', () => {
     };
     const beat = (session: string) => shards.put('s1', { session, collections: 1, records: 0 });
     const own = (shard: string, epoch: number) =>
-      owners.put('7', storedOwnership({ shard, epoch, collection: configOf(7) }));
+      owners.put('7', storedOwnership({ shard, epoch, collection: configOf(7), followers: [] }));
     await note(own('s1', 1));
     await note(beat('one'));
     await note(beat('two'));

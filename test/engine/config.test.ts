@@ -35,7 +35,7 @@ describe('configuration', () => {
   it('is the documented default where nothing is set', () => {
     const config = loadConfig({});
     expect(config.mode).to.equal('cluster');
-    expect(config.http).to.deep.equal({ host: '127.0.0.1', port: 8080 });
+    expect(config.http).to.deep.equal({ host: '127.0.0.1', port: 8080, sharePort: false });
     expect(config.shards).to.equal(2);
     expect(config.dataDir).to.equal(resolve('data'));
     expect(config.masterKeyFile).to.equal(resolve('data/master.key'));
@@ -56,6 +56,7 @@ describe('configuration', () => {
     expect(config.http, 'one field from the environment, one from the default').to.deep.equal({
       host: '127.0.0.1',
       port: 2,
+      sharePort: false,
     });
     expect(config.limits.maxRecords).to.equal(7);
     expect(config.limits.deadlineMs).to.equal(10_000);
@@ -67,6 +68,7 @@ describe('configuration', () => {
       mode: ['standalone', 'standalone'],
       'http.host': ['::1', '::1'],
       'http.port': ['0', 0],
+      'http.sharePort': ['true', true],
       metrics: ['[::1]:9090', { host: '::1', port: 9090 }],
       dataDir: ['/somewhere', '/somewhere'],
       masterKeyFile: ['/run/secrets/master.key', '/run/secrets/master.key'],
@@ -95,6 +97,11 @@ describe('configuration', () => {
       'placement.heartbeatMs': ['1', 1],
       'placement.leaseMs': ['2', 2],
       'placement.reassignMs': ['3', 3],
+      'placement.leaveMs': ['4', 4],
+      'followers.count': ['1', 1],
+      'followers.projects': ['{"p": 2}', { p: 2 }],
+      'followers.collections': ['{"p/c": 0}', { 'p/c': 0 }],
+      'followers.staleMs': ['500', 500],
     };
     const paths = Object.keys(SETTINGS) as SettingPath[];
     const env = Object.fromEntries(paths.map((path) => [SETTINGS[path].variable, values[path][0]]));
@@ -131,7 +138,9 @@ describe('configuration', () => {
   it('refuses a wrong value of a file with its path, and a setting that does not exist', () => {
     const of = (content: unknown) => refusal({ VOUCH_CONFIG: fileOf(content) });
     expect(of({ http: { port: 'x' } })).to.match(/^http.port is "x" in .*vouch.json; allowed is a whole number/);
-    expect(of({ http: 8080 })).to.match(/^http is 8080 in .*; allowed is an object of http.host, http.port$/);
+    expect(of({ http: 8080 })).to.match(
+      /^http is 8080 in .*; allowed is an object of http.host, http.port, http.sharePort$/,
+    );
     expect(of({ prot: 1 })).to.match(/^there is no setting named prot in .*vouch.json$/);
     expect(of({ http: { prot: 1 } })).to.match(/^there is no setting named http.prot in /);
     expect(of('{"__proto__": {"shards": 3}}')).to.match(/^there is no setting named __proto__ in /);

@@ -172,8 +172,8 @@ describe('placement', function () {
     // The entry is s1's again, by its third epoch.
     const owners = cluster.bucket(BUCKETS.owners);
     const entry = await owners.get(String(collection.id));
-    const { epoch, collection: config } = ownershipOf(entry!);
-    await owners.put(String(collection.id), storedOwnership({ shard: 's1', epoch: epoch + 1, collection: config }));
+    const before = ownershipOf(entry!);
+    await owners.put(String(collection.id), storedOwnership({ ...before, shard: 's1', epoch: before.epoch + 1 }));
     reach.cut = false;
     await expectServed(backend, collection, 2);
   });
@@ -227,9 +227,8 @@ describe('placement', function () {
     const other = await cluster.coordinator();
     const { collection } = await other.backend.create(PROJECT, wanted('c'), soon());
     await insert(other.backend, collection, 1);
-    await cluster
-      .bucket(BUCKETS.owners)
-      .put('99', storedOwnership({ shard: 's1', epoch: 1, collection: configOf(99, 'ghost') })); // prettier-ignore
+    const ghost = { shard: 's1', epoch: 1, collection: configOf(99, 'ghost'), followers: [] };
+    await cluster.bucket(BUCKETS.owners).put('99', storedOwnership(ghost));
     await eventually('the real orphan is swept', async () => (await ownerOf(99)) === undefined, 15_000);
     expect(await countOf(other.backend, collection)).to.equal(1);
     expect(cluster.logs.frames(collection.id)).to.have.length(1);

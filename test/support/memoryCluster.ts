@@ -36,6 +36,10 @@ export class Reach implements Platform {
     return {
       maxPayloadBytes: transport.maxPayloadBytes,
       request: (...asked) => transport.request(...asked),
+      publish: (...published) => {
+        if (!this.cut) transport.publish(...published);
+      },
+      listen: (...asked) => transport.listen(...asked),
       serve: async (...served) => {
         if (this.cut) throw unavailable('cut off');
         return transport.serve(...served);

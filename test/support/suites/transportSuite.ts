@@ -40,6 +40,7 @@ export function transportSuite(name: string, factory: () => Promise<TransportPai
     describe('deadlines', () => deadlineTests(fixture));
     describe('failures', () => failureTests(fixture));
     describe('sizes', () => sizeTests(fixture));
+    describe('publish and listen', () => publishTests(fixture));
     describe('stop and close', () => endTests(fixture));
   });
 }
@@ -259,6 +260,44 @@ function sizeTests(fixture: Fixture): void {
     const { client, server } = fixture();
     await server.serve('vouch.test.a', async () => new Uint8Array(server.maxPayloadBytes + 1));
     await expectCode(client.request('vouch.test.a', bytes('x'), envelope(600_000)), 'unavailable');
+  });
+}
+
+function publishTests(fixture: Fixture): void {
+  it('reaches everyone who listens, in order, and not who has stopped', async () => {
+    const { client, server } = fixture();
+    const heard: string[][] = [[], [], []];
+    const listen = (at: number, subject: string) =>
+      server.listen(subject, (published, body) => heard[at]!.push(`${published} ${text(body)}`));
+    const [, , third] = await Promise.all([
+      listen(0, 'vouch.test.a'),
+      listen(1, 'vouch.test.*'),
+      listen(2, 'vouch.test.a'),
+    ]);
+    for (let i = 0; i < 50; i++) client.publish('vouch.test.a', bytes(String(i)));
+    await eventually('all of it is heard', () => heard.every(({ length }) => length === 50));
+    const all = Array.from({ length: 50 }, (_, i) => `vouch.test.a ${i}`);
+    expect(heard).to.deep.equal([all, all, all]);
+    await third!.stop();
+    client.publish('vouch.test.a', bytes('last'));
+    await eventually('the others hear it', () => heard[0]!.length === 51 && heard[1]!.length === 51);
+    expect(heard[2]).to.have.length(50);
+  });
+
+  it('goes nowhere where nobody listens, and never throws: not for its size, not once closed', async () => {
+    const { client, server, closeClient } = fixture();
+    let heard = 0;
+    await server.listen('vouch.test.a', () => {
+      heard++;
+      throw new Error('a listener fails');
+    });
+    client.publish('vouch.test.b', bytes('x'));
+    client.publish('vouch.test.a', new Uint8Array(client.maxPayloadBytes + 1));
+    client.publish('vouch.test.a', bytes('1'));
+    client.publish('vouch.test.a', bytes('2'));
+    await eventually('what follows a failure is heard', () => heard === 2);
+    await closeClient();
+    client.publish('vouch.test.a', bytes('3'));
   });
 }
 
