@@ -43,6 +43,8 @@ export interface Limits {
   readonly pastStatesBytes: Positive;
   /** Requests a coordinator works on at once; more are refused with 503. */
   readonly inFlight: Positive;
+  /** The longest that something waits in a queue for its turn; what would have to wait longer is refused with 503. */
+  readonly queueMs: Positive;
 }
 
 export interface Config {

@@ -80,6 +80,7 @@ export const SETTINGS: Readonly<Record<SettingPath, Setting>> = {
   'limits.dedupWindow': whole('VOUCH_DEDUP_WINDOW', 1, undefined),
   'limits.pastStatesBytes': whole('VOUCH_PAST_STATES_BYTES', 1, undefined),
   'limits.inFlight': whole('VOUCH_IN_FLIGHT', 1, undefined),
+  'limits.queueMs': whole('VOUCH_QUEUE_MS', 1, undefined, ' (milliseconds that a request may wait for its turn)'),
   rateLimits: {
     variable: 'VOUCH_RATE_LIMITS',
     allowed:

@@ -53,6 +53,8 @@ export interface Health {
   readonly records: number;
   /** Why the service cannot do its work; undefined where it can. */
   readonly problem: string | undefined;
+  /** What it cannot do for now, while all else goes on. */
+  readonly impairment: string | undefined;
   /** What shards found damaged; the rest serves. */
   readonly damages: readonly Damage[];
 }
@@ -88,12 +90,17 @@ export interface Backend {
   list(project: string, envelope: Envelope): Promise<readonly Counted[]>;
   /** Erases the collection and everything in it. Throws `collection_not_found`. */
   remove(project: string, name: string, envelope: Envelope): Promise<void>;
-  /** Asks the collection's owner. Throws what the owner throws, `unavailable` where none answers in time. */
+  /**
+   * Asks the collection's owner, or, for a search that is to tell its sequence, one of its followers. Throws what the owner
+   * throws, `unavailable` where none answers in time.
+   */
   call<C extends Call>(collection: Collection, call: C, envelope: Envelope): Promise<ResultOf<C>>;
   /** Wrapped data keys of all projects. */
   vault(): Promise<VaultStore>;
   shredMarks(): Promise<ShredMarks>;
   health(): Promise<Health>;
-  /** prom-client's JSON of each shard that answers. */
+  /** prom-client's JSON of what this process measures of the cluster. */
+  metrics(): Promise<unknown>;
+  /** The same of each shard that answers. */
   shardMetrics(): Promise<readonly { readonly shard: string; readonly json: unknown }[]>;
 }

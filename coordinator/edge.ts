@@ -4,6 +4,7 @@ import { type Clock, systemEntropy } from '../shared/clock.js';
 import { toHex } from '../shared/hash.js';
 import type { Logger } from '../shared/logger.js';
 import { BUCKETS, type Platform } from '../shared/platform.js';
+import { whenAvailable } from '../shared/startUp.js';
 import { Authenticator } from './auth/authenticate.js';
 import { Keyring } from './auth/keyring.js';
 import type { Backend } from './backend.js';
@@ -46,10 +47,10 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { config, backend, limiter, platform, logger, clock, version } = options;
   const { limits } = config;
   const bucket = await platform.bucket(BUCKETS.keys);
-  const keyring = await Keyring.open(bucket);
+  const keyring = await whenAvailable('the keys', () => Keyring.open(bucket), { clock, logger });
   const inFlight = new InFlight(limits.inFlight, Math.max(LARGEST_BODIES * limits.bodyBytes, BODY_ROOM_BYTES));
-  const metrics = new EdgeMetrics(inFlight);
-  const bodies = new BodyPool({ ...limits, commitBytes: backend.maxCommitBytes }, logger);
+  const bodies = new BodyPool({ ...limits, commitBytes: backend.maxCommitBytes }, limits.queueMs, clock, logger);
+  const metrics = new EdgeMetrics(inFlight, bodies);
   const routes = config.metrics === null ? [...API_ROUTES, METRICS_ROUTE] : API_ROUTES;
   const services: Services = {
     backend,
@@ -74,6 +75,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     freshRequestId: requestIds(),
     bodyBytesMax: limits.bodyBytes,
     deadlineMs: limits.deadlineMs,
+    queueMs: limits.queueMs,
   };
 
   const servers: HttpServer[] = [];

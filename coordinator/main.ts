@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
+import type { Bucket } from '../shared/bucket/bucket.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { openCluster } from '../shared/natsPlatform.js';
@@ -17,6 +18,7 @@ import { ClusterBackend } from './cluster/clusterBackend.js';
 import { LEASE_MS, Leadership } from './cluster/leadership.js';
 import { startEdge } from './edge.js';
 import { LocalLimiter } from './limits/limiter.js';
+import { SharedGrants } from './limits/sharedGrants.js';
 import { SharedLimiter } from './limits/sharedLimiter.js';
 
 export interface CoordinatorOptions {
@@ -24,6 +26,8 @@ export interface CoordinatorOptions {
   readonly platform: Platform;
   readonly logger: Logger;
   readonly clock?: Clock;
+  /** What it is called among the coordinators of its cluster. */
+  readonly name?: string;
 }
 
 export interface RunningCoordinator {
@@ -33,18 +37,16 @@ export interface RunningCoordinator {
 }
 
 export async function runCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
-  const { config, platform, logger, clock = systemClock } = options;
-  const backend = await ClusterBackend.start(config, platform, clock, logger);
+  const { config, platform, logger, clock = systemClock, name = `c${process.pid}` } = options;
+  // Another process of the same name is another holder.
+  const holder = `${name}.${randomUUID()}`;
+  const backend = await ClusterBackend.start(config, platform, clock, logger, holder);
   const leases = await platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS });
-  const limiter = new SharedLimiter(
-    new LocalLimiter(config.rateLimits, clock),
-    new Leadership(leases, 'limits', randomUUID(), LEASE_MS, clock),
-    platform.transport,
-    clock,
-    logger.child({ part: 'limits' }),
-  );
+  const limiter = limiterOf({ ...options, clock }, leases, holder);
   await limiter.start();
   const edge = await startEdge({ config, backend, limiter, platform, logger, clock, version });
+  if (config.http.sharePort && config.metrics === null)
+    logger.warn('a shared port tells the metrics of whichever coordinator is reached; set VOUCH_METRICS for each');
   logger.info({ url: edge.url }, 'ready');
   return {
     url: edge.url,
@@ -57,31 +59,50 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
   };
 }
 
+function limiterOf(
+  { config, platform, logger, clock }: CoordinatorOptions & { readonly clock: Clock },
+  leases: Bucket,
+  holder: string,
+): SharedLimiter {
+  const { transport } = platform;
+  const log = logger.child({ part: 'limits' });
+  const local = new LocalLimiter(config.rateLimits, clock);
+  const grants = new SharedGrants(local, holder, transport, clock, log);
+  const leadership = new Leadership(leases, 'limits', holder, LEASE_MS, clock);
+  return new SharedLimiter(local, grants, leadership, transport, clock, log);
+}
+
+/** It stands in a subject, and before the dot in the holder of a lease. */
+const NAME = /^[\w-]{1,64}$/;
+
+function exitOverName(name: string): never {
+  process.stderr.write(`--name is ${name}; allowed are 1 to 64 of A-Z a-z 0-9 _ -\n`);
+  process.exit(2);
+}
+
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { nats: { type: 'string' } } });
+  const { values } = parseArgs({ options: { name: { type: 'string' }, nats: { type: 'string' } } });
+  const name = values.name ?? `c${process.pid}`;
+  if (!NAME.test(name)) exitOverName(name);
   const config = loadConfigOrExit(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
-  const logger = makeLogger('coordinator', config.logLevel);
+  const logger = makeLogger(values.name === undefined ? 'coordinator' : `coordinator ${name}`, config.logLevel);
   await runProcess(logger, async () => {
     const platform = await openCluster({
       url: config.nats.url,
-      name: 'vouch-coordinator',
+      name: `vouch-coordinator-${name}`,
       logger,
       replicas: config.nats.replicas,
       logStreams: config.nats.logStreams,
     });
-    const coordinator = await runCoordinator({ config, platform, logger });
+    const coordinator = await runCoordinator({ config, platform, logger, name });
     const service = await registerService(platform, {
       name: 'vouch-coordinator',
       version,
       description: 'the HTTP edge: authenticates, limits, validates, routes, merges',
-      metadata: { url: coordinator.url },
-      endpoints: [
-        {
-          name: 'status',
-          subject: statusSubject('coordinator', String(process.pid)),
-          answer: () => coordinator.health(),
-        },
-      ],
+      instance: name,
+      serves: ['limits'],
+      metadata: { coordinator: name, url: coordinator.url },
+      endpoints: [{ name: 'status', subject: statusSubject('coordinator', name), answer: () => coordinator.health() }],
     });
     return async () => {
       await service.stop();

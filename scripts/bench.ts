@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts and the service over HTTP, and prints the figures. */
+/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP and how it grows, and prints the figures. */
 import { replaceFile } from '../shared/durable.js';
 import { messageOf, unreachable } from '../shared/errors.js';
 import { isBareRole, runBareRole } from './bench/bareStack.js';
@@ -7,10 +7,12 @@ import { benchHttp } from './bench/http.js';
 import { benchIndexes } from './bench/indexes.js';
 import { benchKernel } from './bench/kernel.js';
 import { type BenchOptions, type Part, parseOptions, USAGE, UsageError } from './bench/options.js';
+import { benchOverload } from './bench/overload.js';
 import { benchProof } from './bench/proof.js';
 import { makeReport, reportLines } from './bench/report.js';
 import { benchRestart } from './bench/restart.js';
 import type { Row } from './bench/row.js';
+import { benchScale } from './bench/scale.js';
 import { benchSearch } from './bench/search.js';
 import { say } from './terminal/line.js';
 
@@ -32,6 +34,10 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchRestart(sizes);
     case 'http':
       return benchHttp(sizes, dataFolder);
+    case 'scale':
+      return benchScale(sizes);
+    case 'overload':
+      return benchOverload(sizes);
     default:
       return unreachable(part);
   }

@@ -28,6 +28,7 @@ const COMMANDS = {
   setup: { needs: ['packages', 'build', 'nats'] },
   start: { needs: ['packages', 'build', 'nats'], run: script('scripts/start.js') },
   standalone: { needs: ['packages', 'build'], run: script('scripts/standalone.js') },
+  cluster: { needs: ['packages', 'build', 'nats'], run: script('scripts/cluster.js') },
   coordinator: { needs: ['packages', 'build'], run: script('coordinator/main.js') },
   shard: { needs: ['packages', 'build'], run: script('shard/main.js') },
   keys: { needs: ['packages', 'build'], run: script('scripts/keys.js') },
@@ -36,6 +37,7 @@ const COMMANDS = {
   import: { needs: ['packages', 'build'], run: script('scripts/import.js') },
   demo: { needs: ['packages', 'build', 'nats'], run: script('scripts/demo.js') },
   bench: { needs: ['packages', 'build', 'nats'], run: script('scripts/bench.js') },
+  soak: { needs: ['packages', 'build', 'nats'], run: script('scripts/soak.js') },
   fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
   test: { needs: ['packages', 'build', 'nats'], run: (args) => runTests(root, args) },
 };

@@ -9,6 +9,11 @@ export class DamageReports {
     if (!this.#found.has(key)) this.#found.set(key, damage);
   }
 
+  /** What was damaged is not needed any more. */
+  mended(collectionId: number, part: DamagedPart): void {
+    this.#found.delete(`${collectionId} ${part}`);
+  }
+
   /** The collection is not here any more. */
   forget(collectionId: number): void {
     for (const [key, damage] of this.#found) if (damage.collectionId === collectionId) this.#found.delete(key);

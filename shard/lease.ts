@@ -8,6 +8,7 @@ import { messageOf } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import { type Heartbeat, heartbeatOf, storedHeartbeat } from '../shared/owners.js';
 import { Rounds } from '../shared/rounds.js';
+import { whenAvailable } from '../shared/startUp.js';
 
 export interface LeaseOptions {
   readonly shard: string;
@@ -39,9 +40,12 @@ export class Lease {
 
   /** Takes the shard's name, from a process that died or from one that still runs: that one notices when it renews. */
   async start(): Promise<void> {
-    const askedMs = this.clock.monotonicMs();
-    this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
-    this.#renewedMs = askedMs;
+    const take = async (): Promise<void> => {
+      const askedMs = this.clock.monotonicMs();
+      this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
+      this.#renewedMs = askedMs;
+    };
+    await whenAvailable('the heartbeats', take, { clock: this.clock, logger: this.logger });
     this.#rounds.start();
   }
 
@@ -59,12 +63,22 @@ export class Lease {
     this.options.onTakenOver();
   }
 
+  /** Writes the heartbeat now. */
+  tell(): Promise<void> {
+    return this.#rounds.now();
+  }
+
+  /** How long it is still valid; 0 when it is over. */
+  get leftMs(): number {
+    return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);
+  }
+
   get leaseMs(): number {
     return this.options.leaseMs;
   }
 
   get valid(): boolean {
-    return this.clock.monotonicMs() - this.#renewedMs < this.options.leaseMs;
+    return this.leftMs > 0;
   }
 
   async #renew(): Promise<void> {

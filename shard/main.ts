@@ -15,9 +15,11 @@ import { BUCKETS, type Platform } from '../shared/platform.js';
 import { runProcess } from '../shared/process.js';
 import { Reservations } from '../shared/reservations.js';
 import { registerSigner } from '../shared/signers.js';
+import { whenAvailable } from '../shared/startUp.js';
 import { statusSubject } from '../shared/subjects.js';
 import { ShredMarks } from '../shared/vault/shredMarks.js';
 import { version } from '../shared/version.js';
+import { Admission } from './admission.js';
 import { DamageReports } from './damageReports.js';
 import { PendingShreds } from './encrypted/pendingShreds.js';
 import { RecordVault } from './encrypted/recordVault.js';
@@ -31,7 +33,7 @@ import { VectorMemory } from './kernel/vectorMemory.js';
 import { Lease } from './lease.js';
 import { ShardMetrics } from './metrics.js';
 import { PastThread } from './past/pastThread.js';
-import { openSigner } from './proof/signer.js';
+import { openSigner, type Signer } from './proof/signer.js';
 import { Quota } from './quota.js';
 import { ShardNode } from './shardNode.js';
 import { ReadThreads } from './snapshot/readThreads.js';
@@ -53,6 +55,8 @@ export interface ShardOptions {
 export interface RunningShard {
   /** Collections it serves, and the live records known of them. */
   status(): { readonly collections: number; readonly records: number };
+  /** Has its collections moved to other shards first. Resolves when none is left, or none will move any more. */
+  leave(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -64,24 +68,20 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
   ]);
-  const signer = await openSigner(config.signingKeyFile);
-  await registerSigner(await platform.bucket(BUCKETS.signers), toHex(signer.publicKey), name, clock);
+  const signer = await openListedSigner({ ...options, clock });
   const memory = new VectorMemory();
   const metrics = new ShardMetrics();
   const damages = new DamageReports();
   const indexes = await openIndexes({ ...options, clock }, metrics, damages);
   const snapshots = await openSnapshots({ ...options, clock }, metrics, damages);
-  const pasts = new PastThread({
-    boundBytes: config.limits.pastStatesBytes,
-    clock,
-    logger,
-    measured: (what) => metrics.past.measured(what),
-    onSetAside: ({ id }, snapshot) => snapshots.store.wasSetAside(id, { ...snapshot }),
-  });
+  const pasts = openPasts({ ...options, clock }, metrics, snapshots.store);
   const vault = await openVault({ ...options, clock }, () => node.collections());
   const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
   const load = (): Omit<Heartbeat, 'session'> => node.load;
-  const onRegain = (): Promise<void> => node.confirmOwned();
+  const onRegain = (): Promise<void> => {
+    metrics.moves.leaseLapsed();
+    return node.confirmOwned();
+  };
   const onTakenOver = (): void => {
     logger.error({ shard: name }, 'another process runs under this name; this one has stopped answering');
     options.onTakenOver?.();
@@ -92,7 +92,11 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     clock,
     logger,
   );
+  const admission = new Admission(config.limits.queueMs, clock, (reason) => metrics.refused(reason));
+  metrics.observeAdmission(admission);
+  metrics.observeTransport(platform.transport);
   const context = {
+    admission,
     logs: platform.logs,
     transport: platform.transport,
     memory,
@@ -108,10 +112,10 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     logger,
     dedupWindow: config.limits.dedupWindow,
   };
-  const node = new ShardNode(name, owners, context, quota, lease, metrics, () => void vault.shreds.sweep());
-  metrics.observe(() => node.gauges(memory.usedBytes));
+  const onServing = (): void => void vault.shreds.sweep();
+  const node = new ShardNode({ name, owners, context, lease, staleMs: config.followers.staleMs, onServing });
   metrics.observeDamages(damages);
-  metrics.indexes.observe(() => node.indexGauges());
+  observeNode(metrics, node, lease, memory);
   await node.start();
   await vault.shreds.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
@@ -121,10 +125,27 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     await Promise.all([indexes.builds.close(), pasts.end(), snapshots.threads.close()]);
     vault.keys.close();
   };
-  return { status: () => node.load, stop };
+  const leave = (): Promise<void> => node.leave({ shards, leaveMs: config.placement.leaveMs });
+  return { status: () => node.load, leave, stop };
+}
+
+function observeNode(metrics: ShardMetrics, node: ShardNode, lease: Lease, memory: VectorMemory): void {
+  metrics.observe(() => node.gauges(memory.usedBytes));
+  metrics.indexes.observe(() => node.indexGauges());
+  metrics.follow.observe(() => node.following.gauges());
+  metrics.moves.observe(() => ({ leftMs: lease.leftMs, isLeaving: node.isLeaving }));
 }
 
 type Opening = ShardOptions & { readonly clock: Clock };
+
+/** Everybody may know which keys sign. */
+async function openListedSigner({ config, name, platform, clock, logger }: Opening): Promise<Signer> {
+  const signer = await openSigner(config.signingKeyFile);
+  const signers = await platform.bucket(BUCKETS.signers);
+  const publicKey = toHex(signer.publicKey);
+  await whenAvailable('the list of signers', () => registerSigner(signers, publicKey, name, clock), { clock, logger });
+  return signer;
+}
 
 async function openIndexes(
   { config, name, platform, logger, clock }: Opening,
@@ -178,6 +199,16 @@ async function openSnapshots(
   });
 }
 
+function openPasts({ config, logger, clock }: Opening, metrics: ShardMetrics, store: SnapshotStore): PastThread {
+  return new PastThread({
+    boundBytes: config.limits.pastStatesBytes,
+    clock,
+    logger,
+    measured: (what) => metrics.past.measured(what),
+    onSetAside: ({ id }, snapshot) => store.wasSetAside(id, { ...snapshot }),
+  });
+}
+
 /** A shard's own: its name may be anything, a folder's may not. */
 const indexFolder = (dataDir: string, shard: string): string =>
   join(dataDir, 'indexes', Buffer.from(shard).toString('hex'));
@@ -190,28 +221,35 @@ async function main(): Promise<void> {
   const config = loadConfigOrExit(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
   const name = values.name;
   const logger = makeLogger(`shard ${name}`, config.logLevel);
-  await runProcess(logger, async (end) => {
-    const platform = await openCluster({
-      url: config.nats.url,
-      name: `vouch-shard-${name}`,
-      logger,
-      replicas: config.nats.replicas,
-      logStreams: config.nats.logStreams,
-    });
-    const shard = await runShard({ config, name, platform, logger, onTakenOver: () => end(1) });
-    const service = await registerService(platform, {
-      name: 'vouch-shard',
-      version,
-      description: 'owns collections: log, audit, state, search',
-      metadata: { shard: name },
-      endpoints: [{ name: 'status', subject: statusSubject('shard', name), answer: async () => shard.status() }],
-    });
-    return async () => {
-      await service.stop();
-      await shard.stop();
-      await platform.close();
-    };
-  });
+  await runProcess(
+    logger,
+    async (end) => {
+      const platform = await openCluster({
+        url: config.nats.url,
+        name: `vouch-shard-${name}`,
+        logger,
+        replicas: config.nats.replicas,
+        logStreams: config.nats.logStreams,
+      });
+      const shard = await runShard({ config, name, platform, logger, onTakenOver: () => end(1) });
+      const service = await registerService(platform, {
+        name: 'vouch-shard',
+        version,
+        description: 'owns collections: log, audit, state, search',
+        instance: name,
+        metadata: { shard: name },
+        serves: ['read', 'write', 'control', 'eventual', 'named'],
+        endpoints: [{ name: 'status', subject: statusSubject('shard', name), answer: async () => shard.status() }],
+      });
+      return async () => {
+        await shard.leave();
+        await service.stop();
+        await shard.stop();
+        await platform.close();
+      };
+    },
+    config.placement.leaveMs,
+  );
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

@@ -1,8 +1,15 @@
 /** What a shard measures. The coordinator collects it and serves it with a `shard` label. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { systemClock } from '../shared/clock.js';
 import { DAMAGED_PARTS } from '../shared/damage.js';
+import type { RefusalReason } from '../shared/overloaded.js';
+import { observeProcess } from '../shared/processMetrics.js';
+import { observeTransport } from '../shared/transport/loadMetrics.js';
+import type { Transport } from '../shared/transport/transport.js';
 import type { DamageReports } from './damageReports.js';
+import { FollowMetrics } from './follow/followMetrics.js';
 import { IndexMetrics } from './index/indexMetrics.js';
+import { MoveMetrics } from './moveMetrics.js';
 import { PastMetrics } from './past/pastMetrics.js';
 import { SnapshotMetrics } from './snapshot/snapshotMetrics.js';
 
@@ -21,6 +28,8 @@ export class ShardMetrics {
   readonly #registry = new Registry();
   readonly indexes = new IndexMetrics(this.#registry);
   readonly past = new PastMetrics(this.#registry);
+  readonly follow = new FollowMetrics(this.#registry);
+  readonly moves = new MoveMetrics(this.#registry);
   readonly snapshots = new SnapshotMetrics(this.#registry);
   readonly #calls = new Histogram({
     name: 'vouch_shard_call_seconds',
@@ -43,6 +52,12 @@ export class ShardMetrics {
   readonly #committedBytes = new Counter({
     name: 'vouch_committed_bytes_total',
     help: 'Bytes of the frames committed to the logs.',
+    registers: [this.#registry],
+  });
+  readonly #refused = new Counter({
+    name: 'vouch_refused_total',
+    help: 'Requests and calls that were turned away because there were too many, by the bound they met.',
+    labelNames: ['reason'] as const,
     registers: [this.#registry],
   });
   readonly #waiting = new Gauge({
@@ -72,6 +87,7 @@ export class ShardMetrics {
     );
     gauge('vouch_records', 'Live records in the collections held in memory.', (now) => now.records);
     gauge('vouch_vector_bytes', 'Memory taken for vectors.', (now) => now.vectorBytes);
+    observeProcess(this.#registry);
   }
 
   /** Read when the metrics are. */
@@ -89,10 +105,8 @@ export class ShardMetrics {
 
   /** Starts the clock of one call; the returned function stops it. */
   time(op: string): (outcome: string) => void {
-    const stop = this.#calls.startTimer();
-    return (outcome) => {
-      stop({ op, outcome });
-    };
+    const startedMs = systemClock.monotonicMs();
+    return (outcome) => this.#calls.observe({ op, outcome }, (systemClock.monotonicMs() - startedMs) / 1000);
   }
 
   /** The returned function is called when the log has made the frame durable. */
@@ -103,6 +117,32 @@ export class ShardMetrics {
       this.#committed.inc(events);
       this.#committedBytes.inc(frameBytes);
     };
+  }
+
+  /** A call that was turned away. */
+  refused(reason: RefusalReason): void {
+    this.#refused.inc({ reason });
+  }
+
+  /** Read when the metrics are. */
+  observeAdmission(now: { readonly readsWaiting: number; readonly calls: number; readonly bytes: number }): void {
+    const gauge = (name: string, help: string, read: () => number): void => {
+      new Gauge({
+        name,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    };
+    gauge('vouch_reads_waiting', 'Reads that wait for their turn.', () => now.readsWaiting);
+    gauge('vouch_shard_calls_under_way', 'Calls that are not answered yet.', () => now.calls);
+    gauge('vouch_shard_call_bytes_under_way', 'Bytes of the messages they came in.', () => now.bytes);
+  }
+
+  observeTransport(transport: Pick<Transport, 'load'>): void {
+    observeTransport(this.#registry, transport);
   }
 
   waiting(by: number): void {

@@ -1,4 +1,12 @@
 import { unavailable, type VouchError } from '../shared/errors.js';
+import { NobodyServes } from '../shared/transport/nobodyServes.js';
 
-/** Whoever asks a collection that its shard is letting go of is told so; another shard, or this one again, serves it shortly. */
-export const moving = (): VouchError => unavailable('the collection is moving to another shard; retry shortly');
+/**
+ * The collection is not served here any more, and what was asked has certainly had no effect: whoever serves it now is
+ * asked, without the caller noticing.
+ */
+export const moved = (): VouchError => new NobodyServes();
+
+/** The same, of what may have had an effect before it was cut short: only the caller can tell whether to ask again. */
+export const cutShort = (): VouchError =>
+  unavailable('the collection is moving to another shard, and it is not known what was done; retry shortly');

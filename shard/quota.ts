@@ -79,6 +79,11 @@ export class Quota {
     return { records: await this.#raise(project, collectionId, wanted), isFinal };
   }
 
+  /** Resolves when nothing that was begun before is still being given back or reserved. */
+  async idle(): Promise<void> {
+    await this.#turn;
+  }
+
   /** Gives back what this shard's collections of the project do not use. */
   trim(project: string): Promise<void> {
     return this.#exclusively(async () => {

@@ -3,8 +3,9 @@
 /**
  * `log`, `vault`: the collection answers nothing until its files are mended and its shard is started again.
  * `snapshot`, `index`: the file was set aside, and the collection is served from its log.
+ * `follower`: this shard's copy is not what its owner has; it answers nothing, and the owner serves the collection.
  */
-export const DAMAGED_PARTS = ['log', 'vault', 'snapshot', 'index'] as const;
+export const DAMAGED_PARTS = ['log', 'vault', 'snapshot', 'index', 'follower'] as const;
 export type DamagedPart = (typeof DAMAGED_PARTS)[number];
 
 export interface Damage {

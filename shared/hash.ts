@@ -3,6 +3,7 @@
  * one kind can ever be taken for a message of another.
  */
 import blake3 from 'blake3';
+import { Blake3 } from './blake3.js';
 import { HASH_BYTES } from './limits.js';
 
 export const DOMAIN = {
@@ -25,8 +26,14 @@ export const DOMAIN = {
 /** Stands for what is not there: no record, no graph, no event before the first. No known message hashes to it. */
 export const EMPTY_HASH: Uint8Array = new Uint8Array(HASH_BYTES);
 
-/** 32 bytes. About 0.4 µs, and 1.2 ns for each byte. */
-export const hash = (message: Uint8Array): Uint8Array => blake3.hash(message) as Buffer;
+const whole = new Blake3();
+
+/** 32 bytes. About 0.3 µs for 65 bytes, 0.8 µs for 585, and 1.2 ns for each byte more. */
+export const hash = (message: Uint8Array): Uint8Array => whole.hash(message);
+
+/** The same, written to `target` from `at` on; that may lie in the message. */
+export const hashInto = (message: Uint8Array, target: Uint8Array, at: number): void =>
+  whole.hashInto(message, target, at);
 
 /** A hash taken piece by piece. Costs 1.8 µs more than `hash`; one of `digest` and `dispose` must be called. */
 export interface HashStream {

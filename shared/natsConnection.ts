@@ -6,6 +6,7 @@
  * It reconnects for ever. While it is down every call fails at once, and what was under way when it broke fails with
  * it: a caller learns within a millisecond what would else wait for its deadline in the client's buffer.
  */
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   connect,
@@ -85,6 +86,12 @@ export class ClusterConnection {
   /** The largest message, headers included, that the server takes. */
   get maxPayloadBytes(): number {
     return this.payloadBytes;
+  }
+
+  /** What was written to the socket and the system has not taken yet; nats.js does not tell. */
+  get unsentBytes(): number {
+    const { protocol } = this.nc as unknown as { readonly protocol?: { readonly transport?: { socket?: Socket } } };
+    return protocol?.transport?.socket?.writableLength ?? 0;
   }
 
   /** Why a call cannot be made now. */

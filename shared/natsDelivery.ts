@@ -59,7 +59,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
   private received = 0;
   private flowOwed = 0;
   private silentTicks = 0;
-  /** How many messages there were to begin with. */
+  /** How many messages there were for it to begin with. */
   private initially = 0;
 
   private constructor(
@@ -90,9 +90,12 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
     }
   }
 
-  /** True where the server had nothing to send when the delivery began. */
-  get startedEmpty(): boolean {
-    return this.initially === 0;
+  /**
+   * Whether all that there was at the beginning is among the first `count` messages, or has been replaced: they come in
+   * the stream's order, so of as many as there were the last is one of those, or a later one.
+   */
+  hasBegun(count: number): boolean {
+    return count >= this.initially;
   }
 
   /** Throws VouchError `unavailable` once order or completeness can no longer be promised. Leaving the loop stops it. */

@@ -4,6 +4,7 @@ import { unavailable, VouchError } from './errors.js';
 
 /** Codes of JetStream's answers, from `server/errors.json` of nats-server. */
 export const JETSTREAM = {
+  noSuitablePeers: 10_005,
   noMessageFound: 10_037,
   streamNameInUse: 10_058,
   streamNotFound: 10_059,

@@ -1,16 +1,17 @@
 /** The platform of a cluster: messages, buckets and logs over NATS and its JetStream. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type NatsBucket, openNatsBucket } from './bucket/nats.js';
 import { type Clock, systemClock } from './clock.js';
-import { VouchError } from './errors.js';
+import type { VouchError } from './errors.js';
 import { JetStreamLogs } from './log/jetStream.js';
 import { prepareLogStreams } from './log/jetStreamStreams.js';
 import type { Logger } from './logger.js';
 import { ClusterConnection } from './natsConnection.js';
 import { isRefusal, JETSTREAM } from './natsError.js';
-import type { BucketName, Platform } from './platform.js';
+import { BUCKETS, type BucketName, type Platform } from './platform.js';
+import { START_WITHIN_MS, whenAvailable } from './startUp.js';
 import { NatsTransport } from './transport/nats.js';
 import { JetStreamVault } from './vault/jetStreamVault.js';
+import { ShredMarks } from './vault/shredMarks.js';
 
 export interface ClusterOptions {
   /** `nats://host:port`, several separated by commas; null: the local server at its usual port. */
@@ -27,9 +28,6 @@ export interface ClusterOptions {
 }
 
 const CONNECT_WITHIN_MS = 10_000;
-/** Three servers that start together take a while to find leaders for every stream. */
-const SETTLE_WITHIN_MS = 45_000;
-const RETRY_MS = 250;
 
 /** Throws an Error with one line that says what is wrong and what to do. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterPlatform> {
@@ -37,8 +35,10 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterPlatf
   const connection = await ClusterConnection.open({ ...options, logger, clock, connectWithinMs });
   try {
     const streams = { count: options.logStreams, replicas: options.replicas };
-    const settledMs = clock.monotonicMs() + Math.max(connectWithinMs, SETTLE_WITHIN_MS);
-    await whileUnavailable(clock, settledMs, () => prepareLogStreams(connection, streams));
+    const settledMs = clock.monotonicMs() + START_WITHIN_MS;
+    await whenAvailable('the streams of the logs', () => prepareLogStreams(connection, streams), connection, {
+      isWaiting,
+    });
     return new ClusterPlatform(connection, options, settledMs);
   } catch (error) {
     await connection.close();
@@ -73,7 +73,9 @@ export class ClusterPlatform implements Platform {
     let opened = this.buckets.get(name);
     if (!opened) {
       const { replicas } = this.options;
-      opened = this.whileStarting(() => openNatsBucket(this.connection, { name, ttlMs, replicas }));
+      opened = this.whileStarting(`the bucket ${name}`, () =>
+        openNatsBucket(this.connection, { name, ttlMs, replicas }),
+      );
       this.buckets.set(name, opened);
       // The next who asks tries again.
       opened.catch(() => this.buckets.delete(name));
@@ -92,14 +94,22 @@ export class ClusterPlatform implements Platform {
     await this.connection.close();
   }
 
-  private whileStarting<T>(attempt: () => Promise<T>): Promise<T> {
-    return whileUnavailable(this.connection.clock, this.settledMs, attempt, () => this.connected);
+  private whileStarting<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    const { connection, settledMs } = this;
+    return whenAvailable(what, attempt, connection, {
+      withinMs: settledMs - connection.clock.monotonicMs(),
+      isWaiting: (error) => this.connected && isWaiting(error),
+    });
   }
 
   private async openVault(): Promise<JetStreamVault> {
     try {
       const { connection, options } = this;
-      return await this.whileStarting(() => JetStreamVault.open({ connection, replicas: options.replicas }));
+      const onPartly = async (project: string, keyId: string): Promise<void> =>
+        new ShredMarks(await this.bucket(BUCKETS.shreds), connection.clock).set(project, keyId);
+      return await this.whileStarting('the vault', () =>
+        JetStreamVault.open({ connection, replicas: options.replicas, onPartly }),
+      );
     } catch (error) {
       // The next who asks tries again.
       this.opened = undefined;
@@ -108,23 +118,5 @@ export class ClusterPlatform implements Platform {
   }
 }
 
-/** A cluster that starts has no leader for a moment. */
-async function whileUnavailable<T>(
-  clock: Clock,
-  giveUpMs: number,
-  attempt: () => Promise<T>,
-  goOn: () => boolean = () => true,
-): Promise<T> {
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const passes =
-        error instanceof VouchError &&
-        error.code === 'unavailable' &&
-        !isRefusal(error, JETSTREAM.replicasNotSupported);
-      if (!passes || !goOn() || clock.monotonicMs() >= giveUpMs) throw error;
-      await delay(RETRY_MS);
-    }
-  }
-}
+/** A single server will never be three. */
+const isWaiting = (error: VouchError): boolean => !isRefusal(error, JETSTREAM.replicasNotSupported);

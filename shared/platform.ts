@@ -37,7 +37,7 @@ export const BUCKETS = {
   leases: 'vouch-leases',
   /** Public key of a node that signs (hex) → the shards that it signed for. */
   signers: 'vouch-signers',
-  /** `<project>.<key id>` → since when the vault key is being shredded. */
+  /** `<project>.<key id>` → since when the vault key is being shredded, or is not on every server. */
   shreds: 'vouch-shreds',
   /** Counters that must survive everything, such as the next collection id. */
   counters: 'vouch-counters',

@@ -11,9 +11,13 @@ export class Rounds {
 
   /** The first round comes after `everyMs`. */
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#round = this.#round.then(this.work);
-    }, this.everyMs);
+    this.#timer = setInterval(() => void this.now(), this.everyMs);
+  }
+
+  /** One more, as soon as the one under way is done; resolves when it is. */
+  now(): Promise<void> {
+    this.#round = this.#round.then(this.work);
+    return this.#round;
   }
 
   /** Begins no round any more; resolves when the one under way is done. */

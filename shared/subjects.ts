@@ -36,7 +36,36 @@ export const statusSubject = (kind: 'shard' | 'coordinator', name: string): stri
 /** The coordinator that counts every project's requests. */
 export const LIMITS_SUBJECT = 'vouch.limits';
 
+/** What a subject is asked for, whosever it is: as a process's statistics name it, with all its subjects as one pattern. */
+export const ENDPOINTS = {
+  read: 'vouch.c.*.*.read',
+  write: 'vouch.c.*.*.write',
+  control: 'vouch.c.*.*.control',
+  eventual: 'vouch.f.*',
+  named: 'vouch.s.*',
+  limits: LIMITS_SUBJECT,
+} as const;
+
+export type Endpoint = keyof typeof ENDPOINTS;
+
+export function endpointOf(subject: string): Endpoint {
+  if (subject.startsWith('vouch.c.')) return verbOf(subject);
+  if (subject.startsWith('vouch.f.')) return 'eventual';
+  return subject === LIMITS_SUBJECT ? 'limits' : 'named';
+}
+
+/** What each coordinator has let through lately, told to all the others; and what one of them knows, for one that joins. */
+export const GRANTS_SUBJECT = 'vouch.limits.grants';
+export const GRANTS_KNOWN_SUBJECT = 'vouch.limits.known';
+
 /** The vault of wrapped data keys: one subject a key. */
 export const VAULT_STREAM = 'VOUCH_VAULT';
 export const VAULT_SUBJECTS = 'vouch.vault.*.*';
 export const vaultSubject = (projectHex: string, keyId: string): string => `vouch.vault.${projectHex}.${keyId}`;
+
+/** The seals of the vault's entries, where several servers hold the vault: one stream a server, see `vault/seals.ts`. */
+export const sealStream = (place: number): string => `VOUCH_SEALS_${place}`;
+export const ALL_SEALS = 'vouch.seals.*.*.*';
+export const sealSubjects = (place: number): string => `vouch.seals.${place}.*.*`;
+export const sealSubject = (place: number, projectHex: string, keyId: string): string =>
+  `vouch.seals.${place}.${projectHex}.${keyId}`;

@@ -32,11 +32,13 @@ export const unpack = (bytes: Uint8Array): unknown => packr.unpack(bytes);
 export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
   pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
 
-/** Throws Malformed where the message is not of calls as `areCalls` knows them. */
-export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>): Sent<C>[] {
+/**
+ * `shiftMs`: of the message, see `Message`. Throws Malformed where the message is not of calls as `areCalls` knows them.
+ */
+export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs = 0): Sent<C>[] {
   const calls = unpackAny(bytes);
   if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
-  return calls.map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs, call }));
+  return calls.map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs: deadlineMs + shiftMs, call }));
 }
 
 function unpackAny(bytes: Uint8Array): unknown {

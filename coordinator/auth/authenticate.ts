@@ -22,9 +22,10 @@ export class Authenticator {
 
   /**
    * Throws `unauthorized`, or `rate_limited` where the client's address has failed too often; a valid key is let in
-   * whatever its address has done. `address` is called at most once, and before this first waits for anything.
+   * whatever its address has done. A promise only where the store has to be asked. `address` is called at most once, and
+   * before this waits for anything.
    */
-  async authenticate(authorization: string, address: () => ArrayBuffer): Promise<Caller> {
+  authenticate(authorization: string, address: () => ArrayBuffer): Caller | Promise<Caller> {
     if (authorization === '') throw this.#refuse(address, 'send your API key as "Authorization: Bearer <key>"');
     const isBearer = authorization.slice(0, BEARER.length).toLowerCase() === BEARER;
     const hashHex = isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;
@@ -38,6 +39,10 @@ export class Authenticator {
     const client = address();
     const refusal = this.#refuse(() => client, unknown);
     if (refusal.code === 'rate_limited') throw refusal;
+    return this.#read(hashHex, client, refusal);
+  }
+
+  async #read(hashHex: string, client: ArrayBuffer, refusal: VouchError): Promise<Caller> {
     const read = await this.keyring.read(hashHex);
     if (read === undefined || isExpired(read, this.clock.nowMs())) throw refusal;
     this.attempts.giveBack(client);

@@ -1,8 +1,11 @@
-/** Prepares bodies: small ones at once, large ones in worker threads, one at a time in each. */
+/** Prepares bodies: small ones at once, large ones in worker threads, one at a time in each, projects in turn. */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../shared/clock.js';
 import { unavailable, VouchError } from '../../shared/errors.js';
+import { FairQueue } from '../../shared/fairQueue.js';
 import type { Logger } from '../../shared/logger.js';
+import { overloaded } from '../../shared/overloaded.js';
 import type { BodyJob, BodyOutcome } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
 import { type BodyKind, inlineBytesMax, type Prepared, prepareBody } from './kinds.js';
@@ -14,32 +17,60 @@ const QUEUE_MAX = 64;
 const WORKER_HEAP_MB = 1_024;
 
 interface Job extends BodyJob {
+  readonly project: string;
   readonly resolve: (prepared: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
+interface AtWork {
+  readonly project: string;
+  /** The bytes themselves are the worker's by now. */
+  readonly sizeBytes: number;
+  readonly job: Job;
+}
+
+const stopping = (): VouchError => unavailable('the coordinator is stopping; retry shortly');
+
 export class BodyPool {
   readonly #idle: Worker[] = [];
-  readonly #busy = new Map<Worker, Job>();
-  readonly #queue: Job[] = [];
+  readonly #busy = new Map<Worker, AtWork>();
+  readonly #queue: FairQueue<string, Job>;
   readonly #workersMax = Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
   #closed = false;
 
+  /** `queueMs`: the longest that a body waits for a worker. */
   constructor(
     private readonly bounds: BodyBounds,
+    queueMs: number,
+    clock: Clock,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#queue = new FairQueue(queueMs, clock);
+  }
+
+  /** Large bodies that wait for a worker. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Throws Overloaded where a body of so many bytes would be refused, so that it need not be read. */
+  assertRoom(kind: BodyKind, sizeBytes: number, project: string): void {
+    if (sizeBytes <= inlineBytesMax(kind)) return;
+    if (this.#queue.length >= QUEUE_MAX || !this.#queue.admits(project, this.#atWork(project)))
+      throw overloaded('body_queue');
+  }
 
   /**
-   * `bytes` belong to the pool from here on. Throws `validation_error`, `payload_too_large`, and `unavailable` where too
-   * many large bodies wait already.
+   * `bytes` belong to the pool from here on. Throws `validation_error`, `payload_too_large`, and Overloaded where it
+   * would wait too long for a worker, or has.
    */
-  async prepare<K extends BodyKind>(kind: K, bytes: Buffer): Promise<Prepared<K>> {
+  async prepare<K extends BodyKind>(kind: K, bytes: Buffer, project: string): Promise<Prepared<K>> {
     if (bytes.length <= inlineBytesMax(kind)) return prepareBody(kind, bytes, this.bounds);
-    if (this.#closed || this.#queue.length >= QUEUE_MAX)
-      throw unavailable('too many large bodies are under way; retry shortly');
+    if (this.#closed) throw stopping();
+    this.assertRoom(kind, bytes.length, project);
     return new Promise<Prepared<K>>((resolve, reject) => {
-      this.#queue.push({ kind, bytes, resolve: resolve as (prepared: unknown) => void, reject });
+      const job: Job = { project, kind, bytes, resolve: resolve as (prepared: unknown) => void, reject };
+      this.#queue.push(project, job, bytes.length, this.#atWork(project));
       this.#assign();
     });
   }
@@ -52,12 +83,22 @@ export class BodyPool {
   }
 
   #assign(): void {
-    if (this.#queue.length === 0) return;
-    const worker = this.#idle.pop() ?? (this.#busy.size < this.#workersMax ? this.#start() : undefined);
-    if (worker === undefined) return;
-    const job = this.#queue.shift()!;
-    this.#busy.set(worker, job);
+    if (this.#queue.length === 0 || (this.#idle.length === 0 && this.#busy.size >= this.#workersMax)) return;
+    const job = this.#queue.take(
+      () => true,
+      ({ reject }) => reject(overloaded('body_queue')),
+    );
+    if (job === undefined) return;
+    const worker = this.#idle.pop() ?? this.#start();
+    this.#busy.set(worker, { project: job.project, sizeBytes: job.bytes.length, job });
     worker.postMessage({ kind: job.kind, bytes: job.bytes } satisfies BodyJob, [job.bytes.buffer as ArrayBuffer]);
+  }
+
+  /** Bytes of the project that workers are at. */
+  #atWork(project: string): number {
+    let sum = 0;
+    for (const { project: other, sizeBytes } of this.#busy.values()) if (other === project) sum += sizeBytes;
+    return sum;
   }
 
   #start(): Worker {
@@ -72,7 +113,7 @@ export class BodyPool {
   }
 
   #settle(worker: Worker, outcome: BodyOutcome): void {
-    const job = this.#busy.get(worker);
+    const job = this.#busy.get(worker)?.job;
     this.#busy.delete(worker);
     this.#idle.push(worker);
     this.#assign();
@@ -84,14 +125,12 @@ export class BodyPool {
 
   /** A worker is gone: its job fails, and the next job starts another. */
   #bury(worker: Worker): void {
-    const job = this.#busy.get(worker);
+    const job = this.#busy.get(worker)?.job;
     this.#busy.delete(worker);
     const at = this.#idle.indexOf(worker);
     if (at >= 0) this.#idle.splice(at, 1);
     if (this.#closed) {
-      const ended = unavailable('the coordinator is stopping; retry shortly');
-      for (const left of job === undefined ? this.#queue : [job, ...this.#queue]) left.reject(ended);
-      this.#queue.length = 0;
+      for (const left of [...(job === undefined ? [] : [job]), ...this.#queue.clear()]) left.reject(stopping());
       return;
     }
     job?.reject(new Error('a body worker died of the body it was preparing'));

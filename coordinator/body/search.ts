@@ -27,20 +27,20 @@ export interface PreparedMultiSearch extends Prepared {
 
 /** Throws `validation_error`. */
 export function prepareSearch(request: SearchRequest, bounds: BodyBounds): PreparedSearch {
-  const { collection, graph_rerank } = request;
   const text = textOf(request, bounds);
   const asOf = asOfOf(request);
-  const { call, ...prepared } = prepare(request);
-  return {
-    ...prepared,
-    collection: collection ?? null,
-    call: {
-      ...call,
-      ...(text === undefined ? {} : { text }),
-      ...(graph_rerank ? { graph: clamped(graph_rerank) } : {}),
-      ...(asOf === undefined ? {} : { asOf }),
-    },
+  const graph = request.graph_rerank ? clamped(request.graph_rerank) : undefined;
+  const { dimension, halfLifeSecs, call } = prepare(request);
+  const collection = request.collection ?? null;
+  // Most searches ask for none of these, and taking the call apart costs them more than all else here.
+  if (text === undefined && asOf === undefined && graph === undefined)
+    return { dimension, halfLifeSecs, collection, call };
+  const options = {
+    ...(text === undefined ? {} : { text }),
+    ...(graph === undefined ? {} : { graph }),
+    ...(asOf === undefined ? {} : { asOf }),
   };
+  return { dimension, halfLifeSecs, collection, call: { ...call, ...options } };
 }
 
 /** Throws `validation_error`. */
@@ -49,11 +49,19 @@ export const prepareMultiSearch = (request: MultiSearchRequest): PreparedMultiSe
   collections: request.collections,
 });
 
-function prepare({ query, k, decay_half_life_secs, metadata_filter }: SearchRequest | MultiSearchRequest): Prepared {
+function prepare(request: SearchRequest | MultiSearchRequest): Prepared {
+  const { query, k, decay_half_life_secs, metadata_filter, consistency } = request;
   return {
     dimension: query.length,
     halfLifeSecs: decay_half_life_secs || null,
-    call: { op: 'search', query: vectorBytes([query]), k, ...filtered(metadata_filter) },
+    call: {
+      op: 'search',
+      query: vectorBytes([query]),
+      k,
+      ...filtered(metadata_filter),
+      // Who takes an older state is told which one it was.
+      ...(consistency === 'eventual' ? { tellSequence: true } : {}),
+    },
   };
 }
 

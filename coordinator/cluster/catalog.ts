@@ -93,6 +93,12 @@ export class Catalog {
     return (await this.#lookUp(project, name))?.id === id;
   }
 
+  /** Whether this very collection was deleted, for sure. Ids only grow: a greater one under its name was made after it. */
+  async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
+    const now = await this.#lookUp(project, name);
+    return now === undefined ? this.bucket.isAbsent(catalogKey(project, name)) : now.id > id;
+  }
+
   async create(project: string, wanted: WantedCollection): Promise<{ collection: Collection; created: boolean }> {
     const { name, dimension, index } = wanted;
     const made = await this.#findOrMake(project, name, (id) => ({

@@ -6,7 +6,9 @@ import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 
 /** How long a lease outlives its last renewal. All leases of the bucket share it. */
-export const LEASE_MS = 4_000;
+export const LEASE_MS = 2_000;
+/** A few times per lease: one renewal that is lost must not end it. */
+export const RENEW_EVERY_MS = 500;
 
 export class Leadership {
   #revision: number | undefined;
@@ -25,12 +27,20 @@ export class Leadership {
     // Counted from before the write: the entry lives at least `ttlMs` longer than this.
     const askedMs = this.clock.monotonicMs();
     const value = { holder: this.holder };
-    this.#revision =
+    const revision =
       this.#revision === undefined
         ? await this.bucket.create(this.name, value)
         : await this.bucket.update(this.name, value, this.#revision);
-    if (this.#revision !== undefined) this.#renewedMs = askedMs;
-    return this.#revision !== undefined;
+    this.#revision = revision ?? (await this.#ownRevision());
+    if (revision !== undefined) this.#renewedMs = askedMs;
+    return this.held;
+  }
+
+  /** Of an earlier renewal that went through although its answer was lost. */
+  async #ownRevision(): Promise<number | undefined> {
+    const entry = await this.bucket.get(this.name);
+    const holder = (entry?.value as { readonly holder?: string } | undefined)?.holder;
+    return holder === this.holder ? entry?.revision : undefined;
   }
 
   /** True where the lease cannot have passed to another meanwhile. */

@@ -55,6 +55,11 @@ export interface SearchRequest {
   as_of_log_index?: Whole | null;
   /** Draw candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. */
   hybrid?: boolean | null;
+  /**
+   * `strong`, the default: every write that was answered is found. `eventual`: any copy of the collection may answer, which
+   * may lack the writes of the last moments, within a bound that the operator sets; the answer tells which state it is of.
+   */
+  consistency?: 'strong' | 'eventual' | null;
 }
 
 export interface SearchHit {
@@ -78,6 +83,8 @@ export interface SearchResponse {
   as_of_timestamp?: number | null;
   /** The `state_hash` of that event's receipt. Present with `as_of` or `as_of_log_index`. */
   as_of_state_hash?: string;
+  /** How many committed events the copy that answered had seen. Present with `consistency` `eventual`. */
+  sequence?: number;
 }
 
 export interface MultiSearchRequest {
@@ -89,6 +96,8 @@ export interface MultiSearchRequest {
   decay_half_life_secs?: Whole | null;
   /** As in the search of one collection. Each collection gives its k best matches to the merge. */
   metadata_filter?: JsonObject | null;
+  /** As in the search of one collection, for each of them. */
+  consistency?: 'strong' | 'eventual' | null;
 }
 
 export interface MultiSearchHit {
@@ -113,6 +122,8 @@ export interface MultiSearchResponse {
   results: MultiSearchHit[];
   /** The collections that answered. */
   collections_searched: string[];
+  /** By the name of each collection that answered, as `sequence` of its search. Present with `consistency` `eventual`. */
+  sequences?: { [collection: string]: number };
   /** Present where at least one collection did not answer. */
   partial_failures?: PartialFailure[];
 }

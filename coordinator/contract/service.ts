@@ -43,8 +43,11 @@ export interface HealthResponse {
 
 export interface DamagedCollection {
   collection_id: number;
-  /** `log` or `vault`: its requests answer 500. `snapshot` or `index`: set aside; it is served from its log. */
-  part: 'log' | 'vault' | 'snapshot' | 'index';
+  /**
+   * `log` or `vault`: its requests answer 500. `snapshot` or `index`: set aside; it is served from its log. `follower`: a
+   * copy beside the owner's; it answers nothing, and the owner serves.
+   */
+  part: 'log' | 'vault' | 'snapshot' | 'index' | 'follower';
   /** Of the bytes; nothing of the project, the collection's name or what it holds. */
   reason: string;
 }

@@ -13,6 +13,10 @@ import { mergeHits, type RankedHits } from './mergeHits.js';
 import type { HandlerRequest, Services } from './route.js';
 import { searchCall } from './searchCall.js';
 
+interface Searched extends RankedHits {
+  readonly sequence: number | undefined;
+}
+
 export async function multiSearch(
   { caller, body, envelope }: HandlerRequest<PreparedMultiSearch>,
   services: Services,
@@ -29,9 +33,15 @@ export async function multiSearch(
   return json<MultiSearchResponse>({
     results: mergeHits(ranked, call.k),
     collections_searched: ranked.map(({ collection }) => collection),
+    ...(call.tellSequence ? { sequences: sequencesOf(ranked) } : {}),
     ...(failures.length === 0 ? {} : { partial_failures: failures }),
   });
 }
+
+const sequencesOf = (searched: readonly Searched[]): Record<string, number> =>
+  Object.fromEntries(
+    searched.flatMap(({ collection, sequence }) => (sequence === undefined ? [] : [[collection, sequence]])),
+  );
 
 /** There is one metric, so only dimensions can differ. */
 function assertComparable(collections: readonly Collection[]): void {
@@ -49,10 +59,10 @@ async function searchOne(
   call: SearchCall,
   envelope: Envelope,
   { backend, logger }: Services,
-): Promise<RankedHits | PartialFailure> {
+): Promise<Searched | PartialFailure> {
   try {
     const found = await backend.call(collection, call, envelope);
-    return { collection: collection.name, ...foundHits(found) };
+    return { collection: collection.name, sequence: found.sequence, ...foundHits(found) };
   } catch (error) {
     const { requestId } = envelope;
     logger.warn({ requestId, collectionId: collection.id, err: error }, 'a collection of a multi search failed');

@@ -14,7 +14,9 @@ export async function search(
   const collection = await findCollection(backend, caller.project, body.collection);
   assertDimension(collection, body.dimension, '$.query');
   const found = await backend.call(collection, searchCall(body, clock), envelope);
-  return jsonText(`{"results":[${hitsJson(foundHits(found))}]${asOfJson(found)}}`);
+  const { sequence } = found;
+  const seen = sequence === undefined ? '' : `,"sequence":${sequence}`;
+  return jsonText(`{"results":[${hitsJson(foundHits(found))}]${asOfJson(found)}${seen}}`);
 }
 
 /** Each `SearchHit`, without an object for it. Numbers print in JSON as they do in a string. */

@@ -8,27 +8,29 @@ import { exposition, type Family } from './exposition.js';
 import type { HandlerRequest, Services } from './route.js';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
-const DEGRADED = 503;
+const UNAVAILABLE = 503;
+const RETRY_AFTER = ['retry-after', '1'] as const;
 
 export async function health({ backend, version }: Services): Promise<Reply> {
-  const { shards, collections, records, problem, damages } = await backend.health().catch(unhealthy);
-  const degraded = problem !== undefined;
+  const { shards, collections, records, problem, impairment, damages } = await backend.health().catch(unhealthy);
+  const reason = problem ?? impairment;
   const state: HealthResponse = {
-    status: degraded ? 'degraded' : 'ok',
+    status: reason === undefined ? 'ok' : 'degraded',
     mode: backend.mode,
     version,
     shard_count: shards,
     collections,
     records,
-    ...(degraded ? { reason: problem } : {}),
+    ...(reason === undefined ? {} : { reason }),
     ...(damages.length === 0 ? {} : { damaged: damages.map(shownDamage) }),
   };
-  return json(state, degraded ? DEGRADED : 200);
+  // What is only impaired serves: no load balancer should turn everybody away.
+  return problem === undefined ? json(state) : { ...json(state, UNAVAILABLE), headers: [RETRY_AFTER] };
 }
 
 function unhealthy(error: unknown): Health {
   const problem = error instanceof VouchError ? error.message : 'the cluster could not be asked';
-  return { shards: 0, collections: 0, records: 0, problem, damages: [] };
+  return { shards: 0, collections: 0, records: 0, problem, impairment: undefined, damages: [] };
 }
 
 const shownDamage = ({ collectionId, part, reason }: Damage): DamagedCollection => ({
@@ -53,7 +55,12 @@ export async function usage({ caller, envelope }: HandlerRequest, { backend }: S
 }
 
 export async function prometheus({ backend, metrics }: Services): Promise<Reply> {
-  const [own, shards] = await Promise.all([metrics.registry.getMetricsAsJSON(), backend.shardMetrics()]);
+  const [edge, cluster, shards] = await Promise.all([
+    metrics.registry.getMetricsAsJSON(),
+    backend.metrics(),
+    backend.shardMetrics(),
+  ]);
   const sources = shards.map(({ shard, json: families }) => ({ labels: { shard }, families: families as Family[] }));
-  return text(exposition([{ labels: {}, families: own as unknown as Family[] }, ...sources]), PROMETHEUS_TEXT);
+  const own = [edge, cluster].map((families) => ({ labels: {}, families: families as unknown as Family[] }));
+  return text(exposition([...own, ...sources]), PROMETHEUS_TEXT);
 }

@@ -10,7 +10,8 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { unavailable, VouchError } from '../../shared/errors.js';
-import type { InFlight } from '../limits/inFlight.js';
+import { overloaded } from '../../shared/overloaded.js';
+import type { InFlight, Share } from '../limits/inFlight.js';
 
 type Phase = 'held' | 'reading' | 'done';
 
@@ -20,11 +21,13 @@ export class BodyReader {
   #phase: Phase = 'held';
   #paused = false;
   #whole = false;
+  #gone = false;
   /** Where the length is known: all of the body, filled from the front. */
   #target: Buffer | undefined;
   #chunks: Buffer[] = [];
   #received = 0;
   #reserved = 0;
+  #share: Share | undefined;
   #resolve: (body: Buffer) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
@@ -42,9 +45,19 @@ export class BodyReader {
     return this.#received;
   }
 
-  /** Once. Throws `payload_too_large`, and `unavailable` where there is no room or the client goes away. */
-  async read(): Promise<Buffer> {
+  /**
+   * More may come than one would pass over: it is not read any more, and the connection is not used again. The client is
+   * left to close it, as it would not see the answer else; what is idle is closed in the end. What is left of a body of
+   * an allowed length is passed over.
+   */
+  get isTooMuch(): boolean {
+    return !this.#whole && (this.declaredBytes === undefined || this.declaredBytes > this.bodyBytesMax);
+  }
+
+  /** Once. Throws `payload_too_large`, Overloaded where there is no room, and `unavailable` where the client goes away. */
+  async read(share: Share): Promise<Buffer> {
     if (this.#phase === 'done') throw clientGone();
+    this.#share = share;
     this.#makeRoom();
     this.#phase = 'reading';
     return new Promise((resolve, reject) => {
@@ -60,13 +73,15 @@ export class BodyReader {
     this.#phase = 'done';
     this.#target = undefined;
     this.#chunks = [];
-    this.inFlight.release(this.#reserved);
+    if (this.#share !== undefined) this.inFlight.release(this.#share, this.#reserved);
     this.#reserved = 0;
-    this.#resume();
+    if (this.isTooMuch) this.#pause();
+    else this.#resume();
   }
 
   /** The connection is gone: the response may not be touched any more. */
   abort(): void {
+    this.#gone = true;
     this.#paused = false;
     this.#fail(clientGone());
   }
@@ -123,12 +138,14 @@ export class BodyReader {
   }
 
   #reserve(sizeBytes: number): void {
-    this.inFlight.reserve(sizeBytes);
+    // What comes before the body is read is one chunk at most.
+    if (this.#share === undefined) return;
+    if (!this.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
     this.#reserved += sizeBytes;
   }
 
   #pause(): void {
-    if (this.#whole || this.#paused) return;
+    if (this.#whole || this.#paused || this.#gone) return;
     this.#paused = true;
     this.res.pause();
   }

@@ -4,14 +4,22 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+import type { InFlight, Share } from '../limits/inFlight.js';
 import type { Standing } from '../limits/limiter.js';
 import type { Reply } from './reply.js';
 
 /** From this size on an answer counts as sent only when the kernel has taken all of it. */
 const STREAMED_BYTES = 64 * 1024;
 
-/** `status` 0: the client went away first. */
-export type OnEnd = (status: number) => void;
+export interface ExchangeParts {
+  readonly requestId: string;
+  readonly isHead: boolean;
+  readonly inFlight: Pick<InFlight, 'nobody' | 'reserve' | 'release'>;
+  /** `status` 0: the client went away first. */
+  readonly onEnd: (status: number) => void;
+  /** The client is too slow for the room there is: its connection is closed. */
+  readonly onCut: () => void;
+}
 
 const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `${status} ${text}`]),
@@ -23,19 +31,25 @@ const bufferOf = (body: Reply['body']): Buffer =>
 export class Exchange {
   /** Set where the project is limited: shown in the answer, whatever it is. */
   standing: Standing | undefined;
+  /** Whose room an answer takes that the client is slow to read. */
+  share: Share;
   #open = true;
+  #heldBytes = 0;
   #onAbort: (() => void) | undefined;
 
   constructor(
     private readonly res: HttpResponse,
-    readonly requestId: string,
-    private readonly isHead: boolean,
-    private readonly onEnd: OnEnd,
+    private readonly parts: ExchangeParts,
   ) {
+    this.share = parts.inFlight.nobody;
     res.onAborted(() => {
       this.#onAbort?.();
       if (this.#open) this.#end(0);
     });
+  }
+
+  get requestId(): string {
+    return this.parts.requestId;
   }
 
   /** Neither answered nor given up by the client. */
@@ -53,17 +67,26 @@ export class Exchange {
     return this.res.getRemoteAddress();
   }
 
-  /** Once. Does nothing where the client has gone. `close`: the connection ends with this answer. */
-  send(reply: Reply, close: boolean): void {
+  /** Once. Does nothing where the client has gone. `last`: who closes the connection after this answer, if anybody. */
+  send(reply: Reply, last?: 'we close' | 'client closes'): void {
     if (!this.#open) return;
+    let isCut = false;
+    const close = last === 'we close';
     this.res.cork(() => {
       this.#writeHead(reply);
+      if (last === 'client closes') this.res.writeHeader('connection', 'close');
       const { status, contentType, body } = reply;
-      if (contentType === null || this.isHead) this.#endWithoutBody(contentType === null ? undefined : body, close);
-      else if (body.length >= STREAMED_BYTES) return this.#stream(bufferOf(body), status, close);
-      else this.res.end(body, close);
+      if (contentType === null || this.parts.isHead)
+        this.#endWithoutBody(contentType === null ? undefined : body, close);
+      else if (body.length >= STREAMED_BYTES) {
+        isCut = !this.#stream(bufferOf(body), status, close);
+        return;
+      } else this.res.end(body, close);
       this.#end(status);
     });
+    if (!isCut) return;
+    this.parts.onCut();
+    this.res.close();
   }
 
   #writeHead({ status, contentType, headers }: Reply): void {
@@ -88,25 +111,29 @@ export class Exchange {
     res.endWithoutBody();
   }
 
-  /** Hands over as much as the connection takes, and the rest whenever it takes more. */
-  #stream(body: Buffer, status: number, close: boolean): void {
+  /** Hands over as much as the connection takes, and the rest whenever it takes more. False: there is no room for that. */
+  #stream(body: Buffer, status: number, close: boolean): boolean {
     const { res } = this;
     if (close) res.writeHeader('connection', 'close');
     const begin = res.getWriteOffset();
     const [sent, done] = res.tryEnd(body, body.length);
     if (sent || done) {
       this.#end(status);
-      return;
+      return true;
     }
+    if (!this.parts.inFlight.reserve(this.share, body.length)) return false;
+    this.#heldBytes = body.length;
     res.onWritable((offset) => {
       const [rest, ended] = res.tryEnd(body.subarray(offset - begin), body.length);
       if (rest || ended) this.#end(status);
       return rest;
     });
+    return true;
   }
 
   #end(status: number): void {
     this.#open = false;
-    this.onEnd(status);
+    if (this.#heldBytes > 0) this.parts.inFlight.release(this.share, this.#heldBytes);
+    this.parts.onEnd(status);
   }
 }

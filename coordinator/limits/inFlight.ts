@@ -1,7 +1,26 @@
-/** The bound on what a coordinator works on at once: requests, and the bytes of their bodies. */
-import { unavailable } from '../../shared/errors.js';
+/**
+ * The bound on what a coordinator works on at once: requests, and the bytes of their bodies and of answers that their
+ * clients are slow to take. A project has at most three
+ * times what is free: alone it may take three quarters of all, and what others come for is there when they come.
+ *
+ * After A. K. Choudhury, E. L. Hahne: Dynamic Queue Length Thresholds (IEEE/ACM Transactions on Networking, 1998).
+ */
+import type { RefusalReason } from '../../shared/overloaded.js';
+
+const TIMES_FREE = 3;
+
+/** What one project has under way. */
+export interface Share {
+  readonly project: string;
+  requests: number;
+  bodyBytes: number;
+}
 
 export class InFlight {
+  /** One for each project that was ever seen: those have keys, so there are not many. */
+  readonly #shares = new Map<string, Share>();
+  /** Of requests that need no key. */
+  readonly nobody: Share = { project: '', requests: 0, bodyBytes: 0 };
   #requests = 0;
   #bodyBytes = 0;
 
@@ -18,24 +37,42 @@ export class InFlight {
     return this.#bodyBytes;
   }
 
-  /** Throws `unavailable` where the coordinator is full. Each `enter` that returns needs one `leave`. */
-  enter(): void {
-    if (this.#requests >= this.requestsMax) throw unavailable('too many requests are under way; retry shortly');
+  /** Where the coordinator is full, the reason: throwing it would cost more than the rest. A share needs one `leave`. */
+  enter(project: string): Share | RefusalReason {
+    const free = this.requestsMax - this.#requests;
+    if (free <= 0) return 'requests';
+    const share = this.#shareOf(project);
+    if (share.requests >= TIMES_FREE * free) return 'project_requests';
+    share.requests += 1;
     this.#requests += 1;
+    return share;
   }
 
-  leave(): void {
+  leave(share: Share): void {
+    share.requests -= 1;
     this.#requests -= 1;
   }
 
-  /** Throws `unavailable` where no room is left. What returns must be given back with `release`. */
-  reserve(sizeBytes: number): void {
-    if (this.#bodyBytes + sizeBytes > this.bodyBytesMax)
-      throw unavailable('too many large bodies are under way; retry shortly');
+  /** False where no room is left; else it must be given back with `release`. */
+  reserve(share: Share, sizeBytes: number): boolean {
+    const freeAfter = this.bodyBytesMax - this.#bodyBytes - sizeBytes;
+    if (freeAfter < 0 || share.bodyBytes > TIMES_FREE * freeAfter) return false;
+    share.bodyBytes += sizeBytes;
     this.#bodyBytes += sizeBytes;
+    return true;
   }
 
-  release(sizeBytes: number): void {
+  release(share: Share, sizeBytes: number): void {
+    share.bodyBytes -= sizeBytes;
     this.#bodyBytes -= sizeBytes;
+  }
+
+  #shareOf(project: string): Share {
+    let share = this.#shares.get(project);
+    if (share === undefined) {
+      share = { project, requests: 0, bodyBytes: 0 };
+      this.#shares.set(project, share);
+    }
+    return share;
   }
 }

@@ -2,7 +2,18 @@
 import { LRUCache } from 'lru-cache';
 import type { ProjectRates, RateLimits } from '../../config/config.js';
 import type { Clock } from '../../shared/clock.js';
-import { fullBucket, remaining, resetSecs, retryAfterSecs, type TokenBucket, take, waitMs } from './tokenBucket.js';
+import {
+  fullBucket,
+  learn,
+  remaining,
+  resetSecs,
+  retryAfterSecs,
+  spend,
+  type TokenBucket,
+  take,
+  untilFullMs,
+  waitMs,
+} from './tokenBucket.js';
 
 export type Category = 'read' | 'write';
 
@@ -19,6 +30,9 @@ export interface Decision {
   /** Whole seconds; 0: the request may go on. */
   readonly retryAfterSecs: number;
 }
+
+/** Milliseconds until each bucket of a project is full again. */
+export type UntilFull = readonly [total: number, read: number, write: number];
 
 /** An implementation may have to ask others, so the decision may be a promise. */
 export interface Limiter {
@@ -60,6 +74,38 @@ export class LocalLimiter implements Limiter {
       take(own, nowMs);
     }
     return { standing: tighter(total, own, nowMs), retryAfterSecs: wait === 0 ? 0 : retryAfterSecs(wait) };
+  }
+
+  /** Somebody else has let so many requests of the project through. */
+  granted(project: string, category: Category, count: number): void {
+    const buckets = this.#bucketsOf(project);
+    if (buckets === undefined) return;
+    const nowMs = this.clock.monotonicMs();
+    spend(buckets.total, nowMs, count);
+    spend(buckets[category], nowMs, count);
+  }
+
+  /** Of every project whose buckets are not all full. */
+  known(): [project: string, UntilFull][] {
+    const nowMs = this.clock.monotonicMs();
+    const known: [string, UntilFull][] = [];
+    for (const [project, { total, read, write }] of this.#buckets.entries()) {
+      const untilFull = [total, read, write].map((bucket) => untilFullMs(bucket, nowMs)) as unknown as UntilFull;
+      if (untilFull[0] > 0 || untilFull[1] > 0 || untilFull[2] > 0) known.push([project, untilFull]);
+    }
+    return known;
+  }
+
+  /** What another has `known`, a moment ago. */
+  learn(known: readonly (readonly [project: string, UntilFull])[]): void {
+    const nowMs = this.clock.monotonicMs();
+    for (const [project, [total, read, write]] of known) {
+      const buckets = this.#bucketsOf(project);
+      if (buckets === undefined) continue;
+      learn(buckets.total, nowMs, total);
+      learn(buckets.read, nowMs, read);
+      learn(buckets.write, nowMs, write);
+    }
   }
 
   #bucketsOf(project: string): Buckets | undefined {

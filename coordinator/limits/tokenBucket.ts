@@ -21,7 +21,7 @@ export const fullBucket = ({ perMinute, burst }: BucketRate): TokenBucket => ({
   fullAtMs: Number.NEGATIVE_INFINITY,
 });
 
-const untilFullMs = (bucket: TokenBucket, nowMs: number): number => Math.max(0, bucket.fullAtMs - nowMs);
+export const untilFullMs = (bucket: TokenBucket, nowMs: number): number => Math.max(0, bucket.fullAtMs - nowMs);
 
 /** Milliseconds until the bucket has a token; 0 where it has one now. */
 export function waitMs(bucket: TokenBucket, nowMs: number): number {
@@ -32,6 +32,18 @@ export function waitMs(bucket: TokenBucket, nowMs: number): number {
 /** Takes a token. Only where `waitMs` is 0. */
 export function take(bucket: TokenBucket, nowMs: number): void {
   bucket.fullAtMs = nowMs + untilFullMs(bucket, nowMs) + bucket.tokenMs;
+}
+
+/** Takes what somebody else has given away already: at most what makes it empty. */
+export function spend(bucket: TokenBucket, nowMs: number, tokens: number): void {
+  const untilFull = untilFullMs(bucket, nowMs) + tokens * bucket.tokenMs;
+  bucket.fullAtMs = nowMs + Math.min(untilFull, bucket.burst * bucket.tokenMs);
+}
+
+/** Another copy of the bucket is this far from full: the emptier of the two is right. */
+export function learn(bucket: TokenBucket, nowMs: number, thereUntilFullMs: number): void {
+  const untilFull = Math.max(untilFullMs(bucket, nowMs), thereUntilFullMs);
+  bucket.fullAtMs = nowMs + Math.min(untilFull, bucket.burst * bucket.tokenMs);
 }
 
 /** Whole tokens left. */

@@ -1,12 +1,17 @@
 /** The cluster that is measured: what `npm start` runs, over a folder of its own that is deleted in the end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../config/load.js';
+import { systemClock } from '../../shared/clock.js';
 import { deleteTree } from '../../shared/durable.js';
 import { ClusterService } from '../supervisor/clusterService.js';
 import { readRuntime } from '../supervisor/runtimeFile.js';
 
+const SHARD = fileURLToPath(new URL('../../shard/main.js', import.meta.url));
 const EXIT_INTERRUPTED = 130;
 
 /** Nothing that is there to hold clients back. */
@@ -16,6 +21,7 @@ const SETTINGS = {
   VOUCH_PORT: '0',
   VOUCH_LOG_LEVEL: 'warn',
   VOUCH_RATE_LIMITS: 'off',
+  VOUCH_QUEUE_MS: '60000',
   VOUCH_MAX_RECORDS: '4000000000',
   VOUCH_MAX_COLLECTIONS: '1000000',
   VOUCH_NATS_URL: '',
@@ -24,12 +30,13 @@ const SETTINGS = {
 
 export class BenchCluster {
   readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));
-  readonly #service: ClusterService;
+  #service: ClusterService;
+  readonly #joined: ChildProcess[] = [];
   #stopping: Promise<void> | undefined;
 
   private constructor(
     private readonly dataDir: string,
-    environment: NodeJS.ProcessEnv,
+    private readonly environment: NodeJS.ProcessEnv,
   ) {
     this.#service = new ClusterService(loadConfig(environment), environment);
     process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
@@ -50,6 +57,21 @@ export class BenchCluster {
     }
   }
 
+  /** Stops every process and starts it again, over what is there. Returns where it is now, and how long the start took. */
+  async restart(): Promise<{ url: string; seconds: number }> {
+    await this.#service.stop();
+    this.#service = new ClusterService(loadConfig(this.environment), this.environment);
+    const startedMs = systemClock.monotonicMs();
+    const { url } = await this.#service.start(new AbortController().signal);
+    return { url, seconds: (systemClock.monotonicMs() - startedMs) / 1000 };
+  }
+
+  /** One more shard, which joins the others; it ends with the cluster. */
+  async join(name: string): Promise<void> {
+    const env = { ...this.environment, VOUCH_NATS_URL: await this.natsUrl() };
+    this.#joined.push(spawn(process.execPath, [SHARD, '--name', name], { env, stdio: 'ignore' }));
+  }
+
   /** Process ids, by what the processes are called. */
   async processIds(): Promise<Readonly<Record<string, number>>> {
     return (await readRuntime(this.dataDir))?.processes ?? {};
@@ -67,6 +89,9 @@ export class BenchCluster {
   }
 
   async #stopAll(): Promise<void> {
+    const ended = this.#joined.map((shard) => once(shard, 'exit'));
+    for (const shard of this.#joined) shard.kill('SIGKILL');
+    await Promise.all(ended);
     await this.#service.stop();
     await deleteTree(this.dataDir);
     // Last: Ctrl-C under npm comes twice, and the second one must not end what the first one began.

@@ -12,9 +12,19 @@ export class Client {
     return { host: hostname, port: Number(port) };
   }
 
+  /** The same client, of a service that answers elsewhere by now. */
+  at(url: string): Client {
+    return new Client(url, this.key);
+  }
+
   /** A POST of the body as JSON. */
   request(path: string, body: unknown): Buffer {
-    return requestBytes(path, this.key, JSON.stringify(body));
+    return this.requestText(path, JSON.stringify(body));
+  }
+
+  /** A POST of a body that is JSON already. */
+  requestText(path: string, body: string): Buffer {
+    return requestBytes(path, this.key, body);
   }
 
   async createCollection(name: string, dimension: number): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../shared/clock.js';
+import { rawAnswer } from './rawAnswer.js';
 
 export interface LoadResult {
   readonly seconds: number;
@@ -54,6 +55,29 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   return { seconds, latenciesMs: latenciesMs.sort(), answers };
 }
 
+/**
+ * One request again and again over a connection of its own, each as soon as the one before is answered, until `isOver`.
+ * Returns how long each answer took, in ms, in order. Throws where one is not 200.
+ */
+export async function runUntil(
+  { host, port }: Pick<Load, 'host' | 'port'>,
+  request: Buffer,
+  isOver: () => boolean,
+): Promise<Float64Array> {
+  const waitsMs: number[] = [];
+  const connection = await Connection.open(host, port);
+  try {
+    while (!isOver()) {
+      const startedMs = systemClock.monotonicMs();
+      await connection.send(request);
+      waitsMs.push(systemClock.monotonicMs() - startedMs);
+    }
+  } finally {
+    connection.close();
+  }
+  return Float64Array.from(waitsMs);
+}
+
 export const percentile = (ascending: Float64Array, share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
 
@@ -90,14 +114,10 @@ class Connection {
 
   #onData(text: string): void {
     this.#received += text;
-    const headEnd = this.#received.indexOf('\r\n\r\n');
-    if (headEnd < 0) return;
-    const head = this.#received.slice(0, headEnd);
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (this.#received.length < headEnd + 4 + length) return;
-    const answer = this.#received;
+    const answer = rawAnswer(this.#received);
+    if (answer === undefined) return;
     this.#received = '';
-    if (head.startsWith('HTTP/1.1 200')) this.#settle?.resolve(answer.slice(headEnd + 4));
-    else this.#settle?.reject(new Error(`the service answered: ${answer.slice(0, 400)}`));
+    if (answer.status === 200) this.#settle?.resolve(answer.body);
+    else this.#settle?.reject(new Error(`the service answered: ${answer.whole.slice(0, 400)}`));
   }
 }

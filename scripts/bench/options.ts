@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Row } from './row.js';
 
 export type Part = Row['part'];
-const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'search', 'proof', 'restart', 'http'];
+const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'search', 'proof', 'restart', 'http', 'scale', 'overload'];
 
 /** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
 export interface Sizes {
@@ -30,7 +30,21 @@ export interface Sizes {
   /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
   readonly ingestRecords: number;
   readonly httpRequests: number;
+  /** Of the collection whose searches overload the service. */
+  readonly overloadRecords: number;
+  /** Of each load. */
+  readonly overloadSeconds: number;
+  readonly overloadConnections: number;
   readonly emptyCollections: number;
+  /** Of one cluster: fewest first. */
+  readonly scaleCollections: readonly number[];
+  /** For which processes that have nothing to do are watched. */
+  readonly idleSeconds: number;
+  /** Of each of the collections that are searched in turn. */
+  readonly spreadRecords: number;
+  readonly spreadSearches: number;
+  /** Of a collection that moves while it is in use: one after the other. */
+  readonly moveRecords: readonly number[];
 }
 
 const FULL: Sizes = {
@@ -49,7 +63,15 @@ const FULL: Sizes = {
   restartRecords: 100_000,
   ingestRecords: 100_000,
   httpRequests: 4_000,
+  overloadRecords: 200_000,
+  overloadSeconds: 6,
+  overloadConnections: 2_000,
   emptyCollections: 2_000,
+  scaleCollections: [1_250, 2_500, 5_000],
+  idleSeconds: 10,
+  spreadRecords: 20_000,
+  spreadSearches: 4_000,
+  moveRecords: [10_000, 100_000],
 };
 
 const QUICK: Sizes = {
@@ -68,7 +90,15 @@ const QUICK: Sizes = {
   restartRecords: 2_000,
   ingestRecords: 4_000,
   httpRequests: 64,
+  overloadRecords: 1_000,
+  overloadSeconds: 0.2,
+  overloadConnections: 50,
   emptyCollections: 20,
+  scaleCollections: [5, 10],
+  idleSeconds: 1,
+  spreadRecords: 100,
+  spreadSearches: 100,
+  moveRecords: [500],
 };
 
 export interface BenchOptions {
@@ -80,7 +110,7 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [--only kernel,engine,index,search,proof,restart,http] [--quick] [--data <folder>]
+export const USAGE = `npm run bench -- [<part> …] [--only kernel,engine,index,search,proof,restart,http,scale,overload] [--quick] [--data <folder>]
                  [--restart-records <n>] [--json <file>]
 
   --only   measure these parts alone
@@ -93,10 +123,12 @@ export class UsageError extends Error {}
 
 /** Throws UsageError. */
 export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions {
-  const { only, quick, data, json, 'restart-records': restartRecords } = readArguments(args);
+  const { values, positionals } = readArguments(args);
+  const { only, quick, data, json, 'restart-records': restartRecords } = values;
+  const named = [...positionals, ...(only?.split(',') ?? [])];
   const sizes = quick ? QUICK : FULL;
   return {
-    parts: only === undefined ? PARTS : only.split(',').map(partOf),
+    parts: named.length === 0 ? PARTS : named.map(partOf),
     sizes: restartRecords === undefined ? sizes : { ...sizes, restartRecords: countOf(restartRecords) },
     dataFolder: data ?? (env.VOUCH_BENCH_DATA || undefined),
     jsonFile: json,
@@ -107,6 +139,7 @@ function readArguments(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
+      allowPositionals: true,
       options: {
         only: { type: 'string' },
         quick: { type: 'boolean', default: false },
@@ -114,7 +147,7 @@ function readArguments(args: readonly string[]) {
         json: { type: 'string' },
         'restart-records': { type: 'string' },
       },
-    }).values;
+    });
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

@@ -1,6 +1,6 @@
 /** One measured figure. */
 export interface Row {
-  readonly part: 'kernel' | 'engine' | 'index' | 'search' | 'proof' | 'restart' | 'http';
+  readonly part: 'kernel' | 'engine' | 'index' | 'search' | 'proof' | 'restart' | 'http' | 'scale' | 'overload';
   readonly name: string;
   readonly value: number;
   readonly unit: string;

@@ -2,24 +2,26 @@
  * Takes chain, log tree and state tree out of a process, to measure what they cost: nothing is hashed, no tree grows, and
  * what is written proves nothing. As `--import` of a shard (and of nothing else: keys are hashes too), or called.
  */
-import blake3 from 'blake3';
 import { LogTree } from '../../shard/audit/logTree.js';
 import { StateTree } from '../../shard/audit/stateTree.js';
+import { Blake3 } from '../../shared/blake3.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 
 const SHARD = /shard[/\\]main\.js$/;
 
 /** Not empty, which would stand for what is not there. */
-const ANY_HASH = Buffer.alloc(HASH_BYTES, 1);
+const ANY_HASH = new Uint8Array(HASH_BYTES).fill(1);
 
 /** The checksum of a large frame stays: it guards the disk, whether or not there is anything to prove. Returns what undoes it. */
 export function takeAuditOut(): () => void {
-  const kept = { hash: blake3.hash, log: LogTree.prototype.append, state: StateTree.prototype.append };
-  blake3.hash = (() => ANY_HASH) as unknown as typeof blake3.hash;
+  const { hash, hashInto } = Blake3.prototype;
+  const kept = { log: LogTree.prototype.append, state: StateTree.prototype.append };
+  Blake3.prototype.hash = () => ANY_HASH;
+  Blake3.prototype.hashInto = () => undefined;
   LogTree.prototype.append = () => undefined;
   StateTree.prototype.append = () => undefined;
   return () => {
-    blake3.hash = kept.hash;
+    Object.assign(Blake3.prototype, { hash, hashInto });
     LogTree.prototype.append = kept.log;
     StateTree.prototype.append = kept.state;
   };

@@ -13,6 +13,8 @@ export interface ServerSettings {
   readonly logFile: string | undefined;
   /** Of the server that will read the file. */
   readonly version: string;
+  /** Where it tells how it is over HTTP (`/jsz`, `/varz`); undefined: nowhere. */
+  readonly monitorPort?: number | undefined;
   readonly cluster?: {
     readonly name: string;
     readonly host: string;
@@ -31,7 +33,7 @@ const LOG_BYTES = 16 * 1024 * 1024;
 const SYNCS_ALWAYS_SINCE = '2.10.0';
 
 export function serverConfig(settings: ServerSettings): string {
-  const { name, host, port, storeDir, pidFile, logFile, version, cluster } = settings;
+  const { name, host, port, storeDir, pidFile, logFile, version, monitorPort, cluster } = settings;
   const jetstream = [
     `  store_dir: ${quote(storeDir)}`,
     // A write is answered when it is on the disk, so that it survives a power cut as well.
@@ -42,6 +44,9 @@ export function serverConfig(settings: ServerSettings): string {
     `server_name: ${quote(name)}`,
     `host: ${quote(host)}`,
     `port: ${port}`,
+    ...(monitorPort === undefined
+      ? []
+      : [`http: ${quote(`${host.includes(':') ? `[${host}]` : host}:${monitorPort}`)}`]),
     `max_payload: ${PAYLOAD_BYTES}`,
     `max_pending: ${PENDING_BYTES}`,
     `pid_file: ${quote(pidFile)}`,
@@ -49,7 +54,8 @@ export function serverConfig(settings: ServerSettings): string {
     'jetstream {',
     ...jetstream,
     '}',
-    ...(cluster ? clusterBlock(cluster) : []),
+    // The vault's seals are placed by it: a stream on each server.
+    ...(cluster ? [`server_tags: [${quote(name)}]`, ...clusterBlock(cluster)] : []),
   ].join('\n')}\n`;
 }
 
@@ -60,6 +66,8 @@ function clusterBlock({ name, host, port, routes }: NonNullable<ServerSettings['
     `  host: ${quote(host)}`,
     `  port: ${port}`,
     `  routes: [${routes.map((route) => quote(`nats://${route}`)).join(', ')}]`,
+    // Clients know all servers by VOUCH_NATS_URL; told of others, they would find a way past a proxy between.
+    '  no_advertise: true',
     '}',
   ];
 }

@@ -19,6 +19,7 @@ export interface ServerOptions {
   /** One of a kind within a cluster, and the same at every start. */
   readonly name?: string;
   readonly cluster?: ServerSettings['cluster'];
+  readonly monitorPort?: number | undefined;
   /** `file`: nats-server.log in the data folder; `stderr`: for whoever runs it to read. */
   readonly log?: 'file' | 'stderr';
   /** How long a server of an earlier run, which may be about to end, is waited for. */
@@ -34,6 +35,8 @@ export interface ServerPlan {
   /** For clients. */
   readonly url: string;
   readonly logFile: string | undefined;
+  /** Of its pages about itself, where it has them. */
+  readonly monitorUrl: string | undefined;
 }
 
 /** In the line that nats-server logs once it takes clients and JetStream has recovered. */
@@ -45,7 +48,7 @@ const ASK_MS = 5_000;
 
 /** Writes the server's configuration. Throws an Error with one line where the folder or the port is in use. */
 export async function planServer(options: ServerOptions, clock: Clock = systemClock): Promise<ServerPlan> {
-  const { binary, dataDir, port, host = '127.0.0.1', name = 'vouch', cluster, log = 'file' } = options;
+  const { binary, dataDir, port, host = '127.0.0.1', name = 'vouch', cluster, monitorPort, log = 'file' } = options;
   const configFile = join(dataDir, 'nats-server.conf');
   const pidFile = join(dataDir, 'nats-server.pid');
   const logFile = log === 'file' ? join(dataDir, 'nats-server.log') : undefined;
@@ -54,16 +57,19 @@ export async function planServer(options: ServerOptions, clock: Clock = systemCl
   await assertPortFree(host, port);
   const { version } = binary;
   const storeDir = join(dataDir, 'store');
-  const settings = { name, host, port, storeDir, pidFile, logFile, version, ...(cluster ? { cluster } : {}) };
+  const own = { name, host, port, storeDir, pidFile, logFile, version, monitorPort };
+  const settings = cluster ? { ...own, cluster } : own;
   await replaceFile(configFile, serverConfig(settings));
+  const address = host.includes(':') ? `[${host}]` : host;
   return {
     program: binary.path,
     args: ['-c', configFile],
     name,
     host,
     port,
-    url: `nats://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `nats://${address}:${port}`,
     logFile,
+    monitorUrl: monitorPort === undefined ? undefined : `http://${address}:${monitorPort}`,
   };
 }
 

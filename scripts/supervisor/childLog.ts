@@ -13,8 +13,9 @@ export function alarmOf(line: string): string | undefined {
   return /^(?:\w*Error|Uncaught|node:)\b.*/.exec(line)?.[0];
 }
 
-/** A commit frame is one message; our own configuration of the server asks for it. */
-const isExpected = (text: string): boolean => text.startsWith('Maximum payloads over');
+/** A commit frame is one message, as our own configuration asks for; servers that start together find each other late. */
+const EXPECTED = /^(?:Maximum payloads over|Error trying to connect to route|Waiting for routing to be established)/;
+const isExpected = (text: string): boolean => EXPECTED.test(text);
 
 function alarmOfJson(line: string): string | undefined {
   let entry: { level?: unknown; msg?: unknown; error?: unknown; err?: { message?: unknown } };

@@ -1,6 +1,5 @@
-/** A cluster on this machine: nats-server, the shards s1 … sN and a coordinator, each a process of its own. */
+/** A cluster on this machine: NATS servers, the shards s1 … sN and coordinators, each a process of its own. */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { Config } from '../../config/config.js';
 import { printableConfig } from '../../config/load.js';
@@ -9,70 +8,111 @@ import { type FolderLock, lockFolder } from '../../shared/folderLock.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/natsPlatform.js';
 import { BUCKETS } from '../../shared/platform.js';
+import { planServers } from '../natsServer/clusterPlan.js';
 import { findNatsServer } from '../natsServer/find.js';
-import { planServer, READY_TEXT } from '../natsServer/serverPlan.js';
 import { say } from '../terminal/line.js';
-import { step } from '../terminal/step.js';
-import { saysReady } from './childLog.js';
+import { type Done, step } from '../terminal/step.js';
+import { FIRST_MS } from './backoff.js';
+import {
+  addressText,
+  type ClusterLayout,
+  type ClusterSize,
+  childEnvironment,
+  coordinatorParts,
+  coordinatorPlan,
+  type MetricsAddress,
+  natsPlan,
+  serverParts,
+  shardParts,
+  shardPlan,
+  urlHost,
+} from './clusterPlans.js';
 import { makeFirstKey } from './firstKey.js';
-import { Fleet } from './fleet.js';
+import { Fleet, type Tell } from './fleet.js';
 import { waitUntilHealthy } from './health.js';
-import { assertWritable, freePort } from './preflight.js';
+import { assertWritable, freePort, freePorts } from './preflight.js';
 import { removeRuntime, writeRuntime } from './runtimeFile.js';
 import type { Service } from './service.js';
-import type { ProcessPlan } from './supervisedProcess.js';
+import { settle } from './settle.js';
 import type { Welcome } from './welcome.js';
 
-const START_WITHIN_MS = 30_000;
-/** It reads the whole store before it serves. */
-const NATS_START_WITHIN_MS = 60_000;
-const STOP_WITHIN_MS = 10_000;
 const HEALTHY_WITHIN_MS = 30_000;
+const LOCAL = '127.0.0.1';
+/** For clients, for the other servers, and for its pages about itself. */
+const PORTS_OF_A_SERVER = 3;
 
-const SHARD = entry('shard/main.js');
-const COORDINATOR = entry('coordinator/main.js');
+export interface ClusterOptions {
+  /** One server, as many shards as are configured and one coordinator where it is left out. */
+  readonly size?: ClusterSize;
+  /** Whether warnings and errors that the processes log are told too. */
+  readonly showsAlarms?: boolean;
+  /** How long a process that ended stays so; null: for good. */
+  readonly restartAfterMs?: number | null;
+  /** Whether the NATS servers have pages about themselves. */
+  readonly monitorsServers?: boolean;
+  /** Who hears of processes that end, come back and complain; printed where it is left out. */
+  readonly tell?: Tell;
+}
 
 export class ClusterService implements Service {
   readonly #config: Config;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #size: ClusterSize;
+  readonly #restartAfterMs: number | undefined;
+  readonly #monitorsServers: boolean;
   readonly #fleet: Fleet;
   #lock: FolderLock | undefined;
+  #layout: ClusterLayout = { servers: [], coordinators: [], shards: [] };
   #url: string | null = null;
   #natsUrl: string | null = null;
   /** The runtime file is written in order, one write at a time. */
   #recording: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  /**
-   * `environment`: where the configuration came from, as the children read it there again. `showsAlarms`: whether
-   * warnings and errors that they log are printed too.
-   */
-  constructor(config: Config, environment: NodeJS.ProcessEnv = process.env, { showsAlarms = true } = {}) {
+  /** `environment`: where the configuration came from, as the children read it there again. */
+  constructor(config: Config, environment: NodeJS.ProcessEnv = process.env, options: ClusterOptions = {}) {
+    const { showsAlarms = true, restartAfterMs = FIRST_MS, tell = say } = options;
+    const servers = config.nats.url === null ? 1 : 0;
     this.#config = config;
     this.#environment = environment;
-    const level = config.logLevel === 'silent' ? Number.POSITIVE_INFINITY : pino.levels.values[config.logLevel]!;
-    this.#fleet = new Fleet(config.dataDir, level, showsAlarms, () => this.#record());
+    this.#size = options.size ?? { servers, coordinators: 1, shards: config.shards };
+    this.#restartAfterMs = restartAfterMs ?? undefined;
+    this.#monitorsServers = options.monitorsServers ?? false;
+    const logLevel = config.logLevel === 'silent' ? Number.POSITIVE_INFINITY : pino.levels.values[config.logLevel]!;
+    this.#fleet = new Fleet({ dataDir: config.dataDir, logLevel, showsAlarms, onChange: () => this.#record(), tell });
+  }
+
+  /** What it consists of; complete when the start has resolved. */
+  get layout(): ClusterLayout {
+    return this.#layout;
+  }
+
+  /** Of the NATS servers, for clients. */
+  get natsUrl(): string | null {
+    return this.#natsUrl;
+  }
+
+  /** Process name → process id, of what runs now. */
+  get processIds(): Readonly<Record<string, number>> {
+    return this.#fleet.processIds;
   }
 
   async start(signal: AbortSignal): Promise<Welcome> {
-    const { dataDir, http, nats, shards, logLevel } = this.#config;
+    const { dataDir, http, nats, logLevel } = this.#config;
     if (logLevel === 'debug' || logLevel === 'trace')
       say('plain', 'configuration', JSON.stringify(printableConfig(this.#config)));
     await assertWritable(dataDir);
     this.#lock = await lockFolder(dataDir);
     const port = await freePort(http.host, http.port);
-    const natsUrl = nats.url ?? (await step('nats-server', 'starting', () => this.#startNats()));
+    const natsUrl = nats.url ?? (await step(this.#serversTitle, 'starting', () => this.#startNats()));
     this.#natsUrl = natsUrl;
     if (nats.url) await this.#fleet.startStage([]);
     const url = `http://${urlHost(http.host)}:${port}`;
     const settings = { VOUCH_NATS_URL: natsUrl, VOUCH_PORT: String(port) };
     const env = childEnvironment(this.#config, this.#environment, settings);
-    await step('shards', 'starting', () => this.#startShards(shards, env));
-    await step('coordinator', 'starting', async () => {
-      await this.#fleet.startStage([ourPlan('coordinator', [COORDINATOR], env)]);
-      await waitUntilHealthy(url, HEALTHY_WITHIN_MS, signal);
-      return { value: undefined, text: 'healthy' };
-    });
+    await step('shards', 'starting', () => this.#startShards(env));
+    const title = this.#size.coordinators === 1 ? 'coordinator' : 'coordinators';
+    await step(title, 'starting', () => this.#startCoordinators(url, env, signal));
     this.#url = url;
     this.#record();
     const signingKey = await publicSigningKey(this.#config.signingKeyFile);
@@ -88,44 +128,86 @@ export class ClusterService implements Service {
     this.#fleet.kill();
   }
 
-  async #startNats() {
-    const binary = await findNatsServer();
-    const port = await freePort('127.0.0.1', 0);
-    const plan = await planServer({ binary, dataDir: join(this.#config.dataDir, 'nats'), port, log: 'stderr' });
-    await this.#fleet.startStage([
-      {
-        name: 'nats-server',
-        program: plan.program,
-        args: plan.args,
-        env: process.env,
-        isReady: (line) => line.includes(READY_TEXT),
-        startWithinMs: NATS_START_WITHIN_MS,
-        stopWithinMs: STOP_WITHIN_MS,
-      },
-    ]);
-    return { value: plan.url, text: `${binary.version} at ${plan.url}` };
+  get #serversTitle(): string {
+    return this.#size.servers === 1 ? 'nats-server' : 'nats-servers';
   }
 
-  async #startShards(count: number, env: NodeJS.ProcessEnv) {
-    const names = Array.from({ length: count }, (_, index) => `s${index + 1}`);
-    await this.#fleet.startStage(names.map((name) => ourPlan(`shard ${name}`, [SHARD, '--name', name], env)));
-    return { value: undefined, text: `${names.join(' ')} ready` };
+  async #startNats(): Promise<Done<string>> {
+    const { servers: count } = this.#size;
+    const binary = await findNatsServer();
+    const free = await freePorts(LOCAL, count * PORTS_OF_A_SERVER);
+    const ports = Array.from({ length: count }, (_, i) => ({
+      client: free[i]!,
+      route: free[count + i]!,
+      monitor: this.#monitorsServers ? free[2 * count + i] : undefined,
+    }));
+    const plans = await planServers(binary, join(this.#config.dataDir, 'nats'), ports);
+    const servers = serverParts(plans);
+    this.#layout = { ...this.#layout, servers };
+    await this.#fleet.startStage(plans.map((plan, i) => natsPlan(servers[i]!.process, plan, this.#restartAfterMs)));
+    const url = plans.map((plan) => plan.url).join(',');
+    // Until they have agreed on a leader nothing can be stored, and the shards would wait each for itself.
+    if (count > 1) await this.#untilAgreed(url);
+    return { value: url, text: `${binary.version} at ${url}` };
+  }
+
+  async #startShards(env: NodeJS.ProcessEnv): Promise<Done<undefined>> {
+    const shards = shardParts(this.#size.shards);
+    this.#layout = { ...this.#layout, shards };
+    await this.#fleet.startStage(shards.map((shard) => shardPlan(shard, env, this.#restartAfterMs)));
+    return { value: undefined, text: `${shards.map(({ name }) => name).join(' ')} ready` };
+  }
+
+  /** Several share one port, and each serves its metrics at an address of its own: a shared one would tell of any of them. */
+  async #startCoordinators(url: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Done<undefined>> {
+    const { coordinators: count } = this.#size;
+    const metrics = await this.#metricsAddresses();
+    const coordinators = coordinatorParts(count, url, metrics);
+    this.#layout = { ...this.#layout, coordinators };
+    const plans = coordinators.map((coordinator, i) => {
+      const at = metrics[i];
+      const own = count > 1 && at ? { VOUCH_SHARE_PORT: 'true', VOUCH_METRICS: addressText(at) } : {};
+      return coordinatorPlan(coordinator, { ...env, ...own }, this.#restartAfterMs);
+    });
+    await this.#fleet.startStage(plans);
+    await waitUntilHealthy(url, HEALTHY_WITHIN_MS, signal);
+    return {
+      value: undefined,
+      text: count === 1 ? 'healthy' : `${coordinators.map(({ name }) => name).join(' ')} healthy`,
+    };
+  }
+
+  /** Of each coordinator that does not serve them beside the API. The first is where it is configured, the next follow. */
+  async #metricsAddresses(): Promise<MetricsAddress[]> {
+    const { coordinators: count } = this.#size;
+    const { metrics } = this.#config;
+    if (count === 1) return metrics === null ? [] : [metrics];
+    if (metrics === null) return (await freePorts(LOCAL, count)).map((port) => ({ host: LOCAL, port }));
+    const { host, port } = metrics;
+    return Promise.all(Array.from({ length: count }, async (_, i) => ({ host, port: await freePort(host, port + i) })));
+  }
+
+  async #untilAgreed(url: string): Promise<void> {
+    const platform = await this.#openCluster(url);
+    try {
+      await settle(platform, this.#config.placement.leaseMs);
+    } finally {
+      await platform.close();
+    }
   }
 
   async #makeFirstKey(natsUrl: string): Promise<string | undefined> {
-    const { replicas, logStreams } = this.#config.nats;
-    const platform = await openCluster({
-      url: natsUrl,
-      name: 'vouch-start',
-      logger: silentLogger,
-      replicas,
-      logStreams,
-    });
+    const platform = await this.#openCluster(natsUrl);
     try {
       return await makeFirstKey(await platform.bucket(BUCKETS.keys), this.#config.dataDir);
     } finally {
       await platform.close();
     }
+  }
+
+  #openCluster(url: string) {
+    const { replicas, logStreams } = this.#config.nats;
+    return openCluster({ url, name: 'vouch-start', logger: silentLogger, replicas, logStreams });
   }
 
   #record(): void {
@@ -151,44 +233,4 @@ export class ClusterService implements Service {
     await removeRuntime(this.#config.dataDir);
     await this.#lock.release();
   }
-}
-
-/** Of the compiled program; this file runs as dist/scripts/supervisor/clusterService.js. */
-function entry(path: string): string {
-  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
-}
-
-const ourPlan = (name: string, args: readonly string[], env: NodeJS.ProcessEnv): ProcessPlan => ({
-  name,
-  program: process.execPath,
-  args,
-  env,
-  isReady: saysReady,
-  startWithinMs: START_WITHIN_MS,
-  stopWithinMs: STOP_WITHIN_MS,
-});
-
-/** Children say at level info that they are ready, so they log at least that; the files hold what was asked for. */
-function childEnvironment(
-  config: Config,
-  environment: NodeJS.ProcessEnv,
-  settings: Record<string, string>,
-): NodeJS.ProcessEnv {
-  const { logLevel } = config;
-  const level = logLevel === 'trace' || logLevel === 'debug' ? logLevel : 'info';
-  return {
-    ...environment,
-    ...settings,
-    VOUCH_MODE: 'cluster',
-    VOUCH_DATA_DIR: config.dataDir,
-    VOUCH_SIGNING_KEY_FILE: config.signingKeyFile,
-    VOUCH_LOG_LEVEL: level,
-  };
-}
-
-/** Where one reaches a service that listens on `host`: an address for everybody is no address to call. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
 }

@@ -4,33 +4,45 @@
  */
 import { join } from 'node:path';
 import { makeDirectory } from '../../shared/durable.js';
-import { say, seconds } from '../terminal/line.js';
+import { type Mark, say, seconds } from '../terminal/line.js';
 import { AlarmBell, alarmOf, isLogged } from './childLog.js';
 import { LogFile } from './logFile.js';
 import { StartError } from './startError.js';
 import { type ProcessObserver, type ProcessPlan, SupervisedProcess } from './supervisedProcess.js';
 import { Watchdog } from './watchdog.js';
 
+/** Says something about a process to whoever watches. `isComplaint`: the process has logged it. */
+export type Tell = (mark: Mark, name: string, text: string, isComplaint?: boolean) => void;
+
+export interface FleetOptions {
+  readonly dataDir: string;
+  /** pino's number of what goes to the files. */
+  readonly logLevel: number;
+  /** Whether warnings and errors of the processes are told too. */
+  readonly showsAlarms: boolean;
+  /** A process came or went. */
+  readonly onChange: () => void;
+  readonly tell?: Tell;
+}
+
 export class Fleet {
   readonly #logFolder: string;
   readonly #logLevel: number;
   readonly #showsAlarms: boolean;
   readonly #onChange: () => void;
+  readonly #tell: Tell;
   readonly #watchdog = new Watchdog();
   readonly #bell = new AlarmBell();
   readonly #stages: SupervisedProcess[][] = [];
   readonly #logs = new Map<string, LogFile>();
   #stopping: Promise<void> | undefined;
 
-  /**
-   * `logLevel`: pino's number of what goes to the files. `showsAlarms`: whether warnings and errors of the processes are
-   * printed too. `onChange` is called when a process came or went.
-   */
-  constructor(dataDir: string, logLevel: number, showsAlarms: boolean, onChange: () => void) {
+  constructor({ dataDir, logLevel, showsAlarms, onChange, tell = say }: FleetOptions) {
     this.#logFolder = join(dataDir, 'logs');
     this.#logLevel = logLevel;
     this.#showsAlarms = showsAlarms;
     this.#onChange = onChange;
+    this.#tell = tell;
     this.#watchdog.start();
   }
 
@@ -75,7 +87,8 @@ export class Fleet {
     line: ({ name }, line) => {
       if (isLogged(line, this.#logLevel)) this.#logs.get(name)?.write(line);
       const alarm = this.#showsAlarms ? alarmOf(line) : undefined;
-      if (alarm !== undefined && !this.#stopping && this.#bell.rings(name, alarm)) say('warning', name, alarm);
+      if (alarm !== undefined && !this.#stopping && this.#bell.rings(name, alarm))
+        this.#tell('warning', name, alarm, true);
     },
     changed: () => {
       const [first = [], ...later] = this.#stages;
@@ -83,9 +96,10 @@ export class Fleet {
       this.#onChange();
     },
     ended: ({ name }, how, restartInMs) => {
-      if (!this.#stopping) say('warning', name, `${how}; starts again in ${seconds(restartInMs)}`);
+      const next = restartInMs === undefined ? 'is left so' : `starts again in ${seconds(restartInMs)}`;
+      if (!this.#stopping) this.#tell('warning', name, `${how}; ${next}`);
     },
-    recovered: ({ name }) => say('done', name, 'serves again'),
+    recovered: ({ name }) => this.#tell('done', name, 'serves again'),
   };
 
   #logPath(name: string): string {

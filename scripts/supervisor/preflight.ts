@@ -24,6 +24,13 @@ export async function freePort(host: string, port: number): Promise<number> {
   }
 }
 
+/** So many ports that nothing listens on now, each another one. */
+export async function freePorts(host: string, count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort(host, 0));
+  return [...ports];
+}
+
 function portRefusal(host: string, port: number, error: unknown): string {
   switch (codeOf(error)) {
     case 'EADDRINUSE':

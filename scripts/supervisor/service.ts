@@ -13,6 +13,14 @@ export interface Service {
   kill(): void;
 }
 
+/** What is shown while the service serves. */
+export interface Show {
+  /** Throws where there is nothing to show: the service is stopped again. */
+  begin(up: Welcome): Promise<void>;
+  /** Also where it has not begun. The terminal is as it was when this returns. */
+  end(): void;
+}
+
 /** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
 const SAME_SIGNAL_MS = 500;
 const EXIT_INTERRUPTED = 130;
@@ -21,7 +29,7 @@ const EXIT_INTERRUPTED = 130;
  * Starts the service and greets; stops it at the first SIGINT or SIGTERM and exits with 0; at a second one kills it. A
  * start that fails is one line, and exits with 1.
  */
-export async function runService(service: Service): Promise<void> {
+export async function runService(service: Service, show?: Show): Promise<void> {
   const interrupted = new AbortController();
   let firstAtMs: number | undefined;
   const onSignal = (): void => {
@@ -29,6 +37,7 @@ export async function runService(service: Service): Promise<void> {
     if (firstAtMs === undefined) {
       firstAtMs = nowMs;
       interrupted.abort();
+      show?.end();
       void stopAndExit(service);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
       service.kill();
@@ -38,9 +47,12 @@ export async function runService(service: Service): Promise<void> {
   // A closed terminal must not leave the service running without anybody who could stop it.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   try {
-    await welcome(await service.start(interrupted.signal));
+    const up = await service.start(interrupted.signal);
+    await welcome(up);
+    if (!interrupted.signal.aborted) await show?.begin(up);
   } catch (error) {
     if (interrupted.signal.aborted) return;
+    show?.end();
     say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
     await service.stop();
     process.exit(1);

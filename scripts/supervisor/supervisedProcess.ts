@@ -8,7 +8,8 @@
  *      │                  waiting ◀───────────────────────┘
  *      └──── stopping ◀──── stop(), from any state
  *
- * Only a start that was asked for can fail; a process that ends later is started again until somebody stops it.
+ * Only a start that was asked for can fail; a process that ends later is started again until somebody stops it, or stays
+ * stopped where its plan says so.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type Clock, systemClock } from '../../shared/clock.js';
@@ -26,13 +27,16 @@ export interface ProcessPlan {
   readonly startWithinMs: number;
   /** How long it may take to stop before it is killed. */
   readonly stopWithinMs: number;
+  /** How long it stays ended before it is started again, at the first time; undefined: for good. */
+  readonly restartAfterMs: number | undefined;
 }
 
 export interface ProcessObserver {
   line(plan: ProcessPlan, line: string): void;
   /** A process id came or went. */
   changed(): void;
-  ended(plan: ProcessPlan, how: string, restartInMs: number): void;
+  /** `restartInMs` undefined: it is not started again. */
+  ended(plan: ProcessPlan, how: string, restartInMs: number | undefined): void;
   /** It serves again after it had ended. */
   recovered(plan: ProcessPlan): void;
 }
@@ -141,10 +145,16 @@ export class SupervisedProcess {
       this.#observer.changed();
       return;
     }
-    const waitMs = nextWaitMs(this.#waitMs, this.#clock.monotonicMs() - state.sinceMs);
-    this.#waitMs = waitMs;
-    this.#state = { kind: 'waiting', timer: setTimeout(() => this.#spawn(), waitMs) };
+    const waitMs = this.#waitAfter(this.#clock.monotonicMs() - state.sinceMs);
+    this.#state =
+      waitMs === undefined ? { kind: 'stopped' } : { kind: 'waiting', timer: setTimeout(() => this.#spawn(), waitMs) };
     this.#observer.changed();
     this.#observer.ended(this.plan, how, waitMs);
+  }
+
+  #waitAfter(ranMs: number): number | undefined {
+    const { restartAfterMs } = this.plan;
+    if (restartAfterMs !== undefined) this.#waitMs = nextWaitMs(this.#waitMs, ranMs, restartAfterMs);
+    return restartAfterMs === undefined ? undefined : this.#waitMs;
   }
 }

@@ -14,23 +14,34 @@ export interface Welcome {
 }
 
 export async function welcome({ url, dataDir, newKey, signingKey }: Welcome): Promise<void> {
-  const keyFile = shownPath(defaultKeyFile(dataDir));
-  const hasKeyFile = await access(defaultKeyFile(dataDir)).then(
-    () => true,
-    () => false,
-  );
+  const keyFile = await shownKeyFile(dataDir);
   process.stderr.write('\n');
   say('plain', 'Vouch', url);
   if (newKey) say('plain', 'API key', `${newKey}  (shown this once)`);
-  if (hasKeyFile) {
+  if (keyFile) {
     say('plain', 'key file', keyFile);
-    say('plain', 'try', `curl -s ${url}/v1/namespaces -H "Authorization: Bearer $(cat ${quoted(keyFile)})"`);
+    say('plain', 'try', curlLine(url, keyFile).join(' '));
   } else {
     say('plain', 'API key', 'npm run keys -- create --project default --scope read_write');
   }
   say('plain', 'signs with', `${signingKey}  (public key of its checkpoints)`);
   say('plain', 'stop', 'Ctrl-C');
 }
+
+/** To the key of the first start, as one types it; undefined where there is none. */
+export async function shownKeyFile(dataDir: string): Promise<string | undefined> {
+  const path = defaultKeyFile(dataDir);
+  return access(path).then(
+    () => shownPath(path),
+    () => undefined,
+  );
+}
+
+/** A command that works when pasted, in two parts with a space between. */
+export const curlLine = (url: string, keyFile: string): readonly [string, string] => [
+  `curl -s ${url}/v1/namespaces`,
+  `-H "Authorization: Bearer $(cat ${quoted(keyFile)})"`,
+];
 
 /** As seen from where the person is: npm changes into the project's folder and says where it came from. */
 function shownPath(path: string): string {

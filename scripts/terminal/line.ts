@@ -8,7 +8,7 @@ export type Mark = 'done' | 'failed' | 'warning' | 'plain';
 const SIGNS: Readonly<Record<Mark, string>> = { done: '✔', failed: '✘', warning: '!', plain: ' ' };
 
 export const formatLine = (mark: Mark, name: string, text: string): string =>
-  `${SIGNS[mark]} ${name.padEnd(NAME_CHARS)}${text}`;
+  `${SIGNS[mark]} ${name.padEnd(NAME_CHARS - 1)} ${text}`;
 
 /** Prints to standard error, so that what a command answers stands alone on standard output. */
 export const say = (mark: Mark, name: string, text: string): void => {

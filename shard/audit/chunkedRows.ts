@@ -48,15 +48,24 @@ export class ChunkedRows<A extends Numbers> {
 
   /** Appends one row or several, one after another in `values`. */
   append(values: A): void {
-    let taken = 0;
-    while (taken < values.length) {
-      const room = this.#room() * this.width;
-      const piece = taken === 0 && values.length <= room ? values : values.subarray(taken, taken + room);
-      const chunk = this.#chunks[this.#length >>> CHUNK_SHIFT] as A;
-      chunk.set(piece, (this.#length % CHUNK_ROWS) * this.width);
-      taken += piece.length;
-      this.#length += piece.length / this.width;
+    const { width } = this;
+    if (values.length === width) {
+      this.#open().set(values, (this.#length++ % CHUNK_ROWS) * width);
+      return;
     }
+    for (let taken = 0; taken < values.length; ) {
+      const chunk = this.#open();
+      const at = (this.#length % CHUNK_ROWS) * width;
+      const piece = values.subarray(taken, taken + chunk.length - at);
+      chunk.set(piece, at);
+      taken += piece.length;
+      this.#length += piece.length / width;
+    }
+  }
+
+  /** Appends a row of one number; rows have no more. */
+  push(value: number): void {
+    this.#open()[this.#length++ % CHUNK_ROWS] = value;
   }
 
   #view(row: number, rows: number): A {
@@ -65,16 +74,16 @@ export class ChunkedRows<A extends Numbers> {
     return chunk.subarray(from, from + rows * this.width) as A;
   }
 
-  /** How many rows the last chunk can still take: at least one, made where there is none. */
-  #room(): number {
+  /** The last chunk, which can take a row at least; made where there is none. */
+  #open(): A {
     const index = this.#length >>> CHUNK_SHIFT;
-    const used = this.#length % CHUNK_ROWS;
+    const used = (this.#length % CHUNK_ROWS) * this.width;
     const chunk = this.#chunks[index];
-    const rows = chunk === undefined ? 0 : chunk.length / this.width;
-    if (rows > used) return rows - used;
-    const larger = this.allocate((index > 0 ? CHUNK_ROWS : Math.max(FIRST_CHUNK_ROWS, 2 * rows)) * this.width);
+    if (chunk !== undefined && chunk.length > used) return chunk;
+    const rows = index > 0 ? CHUNK_ROWS : Math.max(FIRST_CHUNK_ROWS, (2 * used) / this.width);
+    const larger = this.allocate(rows * this.width);
     if (chunk !== undefined) larger.set(chunk);
     this.#chunks[index] = larger;
-    return larger.length / this.width - used;
+    return larger;
   }
 }

@@ -3,29 +3,25 @@
  *
  *   validate → append to the log → apply to the state → answer
  *
- * Nothing is applied before it is durable, nothing is answered before it is applied. Writes that wait while a commit is
- * under way join the next frame. Recovery is the same code as normal operation: read frames, verify, apply.
+ * Nothing is applied before it is durable, nothing is answered before it is applied. Recovery is the same code as normal
+ * operation: read frames, verify, apply. So is following another shard, which writes:
+ *
+ *   open ──▶ following ──lead──▶ leading (see `writing.ts`)
+ *                 ▲──standDown──┘
  */
-import type {
-  CollectionConfig,
-  ControlCall,
-  InsertEncryptedCall,
-  ReadCall,
-  Results,
-  SearchCall,
-  WriteCall,
-} from '../../shared/calls.js';
-import { unavailable, unreachable, type VouchError } from '../../shared/errors.js';
+import type { CollectionConfig, ControlCall, ReadCall, Results, SearchCall, WriteCall } from '../../shared/calls.js';
+import { unreachable, type VouchError } from '../../shared/errors.js';
+import { toHex } from '../../shared/hash.js';
 import type { IndexKind } from '../../shared/indexSpec.js';
-import type { EventLog } from '../../shared/log/eventLog.js';
+import type { EventLog, StoredFrame } from '../../shared/log/eventLog.js';
+import type { LogCount } from '../../shared/log/logCount.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { CollectionVault } from '../encrypted/collectionVault.js';
-import type { SealedCall } from '../encrypted/sealedCall.js';
 import { Pace } from '../graph/pace.js';
 import { readGraph } from '../graph/read.js';
 import { CollectionIndex } from '../index/collectionIndex.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
-import { moving } from '../moving.js';
+import { moved } from '../moving.js';
 import { CollectionPast } from '../past/collectionPast.js';
 import type { SavedSnapshot } from '../past/snapshots.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
@@ -37,48 +33,36 @@ import type { CollectionContext } from './collectionContext.js';
 import type { CollectionState } from './collectionState.js';
 import { CommitRoom } from './commitRoom.js';
 import { Damaged, noticingDamage } from './damaged.js';
-import { type Answer, FramePlan, missing } from './framePlan.js';
-import type { Journal } from './journal.js';
+import { missing } from './framePlan.js';
+import type { Feed, Journal } from './journal.js';
 import { LogImport } from './logImport.js';
 import { LogReading } from './logReading.js';
-import { bytesOf, componentsOf, resultOf } from './resultBytes.js';
-import { WriteHold } from './writeHold.js';
-import { type Waiting, WriteQueue } from './writeQueue.js';
-
-/** Receipts of repeated writes may take a while each, and are made one at a time. */
-const ANSWERING_MAX = 4_096;
-
-type Receipts = Map<number, Results['insert']['receipt']>;
+import { componentsOf, resultOf } from './resultBytes.js';
+import { Writing } from './writing.js';
 
 export class Collection {
-  readonly #queue = new WriteQueue();
-  readonly #hold: WriteHold;
   readonly #past: CollectionPast;
-  readonly #snapshots: CollectionSnapshots | undefined;
-  readonly #logCheck: CollectionLogCheck | undefined;
   readonly #vault: CollectionVault;
   readonly #proofs: CollectionProofs;
   readonly #reading: LogReading;
   readonly #import: LogImport;
   readonly #room: CommitRoom;
-  #committing: Promise<void> | undefined;
-  /** Writes that are committed, or repeat one that is, and whose answer is still being made. */
-  readonly #answering = new Set<Promise<void>>();
-  /** Why no write is taken any more. */
-  #refusal: VouchError | undefined;
+  /** While this shard owns the collection. */
+  #writing: Writing | undefined;
+  #snapshots: CollectionSnapshots | undefined;
+  #logCheck: CollectionLogCheck | undefined;
 
   private constructor(
-    config: CollectionConfig,
+    private readonly config: CollectionConfig,
     private readonly context: CollectionContext,
     private readonly log: EventLog,
     private readonly state: CollectionState,
     private readonly journal: Journal,
     private readonly index: CollectionIndex,
-    { snapshot, unread }: OpenState,
+    private readonly opened: Pick<OpenState, 'snapshot' | 'unread'>,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
     this.#room = new CommitRoom(config, state, journal, context.quota, context.clock);
-    this.#hold = new WriteHold(context.clock, () => this.#commitWaiting());
     this.#proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
     this.#vault = new CollectionVault(config, state, journal, context.vault, context.quota);
     this.#reading = new LogReading(log, journal.history, context.clock);
@@ -86,17 +70,11 @@ export class Collection {
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
     this.#past = new CollectionPast(config, log, state, journal, { ...context, metrics: context.metrics.past }, place);
-    const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#past.snapshot(upTo);
-    this.#snapshots = snapshots && new CollectionSnapshots(config.id, snapshots, snapshot, () => journal, make);
-    this.#snapshots?.consider();
-    const check: CheckLog = (...asked) => this.#past.check(...asked);
-    if (snapshots !== undefined && unread !== undefined)
-      this.#logCheck = new CollectionLogCheck(config.id, snapshots, unread, check, (damage) => this.#shown(damage));
   }
 
   /**
-   * Reads its newest snapshot, and the log from there on; its index comes later, in the background. Throws Damaged where
-   * the log does not verify.
+   * Reads its newest snapshot, and the log from there on; its index comes later, in the background. It follows then: what
+   * it is to write or to answer for begins with `lead`. Throws Damaged where the log does not verify.
    */
   static async open(
     config: CollectionConfig,
@@ -133,8 +111,8 @@ export class Collection {
     return this.#room.recordsInUse;
   }
 
-  count(): { records: number; logBytes: number } {
-    return { records: this.state.liveRecords, logBytes: this.journal.logBytes };
+  count(): LogCount {
+    return { records: this.state.liveRecords, logBytes: this.journal.logBytes, sequence: this.journal.sequence };
   }
 
   /** The index that serves searches. */
@@ -156,7 +134,7 @@ export class Collection {
       case 'search':
         return this.#search(call, envelope);
       case 'describe':
-        return { ...this.count(), sequence: this.journal.sequence };
+        return this.count();
       case 'indexState':
         return this.index.state();
       case 'graphNode':
@@ -175,34 +153,132 @@ export class Collection {
   }
 
   async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
-    if (this.#refusal !== undefined) throw this.#refusal;
-    return call.op === 'insertEncrypted' ? this.#insertEncrypted(call, envelope) : this.#enqueue(call, envelope);
+    return this.#leading.write(call, envelope);
   }
 
   async control(call: ControlCall, envelope: Envelope): Promise<Results[ControlCall['op']]> {
+    const writing = this.#leading;
     switch (call.op) {
       case 'configureIndex':
-        return this.index.configure(call.spec);
+        return writing.unlessOver(this.index.configure(call.spec));
       case 'hold':
-        this.#hold.take(call.token, call.holdMs);
-        await this.#committing;
+        await writing.hold(call.token, call.holdMs);
         return null;
       case 'release':
-        this.#hold.release(call.token);
+        writing.release(call.token);
         return null;
       case 'rebuild':
-        await this.index.rebuild(call.kind);
+        // What was being built goes with the term: built by the next owner it is as good as never begun here.
+        await writing.unlessOver(this.index.rebuild(call.kind), moved);
         return { records: this.state.liveRecords };
       case 'importFrames':
-        return this.#importFrames(call.frames, call.upTo, envelope);
+        return writing.importFrames(call.frames, call.upTo, envelope);
       default:
         return unreachable(call);
     }
   }
 
+  /** From now on this shard owns the collection; all is applied that the log holds. */
+  lead(): void {
+    const { state, journal, context, config } = this;
+    this.#room.settle();
+    this.#writing = new Writing({
+      ...{ state, journal, context },
+      vault: this.#vault,
+      proofs: this.#proofs,
+      room: this.#room,
+      imports: this.#import,
+      onCommit: () => {
+        this.index.maintain();
+        this.#snapshots?.consider();
+      },
+      shown: (error) => this.#shown(error),
+    });
+    const { snapshots } = context;
+    if (snapshots === undefined) return;
+    const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#past.snapshot(upTo);
+    const { snapshot, unread } = this.opened;
+    this.#snapshots ??= new CollectionSnapshots(config.id, snapshots, snapshot, () => journal, make);
+    this.#snapshots.consider();
+    if (unread === undefined) return;
+    const check: CheckLog = (...asked) => this.#past.check(...asked);
+    this.#logCheck ??= new CollectionLogCheck(config.id, snapshots, unread, check, (damage) => this.#shown(damage));
+  }
+
+  /** Whether no commit is under way; what comes waits until `resume`. */
+  pause(withinMs: number): Promise<boolean> {
+    return this.#leading.pause(withinMs);
+  }
+
+  resume(): void {
+    this.#writing?.resume();
+  }
+
+  /** What waits is answered by whoever owns the collection next. Resolves when no commit is under way. */
+  async standDown(): Promise<void> {
+    const writing = this.#writing;
+    this.#writing = undefined;
+    this.journal.feed = undefined;
+    writing?.end(moved());
+    await writing?.idle();
+  }
+
+  /** Reads and applies what the log holds beyond the state. Of a follower. */
+  async catchUp(): Promise<void> {
+    await this.#showing(() => this.journal.catchUp());
+    this.index.maintain();
+  }
+
+  /** Of a follower: as `Journal.take`. */
+  async take(committed: StoredFrame): Promise<boolean> {
+    const isTaken = await this.#showing(() => this.journal.take(committed));
+    this.index.maintain();
+    return isTaken;
+  }
+
+  /** As `CollectionIndex.asDesired`. */
+  indexAsDesired(): Promise<void> {
+    return this.index.asDesired();
+  }
+
+  set feed(feed: Feed | undefined) {
+    this.journal.feed = feed;
+  }
+
+  /** Committed events in whole frames. */
+  get sequence(): number {
+    return this.journal.sequence;
+  }
+
+  get isWhole(): boolean {
+    return this.journal.isWhole;
+  }
+
+  /** Where the state is that after a whole frame, which is its sequence, and its hash. */
+  stateHash(): { readonly sequence: number; readonly stateHash: string } | undefined {
+    const { journal } = this;
+    if (!journal.isWhole || journal.sequence === 0) return undefined;
+    return { sequence: journal.sequence, stateHash: toHex(journal.stateHash()) };
+  }
+
+  /** After event `sequence`; undefined where it cannot be told cheaply. */
+  stateHashAt(sequence: number, deadlineMs: number): Promise<string | undefined> {
+    return this.#past.hashAt(sequence, new Pace(this.context.clock, deadlineMs));
+  }
+
+  /** As `CollectionState.isAsHashed`. */
+  isAsHashed(recordId: number): boolean {
+    return this.state.isAsHashed(recordId);
+  }
+
+  /** Ids that were given. */
+  get records(): number {
+    return this.state.nextRecordId - 1;
+  }
+
   /** Nothing that may take long is begun or goes on: the collection is about to be closed. */
   hurry(): void {
-    this.#hold.over();
+    this.#writing?.hurry();
     this.index.hurry();
     this.#proofs.hurry();
     this.#logCheck?.stop();
@@ -211,14 +287,15 @@ export class Collection {
 
   /** Finishes the commit under way; what waits behind it is refused. `keep`: this shard will open it again. */
   async close({ keep }: { keep: boolean }): Promise<void> {
-    this.#refuseWrites(moving());
+    const writing = this.#writing;
+    writing?.end(moved());
     this.hurry();
-    await this.#committing;
+    await writing?.idle();
     await this.index.close({ keep });
     await this.#past.close();
     await this.#snapshots?.close();
     await this.#logCheck?.close();
-    await Promise.all(this.#answering);
+    await writing?.answered();
     await this.log.close();
     this.state.vectors.destroy();
   }
@@ -227,31 +304,14 @@ export class Collection {
     const query = componentsOf(call.query);
     const pace = (): Pace => new Pace(this.context.clock, deadlineMs);
     const { asOf } = call;
+    const sequence = call.tellSequence && { sequence: this.journal.sequence };
     if (asOf === undefined) {
       const { vectors, metadata, texts, graph, insertions } = this.state;
       const searched = { vectors, metadata, texts, graph, insertions, index: this.index };
-      return resultOf(await search(searched, query, call, pace));
+      return { ...resultOf(await search(searched, query, call, pace)), ...sequence };
     }
     const past = await this.#showing(() => this.#past.search({ call, asOf, query, deadlineMs, pace }));
-    return { ...resultOf(past.found), asOf: past.asOf };
-  }
-
-  async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
-    const sealed = await this.#showing(
-      async () => (await this.#vault.replay(call.requestId)) ?? (await this.#vault.seal(call, envelope.deadlineMs)),
-    );
-    return 'op' in sealed ? this.#enqueue(sealed, envelope) : sealed;
-  }
-
-  async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
-    // Sealing takes a while, and the collection may have been closed meanwhile.
-    if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#answering.size >= ANSWERING_MAX)
-      throw unavailable('too many repeated writes wait for their receipts; retry shortly');
-    const answer = this.#queue.add(call, envelope);
-    this.context.metrics.waiting(1);
-    this.#commitWaiting();
-    return answer.finally(() => this.context.metrics.waiting(-1));
+    return { ...resultOf(past.found), ...sequence, asOf: past.asOf };
   }
 
   async #showing<T>(work: () => Promise<T>): Promise<T> {
@@ -262,123 +322,17 @@ export class Collection {
     }
   }
 
-  #commitWaiting(): void {
-    if (!this.#hold.isHeld) this.#committing ??= this.#commitAll();
-  }
-
-  async #commitAll(): Promise<void> {
-    // What arrives in the same message as the first write goes into the same frame.
-    await Promise.resolve();
-    while (!this.#queue.isEmpty && !this.#hold.isHeld) {
-      const taken = this.#queue.take(this.journal.eventBytesMax);
-      try {
-        await this.#commit(taken);
-      } catch (error) {
-        const shown = this.#shown(error);
-        for (const { reject } of taken) reject(shown);
-      }
-      this.#room.settle();
-      this.index.maintain();
-      this.#snapshots?.consider();
-    }
-    this.#committing = undefined;
-  }
-
-  async #commit(taken: readonly Waiting[]): Promise<void> {
-    await this.journal.settle();
-    const { plan, planned } = await this.#plan(taken);
-    const receipts: Receipts = new Map();
-    if (plan.events.length > 0) {
-      const singles = new Set(
-        planned.flatMap(({ answer }) => (answer.kind === 'insert' ? [answer.write.sequence] : [])),
-      );
-      const deadlineMs = Math.max(...planned.map(({ waiting }) => waiting.envelope.deadlineMs));
-      const onDurable = this.context.metrics.startCommit(plan.events.length);
-      await this.journal.commit(plan.events, plan.liveRecords, deadlineMs, onDurable, (sequence, makeReceipt) => {
-        if (singles.has(sequence)) receipts.set(sequence, makeReceipt());
-      });
-    }
-    for (const { waiting, answer } of planned) {
-      // Not waited for: the receipt of a replay may take a while, and the next commit need not.
-      const answering = this.#result(answer, receipts, waiting.envelope)
-        .then(waiting.resolve, (error: unknown) => waiting.reject(this.#shown(error)))
-        .finally(() => this.#answering.delete(answering));
-      this.#answering.add(answering);
-    }
-  }
-
   /** What the caller is told. Once its log is damaged, a collection that went on would build upon the damage. */
   #shown(error: unknown): unknown {
     if (!(error instanceof Damaged)) return error;
     this.#logCheck?.stop();
     const quarantine = this.onDamage(error);
-    this.#refuseWrites(quarantine);
+    this.#writing?.refuse(quarantine);
     return quarantine;
   }
 
-  #refuseWrites(refusal: VouchError): void {
-    this.#refusal = refusal;
-    this.#queue.rejectAll(refusal);
-  }
-
-  async #plan(
-    taken: readonly Waiting[],
-  ): Promise<{ plan: FramePlan; planned: { waiting: Waiting; answer: Answer }[] }> {
-    const { clock } = this.context;
-    const records = taken.reduce((sum, waiting) => sum + waiting.records, 0);
-    const vectors = taken.reduce((sum, { call, records }) => sum + (call.op === 'insertEncrypted' ? 0 : records), 0);
-    const plan = new FramePlan(this.state, await this.#room.take(records, vectors));
-    const planned: { waiting: Waiting; answer: Answer }[] = [];
-    for (const waiting of taken) {
-      try {
-        if (clock.nowMs() > waiting.envelope.deadlineMs) throw unavailable('the deadline passed before the commit');
-        planned.push({ waiting, answer: plan.add(waiting.call) });
-      } catch (error) {
-        waiting.reject(error);
-      }
-    }
-    return { plan, planned };
-  }
-
-  /** Between two commits: an import waits for the one under way, and the next for the import. */
-  async #importFrames(
-    frames: readonly Uint8Array[],
-    upTo: number,
-    envelope: Envelope,
-  ): Promise<Results['importFrames']> {
-    while (this.#committing !== undefined) await this.#committing;
-    if (this.#refusal !== undefined) throw this.#refusal;
-    const importing = this.#showing(() => this.#import.add(frames, upTo, envelope.deadlineMs));
-    const next = (): void => {
-      this.#committing = undefined;
-      this.index.maintain();
-      this.#snapshots?.consider();
-      this.#commitWaiting();
-    };
-    this.#committing = importing.then(next, next);
-    return importing;
-  }
-
-  async #result(answer: Answer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {
-    switch (answer.kind) {
-      case 'insert': {
-        const { recordId, sequence } = answer.write;
-        // The write a replay repeats may lie far back: its receipt is made again from the log and the tree's history.
-        const receipt = receipts.get(sequence) ?? (await this.#proofs.receipt(sequence, deadlineMs));
-        return { id: recordId, deduplicated: answer.deduplicated, receipt };
-      }
-      case 'encrypted': {
-        const { keyId, write } = answer;
-        return keyId === null ? this.#vault.replayOf(write) : { id: write.recordId, keyId };
-      }
-      case 'batch':
-        return { ids: bytesOf(answer.ids) };
-      case 'added':
-        return { id: answer.id, sequence: answer.sequence };
-      case 'sequence':
-        return { sequence: answer.sequence };
-      default:
-        return unreachable(answer);
-    }
+  get #leading(): Writing {
+    if (this.#writing === undefined) throw moved();
+    return this.#writing;
   }
 }

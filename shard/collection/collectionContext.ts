@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Transport } from '../../shared/transport/transport.js';
+import type { Admission } from '../admission.js';
 import type { DamageReports } from '../damageReports.js';
 import type { RecordVault } from '../encrypted/recordVault.js';
 import type { IndexServices } from '../index/services.js';
@@ -14,6 +15,7 @@ import type { Quota } from '../quota.js';
 import type { SnapshotServices } from '../snapshot/snapshotServices.js';
 
 export interface CollectionContext {
+  readonly admission: Admission;
   readonly logs: EventLogs;
   readonly transport: Transport;
   readonly memory: VectorMemory;

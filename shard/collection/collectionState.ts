@@ -41,6 +41,8 @@ export interface RecordImage {
   readonly text: Uint8Array | null;
 }
 
+const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
+
 /** Bytes kept as a string of as many characters: a third of the memory of a Uint8Array where they are few. */
 const keep = (bytes: Uint8Array | null): string | undefined =>
   bytes === null ? undefined : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
@@ -118,6 +120,15 @@ export class CollectionState implements StateView {
 
   findRequest(key: string): AppliedRequest | undefined {
     return this.requests.find(key);
+  }
+
+  /** Whether what is in memory of the record, its vector too, is what its leaf was made of. */
+  isAsHashed(recordId: number): boolean {
+    const slot = this.#slotOf(recordId);
+    if (slot !== NO_SLOT) return isSame(this.#leafOf(recordId, slot), this.tree.leaf(recordId - 1));
+    const isEncrypted = this.encrypted.get(recordId) !== undefined;
+    const leaf = isEncrypted ? this.encrypted.leafOf(recordId) : EMPTY_HASH;
+    return isSame(leaf, this.tree.leaf(recordId - 1));
   }
 
   /** What it is and how it came about, in 32 bytes. Costs log2 of records and of nodes in hashes after a write. */
@@ -320,7 +331,11 @@ export class CollectionState implements StateView {
   }
 
   #rehash(recordId: number, slot: number, sequence: number): void {
-    const leaf = leafHash({
+    this.tree.change(recordId - 1, this.#leafOf(recordId, slot), sequence);
+  }
+
+  #leafOf(recordId: number, slot: number): Uint8Array {
+    return leafHash({
       id: recordId,
       state: this.#tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
       vector: this.vectors.vectorBytes(slot),
@@ -329,7 +344,6 @@ export class CollectionState implements StateView {
       metadata: kept(this.#metadata.get(slot)),
       text: kept(this.#texts.get(slot)),
     });
-    this.tree.change(recordId - 1, leaf, sequence);
   }
 
   #assertNext({ sequence, recordId }: Insert | InsertEncrypted): void {

@@ -2,13 +2,22 @@
 import type { DamagedPart } from '../../shared/damage.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 
+interface DamagedOptions {
+  readonly part?: 'log' | 'vault';
+  /** Of a vault entry: the collection is whole again once this key is shredded. */
+  readonly keyId?: string;
+  readonly cause?: unknown;
+}
+
 export class Damaged extends Error {
   readonly part: DamagedPart & ('log' | 'vault');
+  readonly keyId: string | undefined;
 
-  constructor(reason: string, { part = 'log', cause }: { part?: 'log' | 'vault'; cause?: unknown } = {}) {
+  constructor(reason: string, { part = 'log', keyId, cause }: DamagedOptions = {}) {
     super(reason, cause === undefined ? undefined : { cause });
     this.name = 'Damaged';
     this.part = part;
+    this.keyId = keyId;
   }
 }
 

@@ -4,24 +4,37 @@
  */
 import type { CollectionConfig, Receipt } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
+import { HASH_BYTES } from '../../shared/limits.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
 import { eventSizeBytes } from '../../shared/log/eventLayout.js';
-import type { EventLog, Position } from '../../shared/log/eventLog.js';
-import { claimedStart, EVENT_PREFIX_BYTES, FRAME_OVERHEAD_BYTES, type Frame, hashAt } from '../../shared/log/frame.js';
+import type { EventLog, Position, StoredFrame } from '../../shared/log/eventLog.js';
+import {
+  claimedStart,
+  EVENT_PREFIX_BYTES,
+  FRAME_OVERHEAD_BYTES,
+  type Frame,
+  readFrameHeader,
+} from '../../shared/log/frame.js';
 import { buildFrame } from '../../shared/log/frameWriter.js';
+import { Malformed } from '../../shared/malformed.js';
 import { finish } from '../audit/merkleTree.js';
 import { inSlices, nextTurn, Slice } from '../pause.js';
 import { writeReceipt } from '../proof/writeReceipt.js';
 import type { CollectionState } from './collectionState.js';
-import { noticingDamage } from './damaged.js';
+import { Damaged, noticingDamage } from './damaged.js';
 import { type FramePlace, LogHistory } from './history.js';
 import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
+
+/** Is told of every frame that is committed here, as soon as it is durable. */
+export type Feed = (committed: StoredFrame) => void;
 
 /** Called after an event of a commit is applied; the receipt is made only where it is asked for, and only then. */
 export type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
 
 export class Journal {
+  /** Undefined while nobody follows. */
+  feed: Feed | undefined;
   /** Whether the log may hold a frame that the state does not: the outcome of the last append is not known. */
   #unsettled = false;
   /** While the state holds a part of a frame that the history does not. */
@@ -69,6 +82,21 @@ export class Journal {
     });
   }
 
+  /**
+   * Applies a frame that the owner has committed, where it is the next one; passes over one that is applied. False where it
+   * is neither, or does not verify: then the log has to be read. Throws Damaged where the state cannot take what verifies.
+   */
+  async take({ position, bytes }: StoredFrame): Promise<boolean> {
+    const { end } = this.history;
+    const { firstSequence, events } = claimedEvents(bytes);
+    if (firstSequence + events <= end.nextSequence) return true;
+    if (firstSequence !== end.nextSequence) return false;
+    const frame = await verifiedFrame(bytes, end, position).catch(unlessDamaged);
+    if (frame === undefined) return false;
+    await this.#apply(frame, position);
+    return true;
+  }
+
   /** Must come before a commit: learns whether the append before went through after all. */
   async settle(): Promise<void> {
     if (!this.#unsettled) return;
@@ -102,6 +130,7 @@ export class Journal {
     this.#unsettled = true;
     const position = await noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
     this.#unsettled = false;
+    this.feed?.({ position, bytes: frame.bytes });
     onDurable(frame.bytes.length);
     await this.#apply(frame, position, onApplied);
   }
@@ -141,6 +170,11 @@ export class Journal {
     return this.#applying === undefined && this.sequence === sequence;
   }
 
+  /** Whether the state is that after a whole frame. */
+  get isWhole(): boolean {
+    return this.#applying === undefined;
+  }
+
   /** Of the state as it is; it must be at `sequence`, and that is not 0. */
   stateHash(): Uint8Array {
     const { configHash, end } = this.history;
@@ -167,15 +201,39 @@ export class Journal {
   async #applyEvents(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { events } = frame;
     const slice = new Slice(this.clock);
-    for (const [index, event] of events.entries()) {
+    let inTree = 0;
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index]!;
       this.state.apply(event);
       // Before anyone asks for a root, which would do all of it at once.
       while (this.state.graph.settleSome()) if (slice.due) await slice.next();
-      this.history.tree.append(hashAt(frame.chainHeads, index));
       onApplied?.(event.sequence, () => finish(writeReceipt(frame, index, this.state, this.history.configHash)));
-      if (slice.due) await slice.next();
+      if (!slice.due) continue;
+      inTree = this.#growTree(frame, inTree, index + 1);
+      await slice.next();
     }
+    this.#growTree(frame, inTree, events.length);
     assertLiveRecords(this.state, frame, position);
     this.history.add(frame, position);
   }
+
+  /** Many heads at once cost less than each alone. Returns `to`. */
+  #growTree({ chainHeads }: Frame, from: number, to: number): number {
+    this.history.tree.append(chainHeads.subarray(from * HASH_BYTES, to * HASH_BYTES));
+    return to;
+  }
+}
+
+/** Of a frame that is not verified. One that is none says that it has no events, and so continues nothing. */
+function claimedEvents(bytes: Uint8Array): { readonly firstSequence: number; readonly events: number } {
+  try {
+    return readFrameHeader(bytes);
+  } catch (error) {
+    if (error instanceof Malformed) return { firstSequence: Number.POSITIVE_INFINITY, events: 0 };
+    throw error;
+  }
+}
+
+function unlessDamaged(error: unknown): undefined {
+  if (!(error instanceof Damaged)) throw error;
 }

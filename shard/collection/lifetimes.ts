@@ -51,7 +51,7 @@ export class Lifetimes {
 
   /** The next record id is given. */
   born(sequence: number): void {
-    this.#births.append(Float64Array.of(sequence));
+    this.#births.push(sequence);
   }
 
   tombstoned(recordId: number, sequence: number): void {
@@ -85,9 +85,14 @@ export class Lifetimes {
 
   /** Whether the state after `sequence` events can be searched in what is there now, and its hash be told. */
   holds(sequence: number, { filter, text, graph }: Named): boolean {
-    if (this.#lost.records.has(sequence) || this.#lost.graphRoots.has(sequence)) return false;
+    if (this.#lost.records.has(sequence) || !this.tellsHash(sequence)) return false;
     if (filter && this.#lost.metadata.has(sequence)) return false;
     return !(text && sequence < this.#textsChangedAt) && !(graph && sequence < this.#graphChangedAt);
+  }
+
+  /** Whether the hash of the state after `sequence` events can be told. */
+  tellsHash(sequence: number): boolean {
+    return !this.#lost.graphRoots.has(sequence);
   }
 
   /** Records that had been inserted after `sequence` events: their ids are those up to this one. */

@@ -38,13 +38,20 @@ export class LogImport {
   /**
    * Stores and applies the frames one by one, and passes over those that are there. No commit may be under way. Throws
    * `validation_error` where a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`, `unavailable`,
-   * and Damaged. The frames before it stay; of it nothing is stored, but for an outcome that is not known.
+   * and Damaged. The frames before it stay; of it nothing is stored, but for an outcome that is not known. `beforeEach` may
+   * end it between two frames by throwing.
    */
-  async add(frames: readonly Uint8Array[], upTo: number, deadlineMs: number): Promise<Results['importFrames']> {
+  async add(
+    frames: readonly Uint8Array[],
+    upTo: number,
+    deadlineMs: number,
+    beforeEach: () => void,
+  ): Promise<Results['importFrames']> {
     const { journal, proofs, context } = this;
     try {
       await journal.settle();
       for (const bytes of frames) {
+        beforeEach();
         if (context.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before all frames were stored');
         const frame = await refusing(() => this.#verified(bytes, upTo));
         if (frame === undefined) continue;

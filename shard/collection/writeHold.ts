@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
-import { moving } from '../moving.js';
+import { moved } from '../moving.js';
 
 /** Who keeps a collection from taking writes, and until when: a holder that is gone must not keep it for ever. */
 export class WriteHold {
@@ -21,7 +21,7 @@ export class WriteHold {
 
   /** Begins, or goes on, for `holdMs` from now. Throws `conflict` where somebody else holds, `unavailable` once over. */
   take(token: string, holdMs: number): void {
-    if (this.#isOver) throw moving();
+    if (this.#isOver) throw moved();
     if (this.#token !== undefined && this.#token !== token)
       throw new VouchError(
         'conflict',

@@ -1,5 +1,5 @@
-/** The writes that wait for a commit, bounded in number and bytes. */
-import { unavailable } from '../../shared/errors.js';
+/** The writes that wait for a commit, bounded in number and bytes, and by the time that the oldest of them has waited. */
+import type { Clock } from '../../shared/clock.js';
 import {
   DELETION_SIZE_BYTES,
   EDGE,
@@ -10,6 +10,7 @@ import {
   updateMetadataSizeBytes,
 } from '../../shared/log/eventLayout.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import type { Admission } from '../admission.js';
 import type { SealedCall } from '../encrypted/sealedCall.js';
 
 export interface Waiting {
@@ -19,12 +20,14 @@ export interface Waiting {
   readonly sizeBytes: number;
   /** Records it adds, at most. */
   readonly records: number;
+  readonly arrivedMs: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const WRITES_MAX = 4_096;
-const BYTES_MAX = 64 * 1024 * 1024;
+/** Two of the largest frames: more would wait for a third commit. */
+const BYTES_MAX = 32 * 1024 * 1024;
 /** The length before each event in a frame. */
 const PER_EVENT_BYTES = 4;
 
@@ -32,17 +35,30 @@ export class WriteQueue {
   #waiting: Waiting[] = [];
   #sizeBytes = 0;
 
+  constructor(
+    private readonly clock: Clock,
+    private readonly admission: Pick<Admission, 'queueMs' | 'refusal'>,
+  ) {}
+
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
 
-  /** Resolves or rejects when the write is answered. Throws `unavailable` where too much waits already. */
-  add(call: SealedCall, envelope: Envelope): Promise<unknown> {
+  /**
+   * Resolves or rejects when the write is answered. Throws Overloaded where too much waits already, or for too long: a
+   * commit takes all that waits, so that nobody waits longer than for the one under way. `isHeld`: they wait because
+   * somebody wants them to.
+   */
+  add(call: SealedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
     const { sizeBytes, records } = measure(call);
+    const arrivedMs = this.clock.monotonicMs();
     if (this.#waiting.length >= WRITES_MAX || (this.#sizeBytes > 0 && this.#sizeBytes + sizeBytes > BYTES_MAX))
-      throw unavailable('too many writes wait for this collection; retry shortly');
+      throw this.admission.refusal('write_queue');
+    const oldest = this.#waiting[0];
+    if (oldest !== undefined && !isHeld && arrivedMs - oldest.arrivedMs > this.admission.queueMs)
+      throw this.admission.refusal('write_waited');
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, envelope, sizeBytes, records, resolve, reject });
+      this.#waiting.push({ call, envelope, sizeBytes, records, arrivedMs, resolve, reject });
       this.#sizeBytes += sizeBytes;
     });
   }

@@ -99,7 +99,7 @@ export class CollectionVault {
       return await work();
     } catch (error) {
       if (!(error instanceof KeyDamaged) || keyId === null || !this.#uses(keyId)) throw error;
-      throw new Damaged(`the vault's entry for key ${keyId} does not verify`, { part: 'vault', cause: error });
+      throw new Damaged(`the vault's entry for key ${keyId} does not verify`, { part: 'vault', keyId, cause: error });
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Shreds that were cut short after the key was destroyed: the collections that this shard serves commit what their logs
- * do not state yet. Costs nothing where no key is being shredded.
+ * do not state yet, and the vault erases and completes what servers that were away missed. Costs nothing where no key is
+ * being shredded, and no server missed anything.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import type { CollectionConfig } from '../../shared/calls.js';
@@ -9,12 +10,13 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { Rounds } from '../../shared/rounds.js';
+import { whenAvailable } from '../../shared/startUp.js';
 import { strikeOff } from '../../shared/vault/pendingShred.js';
 import type { ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
 import type { HostedCollection } from '../hostedCollection.js';
 
-const ROUND_MS = 30_000;
+const ROUND_MS = 5_000;
 const COMMIT_MS = 10_000;
 /** A mark with nothing pending is of a shred that has yet to begin, or that has died before it did. */
 const FORGOTTEN_AFTER_MS = 600_000;
@@ -42,7 +44,8 @@ export class PendingShreds {
 
   /** Resolves when what is pending now is committed, or could not be. */
   async start(): Promise<void> {
-    this.#watch = await this.parts.marks.watch(this.#marked);
+    const { marks } = this.parts;
+    this.#watch = await whenAvailable('the shreds under way', () => marks.watch(this.#marked), this.parts);
     await this.sweep();
     this.#rounds.start();
   }
@@ -65,22 +68,25 @@ export class PendingShreds {
   async #sweepAll(): Promise<void> {
     do {
       this.#again = false;
-      for (const mark of [...this.#marked.values()]) await this.#follow(mark);
+      const failures: unknown[] = [];
+      for (const mark of [...this.#marked.values()]) await this.#follow(mark).catch((error) => failures.push(error));
+      if (failures.length > 0)
+        this.parts.logger.warn(
+          { keys: failures.length, error: messageOf(failures[0]) },
+          'vault entries are not settled everywhere yet; this is tried again',
+        );
     } while (this.#again);
     this.#sweeping = undefined;
   }
 
   async #follow(mark: ShredMark): Promise<void> {
-    const { vault, marks, clock, logger } = this.parts;
+    const { vault, marks, clock } = this.parts;
     const { project, keyId } = mark;
-    try {
-      const pendingIds = (await vault.get(project, keyId))?.entry.pendingIds ?? [];
-      const left = pendingIds.length === 0 ? [] : await this.#finish(mark, pendingIds);
-      const isDone = pendingIds.length > 0 || clock.nowMs() - mark.sinceMs > FORGOTTEN_AFTER_MS;
-      if (left.length === 0 && isDone) await marks.clear(project, keyId);
-    } catch (error) {
-      logger.warn({ keyId, error: messageOf(error) }, 'a shred is not finished yet');
-    }
+    const pendingIds = (await vault.get(project, keyId))?.entry.pendingIds ?? [];
+    const left = pendingIds.length === 0 ? [] : await this.#finish(mark, pendingIds);
+    await vault.settle(project, keyId);
+    const isDone = pendingIds.length > 0 || clock.nowMs() - mark.sinceMs > FORGOTTEN_AFTER_MS;
+    if (left.length === 0 && isDone) await marks.clear(project, keyId);
   }
 
   /** What is still pending then, at other shards too. */

@@ -7,17 +7,19 @@
  *
  * The generation that serves is swapped in one step; a search keeps the one it began with.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { messageOf, unreachable, VouchError } from '../../shared/errors.js';
 import { type DesiredKind, EXACT, type IndexKind, type IndexSpec, type IndexState } from '../../shared/indexSpec.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
-import { moving } from '../moving.js';
+import { cutShort, moved } from '../moving.js';
 import { nextTurn, type Slice } from '../pause.js';
 import type { Absorbing } from './absorber.js';
 import { freeze } from './build/frozenRows.js';
 import { Cancelled } from './build/progress.js';
 import { Building, type BuildingFacts } from './building.js';
 import { logProgress } from './buildLog.js';
+import { desiredSpec } from './desiredSpecs.js';
 import { GenerationMaker, type Made, Unusable } from './generationMaker.js';
 import type { IndexedCollection } from './indexedCollection.js';
 import type { Ended } from './indexMetrics.js';
@@ -64,7 +66,7 @@ export class CollectionIndex implements Absorbing {
   /** Reads what is desired; a saved generation is then loaded, or one is built, while exact search serves. */
   static async open(collection: IndexedCollection, services: IndexServices): Promise<CollectionIndex> {
     const index = new CollectionIndex(collection, services);
-    index.#desired = await desiredOf(collection, services);
+    index.#desired = await desiredSpec(services.desired, collection.config);
     await index.#begin();
     return index;
   }
@@ -155,12 +157,20 @@ export class CollectionIndex implements Absorbing {
     return this.state();
   }
 
+  /** What is desired may have been changed by another shard: it is read again, and what it asks for begins. */
+  async asDesired(): Promise<void> {
+    const spec = await desiredSpec(this.services.desired, this.collection.config);
+    if (this.#closed || this.#isConfiguring || isDeepStrictEqual(spec, this.#desired)) return;
+    this.#asDesiredNow(spec);
+    await this.#replace({ asked: false, fromScratch: false }, undefined);
+  }
+
   /** Builds from scratch, as `kind` where it is given; resolves when the new generation serves. */
   async rebuild(kind: DesiredKind | null): Promise<void> {
     const spec = kind === null || kind === this.#desired.kind ? undefined : { kind, parameters: {} };
     const building = await this.#replace({ asked: true, fromScratch: true }, spec);
     const failure = await building?.done;
-    if (this.#closed) throw moving();
+    if (this.#closed) throw moved();
     if (failure !== undefined) throw new VouchError('internal_error', `the index was not rebuilt: ${failure}`);
   }
 
@@ -237,6 +247,10 @@ export class CollectionIndex implements Absorbing {
 
   async #desire(spec: IndexSpec): Promise<void> {
     await this.services.desired.write(this.collection.config, spec);
+    this.#asDesiredNow(spec);
+  }
+
+  #asDesiredNow(spec: IndexSpec): void {
     this.#desired = spec;
     this.#error = undefined;
     this.#retryMs = RETRY_FIRST_MS;
@@ -295,7 +309,7 @@ export class CollectionIndex implements Absorbing {
   #start({ asked, fromScratch }: StartOptions): Building {
     const kind = this.#kind();
     if (kind === undefined) throw new Error('exact search is desired');
-    if (this.#closed) throw moving();
+    if (this.#closed) throw cutShort();
     const number = this.services.store.nextNumber(this.collection.config.id);
     const building = new Building(this.#facts(kind, number, asked));
     const ended = this.services.metrics.startBuild(kind);
@@ -381,15 +395,5 @@ export class CollectionIndex implements Absorbing {
       this.maintain();
     }, this.#retryMs).unref();
     this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MOST_MS);
-  }
-}
-
-/** A collection whose catalog entry is gone is being deleted: it needs none any more. */
-async function desiredOf(collection: IndexedCollection, { desired }: IndexServices): Promise<IndexSpec> {
-  try {
-    return await desired.read(collection.config);
-  } catch (error) {
-    if (error instanceof VouchError && error.code === 'collection_not_found') return EXACT;
-    throw error;
   }
 }

@@ -1,9 +1,9 @@
 /** Which index each collection is to have: the catalog's word, read and changed by the shard that owns the collection. */
-import type { Bucket, Entry } from '../../shared/bucket/bucket.js';
+import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import type { CollectionConfig } from '../../shared/calls.js';
 import { catalogEntryOf, catalogKey, withSpec } from '../../shared/catalogEntry.js';
 import { VouchError } from '../../shared/errors.js';
-import type { IndexSpec } from '../../shared/indexSpec.js';
+import { EXACT, type IndexSpec } from '../../shared/indexSpec.js';
 
 export class DesiredSpecs {
   /** `catalog`: BUCKETS.catalog. */
@@ -27,9 +27,26 @@ export class DesiredSpecs {
     }
   }
 
+  /** Calls `listener` for every collection in the catalog, and then whenever the entry of one has changed. */
+  watch(listener: (collectionId: number) => void): Promise<Watch> {
+    return this.catalog.watch(({ entry }) => {
+      if (entry !== undefined) listener(catalogEntryOf(entry).config.id);
+    });
+  }
+
   async #entryOf({ id, project, name }: CollectionConfig): Promise<Entry> {
     const entry = await this.catalog.get(catalogKey(project, name));
     if (entry !== undefined && catalogEntryOf(entry).config.id === id) return entry;
     throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
+  }
+}
+
+/** A collection whose catalog entry is gone is being deleted: it needs none any more. */
+export async function desiredSpec(specs: Pick<DesiredSpecs, 'read'>, config: CollectionConfig): Promise<IndexSpec> {
+  try {
+    return await specs.read(config);
+  } catch (error) {
+    if (error instanceof VouchError && error.code === 'collection_not_found') return EXACT;
+    throw error;
   }
 }

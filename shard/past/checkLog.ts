@@ -2,11 +2,11 @@
  * The part of a log that a snapshot stands for, verified although nothing of it is asked for: frame by frame, chained from
  * the genesis up to the place where the snapshot stands. No event is applied, and no more is held than a few frames.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import { LOG_START, type Position } from '../../shared/log/eventLog.js';
 import { Damaged } from '../collection/damaged.js';
 import { configHashIn, verifiedFrame } from '../collection/replay.js';
+import { type CheckPace, PIECE_BYTES } from './checkPace.js';
 import type { Opening } from './opening.js';
 
 /** The end of a frame of a log. Passes between threads. */
@@ -20,12 +20,15 @@ export const LOG_BEGIN: LogPlace = { position: LOG_START, end: EMPTY_LOG };
 
 /** What the owner's thread may have on its way here: it reads no faster than this is worked through. */
 const IN_FLIGHT_BYTES = 128 << 10;
-// About 2 MiB or 250 small frames a second: a hundredth of the owner's thread, which then answers as before. Measured: a
-// frame of 590 KB takes some 4 ms of it in pieces of 1 ms, one of a single record 40 µs.
-const PIECE_BYTES = 256 << 10;
-const REST_MS = 120;
 /** What reading a frame costs beside its bytes, in bytes read in the same time. */
 const FRAME_COST_BYTES = 8 << 10;
+
+export interface LogCheck {
+  readonly from: LogPlace;
+  readonly upTo: LogPlace;
+  readonly pace: CheckPace;
+  readonly onReached: (reached: LogPlace) => void;
+}
 
 /**
  * From one place to the other. `onReached` is told now and then how far it has come, and at the end: a check that failed
@@ -33,9 +36,7 @@ const FRAME_COST_BYTES = 8 << 10;
  */
 export async function checkLog(
   { log, config, closing }: Opening,
-  from: LogPlace,
-  upTo: LogPlace,
-  onReached: (reached: LogPlace) => void,
+  { from, upTo, pace, onReached }: LogCheck,
 ): Promise<boolean> {
   let { end } = from;
   let spentBytes = 0;
@@ -50,7 +51,7 @@ export async function checkLog(
     if (!isLast && spentBytes < PIECE_BYTES) continue;
     onReached(placeAt(position, end));
     if (isLast) return true;
-    await rest(spentBytes, closing);
+    await pace.rest(spentBytes, closing);
     spentBytes = 0;
   }
   return false;
@@ -70,10 +71,4 @@ function assertSame({ position, end }: LogPlace, upTo: LogPlace): void {
     end.lastTimeMs === upTo.end.lastTimeMs &&
     Buffer.compare(end.chainHead, upTo.end.chainHead) === 0;
   if (!isSame) throw new Damaged(`frame at ${position}: it does not end as the log did when the snapshot was made`);
-}
-
-/** In proportion to what was read. Throws the signal's reason. */
-async function rest(spentBytes: number, signal: AbortSignal): Promise<void> {
-  const restMs = (REST_MS * spentBytes) / PIECE_BYTES;
-  await delay(restMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 }

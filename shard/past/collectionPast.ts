@@ -8,7 +8,7 @@ import type { CollectionState } from '../collection/collectionState.js';
 import type { Journal } from '../collection/journal.js';
 import type { Pace } from '../graph/pace.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
-import { moving } from '../moving.js';
+import { moved } from '../moving.js';
 import type { Found } from '../search/found.js';
 import type { LogPlace } from './checkLog.js';
 import { HeldPast } from './heldPast.js';
@@ -19,6 +19,9 @@ import { emptyState, NO_REQUESTS, PastState } from './pastState.js';
 import type { PastThread } from './pastThread.js';
 import { searchState } from './searchState.js';
 import type { SavedSnapshot, SnapshotPlace } from './snapshots.js';
+
+/** Each change since costs a look. */
+const HASHED_BEHIND_MAX = 100_000;
 
 export interface PastServices {
   readonly pasts: PastThread;
@@ -64,6 +67,15 @@ export class CollectionPast {
     return { found, asOf: { logIndex, timeMs, stateHash } };
   }
 
+  /** The state hash after event `sequence`, where it can be told and costs little. */
+  async hashAt(sequence: number, pace: Pace): Promise<string | undefined> {
+    const { journal, state } = this;
+    const behind = journal.sequence - sequence;
+    if (sequence === 0 || behind < 0 || behind > HASHED_BEHIND_MAX) return undefined;
+    if (journal.isAt(sequence)) return toHex(journal.stateHash());
+    return state.lifetimes.tellsHash(sequence) ? this.#held.hashOf(sequence, pace) : undefined;
+  }
+
   /** As `PastThread.snapshot`. */
   snapshot(upTo: number): Promise<SavedSnapshot | undefined> {
     return this.services.pasts.snapshot(this.#opening, upTo);
@@ -76,7 +88,7 @@ export class CollectionPast {
 
   /** What waits ends; the collection is about to be closed. Resolves when its log is not read any more. */
   close(): Promise<void> {
-    return this.services.pasts.close(this.#opening, moving());
+    return this.services.pasts.close(this.#opening, moved());
   }
 
   #sequenceOf(asOf: AsOf): number {

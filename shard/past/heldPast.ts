@@ -40,7 +40,7 @@ export class HeldPast {
     const scan = vectors.beginScan();
     try {
       const resting = pace();
-      const stateHash = await this.#hashOf(sequence, resting);
+      const stateHash = await this.hashOf(sequence, resting);
       const held = await heldRows(this.state, sequence, options.filter, resting);
       // From here on no row is lost, since the scan holds them, and texts are those of the call. The graph may change.
       if (!lifetimes.holds(sequence, named)) return undefined;
@@ -53,8 +53,11 @@ export class HeldPast {
     }
   }
 
-  /** Costs a look at each record that was changed or deleted since, once. */
-  async #hashOf(sequence: number, pace: Pace): Promise<string> {
+  /**
+   * Of the state after `sequence` events, 1 or more, which are applied; `lifetimes` must tell it. Costs a look at each
+   * record that was changed or deleted since, once.
+   */
+  async hashOf(sequence: number, pace: Pace): Promise<string> {
     const known = this.#hashes.get(sequence);
     this.#hashes.delete(sequence);
     const hash = known ?? toHex(stateHash(await this.#summaryOf(sequence, pace)));

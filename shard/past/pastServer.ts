@@ -3,8 +3,9 @@ import { unreachable } from '../../shared/errors.js';
 import { toHex } from '../../shared/hash.js';
 import { Pace } from '../graph/pace.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
-import { moving } from '../moving.js';
-import { checkLog } from './checkLog.js';
+import { moved } from '../moving.js';
+import { checkLog, type LogPlace } from './checkLog.js';
+import { type CallCount, CheckPace } from './checkPace.js';
 import { FedLogs } from './fedLog.js';
 import type { Answer, AskSearch, FromWorker, PastAnswer, ToWorker } from './messages.js';
 import { Opening } from './opening.js';
@@ -18,6 +19,8 @@ export interface PastServerOptions {
   readonly memory: VectorMemory;
   readonly clock: Clock;
   readonly snapshots: Snapshots;
+  /** Of the shard. */
+  readonly calls: CallCount;
 }
 
 /** The worker's side: does what it is told, and answers. */
@@ -87,7 +90,9 @@ export class PastServer {
 
   #check({ id, opening: number, from, upTo }: ToWorker & { op: 'check' }): Promise<boolean> {
     const opening = this.#opened(number);
-    const check = checkLog(opening, from, upTo, (reached) => this.post({ op: 'checked', id, reached }));
+    const pace = new CheckPace(this.options.calls, this.options.clock);
+    const onReached = (reached: LogPlace): void => this.post({ op: 'checked', id, reached });
+    const check = checkLog(opening, { from, upTo, pace, onReached });
     this.#checks.set(
       opening,
       check.catch(() => undefined),
@@ -97,14 +102,14 @@ export class PastServer {
 
   async #close(number: number): Promise<undefined> {
     const opening = this.#opened(number);
-    await Promise.all([this.#states.close(opening, moving()), this.#checks.get(opening)]);
+    await Promise.all([this.#states.close(opening, moved()), this.#checks.get(opening)]);
     this.#checks.delete(opening);
     this.#openings.delete(number);
   }
 
   #opened(number: number): Opening {
     const opening = this.#openings.get(number);
-    if (opening === undefined) throw moving();
+    if (opening === undefined) throw moved();
     return opening;
   }
 }

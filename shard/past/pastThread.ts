@@ -12,8 +12,9 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable, unreachable } from '../../shared/errors.js';
 import type { EventLog } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
-import { moving } from '../moving.js';
+import { moved } from '../moving.js';
 import type { LogPlace } from './checkLog.js';
+import { newCallCount } from './checkPace.js';
 import { LogFeed } from './logFeed.js';
 import type { Answer, AskSearch, FromWorker, PackedFrames, PastAnswer, ToWorker } from './messages.js';
 import { Opening } from './opening.js';
@@ -57,6 +58,7 @@ interface Running {
 
 export class PastThread {
   #running: Running | undefined;
+  readonly #calls = newCallCount();
   readonly #closings = new WeakMap<Opening, Promise<void>>();
   #idle: NodeJS.Timeout | undefined;
   #openings = 0;
@@ -68,6 +70,11 @@ export class PastThread {
     private readonly options: PastThreadOptions,
     private readonly program = new URL('./pastWorker.js', import.meta.url),
   ) {}
+
+  /** The shard was called: what goes on in the background gives way. */
+  called(): void {
+    Atomics.add(this.#calls, 0, 1);
+  }
 
   /** Costs nothing before something is asked of it. */
   open(config: CollectionConfig, log: EventLog, place?: SnapshotPlace): Opening {
@@ -91,7 +98,7 @@ export class PastThread {
     return (await answer) as SavedSnapshot | undefined;
   }
 
-  /** As `checkLog`, at the pace of that. Throws `unavailable` too where the collection closes or the thread dies. */
+  /** As `checkLog`, at a pace that gives way to calls. Throws `unavailable` too where the collection closes or the thread dies. */
   async check(
     opening: Opening,
     from: LogPlace,
@@ -138,7 +145,7 @@ export class PastThread {
 
   #ask(opening: Opening, message: (id: number) => ToWorker, onReached?: Waiting['onReached']): Promise<Answer> {
     opening.closing.throwIfAborted();
-    if (this.#closed) throw moving();
+    if (this.#closed) throw moved();
     clearTimeout(this.#idle);
     this.#running ??= this.#start();
     const { worker, known, waiting } = this.#running;
@@ -157,7 +164,7 @@ export class PastThread {
 
   #start(): Running {
     const { boundBytes, memoryBytes, logger } = this.options;
-    const workerData: PastWorkerData = { boundBytes, memoryBytes };
+    const workerData: PastWorkerData = { boundBytes, memoryBytes, calls: this.#calls };
     const worker = new Worker(this.program, { workerData });
     const running: Running = { worker, known: new Map(), waiting: new Map(), readings: new Map() };
     worker.on('message', (message: FromWorker) => this.#take(running, message));

@@ -10,7 +10,7 @@ import type { LogHead, ProofCall, ProofResults } from '../../shared/proofs.js';
 import { Turns } from '../../shared/turns.js';
 import type { CollectionState } from '../collection/collectionState.js';
 import type { Journal } from '../collection/journal.js';
-import { moving } from '../moving.js';
+import { moved } from '../moving.js';
 import { checkpointText } from './checkpoint.js';
 import { consistencyProof, inclusionProof } from './proofBytes.js';
 import type { Signer } from './signer.js';
@@ -151,7 +151,7 @@ export class CollectionProofs {
   }
 
   #assertInTime(deadlineMs: number): void {
-    if (this.#hurried) throw moving();
+    if (this.#hurried) throw moved();
     if (this.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed during the making of a proof');
   }
 }

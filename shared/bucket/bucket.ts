@@ -31,6 +31,11 @@ export interface Bucket {
   /** The new revision, or undefined where the key's revision is no longer `revision`. */
   update(key: string, value: Json, revision: number): Promise<number | undefined>;
   put(key: string, value: Json): Promise<number>;
+  /**
+   * Whether there is no such entry, for sure: `get` may be answered by a server that has lost its lead and does not know of
+   * an entry that is new. Costs a write; for what is erased for good.
+   */
+  isAbsent(key: string): Promise<boolean>;
   /** False where there was nothing to delete. */
   delete(key: string): Promise<boolean>;
   /**

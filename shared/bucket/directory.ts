@@ -98,6 +98,10 @@ export class DirectoryBucket implements Bucket {
     return this.#inTurn(key, (name) => this.#replace(name, key, value));
   }
 
+  isAbsent(key: string): Promise<boolean> {
+    return this.#inTurn(key, async (name) => !this.#view.has(name));
+  }
+
   delete(key: string): Promise<boolean> {
     return this.#inTurn(key, async (name) => {
       const deleted = await deleteFile(join(this.#folder, name));

@@ -52,6 +52,10 @@ export class MemoryBucket implements Bucket {
     return this.#write(key, value);
   }
 
+  async isAbsent(key: string): Promise<boolean> {
+    return this.#now(key) === undefined;
+  }
+
   async delete(key: string): Promise<boolean> {
     if (this.#now(key) === undefined) return false;
     this.#drop(key);

@@ -1,11 +1,12 @@
 /** A bucket in JetStream's key-value store. Every read asks the stream's leader: a replica may lag behind an answered write. */
-import { type KV, type KvEntry, millis, nanos, StorageType } from 'nats';
+import { type KV, type KvEntry, MsgHdrsImpl, millis, nanos, StorageType } from 'nats';
 import { VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { isRefusal, JETSTREAM } from '../natsError.js';
 import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
 import { NatsWatch } from './natsWatch.js';
 
+const OPERATION_HEADER = 'KV-Operation';
 const KEY = /^[A-Za-z0-9_=-]+(\.[A-Za-z0-9_=-]+)*$/;
 const KEY_MAX_CHARS = 255;
 /** JetStream remembers message ids for this long, and not longer than it keeps the messages; we send none. */
@@ -79,6 +80,18 @@ export class NatsBucket implements Bucket {
 
   put(key: string, value: Json): Promise<number> {
     return this.call(key, () => this.kv.put(key, JSON.stringify(value)));
+  }
+
+  /** Deletes once more what was found deleted: no leader can take that which does not know of a later write. */
+  async isAbsent(key: string): Promise<boolean> {
+    for (;;) {
+      const found = await this.find(key);
+      if (found && !isDeletion(found)) return false;
+      const headers = MsgHdrsImpl.fromRecord({ [OPERATION_HEADER]: ['DEL'] });
+      const options = { headers, expect: { lastSubjectSequence: found?.revision ?? 0 } };
+      const again = () => this.connection.js.publish(`$KV.${this.name}.${key}`, new Uint8Array(0), options);
+      if (await this.expecting(key, again)) return true;
+    }
   }
 
   async delete(key: string): Promise<boolean> {

@@ -110,15 +110,16 @@ export class NatsWatch implements Watch {
       catchingUp = false;
       caughtUp();
     };
-    if (delivery.startedEmpty) await finish();
+    if (delivery.hasBegun(0)) await finish();
+    let count = 0;
     for await (const item of delivery) {
       if (this.stopped) return;
       if (item !== IDLE) {
         if (catchingUp) seen.add(this.keyOf(item));
         this.take(item);
       }
-      // A message that another one replaced while it was on its way is never sent: then the silence says it was the last.
-      if (catchingUp && (item === IDLE || item.pending === 0)) await finish();
+      // A message that another one replaced while it was on its way is never sent, and may be counted as pending for ever.
+      if (catchingUp && (item === IDLE || item.pending === 0 || delivery.hasBegun(++count))) await finish();
     }
   }
 

@@ -19,8 +19,7 @@ interface GetResponse {
 }
 
 /** Enough for the largest frame; a server that died with the question never answers it, nor does a stream without leader. */
-const TRY_MS = 4_000;
-const TRIES = 3;
+const PATIENCE = { tryMs: 4_000, tries: 3 };
 const STATUS_NO_MESSAGE = 404;
 
 /**
@@ -32,8 +31,9 @@ export async function readFromLeader(
   connection: ClusterConnection,
   stream: string,
   query: Query,
+  patience: typeof PATIENCE = PATIENCE,
 ): Promise<StoredMessage | undefined> {
-  const answer = await ask(connection, `$JS.API.STREAM.MSG.GET.${stream}`, query);
+  const answer = await ask(connection, `$JS.API.STREAM.MSG.GET.${stream}`, query, patience);
   const { error, message } = answer.json<GetResponse>();
   if (error) {
     const refusal = new JetStreamRefusal(error.err_code, error.description, error.code === 503);
@@ -49,22 +49,27 @@ export async function readAnywhere(
   stream: string,
   query: Extract<Query, { sequence: number }>,
 ): Promise<StoredMessage | undefined> {
-  const { headers, data } = await ask(connection, `$JS.API.DIRECT.GET.${stream}`, query);
+  const { headers, data } = await ask(connection, `$JS.API.DIRECT.GET.${stream}`, query, PATIENCE);
   if (headers?.code === STATUS_NO_MESSAGE) return undefined;
   if (!headers?.has(DirectMsgHeaders.Sequence)) throw unavailable('the log could not be read; retry shortly');
   const position = Number(headers.get(DirectMsgHeaders.Sequence));
   return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
 }
 
-async function ask(connection: ClusterConnection, subject: string, query: Query): Promise<Msg> {
+async function ask(
+  connection: ClusterConnection,
+  subject: string,
+  query: Query,
+  { tryMs, tries }: typeof PATIENCE,
+): Promise<Msg> {
   const request = JSON.stringify(
     'last' in query ? { last_by_subj: query.last } : { seq: query.sequence, next_by_subj: query.next },
   );
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await connection.call(() => connection.nc.request(subject, request, { timeout: TRY_MS }));
+      return await connection.call(() => connection.nc.request(subject, request, { timeout: tryMs }));
     } catch (error) {
-      if (tries === TRIES || !connection.connected) throw error;
+      if (attempt === tries || !connection.connected) throw error;
     }
   }
 }

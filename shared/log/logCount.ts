@@ -6,10 +6,12 @@ import { readFrameHeader } from './frame.js';
 export interface LogCount {
   readonly records: number;
   readonly logBytes: number;
+  /** Committed events. */
+  readonly sequence: number;
 }
 
 /** Of a collection whose log does not verify: what it holds is not known. */
-export const NOTHING_COUNTED: LogCount = { records: 0, logBytes: 0 };
+export const NOTHING_COUNTED: LogCount = { records: 0, logBytes: 0, sequence: 0 };
 
 /** From the header of the last frame alone. Throws LogDamaged where that is none. */
 export async function countInLog(logs: EventLogs, collectionId: number): Promise<LogCount> {
@@ -17,8 +19,8 @@ export async function countInLog(logs: EventLogs, collectionId: number): Promise
   try {
     const head = await log.head();
     if (head === undefined) return NOTHING_COUNTED;
-    const { liveRecords, logBytesAfter } = readFrameHeader(head.bytes);
-    return { records: liveRecords, logBytes: logBytesAfter };
+    const { liveRecords, logBytesAfter, firstSequence, events } = readFrameHeader(head.bytes);
+    return { records: liveRecords, logBytes: logBytesAfter, sequence: firstSequence + events - 1 };
   } catch (error) {
     throw error instanceof Malformed ? new LogDamaged(collectionId, error.message) : error;
   } finally {

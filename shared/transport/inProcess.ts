@@ -5,11 +5,16 @@
 import { type Clock, systemClock } from '../clock.js';
 import { messageOf, unavailable, VouchError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { overloaded } from '../overloaded.js';
 import { NobodyServes } from './nobodyServes.js';
-import type { Envelope, Handler, Listener, Message, Serving, Transport } from './transport.js';
+import type { Envelope, Handler, Listener, Message, Serving, Transport, TransportLoad } from './transport.js';
 
 /** What a NATS server of ours carries, less room for headers. */
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024 - 4 * 1024;
+
+/** Unanswered at once. */
+const REQUESTS_MAX = 65_536;
+const BYTES_MAX = 256 * 1024 * 1024;
 
 /** The longest that a timer can wait. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
@@ -32,10 +37,12 @@ export class InProcessTransport implements Transport {
   readonly maxPayloadBytes = PAYLOAD_BYTES_MAX;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** By subject; of those that leave only the last token open, too, as they are written: there may be thousands. */
   readonly #exact = new Map<string, Server[]>();
   readonly #wildcards: Server[] = [];
   readonly #listeners = new Map<Listener, readonly string[]>();
   readonly #pending = new Set<Pending>();
+  #pendingBytes = 0;
   readonly #underWay = new Set<Promise<void>>();
   /** Turns the servers of a subject. */
   #turn = 0;
@@ -46,6 +53,10 @@ export class InProcessTransport implements Transport {
     this.#clock = options.clock ?? systemClock;
   }
 
+  get load(): TransportLoad {
+    return { requests: this.#pending.size, bytes: this.#pendingBytes, unsentBytes: 0 };
+  }
+
   async request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
     if (this.#closed) throw closed();
     if (body.length > PAYLOAD_BYTES_MAX)
@@ -53,10 +64,12 @@ export class InProcessTransport implements Transport {
     const remainingMs = envelope.deadlineMs - this.#clock.nowMs();
     if (remainingMs < 0) throw late(subject);
     if (this.#serverOf(subject) === undefined) throw new NobodyServes();
+    if (this.#pending.size >= REQUESTS_MAX || this.#pendingBytes + body.length > BYTES_MAX)
+      throw overloaded('messages');
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);
-        this.#pending.delete(pending);
+        if (this.#pending.delete(pending)) this.#pendingBytes -= body.length;
       };
       const pending: Pending = {
         subject,
@@ -73,6 +86,7 @@ export class InProcessTransport implements Transport {
       };
       const timer = setTimeout(() => pending.reject(late(subject)), Math.min(remainingMs, TIMER_MAX_MS));
       this.#pending.add(pending);
+      this.#pendingBytes += body.length;
       setImmediate(() => this.#deliver(pending));
     });
   }
@@ -131,7 +145,7 @@ export class InProcessTransport implements Transport {
   }
 
   #serversAt(subject: string): Server[] {
-    if (subject.includes('*')) return this.#wildcards;
+    if (subject.includes('*') && subject.indexOf('*') !== subject.length - 1) return this.#wildcards;
     const servers = this.#exact.get(subject) ?? [];
     this.#exact.set(subject, servers);
     return servers;
@@ -139,9 +153,10 @@ export class InProcessTransport implements Transport {
 
   #serverOf(subject: string): Server | undefined {
     const exact = this.#exact.get(subject) ?? [];
-    if (exact.length === 1 && this.#wildcards.length === 0) return exact[0];
+    const siblings = this.#exact.get(`${subject.slice(0, subject.lastIndexOf('.'))}.*`) ?? [];
+    if (exact.length + siblings.length === 1 && this.#wildcards.length === 0) return exact[0] ?? siblings[0];
     const tokens = subject.split('.');
-    const all = [...exact, ...this.#wildcards.filter((server) => matches(server.tokens, tokens))];
+    const all = [...exact, ...siblings, ...this.#wildcards.filter((server) => matches(server.tokens, tokens))];
     return all.length === 0 ? undefined : all[this.#turn++ % all.length];
   }
 
@@ -157,7 +172,7 @@ export class InProcessTransport implements Transport {
   #start(server: Server, pending: Pending): void {
     const { subject, body, envelope } = pending;
     const { requestId, deadlineMs } = envelope;
-    const handling = this.#handle(server.handler, pending, { subject, body, requestId, deadlineMs });
+    const handling = this.#handle(server.handler, pending, { subject, body, requestId, deadlineMs, shiftMs: 0 });
     server.underWay.add(handling);
     this.#underWay.add(handling);
     void handling.finally(() => {

@@ -3,25 +3,35 @@ import type { Subscription } from 'nats';
 import { messageOf, unavailable, VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { NatsRequests } from './natsRequests.js';
-import { headersOf, NatsServing, type ServedCounts } from './natsServing.js';
-import type { Envelope, Handler, Listener, Serving, Transport } from './transport.js';
+import { headersOf, NatsServing } from './natsServing.js';
+import { SenderClocks } from './senderClocks.js';
+import { ServedCounts } from './servedCounts.js';
+import type { Envelope, Handler, Listener, Serving, Transport, TransportLoad } from './transport.js';
 
 /** The server's limit holds for headers and body together; a request id has at most 128 characters. */
 const HEADER_ROOM_BYTES = 512;
+/** What is published and not yet taken by the system. */
+const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export class NatsTransport implements Transport {
-  readonly counts: ServedCounts = { answered: 0, failed: 0, late: 0, underWay: 0 };
+  readonly counts = new ServedCounts();
   private readonly requests: NatsRequests;
+  private readonly senders: SenderClocks;
   private readonly servings = new Set<NatsServing>();
   private readonly listening = new Set<Subscription>();
   private closed = false;
 
   constructor(private readonly connection: ClusterConnection) {
     this.requests = new NatsRequests(connection);
+    this.senders = new SenderClocks(connection.clock);
   }
 
   get maxPayloadBytes(): number {
     return this.connection.maxPayloadBytes - HEADER_ROOM_BYTES;
+  }
+
+  get load(): TransportLoad {
+    return { ...this.requests.load, unsentBytes: this.connection.unsentBytes };
   }
 
   /** Subjects served at the moment. */
@@ -32,7 +42,7 @@ export class NatsTransport implements Transport {
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
     const refusal = this.refusal(body, envelope);
     if (refusal) return Promise.reject(refusal);
-    return this.requests.send(subject, body, headersOf(envelope), envelope.deadlineMs);
+    return this.requests.send(subject, body, headersOf(envelope, this.connection.clock.nowMs()), envelope.deadlineMs);
   }
 
   /**
@@ -46,6 +56,7 @@ export class NatsTransport implements Transport {
     const serving = new NatsServing(subject, handler, {
       connection: this.connection,
       counts: this.counts,
+      senders: this.senders,
       maxPayloadBytes: () => this.maxPayloadBytes,
     });
     this.servings.add(serving);
@@ -57,6 +68,8 @@ export class NatsTransport implements Transport {
 
   publish(subject: string, body: Uint8Array): void {
     if (this.closed || !this.connection.connected || body.length > this.maxPayloadBytes) return;
+    // Whoever misses it learns of it in another way; a server that reads slowly must not make it pile up here.
+    if (this.connection.unsentBytes > UNSENT_BYTES_MAX) return;
     this.connection.nc.publish(subject, body);
   }
 

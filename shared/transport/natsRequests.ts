@@ -6,9 +6,11 @@ import { createInbox, type Msg, type MsgHdrs, ServiceErrorCodeHeader, ServiceErr
 import { unavailable, type VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { fromNats } from '../natsError.js';
+import { overloaded } from '../overloaded.js';
 import { NobodyServes } from './nobodyServes.js';
 
 interface Asked {
+  readonly sizeBytes: number;
   readonly deadlineMs: number;
   readonly resolve: (body: Uint8Array) => void;
   readonly reject: (error: VouchError) => void;
@@ -17,10 +19,14 @@ interface Asked {
 /** How much later than its deadline a request may be given up. */
 const SWEEP_MS = 10;
 const STATUS_NO_RESPONDERS = 503;
+/** Unanswered, and so what waits in the socket where the server reads slowly. */
+const REQUESTS_MAX = 65_536;
+const BYTES_MAX = 256 * 1024 * 1024;
 
 export class NatsRequests {
   private readonly inbox = createInbox();
   private readonly asked = new Map<string, Asked>();
+  private askedBytes = 0;
   private lastToken = 0;
   private sweeping: NodeJS.Timeout | undefined;
 
@@ -31,15 +37,24 @@ export class NatsRequests {
     });
   }
 
+  /** Unanswered. */
+  get load(): { readonly requests: number; readonly bytes: number } {
+    return { requests: this.asked.size, bytes: this.askedBytes };
+  }
+
   send(subject: string, body: Uint8Array, headers: MsgHdrs, deadlineMs: number): Promise<Uint8Array> {
+    const sizeBytes = body.length;
+    if (this.asked.size >= REQUESTS_MAX || this.askedBytes + sizeBytes > BYTES_MAX)
+      return Promise.reject(overloaded('messages'));
     return new Promise((resolve, reject) => {
       const token = (++this.lastToken).toString(36);
-      this.asked.set(token, { deadlineMs, resolve, reject });
+      this.asked.set(token, { sizeBytes, deadlineMs, resolve, reject });
+      this.askedBytes += sizeBytes;
       this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS);
       try {
         this.connection.nc.publish(subject, body, { reply: `${this.inbox}.${token}`, headers });
       } catch (error) {
-        this.asked.delete(token);
+        this.settled(token);
         reject(fromNats(error));
       }
     });
@@ -48,15 +63,15 @@ export class NatsRequests {
   failAll(error: VouchError): void {
     for (const { reject } of this.asked.values()) reject(error);
     this.asked.clear();
+    this.askedBytes = 0;
     clearTimeout(this.sweeping);
     this.sweeping = undefined;
   }
 
   private answered(msg: Msg): void {
     const token = msg.subject.slice(this.inbox.length + 1);
-    const asked = this.asked.get(token);
+    const asked = this.settled(token);
     if (!asked) return;
-    this.asked.delete(token);
     const body = msg.data;
     // An error travels in the headers of an empty answer; whole answers have none, and are not searched for them.
     const headers = body.length === 0 ? msg.headers : undefined;
@@ -65,11 +80,20 @@ export class NatsRequests {
     else asked.resolve(body);
   }
 
+  private settled(token: string): Asked | undefined {
+    const asked = this.asked.get(token);
+    if (asked !== undefined) {
+      this.asked.delete(token);
+      this.askedBytes -= asked.sizeBytes;
+    }
+    return asked;
+  }
+
   private sweep(): void {
     const nowMs = this.connection.clock.nowMs();
     for (const [token, { deadlineMs, reject }] of this.asked)
       if (deadlineMs <= nowMs) {
-        this.asked.delete(token);
+        this.settled(token);
         reject(unavailable('no answer came before the deadline'));
       }
     this.sweeping = this.asked.size > 0 ? setTimeout(() => this.sweep(), SWEEP_MS) : undefined;

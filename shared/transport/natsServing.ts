@@ -9,26 +9,22 @@ import {
 } from 'nats';
 import { messageOf } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
+import type { SenderClocks } from './senderClocks.js';
+import type { Served, ServedCounts } from './servedCounts.js';
 import type { Envelope, Handler, Serving } from './transport.js';
 
-export const REQUEST_ID_HEADER = 'Vouch-Request-Id';
-export const DEADLINE_HEADER = 'Vouch-Deadline';
+const REQUEST_ID_HEADER = 'Vouch-Request-Id';
+/** `<when it was sent> <milliseconds left by then>`, by the sender's clock: see `senderClocks.ts`. */
+const DEADLINE_HEADER = 'Vouch-Deadline';
 
 /** Where several processes serve a subject for a moment, one of them gets a message. */
 const GROUP = 'vouch';
 
 /** Shared by everything that a transport serves. */
-export interface ServedCounts {
-  answered: number;
-  failed: number;
-  /** Past their deadline when they came, and dropped. */
-  late: number;
-  underWay: number;
-}
-
 export interface ServingContext {
   readonly connection: ClusterConnection;
   readonly counts: ServedCounts;
+  readonly senders: SenderClocks;
   readonly maxPayloadBytes: () => number;
 }
 
@@ -65,39 +61,48 @@ export class NatsServing implements Serving {
   }
 
   private async take(msg: Msg): Promise<void> {
-    const { counts, connection } = this.context;
-    const envelope = envelopeOf(msg);
-    if (!envelope) return this.refuse(msg, `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing`);
-    if (envelope.deadlineMs <= connection.clock.nowMs()) {
-      counts.late++;
+    const { connection, senders } = this.context;
+    const { clock } = connection;
+    const served = this.context.counts.ofSubject(msg.subject);
+    served.requests++;
+    const sent = sentOf(msg);
+    if (!sent) return this.refuse(msg, served, `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing`);
+    const { requestId, sentMs } = sent;
+    const shiftMs = senders.shiftMs(senderOf(msg), sentMs);
+    const deadlineMs = sentMs + sent.leftMs + shiftMs;
+    if (deadlineMs <= clock.nowMs()) {
+      served.late++;
       return;
     }
+    const cameMs = clock.monotonicMs();
     this.underWay++;
-    counts.underWay++;
+    served.underWay++;
     try {
-      const { requestId, deadlineMs } = envelope;
-      const body = await this.handler({ subject: msg.subject, body: msg.data, requestId, deadlineMs });
-      this.answer(msg, body);
+      const body = await this.handler({ subject: msg.subject, body: msg.data, requestId, deadlineMs, shiftMs });
+      await this.answer(msg, body, deadlineMs);
     } catch (error) {
-      connection.logger.error({ error, subject: msg.subject, requestId: envelope.requestId }, 'a handler failed');
-      this.refuse(msg, 'the process that serves this request failed; retry shortly');
+      connection.logger.error({ error, subject: msg.subject, requestId }, 'a handler failed');
+      this.refuse(msg, served, 'the process that serves this request failed; retry shortly');
     } finally {
-      counts.underWay--;
+      served.tookMs += clock.monotonicMs() - cameMs;
+      served.underWay--;
       if (--this.underWay === 0) this.idle?.();
     }
   }
 
-  private answer(msg: Msg, body: Uint8Array): void {
+  private async answer(msg: Msg, body: Uint8Array, deadlineMs: number): Promise<void> {
+    const { connection } = this.context;
     if (body.length > this.context.maxPayloadBytes())
       throw new Error(`an answer of ${body.length} bytes is larger than a message can be`);
-    // Over a lost connection an answer reaches nobody, and the one who asked has been told so already.
-    if (this.context.connection.connected) msg.respond(body);
-    this.context.counts.answered++;
+    // Whoever asked may be at another server of the cluster, and waits for us to be back.
+    if (!connection.connected) await connection.untilConnected(deadlineMs - connection.clock.nowMs());
+    if (connection.connected) msg.respond(body);
   }
 
   /** As NATS' service framework answers errors, so that its tools show them. */
-  private refuse(msg: Msg, reason: string): void {
-    this.context.counts.failed++;
+  private refuse(msg: Msg, served: Served, reason: string): void {
+    served.failed++;
+    served.lastFailure = reason;
     if (!this.context.connection.connected) return;
     const headers = MsgHdrsImpl.fromRecord({ [ServiceErrorCodeHeader]: ['503'], [ServiceErrorHeader]: [reason] });
     try {
@@ -108,18 +113,34 @@ export class NatsServing implements Serving {
   }
 }
 
-export const headersOf = ({ requestId, deadlineMs }: Envelope): MsgHdrs =>
-  MsgHdrsImpl.fromRecord({ [REQUEST_ID_HEADER]: [requestId], [DEADLINE_HEADER]: [String(deadlineMs)] });
+export const headersOf = ({ requestId, deadlineMs }: Envelope, nowMs: number): MsgHdrs =>
+  MsgHdrsImpl.fromRecord({
+    [REQUEST_ID_HEADER]: [requestId],
+    [DEADLINE_HEADER]: [`${nowMs} ${deadlineMs - nowMs}`],
+  });
+
+interface SentMessage {
+  readonly requestId: string;
+  readonly sentMs: number;
+  readonly leftMs: number;
+}
 
 /** One pass over the headers: look-ups by name go through all of them each. */
-function envelopeOf(msg: Msg): Envelope | undefined {
+function sentOf(msg: Msg): SentMessage | undefined {
   let requestId: string | undefined;
-  let deadlineMs: number | undefined;
+  let times: string | undefined;
   for (const [name, values] of msg.headers ?? []) {
     if (name === REQUEST_ID_HEADER) requestId = values[0];
-    else if (name === DEADLINE_HEADER) deadlineMs = Number(values[0]);
+    else if (name === DEADLINE_HEADER) times = values[0];
   }
-  return requestId === undefined || deadlineMs === undefined || Number.isNaN(deadlineMs)
-    ? undefined
-    : { requestId, deadlineMs };
+  if (requestId === undefined || times === undefined) return undefined;
+  const space = times.indexOf(' ');
+  const sentMs = Number(times.slice(0, space));
+  const leftMs = Number(times.slice(space + 1));
+  return space < 0 || Number.isNaN(sentMs + leftMs) ? undefined : { requestId, sentMs, leftMs };
+}
+
+/** Answers to one process come to one inbox, under a token each. */
+function senderOf({ reply = '' }: Msg): string {
+  return reply.slice(0, reply.lastIndexOf('.'));
 }

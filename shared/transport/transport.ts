@@ -10,6 +10,8 @@ export interface Envelope {
 export interface Message extends Envelope {
   readonly subject: string;
   readonly body: Uint8Array;
+  /** What to add to instants of the sender's clock, such as the body has; done for `deadlineMs` already. */
+  readonly shiftMs: number;
 }
 
 /** Of what was published: nobody waits for an answer, so there is no deadline. */
@@ -23,11 +25,19 @@ export interface Serving {
   stop(): Promise<void>;
 }
 
+/** Questions that are not answered yet, and what waits to be sent. */
+export interface TransportLoad {
+  readonly requests: number;
+  readonly bytes: number;
+  readonly unsentBytes: number;
+}
+
 export interface Transport {
   /** The largest body that `request` and an answer can carry. */
   readonly maxPayloadBytes: number;
+  readonly load: TransportLoad;
   /**
-   * Throws VouchError `unavailable` when nobody serves the subject (at once), when the deadline passes, or when the
+   * Throws Overloaded where too much is unanswered, VouchError `unavailable` when nobody serves the subject (at once), when the deadline passes, or when the
    * connection is lost. The outcome at the other side is then unknown, except for `NobodyServes`.
    */
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;

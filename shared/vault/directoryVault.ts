@@ -37,12 +37,14 @@ export interface DirectoryVaultOptions {
 
 export class DirectoryVault implements VaultStore {
   readonly #folder: string;
+  readonly #clock: Clock;
   readonly #lock: VaultLock;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed = false;
 
   private constructor({ folder, clock = systemClock }: DirectoryVaultOptions) {
     this.#folder = folder;
+    this.#clock = clock;
     this.#lock = new VaultLock(join(folder, LOCK_FILE), clock);
   }
 
@@ -93,6 +95,24 @@ export class DirectoryVault implements VaultStore {
         return next;
       });
     });
+  }
+
+  replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
+    return this.#use(() => {
+      const path = this.#pathOf(project, keyId);
+      return this.#lock.run(path, async () => {
+        if ((await readEntry(path, project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
+        // Which revision it had is not known any more; revisions are counted, so none has come near this one.
+        const revision = this.#clock.nowMs();
+        await supersedeFile(path, encodeVaultEntry({ project, keyId, entry, revision }), PRIVATE_MODE);
+        return revision;
+      });
+    });
+  }
+
+  /** All of it is here: what `get` gives has nothing of an old entry left beside it. */
+  async settle(project: string, keyId: string): Promise<void> {
+    await this.get(project, keyId);
   }
 
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {

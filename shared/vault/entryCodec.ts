@@ -1,7 +1,7 @@
 /**
  * A vault entry as bytes, the same in a folder and in JetStream. All integers are little-endian.
  *
- *   0 "VVE1" | 4 u8 status (1 active, 2 shredded) | 5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero |
+ *   0 "VVE1" ("VVE2": the wrapped key is sealed, see `seal.ts`) | 4 u8 status (1 active, 2 shredded) | 5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero |
  *   8 u64 revision | 16 u32 collections | 20 u32 pending collections | 24 key id (16) | 40 project utf8 | wrapped key |
  *   u64 × collections | u64 × pending | checksum (16): the first bytes of BLAKE3 over everything before
  *
@@ -12,7 +12,9 @@ import { Malformed } from '../malformed.js';
 import { readU64, writeU64 } from '../u64.js';
 import type { StoredVaultEntry, VaultEntry } from './vaultStore.js';
 
-const MAGIC = Buffer.from('VVE1');
+const PLAIN = Buffer.from('VVE1');
+const SEALED = Buffer.from('VVE2');
+const MAGIC_BYTES = 4;
 const STATUS = { active: 1, shredded: 2 } as const;
 const KEY_ID_AT = 24;
 const KEY_ID_END = 40;
@@ -22,7 +24,10 @@ const CHECKSUM_BYTES = 16;
 const SHORT_MAX_BYTES = 255;
 
 /** Throws RangeError where the entry cannot be written down. */
-export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaultEntry): Buffer {
+export function encodeVaultEntry(
+  { project, keyId, entry, revision }: StoredVaultEntry,
+  { isSealed = false }: { isSealed?: boolean } = {},
+): Buffer {
   const name = Buffer.from(project);
   const wrapped = entry.wrapped ?? new Uint8Array(0);
   if (name.length > SHORT_MAX_BYTES || wrapped.length > SHORT_MAX_BYTES)
@@ -32,7 +37,7 @@ export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaul
   const checksumAt = idsAt + ids.length * U64_BYTES;
   const bytes = Buffer.alloc(checksumAt + CHECKSUM_BYTES);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  bytes.set(MAGIC);
+  bytes.set(isSealed ? SEALED : PLAIN);
   bytes.set([STATUS[entry.status], name.length, wrapped.length], 4);
   writeU64(view, 8, revision);
   view.setUint32(16, entry.collectionIds.length, true);
@@ -45,12 +50,15 @@ export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaul
   return bytes;
 }
 
+/** Whether what `wrapped` holds is sealed; of an entry that verifies. */
+export const isSealedEntry = (bytes: Uint8Array): boolean => SEALED.equals(bytes.subarray(0, MAGIC_BYTES));
+
 /** Throws Malformed where the bytes are not the whole entry of this key. The wrapped key is a copy. */
 export function decodeVaultEntry(bytes: Uint8Array, project: string, keyId: string): StoredVaultEntry {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const checksumAt = bytes.length - CHECKSUM_BYTES;
   if (checksumAt < KEY_ID_END) throw new Malformed('it is too short', bytes.length);
-  if (Buffer.compare(bytes.subarray(0, 4), MAGIC) !== 0)
+  if (!isSealedEntry(bytes) && !PLAIN.equals(bytes.subarray(0, MAGIC_BYTES)))
     throw new Malformed('it is of a version that is not known here', 0);
   if (Buffer.compare(checksumOf(bytes, checksumAt), bytes.subarray(checksumAt)) !== 0)
     throw new Malformed('its checksum does not verify', checksumAt);

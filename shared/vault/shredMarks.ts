@@ -1,6 +1,7 @@
 /**
- * Which keys are being shredded, so that a shard need not search the vault for shreds that were cut short. A mark is set
- * before the key is destroyed and taken away when nothing is pending; in between, the vault's entry alone says how far it is.
+ * Which keys are being shredded, or lack something on one of the servers that hold the vault, so that a shard need not search
+ * the vault for what was cut short. A mark is set before the key is destroyed and taken away when nothing is pending and the
+ * entry is settled; in between, the vault alone says how far it is.
  */
 import type { Bucket, Watch } from '../bucket/bucket.js';
 import type { Clock } from '../clock.js';

@@ -31,11 +31,21 @@ export interface VaultStore {
   create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
   /**
    * Replaces the entry with this revision; undefined, with nothing done, where another has come in between. When it
-   * resolves, the new entry is durable and **no byte of the old one is left** in the store. Cut short by a crash, either
-   * the old entry or the new one is there; what is left of the old one is erased when the store is opened next, before
-   * anything is answered.
+   * resolves, the new entry is durable and no byte of the old one is left in the store, unless part of that is away: then
+   * `settle` says so. Cut short by a crash, either the old entry or the new one is there; what is left of the old one is
+   * erased when the store is opened next, before anything is answered.
    */
   replace(stored: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined>;
+  /**
+   * As `replace`, of an entry that does not verify, by one without a key; undefined, with nothing done, where there is none
+   * or it does verify.
+   */
+  replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined>;
+  /**
+   * Resolves when the newest entry is wherever it has to be, and **no byte of a key that it has replaced is left** anywhere.
+   * Throws VouchError `unavailable`, naming the servers, where that cannot be said since some are away.
+   */
+  settle(project: string, keyId: string): Promise<void>;
   /** Every entry there is. Damaged ones are passed to `onDamage` and left as they are. */
   list(onDamage: (project: string, keyId: string) => void): AsyncIterable<StoredVaultEntry>;
   close(): Promise<void>;

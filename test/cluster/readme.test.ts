@@ -13,7 +13,7 @@ const END = '__end_of_block__';
 /** What `npm start` prints when it serves. */
 const WELCOME = /Ctrl-C/;
 /** Run by the test that starts the service, by this very run, or by `.ci/run`. */
-const RUN_ELSEWHERE = /^npm (start|test|run (check|lint|format))\b/;
+const RUN_ELSEWHERE = /^npm (start|test|run (check|lint|format|cluster))\b/;
 
 interface Session {
   readonly commands: string;

@@ -14,6 +14,9 @@ interface ComposeService {
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
   readonly healthcheck?: object;
+  readonly restart?: string;
+  readonly stop_signal?: string;
+  readonly stop_grace_period?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
 
@@ -22,6 +25,11 @@ const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package
   load(text: string): unknown;
 };
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const lameDuckMs = (): number =>
+  [...read('config/nats.cluster.conf').matchAll(/^lame_duck_(?:duration|grace_period): (\d+)s$/gm)]
+    .map(([, seconds]) => Number(seconds) * 1_000)
+    .reduce((sum, ms) => sum + ms, 0);
 
 describe('containers', () => {
   const { services, volumes } = yaml.load(read('docker-compose.yml')) as {
@@ -72,6 +80,20 @@ describe('containers', () => {
     expect(read('Dockerfile'))
       .to.match(/^HEALTHCHECK /m)
       .and.match(/^USER node$/m);
+  });
+
+  it('are started again, and given the time to leave that they take', () => {
+    const { placement, limits } = loadConfig({});
+    for (const [prefix, leastMs] of [
+      ['shard', placement.leaveMs + limits.deadlineMs],
+      ['coordinator', limits.deadlineMs],
+      ['nats', lameDuckMs()],
+    ] as const)
+      for (const [name, { restart, stop_grace_period: grace }] of named(prefix)) {
+        expect(restart, name).to.equal('unless-stopped');
+        expect(Number.parseInt(grace!, 10) * 1_000, name).to.be.above(leastMs);
+      }
+    for (const [name, { stop_signal: signal }] of named('nats')) expect(signal, name).to.equal('SIGUSR2');
   });
 
   it('name files that there are', () => {

@@ -90,6 +90,7 @@ describe('configuration', () => {
       'limits.dedupWindow': ['16', 16],
       'limits.pastStatesBytes': ['19', 19],
       'limits.inFlight': ['17', 17],
+      'limits.queueMs': ['20', 20],
       rateLimits: ['off', 'off'],
       ann: ['false', false],
       'snapshots.everyBytes': ['1048576', 1_048_576],
@@ -153,9 +154,9 @@ describe('configuration', () => {
   it('refuses settings that contradict one another', () => {
     const leases = refusal({ VOUCH_HEARTBEAT_MS: '5000' });
     expect(leases).to.equal(
-      'placement.heartbeatMs is 5000 and placement.leaseMs is 4000; the first must be the smaller',
+      'placement.heartbeatMs is 5000 and placement.leaseMs is 2000; the first must be the smaller',
     );
-    expect(refusal({ VOUCH_REASSIGN_MS: '4000' })).to.include('placement.leaseMs is 4000 and placement.reassignMs');
+    expect(refusal({ VOUCH_REASSIGN_MS: '2000' })).to.include('placement.leaseMs is 2000 and placement.reassignMs');
     expect(refusal({ VOUCH_BODY_BYTES: '100' })).to.include(
       'limits.metadataBytes is 65536 and limits.bodyBytes is 100',
     );
@@ -171,7 +172,7 @@ describe('configuration', () => {
   it('has a variable for every setting of the default file, and examples that load', () => {
     const leaves = (part: object, path: string): string[] =>
       Object.entries(part).flatMap(([key, value]) =>
-        typeof value === 'object' && value !== null && key !== 'rateLimits'
+        typeof value === 'object' && value !== null && key !== 'rateLimits' && Object.keys(value).length > 0
           ? leaves(value, `${path}${key}.`)
           : [`${path}${key}`],
       );

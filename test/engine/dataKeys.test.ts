@@ -173,6 +173,8 @@ describe('data keys', () => {
         return revision;
       },
       replace: (...replaced) => vault.replace(...replaced),
+      replaceDamaged: (...replaced) => vault.replaceDamaged(...replaced),
+      settle: (...key) => vault.settle(...key),
       list: (onDamage) => vault.list(onDamage),
       close: async () => {},
     };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { BodyPool } from '../../coordinator/body/bodyPool.js';
 import type { InsertBatchCall, InsertCall } from '../../shared/calls.js';
+import { systemClock } from '../../shared/clock.js';
 import { silentLogger } from '../../shared/logger.js';
 import type { Client } from '../support/client.js';
 import { componentsOf } from '../support/fakeBackend.js';
@@ -157,9 +158,11 @@ describe('bodies', () => {
     expect((await search(`[${'[],'.repeat(1_000_001)}1]`)).body.error).to.include('arrays and objects');
     const pool = new BodyPool(
       { metadataBytes: 1, textBytes: 1, payloadBytes: 1, batchVectors: 1, commitBytes: 1 },
+      500,
+      systemClock,
       silentLogger,
     );
-    const notUtf8 = await pool.prepare('search', Buffer.from([0x22, 0xff, 0x22])).catch((error: Error) => error);
+    const notUtf8 = await pool.prepare('search', Buffer.from([0x22, 0xff, 0x22]), 'p').catch((error: Error) => error);
     expect(notUtf8).to.have.property('message', 'the body is not UTF-8');
   });
 

@@ -6,6 +6,7 @@ import { BodyPool } from '../../coordinator/body/bodyPool.js';
 import type { BodyBounds } from '../../coordinator/body/bounds.js';
 import { prepareBody } from '../../coordinator/body/kinds.js';
 import { unpackBytes } from '../../coordinator/body/packedBytes.js';
+import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
 import { silentLogger } from '../../shared/logger.js';
 import { componentsOf } from '../support/fakeBackend.js';
@@ -22,7 +23,7 @@ const BOUNDS: BodyBounds = {
 describe('large bodies', () => {
   let pool: BodyPool;
   beforeEach(() => {
-    pool = new BodyPool(BOUNDS, silentLogger);
+    pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger);
   });
   afterEach(() => pool.close());
 
@@ -45,14 +46,14 @@ describe('large bodies', () => {
     const random = seededRandom(testSeed());
     const bodies = Array.from({ length: 6 }, () => batchOf(random, 100 + random.int(300)));
     const expected = bodies.map((body) => plain(prepareBody('batch', body, BOUNDS)));
-    const prepared = await Promise.all(bodies.map((body) => pool.prepare('batch', Buffer.from(body))));
+    const prepared = await Promise.all(bodies.map((body) => pool.prepare('batch', Buffer.from(body), 'p')));
     expect(prepared.map(plain)).to.deep.equal(expected);
   });
 
   it('are refused in a worker as they are without one', async () => {
     const filler = ' '.repeat(300_000);
     const refusal = async (text: string): Promise<[string, string]> => {
-      const error: unknown = await pool.prepare('search', Buffer.from(text + filler)).catch((e: unknown) => e);
+      const error: unknown = await pool.prepare('search', Buffer.from(text + filler), 'p').catch((e: unknown) => e);
       return [(error as VouchError).code, (error as VouchError).message];
     };
     expect(await refusal('{"query":[1,"x"],"k":1}')).to.deep.equal([
@@ -60,25 +61,25 @@ describe('large bodies', () => {
       '$.query[1]: expected a number from -32768 to 32767.99998, got "x"',
     ]);
     expect((await refusal('{"query":'))[1]).to.match(/^the body is not JSON/);
-    const { call } = await pool.prepare('search', Buffer.from(`{"query":[1,2],"k":1}${filler}`));
+    const { call } = await pool.prepare('search', Buffer.from(`{"query":[1,2],"k":1}${filler}`), 'p');
     expect(componentsOf(call.query)).to.deep.equal([65_536, 131_072]);
   });
 
   it('outlive a worker that dies: its body fails, the next one starts another', async () => {
     const body = batchOf(seededRandom(1), 200);
-    const lost = pool.prepare('batch', Buffer.from(body)).catch((error: Error) => error);
+    const lost = pool.prepare('batch', Buffer.from(body), 'p').catch((error: Error) => error);
     const [worker] = (await once(process, 'worker')) as [Worker];
     await worker.terminate();
     expect(await lost)
       .to.be.instanceOf(Error)
       .and.not.instanceOf(VouchError);
-    expect(await pool.prepare('batch', Buffer.from(body))).to.have.property('count', 200);
+    expect(await pool.prepare('batch', Buffer.from(body), 'p')).to.have.property('count', 200);
   });
 
   it('wait in a bounded queue, and fail when the pool is closed', async () => {
     const body = batchOf(seededRandom(1), 200);
     const outcomes = Array.from({ length: 80 }, () =>
-      pool.prepare('batch', Buffer.from(body)).then(
+      pool.prepare('batch', Buffer.from(body), 'p').then(
         () => 'prepared',
         (error: VouchError) => error.code,
       ),

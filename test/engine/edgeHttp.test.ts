@@ -347,8 +347,8 @@ describe('HTTP edge', () => {
       records: 0,
     });
     edge.backend.problem = 'no shard answers';
-    const { status, body } = await client.get('/health');
-    expect(status).to.equal(503);
+    const { status, headers, body } = await client.get('/health');
+    expect([status, headers.get('retry-after')]).to.deep.equal([503, '1']);
     expect(body).to.include({ status: 'degraded', reason: 'no shard answers' });
   });
 });

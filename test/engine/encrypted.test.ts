@@ -223,6 +223,32 @@ describe('the vault entry of an encrypted record', () => {
     expect(await rig.payload(OTHER, 1)).to.equal('b');
   });
 
+  it('that does not verify can be shredded, for every collection of the project, which then serve again', async () => {
+    const keyId = keyOf(1);
+    await rig.insert(ID, 'a', { keyId });
+    await rig.insert(ID, 'kept');
+    await rig.insert(OTHER, 'b');
+    rig.vault.damaged.add(`${PROJECT}.${keyId}`);
+    await expectCode(rig.payload(ID, 1), 'internal_error');
+    await expectCode(rig.collection(ID).insert([0, 0]), 'internal_error');
+    await rig.shred(keyId);
+    expect(rig.vault.peek(PROJECT, keyId)).to.deep.equal({
+      status: 'shredded',
+      wrapped: null,
+      collectionIds: [ID, OTHER],
+      pendingIds: [],
+    });
+    expect(await rig.marked()).to.equal(0);
+    await expectCode(rig.payload(ID, 1), 'record_shredded');
+    expect(await rig.payload(ID, 2)).to.equal('kept');
+    expect(await rig.collection(ID).records()).to.equal(1);
+    await rig.collection(ID).insert([0, 0]);
+    expect(await rig.payload(OTHER, 1)).to.equal('b');
+    await expectCode(rig.insert(OTHER, 'c', { keyId }), 'validation_error');
+    expect(rig.context.damages.told()).to.deep.equal([]);
+    await rig.shred(keyId);
+  });
+
   it('with another data key, or from another collection, opens nothing and closes nothing', async () => {
     const keyId = keyOf(1);
     await rig.insert(ID, 'a', { keyId });

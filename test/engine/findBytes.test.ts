@@ -25,7 +25,10 @@ describe('the search for secrets in files', () => {
       await writeFile(join(folder, `base64-${n}`), `{"data":"${bytes.toString('base64')}"}`);
       await writeFile(join(folder, `base64url-${n}`), `x.${bytes.toString('base64url')}.y`);
     }
-    await writeFile(join(folder, 'none'), Buffer.concat([noise(50), secret.subarray(1), noise(50)]));
+    await writeFile(
+      join(folder, 'none'),
+      Buffer.concat([noise(50), Buffer.of(secret[0]! ^ 1), secret.subarray(1), noise(50)]),
+    );
     const found = await findBytes(folder, { secret });
     expect(found.filter(({ form }) => form === 'raw')).to.have.deep.members([
       { name: 'secret', form: 'raw', file: 'a/b/raw', offset: 77 },

@@ -98,6 +98,23 @@ describe('nats faults', function () {
     held.open();
   });
 
+  it('brings an answer that was ready while its connection was lost, to whoever has not lost theirs', async () => {
+    const held = gate();
+    let asked = false;
+    await far.transport.serve('vouch.test.a', async ({ body }) => {
+      asked = true;
+      await held.opened;
+      return body;
+    });
+    const answer = near.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(LONG_MS) });
+    await eventually('the request is there', () => asked);
+    proxy.cut();
+    await isLost();
+    held.open();
+    proxy.reset();
+    expect(text(await answer)).to.equal('x');
+  });
+
   describe('an append', () => {
     let log: EventLog;
     let seen: EventLog;

@@ -11,6 +11,16 @@ import { eventLogSuite } from '../support/suites/eventLogSuite.js';
 import { eventually, rejection } from '../support/suites/expectations.js';
 import { transportSuite } from '../support/suites/transportSuite.js';
 
+/** As far as it is looked at here. */
+interface Statistics {
+  readonly id: string;
+  readonly endpoints: readonly {
+    readonly processing_time: number;
+    readonly average_processing_time: number;
+    readonly data: unknown;
+  }[];
+}
+
 describe('nats platform', function () {
   this.timeout(60_000);
   const platforms = new ClusterPlatforms();
@@ -117,7 +127,9 @@ describe('nats platform', function () {
       name: 'vouch-shard',
       version: '1.2.3',
       description: 'A shard of Vouch',
+      instance: 's1',
       metadata: { shard: 's1' },
+      serves: ['read', 'named'],
       endpoints,
     });
     await platform.transport.request('vouch.s.s1', new Uint8Array(3), { requestId: 'r', deadlineMs: Number.MAX_VALUE });
@@ -126,8 +138,16 @@ describe('nats platform', function () {
     expect(info.version).to.equal('1.2.3');
     expect(info.metadata.shard).to.equal('s1');
     expect((await nc.request('vouch.about.s1')).json()).to.deep.equal({ collections: 3 });
-    const stats = (await nc.request('$SRV.STATS.vouch-shard')).json<{ endpoints: { data: unknown }[] }>();
-    expect(stats.endpoints[0]!.data).to.deep.equal({ answered: 1, failed: 0, late: 0, underWay: 0, subjects: 1 });
+    const stats = (await nc.request('$SRV.STATS.vouch-shard')).json<Statistics>();
+    expect(stats.id).to.match(/^s1-\w{6}$/);
+    const [read, named, describe] = stats.endpoints;
+    expect(read).to.include({ name: 'read', subject: 'vouch.c.*.*.read', num_requests: 0, processing_time: 0 });
+    expect(named).to.include({ name: 'named', subject: 'vouch.s.*', num_requests: 1, num_errors: 0, last_error: '' });
+    expect(named!.processing_time).to.be.above(0).and.equal(named!.average_processing_time);
+    expect(named!.data).to.deep.equal({ late: 0, under_way: 0 });
+    expect(describe).to.include({ name: 'describe', num_requests: 1 });
+    const pinged = (await nc.request(`$SRV.PING.vouch-shard.${stats.id}`)).json();
+    expect(pinged).to.include({ type: 'io.nats.micro.v1.ping_response', id: stats.id, name: 'vouch-shard' });
     await service.stop();
     await rejection(nc.request('vouch.about.s1'));
     await nc.close();

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Pace } from '../../shard/graph/pace.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
-import { moving } from '../../shard/moving.js';
+import { moved } from '../../shard/moving.js';
 import { HeldPast } from '../../shard/past/heldPast.js';
 import type { PastAnswer, PastOptions } from '../../shard/past/messages.js';
 import { Opening } from '../../shard/past/opening.js';
@@ -177,7 +177,7 @@ describe('past states in memory', function () {
       expect(shown(fromMemory), what).to.deep.equal(wanted);
     }
     expect(answered).to.be.above(0);
-    await states.close(opening, moving());
+    await states.close(opening, moved());
     present.release();
     expect(memory.usedBytes).to.equal(0);
   });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Pace } from '../../shard/graph/pace.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
-import { moving } from '../../shard/moving.js';
+import { moved } from '../../shard/moving.js';
 import { Opening } from '../../shard/past/opening.js';
 import type { Measured } from '../../shard/past/pastMetrics.js';
 import { PastStates } from '../../shard/past/pastStates.js';
@@ -55,7 +55,7 @@ describe('past states', () => {
     await start();
   });
   afterEach(async () => {
-    await pasts.close(opening, moving());
+    await pasts.close(opening, moved());
     await collection.hosted.close({ keep: true });
   });
 
@@ -160,7 +160,7 @@ describe('past states', () => {
     logs.pass = opened;
     const asked = Promise.allSettled([10, 20, 25, 40].map((n) => found(n)));
     await eventually('two are under way', () => logs.framesRead === 32);
-    const closed = pasts.close(opening, moving());
+    const closed = pasts.close(opening, moved());
     open();
     expect(codes(await asked)).to.deep.equal(new Array(4).fill('unavailable'));
     expect(logs.framesRead).to.be.below(50);

@@ -47,6 +47,7 @@ class FarBucket implements Bucket {
   }
 
   put = (): never => this.#unused();
+  isAbsent = (): never => this.#unused();
   delete = (): never => this.#unused();
   watch = (): never => this.#unused();
 

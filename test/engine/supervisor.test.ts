@@ -7,7 +7,13 @@ import { nextWaitMs } from '../../scripts/supervisor/backoff.js';
 import { AlarmBell, alarmOf, isLogged } from '../../scripts/supervisor/childLog.js';
 import { readLines } from '../../scripts/supervisor/lines.js';
 import { LogFile } from '../../scripts/supervisor/logFile.js';
+import {
+  type ProcessObserver,
+  type ProcessPlan,
+  SupervisedProcess,
+} from '../../scripts/supervisor/supervisedProcess.js';
 import { tableLines } from '../../scripts/terminal/table.js';
+import { eventually } from '../support/suites/expectations.js';
 
 describe('supervisor', () => {
   it('waits longer from failure to failure, up to ten seconds, and anew after a run that went well', () => {
@@ -15,6 +21,9 @@ describe('supervisor', () => {
     for (let i = 0; i < 9; i++) waits.push(nextWaitMs(waits.at(-1), 50));
     expect(waits).to.deep.equal([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
     expect(nextWaitMs(6400, 10_000)).to.equal(100);
+    expect(nextWaitMs(undefined, 50, 15_000)).to.equal(15_000);
+    expect(nextWaitMs(15_000, 50, 15_000), 'never sooner than the first time').to.equal(15_000);
+    expect(nextWaitMs(0, 50, 0)).to.equal(0);
   });
 
   it('reads lines whatever the pieces they come in', async () => {
@@ -39,6 +48,7 @@ describe('supervisor', () => {
       [nats('INF', 'Server is ready'), undefined],
       [nats('WRN', 'Slow consumer'), 'Slow consumer'],
       [nats('WRN', 'Maximum payloads over 8.00 MB are generally discouraged'), undefined],
+      [nats('ERR', 'Error trying to connect to route (attempt 1): connection refused'), undefined],
       [nats('FTL', 'no space left'), 'no space left'],
       ['TypeError: x is not a function', 'TypeError: x is not a function'],
       ['    at main (file.js:1:1)', undefined],
@@ -58,6 +68,50 @@ describe('supervisor', () => {
     expect(bell.rings('shard s2', 'lost')).to.equal(true);
     nowMs = 30_000;
     expect(bell.rings('shard s1', 'lost')).to.equal(true);
+  });
+
+  describe('a process', () => {
+    const ended: (number | undefined)[] = [];
+    const observer: ProcessObserver = {
+      line: () => {},
+      changed: () => {},
+      ended: (_plan, _how, restartInMs) => ended.push(restartInMs),
+      recovered: () => {},
+    };
+    const plan = (restartAfterMs: number | undefined): ProcessPlan => ({
+      name: 'p',
+      program: process.execPath,
+      args: ['-e', 'console.log("ready"); setInterval(() => {}, 1e6)'],
+      env: process.env,
+      isReady: (line) => line === 'ready',
+      startWithinMs: 20_000,
+      stopWithinMs: 5_000,
+      restartAfterMs,
+    });
+    const killed = async (supervised: SupervisedProcess): Promise<number | undefined> => {
+      const told = ended.length;
+      process.kill(supervised.pid!, 'SIGKILL');
+      await eventually('its end is told', () => ended.length > told);
+      return ended.at(-1);
+    };
+
+    it('is started again when its time has come', async () => {
+      const supervised = new SupervisedProcess(plan(1), observer);
+      await supervised.start();
+      const { pid } = supervised;
+      expect(await killed(supervised)).to.equal(1);
+      await eventually('another runs', () => supervised.pid !== undefined && supervised.pid !== pid);
+      await supervised.stop();
+      expect(supervised.pid).to.equal(undefined);
+    });
+
+    it('is left dead where its plan says so', async () => {
+      const supervised = new SupervisedProcess(plan(undefined), observer);
+      await supervised.start();
+      expect(await killed(supervised)).to.equal(undefined);
+      expect(supervised.pid).to.equal(undefined);
+      await supervised.stop();
+    });
   });
 
   it('appends to a log over restarts and keeps it to two files', async () => {

@@ -38,7 +38,7 @@ describe('holding the writes of a collection', () => {
     hold.over();
     expect(hold.isHeld).to.equal(false);
     expect(ends()).to.equal(1);
-    expect(() => hold.take('a', 60_000)).to.throw('moving to another shard');
+    expect(() => hold.take('a', 60_000)).to.throw('no shard serves this');
   });
 
   it('ends by itself once its holder has not renewed it, and not before', async () => {

@@ -1,5 +1,5 @@
 /** Collections of one shard over logs and a vault in memory, which outlive it; and shreds as a coordinator makes them. */
-import type { Collection } from '../../coordinator/backend.js';
+import type { Collection, Counted } from '../../coordinator/backend.js';
 import { shredKey } from '../../coordinator/vault/shred.js';
 import { PendingShreds } from '../../shard/encrypted/pendingShreds.js';
 import type { HostedCollection } from '../../shard/hostedCollection.js';
@@ -100,6 +100,7 @@ export class EncryptedRig {
       vault: async () => this.vault,
       shredMarks: async () => this.marks,
       findById: async (id: number) => (this.#collections.has(id) ? (configOf(id) as Collection) : undefined),
+      list: async () => [...this.#collections.keys()].map((id) => configOf(id) as Counted),
       call: async (collection: Collection, call: unknown) => {
         const hosted = this.#collections.get(collection.id);
         if (hosted === undefined) throw new VouchError('collection_not_found', 'it was deleted');
@@ -112,7 +113,7 @@ export class EncryptedRig {
     return shredKey(owners as Parameters<typeof shredKey>[0], PROJECT, keyId, soon());
   }
 
-  /** What a shard does when it begins to serve, and every half minute. */
+  /** What a shard does when it begins to serve, and every few seconds. */
   async sweep(clock: Clock = systemClock): Promise<void> {
     const hosted = (): HostedCollection[] => [...this.#collections.values()].map((collection) => collection.hosted);
     const { vault, marks } = this;
@@ -136,6 +137,7 @@ export class EncryptedRig {
       create: (...created) => bucket.create(...created),
       update: (...updated) => bucket.update(...updated),
       put: (...put) => marking(() => bucket.put(...put)),
+      isAbsent: (key) => bucket.isAbsent(key),
       delete: (key) => marking(() => bucket.delete(key)),
       watch: (listener) => bucket.watch(listener),
     };

@@ -1,6 +1,7 @@
 /** Collections as a shard hosts them, over any event logs, without the shard: and the calls a coordinator sends them. */
 
 import { generateKeyPairSync } from 'node:crypto';
+import { Admission } from '../../shard/admission.js';
 import type { CollectionContext } from '../../shard/collection/collectionContext.js';
 import { DamageReports } from '../../shard/damageReports.js';
 import { HostedCollection } from '../../shard/hostedCollection.js';
@@ -121,6 +122,7 @@ export class Engine {
       onSetAside: ({ id }, snapshot) => options.snapshots?.store.wasSetAside(id, { ...snapshot }),
     });
     this.context = {
+      admission: new Admission(60_000, clock, (reason) => metrics.refused(reason)),
       logs,
       transport,
       memory,

@@ -41,6 +41,7 @@ export class FakeBackend implements Backend {
   mode: 'cluster' | 'standalone' = 'cluster';
   maxCommitBytes = 16 * 1024 * 1024;
   problem: string | undefined;
+  impairment: string | undefined;
   readonly keys = new MemoryVault();
   readonly marks = new ShredMarks(new MemoryBucket({ logger: silentLogger }), systemClock);
   /** Runs before each call is answered; what it throws is the call's outcome. */
@@ -140,7 +141,13 @@ export class FakeBackend implements Backend {
   }
 
   async health(): Promise<Health> {
-    return { shards: 1, collections: this.#held.size, records: 0, problem: this.problem, damages: [] };
+    const { problem, impairment } = this;
+    return { shards: 1, collections: this.#held.size, records: 0, problem, impairment, damages: [] };
+  }
+
+  async metrics(): Promise<unknown> {
+    const values = [{ value: 1, labels: {} }];
+    return [{ name: 'vouch_placement_leader', help: '1 where this coordinator leads.', type: 'gauge', values }];
   }
 
   async shardMetrics(): Promise<{ shard: string; json: unknown }[]> {

@@ -15,7 +15,7 @@ import { MemoryBucket } from '../../shared/bucket/memory.js';
 import { systemClock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors.js';
 import { silentLogger } from '../../shared/logger.js';
-import type { BucketName, Platform } from '../../shared/platform.js';
+import { BUCKETS, type BucketName, type Platform } from '../../shared/platform.js';
 import { InProcessTransport } from '../../shared/transport/inProcess.js';
 import type { Transport } from '../../shared/transport/transport.js';
 import { DirectoryVault } from '../../shared/vault/directoryVault.js';
@@ -27,7 +27,10 @@ export class Reach implements Platform {
   readonly mode = 'cluster';
   /** The buckets cannot be reached, and no further subject can be served. */
   cut = false;
+  #mutes = 0;
   readonly #held = new Map<BucketName, (() => void)[]>();
+  /** Of the next updates of owner entries, in order: not answered, and not done, done, or done when the promise resolves. */
+  readonly ownerUpdates: ('lost' | 'landed' | Promise<unknown>)[] = [];
 
   constructor(private readonly cluster: MemoryCluster) {}
 
@@ -35,9 +38,10 @@ export class Reach implements Platform {
     const { transport } = this.cluster;
     return {
       maxPayloadBytes: transport.maxPayloadBytes,
+      load: transport.load,
       request: (...asked) => transport.request(...asked),
       publish: (...published) => {
-        if (!this.cut) transport.publish(...published);
+        if (!this.cut && this.#mutes === 0) transport.publish(...published);
       },
       listen: (...asked) => transport.listen(...asked),
       serve: async (...served) => {
@@ -49,6 +53,14 @@ export class Reach implements Platform {
 
   get logs(): ScriptedLogs {
     return this.cluster.logs;
+  }
+
+  /** What is published is lost, until the returned function is called. */
+  mute(): () => void {
+    this.#mutes++;
+    return () => {
+      this.#mutes--;
+    };
   }
 
   /** Changes of a bucket are not told any more, until `release`. */
@@ -71,8 +83,9 @@ export class Reach implements Platform {
     return {
       get: (key) => reaching(() => bucket.get(key)),
       create: (key, value) => reaching(() => bucket.create(key, value)),
-      update: (key, value, revision) => reaching(() => bucket.update(key, value, revision)),
+      update: (key, value, revision) => reaching(() => this.#fated(name, () => bucket.update(key, value, revision))),
       put: (key, value) => reaching(() => bucket.put(key, value)),
+      isAbsent: (key) => reaching(() => bucket.isAbsent(key)),
       delete: (key) => reaching(() => bucket.delete(key)),
       watch: (listener) =>
         bucket.watch((change: Change) => {
@@ -81,6 +94,14 @@ export class Reach implements Platform {
           else held.push(() => listener(change));
         }),
     };
+  }
+
+  async #fated<T>(name: BucketName, update: () => Promise<T>): Promise<T> {
+    const fate = name === BUCKETS.owners ? this.ownerUpdates.shift() : undefined;
+    if (fate === undefined) return update();
+    if (fate === 'landed') await update();
+    else if (fate !== 'lost') void fate.then(update);
+    throw unavailable('whether the entry was changed is not known');
   }
 
   async vault(): Promise<VaultStore> {
@@ -93,6 +114,8 @@ export class Reach implements Platform {
       get: (...key) => reaching(() => vault.get(...key)),
       create: (...created) => reaching(() => vault.create(...created)),
       replace: (...replaced) => reaching(() => vault.replace(...replaced)),
+      replaceDamaged: (...replaced) => reaching(() => vault.replaceDamaged(...replaced)),
+      settle: (...key) => reaching(() => vault.settle(...key)),
       list: (onDamage) => vault.list(onDamage),
       close: async () => {},
     };
@@ -138,7 +161,10 @@ export class MemoryCluster {
     return { backend, reach };
   }
 
-  async shard(name: string, onTakenOver?: () => void): Promise<{ reach: Reach; stop(): Promise<void> }> {
+  async shard(
+    name: string,
+    onTakenOver?: () => void,
+  ): Promise<{ reach: Reach; leave(): Promise<void>; stop(): Promise<void> }> {
     const reach = new Reach(this);
     const shard = await runShard({
       config: this.config,
@@ -153,7 +179,7 @@ export class MemoryCluster {
       return stopped;
     };
     this.#stops.push(stop);
-    return { reach, stop };
+    return { reach, leave: () => shard.leave(), stop };
   }
 
   async stop(): Promise<void> {

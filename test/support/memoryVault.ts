@@ -8,7 +8,7 @@ import { VouchError } from '../../shared/errors.js';
 import type { ShredMarks } from '../../shared/vault/shredMarks.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
 
-export type VaultStep = 'get' | 'create' | 'replace' | 'list';
+export type VaultStep = 'get' | 'create' | 'replace' | 'settle' | 'list';
 /** The entry as it was, for `replace`; what is written, for `create` and `replace`. */
 export type OnVaultStep = (step: VaultStep, keyId: string, entry?: VaultEntry) => Promise<void> | void;
 
@@ -58,6 +58,17 @@ export class MemoryVault implements VaultStore {
     if (isNewest) this.#put(project, keyId, entry);
     await this.after('replace', keyId, entry);
     return isNewest ? this.#revision : undefined;
+  }
+
+  async replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
+    if (!this.damaged.delete(`${project}.${keyId}`)) return undefined;
+    this.#put(project, keyId, entry);
+    return this.#revision;
+  }
+
+  async settle(_project: string, keyId: string): Promise<void> {
+    await this.before('settle', keyId);
+    await this.after('settle', keyId);
   }
 
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {

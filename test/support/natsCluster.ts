@@ -22,6 +22,8 @@ export interface TestNatsCluster extends TestNats {
   startServer(name: string): Promise<void>;
   /** The server that leads a stream; undefined while none does. */
   leaderOf(stream: string): Promise<string | undefined>;
+  /** The server that leads what all of JetStream agrees on; undefined while none does. */
+  metaLeader(): Promise<string | undefined>;
 }
 
 /** A stream on all of them can be made. */
@@ -44,6 +46,7 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
   const names = Array.from({ length: SERVERS }, (_, i) => `n${i + 1}`);
   const ports = await Promise.all(names.map(() => freePort()));
   const clusterPorts = await Promise.all(names.map(() => freePort()));
+  const monitorPorts = await Promise.all(names.map(() => freePort()));
   const running = new Map<string, NatsServer>();
 
   const startServer = async (name: string): Promise<void> => {
@@ -51,7 +54,9 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
     const routes = clusterPorts.filter((_, other) => other !== at).map((port) => `${HOST}:${port}`);
     const cluster = { name: 'vouch', host: HOST, port: clusterPorts[at]!, routes };
     const own = join(dataDir, name);
-    running.set(name, await NatsServer.start({ binary, dataDir: own, port: ports[at]!, host: HOST, name, cluster }));
+    const [port, monitorPort] = [ports[at]!, monitorPorts[at]!];
+    const options = { binary, dataDir: own, port, monitorPort, host: HOST, name, cluster };
+    running.set(name, await NatsServer.start(options));
   };
   const onEach = async (work: (name: string) => Promise<void>): Promise<void> => {
     await Promise.all(names.map(work));
@@ -74,6 +79,16 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
     }
   };
 
+  /** As any server that runs knows it. */
+  const metaLeader = async (): Promise<string | undefined> => {
+    for (const at of names.keys()) {
+      const answer = await fetch(`http://${HOST}:${monitorPorts[at]}/jsz`).catch(() => undefined);
+      const { meta_cluster } = ((await answer?.json()) ?? {}) as { meta_cluster?: { leader?: string } };
+      if (meta_cluster?.leader) return meta_cluster.leader;
+    }
+    return undefined;
+  };
+
   await start();
   await eventually('the servers have found a leader', () => hasLeader(url), LEADER_WITHIN_MS);
   return {
@@ -84,6 +99,7 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
     killServer,
     startServer,
     leaderOf,
+    metaLeader,
     kill: () => onEach(killServer),
     shutDown,
     erase: () => Promise.reject(new Error('a cluster is made anew instead')),

@@ -1,6 +1,6 @@
 /**
- * A whole service for tests, of real processes: nats-server, shards and a coordinator, or the one standalone process.
- * Each process can be killed and started again at will; the addresses stay.
+ * A whole service for tests, of real processes: nats-server, any number of shards and coordinators, or the one standalone
+ * process. Each process can be killed and started again at will, and others can join; the addresses stay.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,13 +11,13 @@ import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { createKey, type Scope } from '../../shared/keys.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/natsPlatform.js';
-import { ownershipOf } from '../../shared/owners.js';
+import { type Ownership, ownershipOf } from '../../shared/owners.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { openRegistryBucket } from '../../shared/standalonePlatform.js';
 import { Client } from './client.js';
 import { freePort } from './freePort.js';
 import { startTestNats, type TestNats } from './natsServer.js';
-import { type Launched, launchNode } from './process.js';
+import { type Ended, type Launched, launchNode } from './process.js';
 
 export { Client };
 
@@ -35,15 +35,32 @@ export interface Project {
 
 const script = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const READY = /"msg":"ready"/;
-export const SHARDS = ['s1', 's2'] as const;
+
+/** What runs from the start, in cluster mode. */
+export interface Members {
+  /** Named s1, s2, …; 2 where it is left out. */
+  readonly shards?: number;
+  /** Named coordinator, coordinator2, …, each at a port of its own; 1 where it is left out. */
+  readonly coordinators?: number;
+  /** Instead of a server of its own; the service ends it all the same. */
+  readonly nats?: TestNats;
+}
+
+/** Shards are not given up because a busy machine was slow; who tests how they are given up sets times of its own. */
+const PATIENT: Settings = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '6000', VOUCH_REASSIGN_MS: '9000' };
+
+const FIRST_COORDINATOR = 'coordinator';
+const isCoordinator = (name: string): boolean => name.startsWith(FIRST_COORDINATOR);
+const numbered = (name: string, i: number): string => (i === 0 ? name : `${name}${i + 1}`);
 
 export class Service {
   readonly #processes = new Map<string, Launched>();
+  /** Of each process that was ever started: what its environment has besides that of all. */
+  readonly #own = new Map<string, Settings>();
   #nats: TestNats | undefined;
   #platform: Platform | undefined;
   #registry: (Bucket & { close(): Promise<void> | void }) | undefined;
   #projects = 0;
-  #startsMax = 1;
 
   private constructor(
     readonly mode: Mode,
@@ -52,8 +69,7 @@ export class Service {
     private readonly settings: Settings,
   ) {}
 
-  /** `nats`: instead of a server of its own; the service ends it all the same. */
-  static async start(mode: Mode, settings: Settings = {}, nats?: TestNats): Promise<Service> {
+  static async start(mode: Mode, settings: Settings = {}, members: Members = {}): Promise<Service> {
     const port = await freePort();
     const dataDir = await mkdtemp(join(tmpdir(), 'vouch-test-'));
     const service = new Service(mode, `http://127.0.0.1:${port}`, dataDir, {
@@ -63,21 +79,26 @@ export class Service {
       VOUCH_HOST: '127.0.0.1',
       VOUCH_PORT: String(port),
       VOUCH_MODE: mode,
+      ...PATIENT,
       ...settings,
     });
+    const { shards = 2, coordinators = 1, nats } = members;
     if (mode === 'cluster') service.#nats = nats ?? (await startTestNats());
-    // A cluster of servers that has just begun may not be able to do all that is asked of it yet.
-    if (nats !== undefined) service.#startsMax = 5;
-    await Promise.all(service.processNames.map((name) => service.run(name)));
-    const health = service.client(undefined);
-    const shards = mode === 'cluster' ? SHARDS.length : 1;
-    await service.until(async () => (await health.get('/health')).body.shard_count === shards);
+    const names =
+      mode === 'standalone'
+        ? ['standalone']
+        : [
+            ...Array.from({ length: shards }, (_, i) => `s${i + 1}`),
+            ...Array.from({ length: coordinators }, (_, i) => numbered(FIRST_COORDINATOR, i)),
+          ];
+    await Promise.all(names.map((name) => service.run(name)));
+    await service.untilShards(mode === 'cluster' ? shards : 1);
     return service;
   }
 
-  /** Of the processes besides nats-server. */
+  /** Of the processes besides nats-server, whether they run now or not: shards first. */
   get processNames(): readonly string[] {
-    return this.mode === 'cluster' ? [...SHARDS, 'coordinator'] : ['standalone'];
+    return [...this.#own.keys()].sort((a, b) => Number(isCoordinator(a)) - Number(isCoordinator(b)));
   }
 
   get nats(): TestNats {
@@ -90,28 +111,44 @@ export class Service {
     return { ...this.settings, VOUCH_NATS_URL: this.#nats?.url };
   }
 
-  /** Starts a process that does not run, and waits until it is ready: again where it ends, as a supervisor does. */
-  async run(name: string): Promise<void> {
-    for (let left = this.#startsMax - 1; ; left--) {
-      try {
-        await this.#start(name);
-        return;
-      } catch (error) {
-        if (left <= 0) throw error;
-      }
-    }
+  /**
+   * Starts a process that does not run, and waits until it is ready. A new name joins, as a shard or, where it begins with
+   * `coordinator`, as a coordinator. `own`: what its environment has besides that of all, from now on.
+   */
+  async run(name: string, own?: Settings): Promise<void> {
+    await this.#setOwn(name, own);
+    await this.#start(name);
+  }
+
+  async #setOwn(name: string, own: Settings | undefined): Promise<void> {
+    const before = this.#own.get(name);
+    if (before !== undefined && own === undefined) return;
+    const isFirst = name === FIRST_COORDINATOR || !isCoordinator(name);
+    const port = isFirst ? {} : { VOUCH_PORT: before?.VOUCH_PORT ?? String(await freePort()) };
+    this.#own.set(name, { ...port, ...own });
   }
 
   async #start(name: string): Promise<void> {
-    const env = this.environment;
-    const launched =
-      name === 'coordinator'
-        ? launchNode(script('coordinator/main.js'), [], { env })
-        : name === 'standalone'
-          ? launchNode(script('scripts/standalone.js'), [], { env })
-          : launchNode(script('shard/main.js'), ['--name', name], { env });
+    const env = { ...this.environment, ...this.#own.get(name) };
+    const launched = isCoordinator(name)
+      ? launchNode(script('coordinator/main.js'), [], { env })
+      : name === 'standalone'
+        ? launchNode(script('scripts/standalone.js'), [], { env })
+        : launchNode(script('shard/main.js'), ['--name', name], { env });
     this.#processes.set(name, launched);
     await launched.waitForLine(name === 'standalone' ? /http:\/\// : READY, { timeoutMs: 60_000 });
+  }
+
+  /** The address of a coordinator; `url` is that of the first one. */
+  urlOf(coordinator: string): string {
+    const port = this.#own.get(coordinator)?.VOUCH_PORT ?? this.settings.VOUCH_PORT;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** Resolves when the coordinator knows of exactly so many live shards. */
+  async untilShards(count: number, coordinator = FIRST_COORDINATOR): Promise<void> {
+    const health = this.client(undefined, coordinator);
+    await this.until(async () => (await health.get('/health')).body.shard_count === count);
   }
 
   process(name: string): Launched {
@@ -122,6 +159,13 @@ export class Service {
   async kill(name: string): Promise<void> {
     if (name === 'nats') await this.nats.kill();
     else await this.process(name).kill();
+  }
+
+  /** SIGTERM, and waits until it has ended by itself: a shard hands its collections over first. */
+  end(name: string, timeoutMs = 60_000): Promise<Ended> {
+    const launched = this.process(name);
+    launched.signal('SIGTERM');
+    return launched.waitForEnd(timeoutMs);
   }
 
   async restart(name: string): Promise<void> {
@@ -149,8 +193,44 @@ export class Service {
     return ownershipOf(entry).shard;
   }
 
-  client(key: string | undefined): Client {
-    return new Client(this.url, key);
+  /** Every owner entry, by collection. */
+  async ownerships(): Promise<ReadonlyMap<number, Ownership>> {
+    const owners = await (await this.platform()).bucket(BUCKETS.owners);
+    const found = new Map<number, Ownership>();
+    const watch = await owners.watch(({ key, entry }) => {
+      if (entry !== undefined) found.set(Number(key), ownershipOf(entry));
+    });
+    watch.stop();
+    return found;
+  }
+
+  /** Resolves when every collection is owned by one of these shards, evenly, and nothing moves. */
+  async untilSpread(shards: readonly string[], timeoutMs = 60_000): Promise<void> {
+    await this.until(async () => {
+      const ownerships = [...(await this.ownerships()).values()];
+      const counts = shards.map((shard) => ownerships.filter((one) => one.shard === shard).length);
+      const isAll = counts.reduce((sum, count) => sum + count, 0) === ownerships.length;
+      return isAll && Math.max(...counts) - Math.min(...counts) <= 1 && !(await this.#isMoving());
+    }, timeoutMs);
+  }
+
+  async #isMoving(): Promise<boolean> {
+    const running = this.processNames.filter((name) => isCoordinator(name) && this.process(name).running);
+    const underWay = await Promise.all(running.map((name) => this.metric('vouch_placement_moves_under_way', '', name)));
+    return underWay.some((count) => count > 0);
+  }
+
+  /** The sum of all samples of that name whose labels hold `labels`, as a coordinator tells them: its own, and all shards'. */
+  async metric(name: string, labels = '', coordinator = FIRST_COORDINATOR): Promise<number> {
+    const { text } = await this.client(undefined, coordinator).get('/metrics');
+    return text
+      .split('\n')
+      .filter((line) => (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && line.includes(labels))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
+  client(key: string | undefined, coordinator = FIRST_COORDINATOR): Client {
+    return new Client(this.urlOf(coordinator), key);
   }
 
   async newProject(): Promise<Project> {

@@ -139,6 +139,23 @@ function entryTests(fixture: Fixture): void {
     }
   });
 
+  it('says for sure that an entry is absent: never written, or deleted; and tells no watcher of being asked', async () => {
+    const { bucket } = fixture();
+    const told: string[] = [];
+    const watch = await bucket.watch(({ key, entry }) => told.push(`${key} ${entry?.value ?? 'gone'}`));
+    expect(await bucket.isAbsent('a')).to.equal(true);
+    expect(await bucket.isAbsent('a')).to.equal(true);
+    expect(await bucket.create('a', 1)).to.be.a('number');
+    expect(await bucket.isAbsent('a')).to.equal(false);
+    expect((await bucket.get('a'))?.value, 'asking deletes nothing').to.equal(1);
+    expect(await bucket.delete('a')).to.equal(true);
+    expect(await bucket.isAbsent('a')).to.equal(true);
+    expect(await bucket.create('a', 2)).to.be.a('number');
+    await eventually('all is told', () => told.includes('a 2'));
+    expect(told).to.deep.equal(['a 1', 'a gone', 'a 2']);
+    watch.stop();
+  });
+
   it('deletes, and creates again under a newer revision', async () => {
     const { bucket } = fixture();
     const first = (await bucket.create('a', 1))!;
@@ -258,6 +275,7 @@ function refusedKeyTests(fixture: Fixture): void {
         () => bucket.create(key, 1),
         () => bucket.update(key, 1, 1),
         () => bucket.put(key, 1),
+        () => bucket.isAbsent(key),
         () => bucket.delete(key),
       ];
       for (const use of uses) await expectCode(use(), 'validation_error');
@@ -271,6 +289,7 @@ function closedTests(fixture: Fixture): void {
     create: (bucket) => bucket.create('b', 1),
     update: (bucket) => bucket.update('a', 1, 1),
     put: (bucket) => bucket.put('a', 1),
+    isAbsent: (bucket) => bucket.isAbsent('a'),
     delete: (bucket) => bucket.delete('a'),
     watch: (bucket) => bucket.watch(() => {}),
   };

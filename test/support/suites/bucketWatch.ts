@@ -104,6 +104,26 @@ export function watchTests(fixture: () => BucketStore): void {
     for (const watch of watches) watch.stop();
   });
 
+  it('resolves while what there was is replaced all the time', async function () {
+    this.timeout(60_000);
+    const { bucket } = fixture();
+    const keys = ['a', 'b', 'c'];
+    for (const key of keys) await bucket.put(key, 0);
+    let isOver = false;
+    const writers = keys.map(async (key) => {
+      for (let n = 1; !isOver; n++) await bucket.put(key, n);
+    });
+    for (let round = 0; round < 40; round++) {
+      const follower = new Follower();
+      const watch = await bucket.watch(follower.listener);
+      expect([...follower.state.keys()].sort().length, 'it knows of some at least').to.be.within(1, keys.length);
+      await eventually('it is told of all', () => follower.state.size === keys.length);
+      watch.stop();
+    }
+    isOver = true;
+    await Promise.all(writers);
+  });
+
   it('is quiet once stopped', async () => {
     const { bucket } = fixture();
     const [stopped, other] = [new Follower(), new Follower()];

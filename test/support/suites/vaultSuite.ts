@@ -176,6 +176,27 @@ function damageTests(fixture: Fixture): void {
     expect((await (await restart()).get('p', stored.keyId))!.entry).to.deep.equal(stored.entry);
   });
 
+  it('can be replaced by an entry without a key, and leaves no byte then', async () => {
+    const { vault, read, plant, find, restart } = fixture();
+    const stored = await made(vault, active(freshSecret(), 7));
+    const beside = await made(vault, active(freshSecret(), 9));
+    const bent = await read('p', stored.keyId);
+    bent[bent.length - 1]! ^= 1;
+    await plant('p', stored.keyId, bent);
+    // The storage may write a little later what it has answered.
+    await eventually('it is stored', async () => (await find({ bent })).length > 0);
+    const revision = await vault.replaceDamaged('p', stored.keyId, shredded(7, 8));
+    expect(revision).to.be.greaterThan(stored.revision);
+    await vault.settle('p', stored.keyId);
+    expect(await find({ bent, key: stored.entry.wrapped! })).to.deep.equal([]);
+    expect(await vault.replaceDamaged('p', stored.keyId, shredded())).to.equal(undefined);
+    expect(await vault.replaceDamaged('p', beside.keyId, shredded())).to.equal(undefined);
+    expect(await vault.replaceDamaged('p', freshKeyId(), shredded())).to.equal(undefined);
+    const opened = await restart();
+    expect(await opened.get('p', stored.keyId)).to.deep.equal({ ...stored, entry: shredded(7, 8), revision });
+    expect(await opened.get('p', beside.keyId)).to.deep.equal(beside);
+  });
+
   it('is told where one key’s entry stands in the place of another’s', async () => {
     const { vault, read, plant } = fixture();
     const [a, b] = [await made(vault, active(freshSecret(), 1)), await made(vault, active(freshSecret(), 1))];

@@ -1,0 +1,27 @@
+/** Which shard takes a collection that has no owner, or whose owner is lost. Pure. */
+import { ownedLoads } from './loads.js';
+import { type PlacementView, stayingShards } from './view.js';
+
+export interface Home {
+  readonly collectionId: number;
+  readonly shard: string;
+}
+
+/**
+ * A follower that lives takes over where it stands, so one of those comes first: the least loaded of them. Else the least
+ * loaded shard. Nothing where no shard stays.
+ */
+export function planHomes(view: PlacementView): Home[] {
+  const staying = stayingShards(view).map(({ name }) => name);
+  if (staying.length === 0) return [];
+  const loads = ownedLoads(view);
+  const homes: Home[] = [];
+  for (const { id, owner, followers } of view.collections) {
+    if (owner !== undefined && !view.isLost(owner)) continue;
+    const ready = staying.filter((shard) => followers.includes(shard) && !view.isMistrusted(shard, id));
+    const shard = loads.least(ready.length > 0 ? ready : staying)!;
+    loads.add(shard, 1);
+    homes.push({ collectionId: id, shard });
+  }
+  return homes;
+}

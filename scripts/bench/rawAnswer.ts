@@ -1,0 +1,18 @@
+/** Answers out of the bytes of a connection that asks one thing at a time. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly body: string;
+  /** Head and body. */
+  readonly whole: string;
+}
+
+/** Undefined while it has not all been received. Of answers in ASCII with a length, as the service's are. */
+export function rawAnswer(received: string): RawAnswer | undefined {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd < 0) return undefined;
+  const head = received.slice(0, headEnd);
+  const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  const bodyStart = headEnd + 4;
+  if (received.length < bodyStart + length) return undefined;
+  return { status: Number(head.slice(9, 12)), body: received.slice(bodyStart), whole: received };
+}

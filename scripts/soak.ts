@@ -1,0 +1,68 @@
+/**
+ * `npm run soak`: a cluster under a writing and searching load, and faults of all kinds, one after another; then every
+ * answer is held against the logs. Ends with 1 where anything was lost, stale or wrong, or a process ended by itself.
+ */
+import { systemClock } from '../shared/clock.js';
+import { deleteTree } from '../shared/durable.js';
+import { messageOf } from '../shared/errors.js';
+import { readOptions, type SoakOptions, USAGE } from './soak/options.js';
+import { failuresOf, reportLines } from './soak/report.js';
+import { runSoak } from './soak/run.js';
+import { isDefect } from './supervisor/service.js';
+import { say } from './terminal/line.js';
+
+const EXIT_USAGE = 2;
+const EXIT_INTERRUPTED = 130;
+/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
+const SAME_SIGNAL_MS = 500;
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args.includes('--help')) {
+    process.stdout.write(`${USAGE}\n`);
+    return 0;
+  }
+  let options: SoakOptions;
+  try {
+    options = readOptions(args);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
+    return EXIT_USAGE;
+  }
+  const { servers, shards, coordinators, seed, durationMs } = options;
+  const parts = `${servers} NATS servers, ${shards} shards, ${coordinators} coordinators`;
+  say('plain', 'soak', `${parts}; faults for ${(durationMs / 60_000).toFixed(1)} minutes, seed ${seed}`);
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => onSignal(interrupted));
+  const tell = (atMs: number, text: string): void => say('plain', clockText(atMs), text);
+  const result = await runSoak(options, tell, interrupted.signal);
+  process.stdout.write(`\n${reportLines(result, options).join('\n')}\n`);
+  const failed = failuresOf(result).length > 0;
+  if (failed || options.keep) say(failed ? 'failed' : 'done', 'soak', `kept: ${result.folder}`);
+  else await deleteTree(result.folder);
+  return failed ? 1 : 0;
+}
+
+let interruptedAtMs = 0;
+
+/** The first signal ends the faults, and what was answered is checked; a later one ends all at once. */
+function onSignal(interrupted: AbortController): void {
+  const nowMs = systemClock.monotonicMs();
+  if (!interrupted.signal.aborted) {
+    interruptedAtMs = nowMs;
+    interrupted.abort();
+    say('plain', 'soak', 'no more faults; checking what was answered so far, Ctrl-C again to end at once …');
+  } else if (nowMs - interruptedAtMs > SAME_SIGNAL_MS) process.exit(EXIT_INTERRUPTED);
+}
+
+/** 754000 → `12:34` */
+function clockText(ms: number): string {
+  const secs = Math.floor(ms / 1_000);
+  return `${Math.floor(secs / 60)}:${String(secs % 60).padStart(2, '0')}`;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  say('failed', 'soak', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
+  process.exitCode = 1;
+}

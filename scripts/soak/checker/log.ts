@@ -1,0 +1,51 @@
+/** The log of one collection as the checker looks at it: verified, and read event by event. */
+import { ABSENT, stateHash } from '../../verifier/hashing.js';
+import type { Metadata } from '../history.js';
+
+export type LoggedEvent =
+  | {
+      readonly type: 'insert';
+      readonly recordId: number;
+      readonly requestId: string | null;
+      readonly vector: readonly number[];
+      readonly metadata: Metadata;
+    }
+  | { readonly type: 'softDelete' | 'delete'; readonly recordId: number }
+  | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata };
+
+/** An event and what binds it to all before it. */
+export interface Entry {
+  readonly event: LoggedEvent;
+  readonly chainHead: Buffer;
+  readonly timeMs: bigint;
+}
+
+export interface CollectionLog {
+  readonly collection: string;
+  /** Why the log does not verify; undefined where it does. */
+  readonly refusal: string | undefined;
+  readonly configHash: Buffer;
+  readonly genesis: { readonly chainHead: Buffer; readonly timeMs: bigint };
+  /** Of sequence 1 and on. */
+  readonly entries: readonly Entry[];
+  /** State roots by sequence, as a replay gives them; of some sequences. */
+  readonly stateRoots: ReadonlyMap<number, string>;
+  readonly sizeBytes: number;
+}
+
+export const entryAt = (log: CollectionLog, sequence: number): Entry | undefined => log.entries[sequence - 1];
+
+/** The `state_hash` of the log at `sequence` if its state tree has this root; undefined where there is no such event. */
+export function stateHashAt(log: CollectionLog, sequence: number, stateRoot: string): string | undefined {
+  const at = sequence === 0 ? log.genesis : entryAt(log, sequence);
+  if (at === undefined) return undefined;
+  const facts = {
+    configHash: log.configHash,
+    stateRoot: Buffer.from(stateRoot, 'hex'),
+    graphRoot: ABSENT,
+    chainHead: at.chainHead,
+    sequence: BigInt(sequence),
+    timeMs: at.timeMs,
+  };
+  return stateHash(facts).toString('hex');
+}

@@ -1,0 +1,53 @@
+/** One HTTP exchange of a soak's client: an answer, or why there is none. Never throws. */
+import { type Agent, request } from 'node:http';
+
+export type Exchange =
+  | { readonly status: number; readonly body: unknown }
+  /** The connection broke, or the client went away. */
+  | { readonly status: undefined; readonly why: string };
+
+export interface Asking {
+  readonly method: string;
+  /** With the base address. */
+  readonly url: string;
+  readonly key: string;
+  readonly body?: object | undefined;
+  /** The client goes away after so long. */
+  readonly patienceMs: number;
+  readonly agent: Agent;
+}
+
+export function exchange({ method, url, key, body, patienceMs, agent }: Asking): Promise<Exchange> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return new Promise((resolve) => {
+    const none = (why: string): void => {
+      clearTimeout(impatience);
+      resolve({ status: undefined, why });
+    };
+    const sent = request(url, { method, headers, agent }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', (error) => none(error.message));
+      response.once('aborted', () => none('the answer broke off'));
+      response.once('end', () => {
+        if (!response.complete) return none('the answer broke off');
+        clearTimeout(impatience);
+        resolve({ status: response.statusCode ?? 0, body: parsed(Buffer.concat(chunks).toString()) });
+      });
+    });
+    const impatience = setTimeout(() => {
+      none(`no answer within ${patienceMs} ms`);
+      sent.destroy();
+    }, patienceMs);
+    sent.once('error', (error) => none(error.message));
+    sent.end(body && JSON.stringify(body));
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,139 @@
+/** What a soak tells in the end. */
+import { grouped } from '../terminal/line.js';
+import { type Column, tableLines } from '../terminal/table.js';
+import { gapsOf, latenciesOutside } from './availability.js';
+import { describeViolation } from './checker/violations.js';
+import type { Call } from './history.js';
+import type { MemoryOf } from './memory.js';
+import type { SoakOptions } from './options.js';
+import type { SoakResult } from './run.js';
+
+const MIB = 2 ** 20;
+/** A process may grow by this share and amount over a run: what it serves grows too. */
+const GROWTH_SHARE = 0.5;
+const GROWTH_BYTES = 96 * MIB;
+
+/** What must not be; nothing where all is well. One line each. */
+export function failuresOf(result: SoakResult): string[] {
+  const { verdict, crashes, errors, unsettled, unserved, memory } = result;
+  return [
+    ...[...verdict.counts].map(([kind, count]) => `${grouped(count)} × ${kind}`),
+    ...crashes.map(({ name, how }) => `${name} ended ${how}, though nobody had ended it`),
+    ...[...errors.keys()].filter((message) => ALARM.test(message)).map((message) => `logged as an error: ${message}`),
+    ...unsettled,
+    ...unserved.map((name) => `${name} was not served again when all was over`),
+    ...memory.filter(grows).map(({ name }) => `the memory of ${name} keeps growing`),
+  ];
+}
+
+/** Errors that no fault of a soak may cause. */
+const ALARM = /quarantined|unexpected failure/;
+
+const grows = ({ earlyBytes, lateBytes }: MemoryOf): boolean =>
+  lateBytes - earlyBytes > Math.max(GROWTH_BYTES, GROWTH_SHARE * earlyBytes);
+
+export function reportLines(result: SoakResult, options: SoakOptions): string[] {
+  const failures = failuresOf(result);
+  return [
+    ...section('calls', callTable(result.calls)),
+    ...section('longest time without an answer, in ms, by fault', gapTable(result)),
+    ...section('latency while there was no fault, in ms', latencyTable(result)),
+    ...section('memory of each process, in MiB', memoryTable(result.memory)),
+    ...section('logs', logLines(result)),
+    ...section('processes', [
+      `${result.crashes.length} ended that nobody had ended; ${result.failedStarts} starts had to be tried again`,
+      ...[...result.errors].map(([message, count]) => `${grouped(count)} × logged as an error: ${message}`),
+    ]),
+    ...section('check', checkLines(result)),
+    ...(failures.length === 0 ? [] : section('FAILED', [...failures, '', ...violationLines(result)])),
+    replayLine(options),
+  ];
+}
+
+const section = (title: string, lines: readonly string[]): string[] => [title, ...lines.map((line) => `  ${line}`), ''];
+
+function callTable(calls: readonly Call[]): string[] {
+  const rows = new Map<string, { ok: number; absent: number; refused: number; unknown: number }>();
+  for (const call of calls) {
+    const name = call.op === 'search' ? (call.isEventual ? 'search, eventual' : 'search') : call.op;
+    const row = rows.get(name) ?? { ok: 0, absent: 0, refused: 0, unknown: 0 };
+    rows.set(name, row);
+    row[call.outcome.kind]++;
+  }
+  const columns = ['call', 'answered', 'not there', 'refused', 'unknown'].map((title) => ({ title }));
+  const cells = [...rows]
+    .sort()
+    .map(([name, { ok, absent, refused, unknown }]) => [name, ok, absent, refused, unknown]);
+  return tableLines(columns, cells);
+}
+
+function gapTable({ calls, faults }: SoakResult): string[] {
+  const columns: Column[] = ['fault', 'times', 'write', 'search', 'any write', 'answered 503'].map((title) => ({
+    title,
+  }));
+  const rows = gapsOf(calls, faults).map(({ kind, faults: times, writeMs, searchMs, anyWriteMs, unavailable }) => [
+    kind,
+    times,
+    writeMs,
+    searchMs,
+    anyWriteMs,
+    unavailable,
+  ]);
+  return tableLines(columns, rows);
+}
+
+function latencyTable({ calls, faults }: SoakResult): string[] {
+  const columns: Column[] = [
+    { title: 'of' },
+    { title: 'calls' },
+    { title: 'p50', decimals: 1 },
+    { title: 'p99', decimals: 1 },
+  ];
+  const rows = latenciesOutside(calls, faults).map(({ what, calls: count, p50Ms, p99Ms }) => [
+    what,
+    count,
+    p50Ms,
+    p99Ms,
+  ]);
+  return tableLines(columns, rows);
+}
+
+function memoryTable(memory: readonly MemoryOf[]): string[] {
+  const columns: Column[] = ['process', 'second quarter', 'last quarter', 'peak'].map((title) => ({ title }));
+  const rows = memory.map(({ name, earlyBytes, lateBytes, peakBytes }) => [
+    name,
+    earlyBytes / MIB,
+    lateBytes / MIB,
+    peakBytes / MIB,
+  ]);
+  return tableLines(columns, rows);
+}
+
+function logLines({ logs }: SoakResult): string[] {
+  const events = logs.reduce((sum, log) => sum + log.events, 0);
+  const bytes = logs.reduce((sum, log) => sum + log.sizeBytes, 0);
+  return [`${logs.length} collections, ${grouped(events)} events, ${grouped(Math.round(bytes / 1_024))} KiB`];
+}
+
+function checkLines({ verdict, made }: SoakResult): string[] {
+  const { writes, reads, receipts, events } = verdict.checked;
+  const violations = [...verdict.counts.values()].reduce((sum, count) => sum + count, 0);
+  return [
+    `${made} faults; ${grouped(writes)} writes, ${grouped(reads)} answers of reads and ${grouped(receipts)} receipts`,
+    `held against logs of ${grouped(events)} events, each verified from its first byte:`,
+    violations === 0 ? 'nothing lost, nothing doubled, nothing stale, nothing wrong' : `${violations} VIOLATIONS`,
+  ];
+}
+
+const violationLines = ({ verdict, folder }: SoakResult): string[] => [
+  ...verdict.violations.flatMap((violation) => describeViolation(violation).split('\n')),
+  `the history and the logs of all processes are in ${folder}`,
+];
+
+function replayLine(options: SoakOptions): string {
+  const { durationMs, seed, servers, shards, coordinators, collections, clients, rate, followers, only } = options;
+  const parts = `--nats ${servers} --shards ${shards} --coordinators ${coordinators} --followers ${followers}`;
+  const size = `${parts} --collections ${collections} --clients ${clients} --rate ${rate}`;
+  const narrowed = only === undefined ? '' : ` --only ${JSON.stringify(only)}`;
+  return `again: npm run soak -- --minutes ${durationMs / 60_000} --seed ${seed} ${size}${narrowed}`;
+}

@@ -1,0 +1,160 @@
+/** A whole soak: a cluster, clients, faults, calm, and then the check of all that was answered. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { systemClock } from '../../shared/clock.js';
+import { replaceFile } from '../../shared/durable.js';
+import { LogFile } from '../supervisor/logFile.js';
+import { checkHistory, type Verdict } from './checker/check.js';
+import { Client } from './clients/client.js';
+import { createCollections } from './clients/createCollections.js';
+import { KnownRecords } from './clients/knownRecords.js';
+import { Recorder } from './clients/recorder.js';
+import { type Crash, SoakCluster } from './cluster/soakCluster.js';
+import { runSchedule, type Schedule } from './faults/schedule.js';
+import type { Call } from './history.js';
+import { type MemoryOf, MemoryWatch } from './memory.js';
+import type { SoakOptions } from './options.js';
+import { seededRandom } from './random.js';
+import { type LogOf, readLogs } from './readLogs.js';
+
+export interface SoakResult extends Schedule {
+  /** Collections that were not served when nothing had gone wrong for a long time. */
+  readonly unserved: readonly string[];
+  readonly seed: number;
+  readonly folder: string;
+  readonly calls: readonly Call[];
+  readonly crashes: readonly Crash[];
+  readonly failedStarts: number;
+  /** What shards and coordinators logged as errors → how often. */
+  readonly errors: ReadonlyMap<string, number>;
+  readonly memory: readonly MemoryOf[];
+  readonly logs: readonly { readonly collection: string; readonly events: number; readonly sizeBytes: number }[];
+  readonly verdict: Verdict;
+}
+
+/** What a run tells while it runs. `atMs`: since the faults began. */
+export type Tell = (atMs: number, text: string) => void;
+
+const CALM_MS = 3_000;
+/** Once nothing goes wrong any more, everything is served within this. */
+const SERVED_AGAIN_MS = 120_000;
+/** Small, so that snapshots are made, and are there to be damaged. */
+const SNAPSHOT_EVERY_BYTES = 16 * 1024;
+/** What an eventual answer may be behind is counted on another process's clock ticks. */
+const STALE_MS = 2_000;
+
+export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSignal): Promise<SoakResult> {
+  const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'vouch-soak-'));
+  let startedMs = systemClock.monotonicMs();
+  const say = (text: string): void => tell(systemClock.monotonicMs() - startedMs, text);
+  say(`data, logs and history: ${folder}`);
+  const cluster = new SoakCluster(shapeOf(options), folder, ({ name, how }) => say(`! ${name} ended ${how}`));
+  const history = await LogFile.open(join(folder, 'history.jsonl'), Number.POSITIVE_INFINITY);
+  try {
+    await cluster.start();
+    const load = await openLoad(options, cluster, history);
+    const memory = new MemoryWatch(() => cluster.processIds);
+    memory.start();
+    for (const client of load.clients) client.start();
+    await wait(CALM_MS);
+    startedMs = systemClock.monotonicMs();
+    const schedule = await makeFaults(options, cluster, load, say, startedMs, signal);
+    await replaceFile(join(folder, 'faults.json'), `${JSON.stringify(schedule, null, 2)}\n`);
+    say('calm');
+    await wait(CALM_MS);
+    await Promise.all(load.clients.map((client) => client.stop()));
+    const memoryOf = memory.stop();
+    say('checking');
+    await cluster.endServices();
+    const { calls } = load.recorder;
+    const logs = await readLogs(cluster.natsUrls[0]!, load.collections, calls);
+    return {
+      ...schedule,
+      seed: options.seed,
+      folder,
+      calls,
+      crashes: cluster.crashes,
+      failedStarts: cluster.failedStarts,
+      errors: cluster.errors,
+      memory: memoryOf,
+      logs: logs.map(({ collection, entries, sizeBytes }) => ({ collection, events: entries.length, sizeBytes })),
+      verdict: checkHistory(calls, logs, { staleMs: STALE_MS }),
+    };
+  } finally {
+    await cluster.end();
+    await history.close();
+  }
+}
+
+function shapeOf({ servers, shards, coordinators, followers, placement }: SoakOptions): SoakCluster['shape'] {
+  const settings = {
+    VOUCH_HEARTBEAT_MS: String(placement.heartbeatMs),
+    VOUCH_LEASE_MS: String(placement.leaseMs),
+    VOUCH_REASSIGN_MS: String(placement.reassignMs),
+    VOUCH_LEAVE_MS: '20000',
+    VOUCH_FOLLOWERS: String(followers),
+    VOUCH_FOLLOWERS_STALE_MS: String(STALE_MS),
+    VOUCH_SNAPSHOT_EVERY_BYTES: String(SNAPSHOT_EVERY_BYTES),
+  };
+  return { servers, shards, coordinators, settings };
+}
+
+interface Load {
+  readonly collections: readonly LogOf[];
+  readonly clients: readonly Client[];
+  readonly recorder: Recorder;
+}
+
+async function openLoad(options: SoakOptions, cluster: SoakCluster, history: LogFile): Promise<Load> {
+  const { coordinators } = cluster;
+  const key = await cluster.makeKey();
+  const names = Array.from({ length: options.collections }, (_, i) => `c${i + 1}`);
+  const collections = await createCollections([...coordinators.values()][0]!, key, names);
+  const recorder = new Recorder(history);
+  const known = new Map(names.map((name) => [name, new KnownRecords()]));
+  const clients = Array.from({ length: options.clients }, (_, i) => {
+    // Each collection has its own, so that one that is not served does not silence the others.
+    const own = i % names.length;
+    return new Client({
+      number: i + 1,
+      coordinators,
+      key,
+      collections: [...names.slice(own), ...names.slice(0, own)],
+      known,
+      recorder,
+      random: seededRandom(options.seed + i + 1),
+      thinkMs: (1_000 * options.clients) / options.rate,
+      hasEventual: options.followers > 0,
+    });
+  });
+  return { collections, clients, recorder };
+}
+
+async function makeFaults(
+  options: SoakOptions,
+  cluster: SoakCluster,
+  { collections, recorder }: Load,
+  tell: (text: string) => void,
+  startedMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Schedule & Pick<SoakResult, 'unserved'>> {
+  const names = collections.map(({ name }) => name);
+  const silentSince = (sinceMs: number): readonly string[] => recorder.silentSince(names, sinceMs);
+  const schedule = await runSchedule({
+    cluster,
+    random: seededRandom(options.seed),
+    timing: options.placement,
+    untilMs: startedMs + options.durationMs,
+    only: options.only,
+    silentSince,
+    settleMs: options.settleMs,
+    tell,
+    signal,
+  });
+  const overMs = systemClock.monotonicMs();
+  while (silentSince(overMs).length > 0 && systemClock.monotonicMs() < overMs + SERVED_AGAIN_MS)
+    await wait(CALM_MS / 10);
+  return { ...schedule, unserved: silentSince(overMs) };
+}

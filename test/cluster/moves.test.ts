@@ -1,0 +1,251 @@
+/** Shards that join, leave and die under clients that write and search: what the clients see of it. */
+import { expect } from 'chai';
+import { systemClock } from '../../shared/clock.js';
+import { ownershipOf, storedOwnership } from '../../shared/owners.js';
+import { BUCKETS } from '../../shared/platform.js';
+import { ClusterLoad } from '../support/clusterLoad.js';
+import { seededRandom, testSeed } from '../support/random.js';
+import { type Client, type Project, Service } from '../support/service.js';
+
+const COLLECTIONS = Array.from({ length: 9 }, (_, i) => `c${i}`);
+const CLIENTS = 6;
+/** Milliseconds; of clients that ask one thing after another. */
+interface Pauses {
+  readonly search: number;
+  readonly write: number;
+  readonly failed: number;
+}
+
+/** What the service has by default, where the times of a failover are what is tried. */
+const PROMPT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_REASSIGN_MS: '3000' };
+
+async function createAll(project: Project): Promise<void> {
+  for (const name of COLLECTIONS) {
+    const { status } = await project.rw.post('/v1/namespaces', { name, dimension: 3, metric: 'squared_l2' });
+    expect(status).to.equal(200);
+  }
+}
+
+const loadOn = (service: Service, project: Project, coordinators: readonly string[] = ['coordinator']): ClusterLoad =>
+  new ClusterLoad(
+    Array.from({ length: CLIENTS }, (_, i) => service.client(project.rw.key, coordinators[i % coordinators.length])),
+    COLLECTIONS,
+    seededRandom(testSeed()),
+  );
+
+const busy = (service: Service, load: ClusterLoad): Promise<void> => {
+  const [writes, searches] = [load.written.length, load.searches];
+  return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50, 60_000);
+};
+
+/** Every answered write is there, once. */
+async function expectAllThere(project: Project, { written }: ClusterLoad): Promise<void> {
+  const { body } = await project.rw.get('/v1/namespaces');
+  for (const { name, record_count } of body.collections) {
+    const mine = written.filter(({ collection }) => collection === name);
+    expect(new Set(mine.map(({ id }) => id)).size, `ids of ${name}`).to.equal(mine.length);
+    expect(record_count).to.be.at.least(mine.length);
+    for (const { id, values } of mine.filter((_, i) => i % 7 === 0 || i > mine.length - 20)) {
+      const got = await project.rw.get(`/v1/records/${id}?collection=${name}`);
+      expect(got.body.vector, `record ${id} of ${name}`).to.deep.equal(values);
+    }
+  }
+}
+
+describe('shards that join and leave under load', function () {
+  this.timeout(240_000);
+  let service: Service;
+  let project: Project;
+  let load: ClusterLoad;
+
+  before(async () => {
+    service = await Service.start('cluster', {}, { shards: 2, coordinators: 2 });
+    project = await service.newProject();
+    await createAll(project);
+    load = loadOn(service, project, ['coordinator', 'coordinator2']);
+  });
+  after(async () => {
+    await load?.stop();
+    await service?.stop();
+  });
+  /** Not one request has failed, and none has missed a write. */
+  const expectUnnoticed = (): void => {
+    expect(load.failed).to.deep.equal([]);
+    expect(load.wrong).to.deep.equal([]);
+  };
+
+  it('a third shard takes its share; no request fails', async () => {
+    await busy(service, load);
+    load.forgetPauses();
+    await service.run('s3');
+    await service.untilSpread(['s1', 's2', 's3']);
+    const searched = () => service.metric('vouch_shard_call_seconds_count', 'op="search",outcome="ok",shard="s3"');
+    await service.until(async () => (await searched()) > 10);
+    await busy(service, load);
+    console.log(`      the longest pause of a client while collections moved: ${load.longestPauseMs.toFixed(0)} ms`);
+    expectUnnoticed();
+    for (const { followers } of (await service.ownerships()).values()) expect(followers).to.deep.equal([]);
+  });
+
+  it('a shard that is told to end hands everything over and ends by itself; no request fails', async () => {
+    load.forgetPauses();
+    expect(await service.end('s1')).to.deep.equal({ code: 0, signal: null });
+    await service.untilSpread(['s2', 's3']);
+    await busy(service, load);
+    console.log(`      the longest pause of a client while a shard left: ${load.longestPauseMs.toFixed(0)} ms`);
+    expectUnnoticed();
+  });
+
+  it('shards are replaced one after another; no request fails', async () => {
+    for (const name of ['s2', 's3']) {
+      await service.run('s1');
+      expect(await service.end(name)).to.deep.equal({ code: 0, signal: null });
+      await service.run(name);
+      expect(await service.end('s1')).to.deep.equal({ code: 0, signal: null });
+    }
+    await busy(service, load);
+    await load.stop();
+    expectUnnoticed();
+    await expectAllThere(project, load);
+  });
+});
+
+for (const followers of ['0', '1'])
+  describe(`a shard that dies under load, with ${followers === '0' ? 'no follower' : 'a follower'}`, function () {
+    this.timeout(180_000);
+    let service: Service;
+    after(() => service?.stop());
+
+    it('its collections are served elsewhere, with every answered write', async () => {
+      const settings = { ...PROMPT, VOUCH_FOLLOWERS: followers };
+      service = await Service.start('cluster', settings, { shards: 3, coordinators: 2 });
+      const project = await service.newProject();
+      await createAll(project);
+      const load = loadOn(service, project, ['coordinator', 'coordinator2']);
+      await busy(service, load);
+      await service.until(async () => {
+        const ownerships = [...(await service.ownerships()).values()];
+        return ownerships.every((one) => one.followers.length === Number(followers));
+      }, 60_000);
+      await busy(service, load);
+      const before = await service.ownerships();
+      const lost = [...before].filter(([, { shard }]) => shard === 's2');
+      expect(lost).not.to.have.length(0);
+      // The coordinator that leads may be the first one: it dies with the shard.
+      await Promise.all([service.kill('s2'), service.kill('coordinator')]);
+      const killedMs = systemClock.monotonicMs();
+      const there = service.client(project.rw.key, 'coordinator2');
+      await Promise.all(
+        lost.map(([, { collection }]) =>
+          service.until(async () => {
+            const answer = await there.post('/v1/search', { collection: collection.name, query: [0, 0, 0], k: 1 });
+            return answer.status === 200;
+          }, 60_000),
+        ),
+      );
+      const servedMs = systemClock.monotonicMs() - killedMs;
+      console.log(`      all ${lost.length} collections of the dead shard are served after ${servedMs.toFixed(0)} ms`);
+      const after = await service.ownerships();
+      for (const [id, { epoch, followers: heirs }] of lost) {
+        const { shard, epoch: now } = after.get(id)!;
+        expect(shard).not.to.equal('s2');
+        // Where the heir had more than the others, it may have moved on.
+        if (followers === '1' && now === epoch + 1) expect(heirs).to.include(shard);
+      }
+      await service.run('coordinator');
+      await busy(service, load);
+      await load.stop();
+      expect(load.wrong).to.deep.equal([]);
+      for (const { status, text } of load.failed) expect(status, text).to.be.oneOf([0, 503]);
+      await expectAllThere(project, load);
+    });
+  });
+
+describe('the pause that clients see at a move', function () {
+  this.timeout(240_000);
+  const records = Number(process.env.VOUCH_PAUSE_RECORDS ?? 10_000);
+  const dimension = 128;
+  let service: Service;
+  after(() => service?.stop());
+
+  /** The longest time without a good answer, of clients that write or search all the time. */
+  async function pauseDuring(client: Client, change: () => Promise<void>): Promise<Pauses> {
+    let failed = 0;
+    const pausesMs = { search: 0, write: 0 };
+    const values = new Array(dimension).fill(0.5);
+    const asks = {
+      search: () => client.post('/v1/search', { collection: 'large', query: values, k: 10 }),
+      write: () => client.post('/v1/records', { collection: 'large', values }),
+    };
+    let isOver = false;
+    const clients = (['search', 'write'] as const).map(async (kind) => {
+      let goodMs = systemClock.monotonicMs();
+      while (!isOver) {
+        const { status } = await asks[kind]();
+        if (status !== 200) failed++;
+        const nowMs = systemClock.monotonicMs();
+        pausesMs[kind] = Math.max(pausesMs[kind], nowMs - goodMs);
+        if (status === 200) goodMs = nowMs;
+      }
+    });
+    await change().finally(() => {
+      isOver = true;
+    });
+    await Promise.all(clients);
+    return { ...pausesMs, failed };
+  }
+
+  const shown = ({ search, write, failed }: Pauses): string =>
+    `${search.toFixed(0)} ms for a search, ${write.toFixed(0)} ms for a write; ${failed} requests failed`;
+
+  it('is short where the new owner is warm', async () => {
+    service = await Service.start('cluster', {}, { shards: 2 });
+    const { rw } = await service.newProject();
+    const { body } = await rw.post('/v1/namespaces', { name: 'large', dimension, metric: 'squared_l2' });
+    const random = seededRandom(1);
+    for (let from = 0; from < records; from += 2_000) {
+      const batch = Array.from({ length: 2_000 }, () => Array.from({ length: dimension }, () => random.int(200) / 100));
+      expect((await rw.post('/v1/vectors/batch-insert', { collection: 'large', batch })).status).to.equal(200);
+    }
+    const still = await pauseDuring(rw, () => new Promise((resolve) => setTimeout(resolve, 2_000)));
+    console.log(`      ${records} x ${dimension}; no move: the longest wait is ${shown(still)}`);
+    const first = await service.ownerOf(body.id);
+    const second = first === 's1' ? 's2' : 's1';
+    const warm = await pauseDuring(rw, async () => {
+      expect((await service.end(first)).code).to.equal(0);
+    });
+    expect([await service.ownerOf(body.id), warm.failed]).to.deep.equal([second, 0]);
+    console.log(`      a warm move: ${shown(warm)}`);
+    await service.run(first);
+    const cold = await pauseDuring(rw, async () => {
+      const owners = await (await service.platform()).bucket(BUCKETS.owners);
+      const entry = (await owners.get(String(body.id)))!;
+      const ownership = ownershipOf(entry);
+      // As if the owner had been lost: nobody hands over, and nobody is warm.
+      await owners.put(entry.key, storedOwnership({ ...ownership, shard: first, epoch: ownership.epoch + 1 }));
+      await service.until(
+        async () => (await service.metric('vouch_collections_open', `shard="${first}"`)) === 1,
+        60_000,
+      );
+    });
+    console.log(`      a cold one: ${shown(cold)}`);
+  });
+});
+
+describe('the only shard of a cluster', function () {
+  this.timeout(60_000);
+  it('ends at once when it is told to: there is nobody to hand over to', async () => {
+    const service = await Service.start('cluster', {}, { shards: 1 });
+    const project = await service.newProject();
+    await createAll(project);
+    const begunMs = systemClock.monotonicMs();
+    expect(await service.end('s1')).to.deep.equal({ code: 0, signal: null });
+    console.log(`      it has ended after ${(systemClock.monotonicMs() - begunMs).toFixed(0)} ms`);
+    await service.run('s1');
+    await service.until(async () => {
+      const answer = await project.rw.post('/v1/search', { collection: 'c0', query: [0, 0, 0], k: 1 });
+      return answer.status === 200;
+    });
+    await service.stop();
+  });
+});

@@ -1,0 +1,361 @@
+/**
+ * The vault over three nats-servers: every byte of every server's folder is searched right after a key was erased. Servers
+ * that are away: cut off from the vault in the run of all tests, and killed on demand (VOUCH_THREE_SERVERS=1), since how long
+ * the others take to agree after that is theirs to say.
+ */
+import { expect } from 'chai';
+import { connect, ErrorCode, type NatsConnection, NatsError } from 'nats';
+import { type Entropy, systemEntropy } from '../../shared/clock.js';
+import type { ClusterConnection } from '../../shared/natsConnection.js';
+import { BUCKETS } from '../../shared/platform.js';
+import { whenAvailable } from '../../shared/startUp.js';
+import { sealStream, sealSubject, VAULT_STREAM } from '../../shared/subjects.js';
+import { JetStreamVault } from '../../shared/vault/jetStreamVault.js';
+import { decodeSeal, SEAL_BYTES } from '../../shared/vault/seal.js';
+import { type ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import { ClusterPlatforms } from '../support/clusterPlatforms.js';
+import { findBytes } from '../support/findBytes.js';
+import { startTestNatsCluster, type TestNatsCluster } from '../support/natsCluster.js';
+import { Service } from '../support/service.js';
+import { eventually, expectCode } from '../support/suites/expectations.js';
+import { active, freshKeyId, freshSecret, listed, made, shredded } from '../support/suites/vaultStorage.js';
+import { findStored, secretsOf } from '../support/vaultSecrets.js';
+
+const WITHIN_MS = 60_000;
+/** As a service has it by default. */
+const CLUSTER = { replicas: 3, logStreams: 4 };
+const KILLING = process.env.VOUCH_THREE_SERVERS === '1' ? it : it.skip;
+const WAYS = [
+  ['cut off', it],
+  ['killed', KILLING],
+] as const;
+
+/** One process's way to the servers that hold the seals. */
+class Reach {
+  readonly #cut = new Set<number>();
+
+  constructor({ js, jsm, nc }: ClusterConnection) {
+    const publish = js.publish.bind(js);
+    js.publish = async (subject, ...given) => publish(this.#reached(subject), ...given);
+    const request = nc.request.bind(nc);
+    nc.request = async (subject, ...given) => request(this.#reached(subject), ...given);
+    const deleteMessage = jsm.streams.deleteMessage.bind(jsm.streams);
+    jsm.streams.deleteMessage = async (stream, ...given) => deleteMessage(this.#reached(stream), ...given);
+  }
+
+  cut(place: number): void {
+    this.#cut.add(place);
+  }
+
+  mend(): void {
+    this.#cut.clear();
+  }
+
+  #reached(name: string): string {
+    for (const place of this.#cut)
+      if (name.includes(sealStream(place)) || name.startsWith(`vouch.seals.${place}.`))
+        throw new NatsError('cut off', ErrorCode.NoResponders);
+    return name;
+  }
+}
+
+describe('vault over three NATS servers', function () {
+  this.timeout(180_000);
+  const platforms = new ClusterPlatforms();
+  let nats: TestNatsCluster;
+  let direct: NatsConnection;
+  /** Every seal that was made, whoever made it. */
+  let seals: Uint8Array[] = [];
+
+  before(async () => {
+    nats = await startTestNatsCluster();
+    direct = await connect({ servers: nats.url.split(','), maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+  });
+  after(async () => {
+    await direct?.close();
+    await nats?.stop();
+  });
+  beforeEach(() => {
+    seals = [];
+  });
+  afterEach(async () => {
+    await platforms.close();
+    // Left away by a test that failed.
+    for (const server of killed) await nats.startServer(server);
+    killed.clear();
+  });
+
+  const killed = new Set<string>();
+  const entropy: Entropy = (length) => {
+    const bytes = systemEntropy(length);
+    if (length === SEAL_BYTES) seals.push(bytes);
+    return bytes;
+  };
+  const open = async (): Promise<JetStreamVault> => (await openCut()).vault;
+  const openCut = async (): Promise<{ vault: JetStreamVault; reach: Reach }> => {
+    const { connection, bucket } = await platforms.open(nats.url, CLUSTER).then((platform) => ({
+      connection: platform.connection,
+      bucket: platform.bucket(BUCKETS.shreds),
+    }));
+    const marks = new ShredMarks(await bucket, connection.clock);
+    const onPartly = (project: string, keyId: string): Promise<void> => marks.set(project, keyId);
+    // As a platform does: servers that have just started find their leaders in their own time.
+    const opening = (): Promise<JetStreamVault> => JetStreamVault.open({ connection, replicas: 3, entropy, onPartly });
+    return { vault: await whenAvailable('the vault', opening, connection), reach: new Reach(connection) };
+  };
+  /** The servers in whose files the bytes stand. */
+  const serversWith = async (secret: Uint8Array): Promise<string[]> => {
+    const found = await findBytes(nats.dataDir, { secret });
+    return [...new Set(found.map(({ file }) => file.split('/')[0]!))].sort();
+  };
+  const expectNowhere = async (...secrets: Uint8Array[]): Promise<void> => {
+    for (const secret of secrets) expect(await serversWith(secret)).to.deep.equal([]);
+  };
+  /** JetStream answers a little before the bytes are in its files. */
+  const untilOn = (secret: Uint8Array, servers: readonly string[]): Promise<void> =>
+    eventually('the bytes are in the files', async () => (await serversWith(secret)).join() === servers.join());
+  /** An entry whose record of what it was made with goes with it. */
+  const sealedEntry = async (vault: VaultStore): Promise<{ stored: StoredVaultEntry; seal: Uint8Array }> => {
+    const before = seals.length;
+    const stored = await made(vault, active(freshSecret(), 1));
+    expect(seals.length).to.equal(before + 1);
+    return { stored, seal: seals.at(-1)! };
+  };
+  const serverOf = async (stream: string): Promise<string> =>
+    (await (await direct.jetstreamManager()).streams.info(stream)).cluster!.leader!;
+  /** Until it comes through; fails with the last problem. */
+  const persistently = async <T>(work: () => Promise<T>): Promise<T> => {
+    let outcome: { value: T } | { problem: unknown } = { problem: undefined };
+    const attempt = async (): Promise<boolean> => {
+      outcome = await work().then(
+        (value) => ({ value }),
+        (problem: unknown) => ({ problem }),
+      );
+      return 'value' in outcome;
+    };
+    await eventually('it comes through', attempt, WITHIN_MS).catch(() => undefined);
+    // Assigned in a closure, which the compiler does not follow.
+    const last = outcome as { value: T } | { problem: unknown };
+    if ('value' in last) return last.value;
+    throw last.problem;
+  };
+  /** Servers that have lost their leader find another one first. */
+  const untilToldOf = (vault: VaultStore, keyId: string, server: string): Promise<void> =>
+    persistently(async () => {
+      const { message } = await expectCode(vault.settle('p', keyId), 'unavailable');
+      expect(message).to.contain(server);
+    });
+  const marked = async (keyId: string): Promise<boolean> => {
+    const marks = new Map<string, ShredMark>();
+    const platform = await platforms.open(nats.url, CLUSTER);
+    const bucket = await platform.bucket(BUCKETS.shreds);
+    (await new ShredMarks(bucket, platform.connection.clock).watch(marks)).stop();
+    return [...marks.values()].some((mark) => mark.keyId === keyId);
+  };
+
+  it('is opened by several at once, each seal stream on a server of its own', async () => {
+    const vaults = await Promise.all(Array.from({ length: 4 }, open));
+    const servers = await Promise.all([1, 2, 3].map((place) => serverOf(sealStream(place))));
+    expect([...servers].sort()).to.deep.equal(nats.names);
+    const { stored } = await sealedEntry(vaults[0]!);
+    for (const vault of [...vaults, await open()]) expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
+  });
+
+  it('leaves nothing of a key that was written a moment ago, on any server, once its replacement is answered', async () => {
+    const vault = await open();
+    const beside = await sealedEntry(vault);
+    const { stored, seal } = await sealedEntry(vault);
+    await untilOn(seal, nats.names);
+    const revision = await vault.replace(stored, shredded(1));
+    await expectNowhere(seal, stored.entry.wrapped!);
+    await vault.settle('p', stored.keyId);
+    expect(await vault.get('p', stored.keyId)).to.deep.equal({ ...stored, entry: shredded(1), revision });
+    expect(await vault.get('p', beside.stored.keyId)).to.deep.equal(beside.stored);
+    for (const server of nats.names) await nats.killServer(server);
+    await Promise.all(nats.names.map((server) => nats.startServer(server)));
+    await persistently(() => vault.settle('p', beside.stored.keyId));
+    await expectNowhere(seal, stored.entry.wrapped!, beside.stored.entry.wrapped!);
+    expect((await vault.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));
+    expect(await vault.get('p', beside.stored.keyId)).to.deep.equal(beside.stored);
+  });
+
+  it('erases with the last version of an entry all those before it', async () => {
+    const vault = await open();
+    let { stored, seal } = await sealedEntry(vault);
+    const old = stored.entry.wrapped!;
+    for (const ids of [
+      [1, 2],
+      [1, 2, 3],
+    ]) {
+      const entry = active(freshSecret(), ...ids);
+      stored = { ...stored, entry, revision: (await vault.replace(stored, entry))! };
+      expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
+    }
+    expect(await vault.replace({ ...stored, revision: stored.revision - 1 }, shredded())).to.equal(undefined);
+    await vault.replace(stored, shredded(1, 2, 3));
+    await vault.settle('p', stored.keyId);
+    await expectNowhere(seal, old, stored.entry.wrapped!);
+    const { state } = await (await direct.jetstreamManager()).streams.info(VAULT_STREAM, { subjects_filter: `>` });
+    expect(Object.values(state.subjects ?? {}).every((messages) => messages === 1)).to.equal(true);
+  });
+
+  it('erases the seals too of those that were too late to make the key', async () => {
+    const [one, two] = [await open(), await open()];
+    const keyId = freshKeyId();
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => (n % 2 ? one : two).create('p', keyId, active(freshSecret(), n))),
+    );
+    expect(outcomes.filter((revision) => revision !== undefined)).to.have.length(1);
+    const stored = (await one.get('p', keyId))!;
+    expect(seals).to.have.length(8);
+    await two.replace(stored, shredded());
+    await two.settle('p', keyId);
+    await expectNowhere(...seals);
+  });
+
+  it('lets no seal in that comes after its key is shredded', async () => {
+    const vault = await open();
+    const { stored, seal } = await sealedEntry(vault);
+    await vault.replace(stored, shredded());
+    const keyId = stored.keyId;
+    expect(await vault.create('p', keyId, active(freshSecret()))).to.equal(undefined);
+    await expectNowhere(seal, ...seals);
+  });
+
+  for (const [how, declare] of WAYS) {
+    /** Ends the server's part; resolves to how it comes back. */
+    const takeAway = async (reach: Reach, place: number): Promise<{ server: string; comeBack(): Promise<void> }> => {
+      const server = await serverOf(sealStream(place));
+      if (how === 'cut off') reach.cut(place);
+      else await nats.killServer(server);
+      if (how === 'killed') killed.add(server);
+      const comeBack = async (): Promise<void> => {
+        reach.mend();
+        if (killed.delete(server)) await nats.startServer(server);
+      };
+      return { server, comeBack };
+    };
+
+    declare(`makes keys while a server is ${how}, and brings it their seals when it is back`, async () => {
+      const { vault, reach } = await openCut();
+      const { server, comeBack } = await takeAway(reach, 3);
+      const { stored, seal } = await persistently(() => sealedEntry(vault));
+      await untilOn(
+        seal,
+        nats.names.filter((name) => name !== server),
+      );
+      expect(await marked(stored.keyId)).to.equal(true);
+      expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
+      await untilToldOf(vault, stored.keyId, server);
+      await comeBack();
+      await persistently(() => vault.settle('p', stored.keyId));
+      await untilOn(seal, nats.names);
+    });
+
+    declare(
+      `says of a shred that a server is ${how}, and erases it there before the shred is said to be done`,
+      async () => {
+        const { vault, reach } = await openCut();
+        const { stored, seal } = await sealedEntry(vault);
+        await untilOn(seal, nats.names);
+        const { server, comeBack } = await takeAway(reach, 2);
+        await persistently(async () => {
+          const found = await vault.get('p', stored.keyId);
+          if (found?.entry.status !== 'shredded') await vault.replace(stored, shredded(1));
+        });
+        expect((await expectCode(vault.settle('p', stored.keyId), 'unavailable')).message).to.contain(server);
+        expect(await serversWith(seal)).to.deep.equal([server]);
+        expect((await vault.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));
+        await comeBack();
+        await persistently(() => vault.settle('p', stored.keyId));
+        await expectNowhere(seal, stored.entry.wrapped!);
+      },
+    );
+
+    declare(`opens and reads with a server ${how}`, async () => {
+      const { stored } = await sealedEntry(await open());
+      const { vault, reach } = await openCut();
+      const { comeBack } = await takeAway(reach, 1);
+      expect(await persistently(() => vault.get('p', stored.keyId))).to.deep.equal(stored);
+      await comeBack();
+    });
+  }
+
+  it('is whole again after a server has lost its disk', async () => {
+    const vault = await open();
+    const { stored, seal } = await sealedEntry(vault);
+    await untilOn(seal, nats.names);
+    await (await direct.jetstreamManager()).streams.delete(sealStream(1));
+    await eventually('its bytes are gone there', async () => (await serversWith(seal)).length === 2);
+    const opened = await open();
+    expect(await opened.get('p', stored.keyId)).to.deep.equal(stored);
+    await untilOn(seal, nats.names);
+    const servers = await Promise.all([1, 2, 3].map((place) => serverOf(sealStream(place))));
+    expect([...servers].sort()).to.deep.equal(nats.names);
+    expect((await listed(opened)).damaged).to.deep.equal([]);
+  });
+
+  it('tells of a key whose seal is on no server, and destroys it', async () => {
+    const vault = await open();
+    const { stored } = await sealedEntry(vault);
+    const jsm = await direct.jetstreamManager();
+    for (const place of [1, 2, 3]) {
+      const subject = sealSubject(place, Buffer.from('p').toString('hex'), stored.keyId);
+      const { seq } = await jsm.streams.getMessage(sealStream(place), { last_by_subj: subject });
+      await jsm.streams.deleteMessage(sealStream(place), seq);
+    }
+    expect((await expectCode(vault.get('p', stored.keyId), 'internal_error')).message).to.contain(stored.keyId);
+    expect(await vault.replaceDamaged('p', stored.keyId, shredded(1))).to.be.greaterThan(stored.revision);
+    await vault.settle('p', stored.keyId);
+    expect((await vault.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));
+  });
+
+  it('serves a service whose shreds leave nothing on any of them, nor anywhere else', async () => {
+    // What the other tests put there is under no master key.
+    const jsm = await direct.jetstreamManager();
+    for (const stream of [VAULT_STREAM, ...[1, 2, 3].map(sealStream)]) await jsm.streams.delete(stream);
+    const service = await Service.start('cluster', { VOUCH_REPLICAS: '3' }, { nats, shards: 1 });
+    try {
+      const { rw, name: project } = await service.newProject();
+      // What has just started may say 503 for a while.
+      const done = async (ask: () => ReturnType<typeof rw.post>): ReturnType<typeof rw.post> => {
+        let answer = await ask();
+        await service.until(async () => {
+          if (answer.status === 503) answer = await ask();
+          return answer.status !== 503;
+        }, WITHIN_MS);
+        expect(answer.status, answer.text).to.equal(200);
+        return answer;
+      };
+      await done(() => rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' }));
+      const plaintext = systemEntropy(64);
+      const payload = Buffer.from(plaintext).toString('base64');
+      const insert = () => done(() => rw.post('/v1/records/encrypted', { collection: 'c', payload }));
+      const { id, key_id: keyId } = (await insert()).body;
+      const kept = (await insert()).body;
+      const { wrapped, dataKey } = await secretsOf(service, project, keyId);
+      const seal = await storedSeal(project, keyId);
+      const secrets = { wrapped, dataKey, seal, plaintext };
+      await untilOn(seal, nats.names);
+      expect(new Set((await findStored(service, secrets)).map(({ name }) => name))).to.deep.equal(new Set(['seal']));
+      const shred = await done(() => rw.delete(`/v1/crypto/shred/${keyId}`));
+      expect(shred.body).to.deep.equal({ key_id: keyId, shredded: true });
+      expect(await findStored(service, secrets)).to.deep.equal([]);
+      expect((await rw.delete(`/v1/crypto/shred/${keyId}`)).status).to.equal(200);
+      expect((await rw.get(`/v1/records/encrypted/${id}?collection=c`)).status).to.equal(410);
+      const { body } = await rw.get(`/v1/records/encrypted/${kept.id}?collection=c`);
+      expect(body.payload).to.equal(payload);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  const storedSeal = async (project: string, keyId: string): Promise<Uint8Array> => {
+    const subject = sealSubject(1, Buffer.from(project).toString('hex'), keyId);
+    const { data } = await (await direct.jetstreamManager()).streams.getMessage(sealStream(1), {
+      last_by_subj: subject,
+    });
+    return decodeSeal(data)!;
+  };
+});

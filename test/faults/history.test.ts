@@ -1,0 +1,47 @@
+/**
+ * A short soak: clients write and search while shards, the coordinator and the NATS server are killed, frozen, cut off
+ * and told to leave, and every answer is held against the logs afterwards. Seeded: faults and calls replay from VOUCH_SEED.
+ */
+import { expect } from 'chai';
+import { describeViolation } from '../../scripts/soak/checker/violations.js';
+import type { SoakOptions } from '../../scripts/soak/options.js';
+import { runSoak } from '../../scripts/soak/run.js';
+import { deleteTree } from '../../shared/durable.js';
+import { testSeed } from '../support/random.js';
+
+const OPTIONS: Omit<SoakOptions, 'seed'> = {
+  durationMs: 25_000,
+  servers: 1,
+  shards: 3,
+  coordinators: 1,
+  collections: 6,
+  clients: 12,
+  rate: 120,
+  followers: 1,
+  only: undefined,
+  // Tests run on machines that do much else: how soon all is served again is the long soak's question.
+  settleMs: 20_000,
+  placement: { heartbeatMs: 500, leaseMs: 2_000, reassignMs: 3_000 },
+  folder: undefined,
+  keep: false,
+};
+
+describe('a history of calls under mixed faults', function () {
+  this.timeout(300_000);
+
+  it('shows nothing lost, nothing doubled and nothing stale, and all is served again in the end', async () => {
+    const told: string[] = [];
+    const result = await runSoak({ ...OPTIONS, seed: testSeed() }, (atMs, text) =>
+      told.push(`${atMs.toFixed(0)} ms: ${text}`),
+    );
+    const { verdict, crashes, unserved, faults, folder } = result;
+    const story = [...told, ...verdict.violations.map(describeViolation), `all of it is in ${folder}`].join('\n');
+    expect(Object.fromEntries(verdict.counts), story).to.deep.equal({});
+    expect(crashes, story).to.deep.equal([]);
+    expect(unserved, story).to.deep.equal([]);
+    expect(faults.length, story).to.be.above(0);
+    expect(verdict.checked.reads, story).to.be.above(50);
+    expect(verdict.checked.events, story).to.be.above(50);
+    await deleteTree(folder);
+  });
+});
