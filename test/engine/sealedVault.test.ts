@@ -4,7 +4,7 @@
  * the others take to agree after that is theirs to say.
  */
 import { expect } from 'chai';
-import { connect, ErrorCode, type NatsConnection, NatsError } from 'nats';
+import { connect, ErrorCode, type JetStreamManager, type NatsConnection, NatsError, type StreamInfo } from 'nats';
 import { type Entropy, systemEntropy } from '../../shared/clock.js';
 import type { ClusterConnection } from '../../shared/natsConnection.js';
 import { BUCKETS } from '../../shared/platform.js';
@@ -122,8 +122,6 @@ describe('vault over three NATS servers', function () {
     expect(seals.length).to.equal(before + 1);
     return { stored, seal: seals.at(-1)! };
   };
-  const serverOf = async (stream: string): Promise<string> =>
-    (await (await direct.jetstreamManager()).streams.info(stream)).cluster!.leader!;
   /** Until it comes through; fails with the last problem. */
   const persistently = async <T>(work: () => Promise<T>): Promise<T> => {
     let outcome: { value: T } | { problem: unknown } = { problem: undefined };
@@ -140,6 +138,13 @@ describe('vault over three NATS servers', function () {
     if ('value' in last) return last.value;
     throw last.problem;
   };
+  /** What has just started again answers when it has found its leaders. */
+  const manager = (): Promise<JetStreamManager> => persistently(() => direct.jetstreamManager());
+  const streamInfo = async (...asked: Parameters<JetStreamManager['streams']['info']>): Promise<StreamInfo> => {
+    const { streams } = await manager();
+    return persistently(() => streams.info(...asked));
+  };
+  const serverOf = async (stream: string): Promise<string> => (await streamInfo(stream)).cluster!.leader!;
   /** Servers that have lost their leader find another one first. */
   const untilToldOf = (vault: VaultStore, keyId: string, server: string): Promise<void> =>
     persistently(async () => {
@@ -196,7 +201,7 @@ describe('vault over three NATS servers', function () {
     await vault.replace(stored, shredded(1, 2, 3));
     await vault.settle('p', stored.keyId);
     await expectNowhere(seal, old, stored.entry.wrapped!);
-    const { state } = await (await direct.jetstreamManager()).streams.info(VAULT_STREAM, { subjects_filter: `>` });
+    const { state } = await streamInfo(VAULT_STREAM, { subjects_filter: `>` });
     expect(Object.values(state.subjects ?? {}).every((messages) => messages === 1)).to.equal(true);
   });
 
@@ -277,7 +282,8 @@ describe('vault over three NATS servers', function () {
       const { stored } = await sealedEntry(await open());
       const { vault, reach } = await openCut();
       const { comeBack } = await takeAway(reach, 1);
-      expect(await persistently(() => vault.get('p', stored.keyId))).to.deep.equal(stored);
+      // Its revision may be another: servers before 2.10 may store what was sent twice twice, where their leader has gone.
+      expect((await persistently(() => vault.get('p', stored.keyId)))!.entry).to.deep.equal(stored.entry);
       await comeBack();
     });
   }
@@ -286,7 +292,7 @@ describe('vault over three NATS servers', function () {
     const vault = await open();
     const { stored, seal } = await sealedEntry(vault);
     await untilOn(seal, nats.names);
-    await (await direct.jetstreamManager()).streams.delete(sealStream(1));
+    await (await manager()).streams.delete(sealStream(1));
     await eventually('its bytes are gone there', async () => (await serversWith(seal)).length === 2);
     const opened = await open();
     expect(await opened.get('p', stored.keyId)).to.deep.equal(stored);
@@ -299,7 +305,7 @@ describe('vault over three NATS servers', function () {
   it('tells of a key whose seal is on no server, and destroys it', async () => {
     const vault = await open();
     const { stored } = await sealedEntry(vault);
-    const jsm = await direct.jetstreamManager();
+    const jsm = await manager();
     for (const place of [1, 2, 3]) {
       const subject = sealSubject(place, Buffer.from('p').toString('hex'), stored.keyId);
       const { seq } = await jsm.streams.getMessage(sealStream(place), { last_by_subj: subject });
@@ -313,7 +319,7 @@ describe('vault over three NATS servers', function () {
 
   it('serves a service whose shreds leave nothing on any of them, nor anywhere else', async () => {
     // What the other tests put there is under no master key.
-    const jsm = await direct.jetstreamManager();
+    const jsm = await manager();
     for (const stream of [VAULT_STREAM, ...[1, 2, 3].map(sealStream)]) await jsm.streams.delete(stream);
     const service = await Service.start('cluster', { VOUCH_REPLICAS: '3' }, { nats, shards: 1 });
     try {

@@ -27,7 +27,7 @@ describe('overload and hostile clients', function () {
   const clients: HostileClient[] = [];
 
   before(async () => {
-    service = await Service.start('standalone', { VOUCH_BODY_BYTES: String(BODY_BYTES) });
+    service = await Service.start('standalone', { VOUCH_BODY_BYTES: String(BODY_BYTES), VOUCH_QUEUE_MS: '500' });
     project = await service.newProject();
     port = Number(new URL(service.url).port);
     authorization = `Bearer ${project.rw.key}`;

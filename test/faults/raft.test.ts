@@ -91,9 +91,12 @@ describe('three nats-servers', function () {
     // The server that was killed last may not have caught up with all that it leads.
     await until(async () => (await indexed.create()).status === 200);
     const ids = await indexed.fill(rows);
-    const { id } = (await project.rw.get('/v1/namespaces')).body.collections.find(
-      ({ name }: { name: string }) => name === 'indexed',
-    );
+    const idHere = async (): Promise<number | undefined> => {
+      const { collections } = (await project.rw.get('/v1/namespaces')).body;
+      return collections.find(({ name }: { name: string }) => name === 'indexed')?.id;
+    };
+    await until(async () => (await idHere()) !== undefined);
+    const id = (await idHere())!;
     expect((await indexed.configure({ type: 'hnsw' })).status).to.equal(202);
     await indexed.settled('hnsw');
     const here = new IndexedByHttp(service, project.rw, 'indexed');
