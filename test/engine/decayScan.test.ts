@@ -71,6 +71,7 @@ describe('exact search with decay', () => {
 
   it('weighs few rows where young ones lie among old ones, whatever the half-life', async () => {
     const ROWS = 6_000;
+    const QUERIES = 16;
     const aging = filled(16, ROWS, 2 ** 17, (among) => NOW_MS - among.int(100 * 86_400_000));
     for (const [halfLifeSecs, n] of [
       [86_400, 10],
@@ -85,11 +86,14 @@ describe('exact search with decay', () => {
         }
       }
       const decay = { nowMs: NOW_MS, halfLifeSecs };
-      const query = randomVector(random, 16, 2 ** 17);
-      const weights = new Counting(aging.decaying('brute'), decay);
-      const hits = await aging.collection.vectors.searchWeighted(query, n, weights, noPause);
-      expect([...hits.ids]).to.deep.equal(aging.nearest(query, n, decay).ids);
-      expect(weighed).to.be.below(ROWS / 4);
+      // One query alone may lie badly.
+      for (let i = 0; i < QUERIES; i++) {
+        const query = randomVector(random, 16, 2 ** 17);
+        const weights = new Counting(aging.decaying('brute'), decay);
+        const hits = await aging.collection.vectors.searchWeighted(query, n, weights, noPause);
+        expect([...hits.ids]).to.deep.equal(aging.nearest(query, n, decay).ids);
+      }
+      expect(weighed / QUERIES).to.be.below(ROWS / 4);
     }
   });
 

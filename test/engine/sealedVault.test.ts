@@ -250,8 +250,8 @@ describe('vault over three NATS servers', function () {
         seal,
         nats.names.filter((name) => name !== server),
       );
-      expect(await marked(stored.keyId)).to.equal(true);
-      expect(await vault.get('p', stored.keyId)).to.deep.equal(stored);
+      expect(await persistently(() => marked(stored.keyId))).to.equal(true);
+      expect((await persistently(() => vault.get('p', stored.keyId)))!.entry).to.deep.equal(stored.entry);
       await untilToldOf(vault, stored.keyId, server);
       await comeBack();
       await persistently(() => vault.settle('p', stored.keyId));
