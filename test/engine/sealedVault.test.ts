@@ -270,7 +270,7 @@ describe('vault over three NATS servers', function () {
           if (found?.entry.status !== 'shredded') await vault.replace(stored, shredded(1));
         });
         expect((await expectCode(vault.settle('p', stored.keyId), 'unavailable')).message).to.contain(server);
-        expect(await serversWith(seal)).to.deep.equal([server]);
+        expect(await serversWith(seal), 'it is told as long as it is there').to.include(server);
         expect((await vault.get('p', stored.keyId))!.entry).to.deep.equal(shredded(1));
         await comeBack();
         await persistently(() => vault.settle('p', stored.keyId));
