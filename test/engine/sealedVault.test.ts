@@ -282,7 +282,7 @@ describe('vault over three NATS servers', function () {
       const { stored } = await sealedEntry(await open());
       const { vault, reach } = await openCut();
       const { comeBack } = await takeAway(reach, 1);
-      // Its revision may be another: servers before 2.10 may store what was sent twice twice, where their leader has gone.
+      // Its revision was another, now and then, where a server was killed; why is not known.
       expect((await persistently(() => vault.get('p', stored.keyId)))!.entry).to.deep.equal(stored.entry);
       await comeBack();
     });
