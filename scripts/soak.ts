@@ -2,19 +2,16 @@
  * `npm run soak`: a cluster under a writing and searching load, and faults of all kinds, one after another; then every
  * answer is held against the logs. Ends with 1 where anything was lost, stale or wrong, or a process ended by itself.
  */
-import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/durable.js';
 import { messageOf } from '../shared/errors.js';
 import { readOptions, type SoakOptions, USAGE } from './soak/options.js';
 import { failuresOf, reportLines } from './soak/report.js';
 import { runSoak } from './soak/run.js';
-import { isDefect } from './supervisor/service.js';
+import { isDefect } from './terminal/defect.js';
 import { say } from './terminal/line.js';
+import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
 
 const EXIT_USAGE = 2;
-const EXIT_INTERRUPTED = 130;
-/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
-const SAME_SIGNAL_MS = 500;
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes('--help')) {
@@ -32,7 +29,14 @@ async function main(args: readonly string[]): Promise<number> {
   const parts = `${servers} NATS servers, ${shards} shards, ${coordinators} coordinators`;
   say('plain', 'soak', `${parts}; faults for ${(durationMs / 60_000).toFixed(1)} minutes, seed ${seed}`);
   const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => onSignal(interrupted));
+  // What was answered is checked all the same.
+  onSignals(
+    () => {
+      interrupted.abort();
+      say('plain', 'soak', 'no more faults; checking what was answered so far, Ctrl-C again to end at once …');
+    },
+    () => process.exit(EXIT_INTERRUPTED),
+  );
   const tell = (atMs: number, text: string): void => say('plain', clockText(atMs), text);
   const result = await runSoak(options, tell, interrupted.signal);
   process.stdout.write(`\n${reportLines(result, options).join('\n')}\n`);
@@ -40,18 +44,6 @@ async function main(args: readonly string[]): Promise<number> {
   if (failed || options.keep) say(failed ? 'failed' : 'done', 'soak', `kept: ${result.folder}`);
   else await deleteTree(result.folder);
   return failed ? 1 : 0;
-}
-
-let interruptedAtMs = 0;
-
-/** The first signal ends the faults, and what was answered is checked; a later one ends all at once. */
-function onSignal(interrupted: AbortController): void {
-  const nowMs = systemClock.monotonicMs();
-  if (!interrupted.signal.aborted) {
-    interruptedAtMs = nowMs;
-    interrupted.abort();
-    say('plain', 'soak', 'no more faults; checking what was answered so far, Ctrl-C again to end at once …');
-  } else if (nowMs - interruptedAtMs > SAME_SIGNAL_MS) process.exit(EXIT_INTERRUPTED);
 }
 
 /** 754000 → `12:34` */

@@ -1,15 +1,16 @@
 /** At the end of a run: each collection's log straight from JetStream, verified by the project's verifier and read. */
-import { FIXED_ONE } from '../../shared/limits.js';
 import { type LogEvent, readEvent } from '../verifier/events.js';
 import { framedEvents } from '../verifier/frame.js';
+import { GraphReplay } from '../verifier/graph.js';
 import { ABSENT, chainHead, eventHash } from '../verifier/hashing.js';
 import { type Refusal, verifyLog } from '../verifier/log.js';
 import type { EventPlace } from '../verifier/recordTable.js';
 import type { Watches } from '../verifier/replay.js';
 import { JetStreamCluster } from '../verifier/source/stream.js';
 import type { FrameSource, Place, PlacedFrame } from '../verifier/source.js';
-import type { CollectionLog, Entry, LoggedEvent } from './checker/log.js';
-import type { Call, Metadata } from './history.js';
+import type { CollectionLog, Entry } from './checker/log.js';
+import type { Call } from './history.js';
+import { loggedEvent } from './loggedEvent.js';
 
 /** Sequences of each collection at which the replay's state root is worked out: each costs a millisecond or two. */
 const WATCHED_MAX = 200;
@@ -60,6 +61,7 @@ function toldSequences(calls: readonly Call[], collection: string): number[] {
     if (call.collection !== collection || call.outcome.kind !== 'ok') continue;
     if (call.op === 'state') told.add(call.outcome.answer.sequence);
     else if (call.op === 'insert') told.add(call.outcome.answer.receipt.sequence);
+    else if (call.op === 'search' && call.asOf !== null) told.add(call.asOf);
   }
   const all = [...told].sort((a, b) => a - b);
   const step = Math.max(1, all.length / WATCHED_MAX);
@@ -84,7 +86,9 @@ class ReadWhileVerified implements FrameSource {
   readonly entries: Entry[] = [];
   configHash: Buffer = ABSENT;
   genesis: CollectionLog['genesis'] = { chainHead: ABSENT, timeMs: 0n };
+  readonly #graph = new GraphReplay();
   #head: Buffer = ABSENT;
+  #graphRoot: Buffer = ABSENT;
 
   constructor(private readonly source: FrameSource) {}
 
@@ -122,39 +126,27 @@ class ReadWhileVerified implements FrameSource {
     if (event.type === 'genesis') {
       this.configHash = hash;
       this.genesis = bound;
-    } else this.entries.push({ ...bound, event: loggedEvent(event) });
+      return;
+    }
+    this.#follow(event);
+    this.entries.push({ ...bound, graphRoot: this.#graphRoot, event: loggedEvent(event) });
   }
-}
 
-function loggedEvent(event: LogEvent): LoggedEvent {
-  switch (event.type) {
-    case 'insert':
-      return {
-        type: 'insert',
-        recordId: Number(event.recordId),
-        requestId: event.requestId?.toString('hex') ?? null,
-        vector: components(event.vector),
-        metadata: metadataIn(event.metadata),
-      };
-    case 'soft delete':
-      return { type: 'softDelete', recordId: Number(event.recordId) };
-    case 'delete':
-      return { type: 'delete', recordId: Number(event.recordId) };
-    case 'update metadata':
-      return { type: 'updateMetadata', recordId: Number(event.recordId), metadata: metadataIn(event.metadata) };
-    default:
-      throw new Error(`the clients of a soak never cause an event "${event.type}"`);
-  }
-}
-
-const components = (vector: Buffer): number[] =>
-  Array.from({ length: vector.length / 4 }, (_, i) => vector.readInt32LE(4 * i) / FIXED_ONE);
-
-/** What no client wrote has a mark that no client made. */
-function metadataIn(bytes: Buffer | null): Metadata {
-  try {
-    return JSON.parse(bytes?.toString() ?? '') as Metadata;
-  } catch {
-    return { color: -1, mark: -1 };
+  /** Costs a hash of the graph for each event that may have changed it. */
+  #follow(event: LogEvent): void {
+    switch (event.type) {
+      case 'delete':
+        this.#graph.recordDeleted(event.recordId);
+        break;
+      case 'add node':
+      case 'delete node':
+      case 'add edge':
+      case 'delete edge':
+        this.#graph.apply(event);
+        break;
+      default:
+        return;
+    }
+    this.#graphRoot = this.#graph.root();
   }
 }

@@ -15,13 +15,14 @@ const GROWTH_BYTES = 96 * MIB;
 
 /** What must not be; nothing where all is well. One line each. */
 export function failuresOf(result: SoakResult): string[] {
-  const { verdict, crashes, errors, unsettled, unserved, memory } = result;
+  const { verdict, crashes, errors, unsettled, unserved, unbuilt, memory } = result;
   return [
     ...[...verdict.counts].map(([kind, count]) => `${grouped(count)} × ${kind}`),
     ...crashes.map(({ name, how }) => `${name} ended ${how}, though nobody had ended it`),
     ...[...errors.keys()].filter((message) => ALARM.test(message)).map((message) => `logged as an error: ${message}`),
     ...unsettled,
     ...unserved.map((name) => `${name} was not served again when all was over`),
+    ...unbuilt,
     ...memory.filter(grows).map(({ name }) => `the memory of ${name} keeps growing`),
   ];
 }
@@ -53,18 +54,23 @@ export function reportLines(result: SoakResult, options: SoakOptions): string[] 
 const section = (title: string, lines: readonly string[]): string[] => [title, ...lines.map((line) => `  ${line}`), ''];
 
 function callTable(calls: readonly Call[]): string[] {
-  const rows = new Map<string, { ok: number; absent: number; refused: number; unknown: number }>();
+  const rows = new Map<string, { ok: number; no: number; refused: number; unknown: number }>();
   for (const call of calls) {
-    const name = call.op === 'search' ? (call.isEventual ? 'search, eventual' : 'search') : call.op;
-    const row = rows.get(name) ?? { ok: 0, absent: 0, refused: 0, unknown: 0 };
+    const name = nameOf(call);
+    const row = rows.get(name) ?? { ok: 0, no: 0, refused: 0, unknown: 0 };
     rows.set(name, row);
-    row[call.outcome.kind]++;
+    const { kind } = call.outcome;
+    row[kind === 'absent' || kind === 'shredded' || kind === 'busy' ? 'no' : kind]++;
   }
-  const columns = ['call', 'answered', 'not there', 'refused', 'unknown'].map((title) => ({ title }));
-  const cells = [...rows]
-    .sort()
-    .map(([name, { ok, absent, refused, unknown }]) => [name, ok, absent, refused, unknown]);
+  const columns = ['call', 'answered', 'a true no', 'refused', 'unknown'].map((title) => ({ title }));
+  const cells = [...rows].sort().map(([name, { ok, no, refused, unknown }]) => [name, ok, no, refused, unknown]);
   return tableLines(columns, cells);
+}
+
+function nameOf(call: Call): string {
+  if (!('isEventual' in call)) return call.op;
+  if ('asOf' in call && call.asOf !== null) return `${call.op}, as of`;
+  return call.isEventual ? `${call.op}, eventual` : call.op;
 }
 
 function gapTable({ calls, faults }: SoakResult): string[] {
@@ -115,15 +121,20 @@ function logLines({ logs }: SoakResult): string[] {
   return [`${logs.length} collections, ${grouped(events)} events, ${grouped(Math.round(bytes / 1_024))} KiB`];
 }
 
-function checkLines({ verdict, made }: SoakResult): string[] {
+function checkLines({ verdict, made, outdated }: SoakResult): string[] {
   const { writes, reads, receipts, events } = verdict.checked;
   const violations = [...verdict.counts.values()].reduce((sum, count) => sum + count, 0);
   return [
     `${made} faults; ${grouped(writes)} writes, ${grouped(reads)} answers of reads and ${grouped(receipts)} receipts`,
+    `(of shards asked by the subject of this or an earlier owner, ${grouped(outdated.answered)} answered, ${grouped(outdated.turnedAway)} did not)`,
     `held against logs of ${grouped(events)} events, each verified from its first byte:`,
+    `searches over an index found ${shareOf(verdict.recall.all)} of the nearest, ${shareOf(verdict.recall.young)} of the newest of them`,
     violations === 0 ? 'nothing lost, nothing doubled, nothing stale, nothing wrong' : `${violations} VIOLATIONS`,
   ];
 }
+
+const shareOf = ({ found, wanted }: { readonly found: number; readonly wanted: number }): string =>
+  wanted === 0 ? 'none' : `${((100 * found) / wanted).toFixed(1)}%`;
 
 const violationLines = ({ verdict, folder }: SoakResult): string[] => [
   ...verdict.violations.flatMap((violation) => describeViolation(violation).split('\n')),

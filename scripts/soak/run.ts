@@ -7,21 +7,23 @@ import { systemClock } from '../../shared/clock.js';
 import { replaceFile } from '../../shared/durable.js';
 import { LogFile } from '../supervisor/logFile.js';
 import { checkHistory, type Verdict } from './checker/check.js';
-import { Client } from './clients/client.js';
-import { createCollections } from './clients/createCollections.js';
-import { KnownRecords } from './clients/knownRecords.js';
-import { Recorder } from './clients/recorder.js';
+import { unbuiltIndexes } from './clients/unbuiltIndexes.js';
 import { type Crash, SoakCluster } from './cluster/soakCluster.js';
 import { runSchedule, type Schedule } from './faults/schedule.js';
 import type { Call } from './history.js';
+import { Load } from './load.js';
 import { type MemoryOf, MemoryWatch } from './memory.js';
 import type { SoakOptions } from './options.js';
+import type { OutdatedReads } from './outdated/outdatedReader.js';
 import { seededRandom } from './random.js';
-import { type LogOf, readLogs } from './readLogs.js';
+import { readLogs } from './readLogs.js';
 
 export interface SoakResult extends Schedule {
   /** Collections that were not served when nothing had gone wrong for a long time. */
   readonly unserved: readonly string[];
+  /** Indexes that were not what was asked for then. */
+  readonly unbuilt: readonly string[];
+  readonly outdated: OutdatedReads;
   readonly seed: number;
   readonly folder: string;
   readonly calls: readonly Call[];
@@ -54,17 +56,19 @@ export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSi
   const history = await LogFile.open(join(folder, 'history.jsonl'), Number.POSITIVE_INFINITY);
   try {
     await cluster.start();
-    const load = await openLoad(options, cluster, history);
+    const load = await Load.open(options, cluster, history);
     const memory = new MemoryWatch(() => cluster.processIds);
     memory.start();
-    for (const client of load.clients) client.start();
+    load.start();
     await wait(CALM_MS);
     startedMs = systemClock.monotonicMs();
     const schedule = await makeFaults(options, cluster, load, say, startedMs, signal);
     await replaceFile(join(folder, 'faults.json'), `${JSON.stringify(schedule, null, 2)}\n`);
     say('calm');
     await wait(CALM_MS);
-    await Promise.all(load.clients.map((client) => client.stop()));
+    const outdated = await load.stop();
+    const address = [...cluster.coordinators.values()][0]!;
+    const unbuilt = await unbuiltIndexes(address, load.key, load.indexed.keys(), SERVED_AGAIN_MS);
     const memoryOf = memory.stop();
     say('checking');
     await cluster.endServices();
@@ -72,6 +76,8 @@ export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSi
     const logs = await readLogs(cluster.natsUrls[0]!, load.collections, calls);
     return {
       ...schedule,
+      unbuilt,
+      outdated,
       seed: options.seed,
       folder,
       calls,
@@ -80,7 +86,7 @@ export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSi
       errors: cluster.errors,
       memory: memoryOf,
       logs: logs.map(({ collection, entries, sizeBytes }) => ({ collection, events: entries.length, sizeBytes })),
-      verdict: checkHistory(calls, logs, { staleMs: STALE_MS }),
+      verdict: checkHistory(calls, logs, { staleMs: STALE_MS, indexed: load.indexed }),
     };
   } finally {
     await cluster.end();
@@ -99,37 +105,6 @@ function shapeOf({ servers, shards, coordinators, followers, placement }: SoakOp
     VOUCH_SNAPSHOT_EVERY_BYTES: String(SNAPSHOT_EVERY_BYTES),
   };
   return { servers, shards, coordinators, settings };
-}
-
-interface Load {
-  readonly collections: readonly LogOf[];
-  readonly clients: readonly Client[];
-  readonly recorder: Recorder;
-}
-
-async function openLoad(options: SoakOptions, cluster: SoakCluster, history: LogFile): Promise<Load> {
-  const { coordinators } = cluster;
-  const key = await cluster.makeKey();
-  const names = Array.from({ length: options.collections }, (_, i) => `c${i + 1}`);
-  const collections = await createCollections([...coordinators.values()][0]!, key, names);
-  const recorder = new Recorder(history);
-  const known = new Map(names.map((name) => [name, new KnownRecords()]));
-  const clients = Array.from({ length: options.clients }, (_, i) => {
-    // Each collection has its own, so that one that is not served does not silence the others.
-    const own = i % names.length;
-    return new Client({
-      number: i + 1,
-      coordinators,
-      key,
-      collections: [...names.slice(own), ...names.slice(0, own)],
-      known,
-      recorder,
-      random: seededRandom(options.seed + i + 1),
-      thinkMs: (1_000 * options.clients) / options.rate,
-      hasEventual: options.followers > 0,
-    });
-  });
-  return { collections, clients, recorder };
 }
 
 async function makeFaults(

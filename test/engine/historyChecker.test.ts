@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { checkHistory } from '../../scripts/soak/checker/check.js';
 import type { CollectionLog, LoggedEvent } from '../../scripts/soak/checker/log.js';
-import type { Call, InsertCall, RemoveCall } from '../../scripts/soak/history.js';
+import type { InsertCall, RemoveCall } from '../../scripts/soak/history/records.js';
+import type { Call } from '../../scripts/soak/history.js';
 import {
   A,
   ABSENT,
@@ -32,10 +33,11 @@ import {
 import { seededRandom, testSeed } from '../support/random.js';
 
 const STALE_MS = 2_000;
+const OPTIONS = { staleMs: STALE_MS, indexed: new Map<string, string>() };
 
 /** Kind of violation → how many, of a history over the log. */
 const wrong = (calls: readonly Call[], log = LOG): Record<string, number> =>
-  Object.fromEntries(checkHistory(calls, [log], { staleMs: STALE_MS }).counts);
+  Object.fromEntries(checkHistory(calls, [log], OPTIONS).counts);
 
 describe('the history checker', () => {
   it('accepts a right history, and counts what it has checked', () => {
@@ -56,10 +58,10 @@ describe('the history checker', () => {
         ...asked([110, 120]),
         after: 5,
         limit: 1,
-        outcome: ok({ total: 7, events: [{ sequence: 6, type: 'insert', recordId: 4 }] }),
+        outcome: ok({ total: 7, events: [{ sequence: 6, type: 'insert', about: 4 }] }),
       },
     );
-    const { checked, violations } = checkHistory(calls, [LOG], { staleMs: STALE_MS });
+    const { checked, violations } = checkHistory(calls, [LOG], OPTIONS);
     expect(violations).to.deep.equal([]);
     expect(checked).to.deep.equal({ writes: 6, reads: 9, receipts: 2, events: 7 });
   });
@@ -122,6 +124,32 @@ describe('the history checker', () => {
     expect(wrong(writesWith({ batch: torn }))).to.deep.equal({ 'torn batch': 1 });
     const swapped: Call = { ...WRITES.batch, rows: [D, C], outcome: UNKNOWN };
     expect(wrong(writesWith({ batch: swapped }))).to.deep.equal({ 'torn batch': 1 });
+  });
+
+  it('lets a batch hold rows that were written before, in their places', () => {
+    const withOld: Call = { ...WRITES.batch, rows: [C, A, D], outcome: ok({ ids: [3, 1, 4] }) };
+    expect(wrong(writesWith({ batch: withOld }))).to.deep.equal({});
+    // One that may have been sent before was made here, between the others.
+    const alone: Call = { ...inserted(D, 4, 6, [72, 79]), outcome: UNKNOWN };
+    expect(wrong([...Object.values(WRITES), alone])).to.deep.equal({});
+  });
+
+  it('finds a repeat that is told something else, and one that was none', () => {
+    const { a } = WRITES;
+    if (a.outcome.kind !== 'ok') throw new Error('it was answered');
+    const { answer } = a.outcome;
+    const repeat = (told: object): Call => ({
+      ...a,
+      startMs: 110,
+      endMs: 120,
+      outcome: ok({ ...answer, deduplicated: true, ...told }),
+    });
+    expect(wrong(withReads(repeat({})))).to.deep.equal({});
+    expect(wrong(withReads(repeat({ id: 2 })))).to.include({ 'wrong sequence': 1 });
+    const other = { ...answer.receipt, oldRoot: rootAt(9) };
+    expect(wrong(withReads(repeat({ receipt: other })))).to.have.property('wrong receipt');
+    const only: Call = { ...a, outcome: ok({ ...answer, deduplicated: true }) };
+    expect(wrong(writesWith({ a: only }))).to.deep.equal({ 'wrong answer': 1 });
   });
 
   it('finds a wrong id, a wrong sequence and a wrong receipt', () => {
@@ -265,7 +293,7 @@ type State = ReadonlyMap<number, readonly number[]>;
 
 function randomHistory(random: ReturnType<typeof seededRandom>): { calls: Call[]; log: CollectionLog } {
   const live: number[] = [];
-  const events: LoggedEvent[] = [];
+  const events: (LoggedEvent & { readonly recordId: number })[] = [];
   let ids = 0;
   for (let sequence = 1; sequence <= 12; sequence++) {
     if (live.length > 0 && random.int(3) === 0) {
@@ -293,7 +321,7 @@ function statesOf({ entries }: CollectionLog): State[] {
   for (const { event } of entries) {
     const next = new Map(states.at(-1)!);
     if (event.type === 'insert') next.set(event.recordId, event.vector);
-    else next.delete(event.recordId);
+    else if (event.type === 'softDelete') next.delete(event.recordId);
     states.push(next);
   }
   return states;

@@ -1,16 +1,18 @@
 /**
- * A short soak: clients write and search while shards, the coordinator and the NATS server are killed, frozen, cut off
- * and told to leave, and every answer is held against the logs afterwards. Seeded: faults and calls replay from VOUCH_SEED.
+ * A short soak: clients do all that there is to do with records, searches, indexes, graphs and vault keys while shards, the
+ * coordinator and the NATS server are killed, frozen, cut off and told to leave, and every answer is held against the logs
+ * afterwards. Seeded: faults and calls replay from VOUCH_SEED.
  */
 import { expect } from 'chai';
 import { describeViolation } from '../../scripts/soak/checker/violations.js';
+import type { Call } from '../../scripts/soak/history.js';
 import type { SoakOptions } from '../../scripts/soak/options.js';
 import { runSoak } from '../../scripts/soak/run.js';
 import { deleteTree } from '../../shared/durable.js';
 import { testSeed } from '../support/random.js';
 
 const OPTIONS: Omit<SoakOptions, 'seed'> = {
-  durationMs: 25_000,
+  durationMs: 20_000,
   servers: 1,
   shards: 3,
   coordinators: 1,
@@ -26,6 +28,14 @@ const OPTIONS: Omit<SoakOptions, 'seed'> = {
   keep: false,
 };
 
+const KINDS: readonly Call['op'][] = [
+  ...(['insert', 'insertBatch', 'softDelete', 'delete', 'updateMetadata', 'get'] as const),
+  ...(['search', 'multiSearch', 'configureIndex', 'indexState'] as const),
+  ...(['insertEncrypted', 'getEncrypted', 'shred', 'keyStatus'] as const),
+  ...(['addNode', 'addEdge', 'deleteNode', 'getNode', 'edges', 'subgraph'] as const),
+  ...(['state', 'timeline'] as const),
+];
+
 describe('a history of calls under mixed faults', function () {
   this.timeout(300_000);
 
@@ -34,12 +44,20 @@ describe('a history of calls under mixed faults', function () {
     const result = await runSoak({ ...OPTIONS, seed: testSeed() }, (atMs, text) =>
       told.push(`${atMs.toFixed(0)} ms: ${text}`),
     );
-    const { verdict, crashes, unserved, faults, folder } = result;
+    const { verdict, calls, crashes, unserved, unbuilt, outdated, faults, folder } = result;
     const story = [...told, ...verdict.violations.map(describeViolation), `all of it is in ${folder}`].join('\n');
     expect(Object.fromEntries(verdict.counts), story).to.deep.equal({});
     expect(crashes, story).to.deep.equal([]);
     expect(unserved, story).to.deep.equal([]);
+    expect(unbuilt, story).to.deep.equal([]);
     expect(faults.length, story).to.be.above(0);
+    const answered = new Set(calls.filter(({ outcome }) => outcome.kind === 'ok').map(({ op }) => op));
+    expect(
+      KINDS.filter((kind) => !answered.has(kind)),
+      `never answered; ${story}`,
+    ).to.deep.equal([]);
+    expect(outdated.answered, story).to.be.above(50);
+    expect(verdict.recall.all.wanted, story).to.be.above(500);
     expect(verdict.checked.reads, story).to.be.above(50);
     expect(verdict.checked.events, story).to.be.above(50);
     await deleteTree(folder);

@@ -1,16 +1,16 @@
 /** A short history made by hand, the log that it is right about, and the parts to make others of. */
-import { type CollectionLog, type LoggedEvent, stateHashAt } from '../../scripts/soak/checker/log.js';
+import { type CollectionLog, type InsertEvent, type LoggedEvent, stateHashAt } from '../../scripts/soak/checker/log.js';
+import type { Outcome } from '../../scripts/soak/history/asked.js';
 import type {
   BatchCall,
-  Call,
   GetCall,
   InsertCall,
-  Outcome,
   RemoveCall,
   Row,
-  SearchCall,
   UpdateCall,
-} from '../../scripts/soak/history.js';
+} from '../../scripts/soak/history/records.js';
+import type { SearchCall } from '../../scripts/soak/history/searches.js';
+import type { Call } from '../../scripts/soak/history.js';
 
 const COLLECTION = 'a';
 export const rowOf = (mark: number, vector: readonly number[], color = 0): Row => ({
@@ -19,7 +19,7 @@ export const rowOf = (mark: number, vector: readonly number[], color = 0): Row =
   requestId: mark.toString(16).padStart(32, '0'),
 });
 
-export const insertEvent = (recordId: number, { vector, metadata, requestId }: Row): LoggedEvent => ({
+export const insertEvent = (recordId: number, { vector, metadata, requestId }: Row): InsertEvent => ({
   type: 'insert',
   recordId,
   requestId,
@@ -28,14 +28,21 @@ export const insertEvent = (recordId: number, { vector, metadata, requestId }: R
 });
 
 /** A log whose hashes are made up, and stand for what a verified log has. */
-export function logOf(events: readonly LoggedEvent[], stateRoots = new Map<number, string>()): CollectionLog {
+export function logOf(
+  events: readonly LoggedEvent[],
+  stateRoots = new Map<number, string>(),
+  collection = COLLECTION,
+): CollectionLog {
   const hash = (sequence: number): Buffer => Buffer.alloc(32, 1 + sequence);
   return {
-    collection: COLLECTION,
+    collection,
     refusal: undefined,
     configHash: Buffer.alloc(32, 0xcc),
     genesis: { chainHead: hash(0), timeMs: 1n },
-    entries: events.map((event, i) => ({ event, chainHead: hash(i + 1), timeMs: BigInt(i + 2) })),
+    entries: events.map((event, i) => ({
+      ...{ event, chainHead: hash(i + 1), timeMs: BigInt(i + 2) },
+      graphRoot: Buffer.alloc(32),
+    })),
     stateRoots,
     sizeBytes: 0,
   };
@@ -84,6 +91,7 @@ export const search = (
   k,
   color: null,
   isEventual: false,
+  asOf: null,
   outcome: ok({ ids: hits.map(([id]) => id!), scores: hits.map(([, score]) => score!), sequence: undefined }),
 });
 

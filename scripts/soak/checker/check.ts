@@ -1,9 +1,17 @@
 /** The whole check: every call of every collection against its log. Pure, and in memory. */
-import { type Call, type InsertCall, isWrite } from '../history.js';
+
+import type { InsertCall } from '../history/records.js';
+import type { MultiSearchCall } from '../history/searches.js';
+import { type Call, isRead, isWrite } from '../history.js';
+import { checkIndexes } from './indexes.js';
 import type { CollectionLog } from './log.js';
+import { checkWhole, partsOf } from './multiSearch.js';
 import { ReadCheck } from './reads.js';
 import { checkOrder } from './realTime.js';
+import { Recall } from './recall.js';
 import { checkReceipts } from './receipts.js';
+import { checkSecrets } from './secrets.js';
+import type { Question } from './truth.js';
 import { type Violation, type ViolationKind, Violations } from './violations.js';
 import { WriteMatch } from './writes.js';
 
@@ -18,32 +26,70 @@ export interface Verdict {
     readonly receipts: number;
     readonly events: number;
   };
+  /** Of collections that have an index. */
+  readonly recall: Recall;
 }
 
 export interface CheckOptions {
   /** An eventual answer may be this much behind. */
   readonly staleMs: number;
+  /** Collections that may have an index → the kind they were made with. */
+  readonly indexed: ReadonlyMap<string, string>;
 }
 
 export function checkHistory(calls: readonly Call[], logs: readonly CollectionLog[], options: CheckOptions): Verdict {
   const violations = new Violations();
+  const recall = new Recall();
   const checked = { writes: 0, reads: 0, receipts: 0, events: 0 };
-  const byCollection = new Map<string, Call[]>(logs.map(({ collection }) => [collection, []]));
-  for (const call of calls) byCollection.get(call.collection)?.push(call);
+  for (const call of calls)
+    if (call.outcome.kind === 'refused') violations.add('unexpected answer', call.collection, call.outcome.why, call);
+  const byCollection = groupBy(calls, ({ collection }) => collection);
+  const multi = calls.filter(isAnsweredMulti);
+  for (const call of multi) checkWhole(call, violations);
+  const parts = groupBy(multi.flatMap(partsOf), ({ collection }) => collection);
+  const shreds = calls.filter((call) => call.op === 'shred');
   for (const log of logs) {
-    const mine = byCollection.get(log.collection) ?? [];
-    if (log.refusal !== undefined) violations.add('damaged log', log.collection, log.refusal);
-    for (const call of mine)
-      if (call.outcome.kind === 'refused') violations.add('unexpected answer', log.collection, call.outcome.why, call);
+    const { collection, refusal, entries } = log;
+    const mine = byCollection.get(collection) ?? [];
+    if (refusal !== undefined) violations.add('damaged log', collection, refusal);
     const writes = mine.filter(isWrite);
-    const moments = new WriteMatch(log, writes, violations).check();
+    const moments = new WriteMatch(log, writes, shreds, violations).check();
     checkOrder(log, moments, violations);
     checked.receipts += checkReceipts(log, writes.filter(isInsert), violations);
-    checked.reads += new ReadCheck(log, moments, violations, options.staleMs).check(mine);
+    const questions = [...mine.filter(isQuestion), ...(parts.get(collection) ?? [])];
+    const index = options.indexed.get(collection);
+    const readOptions = { staleMs: options.staleMs, recall: index === undefined ? undefined : recall };
+    new ReadCheck(log, moments, violations, readOptions).check(questions);
+    checkIndexes(collection, mine.filter(isOfIndex), index ?? 'none', violations);
+    checked.reads += questions.length;
     checked.writes += writes.length;
-    checked.events += log.entries.length;
+    checked.events += entries.length;
   }
-  return { violations: violations.kept, counts: violations.counts, checked };
+  checkSecrets(calls, logs, violations);
+  recall.check(violations);
+  return { violations: violations.kept, counts: violations.counts, checked, recall };
 }
 
 const isInsert = (call: Call): call is InsertCall => call.op === 'insert';
+const isOfIndex = (call: Call) => call.op === 'configureIndex' || call.op === 'indexState';
+
+const isAnsweredMulti = (call: Call): call is MultiSearchCall =>
+  call.op === 'multiSearch' && call.outcome.kind === 'ok';
+
+/** An answer of a read, or a no that says what is not there. */
+function isQuestion(call: Call): call is Question & Call {
+  const { kind } = call.outcome;
+  if (isRead(call)) return kind === 'ok' || kind === 'absent' || kind === 'shredded';
+  return isWrite(call) && kind === 'absent';
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}

@@ -1,22 +1,50 @@
 /** The log of one collection as the checker looks at it: verified, and read event by event. */
 import { ABSENT, stateHash } from '../../verifier/hashing.js';
-import type { Metadata } from '../history.js';
+import type { Metadata } from '../history/records.js';
+
+export interface InsertEvent {
+  readonly type: 'insert';
+  readonly recordId: number;
+  readonly requestId: string | null;
+  readonly vector: readonly number[];
+  readonly metadata: Metadata;
+}
+
+export interface InsertSecretEvent {
+  readonly type: 'insertEncrypted';
+  readonly recordId: number;
+  readonly requestId: string | null;
+  readonly keyId: string;
+  /** Its tag. */
+  readonly mark: number;
+}
+
+export type GraphEvent =
+  | { readonly type: 'addNode'; readonly nodeId: number; readonly recordId: number | null; readonly kind: number }
+  | { readonly type: 'deleteNode'; readonly nodeId: number }
+  | {
+      readonly type: 'addEdge';
+      readonly edgeId: number;
+      readonly from: number;
+      readonly to: number;
+      readonly kind: number;
+    }
+  | { readonly type: 'deleteEdge'; readonly edgeId: number };
 
 export type LoggedEvent =
-  | {
-      readonly type: 'insert';
-      readonly recordId: number;
-      readonly requestId: string | null;
-      readonly vector: readonly number[];
-      readonly metadata: Metadata;
-    }
+  | InsertEvent
+  | InsertSecretEvent
+  | GraphEvent
   | { readonly type: 'softDelete' | 'delete'; readonly recordId: number }
-  | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata };
+  | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata }
+  | { readonly type: 'shredKey'; readonly keyId: string };
 
 /** An event and what binds it to all before it. */
 export interface Entry {
   readonly event: LoggedEvent;
   readonly chainHead: Buffer;
+  /** Of the graph after it. */
+  readonly graphRoot: Buffer;
   readonly timeMs: bigint;
 }
 
@@ -37,15 +65,17 @@ export const entryAt = (log: CollectionLog, sequence: number): Entry | undefined
 
 /** The `state_hash` of the log at `sequence` if its state tree has this root; undefined where there is no such event. */
 export function stateHashAt(log: CollectionLog, sequence: number, stateRoot: string): string | undefined {
-  const at = sequence === 0 ? log.genesis : entryAt(log, sequence);
+  const at = sequence === 0 ? { ...log.genesis, graphRoot: ABSENT } : entryAt(log, sequence);
   if (at === undefined) return undefined;
   const facts = {
     configHash: log.configHash,
     stateRoot: Buffer.from(stateRoot, 'hex'),
-    graphRoot: ABSENT,
+    graphRoot: at.graphRoot,
     chainHead: at.chainHead,
     sequence: BigInt(sequence),
     timeMs: at.timeMs,
   };
   return stateHash(facts).toString('hex');
 }
+
+export const describeEvent = (event: LoggedEvent): string => JSON.stringify(event);

@@ -2,103 +2,137 @@
  * What a collection was after each event of its log, worked out in the plainest way. A question to it is: was this answer
  * true at some sequence from `from` to `to`, and which is the first? Nothing of the engine is used.
  */
-import type { GetCall, SearchCall } from '../history.js';
+
+import type { AnswerOf } from '../history/asked.js';
+import type { GetCall } from '../history/records.js';
+import type { Hit } from '../history/searches.js';
+import { type GetSecretCall, plaintextOf } from '../history/secrets.js';
 import type { CollectionLog } from './log.js';
+import { type ModelRecord, matching, recordsOf } from './modelRecord.js';
+import { firstOf, NEVER, Span } from './span.js';
 
-/** Alive from `bornAt` on until before `diedAt`; there, as a tombstone too, until before `goneAt`. */
-interface ModelRecord {
-  readonly id: number;
-  readonly vector: readonly number[];
-  readonly bornAt: number;
-  diedAt: number;
-  goneAt: number;
-  /** Oldest first; each holds until the next. */
-  readonly versions: { readonly from: number; readonly color: number; readonly mark: number }[];
-}
-
-const NEVER = Number.POSITIVE_INFINITY;
 /** The records that may be alive are gone through anew after so many events. */
 const SIFT_EVERY = 128;
 
+/** How a search was asked, and which of its hits were told. */
+export interface Finding {
+  readonly query: readonly number[];
+  readonly color: number | null;
+  readonly ids: readonly number[];
+  readonly scores: readonly number[];
+  /** Behind it a record may be missing; null: none may. */
+  readonly cut: Hit | null;
+}
+
+interface Looking {
+  /** `from` may go back from call to call, which costs a look at every record. */
+  readonly anywhere?: boolean;
+  /** Before the cut a record may be missing too. */
+  readonly isApproximate?: boolean;
+}
+
 export class Model {
-  readonly #records: ModelRecord[] = [];
-  /** All records that live at or after `#siftedAt`, by birth. */
-  #living: ModelRecord[] = [];
+  readonly #records: ModelRecord[];
+  /** All records with a vector that live at or after `#siftedAt`, by birth. */
+  #living: ModelRecord[];
   #siftedAt = 0;
 
   constructor(log: CollectionLog) {
-    log.entries.forEach(({ event }, i) => {
-      const sequence = i + 1;
-      if (event.type === 'insert') {
-        const { recordId: id, vector, metadata } = event;
-        const versions = [{ from: sequence, ...metadata }];
-        this.#records[id - 1] = { id, vector, bornAt: sequence, diedAt: NEVER, goneAt: NEVER, versions };
-        return;
-      }
-      const record = this.#records[event.recordId - 1];
-      if (record === undefined) return;
-      if (event.type === 'updateMetadata') record.versions.push({ from: sequence, ...event.metadata });
-      else {
-        record.diedAt = Math.min(record.diedAt, sequence);
-        if (event.type === 'delete') record.goneAt = Math.min(record.goneAt, sequence);
-      }
-    });
-    this.#living = this.#records.filter((record) => record !== undefined);
+    this.#records = recordsOf(log);
+    this.#living = this.#records.filter((record) => record?.vector !== undefined);
   }
 
-  /** The first sequence at which the record was not alive; with `orTombstoned` false, not even as a tombstone. */
-  firstAbsent(id: number, from: number, to: number, orTombstoned = true): number | undefined {
+  /** The first sequence at which the record was not alive, not shown (tombstoned), or not there at all. */
+  firstAbsent(id: number, from: number, to: number, what: 'diedAt' | 'removedAt' | 'goneAt'): number | undefined {
     const record = this.#records[id - 1];
     if (record === undefined || from < record.bornAt) return from;
-    const first = Math.max(from, orTombstoned ? record.diedAt : record.goneAt);
-    return first <= to ? first : undefined;
+    return firstOf(from, to, [record[what], NEVER]);
   }
 
-  firstShowing(
-    answer: { readonly vector: readonly number[]; readonly metadata: unknown },
-    call: GetCall,
-    from: number,
-    to: number,
-  ): number | undefined {
-    const record = this.#records[call.id - 1];
-    if (record === undefined || !isSame(record.vector, answer.vector)) return undefined;
-    for (const [i, version] of record.versions.entries()) {
+  /** Of a record with a vector it is no secret that it has none. */
+  firstWithoutSecret(id: number, from: number, to: number): number | undefined {
+    return this.#records[id - 1]?.vector === undefined ? this.firstAbsent(id, from, to, 'removedAt') : from;
+  }
+
+  firstShowing(answer: AnswerOf<GetCall>, id: number, from: number, to: number): number | undefined {
+    const record = this.#records[id - 1];
+    if (record === undefined) return undefined;
+    const { vector, bornAt, diedAt, versions } = record;
+    if (vector === undefined) {
+      const isShown = answer.metadata === null && answer.vector.every((value) => value === 0);
+      return isShown ? firstOf(from, to, [bornAt, diedAt]) : undefined;
+    }
+    if (!isSame(vector, answer.vector)) return undefined;
+    for (const [i, version] of versions.entries()) {
       if (!isMetadata(answer.metadata, version)) continue;
-      const first = Math.max(from, version.from);
-      const end = Math.min(to + 1, record.diedAt, record.versions[i + 1]?.from ?? NEVER);
-      if (first < end) return first;
+      const first = firstOf(from, to, [version.from, versions[i + 1]?.from ?? NEVER], [bornAt, diedAt]);
+      if (first !== undefined) return first;
     }
     return undefined;
   }
 
-  /** `from` may not go back from call to call, except where `anywhere` is true, which costs a look at every record. */
-  firstFinding(
-    { ids, scores }: { readonly ids: readonly number[]; readonly scores: readonly number[] },
-    { query, k, color }: SearchCall,
+  firstTelling(
+    { keyId, plaintext }: AnswerOf<GetSecretCall>,
+    id: number,
     from: number,
     to: number,
-    anywhere = false,
   ): number | undefined {
-    if (ids.length > k || ids.length !== scores.length) return undefined;
+    const record = this.#records[id - 1];
+    if (record?.secret === undefined) return undefined;
+    if (record.secret.keyId !== keyId || plaintextOf(record.secret) !== plaintext) return undefined;
+    return firstOf(from, to, [record.bornAt, Math.min(record.removedAt, record.lostAt)]);
+  }
+
+  /** The first at which the record is there and may be lost: its key is destroyed before the log says so. */
+  firstLost(id: number, from: number, to: number): number | undefined {
+    const record = this.#records[id - 1];
+    if (record?.secret === undefined) return undefined;
+    return firstOf(from, to, [record.bornAt, record.removedAt]);
+  }
+
+  firstFinding(finding: Finding, from: number, to: number, looking: Looking = {}): number | undefined {
+    const { query, color, ids, scores, cut } = finding;
     const span = new Span(from, to);
-    const hits = new Set(ids);
     let last: Hit | undefined;
     for (const [i, id] of ids.entries()) {
       const record = this.#records[id - 1];
       const score = scores[i]!;
-      if (record === undefined || distance(record.vector, query) !== score) return undefined;
+      if (record?.vector === undefined || distance(record.vector, query) !== score) return undefined;
       if (last !== undefined && !isBefore(last, { id, score })) return undefined;
       last = { id, score };
       span.keepOnly(matching(record, color));
     }
-    const worst = ids.length < k ? undefined : last;
-    for (const record of anywhere ? this.#records : this.#alive(from)) {
-      if (record === undefined || record.bornAt > to) continue;
-      if (record.diedAt <= from || hits.has(record.id)) continue;
-      const better = worst === undefined || isBefore({ id: record.id, score: distance(record.vector, query) }, worst);
-      if (better) span.leaveOut(matching(record, color));
-    }
+    // An index may miss some, and never so that there are fewer hits than there could be.
+    if (cut === null || !looking.isApproximate)
+      this.#leaveOutBetter(span, finding, from, to, looking.anywhere ?? false);
     return span.first();
+  }
+
+  /** The ids that an exact search finds at `sequence`, and when each was born. */
+  nearest(
+    query: readonly number[],
+    k: number,
+    color: number | null,
+    sequence: number,
+  ): { readonly id: number; readonly bornAt: number }[] {
+    const hits: (Hit & { readonly bornAt: number })[] = [];
+    for (const record of this.#records) {
+      if (record?.vector === undefined) continue;
+      if ([...matching(record, color)].some(([from, before]) => from <= sequence && sequence < before))
+        hits.push({ id: record.id, score: distance(record.vector, query), bornAt: record.bornAt });
+    }
+    return hits.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, k);
+  }
+
+  /** The sequences at which there was a record that should have been among the hits, and is not. */
+  #leaveOutBetter(span: Span, { query, color, ids, cut }: Finding, from: number, to: number, anywhere: boolean): void {
+    const hits = new Set(ids);
+    for (const record of anywhere ? this.#records : this.#alive(from)) {
+      if (record?.vector === undefined || record.bornAt > to) continue;
+      if (record.diedAt <= from || hits.has(record.id)) continue;
+      const isBetter = cut === null || isBefore({ id: record.id, score: distance(record.vector, query) }, cut);
+      if (isBetter) span.leaveOut(matching(record, color));
+    }
   }
 
   #alive(from: number): readonly ModelRecord[] {
@@ -107,59 +141,6 @@ export class Model {
       this.#siftedAt = from;
     }
     return this.#living;
-  }
-}
-
-interface Hit {
-  readonly id: number;
-  readonly score: number;
-}
-
-/** From a sequence on until before another. */
-type Interval = readonly [from: number, before: number];
-
-/** When the record was alive and of that colour. */
-function* matching({ bornAt, diedAt, versions }: ModelRecord, color: number | null): Generator<Interval> {
-  if (color === null) {
-    yield [bornAt, diedAt];
-    return;
-  }
-  for (const [i, version] of versions.entries())
-    if (version.color === color) yield [version.from, Math.min(diedAt, versions[i + 1]?.from ?? NEVER)];
-}
-
-/** The sequences of a range that are still possible. */
-class Span {
-  readonly #out: Uint8Array;
-
-  constructor(
-    private readonly from: number,
-    to: number,
-  ) {
-    this.#out = new Uint8Array(Math.max(0, to - from + 1));
-  }
-
-  leaveOut(intervals: Iterable<Interval>): void {
-    for (const [from, before] of intervals) if (before > from) this.#out.fill(1, this.#at(from), this.#at(before));
-  }
-
-  /** `intervals` in order, without overlap. */
-  keepOnly(intervals: Iterable<Interval>): void {
-    let end = this.from;
-    for (const [from, before] of intervals) {
-      if (from > end) this.leaveOut([[end, from]]);
-      end = Math.max(end, before);
-    }
-    this.leaveOut([[end, NEVER]]);
-  }
-
-  first(): number | undefined {
-    const at = this.#out.indexOf(0);
-    return at < 0 ? undefined : this.from + at;
-  }
-
-  #at(sequence: number): number {
-    return Math.min(this.#out.length, Math.max(0, sequence - this.from));
   }
 }
 

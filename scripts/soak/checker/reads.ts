@@ -4,36 +4,27 @@
  * answered write or by a read) to the last event whose call had begun when it ended. Of those it must show one; giving
  * each read the earliest it can have shown asks the least of the reads after it.
  */
-import { unreachable } from '../../../shared/errors.js';
-import type {
-  Call,
-  GetCall,
-  ReadCall,
-  RemoveCall,
-  SearchCall,
-  StateCall,
-  TimelineCall,
-  UpdateCall,
-} from '../history.js';
-import { isWrite } from '../history.js';
-import { type CollectionLog, entryAt, stateHashAt } from './log.js';
-import { Model } from './model.js';
+import { answerOf } from '../history/asked.js';
+import type { PartCall, SearchCall } from '../history/searches.js';
+import { type CollectionLog, stateHashAt } from './log.js';
 import { Begun, type Shown, ShownBy, ShownSoFar } from './realTime.js';
-import type { Violations } from './violations.js';
+import type { Recall } from './recall.js';
+import { type Question, Truth } from './truth.js';
+import type { ViolationKind, Violations } from './violations.js';
 import type { Moments } from './writes.js';
 
-/** A read, or a change that was refused because its record was not there. */
-type Question = ReadCall | RemoveCall | UpdateCall;
+type Search = SearchCall | PartCall;
+type PastSearch = SearchCall & { readonly asOf: number };
 
-const TIMELINE_TYPES: Readonly<Record<string, string>> = {
-  insert: 'insert',
-  softDelete: 'soft_delete',
-  delete: 'delete',
-  updateMetadata: 'update_metadata',
-};
+export interface ReadCheckOptions {
+  /** An eventual answer may be this much behind. */
+  readonly staleMs: number;
+  /** Of a collection that may have an index; undefined: its searches are exact. */
+  readonly recall: Recall | undefined;
+}
 
 export class ReadCheck {
-  readonly #model: Model;
+  readonly #truth: Truth;
   readonly #begun: Begun;
   readonly #shown: Shown[] = [];
 
@@ -41,26 +32,25 @@ export class ReadCheck {
     private readonly log: CollectionLog,
     private readonly moments: Moments,
     private readonly violations: Violations,
-    /** An eventual answer may be this much behind. */
-    private readonly staleMs: number,
+    private readonly options: ReadCheckOptions,
   ) {
-    this.#model = new Model(log);
+    this.#truth = new Truth(log, options.recall !== undefined);
     this.#begun = new Begun(moments);
     moments.answeredMs.forEach((atMs, sequence) => {
       if (atMs < Number.POSITIVE_INFINITY) this.#shown.push({ atMs, sequence });
     });
   }
 
-  /** Returns how many answers were checked. */
-  check(calls: readonly Call[]): number {
-    const questions = calls.filter(isQuestion).sort((a, b) => a.startMs - b.startMs);
-    const eventual = questions.filter(isEventual);
+  /** `questions`: answered ones. */
+  check(questions: readonly Question[]): void {
+    const inOrder = [...questions].sort((a, b) => a.startMs - b.startMs);
+    const eventual = inOrder.filter(isEventual);
     for (const { endMs, outcome } of eventual)
       if (outcome.kind === 'ok' && outcome.answer.sequence !== undefined)
         this.#shown.push({ atMs: endMs, sequence: outcome.answer.sequence });
-    this.#checkStrong(questions.filter((call) => !isEventual(call)));
+    this.#checkStrong(inOrder.filter((call) => !isEventual(call) && !isPast(call)));
     this.#checkEventual(eventual);
-    return questions.length;
+    for (const call of inOrder.filter(isPast)) this.#checkPast(call);
   }
 
   #checkStrong(questions: readonly Question[]): void {
@@ -69,116 +59,79 @@ export class ReadCheck {
     for (const question of questions) {
       const floor = soFar.floor(question.startMs);
       const ceiling = this.#begun.ceiling(question.endMs);
-      const sequence = this.#firstTrue(question, floor, ceiling, false);
+      const sequence = this.#truth.first(question, floor, ceiling);
       if (sequence === undefined) this.#explain(question, floor, ceiling);
       else {
         soFar.add({ atMs: question.endMs, sequence });
         this.#shown.push({ atMs: question.endMs, sequence });
+        if (isSearch(question)) this.#count(question, sequence);
       }
     }
   }
 
-  #checkEventual(calls: readonly SearchCall[]): void {
+  #checkEventual(calls: readonly Search[]): void {
     const shown = new ShownBy(this.#shown);
-    const { collection } = this.log;
+    const { staleMs } = this.options;
     for (const call of calls) {
-      if (call.outcome.kind !== 'ok') continue;
-      const { answer } = call.outcome;
-      const { sequence } = answer;
-      const floor = shown.floor(call.startMs - this.staleMs);
+      const { sequence } = answerOf(call);
+      const floor = shown.floor(call.startMs - staleMs);
       const ceiling = this.#begun.ceiling(call.endMs);
-      if (sequence === undefined) this.violations.add('wrong answer', collection, 'it tells no sequence', call);
-      else if (sequence > ceiling) this.violations.add('read of the future', collection, latest(ceiling), call);
+      if (sequence === undefined) this.#violate('wrong answer', 'it tells no sequence', call);
+      else if (sequence > ceiling) this.#violate('read of the future', latest(ceiling), call);
       else if (sequence < floor)
-        this.violations.add(
-          'eventual answer too old',
-          collection,
-          `event ${floor} was known ${this.staleMs} ms before`,
-          call,
-        );
-      else if (this.#model.firstFinding(answer, call, sequence, sequence, true) === undefined)
-        this.violations.add('wrong search result', collection, `not what is found at ${sequence}`, call);
+        this.#violate('eventual answer too old', `event ${floor} was known ${staleMs} ms before`, call);
+      else if (this.#truth.isFoundAt(call, sequence)) this.#count(call, sequence);
+      else this.#violate('wrong search result', this.#notFoundAt(call, sequence), call);
     }
   }
 
-  /** The first sequence of the range at which the answer is true. */
-  #firstTrue(question: Question, from: number, to: number, anywhere: boolean): number | undefined {
-    const { outcome, op } = question;
-    if (outcome.kind === 'absent' && 'id' in question)
-      return this.#model.firstAbsent(question.id, from, to, op !== 'delete');
-    if (outcome.kind !== 'ok') return undefined;
-    switch (question.op) {
-      case 'get':
-        return this.#model.firstShowing(answerOf(question), question, from, to);
-      case 'search':
-        return this.#model.firstFinding(answerOf(question), question, from, to, anywhere);
-      case 'state':
-        return this.#isState(question) ? within(answerOf(question).sequence, from, to) : undefined;
-      case 'timeline':
-        return this.#isTimeline(question) ? within(answerOf(question).total, from, to) : undefined;
-      case 'softDelete':
-      case 'delete':
-      case 'updateMetadata':
-        return undefined;
-      default:
-        return unreachable(question);
-    }
+  /** It tells nothing of what the collection is by now: only that the log had come so far. */
+  #checkPast(call: PastSearch): void {
+    const { asOf } = call;
+    const { sequence, stateHash } = answerOf(call);
+    const ceiling = this.#begun.ceiling(call.endMs);
+    const root = this.log.stateRoots.get(asOf);
+    if (sequence !== asOf) this.#violate('wrong answer', `it is of ${sequence}`, call);
+    else if (asOf > ceiling) this.#violate('read of the future', latest(ceiling), call);
+    else if (root !== undefined && stateHashAt(this.log, asOf, root) !== stateHash)
+      this.#violate('wrong answer', 'it tells another state hash', call);
+    else if (!this.#truth.isFoundAt(call, asOf, true))
+      this.#violate('wrong search result', this.#notFoundAt(call, asOf), call);
   }
 
-  #isState(call: StateCall): boolean {
-    const { sequence, stateRoot, stateHash, chainHead } = answerOf(call);
-    const at = sequence === 0 ? this.log.genesis : entryAt(this.log, sequence);
-    const replayed = this.log.stateRoots.get(sequence);
-    return (
-      at?.chainHead.toString('hex') === chainHead &&
-      stateHashAt(this.log, sequence, stateRoot) === stateHash &&
-      (replayed === undefined || replayed === stateRoot)
-    );
+  #notFoundAt(call: Search, sequence: number): string {
+    const truth = this.#truth.first(call, 0, this.log.entries.length, true);
+    return `not what is found at ${sequence}, ${truth === undefined ? 'nor at any other time' : `but at ${truth}`}`;
   }
 
-  #isTimeline(call: TimelineCall): boolean {
-    const { total, events } = answerOf(call);
-    const { after, limit } = call;
-    return (
-      events.length === Math.max(0, Math.min(limit, total - after)) &&
-      events.every(({ sequence, type, recordId }, i) => {
-        const event = entryAt(this.log, after + 1 + i)?.event;
-        return sequence === after + 1 + i && event?.recordId === recordId && TIMELINE_TYPES[event.type] === type;
-      })
-    );
+  #count(search: Search, sequence: number): void {
+    const { recall } = this.options;
+    const { ids } = answerOf(search);
+    // The hits of several collections are cut where all of them together are enough.
+    if (recall === undefined || search.op !== 'search') return;
+    recall.add(ids, this.#truth.model.nearest(search.query, search.k, search.color, sequence), sequence);
   }
 
   /** Where else the answer would have been true tells what is wrong with it. */
   #explain(question: Question, floor: number, ceiling: number): void {
-    const { collection, entries } = this.log;
-    const tell = (kind: Parameters<Violations['add']>[0], what: string): void => {
-      const known = this.moments.calls[floor];
-      this.violations.add(kind, collection, what, question, ...(known === undefined ? [] : [known]));
-    };
-    const before = this.#firstTrue(question, 0, floor - 1, true);
-    const after = this.#firstTrue(question, ceiling + 1, entries.length, true);
+    const known = this.moments.calls[floor];
+    const tell = (kind: ViolationKind, what: string): void =>
+      this.violations.add(kind, this.log.collection, what, question, ...(known === undefined ? [] : [known]));
+    const before = this.#truth.first(question, 0, floor - 1, true);
+    const after = this.#truth.first(question, ceiling + 1, this.log.entries.length, true);
     const may = `it may show ${floor} to ${ceiling}`;
     if (before !== undefined) tell('stale read', `true at ${before}, while ${may}`);
     else if (after !== undefined) tell('read of the future', `true at ${after}, while ${may}`);
-    else tell(question.op === 'search' ? 'wrong search result' : 'wrong answer', `true at no time; ${may}`);
+    else tell(isSearch(question) ? 'wrong search result' : 'wrong answer', `true at no time; ${may}`);
+  }
+
+  #violate(kind: ViolationKind, what: string, call: Search): void {
+    this.violations.add(kind, this.log.collection, what, call);
   }
 }
 
 const latest = (ceiling: number): string => `the log cannot have been beyond ${ceiling}`;
 
-function isQuestion(call: Call): call is Question {
-  if (call.outcome.kind === 'absent') return 'id' in call;
-  return !isWrite(call) && call.outcome.kind === 'ok';
-}
-
-const isEventual = (call: Question): call is SearchCall => call.op === 'search' && call.isEventual;
-
-const within = (sequence: number, from: number, to: number): number | undefined =>
-  sequence >= from && sequence <= to ? sequence : undefined;
-
-function answerOf<C extends GetCall | SearchCall | StateCall | TimelineCall>(
-  call: C,
-): Extract<C['outcome'], { kind: 'ok' }>['answer'] {
-  if (call.outcome.kind !== 'ok') throw new Error('the call was not answered');
-  return call.outcome.answer;
-}
+const isSearch = (call: Question): call is Search => call.op === 'search' || call.op === 'partOfMultiSearch';
+const isPast = (call: Question): call is PastSearch => call.op === 'search' && call.asOf !== null;
+const isEventual = (call: Question): call is Search => isSearch(call) && call.isEventual;

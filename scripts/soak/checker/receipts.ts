@@ -1,11 +1,15 @@
-/** Receipts of answered inserts against the log: each belongs to its event, and they follow one another. */
-import type { InsertCall } from '../history.js';
+/**
+ * Receipts of answered inserts against the log: each belongs to its event, they follow one another, and a repeat is told
+ * the one of the first time.
+ */
+import type { InsertCall, ReceiptClaim } from '../history/records.js';
 import { type CollectionLog, stateHashAt } from './log.js';
 import type { Violations } from './violations.js';
 
 export function checkReceipts(log: CollectionLog, calls: readonly InsertCall[], violations: Violations): number {
   const { collection, stateRoots } = log;
   const roots = new Map<number, { readonly root: string; readonly call: InsertCall }>();
+  const ofRows = new Map<number, ReceiptClaim>();
   let checked = 0;
   for (const call of calls) {
     if (call.outcome.kind !== 'ok') continue;
@@ -16,6 +20,10 @@ export function checkReceipts(log: CollectionLog, calls: readonly InsertCall[], 
     for (const problem of receipt.problems) violate(problem);
     if (recordId !== id) violate(`it is about record ${recordId}`);
     if (stateHashAt(log, sequence, newRoot) !== stateHash) violate('its state hash is not one of this log');
+    const { mark } = call.row.metadata;
+    const earlier = ofRows.get(mark) ?? receipt;
+    ofRows.set(mark, earlier);
+    if (JSON.stringify(earlier) !== JSON.stringify(receipt)) violate('the same row was told another receipt');
     // The verifier's replay knows some of the roots; a neighbour knows the others.
     const known: [at: number, root: string][] = [
       [sequence, newRoot],

@@ -1,4 +1,6 @@
 /** What a history and a log cannot both be true about. */
+
+import type { PartCall } from '../history/searches.js';
 import { type Call, describeCall } from '../history.js';
 
 export type ViolationKind =
@@ -17,13 +19,16 @@ export type ViolationKind =
   | 'wrong answer'
   | 'wrong search result'
   | 'eventual answer too old'
+  | 'shredded key alive'
+  | 'wrong index state'
+  | 'poor recall'
   | 'unexpected answer';
 
 export interface Violation {
   readonly kind: ViolationKind;
   readonly collection: string;
   readonly what: string;
-  readonly calls: readonly Call[];
+  readonly calls: readonly (Call | PartCall)[];
 }
 
 /** Keeps the first of each kind in full and counts the rest: one cause may show in thousands of calls. */
@@ -33,7 +38,7 @@ export class Violations {
 
   constructor(private readonly keptOfEachKind = 20) {}
 
-  add(kind: ViolationKind, collection: string, what: string, ...calls: readonly Call[]): void {
+  add(kind: ViolationKind, collection: string, what: string, ...calls: readonly (Call | PartCall)[]): void {
     const count = (this.#counts.get(kind) ?? 0) + 1;
     this.#counts.set(kind, count);
     if (count <= this.keptOfEachKind) this.#kept.push({ kind, collection, what, calls });

@@ -4,10 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
 import type { Call } from '../history.js';
 import type { SeededRandom } from '../random.js';
-import { outcomeOf, requestOf, type Wanted } from './calls.js';
-import { Choice } from './choice.js';
+import type { Wanted } from './calls/call.js';
+import { outcomeOf, requestOf } from './calls.js';
+import { Choice, type ChoiceOptions } from './choice.js';
 import { exchange } from './httpCall.js';
-import type { KnownRecords } from './knownRecords.js';
+import type { Known } from './known.js';
 import type { Recorder } from './recorder.js';
 
 /** Longer than the service takes to give up. */
@@ -15,20 +16,17 @@ const PATIENCE_MS = 15_000;
 const IMPATIENT_MS = 150;
 const RETRIES_MAX = 6;
 
-export interface ClientOptions {
+export interface ClientOptions extends ChoiceOptions {
   readonly number: number;
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
   readonly key: string;
   /** Its own first. */
   readonly collections: readonly string[];
-  readonly known: ReadonlyMap<string, KnownRecords>;
   readonly recorder: Recorder;
   readonly random: SeededRandom;
   /** Between an answer and the next call, on average. */
   readonly thinkMs: number;
-  /** Whether the service knows eventual searches. */
-  readonly hasEventual: boolean;
 }
 
 export class Client {
@@ -39,7 +37,7 @@ export class Client {
   #loop: Promise<void> | undefined;
 
   constructor(private readonly options: ClientOptions) {
-    this.#choice = new Choice(options.number, options.random, options.hasEventual);
+    this.#choice = new Choice(options.number, options.random, options);
     this.#addresses = [...options.coordinators];
   }
 
@@ -58,7 +56,7 @@ export class Client {
     const { random, collections, known, thinkMs } = this.options;
     while (this.#running) {
       const collection = random.int(8) === 0 ? random.pick(collections) : collections[0]!;
-      await this.#askUntilSettled(this.#choice.next(collection, known.get(collection)!));
+      await this.#askUntilSettled(this.#choice.next(collection, known.get(collection) as Known));
       await wait(2 * random.next() * thinkMs);
     }
   }
@@ -66,8 +64,8 @@ export class Client {
   /** An insert whose outcome is not known is mostly sent again; everything else, and some of them, are left open. */
   async #askUntilSettled(wanted: Wanted): Promise<void> {
     const { random } = this.options;
-    const rows = wanted.op === 'insert' ? [wanted.row] : wanted.op === 'insertBatch' ? wanted.rows : [];
-    const mayRepeat = rows.length > 0 && rows.every(({ requestId }) => requestId !== null);
+    const sent = whatIsInserted(wanted);
+    const mayRepeat = sent.length > 0 && sent.every(({ requestId }) => requestId !== null);
     for (let left = RETRIES_MAX; ; left--) {
       const { outcome } = await this.#ask(wanted);
       const isSettled = outcome.kind !== 'unknown' || !mayRepeat || left === 0 || !this.#running;
@@ -79,37 +77,29 @@ export class Client {
   async #ask(wanted: Wanted): Promise<Call> {
     const { number: client, random, key, recorder } = this.options;
     const [via, address] = random.pick(this.#addresses);
-    const { method, path, body } = requestOf(wanted);
+    const { method, path, body, idempotencyKey } = requestOf(wanted);
     const patienceMs = random.int(25) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;
     const startMs = systemClock.monotonicMs();
-    const asking = { method, url: `${address}${path}`, key, body, patienceMs, agent: this.#agent };
+    const asking = { method, url: `${address}${path}`, key, body, idempotencyKey, patienceMs, agent: this.#agent };
     const answer = await exchange(asking);
     const endMs = systemClock.monotonicMs();
     const call = { ...wanted, client, via, startMs, endMs, outcome: outcomeOf(wanted, answer) } as Call;
     recorder.add(call);
-    this.#learn(call);
+    this.options.known.get(call.collection)?.learn(call);
+    if (call.op === 'shred' && call.outcome.kind === 'ok') this.options.keys.gone(call.keyId);
     return call;
   }
+}
 
-  #learn(call: Call): void {
-    const known = this.options.known.get(call.collection)!;
-    if (call.outcome.kind === 'absent' && 'id' in call) known.gone(call.id);
-    if (call.outcome.kind !== 'ok') return;
-    switch (call.op) {
-      case 'insert':
-        known.told(call.outcome.answer.receipt.sequence);
-        if (!call.outcome.answer.deduplicated) known.inserted([call.outcome.answer.id]);
-        return;
-      case 'insertBatch':
-        known.inserted(call.outcome.answer.ids);
-        return;
-      case 'softDelete':
-      case 'delete':
-        known.told(call.outcome.answer.sequence);
-        known.gone(call.id);
-        return;
-      default:
-        return;
-    }
+function whatIsInserted(wanted: Wanted): readonly { readonly requestId: string | null }[] {
+  switch (wanted.op) {
+    case 'insert':
+      return [wanted.row];
+    case 'insertBatch':
+      return wanted.rows;
+    case 'insertEncrypted':
+      return [wanted.secret];
+    default:
+      return [];
   }
 }

@@ -1,31 +1,84 @@
+/** Makes the collections of a soak, before anything goes wrong. */
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../shared/clock.js';
+import type { Call } from '../history.js';
 import type { LogOf } from '../readLogs.js';
-import { DIMENSION } from './choice.js';
-import { exchange } from './httpCall.js';
+import type { CollectionShape } from '../shapes.js';
+import type { Wanted } from './calls/call.js';
+import { outcomeOf, requestOf } from './calls.js';
+import type { Draws } from './choices/draws.js';
+import { type Asking, type Exchange, exchange } from './httpCall.js';
+import type { Recorder } from './recorder.js';
 
 const WITHIN_MS = 60_000;
 const PATIENCE_MS = 15_000;
 const AGAIN_MS = 200;
+const BATCH_ROWS = 500;
 
-/** Makes them one after another, each tried until it is there: a cluster that has just begun may need a while. */
-export async function createCollections(address: string, key: string, names: readonly string[]): Promise<LogOf[]> {
+export interface CreateOptions {
+  /** Base address of a coordinator, and its name. */
+  readonly address: string;
+  readonly via: string;
+  readonly key: string;
+  readonly draws: Draws;
+  /** Gets the writes. */
+  readonly recorder: Recorder;
+}
+
+/** One after another, each tried until it is there: a cluster that has just begun may need a while. */
+export async function createCollections(shapes: readonly CollectionShape[], options: CreateOptions): Promise<LogOf[]> {
   const agent = new Agent({ keepAlive: true });
-  const giveUpMs = systemClock.monotonicMs() + WITHIN_MS;
-  const create = async (name: string): Promise<LogOf> => {
-    for (;;) {
-      const body = { name, dimension: DIMENSION, metric: 'squared_l2' };
-      const asking = { method: 'POST', url: `${address}/v1/namespaces`, key, body, patienceMs: PATIENCE_MS, agent };
-      const answer = await exchange(asking);
-      if (answer.status === 200) return { name, id: (answer.body as { id: number }).id };
-      if (systemClock.monotonicMs() > giveUpMs)
-        throw new Error(`collection ${name} cannot be made: ${JSON.stringify(answer)}`);
-      await wait(AGAIN_MS);
-    }
-  };
   const made: LogOf[] = [];
-  for (const name of names) made.push(await create(name));
+  for (const shape of shapes) {
+    const id = await create(shape, options, agent);
+    for (let rows = 0; rows < shape.rows; rows += BATCH_ROWS) await fill(shape, options, agent);
+    if (shape.index !== 'none') await configure(shape, options, agent);
+    made.push({ name: shape.name, id });
+  }
   agent.destroy();
   return made;
+}
+
+async function create({ name, dimension }: CollectionShape, options: CreateOptions, agent: Agent): Promise<number> {
+  const body = { name, dimension, metric: 'squared_l2' };
+  const answer = await insist(
+    asking(options, agent, { method: 'POST', path: '/v1/namespaces', body }),
+    `collection ${name} cannot be made`,
+  );
+  return (answer.body as { id: number }).id;
+}
+
+function fill({ name, dimension }: CollectionShape, options: CreateOptions, agent: Agent): Promise<void> {
+  const rows = Array.from({ length: BATCH_ROWS }, () => ({ ...options.draws.row(dimension), requestId: null }));
+  return record({ op: 'insertBatch', collection: name, rows }, options, agent);
+}
+
+function configure({ name, index }: CollectionShape, options: CreateOptions, agent: Agent): Promise<void> {
+  return record({ op: 'configureIndex', collection: name, kind: index }, options, agent);
+}
+
+/** A call that is part of the history, whatever comes of it. */
+async function record(wanted: Wanted, options: CreateOptions, agent: Agent): Promise<void> {
+  const startMs = systemClock.monotonicMs();
+  const answer = await exchange(asking(options, agent, requestOf(wanted)));
+  const endMs = systemClock.monotonicMs();
+  const outcome = outcomeOf(wanted, answer);
+  options.recorder.add({ ...wanted, client: 0, via: options.via, startMs, endMs, outcome } as Call);
+}
+
+const asking = (
+  { address, key }: CreateOptions,
+  agent: Agent,
+  { method, path, body }: { readonly method: string; readonly path: string; readonly body?: object },
+): Asking => ({ method, url: `${address}${path}`, key, body, patienceMs: PATIENCE_MS, agent });
+
+async function insist(asked: Asking, complaint: string): Promise<Exchange & { readonly status: number }> {
+  const giveUpMs = systemClock.monotonicMs() + WITHIN_MS;
+  for (;;) {
+    const answer = await exchange(asked);
+    if (answer.status === 200) return answer;
+    if (systemClock.monotonicMs() > giveUpMs) throw new Error(`${complaint}: ${JSON.stringify(answer)}`);
+    await wait(AGAIN_MS);
+  }
 }

@@ -12,13 +12,18 @@ export interface Asking {
   readonly url: string;
   readonly key: string;
   readonly body?: object | undefined;
+  readonly idempotencyKey?: string | null | undefined;
   /** The client goes away after so long. */
   readonly patienceMs: number;
   readonly agent: Agent;
 }
 
-export function exchange({ method, url, key, body, patienceMs, agent }: Asking): Promise<Exchange> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+export function exchange({ method, url, key, body, idempotencyKey, patienceMs, agent }: Asking): Promise<Exchange> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+  };
   return new Promise((resolve) => {
     const none = (why: string): void => {
       clearTimeout(impatience);

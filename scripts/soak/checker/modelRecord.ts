@@ -1,0 +1,72 @@
+/** What became of each record of a log, and when, worked out in the plainest way. */
+import type { CollectionLog, LoggedEvent } from './log.js';
+import { type Interval, NEVER } from './span.js';
+
+/** Each happens at a sequence; what never happens is infinite. */
+export interface ModelRecord {
+  readonly id: number;
+  /** Undefined: encrypted. */
+  readonly vector: readonly number[] | undefined;
+  readonly secret: { readonly mark: number; readonly keyId: string } | undefined;
+  readonly bornAt: number;
+  /** No more alive: deleted in whatever way, or lost with its key. */
+  diedAt: number;
+  /** Tombstoned or deleted. */
+  removedAt: number;
+  /** No more there, not even as a tombstone. */
+  goneAt: number;
+  lostAt: number;
+  /** Oldest first; each holds until the next. */
+  readonly versions: { readonly from: number; readonly color: number; readonly mark: number }[];
+}
+
+/** By record id − 1. */
+export function recordsOf(log: CollectionLog): ModelRecord[] {
+  const records: ModelRecord[] = [];
+  for (const [i, { event }] of log.entries.entries()) apply(event, i + 1, records);
+  return records;
+}
+
+function apply(event: LoggedEvent, sequence: number, records: ModelRecord[]): void {
+  const times = { bornAt: sequence, diedAt: NEVER, removedAt: NEVER, goneAt: NEVER, lostAt: NEVER };
+  switch (event.type) {
+    case 'insert': {
+      const { recordId: id, vector, metadata } = event;
+      records[id - 1] = { id, vector, secret: undefined, ...times, versions: [{ from: sequence, ...metadata }] };
+      return;
+    }
+    case 'insertEncrypted': {
+      const { recordId: id, mark, keyId } = event;
+      records[id - 1] = { id, vector: undefined, secret: { mark, keyId }, ...times, versions: [] };
+      return;
+    }
+    case 'shredKey':
+      for (const record of records)
+        if (record?.secret?.keyId === event.keyId) {
+          record.lostAt = Math.min(record.lostAt, sequence);
+          record.diedAt = Math.min(record.diedAt, sequence);
+        }
+      return;
+    case 'updateMetadata':
+      records[event.recordId - 1]?.versions.push({ from: sequence, ...event.metadata });
+      return;
+    case 'softDelete':
+    case 'delete': {
+      const record = records[event.recordId - 1];
+      if (record === undefined) return;
+      record.removedAt = Math.min(record.removedAt, sequence);
+      record.diedAt = Math.min(record.diedAt, sequence);
+      if (event.type === 'delete') record.goneAt = Math.min(record.goneAt, sequence);
+    }
+  }
+}
+
+/** When the record was alive and of that colour. */
+export function* matching({ bornAt, diedAt, versions }: ModelRecord, color: number | null): Generator<Interval> {
+  if (color === null) {
+    yield [bornAt, diedAt];
+    return;
+  }
+  for (const [i, version] of versions.entries())
+    if (version.color === color) yield [version.from, Math.min(diedAt, versions[i + 1]?.from ?? NEVER)];
+}

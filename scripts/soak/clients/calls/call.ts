@@ -1,0 +1,31 @@
+/** How one kind of call goes over HTTP, and what its answer is in the history. */
+
+import type { AnswerOf } from '../../history/asked.js';
+import type { Call } from '../../history.js';
+
+type BeforeIt<C> = C extends Call ? Omit<C, 'client' | 'via' | 'startMs' | 'endMs' | 'outcome'> : never;
+
+/** A call before it is made. */
+export type Wanted<C extends Call = Call> = BeforeIt<C>;
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+  /** Of what has no room for a request id in its body. */
+  readonly idempotencyKey?: string | null;
+}
+
+/** `B`: what is read of the body of its answer. */
+export interface Way<C extends Call, B> {
+  request(wanted: Wanted<C>): HttpRequest;
+  answer(body: B, wanted: Wanted<C>): AnswerOf<C>;
+  /** Answers that say no and may do so, by status and code. */
+  readonly noes?: Readonly<Record<string, 'absent' | 'shredded' | 'busy'>>;
+}
+
+export const post = (path: string, body: object): HttpRequest => ({ method: 'POST', path, body });
+export const get = (path: string): HttpRequest => ({ method: 'GET', path });
+
+export const NO_RECORD = { '404 record_not_found': 'absent' } as const;
+export const NOTHING = { '404 not_found': 'absent' } as const;

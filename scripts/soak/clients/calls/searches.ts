@@ -1,0 +1,43 @@
+import type { MultiHit, MultiSearchCall, SearchCall } from '../../history/searches.js';
+import { post, type Way } from './call.js';
+
+interface SearchBody {
+  readonly results: readonly { readonly id: number; readonly score: number }[];
+  readonly sequence?: number;
+  readonly as_of_log_index?: number;
+  readonly as_of_state_hash?: string;
+}
+
+export const search: Way<SearchCall, SearchBody> = {
+  request: ({ collection, query, k, asOf, ...wanted }) =>
+    post('/v1/search', { collection, query, k, as_of_log_index: asOf, ...options(wanted) }),
+  answer: ({ results, sequence, as_of_log_index: asOf, as_of_state_hash: stateHash }) => ({
+    ids: results.map(({ id }) => id),
+    scores: results.map(({ score }) => score),
+    sequence: sequence ?? asOf,
+    stateHash,
+  }),
+};
+
+interface MultiBody {
+  readonly results: readonly MultiHit[];
+  readonly collections_searched: readonly string[];
+  readonly sequences?: Readonly<Record<string, number>>;
+  readonly partial_failures?: readonly { readonly collection: string; readonly code: string }[];
+}
+
+export const multiSearch: Way<MultiSearchCall, MultiBody> = {
+  request: ({ collections, query, k, ...wanted }) =>
+    post('/v1/search/multi', { collections, query, k, ...options(wanted) }),
+  answer: ({ results, collections_searched: searched, sequences = {}, partial_failures: failures = [] }) => ({
+    hits: results.map(({ collection, id, score }) => ({ collection, id, score })),
+    searched,
+    sequences,
+    failures: failures.map(({ collection, code }) => ({ collection, code })),
+  }),
+};
+
+const options = ({ color, isEventual }: { readonly color: number | null; readonly isEventual: boolean }): object => ({
+  ...(color === null ? {} : { metadata_filter: { color } }),
+  ...(isEventual ? { consistency: 'eventual' } : {}),
+});

@@ -1,0 +1,61 @@
+/** Values that a client's calls are made of, drawn from its seeded numbers. */
+import type { Metadata, Row } from '../../history/records.js';
+import type { Secret } from '../../history/secrets.js';
+import type { SeededRandom } from '../../random.js';
+
+const COLORS = 4;
+/** Few enough for distances that tie. */
+const VALUES = 64;
+
+export class Draws {
+  #marks = 0;
+
+  /** `client`: makes its marks and request ids differ from those of all others. */
+  constructor(
+    private readonly client: number,
+    readonly random: SeededRandom,
+  ) {}
+
+  /** True once in so many times. */
+  onceIn(times: number): boolean {
+    return this.random.int(times) === 0;
+  }
+
+  row(dimension: number): Row {
+    const metadata = this.metadata();
+    return { vector: this.vector(dimension), metadata, requestId: this.#requestId(metadata.mark) };
+  }
+
+  /** `keyId` null: the vault makes a key. */
+  secret(keyId: string | null): Secret {
+    const mark = this.#mark();
+    return { mark, keyId, requestId: this.#requestId(mark) };
+  }
+
+  metadata(): Metadata {
+    return { color: this.color(), mark: this.#mark() };
+  }
+
+  color(): number {
+    return this.random.int(COLORS);
+  }
+
+  vector(dimension: number): number[] {
+    return Array.from({ length: dimension }, () => this.random.int(VALUES));
+  }
+
+  /** One that nobody else draws. */
+  keyId(): string {
+    return hex(this.#mark());
+  }
+
+  #requestId(mark: number): string | null {
+    return this.onceIn(10) ? null : hex(mark);
+  }
+
+  #mark(): number {
+    return this.client * 1e9 + ++this.#marks;
+  }
+}
+
+const hex = (mark: number): string => mark.toString(16).padStart(32, '0');

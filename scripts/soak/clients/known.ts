@@ -1,0 +1,108 @@
+/** What the clients know of one collection. */
+
+import type { Row } from '../history/records.js';
+import type { Secret } from '../history/secrets.js';
+import { type Call, isWrite } from '../history.js';
+import type { SeededRandom } from '../random.js';
+import type { CollectionShape } from '../shapes.js';
+import { KnownIds } from './knownIds.js';
+
+const REPEATABLE_KEPT = 64;
+
+export class Known {
+  /** With a vector. */
+  readonly records = new KnownIds<number>();
+  readonly secrets = new KnownIds<number>();
+  readonly nodes = new KnownIds<number>();
+  readonly edges = new KnownIds<number>();
+  /** What was answered, and may be sent again. */
+  readonly rows: Row[] = [];
+  readonly sentSecrets: Secret[] = [];
+  /** The latest sequence that an answer told. */
+  sequence = 0;
+
+  /** `keys`: of all collections. */
+  constructor(
+    readonly shape: CollectionShape,
+    private readonly keys: KnownIds<string>,
+  ) {}
+
+  learn(call: Call): void {
+    const { outcome } = call;
+    if (outcome.kind === 'absent' && 'id' in call) this.#gone(call.op, call.id);
+    if (outcome.kind !== 'ok') return;
+    this.#learnWhatIsThere(call);
+    if (isWrite(call) && 'sequence' in outcome.answer) this.#told(outcome.answer.sequence);
+  }
+
+  /** Of a record with a vector, or of one that nobody has been told of. */
+  anyRecord(random: SeededRandom): number {
+    return this.records.pick(random, () => 1 + random.int(this.records.size + this.secrets.size + 10));
+  }
+
+  #learnWhatIsThere(call: Call): void {
+    if (call.outcome.kind !== 'ok') return;
+    switch (call.op) {
+      case 'insert': {
+        const { id, deduplicated, receipt } = call.outcome.answer;
+        this.#told(receipt.sequence);
+        if (!deduplicated) this.#inserted([id], [call.row]);
+        return;
+      }
+      case 'insertBatch':
+        this.#inserted(call.outcome.answer.ids, call.rows);
+        return;
+      case 'insertEncrypted': {
+        const { id, keyId } = call.outcome.answer;
+        this.secrets.made([id]);
+        this.keys.made([keyId]);
+        if (call.secret.requestId !== null) keep(this.sentSecrets, call.secret);
+        return;
+      }
+      case 'addNode':
+        this.nodes.made([call.outcome.answer.nodeId]);
+        return;
+      case 'addEdge':
+        this.edges.made([call.outcome.answer.edgeId]);
+        return;
+      case 'softDelete':
+      case 'delete':
+      case 'deleteNode':
+      case 'deleteEdge':
+        this.#gone(call.op, call.id);
+    }
+  }
+
+  #inserted(ids: readonly number[], rows: readonly Row[]): void {
+    this.records.made(ids);
+    for (const row of rows) if (row.requestId !== null) keep(this.rows, row);
+  }
+
+  #gone(op: Call['op'], id: number): void {
+    switch (op) {
+      case 'deleteNode':
+      case 'getNode':
+      case 'edges':
+        this.nodes.gone(id);
+        return;
+      case 'deleteEdge':
+        this.edges.gone(id);
+        return;
+      case 'getEncrypted':
+        this.secrets.gone(id);
+        return;
+      default:
+        this.records.gone(id);
+        this.secrets.gone(id);
+    }
+  }
+
+  #told(sequence: number | undefined): void {
+    this.sequence = Math.max(this.sequence, sequence ?? 0);
+  }
+}
+
+function keep<T>(kept: T[], item: T): void {
+  kept.push(item);
+  if (kept.length > REPEATABLE_KEPT) kept.shift();
+}
