@@ -8,6 +8,7 @@ import type { InFlight } from './limits/inFlight.js';
 /** Seconds. A small search takes half a millisecond, a rebuild may take the whole deadline. */
 const LATENCY_BUCKETS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const TOO_MANY_REQUESTS = 429;
+const SERVICE_UNAVAILABLE = 503;
 
 export class EdgeMetrics {
   readonly registry = new Registry();
@@ -17,10 +18,12 @@ export class EdgeMetrics {
     help: 'Requests answered, by route and status; status "aborted" where the client went away first.',
     labelNames: ['route', 'status'] as const,
     registers: [this.registry],
+    // The first of the two that are read.
+    collect: () => this.#countTurnedAway(),
   });
   readonly #seconds = new Histogram({
     name: 'vouch_http_request_seconds',
-    help: 'Time from the arrival of a request to its answer.',
+    help: 'Time from the arrival of a request to its answer; not of those that are turned away at the door.',
     labelNames: ['route', 'status'] as const,
     buckets: LATENCY_BUCKETS,
     registers: [this.registry],
@@ -43,6 +46,8 @@ export class EdgeMetrics {
     labelNames: ['reason'] as const,
     registers: [this.registry],
   });
+  /** Turned away at the door since the counters were read: a counter with labels costs as much as all else there. */
+  readonly #turnedAway = new Map<string, Map<RefusalReason, number>>();
 
   /** All is read when the metrics are. */
   constructor(underWay: Pick<InFlight, 'requests' | 'bodyBytes'>, bodies: Pick<BodyPool, 'waiting'>) {
@@ -60,6 +65,16 @@ export class EdgeMetrics {
     if (status === TOO_MANY_REQUESTS) this.#rateLimited.inc({ route });
   }
 
+  /** At the door, before anything was made for it: the time that takes is not measured. */
+  turnedAway(route: string, reason: RefusalReason): void {
+    let reasons = this.#turnedAway.get(route);
+    if (reasons === undefined) {
+      reasons = new Map();
+      this.#turnedAway.set(route, reasons);
+    }
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+
   /** A request that was turned away here; what the shards turn away they count. */
   refused(reason: RefusalReason): void {
     this.#refused.inc({ reason });
@@ -67,6 +82,15 @@ export class EdgeMetrics {
 
   close(): void {
     this.#endObserving();
+  }
+
+  #countTurnedAway(): void {
+    for (const [route, reasons] of this.#turnedAway)
+      for (const [reason, count] of reasons) {
+        this.#requests.inc({ route, status: SERVICE_UNAVAILABLE }, count);
+        this.#refused.inc({ reason }, count);
+      }
+    this.#turnedAway.clear();
   }
 
   #gauge(name: string, help: string, read: () => number): void {

@@ -18,8 +18,9 @@ const BYTES_MAX = 512 * 1024 * 1024;
 const RUNNING_MAX = 16;
 /** Of one collection, where no other is busy: what is short need not wait for what is long. */
 const RUNNING_ALONE = 4;
-/** For so long reads that are done at once are begun in one turn of the event loop. */
+/** For so long reads that are done at once are begun in one turn of the event loop, at least and at most. */
 const TURN_MS = 4;
+const LONG_TURN_MS = 12;
 
 interface Waiting {
   readonly collectionId: number;
@@ -35,6 +36,7 @@ export class Admission {
   #calls = 0;
   #bytes = 0;
   #turnStartedMs = 0;
+  #turnMs = TURN_MS;
   #resting = false;
 
   /** `queueMs`: the longest that a read, or the oldest write, waits for its turn. */
@@ -133,7 +135,7 @@ export class Admission {
 
   #beginNext(): void {
     if (this.#resting) return;
-    if (this.clock.monotonicMs() - this.#turnStartedMs > TURN_MS) {
+    if (this.clock.monotonicMs() - this.#turnStartedMs > this.#turnMs) {
       this.#rest();
       return;
     }
@@ -148,12 +150,17 @@ export class Admission {
     }
   }
 
-  /** Lets in what has come meanwhile: heartbeats, commits, and what is refused at once. */
+  /**
+   * Lets in what has come meanwhile: heartbeats, commits, and what is refused at once. Reads go on for as long as that
+   * took, within bounds: else commits, which take no turns, could leave them next to nothing.
+   */
   #rest(): void {
     this.#resting = true;
+    const endedMs = this.clock.monotonicMs();
     setImmediate(() => {
       this.#resting = false;
       this.#turnStartedMs = this.clock.monotonicMs();
+      this.#turnMs = Math.min(Math.max(this.#turnStartedMs - endedMs, TURN_MS), LONG_TURN_MS);
       this.#beginNext();
     });
   }

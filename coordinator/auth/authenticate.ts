@@ -20,6 +20,13 @@ export class Authenticator {
     private readonly clock: Clock,
   ) {}
 
+  /** Who holds this key, where that is known here; an attempt that fails is not counted. */
+  known(authorization: string): Caller | undefined {
+    const hashHex = hashOf(authorization);
+    const known = hashHex === undefined ? undefined : this.keyring.find(hashHex);
+    return known === undefined || isExpired(known, this.clock.nowMs()) ? undefined : callerOf(known);
+  }
+
   /**
    * Throws `unauthorized`, or `rate_limited` where the client's address has failed too often; a valid key is let in
    * whatever its address has done. A promise only where the store has to be asked. `address` is called at most once, and
@@ -27,8 +34,7 @@ export class Authenticator {
    */
   authenticate(authorization: string, address: () => ArrayBuffer): Caller | Promise<Caller> {
     if (authorization === '') throw this.#refuse(address, 'send your API key as "Authorization: Bearer <key>"');
-    const isBearer = authorization.slice(0, BEARER.length).toLowerCase() === BEARER;
-    const hashHex = isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;
+    const hashHex = hashOf(authorization);
     if (hashHex === undefined) throw this.#refuse(address, 'this is not an API key; expected "Bearer vk_" and 64 hex');
     const known = this.keyring.find(hashHex);
     if (known !== undefined && !isExpired(known, this.clock.nowMs())) return callerOf(known);
@@ -54,6 +60,12 @@ export class Authenticator {
     if (retryAfterSecs === 0) return new VouchError('unauthorized', message);
     return new VouchError('rate_limited', 'too many requests without a valid API key; slow down', { retryAfterSecs });
   }
+}
+
+/** Undefined: it is no key. */
+function hashOf(authorization: string): string | undefined {
+  const isBearer = authorization.slice(0, BEARER.length).toLowerCase() === BEARER;
+  return isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;
 }
 
 const callerOf = ({ id, project, scope }: KeyRecord): Caller => ({ keyId: id, project, scope });

@@ -17,9 +17,21 @@ export class Admission {
     private readonly limiter: Limiter,
   ) {}
 
-  /** Who calls, in a fit format and with the scope that it takes. Throws what the request is refused with. */
-  identify(route: KeyedRoute, head: RequestHead, exchange: Exchange): Caller | Promise<Caller> {
-    const caller = this.authenticator.authenticate(head.authorization, () => exchange.clientAddress());
+  /** Who calls, where that can be said at once. */
+  known(authorization: string): Caller | undefined {
+    return this.authenticator.known(authorization);
+  }
+
+  /**
+   * Who calls, in a fit format and with the scope that it takes; `known` as above. Throws what the request is refused with.
+   */
+  identify(
+    route: KeyedRoute,
+    head: RequestHead,
+    known: Caller | undefined,
+    exchange: Exchange,
+  ): Caller | Promise<Caller> {
+    const caller = known ?? this.authenticator.authenticate(head.authorization, () => exchange.clientAddress());
     if (caller instanceof Promise) return caller.then((known) => assertFit(known, route, head));
     return assertFit(caller, route, head);
   }

@@ -3,10 +3,10 @@
  * after the answer, nor after the client has gone.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { Standing } from '../limits/limiter.js';
 import type { Reply } from './reply.js';
+import { statusLine } from './statusLine.js';
 
 /** From this size on an answer counts as sent only when the kernel has taken all of it. */
 const STREAMED_BYTES = 64 * 1024;
@@ -20,10 +20,6 @@ export interface ExchangeParts {
   /** The client is too slow for the room there is: its connection is closed. */
   readonly onCut: () => void;
 }
-
-const STATUS_LINES = new Map(
-  Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `${status} ${text}`]),
-);
 
 const bufferOf = (body: Reply['body']): Buffer =>
   typeof body === 'string' ? Buffer.from(body, 'utf8') : Buffer.from(body.buffer, body.byteOffset, body.length);
@@ -91,7 +87,7 @@ export class Exchange {
 
   #writeHead({ status, contentType, headers }: Reply): void {
     const { res, standing } = this;
-    res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    res.writeStatus(statusLine(status));
     if (contentType !== null) res.writeHeader('content-type', contentType);
     res.writeHeader('x-request-id', this.requestId);
     if (standing !== undefined) {

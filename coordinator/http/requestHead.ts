@@ -19,10 +19,15 @@ export interface RequestHead {
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 
+/** The client's own, where it is fit to be repeated. */
+export function requestIdOf(req: HttpRequest): string | undefined {
+  const requestId = req.getHeader('x-request-id');
+  return requestId !== '' && VISIBLE_ASCII.test(requestId) ? requestId : undefined;
+}
+
 /** The parser has seen to it that at most one of the two length headers is there, and that it is well formed. */
 export function readHead(req: HttpRequest): RequestHead {
   const contentLength = req.getHeader('content-length');
-  const requestId = req.getHeader('x-request-id');
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
@@ -32,7 +37,7 @@ export function readHead(req: HttpRequest): RequestHead {
     contentEncoding: req.getHeader('content-encoding'),
     bodyBytes: contentLength === '' ? undefinedIf(req.getHeader('transfer-encoding') !== '') : Number(contentLength),
     idempotencyKey: req.getHeader('idempotency-key'),
-    requestId: VISIBLE_ASCII.test(requestId) ? requestId : undefined,
+    requestId: requestIdOf(req),
   };
 }
 

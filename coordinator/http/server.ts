@@ -19,6 +19,7 @@ import { Intake } from '../limits/intake.js';
 import type { EdgeMetrics } from '../metrics.js';
 import type { Admission } from './admission.js';
 import { BodyReader } from './bodyReader.js';
+import { Door } from './door.js';
 import { Exchange } from './exchange.js';
 import { FailureLog } from './failureLog.js';
 import { type Address, listen } from './listen.js';
@@ -72,6 +73,8 @@ export async function startServer(parts: ServerParts, address: Address): Promise
 interface Taken {
   readonly exchange: Exchange;
   readonly head: RequestHead;
+  /** Of the key, where that is known at once. */
+  readonly caller: Caller | undefined;
   readonly body: BodyReader | undefined;
   /** False: it is read so late that it is refused. */
   readonly isInTime: boolean;
@@ -81,6 +84,7 @@ class Requests {
   readonly #router: Router<Route>;
   readonly #intake: Intake;
   readonly #failures: FailureLog;
+  readonly #door: Door;
   #open = 0;
   #draining = false;
   #onDrained: () => void = () => {};
@@ -89,14 +93,21 @@ class Requests {
     this.#router = new Router(parts.routes);
     this.#intake = new Intake(parts.queueMs);
     this.#failures = new FailureLog(parts.logger, parts.clock);
+    this.#door = new Door({ ...parts, failures: this.#failures });
   }
 
   take(res: HttpResponse, req: HttpRequest): void {
-    const { clock, inFlight, bodyBytesMax, freshRequestId } = this.parts;
+    const { clock, admission, inFlight, bodyBytesMax, freshRequestId } = this.parts;
     const startMs = clock.monotonicMs();
-    const head = readHead(req);
-    const match = this.#router.match(head.method, head.path);
+    const isInTime = this.#intake.admits(startMs);
+    const match = this.#router.match(req.getCaseSensitiveMethod(), req.getUrl());
     const route = match.kind === 'route' ? match.route : undefined;
+    let caller: Caller | undefined;
+    if (route !== undefined && route.scope !== null) {
+      caller = admission.known(req.getHeader('authorization'));
+      if (caller !== undefined && this.#door.turnsAway(res, req, route, caller, isInTime)) return;
+    }
+    const head = readHead(req);
     const body =
       route === undefined || route.body === null
         ? undefined
@@ -110,7 +121,7 @@ class Requests {
     });
     if (body !== undefined) exchange.onAbort(() => body.abort());
     this.#open += 1;
-    void this.#answer({ exchange, head, body, isInTime: this.#intake.admits(startMs) }, match);
+    void this.#answer({ exchange, head, caller, body, isInTime }, match);
   }
 
   /** Resolves when no request is under way, after `leastMs` at the earliest and `drainMs` more at the latest. */
@@ -149,12 +160,13 @@ class Requests {
       ]);
     const { route } = match;
     if (route.scope === null) return route.handle(this.parts.services);
-    const caller = this.parts.admission.identify(route, taken.head, taken.exchange);
+    const caller = this.parts.admission.identify(route, taken.head, taken.caller, taken.exchange);
     const { parameters } = match;
     if (caller instanceof Promise) return caller.then((known) => this.#admit(taken, route, parameters, known));
     return this.#admit(taken, route, parameters, caller);
   }
 
+  /** What the door let in: its caller was not known then, its body may be long, or there was room. */
   #admit(taken: Taken, route: KeyedRoute, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
     const share = taken.isInTime ? this.parts.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#shown(overloaded(share), taken.exchange));

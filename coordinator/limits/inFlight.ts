@@ -37,12 +37,16 @@ export class InFlight {
     return this.#bodyBytes;
   }
 
+  /** Why a request of the project would not be let in; undefined: it would. */
+  refusal(project: string): RefusalReason | undefined {
+    return this.#refusal(this.#shareOf(project));
+  }
+
   /** Where the coordinator is full, the reason: throwing it would cost more than the rest. A share needs one `leave`. */
   enter(project: string): Share | RefusalReason {
-    const free = this.requestsMax - this.#requests;
-    if (free <= 0) return 'requests';
     const share = this.#shareOf(project);
-    if (share.requests >= TIMES_FREE * free) return 'project_requests';
+    const reason = this.#refusal(share);
+    if (reason !== undefined) return reason;
     share.requests += 1;
     this.#requests += 1;
     return share;
@@ -65,6 +69,12 @@ export class InFlight {
   release(share: Share, sizeBytes: number): void {
     share.bodyBytes -= sizeBytes;
     this.#bodyBytes -= sizeBytes;
+  }
+
+  #refusal(share: Share): RefusalReason | undefined {
+    const free = this.requestsMax - this.#requests;
+    if (free <= 0) return 'requests';
+    return share.requests >= TIMES_FREE * free ? 'project_requests' : undefined;
   }
 
   #shareOf(project: string): Share {

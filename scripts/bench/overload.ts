@@ -8,7 +8,7 @@ import { Client } from './httpClient.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { LOAD_CORES, moveTo, SERVICE_CORES } from './overload/cores.js';
-import type { KindCounts, LoadCounts, LoadPlan } from './overload/load.js';
+import type { KindCounts, LoadCounts, LoadPlan, LoadReport } from './overload/load.js';
 import { prepareWorkloads, type Workload } from './overload/workloads.js';
 import { cpuSeconds } from './processCpu.js';
 import { residentBytes } from './processMemory.js';
@@ -106,23 +106,27 @@ class Overload {
   async #make(load: Pick<LoadPlan, 'rate' | 'connections'>): Promise<{ counts: LoadCounts; cpuSeconds: number }> {
     const { requests, kinds } = this.workload;
     const child = fork(new URL('./overload/loadProcess.js', import.meta.url), { serialization: 'advanced' });
+    const spent = async (): Promise<number> =>
+      [...(await cpuSeconds(await this.cluster.processIds())).values()].reduce((sum, seconds) => sum + seconds, 0);
+    let before: Promise<number> | undefined;
     const answer = new Promise<LoadCounts>((resolve, reject) => {
-      child.once('message', (counts) => resolve(counts as LoadCounts));
+      child.on('message', (report: LoadReport) => {
+        if (report === 'counting') before = spent();
+        else resolve(report);
+      });
       child.once('exit', () => reject(new Error('a process that makes load has ended')));
     });
     if (child.pid !== undefined) await moveTo(LOAD_CORES, [child.pid]);
-    const spent = async (): Promise<number> =>
-      [...(await cpuSeconds(await this.cluster.processIds())).values()].reduce((sum, seconds) => sum + seconds, 0);
-    const beforeSeconds = await spent();
     child.send({
       ...this.client.address,
+      warmUpSeconds: this.sizes.overloadWarmUpSeconds,
       seconds: this.sizes.overloadSeconds,
       ...load,
       requests,
       kinds,
     } satisfies LoadPlan);
     const counts = await answer;
-    return { counts, cpuSeconds: (await spent()) - beforeSeconds };
+    return { counts, cpuSeconds: (await spent()) - ((await before) ?? Number.NaN) };
   }
 
   #add(figure: string, value: number, unit: string): void {

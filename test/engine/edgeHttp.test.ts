@@ -231,7 +231,24 @@ describe('HTTP edge', () => {
     const refused = await search();
     expect([refused.status, refused.body.code]).to.deep.equal([503, 'unavailable']);
     expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1);
+    expect(refused.headers.get('x-request-id')).to.match(/^[0-9a-f]{12}-/);
     expect((await client.get('/health')).status).to.equal(200);
+    // Whatever of a body is still to come, the connection goes on with the next request, or is closed.
+    const statuses = async (headers: Readonly<Record<string, string>>, body: string): Promise<number[]> => {
+      const head = requestHead('POST', '/v1/search', { authorization: `Bearer ${client.key}`, ...headers });
+      const answers = await rawExchange(edge.edge.port, [head, body, requestHead('GET', '/health')], 2);
+      return answers.map(({ status }) => status);
+    };
+    expect(await statuses({ 'content-length': String(SEARCH.length) }, SEARCH)).to.deep.equal([503, 200]);
+    const before = edge.backend.calls.length;
+    const long = 'x'.repeat(300_000);
+    expect(await statuses({ 'content-length': String(long.length) }, long)).to.deep.equal([503, 200]);
+    expect((await statuses({ 'transfer-encoding': 'chunked' }, '5\r\nxxxxx\r\n0\r\n\r\n'))[0]).to.equal(503);
+    expect(edge.backend.calls.length).to.equal(before);
+    const { text } = await client.get('/metrics');
+    expect(text).to.match(/^vouch_refused_total\{reason="(?:project_)?requests"\} 4$/m);
+    expect(text).to.match(/^vouch_http_requests_total\{route="POST \/v1\/search",status="503"\} 4$/m);
+    expect((await client.raw('PUT', '/v1/search', '')).status).to.equal(405);
     release();
     expect((await Promise.all(first)).map(({ status }) => status)).to.deep.equal([200, 200]);
     expect((await search()).status).to.equal(200);

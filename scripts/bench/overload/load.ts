@@ -10,6 +10,8 @@ import { rawAnswer } from '../rawAnswer.js';
 export interface LoadPlan {
   readonly host: string;
   readonly port: number;
+  /** Before what is counted: queues that have only just filled are longer than those that stay full. */
+  readonly warmUpSeconds: number;
   readonly seconds: number;
   /** Of all requests a second; undefined: closed. */
   readonly rate: number | undefined;
@@ -41,6 +43,9 @@ export interface LoadCounts {
   readonly kinds: Readonly<Record<string, KindCounts>>;
 }
 
+/** What a process that makes load tells: that its warm-up is over, and in the end what it has counted. */
+export type LoadReport = 'counting' | LoadCounts;
+
 interface Counting {
   answered: number;
   refused: number;
@@ -56,8 +61,9 @@ const OPENED_AT_ONCE = 200;
 const DRAIN_MS = 12_000;
 const FAILURES_MAX = 5;
 
-export function makeLoad(plan: LoadPlan): Promise<LoadCounts> {
-  return new Load(plan).run();
+/** `onCounting`: the warm-up is over. */
+export function makeLoad(plan: LoadPlan, onCounting: () => void): Promise<LoadCounts> {
+  return new Load(plan, onCounting).run();
 }
 
 class Load {
@@ -70,16 +76,20 @@ class Load {
   #lateMs = 0;
   #onDrained: () => void = () => {};
 
-  constructor(private readonly plan: LoadPlan) {}
+  constructor(
+    private readonly plan: LoadPlan,
+    private readonly onCounting: () => void,
+  ) {}
 
   async run(): Promise<LoadCounts> {
-    const { rate, connections } = this.plan;
+    const { rate, connections, warmUpSeconds } = this.plan;
     await this.#connect();
     this.#startedMs = systemClock.monotonicMs();
+    setTimeout(this.onCounting, warmUpSeconds * 1000);
     if (rate === undefined) for (let i = 0; i < connections; i++) this.#send(systemClock.monotonicMs());
     else await this.#atRate(rate);
     await this.#drained();
-    const seconds = (Math.min(systemClock.monotonicMs(), this.#endMs) - this.#startedMs) / 1000;
+    const seconds = (Math.min(systemClock.monotonicMs(), this.#endMs) - this.#countedFromMs) / 1000;
     for (const connection of this.#idle) connection.close();
     return { seconds, lateMs: this.#lateMs, failures: this.#failures, kinds: Object.fromEntries(this.#counts()) };
   }
@@ -101,8 +111,12 @@ class Load {
     return connection;
   }
 
+  get #countedFromMs(): number {
+    return this.#startedMs + this.plan.warmUpSeconds * 1000;
+  }
+
   get #endMs(): number {
-    return this.#startedMs + this.plan.seconds * 1000;
+    return this.#countedFromMs + this.plan.seconds * 1000;
   }
 
   async #atRate(rate: number): Promise<void> {
@@ -111,7 +125,7 @@ class Load {
       if (nowMs >= this.#endMs) return;
       for (let due = this.#due(rate); due <= nowMs; due = this.#due(rate)) {
         if (this.#idle.length === 0) break;
-        this.#lateMs = Math.max(this.#lateMs, nowMs - due);
+        if (due >= this.#countedFromMs) this.#lateMs = Math.max(this.#lateMs, nowMs - due);
         this.#send(due);
       }
       await new Promise((resolve) => setTimeout(resolve, TICK_MS));
@@ -138,13 +152,14 @@ class Load {
     const counting = this.#of(connection.kind);
     const ms = nowMs - connection.dueMs;
     // What is answered after the end of an open load was not done within its time.
-    const isInTime = nowMs <= this.#endMs;
+    const isInTime = nowMs >= this.#countedFromMs && nowMs <= this.#endMs;
+    const isTimed = connection.dueMs >= this.#countedFromMs;
     if (status === 200) {
       if (isInTime) counting.answered++;
-      counting.answeredMs.push(ms);
+      if (isTimed) counting.answeredMs.push(ms);
     } else if (status === 503 && /retry-after: \d/i.test(detail)) {
       if (isInTime) counting.refused++;
-      counting.refusedMs.push(ms);
+      if (isTimed) counting.refusedMs.push(ms);
     } else {
       counting.failed++;
       if (this.#failures.length < FAILURES_MAX) this.#failures.push(detail.slice(0, 300));
@@ -157,7 +172,7 @@ class Load {
   #drained(): Promise<void> {
     if (this.#underWay === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.plan.seconds * 1000 + DRAIN_MS);
+      const timer = setTimeout(resolve, this.#endMs - systemClock.monotonicMs() + DRAIN_MS);
       this.#onDrained = () => {
         clearTimeout(timer);
         resolve();
