@@ -1,7 +1,6 @@
 /** A coordinator: in a process of its own (`node dist/coordinator/main.js`), or beside the shard in standalone mode. */
 import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import type { Bucket } from '../shared/bucket/bucket.js';
@@ -11,6 +10,8 @@ import { openCluster } from '../shared/natsPlatform.js';
 import { registerService } from '../shared/natsService.js';
 import { BUCKETS, type Platform } from '../shared/platform.js';
 import { runProcess } from '../shared/process.js';
+import { readProcessFlagsOrExit } from '../shared/processFlags.js';
+import { START_WITHIN_MS } from '../shared/startUp.js';
 import { statusSubject } from '../shared/subjects.js';
 import { version } from '../shared/version.js';
 import type { Health } from './backend.js';
@@ -72,25 +73,17 @@ function limiterOf(
   return new SharedLimiter(local, grants, leadership, transport, clock, log);
 }
 
-/** It stands in a subject, and before the dot in the holder of a lease. */
-const NAME = /^[\w-]{1,64}$/;
-
-function exitOverName(name: string): never {
-  process.stderr.write(`--name is ${name}; allowed are 1 to 64 of A-Z a-z 0-9 _ -\n`);
-  process.exit(2);
-}
-
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { name: { type: 'string' }, nats: { type: 'string' } } });
-  const name = values.name ?? `c${process.pid}`;
-  if (!NAME.test(name)) exitOverName(name);
-  const config = loadConfigOrExit(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
-  const logger = makeLogger(values.name === undefined ? 'coordinator' : `coordinator ${name}`, config.logLevel);
+  const flags = readProcessFlagsOrExit('coordinator');
+  const name = flags.name ?? `c${process.pid}`;
+  const config = loadConfigOrExit(process.env, flags.nats === undefined ? {} : { nats: { url: flags.nats } });
+  const logger = makeLogger(flags.name === undefined ? 'coordinator' : `coordinator ${name}`, config.logLevel);
   await runProcess(logger, async () => {
     const platform = await openCluster({
       url: config.nats.url,
       name: `vouch-coordinator-${name}`,
       logger,
+      connectWithinMs: START_WITHIN_MS,
       replicas: config.nats.replicas,
       logStreams: config.nats.logStreams,
     });

@@ -1,18 +1,17 @@
 /** `npm run cluster`: a whole cluster on this machine, NATS servers, coordinators and shards, with a live view of it. */
-import { join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import { systemClock } from '../shared/clock.js';
 import { ClusterShow } from './cluster/clusterShow.js';
-import { type ClusterRequest, HELP, parseRequest, UsageError } from './cluster/request.js';
+import { type ClusterRequest, HELP, parseRequest } from './cluster/request.js';
 import { replicasFor } from './natsServer/clusterPlan.js';
 import { ClusterService } from './supervisor/clusterService.js';
+import { clusterFolder } from './supervisor/runtimeFile.js';
 import { runService } from './supervisor/service.js';
+import { UsageError } from './terminal/commandLine.js';
 import { say } from './terminal/line.js';
 
 const EXIT_USAGE = 2;
-/** Beside the data of `npm start`, whose one server is not this command's three. */
-const FOLDER = 'cluster';
 
 try {
   const request = parseRequest(process.argv.slice(2));
@@ -52,7 +51,7 @@ function configFor({ servers, shards, replicas, port, dataDir }: ClusterRequest)
   return loadConfigOrExit(process.env, {
     mode: 'cluster',
     shards,
-    dataDir: dataDir ?? (isDefault ? join(given.dataDir, FOLDER) : given.dataDir),
+    dataDir: dataDir ?? (isDefault ? clusterFolder(given.dataDir) : given.dataDir),
     nats: { replicas: wanted },
     ...(port === undefined ? {} : { http: { port } }),
   });

@@ -6,11 +6,12 @@ import { load } from './demo/chapters/load.js';
 import { receipt } from './demo/chapters/receipt.js';
 import { searchBoth, searchOne } from './demo/chapters/search.js';
 import { DemoClient } from './demo/client.js';
-import { type DemoCluster, EXIT_INTERRUPTED, Interrupted, withCluster } from './demo/cluster.js';
+import { type DemoCluster, Interrupted, withCluster } from './demo/cluster.js';
 import { readDeal } from './demo/digits.js';
 import { chapter, duration, fact, gap, tell } from './demo/story.js';
-import { isDefect } from './supervisor/service.js';
+import { isDefect } from './terminal/defect.js';
 import { say } from './terminal/line.js';
+import { EXIT_INTERRUPTED } from './terminal/signals.js';
 
 async function tour(cluster: DemoCluster): Promise<void> {
   const client = new DemoClient(cluster.url, cluster.key, cluster.interrupted);

@@ -2,5 +2,14 @@
 import { loadConfigOrExit } from '../config/load.js';
 import { runService } from './supervisor/service.js';
 import { StandaloneService } from './supervisor/standaloneService.js';
+import { parseFlags, runCommand } from './terminal/commandLine.js';
 
-await runService(new StandaloneService(loadConfigOrExit(process.env, { mode: 'standalone' })));
+const USAGE = `npm run standalone
+
+Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 npm run standalone, or a file that
+VOUCH_CONFIG names.`;
+
+await runCommand({ name: 'standalone', usage: USAGE }, async (args) => {
+  parseFlags({ args: [...args], options: {} });
+  await runService(new StandaloneService(loadConfigOrExit(process.env, { mode: 'standalone' })));
+});

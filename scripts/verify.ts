@@ -3,11 +3,10 @@
  * service but BLAKE3. Ends with 0 where all holds, 1 where something does not, 2 where it could not be checked.
  */
 
-import { say } from './terminal/line.js';
+import { runCommand } from './terminal/commandLine.js';
 import { checkExportFile, checkFolder, checkStream } from './verifier/command/logs.js';
 import { checkCheckpoint, checkConsistency, checkInclusion, checkReceipt } from './verifier/command/proofs.js';
 import { parseRequest, type Request, USAGE } from './verifier/command/request.js';
-import { UsageError } from './verifier/source/catalog.js';
 
 const EXIT_REFUSED = 1;
 const EXIT_UNCHECKED = 2;
@@ -31,10 +30,6 @@ function check(request: Request): Promise<boolean> {
   }
 }
 
-try {
-  process.exitCode = (await check(parseRequest(process.argv.slice(2)))) ? 0 : EXIT_REFUSED;
-} catch (error) {
-  say('failed', 'verify', (error as Error).message);
-  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}\n`);
-  process.exitCode = EXIT_UNCHECKED;
-}
+await runCommand({ name: 'verify', usage: USAGE, exitFailed: EXIT_UNCHECKED }, async (args) => {
+  process.exitCode = (await check(parseRequest(args, process.stdin.isTTY))) ? 0 : EXIT_REFUSED;
+});

@@ -10,7 +10,7 @@ export class DamageReports {
   }
 
   /** What was damaged is not needed any more. */
-  mended(collectionId: number, part: DamagedPart): void {
+  mended(collectionId: number | null, part: DamagedPart): void {
     this.#found.delete(`${collectionId} ${part}`);
   }
 
@@ -21,7 +21,7 @@ export class DamageReports {
 
   /** As many as may be told at once, by collection. */
   told(): Damage[] {
-    const all = [...this.#found.values()].sort((one, other) => one.collectionId - other.collectionId);
+    const all = [...this.#found.values()].sort((one, other) => (one.collectionId ?? 0) - (other.collectionId ?? 0));
     return all.slice(0, DAMAGES_TOLD_MAX);
   }
 

@@ -4,15 +4,18 @@
  *
  *   serves ──▶ finishes the commit under way ──▶ answers nothing ──▶ changes the owner entry ──▶ is what that says
  *                        └── takes too long: serves on                     └── not known whether: asks until it is
+ *
+ * Whoever holds the writes holds them at this owner: while they are held nothing is handed over.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bucket, Entry } from '../shared/bucket/bucket.js';
 import type { ShardCall } from '../shared/calls.js';
 import type { Clock } from '../shared/clock.js';
 import { messageOf, unavailable, VouchError } from '../shared/errors.js';
-import type { Logger } from '../shared/logger.js';
-import { type Ownership, ownershipOf, storedOwnership } from '../shared/owners.js';
+import { type Ownership, ownershipOf } from '../shared/owners.js';
+import { severalAtOnce } from '../shared/severalAtOnce.js';
+import type { Heirs } from './heirs.js';
 import type { MoveMetrics } from './moveMetrics.js';
+import { entryAfter, type OwnerSwapParts } from './ownerSwap.js';
 import type { Place } from './place.js';
 import type { Quota } from './quota.js';
 
@@ -20,17 +23,16 @@ type HandOverCall = ShardCall & { readonly op: 'handOver' };
 
 /** What is left of the caller's time for the change of the entry, when the commit under way has ended. */
 const FLIP_MS = 500;
-const AGAIN_MS = 100;
+const HELD_AGAIN_MS = 10;
+/** As many as the coordinator that leads moves at a time. */
+const AT_ONCE = 4;
+const WITHIN_MS = 5_000;
 
-export interface HandOverParts {
+export interface HandOverParts extends OwnerSwapParts {
   readonly shard: string;
-  readonly owners: Bucket;
   readonly quota: Quota;
   readonly metrics: MoveMetrics;
   readonly clock: Clock;
-  readonly logger: Logger;
-  /** The shard is about to end: what cannot be learned now is left to its lease. */
-  readonly isEnding: () => boolean;
 }
 
 export class HandOvers {
@@ -51,20 +53,40 @@ export class HandOvers {
     }
   }
 
+  /** Without anybody's word, where each has an heir. Never throws: what is not handed over now is served on. */
+  async handOverTo(heirs: Heirs, places: Iterable<Place>): Promise<void> {
+    const { clock, logger } = this.parts;
+    await severalAtOnce([...places], AT_ONCE, async (place) => {
+      const { collectionId, epoch, ownership } = place;
+      const to = ownership && heirs.choose(collectionId, ownership.followers);
+      if (to === undefined || epoch === undefined) return;
+      const call = { op: 'handOver', collectionId, epoch, to, followers: ownership!.followers } as const;
+      try {
+        await this.handOver(place, call, clock.nowMs() + WITHIN_MS);
+      } catch (error) {
+        logger.warn({ collectionId, to, error: messageOf(error) }, 'a collection is not handed over');
+      }
+    });
+  }
+
   async #handOver(place: Place, call: HandOverCall, deadlineMs: number): Promise<void> {
     const { owners, clock, logger, metrics, quota } = this.parts;
     const entry = await owners.get(String(call.collectionId));
     if (entry !== undefined) void place.entryIs(ownershipOf(entry), entry.revision);
     const collection = place.owned;
     if (entry === undefined || collection === undefined || place.epoch !== call.epoch) throw notOurs(call);
+    const leftMs = (): number => Math.max(deadlineMs - clock.nowMs() - FLIP_MS, 0);
+    // As soon as that ends: who rebuilds one index after another leaves little time between.
+    while (collection.isHeld && leftMs() > 0) await delay(HELD_AGAIN_MS);
+    if (collection.isHeld) throw held(call);
     const pausedMs = clock.monotonicMs();
-    if (!(await collection.pause(Math.max(deadlineMs - clock.nowMs() - FLIP_MS, 0)))) {
+    if (!(await collection.pause(leftMs()))) {
       collection.resume();
       throw unavailable(`a commit of collection ${call.collectionId} is under way for long; it is not handed over now`);
     }
-    if (place.epoch !== call.epoch) {
+    if (place.epoch !== call.epoch || collection.isHeld) {
       collection.resume();
-      throw notOurs(call);
+      throw collection.isHeld ? held(call) : notOurs(call);
     }
     await place.pass();
     // What is given back of its capacity now would be taken from the next owner.
@@ -82,38 +104,17 @@ export class HandOvers {
     const { to, followers, epoch } = call;
     const before = place.ownership as Ownership;
     const next = { ...before, shard: to, epoch: epoch + 1, followers: followers.filter((shard) => shard !== to) };
-    const entry = await this.#entryAfter(String(call.collectionId), next, place.revision);
+    const entry = await entryAfter(this.parts, next, place.revision);
     const ownership = entry && ownershipOf(entry);
     void place.entryIs(ownership, entry?.revision ?? 0);
     await place.passed();
     return ownership?.shard === to && ownership.epoch === epoch + 1;
   }
-
-  /**
-   * What the entry says once the change has been tried: it, or what another has made of it; undefined where it is gone. An
-   * attempt that is not answered may take place later, and is made again until one is, or the entry has gone on.
-   */
-  async #entryAfter(key: string, next: Ownership, revision: number): Promise<Entry | undefined> {
-    const { owners, logger, isEnding } = this.parts;
-    for (;;) {
-      try {
-        const changed = await owners.update(key, storedOwnership(next), revision);
-        if (changed !== undefined) return { key, value: storedOwnership(next), revision: changed };
-        const entry = await owners.get(key);
-        // A server that led until a moment ago may still show what was there before.
-        if (entry === undefined || entry.revision > revision) return entry;
-      } catch (error) {
-        logger.warn(
-          { collectionId: key, error: messageOf(error) },
-          'whether a collection is handed over is not known yet',
-        );
-      }
-      if (isEnding()) throw unavailable('the shard ends, and it is not known whether the collection was handed over');
-      await delay(AGAIN_MS);
-    }
-  }
 }
 
 const conflict = (message: string): VouchError => new VouchError('conflict', message);
+/** The next owner would know nothing of it, and take writes. */
+const held = ({ collectionId }: HandOverCall): VouchError =>
+  unavailable(`writes of collection ${collectionId} are held while indexes are rebuilt; it is handed over afterwards`);
 const notOurs = ({ collectionId, epoch }: HandOverCall): VouchError =>
   conflict(`collection ${collectionId} is not owned by this shard under epoch ${epoch}`);

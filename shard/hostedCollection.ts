@@ -99,6 +99,11 @@ export class HostedCollection {
     return this.#open !== undefined;
   }
 
+  /** Its writes wait until whoever holds them lets go. */
+  get isHeld(): boolean {
+    return this.#open?.isHeld ?? false;
+  }
+
   /** Undefined while it is not open. */
   get openCollection(): Collection | undefined {
     return this.#open;
@@ -200,7 +205,9 @@ export class HostedCollection {
   async #openNow(): Promise<Collection> {
     const term = this.#term;
     try {
-      const collection = await Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage));
+      const open = (): Promise<Collection> =>
+        Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage));
+      const collection = await (this.role === 'owner' ? this.context.openings.asked(open) : open());
       this.#open = collection;
       this.#counted = undefined;
       // What became its owner meanwhile has to read what the log got meanwhile.

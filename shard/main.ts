@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import { type Clock, systemClock, systemEntropy } from '../shared/clock.js';
@@ -13,9 +12,10 @@ import { registerService } from '../shared/natsService.js';
 import type { Heartbeat } from '../shared/owners.js';
 import { BUCKETS, type Platform } from '../shared/platform.js';
 import { runProcess } from '../shared/process.js';
+import { readProcessFlagsOrExit } from '../shared/processFlags.js';
 import { Reservations } from '../shared/reservations.js';
-import { registerSigner } from '../shared/signers.js';
-import { whenAvailable } from '../shared/startUp.js';
+import { earlierKeysOf, registerSigner } from '../shared/signers.js';
+import { START_WITHIN_MS, whenAvailable } from '../shared/startUp.js';
 import { statusSubject } from '../shared/subjects.js';
 import { ShredMarks } from '../shared/vault/shredMarks.js';
 import { version } from '../shared/version.js';
@@ -23,6 +23,7 @@ import { Admission } from './admission.js';
 import { DamageReports } from './damageReports.js';
 import { PendingShreds } from './encrypted/pendingShreds.js';
 import { RecordVault } from './encrypted/recordVault.js';
+import { VaultCheck } from './encrypted/vaultCheck.js';
 import type { HostedCollection } from './hostedCollection.js';
 import { Absorber } from './index/absorber.js';
 import { BuildThread } from './index/build/buildThread.js';
@@ -32,6 +33,9 @@ import { GenerationStore } from './index/store/generationStore.js';
 import { VectorMemory } from './kernel/vectorMemory.js';
 import { Lease } from './lease.js';
 import { ShardMetrics } from './metrics.js';
+import { Openings } from './openings.js';
+import { takeOwnName } from './ownName.js';
+import type { CallCount } from './past/checkPace.js';
 import { PastThread } from './past/pastThread.js';
 import { openSigner, type Signer } from './proof/signer.js';
 import { Quota } from './quota.js';
@@ -63,10 +67,11 @@ export interface RunningShard {
 export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { config, name, platform, logger, clock = systemClock } = options;
   const { heartbeatMs, leaseMs } = config.placement;
-  const [shards, owners, quotas] = await Promise.all([
+  const [shards, owners, quotas, catalog] = await Promise.all([
     platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
+    platform.bucket(BUCKETS.catalog),
   ]);
   const signer = await openListedSigner({ ...options, clock });
   const memory = new VectorMemory();
@@ -75,7 +80,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const indexes = await openIndexes({ ...options, clock }, metrics, damages);
   const snapshots = await openSnapshots({ ...options, clock }, metrics, damages);
   const pasts = openPasts({ ...options, clock }, metrics, snapshots.store);
-  const vault = await openVault({ ...options, clock }, () => node.collections());
+  const vault = await openVault({ ...options, clock }, damages, pasts.calls, () => node.collections());
   const quota = new Quota(new Reservations(quotas, config.limits.maxRecords), platform.transport, clock, logger);
   const load = (): Omit<Heartbeat, 'session'> => node.load;
   const onRegain = (): Promise<void> => {
@@ -97,7 +102,9 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   metrics.observeTransport(platform.transport);
   const context = {
     admission,
+    openings: new Openings(),
     logs: platform.logs,
+    catalog,
     transport: platform.transport,
     memory,
     quota,
@@ -112,24 +119,30 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     logger,
     dedupWindow: config.limits.dedupWindow,
   };
-  const onServing = (): void => void vault.shreds.sweep();
+  const { sweep: onServing } = vault;
   const node = new ShardNode({ name, owners, context, lease, staleMs: config.followers.staleMs, onServing });
-  metrics.observeDamages(damages);
-  observeNode(metrics, node, lease, memory);
+  observeNode(metrics, node, lease, memory, damages);
   await node.start();
-  await vault.shreds.start();
+  await vault.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
   const stop = async (): Promise<void> => {
-    await vault.shreds.stop();
+    await vault.stop();
     await node.stop();
     await Promise.all([indexes.builds.close(), pasts.end(), snapshots.threads.close()]);
-    vault.keys.close();
+    vault.close();
   };
   const leave = (): Promise<void> => node.leave({ shards, leaveMs: config.placement.leaveMs });
   return { status: () => node.load, leave, stop };
 }
 
-function observeNode(metrics: ShardMetrics, node: ShardNode, lease: Lease, memory: VectorMemory): void {
+function observeNode(
+  metrics: ShardMetrics,
+  node: ShardNode,
+  lease: Lease,
+  memory: VectorMemory,
+  damages: DamageReports,
+): void {
+  metrics.observeDamages(damages);
   metrics.observe(() => node.gauges(memory.usedBytes));
   metrics.indexes.observe(() => node.indexGauges());
   metrics.follow.observe(() => node.following.gauges());
@@ -143,7 +156,15 @@ async function openListedSigner({ config, name, platform, clock, logger }: Openi
   const signer = await openSigner(config.signingKeyFile);
   const signers = await platform.bucket(BUCKETS.signers);
   const publicKey = toHex(signer.publicKey);
-  await whenAvailable('the list of signers', () => registerSigner(signers, publicKey, name, clock), { clock, logger });
+  const register = (): Promise<boolean> => registerSigner(signers, publicKey, name, clock);
+  const isNew = await whenAvailable('the list of signers', register, { clock, logger });
+  const before = isNew ? await earlierKeysOf(signers, publicKey, name) : [];
+  if (before.length > 0)
+    logger.warn(
+      { publicKey, before, file: config.signingKeyFile },
+      'checkpoints are signed with another key than before; where nobody replaced the signing key, its file was lost or ' +
+        'damaged: put it back from a copy, and start again',
+    );
   return signer;
 }
 
@@ -166,10 +187,23 @@ async function openIndexes(
   };
 }
 
+interface ShardVault {
+  readonly records: RecordVault;
+  /** Begins to finish shreds that were cut short. */
+  sweep(): void;
+  /** What goes on in the background. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Forgets the master keys: no record can be opened any more. */
+  close(): void;
+}
+
 async function openVault(
   { config, platform, logger, clock }: Opening,
+  damages: DamageReports,
+  calls: CallCount,
   hosted: () => Iterable<HostedCollection>,
-): Promise<{ readonly keys: DataKeys; readonly records: RecordVault; readonly shreds: PendingShreds }> {
+): Promise<ShardVault> {
   const [vault, bucket, catalog] = await Promise.all([
     platform.vault(),
     platform.bucket(BUCKETS.shreds),
@@ -177,8 +211,21 @@ async function openVault(
   ]);
   const marks = new ShredMarks(bucket, clock);
   const keys = await DataKeys.open({ vault, masterKeyFile: config.masterKeyFile, logger });
-  const records = new RecordVault(vault, marks, keys, clock, systemEntropy);
-  return { keys, records, shreds: new PendingShreds({ vault, marks, catalog, hosted, clock, logger }) };
+  const shreds = new PendingShreds({ vault, marks, catalog, hosted, clock, logger });
+  const check = new VaultCheck({ vault, keys, damages, hosted, calls, clock, logger });
+  return {
+    records: new RecordVault(vault, marks, keys, clock, systemEntropy),
+    sweep: () => void shreds.sweep(),
+    start: async () => {
+      await shreds.start();
+      check.start();
+    },
+    stop: async () => {
+      await check.stop();
+      await shreds.stop();
+    },
+    close: () => keys.close(),
+  };
 }
 
 async function openSnapshots(
@@ -217,9 +264,9 @@ const snapshotFolder = (dataDir: string, shard: string): string =>
   join(dataDir, 'snapshots', Buffer.from(shard).toString('hex'));
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { name: { type: 'string', default: 's1' }, nats: { type: 'string' } } });
-  const config = loadConfigOrExit(process.env, values.nats === undefined ? {} : { nats: { url: values.nats } });
-  const name = values.name;
+  const flags = readProcessFlagsOrExit('shard');
+  const config = loadConfigOrExit(process.env, flags.nats === undefined ? {} : { nats: { url: flags.nats } });
+  const name = flags.name ?? (await takeOwnName(config.dataDir, systemEntropy));
   const logger = makeLogger(`shard ${name}`, config.logLevel);
   await runProcess(
     logger,
@@ -228,6 +275,7 @@ async function main(): Promise<void> {
         url: config.nats.url,
         name: `vouch-shard-${name}`,
         logger,
+        connectWithinMs: START_WITHIN_MS,
         replicas: config.nats.replicas,
         logStreams: config.nats.logStreams,
       });

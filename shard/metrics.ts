@@ -94,7 +94,7 @@ export class ShardMetrics {
   observeDamages(damages: DamageReports): void {
     new Gauge({
       name: 'vouch_damaged',
-      help: 'Collections of which something stored did not verify since the shard started, by what it was.',
+      help: 'Collections of which something stored did not verify since the shard started, by what it was; `vault` counts the master key too.',
       labelNames: ['part'] as const,
       registers: [this.#registry],
       collect() {

@@ -38,7 +38,7 @@ export class NamedCalls {
       case 'count':
         return this.#count(call.collectionIds);
       case 'openIds':
-        return { open: [...this.#openIds()] };
+        return this.#openIds();
       case 'warm':
         return this.#warm(call.collectionId);
       case 'handOver':
@@ -78,8 +78,14 @@ export class NamedCalls {
     return collection.count();
   }
 
-  *#openIds(): Generator<number> {
-    for (const [id, { owned }] of this.parts.places) if (owned?.isOpen) yield id;
+  #openIds(): ShardResults['openIds'] {
+    const [open, held, following]: number[][] = [[], [], []];
+    for (const [id, { owned, follower }] of this.parts.places) {
+      if (owned?.isOpen) open!.push(id);
+      if (owned?.isHeld) held!.push(id);
+      if (follower?.collection !== undefined) following!.push(id);
+    }
+    return { open: open!, held: held!, following: following! };
   }
 
   async #warm(collectionId: number): Promise<ShardResults['warm']> {

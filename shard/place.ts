@@ -14,7 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AreCalls, areControls, areReads, areWrites } from '../shared/callShapes.js';
 import { messageOf, unreachable } from '../shared/errors.js';
 import type { StoredFrame } from '../shared/log/eventLog.js';
-import type { Ownership } from '../shared/owners.js';
+import { isLater, type Ownership, type Standing } from '../shared/owners.js';
 import { everyVerb, feedSubject, verbOf } from '../shared/subjects.js';
 import type { Message, Serving } from '../shared/transport/transport.js';
 import type { Answering, Conditions } from './answering.js';
@@ -45,8 +45,8 @@ const AGAIN_MS = 200;
 
 export class Place {
   #ownership: Ownership | undefined;
-  /** Of the owner entry that is known. An older one, which a read may bring, is passed over. */
-  #revision = 0;
+  /** Of the newest owner entry that was ever known. An older one, which a read may bring, is passed over. */
+  #standing: Standing = { epoch: 0, revision: 0 };
   #collection: HostedCollection | undefined;
   #term: Term | undefined;
   #follower: Follower | undefined;
@@ -64,9 +64,10 @@ export class Place {
 
   /** Undefined: the entry is gone. Resolves when this shard is what the newest entry says. */
   entryIs(ownership: Ownership | undefined, revision: number): Promise<void> {
-    if (ownership === undefined || revision > this.#revision) {
+    const standing = ownership && { epoch: ownership.epoch, revision };
+    if (standing === undefined || isLater(standing, this.#standing)) {
       this.#ownership = ownership;
-      this.#revision = Math.max(revision, this.#revision);
+      this.#standing = standing ?? this.#standing;
       if (ownership !== undefined) this.#follower?.ownerIs(ownership);
       this.#feedFollowers();
     }
@@ -97,7 +98,7 @@ export class Place {
   }
 
   get revision(): number {
-    return this.#revision;
+    return this.#standing.revision;
   }
 
   /** Where this shard owns it, and may say so. */

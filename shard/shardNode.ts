@@ -1,8 +1,9 @@
 /** One shard: owns and follows the collections that the owners bucket gives it, as long as its lease holds. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Watch } from '../shared/bucket/bucket.js';
 import { areShardCalls } from '../shared/callShapes.js';
 import { messageOf } from '../shared/errors.js';
-import { type Heartbeat, ownershipOf } from '../shared/owners.js';
+import { type Heartbeat, type Ownership, ownershipOf } from '../shared/owners.js';
 import { whenAvailable } from '../shared/startUp.js';
 import { shardSubject } from '../shared/subjects.js';
 import { NobodyServes } from '../shared/transport/nobodyServes.js';
@@ -10,9 +11,11 @@ import type { Serving } from '../shared/transport/transport.js';
 import { packCalls } from '../shared/wire.js';
 import { Answering } from './answering.js';
 import type { CollectionContext } from './collection/collectionContext.js';
+import { Comeback } from './comeback.js';
 import { Following } from './follow/following.js';
 import { followServices } from './follow/followServices.js';
 import { HandOvers } from './handOver.js';
+import { Heirs } from './heirs.js';
 import type { HostedCollection } from './hostedCollection.js';
 import type { IndexGauges } from './index/indexMetrics.js';
 import type { Lease } from './lease.js';
@@ -40,24 +43,29 @@ export class ShardNode {
   readonly #dropped = new Set<number>();
   readonly #services: PlaceServices;
   readonly #following: Following;
+  readonly #handOvers: HandOvers;
   readonly #named: NamedCalls;
   readonly #watches: Watch[] = [];
+  /** Until it is settled what is still this shard's. */
+  #comeback: Comeback | undefined;
   #serving: Serving | undefined;
   #isStopping = false;
   #isLeaving = false;
 
   constructor(private readonly parts: ShardNodeParts) {
     const { name: shard, owners, context, lease, staleMs, onServing } = parts;
-    const { transport, damages, metrics, clock, logger, admission, quota } = context;
+    const { transport, damages, metrics, clock, logger, admission, openings, quota } = context;
     const answering = new Answering(lease, metrics, admission, clock, logger);
     const follow = followServices({
-      ...{ transport, answering, admission, damages, clock, logger, staleMs },
+      ...{ transport, answering, admission, openings, damages, clock, logger, staleMs },
       metrics: metrics.follow,
     });
     this.#services = { shard, context, answering, follow, onServing };
     this.#following = new Following(follow);
     const isEnding = (): boolean => this.#isStopping;
     const handOvers = new HandOvers({ shard, owners, quota, metrics: metrics.moves, clock, logger, isEnding });
+    this.#handOvers = handOvers;
+    this.#comeback = new Comeback({ shard, owners, follow, logger, isEnding });
     const lookUp = (id: number): Promise<void> => this.#lookUp(id);
     const drop = (id: number): Promise<void> => this.#drop(id);
     this.#named = new NamedCalls({ places: this.#places, context, lease, handOvers, lookUp, drop });
@@ -70,6 +78,7 @@ export class ShardNode {
     await lease.start();
     const watch = (): Promise<Watch> => owners.watch((change) => void this.#ownerChanged(change));
     this.#watches.push(await whenAvailable('the owners', watch, context));
+    await this.#comeBack();
     await Promise.all([...this.#places.values()].map((place) => place.settled()));
     await context.indexes.store.sweep((id) => this.#places.has(id));
     await context.snapshots?.store.sweep((id) => this.#places.has(id));
@@ -86,7 +95,7 @@ export class ShardNode {
 
   /**
    * A process that still runs under this name must not answer from what it knows once this one takes writes. It is asked
-   * to stop; where it cannot even say that it did, its lease ends by itself while the question is open.
+   * to stop; where it cannot even say that it did, its lease ends by itself meanwhile.
    */
   async #succeed(): Promise<void> {
     const { name, lease, context } = this.parts;
@@ -97,7 +106,15 @@ export class ShardNode {
     } catch (error) {
       if (error instanceof NobodyServes) return;
       logger.warn({ shard: name, error: messageOf(error) }, 'an earlier process of this name does not answer');
+      await delay(Math.max(envelope.deadlineMs - clock.nowMs(), 0));
     }
+  }
+
+  async #comeBack(): Promise<void> {
+    const comeback = this.#comeback as Comeback;
+    await comeback.passOn((change) => void this.#entryIs(change));
+    this.#comeback = undefined;
+    for (const change of comeback.left()) void this.#entryIs(change);
   }
 
   /** Has its collections moved to other shards. Resolves when it owns none, or none will move any more. */
@@ -109,12 +126,19 @@ export class ShardNode {
     // At once: every round that does not know of it may bring another collection.
     await lease.tell();
     const owned = (): number => this.load.collections;
-    const isFollowedBy = (shards: ReadonlySet<string>): boolean =>
-      [...this.#places.values()].some(
-        (place) => place.owned && place.ownership?.followers.some((one) => shards.has(one)),
+    const isAwaited = (others: ReadonlySet<string>): boolean =>
+      [...this.#owned()].some(({ owned, ownership }) => owned?.isHeld || isFollowedBy(ownership, others));
+    const handOver = async (others: ReadonlySet<string>): Promise<void> => {
+      const followers = [...this.#owned()].flatMap(({ ownership }) => ownership?.followers ?? []);
+      const heirs = await Heirs.among(
+        followers.filter((shard) => others.has(shard)),
+        this.#services.follow,
       );
+      await this.#handOvers.handOverTo(heirs, this.#owned());
+    };
+    const isLeaseValid = (): boolean => lease.valid;
     try {
-      await untilLeft({ ...options, shard: name, owned, isFollowedBy, isLeaseValid: () => lease.valid, clock, logger });
+      await untilLeft({ ...options, shard: name, owned, isAwaited, handOver, isLeaseValid, clock, logger });
     } catch (error) {
       logger.warn({ shard: name, error: messageOf(error) }, 'the collections could not be moved away');
     }
@@ -177,7 +201,11 @@ export class ShardNode {
 
   /** Those that it owns and is not handing over. */
   *collections(): Generator<HostedCollection> {
-    for (const { owned } of this.#places.values()) if (owned !== undefined) yield owned;
+    for (const { owned } of this.#owned()) yield owned as HostedCollection;
+  }
+
+  *#owned(): Generator<Place> {
+    for (const place of this.#places.values()) if (place.owned !== undefined) yield place;
   }
 
   /** Lets go of what has passed to other shards while this one was out of touch with the cluster. */
@@ -193,7 +221,11 @@ export class ShardNode {
   }
 
   /** Resolves when this shard is to the collection what its entry says. */
-  async #ownerChanged({ key, entry }: Change): Promise<void> {
+  async #ownerChanged(change: Change): Promise<void> {
+    if (!this.#comeback?.keeps(change)) await this.#entryIs(change);
+  }
+
+  async #entryIs({ key, entry }: Change): Promise<void> {
     if (this.#isStopping) return;
     const { name, context } = this.parts;
     const id = Number(key);
@@ -218,3 +250,6 @@ export class ShardNode {
     await place?.stop({ keep: false });
   }
 }
+
+const isFollowedBy = (ownership: Ownership | undefined, shards: ReadonlySet<string>): boolean =>
+  ownership?.followers.some((shard) => shards.has(shard)) ?? false;

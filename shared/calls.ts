@@ -199,7 +199,10 @@ export type ShardCall =
   | { readonly op: 'drop'; readonly collectionId: number }
   /** Live records, log bytes, snapshot bytes and the index that serves (`brute`: none) of each, in the order asked. */
   | { readonly op: 'count'; readonly collectionIds: readonly number[] }
-  /** Which of the collections that this shard owns are open: those are worth warming elsewhere before they move. */
+  /**
+   * What of its collections this shard has in memory: of those that it owns, which are worth warming elsewhere before they
+   * move, and which must not move now, since their writes are held; of those that it follows, which it could own at once.
+   */
   | { readonly op: 'openIds' }
   /**
    * To a follower: open the collection, and catch up with its log. Answered at once, with how far it is: asked again until
@@ -241,7 +244,11 @@ export interface ShardResults {
     readonly snapshotBytes: readonly number[];
     readonly serving: readonly (IndexKind | 'brute')[];
   };
-  openIds: { readonly open: readonly number[] };
+  openIds: {
+    readonly open: readonly number[];
+    readonly held: readonly number[];
+    readonly following: readonly number[];
+  };
   /** `ready`: all is applied that the log held when the question came. */
   warm: { readonly ready: boolean };
   handOver: null;

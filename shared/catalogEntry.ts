@@ -1,6 +1,7 @@
 /**
  * A collection's entry in the catalog bucket, as it is stored: JSON in snake_case, for the operator who reads it with the
- * NATS CLI. Coordinators make and delete entries; the shard that owns the collection changes what it says of the index.
+ * NATS CLI. Coordinators make and delete entries; the shard that owns the collection changes what it says of the index,
+ * and states the first commit.
  */
 import type { Entry, Json } from './bucket/bucket.js';
 import type { CollectionConfig, CollectionOrigin } from './calls.js';
@@ -23,6 +24,8 @@ export interface CatalogEntry {
   readonly spec: IndexSpec;
   /** Absent where the collection was made here. */
   readonly imported?: ImportState;
+  /** Absent until the first commit of the collection: from then on a log that holds nothing is one that is gone. */
+  readonly isBegun?: true;
 }
 
 /** Index parameters under their names outside of the code, as stored and as callers send them; null is absent. */
@@ -53,6 +56,7 @@ interface Stored {
     readonly state_hash: string;
     readonly finished: boolean;
   };
+  readonly begun?: true;
 }
 
 const OUTSIDE_NAMES: Readonly<Record<keyof IndexParameters, keyof NamedParameters>> = {
@@ -78,20 +82,22 @@ export const namedParameters = (parameters: IndexParameters): { readonly [name i
 export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
 
 export function catalogEntryOf({ value }: Entry): CatalogEntry {
-  const { created_at_ms, index, index_parameters = {}, import: stored, ...rest } = value as unknown as Stored;
+  const { created_at_ms, index, index_parameters = {}, import: stored, begun, ...rest } = value as unknown as Stored;
   return {
     config: { ...rest, createdAtMs: created_at_ms },
     spec: { kind: index, parameters: parametersOf(index_parameters) },
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
+    ...(begun === undefined ? {} : { isBegun: begun }),
   };
 }
 
-export function storedEntry({ config, spec, imported }: CatalogEntry): Json {
+export function storedEntry({ config, spec, imported, isBegun }: CatalogEntry): Json {
   const { id, project, name, dimension, metric, createdAtMs, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
     ...(origin === undefined ? {} : { origin: { ...origin } }),
     ...(imported === undefined ? {} : { import: storedImport(imported) }),
+    ...(isBegun === undefined ? {} : { begun: isBegun }),
   };
 }
 
@@ -114,6 +120,12 @@ export function withSpec({ value }: Entry, spec: IndexSpec): Json {
   const { index_parameters: _, ...rest } = value as { readonly [field: string]: Json };
   return { ...rest, ...indexFields(spec) };
 }
+
+/** The stored value of a collection whose log has a first commit, and all else as it is. */
+export const withBegun = ({ value }: Entry): Json => ({
+  ...(value as { readonly [field: string]: Json }),
+  begun: true,
+});
 
 function indexFields({ kind, parameters }: IndexSpec): {
   index: DesiredKind;

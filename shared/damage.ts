@@ -9,7 +9,8 @@ export const DAMAGED_PARTS = ['log', 'vault', 'snapshot', 'index', 'follower'] a
 export type DamagedPart = (typeof DAMAGED_PARTS)[number];
 
 export interface Damage {
-  readonly collectionId: number;
+  /** Null: of none by itself; the master key of a machine, which all encrypted records need. Part `vault`. */
+  readonly collectionId: number | null;
   readonly part: DamagedPart;
   /** What does not verify and where; no name of a project, a collection or a folder. */
   readonly reason: string;

@@ -55,12 +55,21 @@ async function syncDirectory(path: string): Promise<void> {
  */
 export async function makeDirectory(path: string, mode?: number): Promise<boolean> {
   try {
+    return await makeEntry(path, mode);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeDirectory(dirname(path), mode);
+    // Once: there are places, such as /proc, where nothing can be made in a folder that is there.
+    return makeEntry(path, mode);
+  }
+}
+
+async function makeEntry(path: string, mode?: number): Promise<boolean> {
+  try {
     await mkdir(path, { mode });
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return syncEntryOf(path);
-    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
-    await makeDirectory(dirname(path), mode);
-    return makeDirectory(path, mode);
+    throw error;
   }
   await syncDirectory(dirname(path));
   return true;

@@ -2,6 +2,7 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from 'nats';
 import type { ClusterConnection } from './natsConnection.js';
 import { isRefusal, JETSTREAM } from './natsError.js';
+import { tellOfReplicas } from './replicaWarning.js';
 
 /** Of every such stream: kept in files until somebody deletes it, and full rather than short of its oldest. */
 export const LASTING = {
@@ -18,26 +19,25 @@ export type WantedStream = Partial<StreamConfig> & typeof LASTING & Pick<StreamC
 
 /**
  * `needed`: settings beyond those of `LASTING` that must be as wanted. Throws an Error that names the stream, the setting
- * that is another one, and the consequence.
+ * that is another one, and the consequence. Resolves to how many servers hold it, which may be others than wanted.
  */
 export async function prepareLastingStream(
   connection: ClusterConnection,
   wanted: WantedStream,
   needed: readonly (keyof StreamConfig)[],
   consequence: string,
-): Promise<void> {
+): Promise<number> {
   try {
     // Making a stream that exists just like that is no error, so several processes may do it at once.
-    await connection.call(() => connection.jsm.streams.add(wanted));
+    return (await connection.call(() => connection.jsm.streams.add(wanted))).config.num_replicas;
   } catch (error) {
     if (!isRefusal(error, JETSTREAM.streamNameInUse)) throw error;
     const { config } = await connection.call(() => connection.jsm.streams.info(wanted.name));
     const unsafe = unsafeIn(config, wanted, needed);
     if (unsafe) throw new Error(`the stream ${wanted.name} exists with ${unsafe}; ${consequence}`);
-    connection.logger.warn(
-      { stream: wanted.name, replicas: config.num_replicas, wanted: wanted.num_replicas },
-      `the stream has other settings than configured; change it with: nats stream edit ${wanted.name} --replicas ${wanted.num_replicas}`,
-    );
+    const { name: stream, num_replicas: wantedReplicas } = wanted;
+    tellOfReplicas(connection, { stream, replicas: config.num_replicas, wanted: wantedReplicas ?? 1 });
+    return config.num_replicas;
   }
 }
 

@@ -4,7 +4,9 @@ import { type Logger, pino } from 'pino';
 export type { Logger };
 
 /** pino shows an Error under `err` only; under `error` some of our lines have a message, and some an Error. */
-const serializers = { error: (error: unknown) => (error instanceof Error ? pino.stdSerializers.err(error) : error) };
+export const serializers = {
+  error: (error: unknown) => (error instanceof Error ? pino.stdSerializers.err(error) : error),
+};
 
 export const makeLogger = (component: string, level: string): Logger =>
   pino({ level, base: { component, pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime, serializers });

@@ -22,6 +22,7 @@ import { messageOf, unavailable, type VouchError } from './errors.js';
 import type { Logger } from './logger.js';
 import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats } from './natsError.js';
+import { whenAvailable } from './startUp.js';
 
 export interface ConnectionOptions {
   /** Null: the local server at its usual port. */
@@ -167,38 +168,39 @@ export class ClusterConnection {
   }
 }
 
-async function firstConnection(options: ConnectionOptions): Promise<NatsConnection> {
+/** Waits for a server that is not there yet, and says so. */
+function firstConnection(options: ConnectionOptions): Promise<NatsConnection> {
   const url = options.url ?? DEFAULT_NATS_URL;
+  const { servers } = parseNatsUrl(url);
+  return whenAvailable(`NATS at ${servers}`, () => dial(url, options), options, {
+    withinMs: options.connectWithinMs,
+    isWaiting: ({ cause }) => !isRefusedLogin(cause),
+  });
+}
+
+/** Throws `unavailable`, in one line that says what to do. */
+async function dial(url: string, { name, url: given }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, tls, ...credentials } = parseNatsUrl(url);
-  const giveUpMs = options.clock.monotonicMs() + options.connectWithinMs;
-  for (;;) {
-    try {
-      return await connect({
-        ...credentials,
-        ...(tls ? { tls: {} } : {}),
-        servers: [...servers],
-        name: options.name,
-        timeout: DIAL_MS,
-        maxReconnectAttempts: -1,
-        reconnectTimeWait: RETRY_MS,
-        // A server that is being restarted may refuse its users for a moment.
-        ignoreAuthErrorAbort: true,
-        pingInterval: PING_MS,
-        maxPingOut: 2,
-        // A stack for every request costs more than the request.
-        noAsyncTraces: true,
-      });
-    } catch (error) {
-      if (isRefusedLogin(error)) throw unavailable(`the NATS server at ${servers} refuses the credentials`, error);
-      if (options.clock.monotonicMs() >= giveUpMs)
-        throw unavailable(
-          `no NATS server answers at ${servers} (${messageOf(error)}); ` +
-            `start one or ${options.url === null ? 'set' : 'unset'} VOUCH_NATS_URL`,
-          error,
-        );
-      options.logger.debug({ error: messageOf(error) }, 'waiting for NATS');
-      await delay(RETRY_MS);
-    }
+  try {
+    return await connect({
+      ...credentials,
+      ...(tls ? { tls: {} } : {}),
+      servers: [...servers],
+      name,
+      timeout: DIAL_MS,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RETRY_MS,
+      // A server that is being restarted may refuse its users for a moment.
+      ignoreAuthErrorAbort: true,
+      pingInterval: PING_MS,
+      maxPingOut: 2,
+      // A stack for every request costs more than the request.
+      noAsyncTraces: true,
+    });
+  } catch (error) {
+    if (isRefusedLogin(error)) throw unavailable(`the NATS server at ${servers} refuses the credentials`, error);
+    const remedy = `start one or ${given === null ? 'set' : 'correct'} VOUCH_NATS_URL`;
+    throw unavailable(`no NATS server answers at ${servers} (${messageOf(error)}); ${remedy}`, error);
   }
 }
 

@@ -10,6 +10,8 @@ export const JETSTREAM = {
   streamNotFound: 10_059,
   wrongLastSequence: 10_071,
   replicasNotSupported: 10_074,
+  /** As `wrongLastSequence`, of a message that is still under way between the servers; since 2.11. */
+  wrongLastSequenceUnderWay: 10_164,
 } as const;
 
 /** JetStream understood a request and refused it: nothing was stored. */

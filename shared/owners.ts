@@ -19,6 +19,19 @@ export interface Ownership {
 export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;
 export const storedOwnership = (ownership: Ownership): Json => ownership as unknown as Json;
 
+/** Where an entry stands among those that its key has had. */
+export interface Standing {
+  readonly epoch: number;
+  readonly revision: number;
+}
+
+/**
+ * The epoch decides: it is part of what is stored. A revision is the server's number of a message, and nats-servers before
+ * 2.11 can, once they were killed, number the messages of a stream otherwise than the one that led it before.
+ */
+export const isLater = (a: Standing, b: Standing): boolean =>
+  a.epoch > b.epoch || (a.epoch === b.epoch && a.revision > b.revision);
+
 /** Key: the shard's name. Gone when the shard has not renewed it in time. */
 export interface Heartbeat {
   /** One process's life: a second process of the same name takes over, and the first one notices. */

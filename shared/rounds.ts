@@ -2,6 +2,8 @@
 export class Rounds {
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
+  /** The next round, while it has not begun: whoever asks for one meanwhile gets it too, so no more than one ever waits. */
+  #next: Promise<void> | undefined;
 
   /** `work` handles its own failures. */
   constructor(
@@ -16,7 +18,11 @@ export class Rounds {
 
   /** One more, as soon as the one under way is done; resolves when it is. */
   now(): Promise<void> {
-    this.#round = this.#round.then(this.work);
+    this.#next ??= this.#round.then(() => {
+      this.#next = undefined;
+      return this.work();
+    });
+    this.#round = this.#next;
     return this.#round;
   }
 

@@ -20,20 +20,29 @@ interface Stored {
 
 const ATTEMPTS = 16;
 
-/** Says that the shard signs with this key. Several shards of one machine may have the same. */
-export async function registerSigner(bucket: Bucket, publicKey: string, shard: string, clock: Clock): Promise<void> {
+/**
+ * Says that the shard signs with this key. Several shards of one machine may have the same. Answers whether it is new that
+ * this one does.
+ */
+export async function registerSigner(bucket: Bucket, publicKey: string, shard: string, clock: Clock): Promise<boolean> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const entry = await bucket.get(publicKey);
     if (entry === undefined) {
-      if ((await bucket.create(publicKey, { shards: [shard], since_ms: clock.nowMs() })) !== undefined) return;
+      if ((await bucket.create(publicKey, { shards: [shard], since_ms: clock.nowMs() })) !== undefined) return true;
       continue;
     }
     const { shards, since_ms } = entry.value as unknown as Stored;
-    if (shards.includes(shard)) return;
+    if (shards.includes(shard)) return false;
     const value: Json = { shards: [...shards, shard].sort(), since_ms };
-    if ((await bucket.update(publicKey, value, entry.revision)) !== undefined) return;
+    if ((await bucket.update(publicKey, value, entry.revision)) !== undefined) return true;
   }
   throw unavailable('the signing key could not be registered: others kept writing; start again');
+}
+
+/** Other keys that a shard of this name has signed with, oldest first. */
+export async function earlierKeysOf(bucket: Bucket, publicKey: string, shard: string): Promise<readonly string[]> {
+  const signers = await listSigners(bucket);
+  return signers.filter((key) => key.publicKey !== publicKey && key.shards.includes(shard)).map((key) => key.publicKey);
 }
 
 /** Oldest first. Reads the whole bucket. */

@@ -62,6 +62,8 @@ export const GRANTS_KNOWN_SUBJECT = 'vouch.limits.known';
 export const VAULT_STREAM = 'VOUCH_VAULT';
 export const VAULT_SUBJECTS = 'vouch.vault.*.*';
 export const vaultSubject = (projectHex: string, keyId: string): string => `vouch.vault.${projectHex}.${keyId}`;
+/** Of the stream too, and of no key: published to learn that the leader has come so far. */
+export const VAULT_BARRIER = 'vouch.vault.barrier.0';
 
 /** The seals of the vault's entries, where several servers hold the vault: one stream a server, see `vault/seals.ts`. */
 export const sealStream = (place: number): string => `VOUCH_SEALS_${place}`;

@@ -4,8 +4,8 @@
  * alone: one that takes minutes must not keep the answers of others waiting.
  *
  *   send ──▶ queued ──▶ under way ──answered──▶ done
- *              ▲            └──moved, nobody serves; a read whose process is gone──▶ parked
- *              └──a little later, or as soon as another owner is known──────────────────┘
+ *              ▲            └──moved, nobody serves, not sent; a read whose answer is lost──▶ parked
+ *              └──a little later, or as soon as another owner is known──────────────────────────┘
  *
  * A call is sent again only where the first sending has certainly had no effect, or can have none. After any other
  * failure its outcome is unknown, and only the caller can tell what to do. For control calls:
@@ -15,16 +15,19 @@
  *
  * A search that may be a little old is asked of a follower, and of the owner where none answers it well and soon.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Call } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors.js';
 import { collectionSubject, followersSubject } from '../../shared/subjects.js';
+import { AnswerLost } from '../../shared/transport/answerLost.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
+import { NotSent } from '../../shared/transport/notSent.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/wire.js';
 import { messagesOf, type Sized } from './callBatches.js';
 import { answerSizeOf, sizeOf } from './callSizes.js';
-import { CallsUnderWay, ProcessGone } from './callsUnderWay.js';
+import { CallsUnderWay } from './callsUnderWay.js';
 import { mayBeFollowers, verbOfCall, type Way } from './callVerbs.js';
 import type { ClusterMetrics } from './clusterMetrics.js';
 import type { Members } from './members.js';
@@ -36,8 +39,13 @@ const PATIENCE_MS = 3_000;
 const UNOWNED_PATIENCE_MS = 500;
 /** What was worked on for so long before it moved had found its owner: its time begins anew. */
 const TAKEN_MS = 1_000;
-/** Calls that wait for the collections of shards that do not live: more would keep others out for seconds. */
+/**
+ * Calls that wait for the collections of shards that do not live, or for the connection: more would keep others out for
+ * seconds.
+ */
 const PARKED_MAX = 256;
+/** How long the store is waited for, which may have lost its leader. */
+const REREAD_MS = 300;
 /** A follower that has not answered by then has its work in vain: the owner is asked. */
 const FOLLOWERS_MS = 300;
 /** How long followers are not asked after none of them has answered in time. */
@@ -173,7 +181,7 @@ export class CallQueue {
     const isFollowers = way === 'followers';
     // What a follower refuses it may not have heard of yet.
     if (isFollowers && !('ok' in outcome)) this.#failed(collectionId, way, waiting, new NobodyServes());
-    else if ('moved' in outcome) this.#again(collectionId, waiting);
+    else if ('moved' in outcome) this.#again(collectionId, waiting, new NobodyServes());
     else {
       if (mayBeFollowers(waiting.call)) this.metrics.eventual(isFollowers ? 'follower' : 'owner');
       try {
@@ -185,22 +193,24 @@ export class CallQueue {
   }
 
   #failed(collectionId: number, way: Way, waiting: Waiting, error: unknown): void {
-    if (error instanceof ProcessGone) this.metrics.ended(verbOfCall(waiting.call));
+    const isLost = error instanceof AnswerLost;
+    if (isLost) this.metrics.ended(verbOfCall(waiting.call));
     if (way === 'followers') this.#enqueue(collectionId, 'read', waiting);
-    else if (error instanceof NobodyServes || (error instanceof ProcessGone && way === 'read'))
-      this.#again(collectionId, waiting);
+    else if (error instanceof NobodyServes || error instanceof NotSent || (isLost && way === 'read'))
+      this.#again(collectionId, waiting, error);
     else waiting.reject(error);
   }
 
-  #again(collectionId: number, waiting: Waiting): void {
+  #again(collectionId: number, waiting: Waiting, reason: NobodyServes | NotSent | AnswerLost): void {
     const nowMs = this.clock.nowMs();
     if (waiting.parkedMs === undefined || nowMs - waiting.sentMs >= TAKEN_MS) waiting.parkedMs = nowMs;
     const patienceMs = this.owners.epochOf(collectionId) === undefined ? UNOWNED_PATIENCE_MS : PATIENCE_MS;
     const isOverdue = nowMs >= Math.min(waiting.deadlineMs, waiting.parkedMs + patienceMs);
-    const isCrowded = this.#parked.count >= PARKED_MAX && this.owners.serverOf(collectionId) === undefined;
+    const isAway = reason instanceof NotSent || this.owners.serverOf(collectionId) === undefined;
+    const isCrowded = isAway && this.#parked.count >= PARKED_MAX;
     if (isOverdue || isCrowded) {
       this.#parked.settled(collectionId);
-      waiting.reject(new NobodyServes());
+      waiting.reject(reason);
       return;
     }
     this.metrics.retried(verbOfCall(waiting.call));
@@ -209,13 +219,10 @@ export class CallQueue {
 
   /** They have waited: perhaps another owner is known at the store and not told here yet. */
   async #wake(collectionId: number, calls: readonly Waiting[]): Promise<void> {
-    try {
-      await this.owners.rereadTogether(collectionId);
-      this.#sendAgain(collectionId, calls);
-    } catch (error) {
-      this.#parked.settled(collectionId);
-      for (const waiting of calls) waiting.reject(error);
-    }
+    // Where the store does not say soon, whoever was the owner is asked: it knows whether it is.
+    const reread = this.owners.rereadTogether(collectionId).catch(() => undefined);
+    await Promise.race([reread, delay(REREAD_MS, undefined, { ref: false })]);
+    this.#sendAgain(collectionId, calls);
   }
 
   #sendAgain(collectionId: number, calls: readonly Waiting[]): void {

@@ -2,16 +2,14 @@
  * Messages that wait for their answer, so that none waits for a process that has gone: its end is an event, and nothing
  * here costs a timer a request.
  */
-import { VouchError } from '../../shared/errors.js';
+import type { VouchError } from '../../shared/errors.js';
+import { AnswerLost } from '../../shared/transport/answerLost.js';
 import type { Server } from './members.js';
 
 /** The process that was asked is gone: what it did is not known. */
-export class ProcessGone extends VouchError {
+export class ProcessGone extends AnswerLost {
   constructor() {
-    super(
-      'unavailable',
-      'the shard that was asked is gone, and it is not known what it did; look before you repeat it',
-    );
+    super('the shard that was asked is gone');
     this.name = 'ProcessGone';
   }
 }

@@ -45,7 +45,9 @@ export class ClusterMetrics {
   });
   readonly #ended = new Counter({
     name: 'vouch_calls_ended_total',
-    help: 'Calls under way that were ended: the process that was asked had gone, or another owned what was read.',
+    help:
+      'Calls under way that were ended: the process that was asked had gone, another owned what was read, or the answer was ' +
+      'lost on its way.',
     labelNames: ['verb'] as const,
     registers: [this.#registry],
   });

@@ -8,18 +8,23 @@ import type { Catalog } from './catalog.js';
 import type { ClusterGauges } from './clusterMetrics.js';
 import type { Members } from './members.js';
 import { followersWanted } from './plan/followersWanted.js';
+import { StoreProbe } from './storeProbe.js';
 
 /** A collection that is made this moment has no owner yet. */
 const PLACED_WITHIN_MS = 5_000;
 
 export class Condition {
+  readonly #store: StoreProbe;
+
   constructor(
-    private readonly platform: Pick<Platform, 'bucket'>,
+    platform: Pick<Platform, 'bucket'>,
     private readonly catalog: Catalog,
     private readonly members: Members,
     private readonly followers: Config['followers'],
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#store = new StoreProbe(() => platform.bucket(BUCKETS.counters));
+  }
 
   async health(): Promise<Health> {
     const shards = this.members.liveShards();
@@ -35,7 +40,7 @@ export class Condition {
       shards: shards.length,
       collections: this.catalog.size,
       records,
-      problem: shards.length === 0 ? 'no shard answers' : await this.#storeProblem(),
+      problem: shards.length === 0 ? 'no shard answers' : await this.#store.problem(),
       impairment: unserved === 0 ? undefined : `${unserved} of ${this.catalog.size} collections have no live owner`,
       damages,
     };
@@ -63,15 +68,5 @@ export class Condition {
   #isBeingPlaced({ id, createdAtMs, imported }: Collection, nowMs: number): boolean {
     const isNew = nowMs - createdAtMs < PLACED_WITHIN_MS || imported?.finished === false;
     return isNew && !this.members.owned().has(id);
-  }
-
-  /** A bucket that cannot be read means no quorum, and then nothing can be committed either. */
-  async #storeProblem(): Promise<string | undefined> {
-    try {
-      await (await this.platform.bucket(BUCKETS.counters)).get('health');
-      return undefined;
-    } catch {
-      return 'the store of the cluster state does not answer';
-    }
   }
 }

@@ -2,7 +2,14 @@
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import type { CollectionConfig, ShardCall, ShardResults } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
-import { type Heartbeat, heartbeatOf, type Ownership, ownershipOf, storedOwnership } from '../../shared/owners.js';
+import {
+  type Heartbeat,
+  heartbeatOf,
+  isLater,
+  type Ownership,
+  ownershipOf,
+  storedOwnership,
+} from '../../shared/owners.js';
 import { shardSubject } from '../../shared/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { type Outcome, packCalls, unpackOutcomes, unwrap } from '../../shared/wire.js';
@@ -165,7 +172,7 @@ export class Members {
     this.#count(shard, 1);
     const isWritten = await this.#write(ownership, before?.revision).finally(() => this.#count(shard, -1));
     if (isWritten) return shard;
-    await this.reread(id);
+    await this.#rereadRefused(id);
     return this.#owned.get(id)?.shard ?? shard;
   }
 
@@ -175,7 +182,7 @@ export class Members {
     if (before === undefined) return false;
     const { revision, ...ownership } = before;
     if (await this.#write({ ...ownership, followers }, revision)) return true;
-    await this.reread(collectionId);
+    await this.#rereadRefused(collectionId);
     return false;
   }
 
@@ -192,6 +199,15 @@ export class Members {
       envelope,
     );
     return unwrap(unpackOutcomes(answer)[0] as Outcome);
+  }
+
+  /** The revision known here is not the present one, whatever its number: that of the same epoch that is read may be. */
+  async #rereadRefused(collectionId: number): Promise<void> {
+    const entry = await this.owners.get(String(collectionId));
+    const known = this.#owned.get(collectionId);
+    if (known !== undefined && entry !== undefined && ownershipOf(entry).epoch === known.epoch)
+      this.#owned.set(collectionId, { ...known, revision: Math.min(known.revision, entry.revision) });
+    this.#ownerTold(collectionId, entry);
   }
 
   async #write(ownership: Ownership, before: number | undefined): Promise<boolean> {
@@ -228,7 +244,7 @@ export class Members {
 
   #setOwned(collectionId: number, owned: Owned | undefined): void {
     const before = this.#owned.get(collectionId);
-    if (owned !== undefined && before !== undefined && before.revision > owned.revision) return;
+    if (owned !== undefined && before !== undefined && isLater(before, owned)) return;
     if (before !== undefined) this.#count(before.shard, -1);
     if (owned === undefined) this.#owned.delete(collectionId);
     else {

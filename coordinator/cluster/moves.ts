@@ -38,6 +38,11 @@ interface Rest {
   readonly nextMs: number;
 }
 
+interface OpenAt {
+  readonly open: ReadonlySet<number>;
+  readonly held: ReadonlySet<number>;
+}
+
 export interface MovesParts {
   readonly members: Members;
   readonly leadership: Pick<Leadership, 'held'>;
@@ -80,23 +85,28 @@ export class Moves {
   }
 
   /**
-   * What is open at its owner would be missed while another shard opens it. The new owner is asked too: nothing goes to one
-   * that died a moment ago, and whose heartbeat nobody misses yet.
+   * What is open at its owner would be missed while another shard opens it. What is held there comes last, or is planned
+   * again. The new owner is asked too: nothing goes to one that died a moment ago, and whose heartbeat nobody misses yet.
    */
   async #sort(moves: readonly Move[]): Promise<void> {
     const shards = [...new Set(moves.flatMap(({ from, to }) => [from, to]))];
     const open = new Map(await Promise.all(shards.map(async (shard) => [shard, await this.#openAt(shard)] as const)));
+    const held: Move[] = [];
     for (const move of moves) {
-      const isOpen = open.get(move.from)?.has(move.collectionId);
-      if (isOpen === undefined || open.get(move.to) === undefined) continue;
-      this.#waiting[isOpen ? 'warm' : 'cold'].push(move);
+      const from = open.get(move.from);
+      if (from === undefined || open.get(move.to) === undefined) continue;
+      if (from.held.has(move.collectionId)) held.push(move);
+      else this.#waiting[from.open.has(move.collectionId) ? 'warm' : 'cold'].push(move);
     }
+    // Its owner hands it over once that has ended, and has no time to lose where it leaves.
+    this.#waiting.warm.push(...held.filter(({ from }) => this.parts.members.heartbeat(from)?.leaving));
   }
 
   /** Undefined where the shard does not say. */
-  async #openAt(shard: string): Promise<ReadonlySet<number> | undefined> {
+  async #openAt(shard: string): Promise<OpenAt | undefined> {
     try {
-      return new Set((await this.parts.members.ask(shard, { op: 'openIds' }, this.#within(CALL_MS))).open);
+      const { open, held } = await this.parts.members.ask(shard, { op: 'openIds' }, this.#within(CALL_MS));
+      return { open: new Set(open), held: new Set(held) };
     } catch (error) {
       this.parts.logger.debug({ shard, error: messageOf(error) }, 'a shard does not say what it has open');
       return undefined;

@@ -37,12 +37,13 @@ export interface HealthResponse {
   records: number;
   /** Present where `status` is `degraded`. */
   reason?: string;
-  /** Collections of which stored bytes did not verify, while all others are served. Present where there are any. */
+  /** Where stored bytes did not verify, while all others are served. Present where there are any. */
   damaged?: DamagedCollection[];
 }
 
 export interface DamagedCollection {
-  collection_id: number;
+  /** Null: the master key, or the vault's entry of it. Encrypted records cannot be written or read; all else is served. */
+  collection_id: number | null;
   /**
    * `log` or `vault`: its requests answer 500. `snapshot` or `index`: set aside; it is served from its log. `follower`: a
    * copy beside the owner's; it answers nothing, and the owner serves.

@@ -1,8 +1,6 @@
 /** What the command lines of export and import ask for. */
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { messageOf } from '../../shared/errors.js';
-import { UsageError } from '../keys/request.js';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
 interface Service {
   /** Undefined: the one that runs on the data folder. */
@@ -29,7 +27,8 @@ const TEXT = { type: 'string' } as const;
 
 /** Throws UsageError. */
 export function parseExport(args: readonly string[]): ExportRequest {
-  const { collection, out, url, key } = parse(args, { collection: TEXT, out: TEXT, url: TEXT, key: TEXT });
+  const options = { collection: TEXT, out: TEXT, url: TEXT, key: TEXT };
+  const { collection, out, url, key } = parseFlags({ args: [...args], options }).values;
   if (collection === undefined) throw new UsageError('--collection is missing: which collection?');
   if (out === undefined) throw new UsageError('--out is missing: into which file?');
   return { collection, file: pathOf(out), ...service(url, key) };
@@ -37,20 +36,10 @@ export function parseExport(args: readonly string[]): ExportRequest {
 
 /** Throws UsageError. */
 export function parseImport(args: readonly string[]): ImportRequest {
-  const { collection, file, url, key } = parse(args, { collection: TEXT, file: TEXT, url: TEXT, key: TEXT });
+  const options = { collection: TEXT, file: TEXT, url: TEXT, key: TEXT };
+  const { collection, file, url, key } = parseFlags({ args: [...args], options }).values;
   if (file === undefined) throw new UsageError('--file is missing: from which export?');
   return { collection, file: pathOf(file), ...service(url, key) };
-}
-
-function parse<Name extends string>(
-  args: readonly string[],
-  options: Readonly<Record<Name, typeof TEXT>>,
-): Partial<Record<Name, string>> {
-  try {
-    return parseArgs({ args: [...args], options }).values as Partial<Record<Name, string>>;
-  } catch (error) {
-    throw new UsageError(messageOf(error));
-  }
 }
 
 function service(url: string | undefined, key: string | undefined): Service {

@@ -1,6 +1,6 @@
 /** A collection's log from a service into a file. */
 import { access } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { splitFrames } from '../../coordinator/body/frames.js';
 import type { ExportResponse } from '../../coordinator/contract/backup.js';
 import { systemClock } from '../../shared/clock.js';
@@ -44,12 +44,15 @@ export async function takeExport(client: BackupClient, collection: string, file:
 }
 
 async function assertFree(file: string): Promise<void> {
-  const isThere = await access(file).then(
+  if (await isThere(file)) throw new Error(`${file} is there already: choose another name`);
+  if (!(await isThere(dirname(file)))) throw new Error(`there is no folder ${dirname(file)}`);
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
     () => true,
     () => false,
   );
-  if (isThere) throw new Error(`${file} is there already: choose another name`);
-}
 
 async function fill(client: BackupClient, facts: ExportResponse, writer: ExportWriter): Promise<void> {
   const last = lastOf(writer);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
 import { codeOf } from '../../shared/durable.js';
 import { defaultKeyFile } from '../supervisor/firstKey.js';
-import { readRuntime } from '../supervisor/runtimeFile.js';
+import { nothingRunsOn, readRuntime } from '../supervisor/runtimeFile.js';
 
 export interface Target {
   readonly url: string;
@@ -20,8 +20,7 @@ export async function findTarget(
 ): Promise<Target> {
   const running = (await readRuntime(dataDir))?.url ?? undefined;
   const url = wanted.url ?? running;
-  if (url === undefined)
-    throw new Error(`nothing runs on the data folder ${dataDir}; give the service's address as --url`);
+  if (url === undefined) throw await nothingRunsOn(dataDir, "give the service's address as --url");
   const key = wanted.key ?? (url === running ? await savedKey(dataDir) : undefined);
   if (key === undefined) throw new Error(`${url} needs an API key: give it as --key, or in VOUCH_KEY`);
   return { url, key };

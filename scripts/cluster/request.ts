@@ -1,7 +1,6 @@
 /** What a person wants of `npm run cluster`, as the command line says it. */
-
-import { parseArgs } from 'node:util';
 import { messageOf } from '../../shared/errors.js';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export interface ClusterRequest {
   readonly servers: number;
@@ -17,14 +16,6 @@ export interface ClusterRequest {
   readonly restartAfterMs: number | null;
   /** Lines instead of the view also on a terminal. */
   readonly plain: boolean;
-}
-
-/** The message is one line: the flag, its value, what is allowed. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
 }
 
 export const HELP = `npm run cluster -- [flags]
@@ -82,10 +73,9 @@ export function parseRequest(args: readonly string[]): ClusterRequest | 'help' {
 
 function valuesOf(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS }).values;
+    return parseFlags({ args: [...args], options: OPTIONS }).values;
   } catch (error) {
-    // Node goes on about arguments that begin with a dash, which nobody asked about.
-    throw new UsageError(`${messageOf(error).split(/\.(?: |\n)/)[0]}; npm run cluster -- --help says what there is`);
+    throw new UsageError(`${messageOf(error)}; npm run cluster -- --help says what there is`);
   }
 }
 

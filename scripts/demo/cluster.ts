@@ -3,7 +3,6 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../config/load.js';
-import { systemClock } from '../../shared/clock.js';
 import { deleteTree, isRunning } from '../../shared/durable.js';
 import { silentLogger } from '../../shared/logger.js';
 import { openCluster } from '../../shared/natsPlatform.js';
@@ -11,11 +10,9 @@ import { ownershipOf } from '../../shared/owners.js';
 import { BUCKETS } from '../../shared/platform.js';
 import { ClusterService } from '../supervisor/clusterService.js';
 import { readRuntime } from '../supervisor/runtimeFile.js';
+import { EXIT_INTERRUPTED, onSignals } from '../terminal/signals.js';
 import { expect, until } from './expectation.js';
 
-/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
-const SAME_SIGNAL_MS = 500;
-export const EXIT_INTERRUPTED = 130;
 const WITHIN_MS = 20_000;
 
 export class Interrupted extends Error {}
@@ -46,16 +43,10 @@ export async function withCluster(work: (cluster: DemoCluster) => Promise<void>)
 /** Rejects at the first signal, for a clean end; calls `insist` at a later one. */
 function listenForSignals(interrupted: AbortController, insist: () => void): Promise<never> {
   return new Promise((_, reject) => {
-    let firstAtMs: number | undefined;
-    const onSignal = (): void => {
-      const nowMs = systemClock.monotonicMs();
-      if (firstAtMs === undefined) {
-        firstAtMs = nowMs;
-        interrupted.abort();
-        reject(new Interrupted('interrupted'));
-      } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) insist();
-    };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+    const onSignal = onSignals(() => {
+      interrupted.abort();
+      reject(new Interrupted('interrupted'));
+    }, insist);
     // Nobody watches any more: `npm run demo | head`.
     process.stdout.on('error', onSignal);
   });

@@ -1,7 +1,6 @@
 /** What the command line of the key tool asks for. */
-import { parseArgs } from 'node:util';
-import { messageOf } from '../../shared/errors.js';
 import { isProjectName, SCOPES, type Scope } from '../../shared/keys.js';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export type Request =
   | {
@@ -15,9 +14,6 @@ export type Request =
   | { readonly command: 'revoke'; readonly id: string }
   | { readonly command: 'rotate-master'; readonly prepareOnly: boolean; readonly forgetDamaged: boolean };
 
-/** The command line asks for nothing we know; the message says what, in one line. */
-export class UsageError extends Error {}
-
 export const USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
 npm run keys -- list [--project <name>]
 npm run keys -- revoke <id>
@@ -25,8 +21,18 @@ npm run keys -- rotate-master [--prepare] [--forget-damaged]`;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
+const OPTIONS = {
+  project: { type: 'string' },
+  scope: { type: 'string' },
+  label: { type: 'string' },
+  expires: { type: 'string' },
+  prepare: { type: 'boolean' },
+  'forget-damaged': { type: 'boolean' },
+} as const;
+
+/** Throws UsageError. */
 export function parseRequest(args: readonly string[]): Request {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
   const [command, ...rest] = positionals;
   if (command !== 'revoke' && rest.length > 0) throw new UsageError(`what is ${rest.join(' ')}?`);
   switch (command) {
@@ -48,25 +54,6 @@ export function parseRequest(args: readonly string[]): Request {
     }
     default:
       throw new UsageError(command === undefined ? 'what shall be done?' : `there is no command ${command}`);
-  }
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        project: { type: 'string' },
-        scope: { type: 'string' },
-        label: { type: 'string' },
-        expires: { type: 'string' },
-        prepare: { type: 'boolean' },
-        'forget-damaged': { type: 'boolean' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(messageOf(error));
   }
 }
 

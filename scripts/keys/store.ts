@@ -8,7 +8,7 @@ import { openCluster } from '../../shared/natsPlatform.js';
 import { BUCKETS } from '../../shared/platform.js';
 import { openFolderVault, openRegistryBucket } from '../../shared/standalonePlatform.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
-import { readRuntime } from '../supervisor/runtimeFile.js';
+import { nothingRunsOn, readRuntime } from '../supervisor/runtimeFile.js';
 
 export interface KeyStore {
   readonly bucket: Bucket;
@@ -25,9 +25,7 @@ export async function openKeyStore(config: Config): Promise<KeyStore> {
   if (config.mode === 'cluster' && natsUrl !== null) return openInCluster(config, natsUrl);
   if (config.mode === 'standalone' || runtime?.mode === 'standalone' || (await hasStoodAlone(config.dataDir)))
     return openInFolder(config.dataDir);
-  throw new Error(
-    `nothing runs on the data folder ${config.dataDir}; run npm start first, or set VOUCH_NATS_URL or VOUCH_DATA_DIR`,
-  );
+  throw await nothingRunsOn(config.dataDir, 'run npm start first, or set VOUCH_NATS_URL or VOUCH_DATA_DIR');
 }
 
 async function openInCluster(config: Config, url: string): Promise<KeyStore> {

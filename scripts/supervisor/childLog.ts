@@ -18,16 +18,34 @@ const EXPECTED = /^(?:Maximum payloads over|Error trying to connect to route|Wai
 const isExpected = (text: string): boolean => EXPECTED.test(text);
 
 function alarmOfJson(line: string): string | undefined {
-  let entry: { level?: unknown; msg?: unknown; error?: unknown; err?: { message?: unknown } };
+  let entry: LogEntry;
   try {
     entry = JSON.parse(line);
   } catch {
     return undefined;
   }
-  if (typeof entry.level !== 'number' || entry.level < WARN) return undefined;
-  const cause = typeof entry.error === 'string' ? entry.error : entry.err?.message;
-  const text = typeof entry.msg === 'string' ? entry.msg : 'something went wrong';
-  return typeof cause === 'string' && !text.includes(cause) ? `${text}: ${cause}` : text;
+  const { level, msg, collectionId, collection = collectionId } = entry;
+  if (typeof level !== 'number' || level < WARN) return undefined;
+  const cause = causeIn(entry);
+  const text = typeof msg === 'string' ? msg : 'something went wrong';
+  const about = typeof collection === 'number' ? `collection ${collection}: ${text}` : text;
+  return cause === undefined || text.includes(cause) ? about : `${about}: ${cause}`;
+}
+
+/** What our log lines may say of what is wrong; of another program's anything may be there. */
+interface LogEntry {
+  readonly level?: unknown;
+  readonly msg?: unknown;
+  readonly error?: unknown;
+  readonly err?: unknown;
+  readonly reason?: unknown;
+  readonly collection?: unknown;
+  readonly collectionId?: unknown;
+}
+
+function causeIn({ error, err, reason }: LogEntry): string | undefined {
+  const texts = [error, (error as Error | undefined)?.message, (err as Error | undefined)?.message, reason];
+  return texts.find((text) => typeof text === 'string');
 }
 
 export const saysReady = (line: string): boolean => line.startsWith('{') && line.includes('"msg":"ready"');

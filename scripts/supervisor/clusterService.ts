@@ -6,6 +6,7 @@ import { printableConfig } from '../../config/load.js';
 import { publicSigningKey } from '../../shard/proof/signer.js';
 import { type FolderLock, lockFolder } from '../../shared/folderLock.js';
 import { silentLogger } from '../../shared/logger.js';
+import { parseNatsUrl } from '../../shared/natsAddress.js';
 import { openCluster } from '../../shared/natsPlatform.js';
 import { BUCKETS } from '../../shared/platform.js';
 import { planServers } from '../natsServer/clusterPlan.js';
@@ -104,9 +105,11 @@ export class ClusterService implements Service {
     await assertWritable(dataDir);
     this.#lock = await lockFolder(dataDir);
     const port = await freePort(http.host, http.port);
-    const natsUrl = nats.url ?? (await step(this.#serversTitle, 'starting', () => this.#startNats()));
+    const natsUrl =
+      nats.url === null
+        ? await step(this.#serversTitle, 'starting', () => this.#startNats())
+        : await step('NATS', 'connecting', () => this.#findNats(nats.url!));
     this.#natsUrl = natsUrl;
-    if (nats.url) await this.#fleet.startStage([]);
     const url = `http://${urlHost(http.host)}:${port}`;
     const settings = { VOUCH_NATS_URL: natsUrl, VOUCH_PORT: String(port) };
     const env = childEnvironment(this.#config, this.#environment, settings);
@@ -194,6 +197,13 @@ export class ClusterService implements Service {
     } finally {
       await platform.close();
     }
+  }
+
+  /** Processes of their own would wait longer for servers that are not there, and nobody at the terminal would know. */
+  async #findNats(url: string): Promise<Done<string>> {
+    await (await this.#openCluster(url)).close();
+    await this.#fleet.startStage([]);
+    return { value: url, text: `at ${parseNatsUrl(url).servers}` };
   }
 
   async #makeFirstKey(natsUrl: string): Promise<string | undefined> {

@@ -14,6 +14,9 @@ export interface Runtime {
   readonly processes: Readonly<Record<string, number>>;
 }
 
+/** Beside the data of `npm start`, whose one server is not the three of `npm run cluster`. */
+export const clusterFolder = (dataDir: string): string => join(dataDir, 'cluster');
+
 const pathIn = (dataDir: string): string => join(dataDir, 'runtime.json');
 
 /** Readable by its owner alone, as the server's address may carry credentials. */
@@ -21,6 +24,16 @@ export const writeRuntime = (dataDir: string, runtime: Runtime): Promise<void> =
   replaceFile(pathIn(dataDir), `${JSON.stringify(runtime, null, 2)}\n`, PRIVATE_MODE);
 
 export const removeRuntime = (dataDir: string): Promise<boolean> => deleteFile(pathIn(dataDir));
+
+/** What to say where nothing runs on a data folder; `remedy`: what to do then, unless `npm run cluster` runs in it. */
+export async function nothingRunsOn(dataDir: string, remedy: string): Promise<Error> {
+  const folder = clusterFolder(dataDir);
+  const isThere = (await readRuntime(folder)) !== undefined;
+  return new Error(
+    `nothing runs on the data folder ${dataDir}; ` +
+      (isThere ? `for what npm run cluster runs set VOUCH_DATA_DIR to ${folder}` : remedy),
+  );
+}
 
 /** Undefined where nothing runs, as far as the file tells: after a kill it may name processes that are gone. */
 export async function readRuntime(dataDir: string): Promise<Runtime | undefined> {

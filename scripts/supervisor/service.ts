@@ -1,7 +1,8 @@
 /** The life of a command that serves until it is told to stop. */
-import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors.js';
+import { isDefect } from '../terminal/defect.js';
 import { say } from '../terminal/line.js';
+import { EXIT_INTERRUPTED, onSignals } from '../terminal/signals.js';
 import { type Welcome, welcome } from './welcome.js';
 
 export interface Service {
@@ -21,31 +22,24 @@ export interface Show {
   end(): void;
 }
 
-/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
-const SAME_SIGNAL_MS = 500;
-const EXIT_INTERRUPTED = 130;
-
 /**
  * Starts the service and greets; stops it at the first SIGINT or SIGTERM and exits with 0; at a second one kills it. A
  * start that fails is one line, and exits with 1.
  */
 export async function runService(service: Service, show?: Show): Promise<void> {
   const interrupted = new AbortController();
-  let firstAtMs: number | undefined;
-  const onSignal = (): void => {
-    const nowMs = systemClock.monotonicMs();
-    if (firstAtMs === undefined) {
-      firstAtMs = nowMs;
+  // A closed terminal must not leave the service running without anybody who could stop it.
+  onSignals(
+    () => {
       interrupted.abort();
       show?.end();
       void stopAndExit(service);
-    } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
+    },
+    () => {
       service.kill();
       process.exit(EXIT_INTERRUPTED);
-    }
-  };
-  // A closed terminal must not leave the service running without anybody who could stop it.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+    },
+  );
   try {
     const up = await service.start(interrupted.signal);
     await welcome(up);
@@ -71,7 +65,3 @@ async function stopAndExit(service: Service): Promise<void> {
     process.exit(1);
   }
 }
-
-/** What no configuration or machine can cause: then the stack matters more than the one line. */
-export const isDefect = (error: unknown): error is Error =>
-  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;

@@ -7,6 +7,7 @@ import { runCoordinator } from '../../coordinator/main.js';
 import { runShard } from '../../shard/main.js';
 import { publicSigningKey } from '../../shard/proof/signer.js';
 import { makeDirectory } from '../../shared/durable.js';
+import { serializers } from '../../shared/logger.js';
 import { BUCKETS, type Platform } from '../../shared/platform.js';
 import { openStandalone } from '../../shared/standalonePlatform.js';
 import { say } from '../terminal/line.js';
@@ -95,6 +96,7 @@ function terminalLogger(level: string) {
     for (const line of early) file.write(line);
     return file;
   };
-  const options = { level, base: { component: 'service', pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime };
+  const base = { component: 'service', pid: process.pid };
+  const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers };
   return { logger: pino(options, { write }), openFile };
 }

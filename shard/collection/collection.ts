@@ -29,6 +29,7 @@ import { search } from '../search/search.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
 import { type OpenState, openState } from '../snapshot/openState.js';
+import { Beginning } from './beginning.js';
 import type { CollectionContext } from './collectionContext.js';
 import type { CollectionState } from './collectionState.js';
 import { CommitRoom } from './commitRoom.js';
@@ -59,6 +60,7 @@ export class Collection {
     private readonly state: CollectionState,
     private readonly journal: Journal,
     private readonly index: CollectionIndex,
+    private readonly beginning: Beginning,
     private readonly opened: Pick<OpenState, 'snapshot' | 'unread'>,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
@@ -74,7 +76,8 @@ export class Collection {
 
   /**
    * Reads its newest snapshot, and the log from there on; its index comes later, in the background. It follows then: what
-   * it is to write or to answer for begins with `lead`. Throws Damaged where the log does not verify.
+   * it is to write or to answer for begins with `lead`. Throws Damaged where the log does not verify, or has lost what is
+   * known to have been committed.
    */
   static async open(
     config: CollectionConfig,
@@ -87,6 +90,8 @@ export class Collection {
       const opened = await openState(config, log, context);
       const { state, journal } = opened;
       vectors = state.vectors;
+      const beginning = new Beginning(config, context.catalog);
+      await beginning.assertIn(log, journal, context.clock);
       const index = await CollectionIndex.open(
         {
           config,
@@ -99,7 +104,7 @@ export class Collection {
         context.indexes,
       );
       state.onDeath = (slot) => index.removed(slot);
-      return new Collection(config, context, log, state, journal, index, opened, onDamage);
+      return new Collection(config, context, log, state, journal, index, beginning, opened, onDamage);
     } catch (error) {
       vectors?.destroy();
       await log.close();
@@ -180,10 +185,12 @@ export class Collection {
 
   /** From now on this shard owns the collection; all is applied that the log holds. */
   lead(): void {
-    const { state, journal, context, config } = this;
+    const { state, journal, beginning, context, config } = this;
     this.#room.settle();
+    // Where it cannot be told now, whoever is to be answered waits for the next try.
+    if (journal.sequence > 0) beginning.tell().catch(() => undefined);
     this.#writing = new Writing({
-      ...{ state, journal, context },
+      ...{ state, journal, beginning, context },
       vault: this.#vault,
       proofs: this.#proofs,
       room: this.#room,
@@ -203,6 +210,10 @@ export class Collection {
     if (unread === undefined) return;
     const check: CheckLog = (...asked) => this.#past.check(...asked);
     this.#logCheck ??= new CollectionLogCheck(config.id, snapshots, unread, check, (damage) => this.#shown(damage));
+  }
+
+  get isHeld(): boolean {
+    return this.#writing?.isHeld ?? false;
   }
 
   /** Whether no commit is under way; what comes waits until `resume`. */
@@ -234,6 +245,28 @@ export class Collection {
     const isTaken = await this.#showing(() => this.journal.take(committed));
     this.index.maintain();
     return isTaken;
+  }
+
+  /** Of an owner: verifies the vault's entry for one key, where live records stand under it. Throws where it is damaged. */
+  async checkKey(keyId: string): Promise<void> {
+    if (this.#writing !== undefined) await this.#showing(() => this.#vault.checkKey(keyId));
+  }
+
+  /** Of an owner: verifies them for all its keys. False where it is not the owner. Throws where one is damaged. */
+  async checkKeys(rest: (entries: number) => Promise<void>): Promise<boolean> {
+    const writing = this.#writing;
+    if (writing === undefined) return false;
+    const { id: collectionId } = this.config;
+    const { keys, closed } = await this.#showing(() =>
+      this.#vault.checkKeys(async (entries) => {
+        await rest(entries);
+        if (this.#writing !== writing) throw moved();
+      }),
+    );
+    const { logger } = this.context;
+    if (closed > 0) logger.warn({ collectionId, keys: closed }, 'records are under keys that cannot be opened here');
+    else if (keys > 0) logger.info({ collectionId, keys }, 'the vault entries of the collection are whole');
+    return true;
   }
 
   /** As `CollectionIndex.asDesired`. */
@@ -304,7 +337,7 @@ export class Collection {
     const query = componentsOf(call.query);
     const pace = (): Pace => new Pace(this.context.clock, deadlineMs);
     const { asOf } = call;
-    const sequence = call.tellSequence && { sequence: this.journal.sequence };
+    const sequence = call.tellSequence && { sequence: this.journal.seenSequence };
     if (asOf === undefined) {
       const { vectors, metadata, texts, graph, insertions } = this.state;
       const searched = { vectors, metadata, texts, graph, insertions, index: this.index };

@@ -1,4 +1,5 @@
 /** What a shard lends to each of its collections. */
+import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
@@ -9,6 +10,7 @@ import type { RecordVault } from '../encrypted/recordVault.js';
 import type { IndexServices } from '../index/services.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { ShardMetrics } from '../metrics.js';
+import type { Openings } from '../openings.js';
 import type { PastThread } from '../past/pastThread.js';
 import type { Signer } from '../proof/signer.js';
 import type { Quota } from '../quota.js';
@@ -16,7 +18,10 @@ import type { SnapshotServices } from '../snapshot/snapshotServices.js';
 
 export interface CollectionContext {
   readonly admission: Admission;
+  readonly openings: Openings;
   readonly logs: EventLogs;
+  /** BUCKETS.catalog. */
+  readonly catalog: Bucket;
   readonly transport: Transport;
   readonly memory: VectorMemory;
   readonly quota: Quota;

@@ -24,6 +24,7 @@ import { writeReceipt } from '../proof/writeReceipt.js';
 import type { CollectionState } from './collectionState.js';
 import { Damaged, noticingDamage } from './damaged.js';
 import { type FramePlace, LogHistory } from './history.js';
+import { assertReaches } from './lostEnd.js';
 import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
 
 /** Is told of every frame that is committed here, as soon as it is durable. */
@@ -39,6 +40,8 @@ export class Journal {
   #unsettled = false;
   /** While the state holds a part of a frame that the history does not. */
   #applying: Promise<void> | undefined;
+  /** The sequence of the last event that is in the state. */
+  #seen = 0;
 
   constructor(
     private readonly config: CollectionConfig,
@@ -52,6 +55,11 @@ export class Journal {
   /** Committed events, the genesis not counted. */
   get sequence(): number {
     return this.history.sequence;
+  }
+
+  /** What a search that begins now sees: as `sequence`, and in the middle of a frame as far as that has come. */
+  get seenSequence(): number {
+    return Math.max(this.sequence, this.#seen);
   }
 
   get timeMs(): number {
@@ -97,10 +105,15 @@ export class Journal {
     return true;
   }
 
-  /** Must come before a commit: learns whether the append before went through after all. */
+  /**
+   * Must come before a commit: learns whether the append before went through after all. Throws Damaged where the log does
+   * not even hold what was applied: then it was refused because of that.
+   */
   async settle(): Promise<void> {
     if (!this.#unsettled) return;
     await this.catchUp();
+    const { sequence, config, log, clock } = this;
+    if (sequence > 0) await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, clock);
     this.#unsettled = false;
   }
 
@@ -205,6 +218,7 @@ export class Journal {
     for (let index = 0; index < events.length; index++) {
       const event = events[index]!;
       this.state.apply(event);
+      this.#seen = event.sequence;
       // Before anyone asks for a root, which would do all of it at once.
       while (this.state.graph.settleSome()) if (slice.due) await slice.next();
       onApplied?.(event.sequence, () => finish(writeReceipt(frame, index, this.state, this.history.configHash)));

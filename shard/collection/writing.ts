@@ -14,6 +14,7 @@ import type { CollectionVault } from '../encrypted/collectionVault.js';
 import type { SealedCall } from '../encrypted/sealedCall.js';
 import { cutShort, moved } from '../moving.js';
 import type { CollectionProofs } from '../proof/collectionProofs.js';
+import type { Beginning } from './beginning.js';
 import type { CollectionContext } from './collectionContext.js';
 import type { CollectionState } from './collectionState.js';
 import type { CommitRoom } from './commitRoom.js';
@@ -32,6 +33,7 @@ type Receipts = Map<number, Results['insert']['receipt']>;
 export interface WritingParts {
   readonly state: CollectionState;
   readonly journal: Journal;
+  readonly beginning: Beginning;
   readonly vault: CollectionVault;
   readonly proofs: CollectionProofs;
   readonly room: CommitRoom;
@@ -75,6 +77,10 @@ export class Writing {
     await this.#committing;
   }
 
+  get isHeld(): boolean {
+    return this.#hold.isHeld;
+  }
+
   release(token: string): void {
     this.#hold.release(token);
   }
@@ -88,9 +94,11 @@ export class Writing {
     while (this.#committing !== undefined) await this.#committing;
     this.#assertImporting();
     const { imports, onCommit } = this.parts;
-    const importing = this.#showing(() =>
-      imports.add(frames, upTo, envelope.deadlineMs, () => this.#assertImporting()),
-    );
+    const importing = this.#showing(async () => {
+      const added = await imports.add(frames, upTo, envelope.deadlineMs, () => this.#assertImporting());
+      await this.#tellBegun();
+      return added;
+    });
     const next = (): void => {
       this.#committing = undefined;
       onCommit();
@@ -160,7 +168,9 @@ export class Writing {
       // What the vault refuses, it refuses by a state that may not be the collection's any more.
       throw this.#refusal ?? error;
     });
-    return 'op' in sealed ? this.#enqueue(sealed, envelope) : sealed;
+    if ('op' in sealed) return this.#enqueue(sealed, envelope);
+    await this.#tellBegun();
+    return sealed;
   }
 
   async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
@@ -207,6 +217,7 @@ export class Writing {
         const shown = this.parts.shown(error);
         for (const { reject } of taken) reject(shown);
       }
+      this.#queue.committed();
       this.parts.room.settle();
       this.parts.onCommit();
     }
@@ -228,6 +239,7 @@ export class Writing {
         if (singles.has(sequence)) receipts.set(sequence, makeReceipt());
       });
     }
+    await this.#tellBegun();
     for (const { waiting, answer } of planned) {
       // Not waited for: the receipt of a replay may take a while, and the next commit need not.
       const answering = this.#result(answer, receipts, waiting.envelope)
@@ -235,6 +247,12 @@ export class Writing {
         .finally(() => this.#answering.delete(answering));
       this.#answering.add(answering);
     }
+  }
+
+  /** Nothing is answered of a log whose loss nobody would notice. */
+  async #tellBegun(): Promise<void> {
+    const { journal, beginning } = this.parts;
+    if (journal.sequence > 0) await beginning.tell();
   }
 
   async #plan(

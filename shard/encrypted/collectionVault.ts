@@ -14,6 +14,8 @@ import { contentHashOf, type EncryptedRecord } from './encryptedRecords.js';
 import { KeyDamaged, type RecordVault, recordShredded, type SealedFor } from './recordVault.js';
 import type { SealedInsert } from './sealedCall.js';
 
+const CHECKED_AT_ONCE = 4;
+
 export class CollectionVault {
   readonly #target: SealedFor;
 
@@ -74,6 +76,28 @@ export class CollectionVault {
       this.vault.open(this.#target, { keyId, nonce, ciphertext }),
     );
     return { id: recordId, keyId, payload };
+  }
+
+  /** Of one that live records may stand under. False where nothing is known of its entry. Throws as `seal`. */
+  async checkKey(keyId: string): Promise<boolean> {
+    return !this.#uses(keyId) || (await this.#noticingDamage(keyId, () => this.vault.check(this.#target, keyId)));
+  }
+
+  /** All of them. `rest` is awaited after each few. Resolves to how many there are, and how many could not be opened. */
+  async checkKeys(
+    rest: (entries: number) => Promise<void>,
+  ): Promise<{ readonly keys: number; readonly closed: number }> {
+    let [keys, closed, isOver] = [0, 0, false];
+    const live = this.state.encrypted.liveKeys();
+    while (!isOver) {
+      const some = Array.from({ length: CHECKED_AT_ONCE }, () => live.next().value ?? '').filter(Boolean);
+      isOver = some.length < CHECKED_AT_ONCE;
+      const checked = await Promise.all(some.map((keyId) => this.checkKey(keyId)));
+      keys += checked.length;
+      closed += checked.filter((isOpened) => !isOpened).length;
+      if (checked.length > 0) await rest(checked.length);
+    }
+    return { keys, closed };
   }
 
   #uses(keyId: string): boolean {

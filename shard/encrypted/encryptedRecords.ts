@@ -56,6 +56,11 @@ export class EncryptedRecords {
     return this.#standing.get(keyId) ?? 0;
   }
 
+  /** Those that live records stand under; may be walked while it changes. */
+  *liveKeys(): Generator<string, void, undefined> {
+    for (const keyId of this.#standing.keys()) if (!this.#shredded.has(keyId)) yield keyId;
+  }
+
   /** Every record that is not deleted for good, in the order of their ids. */
   all(): IterableIterator<EncryptedRecord> {
     return this.#records.values();

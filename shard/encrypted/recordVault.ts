@@ -51,7 +51,7 @@ export class RecordVault {
   constructor(
     private readonly store: VaultStore,
     private readonly marks: Pick<ShredMarks, 'set'>,
-    private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt'>,
+    private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check'>,
     private readonly clock: Clock,
     private readonly entropy: Entropy,
   ) {}
@@ -78,6 +78,22 @@ export class RecordVault {
       const message = `collection ${target.collectionId}, key ${keyId}: ${error.message}`;
       throw new VouchError('internal_error', message, { cause: error });
     }
+  }
+
+  /**
+   * Reads the key's entry and opens it, and has it brought to every server that lacks a part of it. False where there is none,
+   * or this machine does not hold its master key: that is no damage. Throws KeyDamaged, and `unavailable`.
+   */
+  async check({ project }: SealedFor, keyId: string): Promise<boolean> {
+    const stored = await this.#stored(project, keyId);
+    if (stored === undefined) return false;
+    if (stored.entry.status === 'shredded') return true;
+    const found = await this.keys.check(stored);
+    if (found === 'damaged') throw new KeyDamaged(new Error(`the wrapped key ${keyId} does not verify`));
+    if (found === 'elsewhere') return false;
+    // Servers that are away get their part later.
+    await this.store.settle(project, keyId).catch(unlessUnavailable);
+    return true;
   }
 
   /**
@@ -134,6 +150,10 @@ export class RecordVault {
       throw error instanceof VouchError && error.code === 'internal_error' ? new KeyDamaged(error) : error;
     }
   }
+}
+
+function unlessUnavailable(error: unknown): void {
+  if (!(error instanceof VouchError && error.code === 'unavailable')) throw error;
 }
 
 function associatedData({ genesisId }: SealedFor, keyId: string): Uint8Array {

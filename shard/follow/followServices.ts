@@ -8,9 +8,9 @@ import { type Outcome, packCalls, unpackOutcomes, unwrap } from '../../shared/wi
 import type { Admission } from '../admission.js';
 import type { Answering } from '../answering.js';
 import type { DamageReports } from '../damageReports.js';
+import type { Openings } from '../openings.js';
 import type { Follower } from './follower.js';
 import type { FollowMetrics } from './followMetrics.js';
-import { Openings } from './openings.js';
 
 /** An owner that does not answer within this is asked again in the next round. */
 const ASK_MS = 1_500;
@@ -20,6 +20,7 @@ export interface FollowParts {
   readonly answering: Answering;
   readonly admission: Admission;
   readonly damages: DamageReports;
+  readonly openings: Openings;
   readonly metrics: FollowMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,13 +29,11 @@ export interface FollowParts {
 }
 
 export interface FollowServices extends FollowParts {
-  readonly openings: Openings;
   readonly all: Set<Follower>;
 }
 
 export const followServices = (parts: FollowParts): FollowServices => ({
   ...parts,
-  openings: new Openings(),
   all: new Set(),
 });
 

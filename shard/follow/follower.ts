@@ -98,7 +98,7 @@ export class Follower {
   open(): void {
     if (this.#state !== 'idle' || this.#isStopped || this.hosted.quarantined) return;
     this.#state = 'opening';
-    void this.services.openings.run(() => {
+    void this.services.openings.inBackground(() => {
       this.#opening = this.#openNow().catch((error: unknown) => this.#failed(error));
       return this.#opening;
     });

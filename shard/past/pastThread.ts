@@ -58,7 +58,8 @@ interface Running {
 
 export class PastThread {
   #running: Running | undefined;
-  readonly #calls = newCallCount();
+  /** Of the shard. */
+  readonly calls = newCallCount();
   readonly #closings = new WeakMap<Opening, Promise<void>>();
   #idle: NodeJS.Timeout | undefined;
   #openings = 0;
@@ -73,7 +74,7 @@ export class PastThread {
 
   /** The shard was called: what goes on in the background gives way. */
   called(): void {
-    Atomics.add(this.#calls, 0, 1);
+    Atomics.add(this.calls, 0, 1);
   }
 
   /** Costs nothing before something is asked of it. */
@@ -164,7 +165,7 @@ export class PastThread {
 
   #start(): Running {
     const { boundBytes, memoryBytes, logger } = this.options;
-    const workerData: PastWorkerData = { boundBytes, memoryBytes, calls: this.#calls };
+    const workerData: PastWorkerData = { boundBytes, memoryBytes, calls: this.calls };
     const worker = new Worker(this.program, { workerData });
     const running: Running = { worker, known: new Map(), waiting: new Map(), readings: new Map() };
     worker.on('message', (message: FromWorker) => this.#take(running, message));

@@ -1,11 +1,13 @@
 /** Whether a snapshot is of this collection and of this very log: from its facts, before anything else is read of it. */
 import type { CollectionConfig } from '../../shared/calls.js';
+import type { Clock } from '../../shared/clock.js';
 import { DOMAIN, hash } from '../../shared/hash.js';
 import { genesisOf } from '../../shared/log/event.js';
 import { type EventLog, LogDamaged } from '../../shared/log/eventLog.js';
 import { encodeEvent } from '../../shared/log/eventWriter.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { Malformed } from '../../shared/malformed.js';
+import { assertReaches } from '../collection/lostEnd.js';
 import { DamagedSnapshot, UnusableSnapshot } from './damagedSnapshot.js';
 import type { SnapshotFacts } from './format.js';
 import { chunksOf, type OpenedSnapshot, rowsIn } from './snapshotFile.js';
@@ -25,9 +27,15 @@ export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionC
     throw new UnusableSnapshot(`it remembers ${facts.dedupWindow} request ids, and ${dedupWindow} are wanted`);
 }
 
-/** Throws DamagedSnapshot where the frame at its position is not the one that ends with its chain head. */
-export async function assertOfLog(facts: SnapshotFacts, log: Pick<EventLog, 'readAt'>): Promise<void> {
-  if (!(await endsWith(facts, log))) throw new DamagedSnapshot('it does not belong to the log');
+/**
+ * Throws DamagedSnapshot where the frame at its position is not the one that ends with its chain head; Damaged where the
+ * log ends before it, since it was made of nothing but what was committed.
+ */
+export async function assertOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<void> {
+  if (await endsWith(facts, log)) return;
+  const { collectionId, sequence } = facts;
+  await assertReaches(log, collectionId, sequence, `event ${sequence} was in it when a snapshot was made`, clock);
+  throw new DamagedSnapshot('it does not belong to the log');
 }
 
 async function endsWith(facts: SnapshotFacts, log: Pick<EventLog, 'readAt'>): Promise<boolean> {

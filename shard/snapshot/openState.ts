@@ -126,7 +126,7 @@ class StateOpening {
       const opened = await this.#judged(path, async () => {
         const snapshot = await openSnapshot(path);
         assertOfCollection(snapshot, this.config, this.dedupWindow);
-        await assertOfLog(snapshot.facts, this.log);
+        await assertOfLog(snapshot.facts, this.log, this.services.clock);
         return snapshot;
       });
       if (opened !== undefined) usable.push(opened);
@@ -149,13 +149,13 @@ class StateOpening {
     );
   }
 
-  /** Undefined where there is nothing to begin from: why, the log says. */
+  /** Undefined where there is nothing to begin from: why, the log says. Throws Damaged where it is the log that is. */
   async #judged<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
     const { store, metrics, logger } = this.services;
     try {
       return await work();
     } catch (error) {
-      if (error instanceof VouchError) throw error;
+      if (error instanceof VouchError || error instanceof Damaged) throw error;
       if (error instanceof DamagedSnapshot) {
         metrics.refused('damaged');
         await store.setAside(this.config.id, path, error.message);

@@ -9,6 +9,7 @@
 import { type Entropy, systemEntropy } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
+import { orDamaged } from '../../shared/vault/entryName.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
 import { MasterKeyFileError } from './masterKeyFile.js';
 import { MasterKeys } from './masterKeys.js';
@@ -79,6 +80,34 @@ export class DataKeys {
     // A rotation may have been over it since it was read.
     const found = isHeld ? stored : ((await this.#vault.get(stored.project, stored.keyId)) ?? stored);
     return this.#withKey(found, (dataKey) => decrypt(sealed, dataKey, aad));
+  }
+
+  /**
+   * Whether the entry's key can be unwrapped; `elsewhere`, where this machine does not hold its master key, or cannot read the
+   * file of it, so that nothing can be said.
+   */
+  async check(stored: StoredVaultEntry): Promise<'opens' | 'damaged' | 'elsewhere'> {
+    // A rotation may have been over it since it was read.
+    const isHeld = await this.#holdsMasterOf(stored);
+    const found = isHeld ? stored : await this.#vault.get(stored.project, stored.keyId);
+    if (found === undefined || !(isHeld || (await this.#holdsMasterOf(found)))) return 'elsewhere';
+    if (found.entry.wrapped === null) return 'opens';
+    return this.#withKey(found, () => 'opens' as const).catch(orDamaged);
+  }
+
+  /** Why keys cannot be made or opened on this machine, now or after a restart; undefined where they can. Throws `unavailable`. */
+  async problem(): Promise<string | undefined> {
+    try {
+      const id = await this.#inForce();
+      const mark = await this.#vault.get(MARK.project, MARK.keyId);
+      if (mark !== undefined && (await this.check(mark)) === 'damaged')
+        return 'the master entry of the vault does not open';
+      const isInFile = await this.#fromFile((masters) => masters.inFile(id));
+      return isInFile ? undefined : `the master key file of this machine does not hold master key ${id}`;
+    } catch (error) {
+      orDamaged(error);
+      return messageOf(error);
+    }
   }
 
   /** Puts the entry's key under another master key that is held. False where the entry was changed meanwhile. */
@@ -194,6 +223,16 @@ export class DataKeys {
       'internal_error',
       `this machine does not hold master key ${id}; copy the master key file of the other machines, or a backup of it`,
     );
+  }
+
+  /** False too where the file cannot be read, or the wrapped key is of a later version. */
+  async #holdsMasterOf(stored: StoredVaultEntry): Promise<boolean> {
+    try {
+      const master = masterOf(stored);
+      return master === undefined || (await this.#masters.has(master));
+    } catch (error) {
+      return error instanceof MasterKeyFileError ? false : orDamaged(error) !== 'damaged';
+    }
   }
 
   /** Callers are not told where files are; the log is. */

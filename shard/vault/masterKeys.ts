@@ -44,6 +44,14 @@ export class MasterKeys {
     return this.#find(id) !== undefined;
   }
 
+  /** Whether the file holds the key now, whatever this process remembers of it. Throws MasterKeyFileError. */
+  async inFile(id: string): Promise<boolean> {
+    const keys = (await readMasterKeyFile(this.path)) ?? [];
+    const isThere = keys.some((key) => key.id === id);
+    for (const { bytes } of keys) bytes.fill(0);
+    return isThere;
+  }
+
   /** What `use` makes of the key, which it must not keep; undefined where the key is not held. Throws MasterKeyFileError. */
   async use<T>(id: string, use: (key: MasterKey) => T): Promise<T | undefined> {
     if (!(await this.has(id))) return undefined;

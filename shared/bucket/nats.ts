@@ -3,6 +3,7 @@ import { type KV, type KvEntry, MsgHdrsImpl, millis, nanos, StorageType } from '
 import { VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { isRefusal, JETSTREAM } from '../natsError.js';
+import { tellOfReplicas } from '../replicaWarning.js';
 import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
 import { NatsWatch } from './natsWatch.js';
 
@@ -43,11 +44,7 @@ async function adoptSettings(connection: ClusterConnection, kv: KV, options: Buc
   const { name, ttlMs = 0, replicas } = options;
   const { streamInfo } = await connection.call(() => kv.status());
   const { config } = streamInfo;
-  if (config.num_replicas !== replicas)
-    connection.logger.warn(
-      { bucket: name, replicas: config.num_replicas, wanted: replicas },
-      `the bucket has other replicas than configured; change it with: nats stream edit ${config.name} --replicas ${replicas}`,
-    );
+  tellOfReplicas(connection, { stream: config.name, replicas: config.num_replicas, wanted: replicas });
   if (millis(config.max_age) === ttlMs) return;
   connection.logger.info({ bucket: name, wasMs: millis(config.max_age), ttlMs }, 'the time to live changes');
   const duplicateWindowMs = ttlMs === 0 ? DUPLICATE_WINDOW_MS : Math.min(ttlMs, DUPLICATE_WINDOW_MS);

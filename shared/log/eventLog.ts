@@ -17,6 +17,11 @@ export interface EventLog {
   /** The largest frame that `append` takes. */
   readonly maxFrameBytes: number;
   /**
+   * For how long, in milliseconds, `head` and `read` may be answered by a server that does not know the newest frames: what
+   * is still not there after that is gone.
+   */
+  readonly staleMs: number;
+  /**
    * Appends `frame` directly after the frame at `after`, and resolves with its position when it is durable.
    * Throws `Fenced` when `after` is not the last frame: somebody else has written. Throws VouchError `unavailable` when
    * the outcome could not be learned in time: the frame may or may not be there, now or a little later; read from

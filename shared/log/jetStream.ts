@@ -26,6 +26,8 @@ const HEADER_ROOM_BYTES = 2_560;
 /** How long a try may take before its outcome counts as unknown. */
 const TRY_MS = 2_000;
 const BETWEEN_TRIES_MS = 50;
+/** A leader that was deposed and hears of no other steps down after ten seconds; until then it answers what it knows. */
+const DEPOSED_MS = 12_000;
 
 export class JetStreamLogs implements EventLogs {
   constructor(
@@ -67,6 +69,10 @@ class JetStreamLog implements EventLog {
     return this.connection.maxPayloadBytes - HEADER_ROOM_BYTES;
   }
 
+  get staleMs(): number {
+    return this.connection.nc.info?.cluster === undefined ? 0 : DEPOSED_MS;
+  }
+
   /**
    * A try whose outcome is unknown is made again; a refusal then says that something stands there, which is either our
    * frame or another's. The first append, and any after such a try, is read back before it counts: see `lostFrames.ts`.
@@ -87,6 +93,7 @@ class JetStreamLog implements EventLog {
         return await this.confirmed(frame, before);
       } catch (error) {
         if (error instanceof Fenced) throw error;
+        if (error instanceof NoJetStream) await this.assertStream();
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) {
           const settled = mayBeThere ? await this.ownFrame(frame, before) : 'none';
           if (typeof settled === 'number') return settled;
@@ -135,7 +142,10 @@ class JetStreamLog implements EventLog {
   async head(): Promise<StoredFrame | undefined> {
     this.assertUsable();
     const { stream, subject } = this.source;
-    const last = await readFromLeader(this.connection, stream, { last: subject });
+    const last = await readFromLeader(this.connection, stream, { last: subject }).catch(async (error: unknown) => {
+      await this.assertStream();
+      throw error;
+    });
     return last && { position: last.position, bytes: last.bytes };
   }
 
@@ -194,6 +204,24 @@ class JetStreamLog implements EventLog {
   private firstAfter(position: Position): Promise<StoredFrame | undefined> {
     const { stream, subject } = this.source;
     return readFromLeader(this.connection, stream, { sequence: position + 1, next: subject });
+  }
+
+  /**
+   * Throws `unavailable` where JetStream says that there is no such stream: somebody has removed it. That is no damage yet:
+   * a server that is still starting may say so too.
+   */
+  private async assertStream(): Promise<void> {
+    const { connection, collectionId } = this;
+    const { stream } = this.source;
+    try {
+      await connection.call(() => connection.jsm.streams.info(stream));
+    } catch (error) {
+      if (!isRefusal(error, JETSTREAM.streamNotFound)) return;
+      connection.logger.error({ collectionId, stream }, 'the stream of a log is gone from JetStream');
+      throw unavailable(
+        `JetStream has no stream ${stream}, which holds this collection's log; put it back from a backup`,
+      );
+    }
   }
 
   private assertUsable(): void {

@@ -30,7 +30,7 @@ async function agreeOnCount(connection: ClusterConnection, { count, replicas }: 
     );
 }
 
-function prepareStream(connection: ClusterConnection, part: number, { replicas }: LogStreams): Promise<void> {
+function prepareStream(connection: ClusterConnection, part: number, { replicas }: LogStreams): Promise<number> {
   const wanted = {
     name: logStream(part),
     description: 'Event logs of Vouch: a subject is a collection, a message is a commit',

@@ -1,6 +1,6 @@
 /** What a log says of its size without being replayed: for collections that nobody has open. */
 import { Malformed } from '../malformed.js';
-import { type EventLogs, LogDamaged } from './eventLog.js';
+import { type EventLog, type EventLogs, LogDamaged } from './eventLog.js';
 import { readFrameHeader } from './frame.js';
 
 export interface LogCount {
@@ -17,13 +17,20 @@ export const NOTHING_COUNTED: LogCount = { records: 0, logBytes: 0, sequence: 0 
 export async function countInLog(logs: EventLogs, collectionId: number): Promise<LogCount> {
   const log = await logs.open(collectionId);
   try {
-    const head = await log.head();
-    if (head === undefined) return NOTHING_COUNTED;
+    return await countAtHead(log, collectionId);
+  } finally {
+    await log.close();
+  }
+}
+
+/** The same of a log that is open. */
+export async function countAtHead(log: Pick<EventLog, 'head'>, collectionId: number): Promise<LogCount> {
+  const head = await log.head();
+  if (head === undefined) return NOTHING_COUNTED;
+  try {
     const { liveRecords, logBytesAfter, firstSequence, events } = readFrameHeader(head.bytes);
     return { records: liveRecords, logBytes: logBytesAfter, sequence: firstSequence + events - 1 };
   } catch (error) {
     throw error instanceof Malformed ? new LogDamaged(collectionId, error.message) : error;
-  } finally {
-    await log.close();
   }
 }

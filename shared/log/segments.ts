@@ -121,6 +121,7 @@ export class LocalLogs implements EventLogs {
 /** One opener's way into a log. */
 class Handle implements EventLog {
   readonly maxFrameBytes = FRAME_BYTES_MAX;
+  readonly staleMs = 0;
   #closing: Promise<void> | undefined;
 
   constructor(

@@ -4,6 +4,7 @@ import { messageOf, unavailable, VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { NatsRequests } from './natsRequests.js';
 import { headersOf, NatsServing } from './natsServing.js';
+import { NotSent } from './notSent.js';
 import { SenderClocks } from './senderClocks.js';
 import { ServedCounts } from './servedCounts.js';
 import type { Envelope, Handler, Listener, Serving, Transport, TransportLoad } from './transport.js';
@@ -18,6 +19,8 @@ export class NatsTransport implements Transport {
   private readonly requests: NatsRequests;
   private readonly senders: SenderClocks;
   private readonly servings = new Set<NatsServing>();
+  /** Of all subjects: one that is served anew may be asked after what came before. */
+  private readonly replies = new Set<string>();
   private readonly listening = new Set<Subscription>();
   private closed = false;
 
@@ -58,6 +61,7 @@ export class NatsTransport implements Transport {
       counts: this.counts,
       senders: this.senders,
       maxPayloadBytes: () => this.maxPayloadBytes,
+      replies: this.replies,
     });
     this.servings.add(serving);
     return this.known(async () => {
@@ -115,7 +119,7 @@ export class NatsTransport implements Transport {
 
   private refusal(body: Uint8Array, { deadlineMs }: Envelope): VouchError | undefined {
     if (this.closed) return unavailable('the transport is closed');
-    if (!this.connection.connected) return this.connection.down();
+    if (!this.connection.connected) return new NotSent(this.connection.down());
     if (deadlineMs <= this.connection.clock.nowMs()) return unavailable('the deadline has passed');
     if (body.length > this.maxPayloadBytes)
       return new VouchError('payload_too_large', `a message of ${body.length} bytes is larger than NATS takes`);

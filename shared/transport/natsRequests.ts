@@ -2,14 +2,17 @@
  * Requests under way over one inbox. Deadlines are swept together: a timer a request, as nats.js sets one, costs as
  * much as everything else about it (measured: 33,000 against 60,000 requests/s between two connections of a process).
  */
-import { createInbox, type Msg, type MsgHdrs, ServiceErrorCodeHeader, ServiceErrorHeader } from 'nats';
-import { unavailable, type VouchError } from '../errors.js';
+import { createInbox, type Msg, type MsgHdrs, MsgHdrsImpl, ServiceErrorCodeHeader, ServiceErrorHeader } from 'nats';
+import { messageOf, unavailable, type VouchError } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { fromNats } from '../natsError.js';
 import { overloaded } from '../overloaded.js';
+import { AnswerLost } from './answerLost.js';
+import { ASKS_AFTER_HEADER, LOST_TOKEN, packTokens, unpackTokens } from './askingAfter.js';
 import { NobodyServes } from './nobodyServes.js';
 
 interface Asked {
+  readonly subject: string;
   readonly sizeBytes: number;
   readonly deadlineMs: number;
   readonly resolve: (body: Uint8Array) => void;
@@ -18,6 +21,10 @@ interface Asked {
 
 /** How much later than its deadline a request may be given up. */
 const SWEEP_MS = 10;
+/** What is unanswered at two looks in a row is asked after. */
+const LOOK_EVERY_MS = 500;
+/** Subjects that are asked in one look, the oldest questions' first. */
+const SUBJECTS_PER_LOOK = 1_024;
 const STATUS_NO_RESPONDERS = 503;
 /** Unanswered, and so what waits in the socket where the server reads slowly. */
 const REQUESTS_MAX = 65_536;
@@ -29,11 +36,15 @@ export class NatsRequests {
   private askedBytes = 0;
   private lastToken = 0;
   private sweeping: NodeJS.Timeout | undefined;
+  private lookedMs = 0;
+  /** Of the newest question that there was when it was looked last. */
+  private lookedToken = 0;
+  private readonly asksAfter = MsgHdrsImpl.fromRecord({ [ASKS_AFTER_HEADER]: ['1'] });
 
   constructor(private readonly connection: ClusterConnection) {
     connection.nc.subscribe(`${this.inbox}.*`, { callback: (_error, msg) => this.answered(msg) });
     connection.onChange((connected) => {
-      if (!connected) this.failAll(connection.down());
+      if (!connected) this.failAll(new AnswerLost(connection.down().message));
     });
   }
 
@@ -48,7 +59,7 @@ export class NatsRequests {
       return Promise.reject(overloaded('messages'));
     return new Promise((resolve, reject) => {
       const token = (++this.lastToken).toString(36);
-      this.asked.set(token, { sizeBytes, deadlineMs, resolve, reject });
+      this.asked.set(token, { subject, sizeBytes, deadlineMs, resolve, reject });
       this.askedBytes += sizeBytes;
       this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS);
       try {
@@ -71,13 +82,20 @@ export class NatsRequests {
   private answered(msg: Msg): void {
     const token = msg.subject.slice(this.inbox.length + 1);
     const asked = this.settled(token);
-    if (!asked) return;
+    if (!asked) {
+      if (token === LOST_TOKEN) this.lost(unpackTokens(msg.data));
+      return;
+    }
     const body = msg.data;
     // An error travels in the headers of an empty answer; whole answers have none, and are not searched for them.
     const headers = body.length === 0 ? msg.headers : undefined;
     if (headers?.code === STATUS_NO_RESPONDERS) asked.reject(new NobodyServes());
     else if (headers?.has(ServiceErrorCodeHeader)) asked.reject(unavailable(headers.get(ServiceErrorHeader)));
     else asked.resolve(body);
+  }
+
+  private lost(tokens: readonly string[]): void {
+    for (const token of tokens) this.settled(token)?.reject(new AnswerLost());
   }
 
   private settled(token: string): Asked | undefined {
@@ -90,12 +108,39 @@ export class NatsRequests {
   }
 
   private sweep(): void {
-    const nowMs = this.connection.clock.nowMs();
+    const { clock } = this.connection;
+    const nowMs = clock.nowMs();
     for (const [token, { deadlineMs, reject }] of this.asked)
       if (deadlineMs <= nowMs) {
         this.settled(token);
         reject(unavailable('no answer came before the deadline'));
       }
+    if (clock.monotonicMs() - this.lookedMs >= LOOK_EVERY_MS) this.look();
     this.sweeping = this.asked.size > 0 ? setTimeout(() => this.sweep(), SWEEP_MS) : undefined;
+  }
+
+  /** Asks after what was unanswered at the last look too. */
+  private look(): void {
+    const tokensOf = new Map<string, string[]>();
+    // In the order in which they were asked.
+    for (const [token, { subject }] of this.asked) {
+      if (Number.parseInt(token, 36) > this.lookedToken) break;
+      const tokens = tokensOf.get(subject);
+      if (tokens !== undefined) tokens.push(token);
+      else if (tokensOf.size < SUBJECTS_PER_LOOK) tokensOf.set(subject, [token]);
+    }
+    this.lookedMs = this.connection.clock.monotonicMs();
+    this.lookedToken = this.lastToken;
+    for (const [subject, tokens] of tokensOf) this.askAfter(subject, tokens);
+  }
+
+  private askAfter(subject: string, tokens: readonly string[]): void {
+    try {
+      const headers = this.asksAfter;
+      this.connection.nc.publish(subject, packTokens(tokens), { reply: `${this.inbox}.${LOST_TOKEN}`, headers });
+    } catch (error) {
+      // With the next look.
+      this.connection.logger.debug({ subject, error: messageOf(error) }, 'questions could not be asked after');
+    }
   }
 }

@@ -9,6 +9,7 @@ import {
 } from 'nats';
 import { messageOf } from '../errors.js';
 import type { ClusterConnection } from '../natsConnection.js';
+import { ASKS_AFTER_HEADER, packTokens, unpackTokens } from './askingAfter.js';
 import type { SenderClocks } from './senderClocks.js';
 import type { Served, ServedCounts } from './servedCounts.js';
 import type { Envelope, Handler, Serving } from './transport.js';
@@ -26,6 +27,8 @@ export interface ServingContext {
   readonly counts: ServedCounts;
   readonly senders: SenderClocks;
   readonly maxPayloadBytes: () => number;
+  /** Where the answers to what is under way go. */
+  readonly replies: Set<string>;
 }
 
 export class NatsServing implements Serving {
@@ -61,11 +64,12 @@ export class NatsServing implements Serving {
   }
 
   private async take(msg: Msg): Promise<void> {
-    const { connection, senders } = this.context;
+    const { connection, senders, replies } = this.context;
     const { clock } = connection;
+    const sent = sentOf(msg);
+    if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.tellLost(msg);
     const served = this.context.counts.ofSubject(msg.subject);
     served.requests++;
-    const sent = sentOf(msg);
     if (!sent) return this.refuse(msg, served, `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing`);
     const { requestId, sentMs } = sent;
     const shiftMs = senders.shiftMs(senderOf(msg), sentMs);
@@ -75,6 +79,8 @@ export class NatsServing implements Serving {
       return;
     }
     const cameMs = clock.monotonicMs();
+    const { reply = '' } = msg;
+    replies.add(reply);
     this.underWay++;
     served.underWay++;
     try {
@@ -84,6 +90,7 @@ export class NatsServing implements Serving {
       connection.logger.error({ error, subject: msg.subject, requestId }, 'a handler failed');
       this.refuse(msg, served, 'the process that serves this request failed; retry shortly');
     } finally {
+      replies.delete(reply);
       served.tookMs += clock.monotonicMs() - cameMs;
       served.underWay--;
       if (--this.underWay === 0) this.idle?.();
@@ -97,6 +104,14 @@ export class NatsServing implements Serving {
     // Whoever asked may be at another server of the cluster, and waits for us to be back.
     if (!connection.connected) await connection.untilConnected(deadlineMs - connection.clock.nowMs());
     if (connection.connected) msg.respond(body);
+  }
+
+  /** Which of these questions this process does not have: see `askingAfter.ts`. */
+  private tellLost(msg: Msg): void {
+    const { connection, replies } = this.context;
+    const sender = senderOf(msg);
+    const lost = unpackTokens(msg.data).filter((token) => !replies.has(`${sender}.${token}`));
+    if (lost.length > 0 && connection.connected) msg.respond(packTokens(lost));
   }
 
   /** As NATS' service framework answers errors, so that its tools show them. */

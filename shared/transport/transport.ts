@@ -38,7 +38,8 @@ export interface Transport {
   readonly load: TransportLoad;
   /**
    * Throws Overloaded where too much is unanswered, VouchError `unavailable` when nobody serves the subject (at once), when the deadline passes, or when the
-   * connection is lost. The outcome at the other side is then unknown, except for `NobodyServes`.
+   * connection is lost. The outcome at the other side is then unknown, except for `NobodyServes` and `NotSent`; where the
+   * answer is known to come no more, that is `AnswerLost`, long before the deadline.
    */
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;
   /** Resolves when the subject is served, as seen from every other process. `*` stands for one token. */

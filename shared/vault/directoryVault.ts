@@ -127,6 +127,18 @@ export class DirectoryVault implements VaultStore {
     }
   }
 
+  async inspect(onDamage: Parameters<VaultStore['list']>[0], rest: (entries: number) => Promise<void>): Promise<void> {
+    let damaged = 0;
+    const told = (project: string, keyId: string): void => {
+      damaged++;
+      onDamage(project, keyId);
+    };
+    for await (const _ of this.list(told)) {
+      await rest(1 + damaged);
+      damaged = 0;
+    }
+  }
+
   /** Resolves when every call under way is finished. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -9,7 +9,7 @@
  *   seal, as stored:      0 "VSK1" | 4 the key (32)         its id: the first bytes of BLAKE3 over a domain and the key
  *   erased, in its place: 0 "VSK0"
  *
- * AES-256-GCM (NIST SP 800-38D); project and key id are authenticated. A seal seals the few versions of one entry.
+ * AES-256-GCM (NIST SP 800-38D); project and key id are authenticated. A seal seals the few versions of an entry with the same wrapped key.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Entropy } from '../clock.js';

@@ -69,6 +69,29 @@ export class SealPlace {
     return undefined;
   }
 
+  async traceOf(name: EntryName): Promise<'none' | 'sealed' | 'erased'> {
+    const last = await this.#last(name);
+    if (last === undefined) return 'none';
+    return isErased(last.bytes) ? 'erased' : 'sealed';
+  }
+
+  /** Overwrites the seals that came before the one of that id. Those that came after may be of a writer under way. */
+  async eraseBefore(name: EntryName, id: string): Promise<void> {
+    const older: number[] = [];
+    for (
+      let found = await this.#next(name, 1);
+      found !== undefined;
+      found = await this.#next(name, found.position + 1)
+    ) {
+      const seal = decodeSeal(found.bytes);
+      if (seal !== undefined && sealIdOf(seal) === id) {
+        for (const position of older) await this.#overwrite(position);
+        return;
+      }
+      older.push(found.position);
+    }
+  }
+
   /** Resolves when no byte of a seal of this entry is left here, and none can come any more. */
   async erase(name: EntryName): Promise<void> {
     let last = await this.#last(name);

@@ -30,11 +30,24 @@ export class Seals {
     return undefined;
   }
 
-  /** Brings the seal of that id to every server that has it not. */
+  /** What the servers know of the entry; `none` where most have nothing of it. Throws `unavailable` where most cannot be reached. */
+  async traceOf(name: EntryName): Promise<'none' | 'sealed' | 'erased'> {
+    const outcomes = await Promise.allSettled(this.places.map((place) => place.traceOf(name)));
+    const told = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    if (told.includes('erased')) return 'erased';
+    if (told.includes('sealed')) return 'sealed';
+    if (told.length * 2 <= outcomes.length) throw failureOf(outcomes);
+    return 'none';
+  }
+
+  /** Brings the seal of that id, which the entry is under, to every server that has it not, and erases those before it. */
   async complete(name: EntryName, id: string): Promise<void> {
     const seal = await this.find(name, id);
     if (!(seal instanceof Uint8Array)) return;
-    await this.#onEach('cannot be given the seal of a vault entry', (place) => place.put(name, seal));
+    await this.#onEach('cannot be given the seal of a vault entry', async (place) => {
+      await place.put(name, seal);
+      await place.eraseBefore(name, id);
+    });
   }
 
   /** Resolves when no byte of a seal of this entry is left on any server, and none can come any more. */

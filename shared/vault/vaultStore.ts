@@ -48,5 +48,10 @@ export interface VaultStore {
   settle(project: string, keyId: string): Promise<void>;
   /** Every entry there is. Damaged ones are passed to `onDamage` and left as they are. */
   list(onDamage: (project: string, keyId: string) => void): AsyncIterable<StoredVaultEntry>;
+  /**
+   * Reads every entry, at leisure, where this process holds the store itself, and tells of those that do not verify. Does
+   * nothing where others hold it: there it would cost each process that asks the whole vault. `rest` is awaited after some.
+   */
+  inspect(onDamage: (project: string, keyId: string) => void, rest: (entries: number) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }

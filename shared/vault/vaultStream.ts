@@ -3,8 +3,8 @@ import { LASTING, prepareLastingStream } from '../lastingStream.js';
 import type { ClusterConnection } from '../natsConnection.js';
 import { VAULT_STREAM, VAULT_SUBJECTS } from '../subjects.js';
 
-/** Throws an Error that says what is wrong where the stream is not what it has to be. */
-export function prepareVaultStream(connection: ClusterConnection, replicas: number): Promise<void> {
+/** How many servers hold it. Throws an Error that says what is wrong where the stream is not what it has to be. */
+export function prepareVaultStream(connection: ClusterConnection, replicas: number): Promise<number> {
   const wanted = {
     name: VAULT_STREAM,
     description: 'Wrapped data keys of Vouch: a subject is a key',

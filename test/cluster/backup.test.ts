@@ -25,8 +25,15 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
+interface Killed {
+  readonly start: () => Launched;
+  readonly onKill: () => Promise<void>;
+  /** Whether all was done when it was killed. */
+  readonly isDone: () => Promise<boolean>;
+}
+
 /** Starts the command again and again, and kills it after a while, but for the last time. */
-async function throughKills(start: () => Launched, random: SeededRandom, onKill: () => Promise<void>): Promise<void> {
+async function throughKills(random: SeededRandom, { start, onKill, isDone }: Killed): Promise<void> {
   for (let kills = 0; kills < KILLS; kills++) {
     const command = start();
     const ended = await Promise.race([
@@ -39,6 +46,7 @@ async function throughKills(start: () => Launched, random: SeededRandom, onKill:
     }
     await command.kill();
     await onKill();
+    if (await isDone()) return;
   }
   await succeeded(start());
 }
@@ -130,8 +138,17 @@ describe('npm run export, npm run import', function () {
         await service.restart(victim);
       };
       const file = newFile();
-      await throughKills(() => runExport(place, 'many', file), random, killOne);
-      await throughKills(() => runImport(place, file, 'again'), random, killOne);
+      await throughKills(random, {
+        start: () => runExport(place, 'many', file),
+        onKill: killOne,
+        isDone: () => isThere(file),
+      });
+      await throughKills(random, {
+        start: () => runImport(place, file, 'again'),
+        onKill: killOne,
+        // A command that finds it there says so, and ends well.
+        isDone: async () => false,
+      });
       // The command itself waits for a service that is gone for a moment.
       const waiting = runImport(place, file, 'patient');
       await killOne();

@@ -19,17 +19,22 @@ interface Pauses {
 /** What the service has by default, where the times of a failover are what is tried. */
 const PROMPT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_REASSIGN_MS: '3000' };
 
-async function createAll(project: Project): Promise<void> {
-  for (const name of COLLECTIONS) {
+async function createAll(project: Project, names = COLLECTIONS): Promise<void> {
+  for (const name of names) {
     const { status } = await project.rw.post('/v1/namespaces', { name, dimension: 3, metric: 'squared_l2' });
     expect(status).to.equal(200);
   }
 }
 
-const loadOn = (service: Service, project: Project, coordinators: readonly string[] = ['coordinator']): ClusterLoad =>
+const loadOn = (
+  service: Service,
+  project: Project,
+  coordinators: readonly string[] = ['coordinator'],
+  names = COLLECTIONS,
+): ClusterLoad =>
   new ClusterLoad(
     Array.from({ length: CLIENTS }, (_, i) => service.client(project.rw.key, coordinators[i % coordinators.length])),
-    COLLECTIONS,
+    names,
     seededRandom(testSeed()),
   );
 
@@ -160,6 +165,59 @@ for (const followers of ['0', '1'])
       await expectAllThere(project, load);
     });
   });
+
+describe('a shard that is killed and comes back at once', function () {
+  this.timeout(240_000);
+  const records = Number(process.env.VOUCH_COMEBACK_RECORDS ?? 500);
+  const names = Array.from({ length: 6 }, (_, i) => `c${i}`);
+  let service: Service;
+  after(() => service?.stop());
+
+  it('finds its collections served by their followers, with every answered write', async () => {
+    // However busy the machine is, nobody misses it before it is back.
+    service = await Service.start('cluster', { VOUCH_FOLLOWERS: '1' }, { shards: 2 });
+    const project = await service.newProject();
+    await createAll(project, names);
+    for (let from = 0; from < records; from += 500) {
+      const batch = Array.from({ length: 500 }, (_, i) => [from + i, 0, 0]);
+      await Promise.all(names.map((collection) => project.rw.post('/v1/vectors/batch-insert', { collection, batch })));
+    }
+    const load = loadOn(service, project, ['coordinator'], names);
+    await busy(service, load);
+    const follows = 'state="following"';
+    await service.until(async () => (await service.metric('vouch_collections_followed', follows)) === 6, 60_000);
+    const before = await service.ownerships();
+    let isOver = false;
+    const pausesMs = names.map(async (name) => {
+      let [longestMs, goodMs] = [0, systemClock.monotonicMs()];
+      while (!isOver) {
+        const { status } = await project.rw.post('/v1/search', { collection: name, query: [0, 0, 0], k: 1 });
+        const nowMs = systemClock.monotonicMs();
+        longestMs = Math.max(longestMs, nowMs - goodMs);
+        if (status === 200) goodMs = nowMs;
+      }
+      return longestMs;
+    });
+    await service.kill('s2');
+    const killedMs = systemClock.monotonicMs();
+    await service.run('s2');
+    const backMs = systemClock.monotonicMs() - killedMs;
+    await busy(service, load);
+    isOver = true;
+    const longestMs = Math.max(...(await Promise.all(pausesMs)));
+    const seconds = [backMs, longestMs].map((ms) => (ms / 1000).toFixed(1));
+    console.log(
+      `      ${records} records each; back after ${seconds[0]} s; the longest time without an answer ${seconds[1]} s`,
+    );
+    await load.stop();
+    // Back at the shard that came back it may be only by a move.
+    for (const [id, { shard, epoch }] of await service.ownerships())
+      if (before.get(id)!.shard === 's2') expect(epoch, shard).to.be.above(before.get(id)!.epoch);
+    expect(load.wrong).to.deep.equal([]);
+    for (const { status, text } of load.failed) expect(status, text).to.be.oneOf([0, 503]);
+    await expectAllThere(project, load);
+  });
+});
 
 describe('the pause that clients see at a move', function () {
   this.timeout(240_000);

@@ -8,10 +8,12 @@ import { unavailable } from '../../shared/errors.js';
 import { EXACT } from '../../shared/indexSpec.js';
 import { silentLogger } from '../../shared/logger.js';
 import { storedOwnership } from '../../shared/owners.js';
+import { AnswerLost } from '../../shared/transport/answerLost.js';
+import { NotSent } from '../../shared/transport/notSent.js';
 import type { Outcome } from '../../shared/wire.js';
 import { Owners, queueOver, Wire } from '../support/callWire.js';
 import { configOf, fixed, soon } from '../support/engine.js';
-import { eventually, expectCode } from '../support/suites/expectations.js';
+import { eventually, expectCode, rejection } from '../support/suites/expectations.js';
 import { TestClock } from '../support/testEdge.js';
 
 const get = (id: number): Call => ({ op: 'get', id });
@@ -202,6 +204,39 @@ describe('the way of calls to the owner', () => {
         'vouch.c.7.1.control',
       ]);
     }
+  });
+
+  it('a read whose answer is lost is asked again; a write’s outcome is then not known', async () => {
+    const wire = new Wire(16 << 20, 'vouch.c.');
+    const queue = queueOver(wire, new Owners(1));
+    wire.answer = () => Promise.reject(new AnswerLost());
+    const unknown = [remove, rebuild].map((call) => rejection(queue.send(7, call, soon())));
+    for (const error of await Promise.all(unknown)) expect(error).to.be.instanceOf(AnswerLost);
+    expect(wire.received).to.have.length(2);
+    const read = queue.send(7, get(1), soon());
+    await eventually('it waits', async () => queue.parked === 1);
+    wire.answer = ({ calls }) => calls.map(() => ({ ok: 'again' }));
+    expect(await read).to.equal('again');
+  });
+
+  it('what could not be sent waits for the connection, and only so much of it', async () => {
+    let isConnected = false;
+    const wire = new Wire(16 << 20, 'vouch.c.');
+    wire.answer = ({ calls }) => {
+      if (!isConnected) throw new NotSent(unavailable('the connection to NATS is lost'));
+      return calls.map(() => ({ ok: 'sent' }));
+    };
+    const owners = new Owners(1);
+    owners.rereadTogether = async () => {
+      throw unavailable('the connection to NATS is lost');
+    };
+    const queue = queueOver(wire, owners);
+    const calls = [get(1), remove, rebuild].map((call) => queue.send(7, call, soon()));
+    await eventually('they wait', async () => queue.parked === 3);
+    const refused = Array.from({ length: 300 }, () => rejection(queue.send(7, get(1), soon())));
+    await Promise.race(refused);
+    isConnected = true;
+    expect(await Promise.all(calls)).to.deep.equal(['sent', 'sent', 'sent']);
   });
 
   it('with another owner told, a read under way is asked of it, and a write waits for the former owner’s answer', async () => {

@@ -4,10 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { verifyReceipt } from '../../scripts/verifier/receipt.js';
-import type { Receipt } from '../../shared/calls.js';
+import { nextTurn } from '../../shard/pause.js';
+import type { Receipt, Results } from '../../shared/calls.js';
+import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { LocalLogs } from '../../shared/log/segments.js';
-import { configOf, Engine, type EngineOptions, requestIdOf, type TestCollection } from '../support/engine.js';
+import {
+  configOf,
+  Engine,
+  type EngineOptions,
+  fixed,
+  requestIdOf,
+  soon,
+  type TestCollection,
+} from '../support/engine.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
 import { replayedLog } from '../support/replayedLog.js';
 import { expectCode } from '../support/suites/expectations.js';
@@ -178,6 +188,26 @@ describe('a collection over its log', () => {
     expect([first.status, batch.status, second.status]).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
     expect((batch as PromiseRejectedResult).reason).to.include({ code: 'capacity_exceeded' });
     expect(await collection.found()).to.deep.equal([1, 2]);
+  });
+
+  it('a search tells the sequence of what it sees, also while a frame is only half applied', async () => {
+    // Every look at the clock finds that the slice is used up.
+    let ms = 0;
+    await restart({ clock: { ...systemClock, monotonicMs: () => (ms += 5) } });
+    const sequences: number[] = [];
+    let isOver = false;
+    const writing = collection.batch(Array.from({ length: 200 }, (_, i) => [i, 0])).then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      const call = { op: 'search', query: fixed(0, 0), k: 5_000, tellSequence: true } as const;
+      const { ids, sequence } = (await collection.hosted.read(call, soon())) as Results['search'];
+      expect(ids.length / 8).to.equal(sequence);
+      sequences.push(sequence as number);
+      await nextTurn();
+    }
+    await writing;
+    expect(sequences.filter((sequence) => sequence > 0 && sequence < 200)).to.have.length.above(3);
   });
 
   it('a full collection takes deletes, replays and what they make room for, in the same frame', async () => {

@@ -176,6 +176,7 @@ describe('data keys', () => {
       replaceDamaged: (...replaced) => vault.replaceDamaged(...replaced),
       settle: (...key) => vault.settle(...key),
       list: (onDamage) => vault.list(onDamage),
+      inspect: (...asked) => vault.inspect(...asked),
       close: async () => {},
     };
     const stored = await fresh(await open('a', moving));

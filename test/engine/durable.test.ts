@@ -87,6 +87,11 @@ describe('durable files', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
+  it('are refused where no folder can be made, though the one above is there', async function () {
+    if (process.platform !== 'linux') this.skip();
+    expect(await rejection(makeDirectory('/proc/nothing/in/it'))).to.include({ code: 'ENOENT' });
+  });
+
   it('are erased: noise stands where their bytes stood, under whatever other name they have', async () => {
     await createFile(at('secret'), 'x'.repeat(100_000));
     await link(at('secret'), at('other name'));

@@ -5,6 +5,7 @@ import type { Call, ResultOf } from '../../shared/calls.js';
 import { BUCKETS } from '../../shared/platform.js';
 import { NobodyServes } from '../../shared/transport/nobodyServes.js';
 import { fixed, insertOf } from '../support/engine.js';
+import { Reach } from '../support/memoryCluster.js';
 import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
 import { numbersIn, type RiggedShard, ShardRig, watchOpenings } from '../support/shardRig.js';
 import { eventually, expectCode, gate, rejection } from '../support/suites/expectations.js';
@@ -117,6 +118,20 @@ describe('a hand-over', function () {
     expect(await loading).to.be.above(12);
   });
 
+  it('goes on where a server that leads now numbers the entry lower than the one before it', async () => {
+    await insert(1);
+    const { reach } = shards.get('s1')!;
+    reach.ownersAhead = 10;
+    await rig.change(ID, { followers: ['s2', 's3'] });
+    await rig.ask('s1', { op: 'adopt', collectionIds: [ID] });
+    reach.ownersAhead = 0;
+    await handOver('s2', 1);
+    expect(await rig.ownership(ID)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s1'] });
+    expect((await insert(2)).id).to.equal(2);
+    expect(await rejection(rig.askEpoch(ID, 1, { op: 'describe' }))).to.be.instanceOf(NobodyServes);
+    await rig.untilFollowed(ID);
+  });
+
   it('finishes and answers the commit under way, and what waits is answered by the next owner', async () => {
     await insert(1);
     await rig.change(ID, { followers: ['s2'] });
@@ -177,24 +192,94 @@ describe('a hand-over', function () {
     expect(await rig.ownership(ID)).to.deep.include({ shard: 's1', epoch: 1 });
   });
 
-  it('answers writes behind a hold by the next owner', async () => {
+  it('waits until writes are held no more', async () => {
     for (let x = 0; x < 3; x++) await insert(x);
     await rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
-    const held = rig.askEpoch(ID, 1, insertOf(fixed(9, 0)));
-    await handOver('s2', 1);
-    expect(await rejection(held)).to.be.instanceOf(NobodyServes);
-    expect((await insert(9)).id).to.equal(4);
-    // A hold is of an owner: who renews it holds at the next one.
-    await rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
+    const held = insert(9);
+    await expectCode(handOver('s2', 1, 700), 'unavailable');
+    expect(await rig.ownership(ID)).to.deep.include({ shard: 's1', epoch: 1 });
+    expect(await rig.ask('s1', { op: 'openIds' })).to.deep.equal({ open: [ID], held: [ID], following: [] });
+    expect((await describeNow()).records).to.equal(3);
+    const handed = handOver('s2', 1);
     await rig.call(ID, { op: 'release', token: 't' });
+    await handed;
+    expect((await held).id).to.equal(4);
+    expect((await insert(10)).id).to.equal(5);
+  });
+
+  it('does not happen where writes are held from during its last commit on', async () => {
+    await insert(1);
+    const { opened, open } = gate();
+    rig.cluster.logs.fates.push(opened);
+    const underWay = insert(2);
+    await eventually('it is under way', () => rig.cluster.logs.appends === 2);
+    const handed = expectCode(handOver('s2', 1), 'unavailable');
+    const holding = rig.call(ID, { op: 'hold', token: 't', holdMs: 60_000 });
+    await eventually('it is held', async () => (await rig.ask('s1', { op: 'openIds' })).held.length === 1);
+    open();
+    await Promise.all([underWay, handed, holding]);
+    await rig.call(ID, { op: 'release', token: 't' });
+    expect((await insert(3)).id).to.equal(3);
+    expect((await rig.ownership(ID)).shard).to.equal('s1');
+  });
+
+  /** It ends and starts again, over `reach`. */
+  const comeBack = async (name: string, reach?: Reach): Promise<void> => {
+    await shards.get(name)!.stop();
+    shards.set(name, await rig.shard(name, reach));
+  };
+
+  it('is what a shard that comes back begins with, to followers that have in memory what it has not', async () => {
+    const [followed, idle, alone] = [ID, ID + 1, ID + 2];
+    await rig.create(idle, 's1', ['s2']);
+    await rig.create(alone, 's1');
+    await insert(1);
+    await rig.call(alone, insertOf(fixed(1, 0)));
+    await rig.change(followed, { followers: ['s3', 's2'] });
+    await rig.warm('s2', followed);
+    const { opened, end } = watchOpenings();
+    await comeBack('s1');
+    expect(await rig.ownership(followed)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s3', 's1'] });
+    expect((await insert(2)).id).to.equal(2);
+    expect(opened, 'nothing was opened for that').to.deep.equal([]);
+    end();
+    for (const id of [idle, alone]) {
+      expect(await rig.ownership(id)).to.deep.include({ shard: 's1', epoch: 1 });
+      await rig.call(id, insertOf(fixed(2, 0)));
+    }
+    await rig.untilFollowed(followed);
+  });
+
+  it('by a shard that comes back again and again shows nothing old, whatever becomes of its changes', async () => {
+    const random = seededRandom(testSeed());
+    let isOver = false;
+    const loading = load(random, () => isOver);
+    try {
+      for (let n = 0; n < 10; n++) {
+        const { shard } = await rig.ownership(ID);
+        const others = SHARDS.filter((name) => name !== shard);
+        await rig.change(ID, { followers: others });
+        await rig.warm(random.pick(others), ID);
+        const reach = new Reach(rig.cluster);
+        const { opened, open } = gate();
+        const updates: unknown[] = reach.ownerUpdates;
+        for (let fates = random.int(3); fates > 0; fates--) updates.push(random.pick(['lost', 'landed', opened]));
+        setTimeout(open, random.int(200));
+        await comeBack(shard, reach);
+        expect((await rig.ownership(ID)).shard).not.to.equal(shard);
+      }
+    } finally {
+      isOver = true;
+    }
+    expect(await loading).to.be.above(10);
   });
 
   it('of a collection that was never opened moves a name', async () => {
     await handOver('s2', 1);
-    expect(await rig.ask('s1', { op: 'openIds' })).to.deep.equal({ open: [] });
+    expect((await rig.ask('s1', { op: 'openIds' })).open).to.deep.equal([]);
     await rig.ask('s2', { op: 'adopt', collectionIds: [ID] });
     expect((await insert(1)).id).to.equal(1);
-    expect(await rig.ask('s2', { op: 'openIds' })).to.deep.equal({ open: [ID] });
+    expect((await rig.ask('s2', { op: 'openIds' })).open).to.deep.equal([ID]);
   });
 
   it('takes the capacity of the project with it, to the last record', async () => {

@@ -117,7 +117,7 @@ describe('vault in JetStream', function () {
 
     it('is made by one of several that open it at once, with the settings that keep and erase', async () => {
       const vaults = await Promise.all(Array.from({ length: 6 }, open));
-      expect(await vaults[0]!.create('p', '0'.repeat(32), shredded())).to.equal(1);
+      expect(await vaults[0]!.create('p', '0'.repeat(32), shredded())).to.be.greaterThan(0);
       const { config } = await (await direct.jetstreamManager()).streams.info(VAULT_STREAM);
       expect(config).to.deep.include({ storage: 'file', discard: 'new', max_msgs_per_subject: -1, deny_purge: true });
       expect(config.deny_delete ?? false).to.equal(false);

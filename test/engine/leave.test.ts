@@ -2,8 +2,11 @@
 import { expect } from 'chai';
 import type { Collection } from '../../coordinator/backend.js';
 import type { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
+import type { ShardResults } from '../../shared/calls.js';
 import { heartbeatOf, ownershipOf } from '../../shared/owners.js';
 import { BUCKETS } from '../../shared/platform.js';
+import { shardSubject } from '../../shared/subjects.js';
+import { type Outcome, packCalls, unpackOutcomes, unwrap } from '../../shared/wire.js';
 import { fixed, insertOf, soon } from '../support/engine.js';
 import { MemoryCluster } from '../support/memoryCluster.js';
 import { eventually } from '../support/suites/expectations.js';
@@ -34,6 +37,11 @@ describe('a shard that leaves', function () {
   const ownersNow = async (): Promise<string[]> => {
     const entries = collections.map(({ id }) => cluster.bucket(BUCKETS.owners).get(String(id)));
     return (await Promise.all(entries)).map((entry) => (entry === undefined ? '' : ownershipOf(entry).shard));
+  };
+  const following = async (shard: string): Promise<readonly number[]> => {
+    const body = packCalls([{ ...soon(), call: { op: 'openIds' } }]);
+    const answer = await cluster.transport.request(shardSubject(shard), body, soon());
+    return (unwrap(unpackOutcomes(answer)[0] as Outcome) as ShardResults['openIds']).following;
   };
   const isLeaving = async (name: string): Promise<boolean> => {
     const entry = await cluster.bucket(BUCKETS.shards).get(name);
@@ -86,6 +94,45 @@ describe('a shard that leaves', function () {
     const before = await ownersNow();
     await Promise.all([one.leave(), two.leave()]);
     expect(await ownersNow()).to.deep.equal(before);
+  });
+
+  it('hands over by itself what a follower has in memory, where no coordinator does', async () => {
+    await cluster.stop();
+    cluster = new MemoryCluster({ placement: PATIENT, followers: { count: 1 } });
+    const leaving = await cluster.shard('s1');
+    await cluster.shard('s2');
+    await fill(4);
+    const before = await ownersNow();
+    const mine = collections.filter((_, i) => before[i] === 's1').map(({ id }) => id);
+    for (const id of mine) await backend.call({ ...collections[0]!, id }, { op: 'describe' }, soon());
+    await eventually('what is open is followed', async () => {
+      const followed = await following('s2');
+      return mine.every((id) => followed.includes(id));
+    });
+    await backend.stop();
+    await leaving.leave();
+    expect(await ownersNow()).to.deep.equal(['s2', 's2', 's2', 's2']);
+    await leaving.stop();
+  });
+
+  it('waits for what is held', async () => {
+    const leaving = await cluster.shard('s1');
+    await fill(1);
+    const [collection] = collections as [Collection];
+    await backend.call(collection, { op: 'hold', token: 't', holdMs: 60_000 }, soon());
+    await cluster.shard('s2');
+    let hasLeft = false;
+    const left = leaving.leave().then(() => {
+      hasLeft = true;
+    });
+    await eventually('its heartbeat says so', () => isLeaving('s1'));
+    const { backend: other } = await cluster.coordinator();
+    const { collection: next } = await other.create(PROJECT, { name: 'next', dimension: 2, index: 'brute' }, soon());
+    expect([hasLeft, await ownersNow()]).to.deep.equal([false, ['s1']]);
+    await backend.call(collection, { op: 'release', token: 't' }, soon());
+    await left;
+    collections.push(next);
+    expect(await ownersNow()).to.deep.equal(['s2', 's2']);
   });
 
   it('does not wait for ever where nobody moves anything', async () => {

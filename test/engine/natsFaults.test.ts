@@ -6,6 +6,8 @@ import { VouchError } from '../../shared/errors.js';
 import { type EventLog, Fenced, LOG_START, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
 import type { ClusterPlatform } from '../../shared/natsPlatform.js';
 import { BUCKETS } from '../../shared/platform.js';
+import { AnswerLost } from '../../shared/transport/answerLost.js';
+import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
 import { ClusterPlatforms } from '../support/clusterPlatforms.js';
 import { startTestNats, type TestNats } from '../support/natsServer.js';
 import { seededRandom, testSeed } from '../support/random.js';
@@ -113,6 +115,55 @@ describe('nats faults', function () {
     held.open();
     proxy.reset();
     expect(text(await answer)).to.equal('x');
+  });
+
+  describe('a question or an answer that is lost on the way', () => {
+    const ask = (): Promise<Uint8Array> =>
+      near.transport.request('vouch.test.a', bytes('x'), { requestId: 'r', deadlineMs: inMs(600_000) });
+
+    it('is missed soon after the connection is back, and not at the deadline', async () => {
+      const held = gate();
+      let asked = 0;
+      await far.transport.serve('vouch.test.a', async ({ body }) => {
+        asked++;
+        await held.opened;
+        return body;
+      });
+      const answered = rejection(ask());
+      await eventually('the question is there', () => asked === 1);
+      proxy.lose('everything');
+      held.open();
+      const seen = gate();
+      near.connection.nc.subscribe('vouch.test.a', { callback: () => seen.open() });
+      await near.connection.nc.flush();
+      const questioned = rejection(ask());
+      await seen.opened;
+      proxy.reset();
+      expect(await answered).to.be.instanceOf(AnswerLost);
+      expect(await questioned).to.be.instanceOf(AnswerLost);
+      expect(asked).to.equal(1);
+      await isRestored();
+      expect(text(await ask())).to.equal('x');
+    });
+
+    it('is not what is answered late', async () => {
+      const held = gate();
+      await far.transport.serve('vouch.test.a', async ({ body }) => {
+        await held.opened;
+        return body;
+      });
+      let asksAfter = 0;
+      near.connection.nc.subscribe('vouch.test.a', {
+        callback: (_, { headers }) => {
+          if (headers?.has(ASKS_AFTER_HEADER)) asksAfter++;
+        },
+      });
+      await near.connection.nc.flush();
+      const answer = ask();
+      await eventually('it was asked after', () => asksAfter >= 2);
+      held.open();
+      expect(text(await answer)).to.equal('x');
+    });
   });
 
   describe('an append', () => {

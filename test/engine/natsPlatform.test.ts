@@ -86,7 +86,7 @@ describe('nats platform', function () {
       const url = `nats://127.0.0.1:${await freePort()}`;
       const error = await rejection(platforms.open(url, { connectWithinMs: 300 }));
       expect(error.message).to.match(
-        /^no NATS server answers at 127\.0\.0\.1:\d+ .*; start one or unset VOUCH_NATS_URL$/,
+        /^no NATS server answers at 127\.0\.0\.1:\d+ .*; start one or correct VOUCH_NATS_URL$/,
       );
     });
 

@@ -75,9 +75,12 @@ describe('placement carried out', function () {
     for (const id of ids) {
       const { shard, epoch } = await entryOf(id);
       expect(epoch).to.equal(shard === 's2' ? 2 : 1);
-      const asked = s2.asked.filter((one) => one.endsWith(` ${id}`));
       const warmed = shard === 's2' && s1.open.has(id) ? 3 : 0;
-      expect(asked).to.deep.equal([...Array(warmed).fill(`warm ${id}`), ...(shard === 's2' ? [`adopt ${id}`] : [])]);
+      const wanted = [...Array(warmed).fill(`warm ${id}`), ...(shard === 's2' ? [`adopt ${id}`] : [])];
+      const asked = (): string[] => s2.asked.filter((one) => one.endsWith(` ${id}`));
+      // It is told of what the entry says already.
+      await eventually('it was told', () => asked().length >= wanted.length);
+      expect(asked()).to.deep.equal(wanted);
     }
     const moved = (kind: string) => metric(backend, 'vouch_placement_moves_total', { kind, stage: 'finished' });
     await eventually('both kinds are counted', async () => (await moved('warm')) + (await moved('cold')) === 3);

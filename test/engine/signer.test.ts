@@ -8,7 +8,7 @@ import { MemoryBucket } from '../../shared/bucket/memory.js';
 import { systemClock } from '../../shared/clock.js';
 import { toHex } from '../../shared/hash.js';
 import { silentLogger } from '../../shared/logger.js';
-import { listSigners, registerSigner } from '../../shared/signers.js';
+import { earlierKeysOf, listSigners, registerSigner } from '../../shared/signers.js';
 import { rejection } from '../support/suites/expectations.js';
 
 describe('the signing key', () => {
@@ -60,7 +60,8 @@ describe('the signing key', () => {
     const clock = { ...systemClock, nowMs: () => (nowMs += 1_000) };
     const bucket = new MemoryBucket({ logger: silentLogger });
     const [a, b] = ['aa'.repeat(32), 'bb'.repeat(32)] as [string, string];
-    await registerSigner(bucket, b, 's1', clock);
+    expect(await registerSigner(bucket, b, 's1', clock)).to.equal(true);
+    expect(await registerSigner(bucket, b, 's1', clock)).to.equal(false);
     await Promise.all(['s2', 's3', 's1'].map((shard) => registerSigner(bucket, b, shard, clock)));
     await registerSigner(bucket, a, 's4', clock);
     const listed = await listSigners(bucket);
@@ -69,6 +70,18 @@ describe('the signing key', () => {
       [a, ['s4']],
     ]);
     expect(listed[0]!.sinceMs).to.be.below(listed[1]!.sinceMs);
+    bucket.close();
+  });
+
+  it('that is another one than the shard had before is told from the first one of a shard', async () => {
+    const bucket = new MemoryBucket({ logger: silentLogger });
+    const [a, b, c] = ['aa'.repeat(32), 'bb'.repeat(32), 'cc'.repeat(32)] as [string, string, string];
+    await registerSigner(bucket, a, 's1', systemClock);
+    expect(await earlierKeysOf(bucket, a, 's1')).to.deep.equal([]);
+    await registerSigner(bucket, b, 's2', systemClock);
+    expect(await earlierKeysOf(bucket, b, 's2')).to.deep.equal([]);
+    await registerSigner(bucket, c, 's1', systemClock);
+    expect(await earlierKeysOf(bucket, c, 's1')).to.deep.equal([a]);
     bucket.close();
   });
 });

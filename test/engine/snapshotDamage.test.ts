@@ -13,6 +13,7 @@ import { CollectionLife } from '../support/collectionLife.js';
 import { seededRandom, testSeed } from '../support/random.js';
 import { expectSameAnswers } from '../support/sameAnswers.js';
 import { config, SnapshotRig, WINDOW } from '../support/snapshotRig.js';
+import { expectCode } from '../support/suites/expectations.js';
 
 const memory = new VectorMemory();
 
@@ -115,17 +116,42 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.have.length(2);
   });
 
-  it('one that belongs to another log is set aside: of another collection, or of a log that has lost its end', async () => {
+  it('one that belongs to another log is set aside', async () => {
     await rig.collection.insert([1, 1]);
     const path = await rig.snapshot();
     await rig.close();
     await rig.logs.remove(config.id);
+    const other = rig.replayed();
+    await other.insert([2, 2]);
+    await other.insert([3, 3]);
     await rig.open();
-    await rig.collection.insert([2, 2]);
-    await rig.collection.insert([3, 3]);
     expect(await rig.collection.found()).to.deep.equal([1, 2]);
     expect(rig.snapshots.damages).to.deep.equal(['it does not belong to the log']);
     expect(await rig.names()).to.deep.equal([`${basename(path)}.damaged`]);
+  });
+
+  it('one that is whole stands against a log that has lost its end, or is gone', async () => {
+    await rig.collection.insert([1, 1]);
+    const path = await rig.snapshot();
+    await rig.collection.insert([2, 2]);
+    const newest = await rig.snapshot();
+    await rig.close();
+    for (const [kept, end] of [
+      [1, 'ends with event 1'],
+      [0, 'holds nothing'],
+    ] as const) {
+      await rig.logs.remove(config.id);
+      if (kept === 1) await rig.replayed().insert([1, 1]);
+      await rig.open();
+      const refused = await expectCode(rig.collection.found(), 'internal_error');
+      expect(refused.message).to.contain(
+        `quarantined, its stored log does not verify: it ${end}, but event 2 was in it when a snapshot was made; put the log`,
+      );
+      await expectCode(rig.collection.insert([3, 3]), 'internal_error');
+      await rig.close();
+    }
+    expect(rig.snapshots.damages).to.deep.equal([]);
+    expect(await rig.names()).to.deep.equal([basename(path), basename(newest)]);
   });
 
   it('one that is whole and says what the log does not is set aside', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -155,22 +155,53 @@ describe('npm run verify', () => {
       expect(bad.code).to.equal(1);
     }));
 
-  it('says how it is used, and ends with 2, where it cannot check', async () => {
+  it('tells a log that is gone from one that nothing was ever written to', () =>
+    withFolder(async (folder) => {
+      const catalog = join(folder, 'registry', 'vouch-catalog');
+      await mkdir(catalog, { recursive: true });
+      const collection = { id: 1, project: 'acme', name: 'notes' };
+      const write = (value: object): Promise<void> => writeFile(join(catalog, 'n.json'), JSON.stringify({ value }));
+      await write(collection);
+      const never = await verify(['folder', folder]);
+      expect(never.text).to.match(/✔ collection {4}acme\/notes, id 1\n! log {11}empty: nothing was ever written/);
+      expect(never.code).to.equal(0);
+      await write({ ...collection, begun: true });
+      const gone = await verify(['folder', folder]);
+      expect(gone.text).to.match(
+        /✘ collection {4}acme\/notes, id 1\n.* its log is gone: it is empty, but the catalog says/,
+      );
+      expect(gone.code).to.equal(1);
+    }));
+
+  it('says in one line why it cannot check, and ends with 2', async () => {
     for (const [args, problem] of [
-      [['log'], /log takes a file/],
-      [['log', 'a', 'b'], /what is b\?/],
-      [['log', '/nowhere/x.vouchlog'], /ENOENT/],
+      [['log', '/nowhere/x.vouchlog'], /there is no file \/nowhere\/x.vouchlog/],
+      [['receipt', tmpdir()], /is a folder/],
       [['folder', tmpdir()], /is no data folder/],
-      [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
-      [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
       [['stream', '--nats', '127.0.0.1:1', '--collection', 'c'], /no JetStream answers at 127.0.0.1:1/],
-      [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],
-      [['receipt', '-', '--nats', 'x'], /--nats does not go with receipt/],
-      [['receipt', '-', '--what'], /what/],
       [['-'], /standard input is not JSON/],
     ] as const) {
       const { code, text } = await verify(args, 'no JSON');
       expect(text, args.join(' ')).to.match(problem);
+      expect(text, args.join(' ')).to.match(/^[^\n]+\n$/);
+      expect(code, args.join(' ')).to.equal(2);
+    }
+  });
+
+  it('says how it is used, and ends with 2, where it is asked for what there is not', async () => {
+    for (const [args, problem] of [
+      [['log'], /log takes a file/],
+      [['log', 'a', 'b'], /what is b\?/],
+      [['logs', 'a'], /there is no command logs/],
+      [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
+      [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
+      [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],
+      [['receipt', '-', '--nats', 'x'], /--nats does not go with receipt/],
+      [['receipt', '-', '--what'], /what/],
+    ] as const) {
+      const { code, text } = await verify(args, 'no JSON');
+      expect(text, args.join(' ')).to.match(problem);
+      expect(text, args.join(' ')).to.contain('npm run verify -- receipt FILE');
       expect(code, args.join(' ')).to.equal(2);
     }
   });

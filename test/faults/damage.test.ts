@@ -3,7 +3,7 @@
  * its collection alone or is put aside, is told, and is still there for whoever looks into it. Here the whole service is
  * started over a few hundred such folders; every byte of each kind of file has its turn in the tests of these kinds.
  */
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -275,6 +275,34 @@ describe('a data folder with one byte changed, or cut off there', function () {
       await eventually('it is not told any more', async () => (await told()).length === 0);
     } finally {
       await stop();
+    }
+  });
+
+  it('or with a log that is not there: it is told, its number of events is not begun anew, and put back it serves', async () => {
+    for (const withSnapshots of [true, false]) {
+      await folder.restore();
+      const log = join(folder.path, 'collections', '1');
+      const aside = join(folder.path, '..', 'aside');
+      await rename(log, aside);
+      if (!withSnapshots) await rm(join(folder.path, 'snapshots'), { recursive: true });
+      const lost = await folder.start();
+      try {
+        expect(new Set(await seen(lost.client, HURT))).to.deep.equal(new Set([undefined]));
+        const { status, body } = await lost.client.post('/v1/records', { collection: HURT, values: [1, 1] });
+        expect([status, body.code]).to.deep.equal([500, 'internal_error']);
+        expect(body.error).to.contain('it holds nothing, but ');
+        await eventually('it is told', async () => {
+          const { damaged = [] } = (await lost.client.get('/health')).body;
+          return damaged.length === 1 && damaged[0].part === 'log' && damaged[0].collection_id === 1;
+        });
+        expect(await seen(lost.client, WHOLE)).to.deep.equal(good[WHOLE]);
+      } finally {
+        await lost.stop();
+      }
+      await rename(aside, log);
+      const back = await folder.start();
+      expect(await seen(back.client, HURT)).to.deep.equal(good[HURT]);
+      await back.stop();
     }
   });
 });

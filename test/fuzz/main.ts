@@ -1,30 +1,36 @@
 /** `npm run fuzz -- [--minutes N] [--target NAME] [--seed N]`: every target for as long, until something is found. */
-import { parseArgs } from 'node:util';
+import { parseFlags, runCommand, UsageError } from '../../scripts/terminal/commandLine.js';
 import { grouped } from '../../scripts/terminal/line.js';
 import { showProgress } from '../../scripts/terminal/progress.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { Finding, fuzz } from './fuzz.js';
+import { fuzz } from './fuzz.js';
 import { TARGETS } from './targets/all.js';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    target: { type: 'string' },
-    seed: { type: 'string', default: String(Buffer.from(systemEntropy(4)).readUInt32LE()) },
-  },
-});
-const minutes = Number(values.minutes);
-const seed = Number(values.seed);
-const chosen = TARGETS.filter(({ target }) => values.target === undefined || target.name === values.target);
-if (!(minutes > 0) || !Number.isInteger(seed) || chosen.length === 0) {
-  const names = TARGETS.map(({ target }) => target.name).join(', ');
-  process.stderr.write(`usage: npm run fuzz -- [--minutes N] [--target NAME] [--seed N]; targets: ${names}\n`);
-  process.exit(2);
-}
+const NAMES = TARGETS.map(({ target }) => target.name).join(', ');
+const USAGE = `npm run fuzz -- [--minutes N] [--target NAME] [--seed N]; targets: ${NAMES}`;
 
-console.log(`seed ${seed}, ${minutes} minutes in all`);
-const eachSecs = Math.ceil((minutes * 60) / chosen.length);
-try {
+await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
+  const { values } = parseFlags({
+    args: [...args],
+    options: {
+      minutes: { type: 'string', default: '10' },
+      target: { type: 'string' },
+      seed: { type: 'string', default: String(Buffer.from(systemEntropy(4)).readUInt32LE()) },
+    },
+  });
+  const minutes = Number(values.minutes);
+  const seed = Number(values.seed);
+  const chosen = TARGETS.filter(({ target }) => values.target === undefined || target.name === values.target);
+  if (!(minutes > 0)) throw new UsageError(`--minutes is ${values.minutes}; allowed is a number above 0`);
+  if (!Number.isInteger(seed)) throw new UsageError(`--seed is ${values.seed}; allowed is a whole number`);
+  if (chosen.length === 0) throw new UsageError(`there is no target ${values.target}`);
+  await fuzzAll(chosen, seed, minutes);
+});
+
+/** Each target for as long. Throws a Finding. */
+async function fuzzAll(chosen: typeof TARGETS, seed: number, minutes: number): Promise<void> {
+  console.log(`seed ${seed}, ${minutes} minutes in all`);
+  const eachSecs = Math.ceil((minutes * 60) / chosen.length);
   for (const { target } of chosen) {
     const startMs = systemClock.monotonicMs();
     const progress = showProgress(target.name, eachSecs, 'seconds');
@@ -44,8 +50,4 @@ try {
     progress.finish();
     console.log(`${target.name.padEnd(12)}${grouped(cases)} cases, ${grouped(refused)} refused, ${grouped(taken)} fit`);
   }
-} catch (error) {
-  if (!(error instanceof Finding)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
 }

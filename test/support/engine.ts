@@ -8,6 +8,7 @@ import { HostedCollection } from '../../shard/hostedCollection.js';
 import type { IndexServices } from '../../shard/index/services.js';
 import { VectorMemory } from '../../shard/kernel/vectorMemory.js';
 import { ShardMetrics } from '../../shard/metrics.js';
+import { Openings } from '../../shard/openings.js';
 import { PastThread } from '../../shard/past/pastThread.js';
 import { signerOf } from '../../shard/proof/signer.js';
 import { Quota } from '../../shard/quota.js';
@@ -80,6 +81,8 @@ export interface EngineOptions {
   /** Of reservations; given where several engines share them. */
   readonly bucket?: Bucket;
   readonly transport?: Transport;
+  /** Without: there is no entry of any collection. */
+  readonly catalog?: Bucket;
   /** Without: every collection is searched exactly. */
   readonly indexes?: IndexServices;
   readonly vault?: VaultStore;
@@ -123,7 +126,9 @@ export class Engine {
     });
     this.context = {
       admission: new Admission(60_000, clock, (reason) => metrics.refused(reason)),
+      openings: new Openings(),
       logs,
+      catalog: options.catalog ?? new MemoryBucket({ logger: silentLogger }),
       transport,
       memory,
       quota,

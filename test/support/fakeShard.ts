@@ -20,6 +20,8 @@ type HandOver = Extract<ShardCall, { op: 'handOver' }>;
 export class FakeShard {
   /** Collections that it says are open. */
   readonly open = new Set<number>();
+  /** Collections whose writes it says are held. */
+  readonly held = new Set<number>();
   /** Every call but counts, as `op id`, in order. */
   readonly asked: string[] = [];
   leaving = false;
@@ -80,7 +82,7 @@ export class FakeShard {
   async #answer(call: ShardCall): Promise<unknown> {
     switch (call.op) {
       case 'openIds':
-        return { open: [...this.open] };
+        return { open: [...this.open], held: [...this.held], following: [] };
       case 'adopt':
         this.asked.push(...call.collectionIds.map((id) => `adopt ${id}`));
         return null;

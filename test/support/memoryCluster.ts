@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../config/load.js';
 import { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
 import { runShard } from '../../shard/main.js';
-import type { Bucket, Change } from '../../shared/bucket/bucket.js';
+import type { Bucket, Change, Entry } from '../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
 import { systemClock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors.js';
@@ -31,6 +31,8 @@ export class Reach implements Platform {
   readonly #held = new Map<BucketName, (() => void)[]>();
   /** Of the next updates of owner entries, in order: not answered, and not done, done, or done when the promise resolves. */
   readonly ownerUpdates: ('lost' | 'landed' | Promise<unknown>)[] = [];
+  /** By how much the server that is reached numbers owner entries higher than the one whose word counts. */
+  ownersAhead = 0;
 
   constructor(private readonly cluster: MemoryCluster) {}
 
@@ -81,7 +83,7 @@ export class Reach implements Platform {
       return work();
     };
     return {
-      get: (key) => reaching(() => bucket.get(key)),
+      get: (key) => reaching(async () => this.#numbered(name, await bucket.get(key))),
       create: (key, value) => reaching(() => bucket.create(key, value)),
       update: (key, value, revision) => reaching(() => this.#fated(name, () => bucket.update(key, value, revision))),
       put: (key, value) => reaching(() => bucket.put(key, value)),
@@ -90,10 +92,16 @@ export class Reach implements Platform {
       watch: (listener) =>
         bucket.watch((change: Change) => {
           const held = this.#held.get(name);
-          if (held === undefined) listener(change);
-          else held.push(() => listener(change));
+          const tell = (): void => listener({ ...change, entry: this.#numbered(name, change.entry) });
+          if (held === undefined) tell();
+          else held.push(tell);
         }),
     };
+  }
+
+  #numbered(name: BucketName, entry: Entry | undefined): Entry | undefined {
+    if (entry === undefined || name !== BUCKETS.owners) return entry;
+    return { ...entry, revision: entry.revision + this.ownersAhead };
   }
 
   async #fated<T>(name: BucketName, update: () => Promise<T>): Promise<T> {
@@ -117,6 +125,7 @@ export class Reach implements Platform {
       replaceDamaged: (...replaced) => reaching(() => vault.replaceDamaged(...replaced)),
       settle: (...key) => reaching(() => vault.settle(...key)),
       list: (onDamage) => vault.list(onDamage),
+      inspect: (...asked) => reaching(() => vault.inspect(...asked)),
       close: async () => {},
     };
   }
@@ -164,8 +173,8 @@ export class MemoryCluster {
   async shard(
     name: string,
     onTakenOver?: () => void,
+    reach = new Reach(this),
   ): Promise<{ reach: Reach; leave(): Promise<void>; stop(): Promise<void> }> {
-    const reach = new Reach(this);
     const shard = await runShard({
       config: this.config,
       name,

@@ -79,6 +79,10 @@ export class MemoryVault implements VaultStore {
     await this.after('list', '');
   }
 
+  async inspect(onDamage: (project: string, keyId: string) => void): Promise<void> {
+    for await (const _ of this.list(onDamage));
+  }
+
   async close(): Promise<void> {}
 
   #put(project: string, keyId: string, entry: VaultEntry): void {
@@ -110,6 +114,10 @@ export function recordVaultOver(
       encrypt(payload, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad, systemEntropy),
     decrypt: async (stored: StoredVaultEntry, sealed: Sealed, aad: Uint8Array) =>
       decrypt(sealed, unwrapKey(MASTER, stored.entry.wrapped!, stored), aad),
+    check: async (stored: StoredVaultEntry) => {
+      unwrapKey(MASTER, stored.entry.wrapped!, stored).fill(0);
+      return 'opens' as const;
+    },
   };
   return new RecordVault(store, marks, keys, clock, systemEntropy);
 }

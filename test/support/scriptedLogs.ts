@@ -43,6 +43,11 @@ export class ScriptedLogs implements EventLogs {
     this.#stored(collectionId)[index] = { ...frame, bytes };
   }
 
+  /** All frames but the first `left` are gone. */
+  lose(collectionId: number, left: number): void {
+    this.#stored(collectionId).length = left;
+  }
+
   /** Appends as another owner of the collection does. */
   writeAs(collectionId: number, frame: Uint8Array): void {
     this.#store(collectionId, { frame, after: this.#headOf(collectionId) });
@@ -57,6 +62,7 @@ export class ScriptedLogs implements EventLogs {
   async open(collectionId: number): Promise<EventLog> {
     return {
       maxFrameBytes: 1 << 20,
+      staleMs: 0,
       append: (frame, after) => this.#append(collectionId, { frame: frame.slice(), after }),
       read: (after) => this.#read(collectionId, after),
       readAt: async (position) => (this.#stored(collectionId)[position - 1] as StoredFrame).bytes,

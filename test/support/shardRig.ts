@@ -34,8 +34,9 @@ export class ShardRig {
     this.cluster = new MemoryCluster({ placement: PATIENT, ...overrides });
   }
 
-  shard(name: string): Promise<RiggedShard> {
-    return this.cluster.shard(name);
+  /** Over `reach` where one is given: what is said of it holds from the shard's start on. */
+  shard(name: string, reach?: Reach): Promise<RiggedShard> {
+    return this.cluster.shard(name, undefined, reach);
   }
 
   /** The collection with that id, new. */

@@ -11,7 +11,7 @@ export interface Reading {
   readonly value: number;
 }
 
-export const grownBy = (before: number, now: number): number => (now >= before ? now - before : now);
+const grownBy = (before: number, now: number): number => (now >= before ? now - before : now);
 
 /** Upper bound → how many were at most that; the last bound is infinite. */
 export type Buckets = ReadonlyMap<number, number>;

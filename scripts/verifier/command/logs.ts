@@ -5,12 +5,12 @@ import { Claims } from '../claims.js';
 import type { Genesis } from '../events.js';
 import { checkExport, stateBefore } from '../exportClaims.js';
 import { type LogReport, verifyLog } from '../log.js';
-import { type CatalogItem, choose, readFolderCatalog, UsageError } from '../source/catalog.js';
+import { type CatalogItem, choose, readFolderCatalog } from '../source/catalog.js';
 import { ExportFile } from '../source/export.js';
 import { LogFolder } from '../source/folder.js';
 import { JetStreamCluster } from '../source/stream.js';
 import type { FrameSource } from '../source.js';
-import { callersPath, readJson } from './files.js';
+import { callersPath, opened, readJson } from './files.js';
 import { counted, instant, print, printLog, printRefusal, printSigner } from './print.js';
 import type { ClaimFiles, Request } from './request.js';
 
@@ -19,7 +19,7 @@ const MEBIBYTE = 1 << 20;
 const SHOWN_FROM_BYTES = 32 * MEBIBYTE;
 
 export async function checkExportFile({ file, ...files }: Request & { command: 'log' }): Promise<boolean> {
-  const source = await ExportFile.open(callersPath(file));
+  const source = await opened(file, ExportFile.open(callersPath(file)));
   try {
     const claims = await readClaims(files);
     const report = await replayed(source, claims);
@@ -43,7 +43,7 @@ export async function checkExportFile({ file, ...files }: Request & { command: '
 export async function checkFolder(request: Request & { command: 'folder' }): Promise<boolean> {
   const dataDir = callersPath(request.dataDir);
   const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
-  if (chosen.length === 0) throw new UsageError('there is no collection');
+  if (chosen.length === 0) throw new Error('there is no collection');
   let holds = true;
   for (const [index, item] of chosen.entries()) {
     if (index > 0) process.stdout.write('\n');
@@ -83,6 +83,11 @@ async function checkStored(source: FrameSource, { origin, ...item }: CatalogItem
     return refused(report);
   }
   const { genesis } = report;
+  if (genesis === undefined && item.isBegun) {
+    print('failed', 'collection', `${item.project}/${item.name}, id ${item.id}`);
+    print('plain', '', 'its log is gone: it is empty, but the catalog says that something was committed');
+    return false;
+  }
   if (genesis === undefined) print('done', 'collection', `${item.project}/${item.name}, id ${item.id}`);
   else if (genesis.project !== origin.project || genesis.name !== origin.name || genesis.collectionId !== origin.id) {
     print('failed', 'collection', `the catalog has ${origin.project}/${origin.name}, id ${origin.id}`);
@@ -104,7 +109,7 @@ async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<C
 
 async function replayed(source: FrameSource, { watches }: Claims): Promise<LogReport> {
   if (source.sizeBytes < SHOWN_FROM_BYTES) return verifyLog(source, { watches });
-  const progress = showProgress('replaying', Math.ceil(source.sizeBytes / MEBIBYTE), 'MiB');
+  const progress = showProgress('replaying', Math.floor(source.sizeBytes / MEBIBYTE), 'MiB');
   let doneBytes = 0;
   let shown = 0;
   const onProgress = (bytes: number): void => {

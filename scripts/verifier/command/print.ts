@@ -20,7 +20,7 @@ export const instant = (ms: bigint): string => {
 export const counted = (count: bigint | number, one: string, many = `${one}s`): string =>
   `${grouped(Number(count))} ${Number(count) === 1 ? one : many}`;
 
-export const placeText = ({ name, message, byte }: Place): string =>
+const placeText = ({ name, message, byte }: Place): string =>
   message === undefined ? `byte ${grouped(byte)} of ${name}` : `message ${message} of ${name}, byte ${grouped(byte)}`;
 
 export function printRefusal(report: LogReport, refusal: Refusal): void {

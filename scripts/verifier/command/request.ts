@@ -1,6 +1,5 @@
 /** What the command line of the verifier asks for. */
-import { parseArgs } from 'node:util';
-import { UsageError } from '../source/catalog.js';
+import { parseFlags, UsageError } from '../../terminal/commandLine.js';
 
 /** What may be held against a log. Files. */
 export interface ClaimFiles {
@@ -59,14 +58,16 @@ const ALLOWED: Readonly<Record<Request['command'], readonly Option[]>> = {
 };
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
 
-/** Without a command the file is a receipt. Throws UsageError. */
-export function parseRequest(args: readonly string[]): Request {
-  const { values, positionals } = parse(args);
+/** Without a command the file is a receipt; without a file too it is standard input, which nobody types. Throws UsageError. */
+export function parseRequest(args: readonly string[], isTyped = false): Request {
+  const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
   const [first, ...others] = positionals;
   const isCommand = first !== undefined && Object.hasOwn(ALLOWED, first);
   const command = isCommand ? (first as Request['command']) : 'receipt';
   const files = isCommand ? others : positionals;
+  if (!isCommand && files.length > 1) throw new UsageError(`there is no command ${first}`);
   if (files.length > (command === 'stream' ? 0 : 1)) throw new UsageError(`what is ${files.at(-1)}?`);
+  if (first === undefined && isTyped) throw new UsageError('what shall be checked?');
   const odd = Object.keys(values).find((option) => !ALLOWED[command].includes(option as Option));
   if (odd !== undefined) throw new UsageError(`--${odd} does not go with ${command}`);
   const { receipt: receipts = [], checkpoint: checkpoints = [], key, collection, project, nats, record } = values;
@@ -89,13 +90,5 @@ export function parseRequest(args: readonly string[]): Request {
       return { command, dataDir: file, collection, project, ...claims };
     default:
       return { command, file, ...claims };
-  }
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
   }
 }

@@ -9,19 +9,18 @@ export interface CatalogItem {
   readonly name: string;
   /** As its genesis should call it: an imported collection keeps its first name. */
   readonly origin: { readonly id: bigint; readonly project: string; readonly name: string };
+  /** Something was committed to it: an empty log is none of it. */
+  readonly isBegun: boolean;
 }
 
-/** What cannot be asked for. */
-export class UsageError extends Error {}
-
-/** Of a standalone node. Throws UsageError where the folder is no node's. */
+/** Of a standalone node. Throws an Error of one line where the folder is no node's. */
 export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]> {
   const folder = join(dataDir, 'registry', 'vouch-catalog');
   let names: string[];
   try {
     names = await readdir(folder);
   } catch (error) {
-    throw new UsageError(`${dataDir} is no data folder of a standalone node`, { cause: error });
+    throw new Error(`${dataDir} is no data folder of a standalone node`, { cause: error });
   }
   const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
   return Promise.all(
@@ -34,7 +33,8 @@ export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]>
 
 export function itemOf(value: JsonObject): CatalogItem {
   const named = namedIn(value);
-  return { ...named, origin: value.origin === undefined ? named : namedIn(objectOf(value.origin, 'the origin')) };
+  const origin = value.origin === undefined ? named : namedIn(objectOf(value.origin, 'the origin'));
+  return { ...named, origin, isBegun: value.begun === true };
 }
 
 const namedIn = (value: JsonObject): CatalogItem['origin'] => ({
@@ -43,7 +43,7 @@ const namedIn = (value: JsonObject): CatalogItem['origin'] => ({
   name: textOf(value, 'name'),
 });
 
-/** Those that were asked for, by id. Throws UsageError where there is none, or a name is that of several. */
+/** Those that were asked for, by id. Throws an Error of one line where there is none, or a name is that of several. */
 export function choose(
   items: readonly CatalogItem[],
   collection: string | undefined,
@@ -53,9 +53,8 @@ export function choose(
   if (collection === undefined) return within.sort((a, b) => Number(a.id - b.id));
   const named = within.filter(({ name }) => name === collection);
   const found = named.length > 0 ? named : within.filter(({ id }) => String(id) === collection);
-  if (found.length === 0) throw new UsageError(`there is no collection ${collection}; ${listed(within)}`);
-  if (found.length > 1)
-    throw new UsageError(`${collection} is a collection of several projects; name one with --project`);
+  if (found.length === 0) throw new Error(`there is no collection ${collection}; ${listed(within)}`);
+  if (found.length > 1) throw new Error(`${collection} is a collection of several projects; name one with --project`);
   return found;
 }
 

@@ -8,7 +8,7 @@ import { objectOf } from '../json.js';
 import type { EventPlace } from '../recordTable.js';
 import type { FrameSource, Place, PlacedFrame } from '../source.js';
 import { SourceRefused } from '../source.js';
-import { type CatalogItem, itemOf, UsageError } from './catalog.js';
+import { type CatalogItem, itemOf } from './catalog.js';
 
 const CATALOG = 'vouch-catalog';
 const COUNTERS = 'vouch-counters';
@@ -24,7 +24,7 @@ export class JetStreamCluster {
     private readonly jsm: JetStreamManager,
   ) {}
 
-  /** `url`: `nats://user:password@host:port`. Throws UsageError where no such server answers. */
+  /** `url`: `nats://user:password@host:port`. Throws an Error of one line where no such server answers. */
   static async connect(url: string): Promise<JetStreamCluster> {
     const { username, password, hostname, port } = parsed(url);
     const credentials = password === '' ? { token: username } : { user: username, pass: password };
@@ -33,7 +33,7 @@ export class JetStreamCluster {
       const connection = await connect({ ...options, name: 'vouch verify', maxReconnectAttempts: 3 });
       return new JetStreamCluster(connection, await connection.jetstreamManager());
     } catch (error) {
-      throw new UsageError(`no JetStream answers at ${hostname}:${port || 4222}: ${(error as Error).message}`);
+      throw new Error(`no JetStream answers at ${hostname}:${port || 4222}: ${(error as Error).message}`);
     }
   }
 
@@ -54,7 +54,7 @@ export class JetStreamCluster {
   async openLog(collectionId: bigint): Promise<StreamLog> {
     const counters = await this.connection.jetstream().views.kv(COUNTERS, { bindOnly: true });
     const count = (await counters.get(STREAM_COUNT_KEY))?.json<number>();
-    if (count === undefined) throw new UsageError('the server does not say over how many streams the logs are spread');
+    if (count === undefined) throw new Error('the server does not say over how many streams the logs are spread');
     const part = Number(collectionId % BigInt(count));
     const subject = `vouch.log.${part}.${collectionId}`;
     return StreamLog.open(this.connection, this.jsm, { stream: `VOUCH_LOG_${part}`, subject });
@@ -175,6 +175,6 @@ function parsed(url: string): URL {
   try {
     return new URL(url.includes('://') ? url : `nats://${url}`);
   } catch {
-    throw new UsageError(`${url} is no address of a NATS server`);
+    throw new Error(`${url} is no address of a NATS server`);
   }
 }

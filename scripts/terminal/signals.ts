@@ -1,0 +1,20 @@
+/** Ctrl-C, SIGTERM and a terminal that is closed, for commands that have something to end first. */
+import { systemClock } from '../../shared/clock.js';
+
+export const EXIT_INTERRUPTED = 130;
+/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
+const SAME_SIGNAL_MS = 500;
+
+/** Calls `end` at the first signal and `insist` at later ones; returns what to call for whatever is as good as a signal. */
+export function onSignals(end: () => void, insist: () => void): () => void {
+  let firstAtMs: number | undefined;
+  const onSignal = (): void => {
+    const nowMs = systemClock.monotonicMs();
+    if (firstAtMs === undefined) {
+      firstAtMs = nowMs;
+      end();
+    } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) insist();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  return onSignal;
+}
