@@ -8,7 +8,7 @@ import { HASH_BYTES } from '../../shared/limits.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../shared/log/event.js';
 import { eventSizeBytes } from '../../shared/log/eventLayout.js';
-import type { EventLog, Position, StoredFrame } from '../../shared/log/eventLog.js';
+import { type EventLog, LogDamaged, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
 import {
   claimedStart,
   EVENT_PREFIX_BYTES,
@@ -17,6 +17,7 @@ import {
   readFrameHeader,
 } from '../../shared/log/frame.js';
 import { buildFrame } from '../../shared/log/frameWriter.js';
+import { sequenceAfter } from '../../shared/log/lostFrames.js';
 import { Malformed } from '../../shared/malformed.js';
 import { finish } from '../audit/merkleTree.js';
 import { inSlices, nextTurn, Slice } from '../pause.js';
@@ -113,8 +114,19 @@ export class Journal {
     if (!this.#unsettled) return;
     await this.catchUp();
     const { sequence, config, log, clock } = this;
-    if (sequence > 0) await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, clock);
+    if (sequence > 0 && !(await this.#isStored()))
+      await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, clock);
     this.#unsettled = false;
+  }
+
+  /** Whether the log still holds the frame that was applied last. What stands behind it may be one that lost. */
+  async #isStored(): Promise<boolean> {
+    try {
+      return sequenceAfter(await this.log.readAt(this.history.position)) === this.sequence + 1;
+    } catch (error) {
+      if (error instanceof LogDamaged) return false;
+      throw error;
+    }
   }
 
   /**

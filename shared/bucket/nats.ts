@@ -67,8 +67,14 @@ export class NatsBucket implements Bucket {
     return { key, value: this.parse(key, found.value), revision: found.revision };
   }
 
-  create(key: string, value: Json): Promise<number | undefined> {
-    return this.expecting(key, () => this.kv.create(key, JSON.stringify(value)));
+  /**
+   * Looks first: that there is no message, a cluster checks when it stores one, and what is refused then, servers before
+   * 2.11 miscount when they start again, and number the messages of the stream otherwise from then on.
+   */
+  async create(key: string, value: Json): Promise<number | undefined> {
+    const found = await this.find(key);
+    if (!found) return this.expecting(key, () => this.kv.create(key, JSON.stringify(value)));
+    return isDeletion(found) ? this.update(key, value, found.revision) : undefined;
   }
 
   update(key: string, value: Json, revision: number): Promise<number | undefined> {

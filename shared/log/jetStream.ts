@@ -19,7 +19,7 @@ import {
 } from './eventLog.js';
 import { readAnywhere, readFromLeader } from './jetStreamMessages.js';
 import { type ReplaySource, replay } from './jetStreamReplay.js';
-import { hasLost, predecessorOf } from './lostFrames.js';
+import { hasLost, sequenceAfter } from './lostFrames.js';
 
 /** Room for the headers, and for what stands around a frame that travels between processes at an export or an import. */
 const HEADER_ROOM_BYTES = 2_560;
@@ -70,7 +70,11 @@ class JetStreamLog implements EventLog {
   }
 
   get staleMs(): number {
-    return this.connection.nc.info?.cluster === undefined ? 0 : DEPOSED_MS;
+    return this.isClustered ? DEPOSED_MS : 0;
+  }
+
+  private get isClustered(): boolean {
+    return this.connection.nc.info?.cluster !== undefined;
   }
 
   /**
@@ -114,15 +118,15 @@ class JetStreamLog implements EventLog {
   async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
     const last = await this.head();
     if (!last || last.position <= after) return;
-    let predecessor = await this.predecessorAt(after);
+    let nextSequence = await this.sequenceAt(after);
     for await (const frame of replay(this.connection, this.source, after, last.position)) {
       this.assertUsable();
-      if (await hasLost(frame.bytes, predecessor)) {
+      if (await hasLost(frame.bytes, nextSequence)) {
         const { collectionId } = this;
         this.connection.logger.warn({ collectionId, position: frame.position }, 'a frame that lost is passed over');
         continue;
       }
-      predecessor = predecessorOf(frame.bytes)?.slice();
+      nextSequence = sequenceAfter(frame.bytes) ?? nextSequence;
       yield frame;
     }
   }
@@ -157,9 +161,15 @@ class JetStreamLog implements EventLog {
     return this.closed || this.connection.closed;
   }
 
+  /**
+   * That a log is empty, a cluster checks when the frame is stored; and what is refused then, servers before 2.11 miscount
+   * when they start again: they store their newest messages once more. So nothing is expected of a first frame there: it is
+   * read back, and where another was first it has lost.
+   */
   private async publish(frame: Uint8Array, after: Position, timeoutMs: number): Promise<Position> {
     const { js } = this.connection;
-    const options = { expect: { lastSubjectSequence: after }, timeout: timeoutMs };
+    const expect = after === LOG_START && this.isClustered ? {} : { expect: { lastSubjectSequence: after } };
+    const options = { ...expect, timeout: timeoutMs };
     const stored = await this.connection.call(() => js.publish(this.source.subject, frame, options));
     return stored.seq;
   }
@@ -185,20 +195,20 @@ class JetStreamLog implements EventLog {
 
   /** The last of the frames directly behind the one at `after` that have lost against it; `after` where there are none. */
   private async lastLost(after: Position): Promise<Position> {
-    const predecessor = await this.predecessorAt(after);
+    const nextSequence = await this.sequenceAt(after);
     for (let last = after; ; ) {
       const next = await this.firstAfter(last);
-      if (next === undefined || !(await hasLost(next.bytes, predecessor))) return last;
+      if (next === undefined || !(await hasLost(next.bytes, nextSequence))) return last;
       last = next.position;
     }
   }
 
-  /** What the frame at `after` follows; undefined where there is none. */
-  private async predecessorAt(after: Position): Promise<Uint8Array | undefined> {
-    if (after === LOG_START) return undefined;
+  /** Which sequence comes behind the frame at `after`. */
+  private async sequenceAt(after: Position): Promise<number> {
+    if (after === LOG_START) return 0;
     const { stream, subject } = this.source;
     const frame = await readFromLeader(this.connection, stream, { sequence: after });
-    return frame?.subject === subject ? predecessorOf(frame.bytes) : undefined;
+    return (frame?.subject === subject ? sequenceAfter(frame.bytes) : undefined) ?? 0;
   }
 
   private firstAfter(position: Position): Promise<StoredFrame | undefined> {

@@ -83,6 +83,26 @@ describe('a frame that lost', () => {
     expect(verified, 'to the verifier').to.deep.equal(at);
   });
 
+  it('is one of any place that is taken: many that are stored again, or a beginning that comes late', async () => {
+    const three = await frameOf([third], two.end);
+    const at = [await log.append(one.bytes, LOG_START, soonMs())];
+    for (const frame of [two, three]) at.push(await log.append(frame.bytes, at.at(-1)!, soonMs()));
+    for (const { bytes } of [one, two, three, one]) await letIn(bytes);
+    const late = await frameOf([genesis, { ...first!, timeMs: first!.timeMs + 1 } as typeof first], EMPTY_LOG);
+    const behind = await letIn(late.bytes);
+    expect(await positions()).to.deep.equal(at);
+    expect(await positions(at[1])).to.deep.equal([at[2]]);
+    const four = await frameOf([{ ...second!, sequence: 4, timeMs: third!.timeMs + 1 } as typeof second], three.end);
+    at.push(await log.append(four.bytes, at[2]!, soonMs()));
+    expect(at[3]).to.be.above(behind);
+    expect(await positions()).to.deep.equal(at);
+    const cluster = await JetStreamCluster.connect(nats.url);
+    const verified: Position[] = [];
+    for await (const { position } of (await cluster.openLog(BigInt(ID))).frames()) verified.push(position);
+    await cluster.close();
+    expect(verified, 'to the verifier').to.deep.equal(at);
+  });
+
   it('is not answered for: whoever appends it after an uncertain time learns that another was first', async () => {
     const position = await log.append(one.bytes, LOG_START, soonMs());
     // What another owner has committed, and this one could not see when it began.

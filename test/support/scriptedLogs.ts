@@ -3,7 +3,14 @@
  * their writer has given up. Reads are honest.
  */
 import { unavailable } from '../../shared/errors.js';
-import { type EventLog, type EventLogs, Fenced, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
+import {
+  type EventLog,
+  type EventLogs,
+  Fenced,
+  LogDamaged,
+  type Position,
+  type StoredFrame,
+} from '../../shared/log/eventLog.js';
 
 /** What happens to one append. */
 export type Fate =
@@ -65,7 +72,11 @@ export class ScriptedLogs implements EventLogs {
       staleMs: 0,
       append: (frame, after) => this.#append(collectionId, { frame: frame.slice(), after }),
       read: (after) => this.#read(collectionId, after),
-      readAt: async (position) => (this.#stored(collectionId)[position - 1] as StoredFrame).bytes,
+      readAt: async (position) => {
+        const frame = this.#stored(collectionId)[position - 1];
+        if (frame === undefined) throw new LogDamaged(collectionId, `it has no frame at ${position}`);
+        return frame.bytes;
+      },
       head: async () => this.#stored(collectionId).at(-1),
       close: async () => undefined,
     };

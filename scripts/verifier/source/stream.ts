@@ -65,18 +65,23 @@ export class JetStreamCluster {
   }
 }
 
-const FOLLOWED_AT = 32;
-const FOLLOWED_END = 64;
+const EVENTS_AT = 4;
+const FIRST_SEQUENCE_AT = 8;
+const HEADER_END = 16;
 
-/** The chain head before the frame. */
-const followedBy = (frame: Buffer): Buffer => frame.subarray(FOLLOWED_AT, FOLLOWED_END);
+/** Of an intact frame. */
+const firstSequenceOf = (frame: Buffer): bigint => frame.readBigUInt64LE(FIRST_SEQUENCE_AT);
+
+/** Which sequence comes behind the frame; undefined where it is too short to say. */
+const sequenceAfter = (frame: Buffer): bigint | undefined =>
+  frame.length < HEADER_END ? undefined : firstSequenceOf(frame) + BigInt(frame.readUInt32LE(EVENTS_AT));
 
 /**
- * Servers may let two frames in behind the same one: the first is the log's, the second, intact as it is, was never
- * answered for, and is passed over (see "JetStream" in `shared/FORMATS.md`).
+ * Servers may let a frame in for a place that is taken: the first there is the log's, the later one, intact as it is, was
+ * never answered for, and is passed over (see "JetStream" in `shared/FORMATS.md`).
  */
-const hasLost = (frame: Buffer, before: Buffer | undefined): boolean =>
-  before !== undefined && followedBy(frame).equals(followedBy(before)) && isIntact(frame);
+const hasLost = (frame: Buffer, nextSequence: bigint): boolean =>
+  frame.length >= HEADER_END && firstSequenceOf(frame) < nextSequence && isIntact(frame);
 
 interface Subject {
   readonly stream: string;
@@ -116,12 +121,14 @@ export class StreamLog implements FrameSource {
     };
     try {
       listen();
-      let before: Buffer | undefined;
+      let nextSequence = 0n;
       for await (const { seq, data } of messages) {
         clearTimeout(silence.timer);
         const bytes = bufferOf(data);
-        if (!hasLost(bytes, before)) yield { position: seq, bytes };
-        before = bytes;
+        if (!hasLost(bytes, nextSequence)) {
+          yield { position: seq, bytes };
+          nextSequence = sequenceAfter(bytes) ?? nextSequence;
+        }
         if (seq >= this.lastMessage) return;
         listen();
       }
