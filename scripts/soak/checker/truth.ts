@@ -11,6 +11,7 @@ import { type Finding, Model } from './model.js';
 /** What tells something of one collection: a read, or a write that was refused because of what is not there. */
 export type Question = ReadCall | PartCall | WriteCall;
 
+/** As the contract has it: the checker takes nothing from what it checks. */
 const TIMELINE_TYPES: Readonly<Record<LoggedEvent['type'], string>> = {
   insert: 'insert',
   insertEncrypted: 'insert_encrypted',
