@@ -1,5 +1,6 @@
 /** What the HTTP edge measures. The shards' own metrics are added when they are read: see `handlers/exposition.ts`. */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { gaugesOf } from '../shared/gauges.js';
 import type { RefusalReason } from '../shared/overloaded.js';
 import { observeProcess } from '../shared/processMetrics.js';
 import type { BodyPool } from './body/bodyPool.js';
@@ -51,9 +52,10 @@ export class EdgeMetrics {
 
   /** All is read when the metrics are. */
   constructor(underWay: Pick<InFlight, 'requests' | 'bodyBytes'>, bodies: Pick<BodyPool, 'waiting'>) {
-    this.#gauge('vouch_http_in_flight', 'Requests under way.', () => underWay.requests);
-    this.#gauge('vouch_http_in_flight_body_bytes', 'Bytes of their bodies.', () => underWay.bodyBytes);
-    this.#gauge('vouch_bodies_waiting', 'Large bodies that wait for a thread.', () => bodies.waiting);
+    const gauge = gaugesOf(this.registry, () => underWay);
+    gauge('vouch_http_in_flight', 'Requests under way.', (now) => now.requests);
+    gauge('vouch_http_in_flight_body_bytes', 'Bytes of their bodies.', (now) => now.bodyBytes);
+    gauge('vouch_bodies_waiting', 'Large bodies that wait for a thread.', () => bodies.waiting);
   }
 
   /** A request is over. `status` 0: the client went away. */
@@ -91,16 +93,5 @@ export class EdgeMetrics {
         this.#refused.inc({ reason }, count);
       }
     this.#turnedAway.clear();
-  }
-
-  #gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      collect() {
-        this.set(read());
-      },
-    });
   }
 }

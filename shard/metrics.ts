@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { systemClock } from '../shared/clock.js';
 import { DAMAGED_PARTS } from '../shared/damage.js';
+import { gaugesOf } from '../shared/gauges.js';
 import type { RefusalReason } from '../shared/overloaded.js';
 import { observeProcess } from '../shared/processMetrics.js';
 import { observeTransport } from '../shared/transport/loadMetrics.js';
@@ -68,16 +69,7 @@ export class ShardMetrics {
 
   /** `gauges` is read when the metrics are. */
   observe(gauges: () => Gauges): void {
-    const gauge = (name: string, help: string, read: (now: Gauges) => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(read(gauges()));
-        },
-      });
-    };
+    const gauge = gaugesOf(this.#registry, gauges);
     gauge('vouch_collections', 'Collections this shard serves.', (now) => now.collections);
     gauge('vouch_collections_open', 'Collections held in memory.', (now) => now.openCollections);
     gauge(
@@ -125,20 +117,11 @@ export class ShardMetrics {
   }
 
   /** Read when the metrics are. */
-  observeAdmission(now: { readonly readsWaiting: number; readonly calls: number; readonly bytes: number }): void {
-    const gauge = (name: string, help: string, read: () => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(read());
-        },
-      });
-    };
-    gauge('vouch_reads_waiting', 'Reads that wait for their turn.', () => now.readsWaiting);
-    gauge('vouch_shard_calls_under_way', 'Calls that are not answered yet.', () => now.calls);
-    gauge('vouch_shard_call_bytes_under_way', 'Bytes of the messages they came in.', () => now.bytes);
+  observeAdmission(admission: { readonly readsWaiting: number; readonly calls: number; readonly bytes: number }): void {
+    const gauge = gaugesOf(this.#registry, () => admission);
+    gauge('vouch_reads_waiting', 'Reads that wait for their turn.', (now) => now.readsWaiting);
+    gauge('vouch_shard_calls_under_way', 'Calls that are not answered yet.', (now) => now.calls);
+    gauge('vouch_shard_call_bytes_under_way', 'Bytes of the messages they came in.', (now) => now.bytes);
   }
 
   observeTransport(transport: Pick<Transport, 'load'>): void {

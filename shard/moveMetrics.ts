@@ -1,5 +1,6 @@
 /** What a shard measures of collections that change hands, and of its right to answer. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { gaugesOf } from '../shared/gauges.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
@@ -39,23 +40,15 @@ export class MoveMetrics {
 
   /** `gauges` is read when the metrics are. */
   observe(gauges: () => LeaseGauges): void {
-    const registers = [this.registry];
-    new Gauge({
-      name: 'vouch_lease_left_seconds',
-      help: 'How long the shard may answer without renewing its lease; 0 when that is over.',
-      registers,
-      collect() {
-        this.set(gauges().leftMs / 1000);
-      },
-    });
-    new Gauge({
-      name: 'vouch_leaving',
-      help: '1 while the shard hands its collections over in order to end.',
-      registers,
-      collect() {
-        this.set(Number(gauges().isLeaving));
-      },
-    });
+    const gauge = gaugesOf(this.registry, gauges);
+    gauge(
+      'vouch_lease_left_seconds',
+      'How long the shard may answer without renewing its lease; 0 when that is over.',
+      (now) => now.leftMs / 1000,
+    );
+    gauge('vouch_leaving', '1 while the shard hands its collections over in order to end.', (now) =>
+      Number(now.isLeaving),
+    );
   }
 
   tookOver(as: 'follower' | 'idle', forMs: number): void {

@@ -18,7 +18,7 @@ export function parseJson(bytes: Buffer, depthMax: number, { isSecret = false } 
   }
 }
 
-export const isJsonObject = (value: unknown): value is JsonObject =>
+const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Metadata that came as a string of JSON. Throws `validation_error` naming `path` unless it is that of an object. */

@@ -8,7 +8,7 @@
 import { invalid } from '../contract/refusal.js';
 
 /** Arrays and objects in one body: about 0.3 s of parsing. */
-export const CONTAINERS_MAX = 1_000_000;
+const CONTAINERS_MAX = 1_000_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

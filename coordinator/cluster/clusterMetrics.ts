@@ -1,5 +1,6 @@
 /** What a coordinator measures of the cluster behind it: moves and followers where it leads, and the calls it sends. */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { gaugesOf } from '../../shared/gauges.js';
 import type { Verb } from '../../shared/subjects.js';
 import { observeTransport } from '../../shared/transport/loadMetrics.js';
 import type { Transport } from '../../shared/transport/transport.js';
@@ -64,16 +65,7 @@ export class ClusterMetrics {
 
   /** `gauges` is read when the metrics are. */
   observe(gauges: () => ClusterGauges): void {
-    const gauge = (name: string, help: string, read: (now: ClusterGauges) => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(read(gauges()));
-        },
-      });
-    };
+    const gauge = gaugesOf(this.#registry, gauges);
     gauge('vouch_placement_leader', '1 where this coordinator places collections.', (now) => Number(now.isLeader));
     gauge('vouch_shards', 'Shards with a live heartbeat.', (now) => now.liveShards);
     gauge('vouch_owners_without_live_shard', 'Collections whose owner does not live.', (now) => now.unserved);

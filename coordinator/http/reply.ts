@@ -11,8 +11,8 @@ export interface Reply {
   readonly headers?: readonly Header[];
 }
 
-export const JSON_TYPE = 'application/json';
-export const BYTES_TYPE = 'application/octet-stream';
+const JSON_TYPE = 'application/json';
+const BYTES_TYPE = 'application/octet-stream';
 
 export const json = <T>(value: T, status = 200): Reply => ({
   status,

@@ -178,7 +178,7 @@ export class Writing {
     if (this.#refusal !== undefined) throw this.#refusal;
     const { admission, metrics } = this.parts.context;
     if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');
-    const answer = this.#queue.add(call, envelope, this.#isPaused || this.#hold.isHeld);
+    const answer = this.#queue.add(call, envelope, this.#isKept);
     metrics.waiting(1);
     this.#commitWaiting();
     return answer.finally(() => metrics.waiting(-1));

@@ -1,5 +1,6 @@
 /** What a shard measures of what it follows, and of what it tells its followers. */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { gaugesOf } from '../../shared/gauges.js';
 import { FOLLOWER_STATES, type FollowerState } from './follower.js';
 
 export interface FollowGauges {
@@ -50,33 +51,27 @@ export class FollowMetrics {
 
   /** `gauges` is read when the metrics are. */
   observe(gauges: () => FollowGauges): void {
-    const registers = [this.registry];
     new Gauge({
       name: 'vouch_collections_followed',
       help: 'Collections this shard follows, by how far it is.',
       labelNames: ['state'] as const,
-      registers,
+      registers: [this.registry],
       collect() {
         const { states } = gauges();
         for (const state of FOLLOWER_STATES) this.set({ state }, states[state]);
       },
     });
-    new Gauge({
-      name: 'vouch_follower_lag_events',
-      help: 'Events that the follower which is furthest behind is behind its owner.',
-      registers,
-      collect() {
-        this.set(gauges().lag);
-      },
-    });
-    new Gauge({
-      name: 'vouch_follower_stale_seconds',
-      help: 'How old the state of a follower may be, of the one where it may be oldest; at most a day is told.',
-      registers,
-      collect() {
-        this.set(gauges().staleMs / 1000);
-      },
-    });
+    const gauge = gaugesOf(this.registry, gauges);
+    gauge(
+      'vouch_follower_lag_events',
+      'Events that the follower which is furthest behind is behind its owner.',
+      (now) => now.lag,
+    );
+    gauge(
+      'vouch_follower_stale_seconds',
+      'How old the state of a follower may be, of the one where it may be oldest; at most a day is told.',
+      (now) => now.staleMs / 1000,
+    );
   }
 
   sent(): void {

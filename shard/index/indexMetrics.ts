@@ -1,5 +1,6 @@
 /** What a shard measures of its indexes. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { gaugesOf } from '../../shared/gauges.js';
 import type { IndexKind } from '../../shared/indexSpec.js';
 
 /** Seconds: from an index of a thousand rows to one of millions. */
@@ -51,16 +52,7 @@ export class IndexMetrics {
         for (const [kind, count] of Object.entries(gauges().generations)) this.set({ kind }, count);
       },
     });
-    const gauge = (name: string, help: string, read: (now: IndexGauges) => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.set(read(gauges()));
-        },
-      });
-    };
+    const gauge = gaugesOf(registry, gauges);
     gauge('vouch_index_tail_rows', 'Rows that no index has absorbed yet; searches scan them.', (now) => now.tailRows);
     gauge('vouch_index_bytes', 'Memory that indexes take beside the vectors.', (now) => now.bytes);
     gauge('vouch_index_building', 'Indexes being built, loaded or waiting for it.', (now) => now.building);

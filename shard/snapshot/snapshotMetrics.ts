@@ -1,5 +1,6 @@
 /** What a shard measures of its snapshots. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { gaugesOf } from '../../shared/gauges.js';
 
 /** From a collection of a few thousand records to one of millions. */
 const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -57,16 +58,7 @@ export class SnapshotMetrics {
 
   /** `gauges` is read when the metrics are. */
   observe(gauges: () => SnapshotGauges): void {
-    const gauge = (name: string, help: string, read: (now: SnapshotGauges) => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers: [this.registry],
-        collect() {
-          this.set(read(gauges()));
-        },
-      });
-    };
+    const gauge = gaugesOf(this.registry, gauges);
     gauge('vouch_snapshot_bytes', 'Bytes of the snapshots on disk.', (now) => now.sizeBytes);
     gauge(
       'vouch_snapshot_age_seconds',

@@ -1,18 +1,10 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { gaugesOf } from '../gauges.js';
 import type { Transport } from './transport.js';
 
 /** What a process waits for from others; read when the metrics are. */
 export function observeTransport(registry: Registry, transport: Pick<Transport, 'load'>): void {
-  const gauge = (name: string, help: string, read: (load: Transport['load']) => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read(transport.load));
-      },
-    });
-  };
+  const gauge = gaugesOf(registry, () => transport.load);
   gauge('vouch_messages_unanswered', 'Questions to other processes that are not answered yet.', (now) => now.requests);
   gauge('vouch_messages_unanswered_bytes', 'Bytes of them.', (now) => now.bytes);
   gauge('vouch_unsent_bytes', 'Bytes that wait in the connection to NATS.', (now) => now.unsentBytes);

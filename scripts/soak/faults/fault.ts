@@ -1,6 +1,6 @@
 /** A fault: what is done to whom, for how long, and how it is made good again. */
 
-export const FAULT_KINDS = [
+const FAULT_KINDS = [
   'shard killed',
   'shard killed, away for long',
   'shard frozen, shorter than its lease',
