@@ -9,7 +9,7 @@ import { unavailable, unreachable, VouchError } from '../../shared/errors.js';
 import { toHex } from '../../shared/hash.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
-import { type Frame, readFrameHeader } from '../../shared/log/frame.js';
+import { claimedStart, type Frame, readFrameHeader } from '../../shared/log/frame.js';
 import { verifyFrame } from '../../shared/log/frameVerifier.js';
 import { Malformed } from '../../shared/malformed.js';
 import type { CollectionVault } from '../encrypted/collectionVault.js';
@@ -36,7 +36,7 @@ export class LogImport {
   ) {}
 
   /**
-   * Stores and applies the frames one by one, and passes over those that are there. No commit may be under way. Throws
+   * Stores and applies the frames one by one, and passes over those that are there, once verified. No commit may be under way. Throws
    * `validation_error` where a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`, `unavailable`,
    * and Damaged. The frames before it stay; of it nothing is stored, but for an outcome that is not known. `beforeEach` may
    * end it between two frames by throwing.
@@ -70,11 +70,16 @@ export class LogImport {
     };
   }
 
-  /** Undefined where its events are there. */
+  /** Undefined where it is there. */
   async #verified(bytes: Uint8Array, upTo: number): Promise<Frame | undefined> {
-    const { end } = this.journal.history;
+    const { end, tree } = this.journal.history;
     const { firstSequence, events } = readFrameHeader(bytes);
-    if (firstSequence + events <= end.nextSequence) return undefined;
+    if (firstSequence + events <= end.nextSequence) {
+      const { end: frameEnd } = await verifyFrame(bytes, claimedStart(bytes), nextTurn);
+      if (Buffer.compare(frameEnd.chainHead, tree.chainHead(frameEnd.nextSequence - 1)) !== 0)
+        throw refused(`its events up to ${frameEnd.nextSequence - 1} are others than those that are here`);
+      return undefined;
+    }
     if (firstSequence + events > upTo + 1) throw refused(`it goes beyond event ${upTo}, the last that was announced`);
     const frame = await verifyFrame(bytes, end, nextTurn);
     if (end === EMPTY_LOG) configHashIn(frame, this.config);

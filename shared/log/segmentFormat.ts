@@ -1,37 +1,42 @@
 /**
  * The bytes of a segment, a file that holds a stretch of one collection's log. All integers are little-endian.
  *
- *   header      0  "VSEG"  | u32 version = 1 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
- *   watermark  32  u64 offset of the last answered frame, 0 where there is none | u64 offset of its end | 8 B checksum
- *   frames     56  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
+ *   header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
+ *   watermark  32  u64 offset of the last answered frame, 0 where there is none | u64 offset of its end
+ *                  | u64 base of the segment that follows, 0 while none does | 8 B checksum of the 24 bytes before
+ *   frames     64  each: u32 length | u32 check of length and position | 8 B checksum of the bytes | bytes
  *
  * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0,
  * and leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in
  * place, without a sync, after each frame is durable and before it is answered: it survives the death of the process,
- * and is durable with the next frame.
+ * and is durable with the next frame. A segment that is followed is sealed: its watermark says by which, durably, before
+ * that one's first frame is written. So a log that has lost its newest segments does not look like one that ends there.
  */
 import { hash } from '../hash.js';
 import { Malformed } from '../malformed.js';
 import { readU64, writeU64 } from '../u64.js';
 
-export const SEGMENT_HEADER_BYTES = 56;
+export const SEGMENT_HEADER_BYTES = 64;
 export const WATERMARK_OFFSET = 32;
 export const FRAME_HEADER_BYTES = 16;
 
 const MAGIC = 'VSEG';
-const VERSION = 1;
+const VERSION = 2;
 const CHECKSUM_BYTES = 8;
-const WATERMARK_BYTES = 24;
+const WATERMARK_BYTES = 32;
 
 export interface SegmentHeader {
   readonly collectionId: number;
   readonly base: number;
 }
 
-/** Offsets in the segment. `head`: of the last answered frame, 0 where there is none. */
 export interface Watermark {
+  /** Offset of the last answered frame, 0 where there is none. */
   readonly head: number;
+  /** Offset of the end of what is answered for. */
   readonly end: number;
+  /** Base of the segment that follows, 0 while none does. */
+  readonly next: number;
 }
 
 export interface FrameHeader {
@@ -62,7 +67,7 @@ export function encodeSegmentHeader({ collectionId, base }: SegmentHeader): Uint
   writeU64(view, 8, collectionId);
   writeU64(view, 16, base);
   bytes.set(checksumOf(bytes.subarray(0, 24)), 24);
-  bytes.set(encodeWatermark({ head: 0, end: SEGMENT_HEADER_BYTES }), WATERMARK_OFFSET);
+  bytes.set(encodeWatermark({ head: 0, end: SEGMENT_HEADER_BYTES, next: 0 }), WATERMARK_OFFSET);
   return bytes;
 }
 
@@ -76,21 +81,22 @@ export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader;
     throw new Malformed(`segment version ${version} is not known here; this program reads version ${VERSION}`, 4);
   if (!sameBytes(checksumOf(bytes.subarray(0, 24)), bytes.subarray(24, 32)))
     throw new Malformed('the checksum of the header does not verify', 24);
-  const marked = bytes.subarray(WATERMARK_OFFSET, WATERMARK_OFFSET + 16);
-  if (!sameBytes(checksumOf(marked), bytes.subarray(WATERMARK_OFFSET + 16, WATERMARK_OFFSET + WATERMARK_BYTES)))
+  const marked = bytes.subarray(WATERMARK_OFFSET, WATERMARK_OFFSET + 24);
+  if (!sameBytes(checksumOf(marked), bytes.subarray(WATERMARK_OFFSET + 24, WATERMARK_OFFSET + WATERMARK_BYTES)))
     throw new Malformed('the checksum of the watermark does not verify', WATERMARK_OFFSET);
-  return {
-    header: { collectionId: readU64(view, 8), base: readU64(view, 16) },
-    watermark: { head: readU64(view, WATERMARK_OFFSET), end: readU64(view, WATERMARK_OFFSET + 8) },
-  };
+  const [head, end, next] = [0, 8, 16].map((at) => readU64(view, WATERMARK_OFFSET + at)) as [number, number, number];
+  const base = readU64(view, 16);
+  if (next !== 0 && next !== base + end) throw new Malformed('it is not followed where it ends', WATERMARK_OFFSET + 16);
+  return { header: { collectionId: readU64(view, 8), base }, watermark: { head, end, next } };
 }
 
-export function encodeWatermark({ head, end }: Watermark): Uint8Array {
+export function encodeWatermark({ head, end, next }: Watermark): Uint8Array {
   const bytes = new Uint8Array(WATERMARK_BYTES);
   const view = viewOf(bytes);
   writeU64(view, 0, head);
   writeU64(view, 8, end);
-  bytes.set(checksumOf(bytes.subarray(0, 16)), 16);
+  writeU64(view, 16, next);
+  bytes.set(checksumOf(bytes.subarray(0, 24)), 24);
   return bytes;
 }
 

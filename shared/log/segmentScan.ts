@@ -42,18 +42,44 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
   const bases = await findBases(folder, collectionId);
   const segments: Segment[] = [];
   let head = LOG_START;
-  let next = 0;
+  let before: Watermark | undefined;
   for (const base of bases) {
-    if (base !== next)
-      throw damagedAt(collectionId, base, 0, `it begins at ${base}, but what is before it ends at ${next}`);
+    const end = segmentsEnd(segments);
+    if (base !== end)
+      throw damagedAt(collectionId, base, 0, `it begins at ${base}, but what is before it ends at ${end}`);
     const path = join(folder, segmentName(base));
     const isLast = segments.length === bases.length - 1;
     const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
+    const previous = segments.at(-1);
+    if (previous !== undefined && before?.next === 0) {
+      // A crash may have come between the making of a segment and the sealing of the one before it, and no later.
+      if (!isLast || mark.head !== 0)
+        throw damagedAt(
+          collectionId,
+          previous.base,
+          WATERMARK_OFFSET + 16,
+          'no segment follows it, but one with frames does',
+        );
+      await sealSegment(files, previous, before.head);
+    }
     segments.push({ path, base, sizeBytes: mark.end });
     if (mark.head !== 0) head = base + mark.head;
-    next = base + mark.end;
+    before = mark;
   }
   return { sealed: segments.slice(0, -1), last: segments.at(-1), head };
+}
+
+const segmentsEnd = (segments: readonly Segment[]): number => {
+  const last = segments.at(-1);
+  return last === undefined ? 0 : last.base + last.sizeBytes;
+};
+
+/** Says durably that another segment follows, which must be there already. `head`: offset of the segment's last frame. */
+export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
+  return files.use(path, async (file) => {
+    file.writeNow(encodeWatermark({ head, end: sizeBytes, next: base + sizeBytes }), WATERMARK_OFFSET);
+    await file.sync();
+  });
 }
 
 /** The segments' bases in order; none where there is no folder. */
@@ -83,10 +109,12 @@ async function scanSegment(segment: Scanning, isLast: boolean): Promise<Watermar
       sizeBytes,
       `the file ends here, but frames up to byte ${mark.end} were answered`,
     );
-  if (sizeBytes === mark.end) return mark;
   // The next segment is made only when all of this one is answered for.
-  if (!isLast) throw damagedAt(collectionId, base, mark.end, 'there are bytes behind the last frame');
-  return recoverTail(segment, mark, sizeBytes);
+  if (sizeBytes > mark.end && (!isLast || mark.next !== 0))
+    throw damagedAt(collectionId, base, mark.end, 'there are bytes behind the last frame');
+  if (isLast && mark.next !== 0)
+    throw damagedAt(collectionId, base, mark.end, `${segmentName(mark.next)} follows it, and is missing`);
+  return sizeBytes === mark.end ? mark : recoverTail(segment, mark, sizeBytes);
 }
 
 async function readMark({ collectionId, base, file }: Scanning): Promise<Watermark> {
@@ -127,7 +155,7 @@ async function recoverTail(segment: Scanning, mark: Watermark, sizeBytes: number
   // A sync that failed before the crash may have left pages that look written and never will be: write them again.
   await file.write(tail.subarray(0, end - mark.end), mark.end);
   await file.sync();
-  const recovered = { head, end };
+  const recovered = { head, end, next: 0 };
   file.writeNow(encodeWatermark(recovered), WATERMARK_OFFSET);
   return recovered;
 }

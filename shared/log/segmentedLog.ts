@@ -22,7 +22,7 @@ import {
   writeFrameHeader,
 } from './segmentFormat.js';
 import { damagedAt, readFrameAt, readFrames, type Segment } from './segmentReader.js';
-import { type Extent, scanLog } from './segmentScan.js';
+import { type Extent, scanLog, sealSegment } from './segmentScan.js';
 
 /** Smaller frames are copied into the page cache within the call; larger ones are written by the thread pool. */
 const WRITE_NOW_MAX_BYTES = 64 << 10;
@@ -139,16 +139,19 @@ export class SegmentedLog {
     return this.#extent;
   }
 
-  async #roomFor({ sealed, last }: Extent, frameBytes: number): Promise<{ sealed: readonly Segment[]; last: Segment }> {
+  async #roomFor(
+    { sealed, last, head }: Extent,
+    frameBytes: number,
+  ): Promise<{ sealed: readonly Segment[]; last: Segment }> {
     if (last === undefined) return { sealed, last: await this.#createFirst() };
     const end = last.sizeBytes + FRAME_HEADER_BYTES + frameBytes;
     if (end <= this.#options.segmentBytes || last.sizeBytes === SEGMENT_HEADER_BYTES) return { sealed, last };
-    // With its watermark durable, a sealed segment can be told from one that lost its end.
-    await this.#options.files.use(last.path, (file) => file.sync());
-    return {
-      sealed: [...sealed, last],
-      last: await this.#createSegment(this.#options.folder, last.base + last.sizeBytes),
-    };
+    const { files, folder } = this.#options;
+    // With its watermark durable, a segment that is followed can be told from one that lost its end.
+    await files.use(last.path, (file) => file.sync());
+    const next = await this.#createSegment(folder, last.base + last.sizeBytes);
+    await sealSegment(files, last, head - last.base);
+    return { sealed: [...sealed, last], last: next };
   }
 
   /** The folder appears together with its first segment: one without any has lost it. */
@@ -174,7 +177,7 @@ export class SegmentedLog {
 
   /** Offsets of the frame and of its end. */
   #write(frame: Uint8Array, { path, base, sizeBytes }: Segment): Promise<{ head: number; end: number }> {
-    const mark = { head: sizeBytes, end: sizeBytes + FRAME_HEADER_BYTES + frame.length };
+    const mark = { head: sizeBytes, end: sizeBytes + FRAME_HEADER_BYTES + frame.length, next: 0 };
     return this.#options.files.use(path, async (file) => {
       const header = new Uint8Array(FRAME_HEADER_BYTES);
       const now = frame.length <= WRITE_NOW_MAX_BYTES;

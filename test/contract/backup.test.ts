@@ -20,6 +20,8 @@ import type { Answer, Client } from '../support/client.js';
 import { inBothModes } from '../support/modes.js';
 import { seededRandom, testSeed } from '../support/random.js';
 
+/** What of a frame stands before its events. */
+const FRAME_HEAD_BYTES = 64;
 const noPause = async (): Promise<void> => {};
 
 function expectRefused(answer: Answer, status: number, code: string, what = ''): void {
@@ -212,12 +214,19 @@ inBothModes('export and import', (service, startService) => {
     };
     await refusedAt([other.frames[0]!], 'the first of another collection');
     await refusedAt([taken.frames[1]!], 'the second');
-    for (let i = 0; i < 60; i++) {
-      const flipped = Buffer.from(first);
-      flipped[random.int(flipped.length)]! ^= 1 << random.int(8);
-      await refusedAt([flipped], `a bit flipped, seed ${seed}`);
-    }
+    const refusedFlipped = async (when: string): Promise<void> => {
+      // The layout before the first event byte by byte: its numbers say whether the frame is looked at.
+      for (let i = 0; i < 120; i++) {
+        const flipped = Buffer.from(first);
+        const at = i < FRAME_HEAD_BYTES ? i : random.int(flipped.length);
+        flipped[at]! ^= 1 << random.int(8);
+        await refusedAt([flipped], `byte ${at} flipped, ${when}, seed ${seed}`);
+      }
+    };
+    await refusedFlipped('first');
     answered(await send(rw, 'b', [first]));
+    await refusedFlipped('again');
+    await refusedAt([other.frames[0]!], 'the first of another collection, again');
     await refusedAt([other.frames[1]!], 'the next of another collection');
     await refusedAt([taken.frames[2]!], 'the one after the next');
     for (const bytes of [Buffer.of(1), Buffer.of(0, 0, 0, 0), Buffer.of(9, 0, 0, 0, 1), Buffer.of(1, 0, 0, 0, 1)])

@@ -13,6 +13,7 @@ import { systemClock } from '../../shared/clock.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { verifyFrame } from '../../shared/log/frameVerifier.js';
+import { encodeSegmentHeader, encodeWatermark } from '../../shared/log/segmentFormat.js';
 import { LocalLogs } from '../../shared/log/segments.js';
 import { noPause } from '../support/auditHistory.js';
 import { seededRandom, testSeed } from '../support/random.js';
@@ -246,7 +247,7 @@ describe('the verifier of logs', function () {
       expect(segments.size).to.equal(2);
       for (const [path, bytes] of segments) {
         // Of the frame itself, which has its own checksum, one bit of each byte.
-        const bitsOf = (byte: number): readonly number[] => (byte < 56 + 16 + 64 ? ALL_BITS : [byte % 8]);
+        const bitsOf = (byte: number): readonly number[] => (byte < 64 + 16 + 64 ? ALL_BITS : [byte % 8]);
         await withFlipsOnDisk(path, bytes, bitsOf, async (_, what) => {
           expect((await check()).refusal?.place.name, `${what} of ${path}`).to.equal(basename(path));
         });
@@ -259,10 +260,24 @@ describe('the verifier of logs', function () {
           expect((await check()).refusal?.place.name, `cut to ${length}`).to.equal(basename(path));
         });
         await rm(path);
-        // Without its last segment a log is only shorter: a checkpoint tells.
-        if (bytes.readBigUInt64LE(16) === 0n) expect((await check()).refusal?.what).to.match(/before it ends at 0/);
+        const isFirst = bytes.readBigUInt64LE(16) === 0n;
+        expect((await check()).refusal?.what).to.match(isFirst ? /before it ends at 0/ : /follows it, and is missing/);
         await writeFile(path, bytes);
       }
+    });
+
+    it('takes a segment that is not sealed only where a crash can have left it', async () => {
+      const [[older, sealed], [newer]] = [...(await store(short, 300))] as [[string, Buffer], [string, Buffer]];
+      const end = Number(sealed.readBigUInt64LE(40));
+      const watermark = encodeWatermark({ head: Number(sealed.readBigUInt64LE(32)), end, next: 0 });
+      await writeFile(older, Buffer.from(sealed).fill(watermark, 32, 64));
+      const { refusal } = await check();
+      expect(refusal).to.deep.include({ what: 'no segment follows it, but one with frames does' });
+      expect(refusal?.place).to.deep.equal({ name: basename(older), byte: 48 });
+      await writeFile(newer, encodeSegmentHeader({ collectionId: ORIGIN.id, base: end }));
+      expect((await check()).refusal).to.equal(undefined);
+      await writeFile(older, sealed);
+      expect((await check()).refusal).to.equal(undefined);
     });
 
     it('leaves out what a crash has torn behind the last frame', async () => {

@@ -152,7 +152,7 @@ function segmentHead(log: WrittenLog): Buffer {
   const header = Buffer.from(encodeSegmentHeader({ collectionId: ORIGIN.id, base: 0 }));
   const frame = log.frames[0]!.bytes;
   const end = header.length + FRAME_HEADER_BYTES + frame.length;
-  header.set(encodeWatermark({ head: header.length, end }), 32);
+  header.set(encodeWatermark({ head: header.length, end, next: 0 }), 32);
   const frameHeader = new Uint8Array(FRAME_HEADER_BYTES);
   writeFrameHeader(frameHeader, frame, header.length);
   return Buffer.concat([header, frameHeader]);

@@ -34,18 +34,15 @@ export class LogFolder implements FrameSource {
   /** A log that nothing was written to has no folder. */
   static async open(dataDir: string, collectionId: bigint): Promise<LogFolder> {
     const folder = join(dataDir, 'collections', String(collectionId), 'log');
-    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-    const segments: Segment[] = [];
-    for (const name of names.filter((found) => SEGMENT_NAME.test(found)).sort()) {
-      const path = join(folder, name);
-      // First what the header says, then how long the file is: the node may be writing to it.
-      const header = await headerBytes(path);
-      segments.push({ name, base: Number(name.slice(0, -4)), header, file: await FileReading.open(path) });
+    for (;;) {
+      const names = await segmentNames(folder);
+      const segments: Segment[] = [];
+      // The node may be writing to it: a new segment is made, then the one before it sealed, then the new one written
+      // to. From the newest to the oldest, no frame is seen without the seal that went before it.
+      for (const name of [...names].reverse()) segments.unshift(await openSegment(folder, name));
+      if ((await segmentNames(folder)).length === names.length) return new LogFolder(collectionId, segments);
+      for (const { file } of segments) await file.close();
     }
-    return new LogFolder(collectionId, segments);
   }
 
   get sizeBytes(): number {
@@ -59,13 +56,21 @@ export class LogFolder implements FrameSource {
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
     let base = 0;
-    for (const [index, segment] of this.segments.entries()) {
+    let before: Segment | undefined;
+    for (const segment of this.segments) {
       if (segment.base !== base)
         throw refusal(segment, 0, `it begins at ${segment.base} of the log, but what is before it ends at ${base}`);
+      const isLast = segment === this.segments.at(-1);
       const header = this.#header(segment);
       yield* answered(segment, header);
-      if (index === this.segments.length - 1) yield* this.#tail(segment);
+      if (isLast && header.next === 0) yield* this.#tail(segment);
       else if (segment.file.left > 0) throw refusal(segment, header.endAt, 'there are bytes behind the last frame');
+      if (isLast && header.next !== 0)
+        throw refusal(segment, header.endAt, `${segmentName(header.next)} follows it, and is missing`);
+      // A crash may have come between the making of a segment and the sealing of the one before it, and no later.
+      if (before !== undefined && (!isLast || segment.file.at > SEGMENT_HEADER_BYTES))
+        throw refusal(before, 48, 'no segment follows it, but one with frames does');
+      before = header.next === 0 ? segment : undefined;
       base += segment.file.at;
     }
   }
@@ -156,6 +161,23 @@ async function isFrameBehind(segment: Segment, at: number): Promise<boolean> {
   const bytes = await segment.file.read(at, FRAME_HEADER_BYTES);
   const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, segment.base + at);
   return header !== undefined && (await frameAt(segment, at + FRAME_HEADER_BYTES + header.length)) !== undefined;
+}
+
+const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.seg`;
+
+async function segmentNames(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return names.filter((name) => SEGMENT_NAME.test(name)).sort();
+}
+
+async function openSegment(folder: string, name: string): Promise<Segment> {
+  const path = join(folder, name);
+  // First what the header says, then how long the file is: it may be growing.
+  const header = await headerBytes(path);
+  return { name, base: Number(name.slice(0, -4)), header, file: await FileReading.open(path) };
 }
 
 async function headerBytes(path: string): Promise<Buffer> {

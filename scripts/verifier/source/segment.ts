@@ -2,7 +2,7 @@
 import { H } from '../hashing.js';
 import { Reading } from '../reading.js';
 
-export const SEGMENT_HEADER_BYTES = 56;
+export const SEGMENT_HEADER_BYTES = 64;
 export const FRAME_HEADER_BYTES = 16;
 
 const CHECKSUM_BYTES = 8;
@@ -16,6 +16,8 @@ export interface SegmentHeader {
   /** Of the last frame that was answered, 0 where there is none; and where it ends. */
   readonly headAt: number;
   readonly endAt: number;
+  /** Base of the segment that follows, 0 where none does. */
+  readonly next: number;
 }
 
 export const checksumOf = (bytes: Buffer): Buffer => H(bytes).subarray(0, CHECKSUM_BYTES);
@@ -25,15 +27,16 @@ export function readSegmentHeader(bytes: Buffer): SegmentHeader {
   const reading = new Reading(bytes, 'the segment');
   if (reading.take(4).toString('latin1') !== 'VSEG') reading.fail('does not begin with VSEG');
   const version = reading.u32();
-  if (version !== 1) reading.fail(`has version ${version}`);
+  if (version !== 2) reading.fail(`has version ${version}`);
   const [collectionId, base] = [reading.u64(), Number(reading.u64())];
   if (!reading.take(CHECKSUM_BYTES).equals(checksumOf(bytes.subarray(0, 24))))
     reading.fail('has a header that does not match its checksum');
-  const [headAt, endAt] = [Number(reading.u64()), Number(reading.u64())];
-  if (!reading.take(CHECKSUM_BYTES).equals(checksumOf(bytes.subarray(32, 48))))
+  const [headAt, endAt, next] = [Number(reading.u64()), Number(reading.u64()), Number(reading.u64())];
+  if (!reading.take(CHECKSUM_BYTES).equals(checksumOf(bytes.subarray(32, 56))))
     reading.fail('has a watermark that does not match its checksum');
   if (endAt < SEGMENT_HEADER_BYTES) reading.fail('has a watermark within its header');
-  return { collectionId, base, headAt, endAt };
+  if (next !== 0 && next !== base + endAt) reading.fail('is not followed where it ends');
+  return { collectionId, base, headAt, endAt, next };
 }
 
 export interface FrameHeader {
