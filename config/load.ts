@@ -57,6 +57,17 @@ export function loadConfigOrExit(env: Environment, overrides: ConfigOverrides = 
   }
 }
 
+/** Read elsewhere: by set-up, by single commands, by tests. */
+const OTHER_VARIABLES = /^VOUCH_(?:CONFIG|NATS_SERVER|PORTABLE|KEY|BENCH_DATA|SEED)$/;
+
+/** Variables of the environment that are called as ours are and set nothing: misspelt ones. */
+export function strayVariables(env: Environment): string[] {
+  const settings = new Set(Object.values(SETTINGS).map(({ variable }) => variable));
+  const isStray = (name: string): boolean =>
+    name.startsWith('VOUCH_') && !settings.has(name) && !OTHER_VARIABLES.test(name);
+  return Object.keys(env).filter(isStray).sort();
+}
+
 /** The configuration as one may log it: credentials in the NATS addresses are left out. */
 export function printableConfig(config: Config): Config {
   const url = config.nats.url?.replace(/\/\/[^/@,]*@/g, '//***@') ?? null;

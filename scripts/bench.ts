@@ -1,12 +1,12 @@
 /** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP and how it grows, and prints the figures. */
 import { replaceFile } from '../shared/durable.js';
-import { messageOf, unreachable } from '../shared/errors.js';
+import { unreachable } from '../shared/errors.js';
 import { isBareRole, runBareRole } from './bench/bareStack.js';
 import { benchEngine } from './bench/engine.js';
 import { benchHttp } from './bench/http.js';
 import { benchIndexes } from './bench/indexes.js';
 import { benchKernel } from './bench/kernel.js';
-import { type BenchOptions, type Part, parseOptions, USAGE, UsageError } from './bench/options.js';
+import { type BenchOptions, type Part, parseOptions, USAGE } from './bench/options.js';
 import { benchOverload } from './bench/overload.js';
 import { benchProof } from './bench/proof.js';
 import { makeReport, reportLines } from './bench/report.js';
@@ -14,9 +14,7 @@ import { benchRestart } from './bench/restart.js';
 import type { Row } from './bench/row.js';
 import { benchScale } from './bench/scale.js';
 import { benchSearch } from './bench/search.js';
-import { say } from './terminal/line.js';
-
-const EXIT_USAGE = 2;
+import { runCommand } from './terminal/commandLine.js';
 
 function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row[]> {
   switch (part) {
@@ -43,8 +41,8 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
   }
 }
 
-async function run(): Promise<void> {
-  const options = parseOptions(process.argv.slice(2), process.env);
+async function run(args: readonly string[]): Promise<void> {
+  const options = parseOptions(args, process.env);
   const rows: Row[] = [];
   for (const part of options.parts) rows.push(...(await benchPart(part, options)));
   const report = makeReport(rows);
@@ -53,11 +51,6 @@ async function run(): Promise<void> {
 }
 
 const [, , role, natsUrl = ''] = process.argv;
-try {
-  await (isBareRole(role) ? runBareRole(role, natsUrl) : run());
-} catch (error) {
-  const isUsage = error instanceof UsageError;
-  say('failed', 'bench', messageOf(error));
-  if (isUsage) process.stderr.write(`\n${USAGE}\n`);
-  process.exitCode = isUsage ? EXIT_USAGE : 1;
-}
+await runCommand({ name: 'bench', usage: USAGE }, (args) =>
+  isBareRole(role) ? runBareRole(role, natsUrl) : run(args),
+);

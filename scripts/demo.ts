@@ -1,6 +1,5 @@
 /** `npm run demo`: the service at work on handwritten digits, on a cluster of its own that leaves nothing behind. */
 import { systemClock } from '../shared/clock.js';
-import { messageOf } from '../shared/errors.js';
 import { killShard, recover } from './demo/chapters/failure.js';
 import { load } from './demo/chapters/load.js';
 import { receipt } from './demo/chapters/receipt.js';
@@ -9,7 +8,7 @@ import { DemoClient } from './demo/client.js';
 import { type DemoCluster, Interrupted, withCluster } from './demo/cluster.js';
 import { readDeal } from './demo/digits.js';
 import { chapter, duration, fact, gap, tell } from './demo/story.js';
-import { isDefect } from './terminal/defect.js';
+import { parseFlags, runCommand } from './terminal/commandLine.js';
 import { say } from './terminal/line.js';
 import { EXIT_INTERRUPTED } from './terminal/signals.js';
 
@@ -35,8 +34,8 @@ async function tour(cluster: DemoCluster): Promise<void> {
   }
 }
 
-const startedMs = systemClock.monotonicMs();
-try {
+async function show(): Promise<void> {
+  const startedMs = systemClock.monotonicMs();
   chapter(1, 'A cluster');
   tell(
     'Vouch keeps vectors in collections, finds the nearest ones exactly, and can prove what it stored. Here is all of ' +
@@ -49,11 +48,19 @@ try {
     `everything held, in ${duration(systemClock.monotonicMs() - startedMs)}; nothing is left of it`,
   );
   fact('plain', 'your turn', 'npm start, and the tour in README.md');
-} catch (error) {
-  if (error instanceof Interrupted) {
+}
+
+const USAGE = `npm run demo
+
+Takes no arguments, and no settings: it has a cluster of its own, on free ports and in a temporary folder.`;
+
+await runCommand({ name: 'demo', usage: USAGE }, async (args) => {
+  parseFlags({ args: [...args], options: {} });
+  try {
+    await show();
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
     say('plain', 'stopped', 'nothing is left of it');
     process.exit(EXIT_INTERRUPTED);
   }
-  say('failed', 'demo', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
-  process.exit(1);
-}
+});

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
 import { installDependencies } from './setup/dependencies.mjs';
+import { EXIT_INTERRUPTED, Interrupted, interruptible } from './setup/interrupt.mjs';
 import { withLock } from './setup/lock.mjs';
 import { ensureNatsServer } from './setup/natsServer.mjs';
 import { note } from './setup/steps.mjs';
@@ -42,6 +43,8 @@ const COMMANDS = {
   test: { needs: ['packages', 'build', 'nats'], run: (args) => runTests(root, args) },
 };
 
+const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
+
 const STEPS = { packages: installDependencies, build, nats: ensureNatsServer };
 
 function assertNode() {
@@ -55,16 +58,28 @@ async function main([name = 'setup', ...args]) {
   if (!command) throw new SetupError(`There is no command ${name}; there are ${Object.keys(COMMANDS).join(', ')}.`);
   assertNode();
   const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
-  await withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
-    for (const need of command.needs) await STEPS[need](root);
-  });
+  await interruptible(() =>
+    withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
+      for (const need of command.needs) await STEPS[need](root);
+    }),
+  );
   await command.run?.(args);
+}
+
+/** Set-up writes below the checkout alone; undefined where it is something else that failed. */
+function unwritable({ code, path }) {
+  if (!WRITE_REFUSALS.includes(code) || !path?.startsWith(root)) return undefined;
+  return `${path} cannot be written (${code}); this command makes what it needs in ${root}: that must be yours, with room on its disk`;
 }
 
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof SetupError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
+  const message = error instanceof SetupError ? error.message : unwritable(error);
+  if (error instanceof Interrupted) process.exitCode = EXIT_INTERRUPTED;
+  else if (message === undefined) throw error;
+  else {
+    process.stderr.write(`${message}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -3,28 +3,15 @@
  * answer is held against the logs. Ends with 1 where anything was lost, stale or wrong, or a process ended by itself.
  */
 import { deleteTree } from '../shared/durable.js';
-import { messageOf } from '../shared/errors.js';
-import { readOptions, type SoakOptions, USAGE } from './soak/options.js';
+import { readOptions, USAGE } from './soak/options.js';
 import { failuresOf, reportLines } from './soak/report.js';
 import { runSoak } from './soak/run.js';
-import { isDefect } from './terminal/defect.js';
+import { runCommand } from './terminal/commandLine.js';
 import { say } from './terminal/line.js';
 import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
 
-const EXIT_USAGE = 2;
-
 async function main(args: readonly string[]): Promise<number> {
-  if (args.includes('--help')) {
-    process.stdout.write(`${USAGE}\n`);
-    return 0;
-  }
-  let options: SoakOptions;
-  try {
-    options = readOptions(args);
-  } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
-    return EXIT_USAGE;
-  }
+  const options = readOptions(args);
   const { servers, shards, coordinators, seed, durationMs } = options;
   const parts = `${servers} NATS servers, ${shards} shards, ${coordinators} coordinators`;
   say('plain', 'soak', `${parts}; faults for ${(durationMs / 60_000).toFixed(1)} minutes, seed ${seed}`);
@@ -52,9 +39,6 @@ function clockText(ms: number): string {
   return `${Math.floor(secs / 60)}:${String(secs % 60).padStart(2, '0')}`;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  say('failed', 'soak', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
-  process.exitCode = 1;
-}
+await runCommand({ name: 'soak', usage: USAGE }, async (args) => {
+  process.exitCode = await main(args);
+});

@@ -1,5 +1,5 @@
 /** What a run of the benchmark measures, and how much of it. */
-import { parseArgs } from 'node:util';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
 import type { Row } from './row.js';
 
 export type Part = Row['part'];
@@ -122,8 +122,6 @@ export const USAGE = `npm run bench -- [<part> …] [--only kernel,engine,index,
   --restart-records  of 128 dimensions, of the collection that is opened again (100000; 1000000 takes some 6 GB of memory)
   --json   write the figures to this file too`;
 
-export class UsageError extends Error {}
-
 /** Throws UsageError. */
 export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions {
   const { values, positionals } = readArguments(args);
@@ -139,21 +137,17 @@ export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): B
 }
 
 function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        only: { type: 'string' },
-        quick: { type: 'boolean', default: false },
-        data: { type: 'string' },
-        json: { type: 'string' },
-        'restart-records': { type: 'string' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+  return parseFlags({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      only: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      data: { type: 'string' },
+      json: { type: 'string' },
+      'restart-records': { type: 'string' },
+    },
+  });
 }
 
 function countOf(text: string): number {

@@ -1,5 +1,6 @@
 /** Runs a program quietly: its output is shown only when it fails. */
 import { spawn } from 'node:child_process';
+import { guard, Interrupted, isInterrupted } from './interrupt.mjs';
 
 /** What went wrong and what to do about it; shown without a stack. */
 export class SetupError extends Error {}
@@ -16,6 +17,7 @@ const SHOWN_LINES = 60;
 export function run(name, [program, args], { cwd, env = process.env, advice }) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    guard(child);
     let output = '';
     const collect = (chunk) => {
       output += chunk;
@@ -26,6 +28,7 @@ export function run(name, [program, args], { cwd, env = process.env, advice }) {
       reject(new SetupError(`${name} could not be started (${error.message}). ${advice}`)),
     );
     child.once('close', (code, signal) => {
+      if (isInterrupted()) return reject(new Interrupted(`${name} was stopped`));
       if (code === 0) return resolve();
       const lines = output.trimEnd().split('\n');
       const shown = lines.length > SHOWN_LINES ? ['…', ...lines.slice(-SHOWN_LINES)] : lines;

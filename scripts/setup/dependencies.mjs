@@ -19,7 +19,7 @@ async function installPackages(root, env) {
   const installed = join(root, 'node_modules', '.package-lock.json');
   const stamp = join(root, 'node_modules', '.vouch-installed');
   const wanted = `${sha256(readFileSync(lock))} ${process.platform}-${process.arch}`;
-  if (isCurrent({ lock, installed, stamp, wanted })) return;
+  if (isCurrent({ root, lock, installed, stamp, wanted })) return;
   await step('packages', 'installing with npm', async () => {
     // No package's own script is needed: hnswlib-node is compiled after this, and the others bring what they need.
     await run('npm ci', npm('ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'), {
@@ -33,10 +33,16 @@ async function installPackages(root, env) {
 }
 
 /** Without our stamp somebody has run npm by hand: then the times decide. */
-function isCurrent({ lock, installed, stamp, wanted }) {
-  if (!existsSync(installed)) return false;
+function isCurrent({ root, lock, installed, stamp, wanted }) {
+  if (!existsSync(installed) || !holdsAll(root, installed)) return false;
   if (existsSync(stamp)) return readFileSync(stamp, 'utf8') === wanted;
   return statSync(installed).mtimeMs >= statSync(lock).mtimeMs;
+}
+
+/** Somebody may have deleted packages, or an npm that was told to stop may have taken back what it had begun: it keeps its list. */
+function holdsAll(root, installed) {
+  const { packages } = JSON.parse(readFileSync(installed, 'utf8'));
+  return Object.keys(packages).every((path) => existsSync(join(root, path, 'package.json')));
 }
 
 /** The npm that runs us, else the one on the PATH. */

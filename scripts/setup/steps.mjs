@@ -1,4 +1,5 @@
 /** Shows set-up's steps: one aligned line each; on a terminal with a spinner, elsewhere as plain lines. */
+import { isInterrupted } from './interrupt.mjs';
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const NAME_CHARS = 14;
@@ -21,7 +22,7 @@ export async function step(name, doing, work) {
     const done = await work();
     stop(line(out.isTTY ? '✔' : ' ', name, `${done} (${seconds()})`));
   } catch (error) {
-    stop(line(out.isTTY ? '✘' : ' ', name, `failed (${seconds()})`));
+    stop(line(out.isTTY ? '✘' : ' ', name, `${isInterrupted() ? 'stopped' : 'failed'} (${seconds()})`));
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** What a soak is told on its command line. */
-import { parseArgs } from 'node:util';
 import { systemEntropy } from '../../shared/clock.js';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export interface SoakOptions {
   /** Of faults; starting and checking come on top. */
@@ -40,9 +40,9 @@ export const USAGE = `npm run soak -- [options]
   --folder PATH     gets a folder of data, logs and history (where temporary files go)
   --keep            keep the folder though nothing was wrong`;
 
-/** Throws an Error of one line. */
+/** Throws UsageError. */
 export function readOptions(args: readonly string[]): SoakOptions {
-  const { values } = parseArgs({
+  const { values } = parseFlags({
     args: [...args],
     options: {
       minutes: { type: 'string', default: '5' },
@@ -60,11 +60,11 @@ export function readOptions(args: readonly string[]): SoakOptions {
     },
   });
   const minutes = Number(values.minutes);
-  if (!(minutes > 0)) throw new Error(`--minutes ${values.minutes}: expected a number above 0`);
+  if (!(minutes > 0)) throw new UsageError(`--minutes is ${values.minutes}; allowed is a number above 0`);
   const count = (name: keyof typeof values, least: number): number => {
     const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
-      throw new Error(`--${name} ${values[name]}: expected a whole number, at least ${least}`);
+      throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
     return value;
   };
   return {

@@ -31,10 +31,11 @@ import {
 import { makeFirstKey } from './firstKey.js';
 import { Fleet, type Tell } from './fleet.js';
 import { waitUntilHealthy } from './health.js';
-import { assertWritable, freePort, freePorts } from './preflight.js';
+import { assertHome, assertWritable, freePort, freePorts } from './preflight.js';
 import { removeRuntime, writeRuntime } from './runtimeFile.js';
 import type { Service } from './service.js';
 import { settle } from './settle.js';
+import { StartError } from './startError.js';
 import type { Welcome } from './welcome.js';
 
 const HEALTHY_WITHIN_MS = 30_000;
@@ -102,8 +103,10 @@ export class ClusterService implements Service {
     const { dataDir, http, nats, logLevel } = this.#config;
     if (logLevel === 'debug' || logLevel === 'trace')
       say('plain', 'configuration', JSON.stringify(printableConfig(this.#config)));
+    this.#assertReplicas();
     await assertWritable(dataDir);
     this.#lock = await lockFolder(dataDir);
+    await assertHome(dataDir, 'cluster');
     const port = await freePort(http.host, http.port);
     const natsUrl =
       nats.url === null
@@ -129,6 +132,17 @@ export class ClusterService implements Service {
 
   kill(): void {
     this.#fleet.kill();
+  }
+
+  /** Else each process would be refused by the servers, and say so in its own words. Throws StartError. */
+  #assertReplicas(): void {
+    const { url, replicas } = this.#config.nats;
+    const { servers } = this.#size;
+    if (url === null && replicas > servers)
+      throw new StartError(
+        `${replicas} replicas are configured, and ${servers === 1 ? 'one NATS server holds' : `${servers} NATS servers hold`} ` +
+          `${servers}; set VOUCH_REPLICAS to ${servers}, or let npm run cluster start more servers`,
+      );
   }
 
   get #serversTitle(): string {

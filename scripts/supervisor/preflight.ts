@@ -1,6 +1,8 @@
 /** What is checked before anything is started, so that the answer is one line and not the middle of a log. */
+import { access } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Config } from '../../config/config.js';
 import { codeOf, createFile, deleteFile, makeDirectory } from '../../shared/durable.js';
 import { messageOf } from '../../shared/errors.js';
 import { StartError } from './startError.js';
@@ -46,17 +48,54 @@ function portRefusal(host: string, port: number, error: unknown): string {
   }
 }
 
+/** A block: on a disk that is full an empty file can still be made. */
+const PROBE = Buffer.alloc(4096);
+
 /** Makes the folder where it is missing. Throws StartError where nothing can be written to it. */
 export async function assertWritable(folder: string): Promise<void> {
   const probe = join(folder, `.writable-${process.pid}`);
   try {
     await makeDirectory(folder);
-    await createFile(probe, '');
+    await createFile(probe, PROBE);
     await deleteFile(probe);
   } catch (error) {
-    const why = codeOf(error) === 'ENOTDIR' ? 'a part of its path is a file' : messageOf(error);
-    throw new StartError(
-      `the data folder ${folder} cannot be written (${why}); make it writable, or set VOUCH_DATA_DIR to another one`,
-    );
+    throw new StartError(`the data folder ${folder} cannot be written ${writeRefusal(error)}`);
   }
 }
+
+function writeRefusal(error: unknown): string {
+  const another = 'or set VOUCH_DATA_DIR to another one';
+  switch (codeOf(error)) {
+    case 'ENOTDIR':
+      return `(a part of its path is a file); make it writable, ${another}`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `(its disk is full); make room, ${another}`;
+    default:
+      return `(${messageOf(error)}); make it writable, ${another}`;
+  }
+}
+
+/** The folder that each mode makes and the other does not, and what runs in that mode. */
+const HOMES = {
+  cluster: { folder: 'nats', command: 'npm start' },
+  standalone: { folder: 'registry', command: 'npm run standalone' },
+} as const;
+
+/**
+ * Each mode numbers collections and makes the first key for itself: in one folder they would take each other's snapshots, saved
+ * indexes and key file for their own. Throws StartError where the other mode is at home in the folder, and this one is not.
+ */
+export async function assertHome(dataDir: string, mode: Config['mode']): Promise<void> {
+  const other = HOMES[mode === 'cluster' ? 'standalone' : 'cluster'];
+  if ((await isThere(join(dataDir, HOMES[mode].folder))) || !(await isThere(join(dataDir, other.folder)))) return;
+  throw new StartError(
+    `the data folder ${dataDir} is that of ${other.command}, whose data this does not share; set VOUCH_DATA_DIR to another one`,
+  );
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,4 +1,5 @@
 /** The life of a command that serves until it is told to stop. */
+import { strayVariables } from '../../config/load.js';
 import { messageOf } from '../../shared/errors.js';
 import { isDefect } from '../terminal/defect.js';
 import { say } from '../terminal/line.js';
@@ -27,6 +28,8 @@ export interface Show {
  * start that fails is one line, and exits with 1.
  */
 export async function runService(service: Service, show?: Show): Promise<void> {
+  for (const name of strayVariables(process.env))
+    say('warning', 'settings', `${name} sets nothing; the variables that do are under "Settings" in README.md`);
   const interrupted = new AbortController();
   // A closed terminal must not leave the service running without anybody who could stop it.
   onSignals(

@@ -16,7 +16,7 @@ import { AlarmBell, alarmOf } from './childLog.js';
 import { makeFirstKey } from './firstKey.js';
 import { waitUntilHealthy } from './health.js';
 import { LogFile } from './logFile.js';
-import { assertWritable, freePort } from './preflight.js';
+import { assertHome, assertWritable, freePort } from './preflight.js';
 import { removeRuntime, writeRuntime } from './runtimeFile.js';
 import type { Service } from './service.js';
 import type { Welcome } from './welcome.js';
@@ -40,6 +40,7 @@ export class StandaloneService implements Service {
   async start(signal: AbortSignal): Promise<Welcome> {
     const { dataDir, http } = this.#config;
     await assertWritable(dataDir);
+    await assertHome(dataDir, 'standalone');
     const { logger, openFile } = terminalLogger(this.#config.logLevel);
     const platform = await openStandalone({ dataDir, logger });
     this.#parts.push({ stop: () => platform.close() });

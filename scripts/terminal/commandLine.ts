@@ -5,6 +5,8 @@ import { say } from './line.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+/** As of a program that SIGPIPE has ended, which Node does not let happen. */
+const EXIT_UNREAD = 141;
 
 /** The command line asks for nothing we know; the message says what, in one line. */
 export class UsageError extends Error {}
@@ -32,6 +34,7 @@ export async function runCommand(
   { name, usage, exitFailed = EXIT_FAILED }: Command,
   work: (args: readonly string[]) => Promise<void>,
 ): Promise<void> {
+  endWithReader();
   const args = process.argv.slice(2);
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(`${usage}\n`);
@@ -46,4 +49,13 @@ export async function runCommand(
     if (isUsage) process.stderr.write(`\n${usage}\n`);
     process.exitCode = isUsage ? EXIT_USAGE : exitFailed;
   }
+}
+
+/** Nobody reads on, as in `npm run verify … | head -1`; a command that has something to end first listens for that itself. */
+function endWithReader(): void {
+  const { stdout } = process;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    if (stdout.listenerCount('error') === 1) process.exit(EXIT_UNREAD);
+  });
 }

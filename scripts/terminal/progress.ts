@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
 import { systemClock } from '../../shared/clock.js';
-import { formatLine, grouped, say, seconds } from './line.js';
+import { formatLine, grouped, say, seconds, takeLastLine } from './line.js';
 
 export interface Progress {
   /** `count` more are done. */
@@ -53,7 +53,14 @@ function bar(name: string, total: number, unit: string): Shown {
     stream: process.stderr,
   });
   single.start(total, 0);
-  return { update: (done) => single.update(done), clear: () => single.stop() };
+  takeLastLine(true);
+  return {
+    update: (done) => single.update(done),
+    clear: () => {
+      takeLastLine(false);
+      single.stop();
+    },
+  };
 }
 
 function plainLines(name: string, total: number, unit: string): Shown {

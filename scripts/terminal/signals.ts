@@ -5,6 +5,11 @@ export const EXIT_INTERRUPTED = 130;
 /** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
 const SAME_SIGNAL_MS = 500;
 
+let isAsked = false;
+
+/** Whether somebody asked this process to end: what breaks off then has not failed. */
+export const isEnding = (): boolean => isAsked;
+
 /** Calls `end` at the first signal and `insist` at later ones; returns what to call for whatever is as good as a signal. */
 export function onSignals(end: () => void, insist: () => void): () => void {
   let firstAtMs: number | undefined;
@@ -12,6 +17,7 @@ export function onSignals(end: () => void, insist: () => void): () => void {
     const nowMs = systemClock.monotonicMs();
     if (firstAtMs === undefined) {
       firstAtMs = nowMs;
+      isAsked = true;
       end();
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) insist();
   };

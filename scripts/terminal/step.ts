@@ -1,5 +1,6 @@
 import { systemClock } from '../../shared/clock.js';
-import { formatLine, say, seconds } from './line.js';
+import { CLEAR_LINE, formatLine, say, seconds, takeLastLine } from './line.js';
+import { isEnding } from './signals.js';
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const FRAME_MS = 80;
@@ -22,20 +23,23 @@ export async function step<T>(name: string, doing: string, work: () => Promise<D
     return value;
   } catch (error) {
     clear();
-    say('failed', name, `${doing}: failed (${elapsed()})`);
+    if (isEnding()) say('plain', name, `stopped (${elapsed()})`);
+    else say('failed', name, `${doing}: failed (${elapsed()})`);
     throw error;
   }
 }
 
 function spin(name: string, doing: string, elapsed: () => string): () => void {
   let frame = 0;
+  takeLastLine(true);
   const timer = setInterval(() => {
     frame = (frame + 1) % FRAMES.length;
     const text = formatLine('plain', name, `${doing} … ${elapsed()}`);
-    process.stderr.write(`\r\x1b[2K${FRAMES[frame]}${text.slice(1)}`);
+    process.stderr.write(`${CLEAR_LINE}${FRAMES[frame]}${text.slice(1)}`);
   }, FRAME_MS);
   return () => {
     clearInterval(timer);
-    process.stderr.write('\r\x1b[2K');
+    takeLastLine(false);
+    process.stderr.write(CLEAR_LINE);
   };
 }

@@ -1,5 +1,5 @@
 /** What a person runs, `npm start` and its like, as real processes. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -180,10 +180,32 @@ describe('npm start', function () {
       expect(await refusal(mode, { VOUCH_SHARDS: '0' })).to.match(/^VOUCH_SHARDS is 0; allowed is/);
     }
     taken.close();
+    expect(await refusal('cluster', { VOUCH_REPLICAS: '3' })).to.match(
+      /one NATS server holds 1; set VOUCH_REPLICAS to 1/,
+    );
     const running = await start('standalone');
     for (const mode of ['cluster', 'standalone'] as const)
       expect(await refusal(mode)).to.match(/data folder .* is in use by process \d+/);
     await running.stop();
+    const key = savedKey();
+    expect(await refusal('cluster')).to.match(/data folder .* is that of npm run standalone, .*; set VOUCH_DATA_DIR/);
+    expect(savedKey()).to.equal(key);
+    dataDir = join(folder, 'of-a-cluster');
+    await (await start('cluster')).stop();
+    expect(await refusal('standalone')).to.match(/data folder .* is that of npm start, .*; set VOUCH_DATA_DIR/);
+  });
+
+  it('tells of a variable that sets nothing, and keeps the key of another service', async () => {
+    await (await start('standalone')).stop();
+    const key = savedKey();
+    rmSync(join(dataDir, 'registry'), { recursive: true });
+    const other = run('standalone', { VOUCH_PROT: '9000' });
+    await other.waitForLine(UP);
+    await other.stop();
+    expect(other.lines[0]).to.match(/^! settings +VOUCH_PROT sets nothing; .* "Settings" in README.md$/);
+    expect(savedKey()).not.to.equal(key);
+    const kept = readdirSync(join(dataDir, 'keys')).find((name) => /^default\.key\.\d+$/.test(name))!;
+    expect(readFileSync(join(dataDir, 'keys', kept), 'utf8')).to.equal(`${key}\n`);
   });
 
   it('tells the key tool’s user what is wrong', async () => {

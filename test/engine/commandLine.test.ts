@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { parseProcessFlags } from '../../shared/processFlags.js';
-import { launchNode } from '../support/process.js';
+import { launch, launchNode } from '../support/process.js';
 
 const COMMANDS = [
   'scripts/start',
@@ -10,6 +10,8 @@ const COMMANDS = [
   'scripts/verify',
   'scripts/export',
   'scripts/import',
+  'scripts/demo',
+  'scripts/bench',
   'scripts/soak',
   'test/fuzz/main',
   'shard/main',
@@ -47,6 +49,13 @@ describe('every command', function () {
       expect(lines[0], command).to.match(/Unknown option '--colour'(?:$|; npm run)/);
       expect(lines.join('\n'), command).not.to.match(/^ +at /m);
     }
+  });
+
+  it('ends without a word where nobody reads on', async () => {
+    const verify = new URL('../../scripts/verify.js', import.meta.url).pathname;
+    const unread = launch('bash', ['-o', 'pipefail', '-c', '"$0" "$1" --help | true', process.execPath, verify]);
+    expect(await unread.waitForEnd()).to.deep.equal({ code: 141, signal: null });
+    expect(unread.output).to.equal('');
   });
 });
 

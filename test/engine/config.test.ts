@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { ConfigError, loadConfig, printableConfig } from '../../config/load.js';
+import { ConfigError, loadConfig, printableConfig, strayVariables } from '../../config/load.js';
 import { SETTINGS, type SettingPath } from '../../config/settings.js';
 
 const CONFIG_FOLDER = fileURLToPath(new URL('../../../config/', import.meta.url));
@@ -161,6 +161,18 @@ describe('configuration', () => {
       'limits.metadataBytes is 65536 and limits.bodyBytes is 100',
     );
     expect(refusal({ VOUCH_METRICS: '127.0.0.1:8080' })).to.include('metrics and http are both at 127.0.0.1:8080');
+  });
+
+  it('knows variables that set nothing from those that do', () => {
+    const known = {
+      ...Object.fromEntries(Object.values(SETTINGS).map(({ variable }) => [variable, ''])),
+      VOUCH_KEY: '',
+    };
+    expect(strayVariables({ ...known, VOUCH: '', HOME: '', VOUCH_CONFIG: '', VOUCH_SEED: '1' })).to.deep.equal([]);
+    expect(strayVariables({ ...known, VOUCH_PROT: '9000', VOUCH_DATA: '' })).to.deep.equal([
+      'VOUCH_DATA',
+      'VOUCH_PROT',
+    ]);
   });
 
   it('prints without credentials', () => {
