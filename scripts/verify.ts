@@ -5,7 +5,9 @@
 
 import { runCommand } from './terminal/commandLine.js';
 import { checkExportFile, checkFolder, checkStream } from './verifier/command/logs.js';
-import { checkCheckpoint, checkConsistency, checkInclusion, checkReceipt } from './verifier/command/proofs.js';
+import { printable } from './verifier/command/print.js';
+import { checkCheckpoint, checkConsistency, checkInclusion } from './verifier/command/proofs.js';
+import { checkReceipt } from './verifier/command/receipts.js';
 import { parseRequest, type Request, USAGE } from './verifier/command/request.js';
 
 const EXIT_REFUSED = 1;
@@ -16,9 +18,9 @@ function check(request: Request): Promise<boolean> {
     case 'receipt':
       return checkReceipt(request);
     case 'inclusion':
-      return checkInclusion(request as Request & { command: 'inclusion' });
+      return checkInclusion(request);
     case 'consistency':
-      return checkConsistency(request as Request & { command: 'consistency' });
+      return checkConsistency(request);
     case 'checkpoint':
       return checkCheckpoint(request);
     case 'log':
@@ -31,5 +33,11 @@ function check(request: Request): Promise<boolean> {
 }
 
 await runCommand({ name: 'verify', usage: USAGE, exitFailed: EXIT_UNCHECKED }, async (args) => {
-  process.exitCode = (await check(parseRequest(args, process.stdin.isTTY))) ? 0 : EXIT_REFUSED;
+  try {
+    process.exitCode = (await check(parseRequest(args, process.stdin.isTTY))) ? 0 : EXIT_REFUSED;
+  } catch (error) {
+    // It may name what stands in a catalog or a file, which anybody may have written.
+    if (error instanceof Error) error.message = printable(error.message);
+    throw error;
+  }
 });

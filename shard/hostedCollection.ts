@@ -126,7 +126,7 @@ export class HostedCollection {
     // It may have been begun before the last owner's last commit.
     const collection = await this.#opening?.catch(() => undefined);
     if (collection === undefined || this.#quarantine !== undefined) return;
-    await collection.catchUp();
+    await collection.takeOver();
     if (term !== this.#term || this.#open !== collection) return;
     this.#lead(collection);
     this.indexAsDesired();

@@ -20,6 +20,7 @@ import { statusSubject } from '../shared/subjects.js';
 import { ShredMarks } from '../shared/vault/shredMarks.js';
 import { version } from '../shared/version.js';
 import { Admission } from './admission.js';
+import { ReachNotes } from './collection/reachNotes.js';
 import { DamageReports } from './damageReports.js';
 import { PendingShreds } from './encrypted/pendingShreds.js';
 import { RecordVault } from './encrypted/recordVault.js';
@@ -67,11 +68,11 @@ export interface RunningShard {
 export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { config, name, platform, logger, clock = systemClock } = options;
   const { heartbeatMs, leaseMs } = config.placement;
-  const [shards, owners, quotas, catalog] = await Promise.all([
+  const [shards, owners, quotas, reached] = await Promise.all([
     platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
-    platform.bucket(BUCKETS.catalog),
+    platform.bucket(BUCKETS.reached),
   ]);
   const signer = await openListedSigner({ ...options, clock });
   const memory = new VectorMemory();
@@ -104,7 +105,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     admission,
     openings: new Openings(),
     logs: platform.logs,
-    catalog,
+    reach: new ReachNotes({ bucket: reached, mayAnswer: () => lease.valid, metrics: metrics.reach, logger }),
     transport: platform.transport,
     memory,
     quota,

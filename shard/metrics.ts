@@ -7,6 +7,7 @@ import type { RefusalReason } from '../shared/overloaded.js';
 import { observeProcess } from '../shared/processMetrics.js';
 import { observeTransport } from '../shared/transport/loadMetrics.js';
 import type { Transport } from '../shared/transport/transport.js';
+import { ReachMetrics } from './collection/reachMetrics.js';
 import type { DamageReports } from './damageReports.js';
 import { FollowMetrics } from './follow/followMetrics.js';
 import { IndexMetrics } from './index/indexMetrics.js';
@@ -31,6 +32,7 @@ export class ShardMetrics {
   readonly past = new PastMetrics(this.#registry);
   readonly follow = new FollowMetrics(this.#registry);
   readonly moves = new MoveMetrics(this.#registry);
+  readonly reach = new ReachMetrics(this.#registry);
   readonly snapshots = new SnapshotMetrics(this.#registry);
   readonly #calls = new Histogram({
     name: 'vouch_shard_call_seconds',

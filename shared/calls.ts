@@ -6,15 +6,19 @@ import type { tags } from 'typia';
 import type { Filter } from './filter.js';
 import type { Direction, GraphRead, GraphResults, GraphWrite } from './graph.js';
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from './indexSpec.js';
+import type { K_MAX } from './limits.js';
 import type { ProofCall, ProofResults } from './proofs.js';
+import type { Whole } from './whole.js';
+
+/** Whoever reaches the NATS server can send anything: what the engine counts with is within its bounds, or refused. */
+type ResultCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
 
 /**
  * Older records rank lower: by score / factor, where factor = 2 ** -min(age / half-life, 900) and the age is in whole
  * seconds. Equal ones by score, then by id.
  */
 export interface Decay {
-  /** Above 0. */
-  readonly halfLifeSecs: number;
+  readonly halfLifeSecs: number & tags.ExclusiveMinimum<0>;
   /** The moment that ages are counted to, unix milliseconds. */
   readonly nowMs: number;
 }
@@ -41,7 +45,7 @@ export type AsOf = { readonly logIndex: number } | { readonly timeMs: number };
 export interface SearchCall {
   readonly op: 'search';
   readonly query: Uint8Array;
-  readonly k: number;
+  readonly k: ResultCount;
   readonly filter?: Filter;
   readonly decay?: Decay;
   readonly text?: TextQuery;
@@ -53,24 +57,24 @@ export interface SearchCall {
 }
 
 export type ReadCall =
-  | { readonly op: 'get'; readonly id: number }
+  | { readonly op: 'get'; readonly id: Whole }
   | SearchCall
   | { readonly op: 'describe' }
   | { readonly op: 'indexState' }
   /** The plaintext of an encrypted record. Throws `record_not_found`, `record_shredded`. */
-  | { readonly op: 'getEncrypted'; readonly id: number }
+  | { readonly op: 'getEncrypted'; readonly id: Whole }
   /**
    * Whole stored frames, in order, from the one that holds event `from` on (0: from the first): as many as fit
    * `maxBytes`, and one at least.
    */
-  | { readonly op: 'readLog'; readonly from: number; readonly maxBytes: number }
+  | { readonly op: 'readLog'; readonly from: Whole; readonly maxBytes: Whole }
   | ProofCall
   | GraphRead;
 
 export interface InsertCall {
   readonly op: 'insert';
   readonly vector: Uint8Array;
-  readonly tag: number;
+  readonly tag: Whole;
   readonly requestId: Uint8Array | null;
   readonly metadata: Uint8Array | null;
   readonly text: string | null;
@@ -79,7 +83,7 @@ export interface InsertCall {
 /** `metadata`, `texts` and `requestIds`: null where the request has none, else one entry a vector. */
 export interface InsertBatchCall {
   readonly op: 'insertBatch';
-  readonly count: number;
+  readonly count: Whole;
   /** `count` vectors, one after another. */
   readonly vectors: Uint8Array;
   readonly metadata: readonly (Uint8Array | null)[] | null;
@@ -96,7 +100,7 @@ export interface InsertEncryptedCall {
   readonly payload: Uint8Array;
   /** Null: a fresh one. */
   readonly keyId: KeyId | null;
-  readonly tag: number;
+  readonly tag: Whole;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
 }
@@ -107,9 +111,9 @@ export type WriteCall =
   | InsertEncryptedCall
   /** The data key is gone from the vault: its records here are lost, and leave the count. Repeated, it changes nothing. */
   | { readonly op: 'shredKey'; readonly keyId: KeyId }
-  | { readonly op: 'softDelete'; readonly id: number }
-  | { readonly op: 'delete'; readonly id: number }
-  | { readonly op: 'updateMetadata'; readonly id: number; readonly metadata: Uint8Array }
+  | { readonly op: 'softDelete'; readonly id: Whole }
+  | { readonly op: 'delete'; readonly id: Whole }
+  | { readonly op: 'updateMetadata'; readonly id: Whole; readonly metadata: Uint8Array }
   | GraphWrite;
 
 /** What changes how a collection is served, and nothing in its log. Each travels in a message of its own. */
@@ -129,7 +133,7 @@ export type ControlCall =
    * that are there already are passed over. Only while the collection is being imported, and no event after `upTo`.
    * Throws `validation_error` at the first frame that does not verify; those before it stay.
    */
-  | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: number };
+  | { readonly op: 'importFrames'; readonly frames: readonly Uint8Array[]; readonly upTo: Whole };
 
 /** Hashes are 64 lowercase hex; the proof is base64url. */
 export interface Receipt {

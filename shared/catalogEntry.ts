@@ -1,7 +1,6 @@
 /**
  * A collection's entry in the catalog bucket, as it is stored: JSON in snake_case, for the operator who reads it with the
- * NATS CLI. Coordinators make and delete entries; the shard that owns the collection changes what it says of the index,
- * and states the first commit.
+ * NATS CLI. Coordinators make and delete entries; the shard that owns the collection changes what it says of the index.
  */
 import type { Entry, Json } from './bucket/bucket.js';
 import type { CollectionConfig, CollectionOrigin } from './calls.js';
@@ -24,21 +23,19 @@ export interface CatalogEntry {
   readonly spec: IndexSpec;
   /** Absent where the collection was made here. */
   readonly imported?: ImportState;
-  /** Absent until the first commit of the collection: from then on a log that holds nothing is one that is gone. */
-  readonly isBegun?: true;
 }
 
 /** Index parameters under their names outside of the code, as stored and as callers send them; null is absent. */
 export interface NamedParameters {
-  readonly m?: number | null;
-  readonly ef_construction?: number | null;
-  readonly ef_search?: number | null;
-  readonly n_list?: number | null;
-  readonly n_probe?: number | null;
-  readonly candidates?: number | null;
+  readonly m?: IndexParameters['m'] | null;
+  readonly ef_construction?: IndexParameters['efConstruction'] | null;
+  readonly ef_search?: IndexParameters['efSearch'] | null;
+  readonly n_list?: IndexParameters['nList'] | null;
+  readonly n_probe?: IndexParameters['nProbe'] | null;
+  readonly candidates?: IndexParameters['candidates'] | null;
 }
 
-interface Stored {
+export interface StoredCatalogEntry {
   readonly id: number;
   readonly project: string;
   readonly name: string;
@@ -56,7 +53,6 @@ interface Stored {
     readonly state_hash: string;
     readonly finished: boolean;
   };
-  readonly begun?: true;
 }
 
 const OUTSIDE_NAMES: Readonly<Record<keyof IndexParameters, keyof NamedParameters>> = {
@@ -82,26 +78,35 @@ export const namedParameters = (parameters: IndexParameters): { readonly [name i
 export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
 
 export function catalogEntryOf({ value }: Entry): CatalogEntry {
-  const { created_at_ms, index, index_parameters = {}, import: stored, begun, ...rest } = value as unknown as Stored;
+  const {
+    created_at_ms,
+    index,
+    index_parameters = {},
+    import: stored,
+    ...rest
+  } = value as unknown as StoredCatalogEntry;
   return {
     config: { ...rest, createdAtMs: created_at_ms },
     spec: { kind: index, parameters: parametersOf(index_parameters) },
     ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
-    ...(begun === undefined ? {} : { isBegun: begun }),
   };
 }
 
-export function storedEntry({ config, spec, imported, isBegun }: CatalogEntry): Json {
+export function storedEntry({ config, spec, imported }: CatalogEntry): Json {
   const { id, project, name, dimension, metric, createdAtMs, origin } = config;
   return {
     ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
     ...(origin === undefined ? {} : { origin: { ...origin } }),
     ...(imported === undefined ? {} : { import: storedImport(imported) }),
-    ...(isBegun === undefined ? {} : { begun: isBegun }),
   };
 }
 
-const importStateOf = ({ sequence, chain_head, state_hash, finished }: NonNullable<Stored['import']>): ImportState => ({
+const importStateOf = ({
+  sequence,
+  chain_head,
+  state_hash,
+  finished,
+}: NonNullable<StoredCatalogEntry['import']>): ImportState => ({
   sequence,
   chainHead: chain_head,
   stateHash: state_hash,
@@ -120,12 +125,6 @@ export function withSpec({ value }: Entry, spec: IndexSpec): Json {
   const { index_parameters: _, ...rest } = value as { readonly [field: string]: Json };
   return { ...rest, ...indexFields(spec) };
 }
-
-/** The stored value of a collection whose log has a first commit, and all else as it is. */
-export const withBegun = ({ value }: Entry): Json => ({
-  ...(value as { readonly [field: string]: Json }),
-  begun: true,
-});
 
 function indexFields({ kind, parameters }: IndexSpec): {
   index: DesiredKind;

@@ -2,6 +2,7 @@
  * The graph of a collection: nodes, which may be linked to a record, and edges between them. What a coordinator asks of
  * it, and what it is answered.
  */
+import type { Whole } from './whole.js';
 
 /** A kind is an index into these. */
 export const NODE_KINDS = ['Record', 'Concept', 'Agent', 'User', 'Tool', 'Document', 'Chunk'] as const;
@@ -43,39 +44,39 @@ export const GRAPH_PAGE_MAX = 10_000;
 
 /** All that name a node throw `not_found` where it is not there. */
 export type GraphRead =
-  | { readonly op: 'graphNode'; readonly id: number }
+  | { readonly op: 'graphNode'; readonly id: Whole }
   /** By id. `kind` null: of every kind. */
-  | { readonly op: 'graphNodes'; readonly kind: number | null; readonly offset: number; readonly limit: number }
+  | { readonly op: 'graphNodes'; readonly kind: Whole | null; readonly offset: Whole; readonly limit: Whole }
   /** Outgoing, by id. `limit` null: all; throws `validation_error` where they are more than `GRAPH_PAGE_MAX`. */
-  | { readonly op: 'graphEdges'; readonly id: number; readonly offset: number; readonly limit: number | null }
+  | { readonly op: 'graphEdges'; readonly id: Whole; readonly offset: Whole; readonly limit: Whole | null }
   /**
    * What can be reached from `root` over at most `depth` outgoing edges, by depth then id, and every edge between
    * these nodes, by id. Throws `validation_error` where that is more than `GRAPH_PAGE_MAX` of either.
    */
-  | { readonly op: 'graphSubgraph'; readonly root: number; readonly depth: number }
+  | { readonly op: 'graphSubgraph'; readonly root: Whole; readonly depth: Whole }
   /**
    * What can be reached from `start`, itself included, over edges of one kind or any: those of one kind or any, by depth
    * then id.
    */
   | {
       readonly op: 'graphQuery';
-      readonly start: number;
+      readonly start: Whole;
       readonly direction: Direction;
-      readonly edgeKind: number | null;
-      readonly nodeKind: number | null;
-      readonly depth: number;
-      readonly limit: number;
+      readonly edgeKind: Whole | null;
+      readonly nodeKind: Whole | null;
+      readonly depth: Whole;
+      readonly limit: Whole;
     };
 
 export type GraphWrite =
   /** Throws `record_not_found` where the record is not live. */
-  | { readonly op: 'addNode'; readonly kind: number; readonly recordId: number | null }
+  | { readonly op: 'addNode'; readonly kind: Whole; readonly recordId: Whole | null }
   /** Its edges go too. Throws `not_found`. */
-  | { readonly op: 'deleteNode'; readonly id: number }
+  | { readonly op: 'deleteNode'; readonly id: Whole }
   /** Throws `not_found` where an end is not there. */
-  | { readonly op: 'addEdge'; readonly from: number; readonly to: number; readonly kind: number }
+  | { readonly op: 'addEdge'; readonly from: Whole; readonly to: Whole; readonly kind: Whole }
   /** Throws `not_found`. */
-  | { readonly op: 'deleteEdge'; readonly id: number };
+  | { readonly op: 'deleteEdge'; readonly id: Whole };
 
 interface Added {
   readonly id: number;

@@ -1,4 +1,5 @@
 /** Which index a collection is to have, and what there is of it. */
+import type { tags } from 'typia';
 
 export const INDEX_KINDS = ['hnsw', 'ivf', 'bq'] as const;
 export type IndexKind = (typeof INDEX_KINDS)[number];
@@ -6,20 +7,25 @@ export type IndexKind = (typeof INDEX_KINDS)[number];
 /** `brute`: exact search and no index. `auto`: exact search while the collection is small, then HNSW. */
 export type DesiredKind = 'brute' | 'auto' | IndexKind;
 
+type Count<From extends number, To extends number> = number &
+  tags.Type<'uint32'> &
+  tags.Minimum<From> &
+  tags.Maximum<To>;
+
 /** What was asked for; what is absent is chosen by the kind, and chosen again as the collection grows. */
 export interface IndexParameters {
   /** HNSW: neighbours per node. */
-  readonly m?: number;
+  readonly m?: Count<2, 128>;
   /** HNSW: candidates kept while a row is added. */
-  readonly efConstruction?: number;
+  readonly efConstruction?: Count<1, 4096>;
   /** HNSW: candidates kept while searching. */
-  readonly efSearch?: number;
+  readonly efSearch?: Count<1, 4096>;
   /** IVF: centroids. */
-  readonly nList?: number;
+  readonly nList?: Count<1, 65536>;
   /** IVF: lists that a search reads. */
-  readonly nProbe?: number;
+  readonly nProbe?: Count<1, 65536>;
   /** BQ: rows that are measured exactly. */
-  readonly candidates?: number;
+  readonly candidates?: Count<1, 65536>;
 }
 
 export interface IndexSpec {

@@ -90,7 +90,7 @@ export async function revokeKey(bucket: Bucket, id: string, project?: string): P
 
 /** The record of a stored key, or undefined where the entry is none of ours. */
 export function keyRecord(entry: Entry): KeyRecord | undefined {
-  const { id, project, scope, created_at_ms, expires_at_ms, label } = entry.value as Partial<Stored>;
+  const { id, project, scope, created_at_ms, expires_at_ms, label } = entry.value as Partial<StoredKey>;
   if (id === undefined || project === undefined || scope === undefined || !SCOPES.includes(scope)) return undefined;
   return {
     id,
@@ -103,7 +103,7 @@ export function keyRecord(entry: Entry): KeyRecord | undefined {
 }
 
 /** As it lies in the store: snake_case JSON, for the operator who reads it with the NATS CLI. */
-interface Stored {
+export interface StoredKey {
   readonly id: string;
   readonly project: string;
   readonly scope: Scope;
@@ -114,7 +114,7 @@ interface Stored {
 
 function toStored(record: KeyRecord): Json {
   const { id, project, scope, createdAtMs, expiresAtMs, label } = record;
-  const stored: Stored = { id, project, scope, created_at_ms: createdAtMs, expires_at_ms: expiresAtMs };
+  const stored: StoredKey = { id, project, scope, created_at_ms: createdAtMs, expires_at_ms: expiresAtMs };
   return { ...stored, ...(label === null ? {} : { label }) };
 }
 

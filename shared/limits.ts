@@ -9,6 +9,8 @@ export const K_MAX = 5_000;
 export const MULTI_COLLECTIONS_MAX = 32;
 export const NAME_MAX_CHARS = 64;
 export const TAG_MAX = Number.MAX_SAFE_INTEGER;
+/** The last instant of a date in ECMAScript, unix milliseconds: no event is of a later one. */
+export const TIME_MAX_MS = 8_640_000_000_000_000;
 export const REQUEST_ID_BYTES = 16;
 export const HASH_BYTES = 32;
 export const KEY_ID_BYTES = 16;

@@ -22,6 +22,7 @@ import { messageOf, unavailable, type VouchError } from './errors.js';
 import type { Logger } from './logger.js';
 import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats } from './natsError.js';
+import './natsHeaders.js';
 import { whenAvailable } from './startUp.js';
 
 export interface ConnectionOptions {

@@ -35,6 +35,8 @@ export const BUCKETS = {
   quota: 'vouch-quota',
   /** Named leases and counters. */
   leases: 'vouch-leases',
+  /** Collection id → how far its log has reached. */
+  reached: 'vouch-reached',
   /** Public key of a node that signs (hex) → the shards that it signed for. */
   signers: 'vouch-signers',
   /** `<project>.<key id>` → since when the vault key is being shredded, or is not on every server. */

@@ -1,16 +1,17 @@
 /** What a coordinator asks of a collection's log to prove, and what it is told. Hashes are 32 bytes. */
 import type { Receipt } from './calls.js';
 import type { Event } from './log/event.js';
+import type { Whole } from './whole.js';
 
 export type ProofCall =
   /** Throws nothing: of an empty log, the empty state. */
   | { readonly op: 'proofState' }
   /** Of the write that committed event `sequence`. Throws `validation_error` where that changed no record, or is not there. */
-  | { readonly op: 'proofReceipt'; readonly sequence: number }
+  | { readonly op: 'proofReceipt'; readonly sequence: Whole }
   /** That event `sequence` is in the log of the first `size` events (the genesis counted); null: as it is now. */
-  | { readonly op: 'proofInclusion'; readonly sequence: number; readonly size: number | null }
+  | { readonly op: 'proofInclusion'; readonly sequence: Whole; readonly size: Whole | null }
   /** That the log after event `to` extends the one after event `from`. */
-  | { readonly op: 'proofConsistency'; readonly from: number; readonly to: number }
+  | { readonly op: 'proofConsistency'; readonly from: Whole; readonly to: Whole }
   /** What the log is now, signed. */
   | { readonly op: 'checkpoint' }
   | TimelineCall;
@@ -20,8 +21,8 @@ export interface TimelineCall {
   readonly op: 'timeline';
   readonly fromMs: number;
   readonly toMs: number;
-  readonly after: number;
-  readonly limit: number;
+  readonly after: Whole;
+  readonly limit: Whole;
 }
 
 /** The log after event `sequence`: `size` counts the genesis too, and is 0 where nothing was ever written. */

@@ -13,7 +13,7 @@ export interface SigningKeyRecord {
 }
 
 /** As it lies in the store. */
-interface Stored {
+export interface StoredSigner {
   readonly shards: readonly string[];
   readonly since_ms: number;
 }
@@ -31,7 +31,7 @@ export async function registerSigner(bucket: Bucket, publicKey: string, shard: s
       if ((await bucket.create(publicKey, { shards: [shard], since_ms: clock.nowMs() })) !== undefined) return true;
       continue;
     }
-    const { shards, since_ms } = entry.value as unknown as Stored;
+    const { shards, since_ms } = entry.value as unknown as StoredSigner;
     if (shards.includes(shard)) return false;
     const value: Json = { shards: [...shards, shard].sort(), since_ms };
     if ((await bucket.update(publicKey, value, entry.revision)) !== undefined) return true;
@@ -57,6 +57,6 @@ export async function listSigners(bucket: Bucket): Promise<readonly SigningKeyRe
 }
 
 function recordOf({ key, value }: Entry): SigningKeyRecord {
-  const { shards, since_ms } = value as unknown as Stored;
+  const { shards, since_ms } = value as unknown as StoredSigner;
   return { publicKey: key, shards, sinceMs: since_ms };
 }

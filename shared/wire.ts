@@ -4,7 +4,7 @@
  */
 import { Packr } from 'msgpackr';
 import type { AreCalls } from './callShapes.js';
-import { isErrorCode, messageOf, VouchError } from './errors.js';
+import { isErrorCode, VouchError } from './errors.js';
 import { Malformed } from './malformed.js';
 import { NobodyServes } from './transport/nobodyServes.js';
 
@@ -26,8 +26,15 @@ const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: '
 
 export const pack = (value: unknown): Uint8Array => packr.pack(value);
 
-/** Byte strings in the result are views of `bytes`: copy what outlives the message. */
-export const unpack = (bytes: Uint8Array): unknown => packr.unpack(bytes);
+/** Byte strings in the result are views of `bytes`: copy what outlives the message. Throws Malformed. */
+export function unpack(bytes: Uint8Array): unknown {
+  try {
+    return packr.unpack(bytes);
+  } catch {
+    // The reason quotes what was read, and that may be anybody's payload.
+    throw new Malformed('not msgpack', 0);
+  }
+}
 
 export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
   pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
@@ -36,17 +43,9 @@ export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
  * `shiftMs`: of the message, see `Message`. Throws Malformed where the message is not of calls as `areCalls` knows them.
  */
 export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs = 0): Sent<C>[] {
-  const calls = unpackAny(bytes);
+  const calls = unpack(bytes);
   if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
   return calls.map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs: deadlineMs + shiftMs, call }));
-}
-
-function unpackAny(bytes: Uint8Array): unknown {
-  try {
-    return unpack(bytes);
-  } catch (error) {
-    throw new Malformed(`not msgpack: ${messageOf(error)}`, 0);
-  }
 }
 
 export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);

@@ -7,6 +7,7 @@ import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../.
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
 import type { Collection, Imported, WantedCollection, WantedImport } from '../backend.js';
+import { markDeleted } from './deletionMarks.js';
 import { assertSameImport, assertUsable, importedCollection } from './imports.js';
 
 const NEXT_ID = 'next-collection-id';
@@ -29,12 +30,16 @@ export class Catalog {
   /** Keys whose entry was written or read here, and not told by the watch yet: with its revision. */
   readonly #ahead = new Map<string, number>();
   #watch: Watch | undefined;
+  /** Of the ids that were ever listed. */
+  #greatest = 0;
 
   constructor(
     private readonly bucket: Bucket,
     private readonly counters: Bucket,
     private readonly clock: Clock,
     private readonly collectionsPerProject: number,
+    /** The greatest id that is known from elsewhere. */
+    private readonly greatestId: () => number = () => 0,
   ) {}
 
   async start(): Promise<void> {
@@ -164,9 +169,10 @@ export class Catalog {
     return { collection, created: true };
   }
 
-  /** The collection is gone by name when this resolves; its log and owner entry are the caller's to remove. */
+  /** The collection is gone by name when this resolves, and marked: its log and owner entry are the caller's to remove. */
   async remove(project: string, name: string): Promise<Collection> {
     const collection = await this.reread(project, name);
+    await markDeleted(this.counters, collection);
     if (!(await this.bucket.delete(catalogKey(project, name))))
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
     this.#forget(catalogKey(project, name));
@@ -178,11 +184,15 @@ export class Catalog {
     return entry === undefined ? undefined : collectionOf(catalogEntryOf(entry));
   }
 
-  /** Ids are never given twice, not even after a deletion: a log subject belongs to one collection for ever. */
+  /**
+   * Ids are never given twice, not even after a deletion: a log subject belongs to one collection for ever. Nor where the
+   * counter was lost: by its id alone a collection is served, whosever it is.
+   */
   async #nextId(): Promise<number> {
     for (;;) {
       const entry = await this.counters.get(NEXT_ID);
-      const id = entry === undefined ? 1 : (entry.value as number);
+      const counted = entry === undefined ? 1 : (entry.value as number);
+      const id = Math.max(counted, this.#greatest + 1, this.greatestId() + 1);
       const taken =
         entry === undefined
           ? await this.counters.create(NEXT_ID, id + 1)
@@ -220,6 +230,7 @@ export class Catalog {
     if (before !== undefined) this.#byId.delete(before.collection.id);
     names.set(collection.name, { collection, revision });
     this.#byId.set(collection.id, collection);
+    this.#greatest = Math.max(this.#greatest, collection.id);
   }
 
   #forget(key: string): void {

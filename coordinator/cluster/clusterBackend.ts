@@ -18,6 +18,7 @@ import { Catalog } from './catalog.js';
 import { ClusterMetrics } from './clusterMetrics.js';
 import { Condition } from './condition.js';
 import { type Count, Counting } from './counting.js';
+import { DeletionMarks } from './deletionMarks.js';
 import { Deletions } from './deletions.js';
 import { LEASE_MS, Leadership } from './leadership.js';
 import { Members } from './members.js';
@@ -34,6 +35,7 @@ interface Parts {
   readonly catalog: Catalog;
   readonly members: Members;
   readonly placement: Placement;
+  readonly marks: DeletionMarks;
   readonly deletions: Deletions;
   readonly queue: CallQueue;
   readonly counting: Counting;
@@ -71,16 +73,19 @@ export class ClusterBackend implements Backend {
     holder: string = randomUUID(),
   ): Promise<ClusterBackend> {
     const { leaseMs } = config.placement;
-    const [catalogs, counters, shards, owners, quota, leases] = await Promise.all([
+    const [catalogs, counters, shards, owners, quota, reached, leases] = await Promise.all([
       platform.bucket(BUCKETS.catalog),
       platform.bucket(BUCKETS.counters),
       platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
       platform.bucket(BUCKETS.owners),
       platform.bucket(BUCKETS.quota),
+      platform.bucket(BUCKETS.reached),
       platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS }),
     ]);
-    const catalog = new Catalog(catalogs, counters, clock, config.limits.collectionsPerProject);
     const members = new Members(shards, owners, platform.transport, clock, leaseMs);
+    const bound = config.limits.collectionsPerProject;
+    const catalog = new Catalog(catalogs, counters, clock, bound, () => members.greatestId);
+    const marks = new DeletionMarks(counters);
     const leadership = new Leadership(leases, 'placement', holder, LEASE_MS, clock);
     const reservations = new Reservations(quota, config.limits.maxRecords);
     const metrics = new ClusterMetrics();
@@ -88,7 +93,7 @@ export class ClusterBackend implements Backend {
     const placing = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves({ ...placing, followersWanted: (one) => followersWanted(config.followers, one) });
     const views = new PlacementViews(catalog, members, moves, clock, config);
-    const deletions = new Deletions(catalog, members, platform.logs, reservations, clock, placing.logger);
+    const deletions = new Deletions({ ...placing, marks, logs: platform.logs, reservations, reached });
     const placement = new Placement({ ...placing, moves, views, deletions });
     const queue = new CallQueue(platform.transport, members, clock, metrics);
     const condition = new Condition(platform, catalog, members, config.followers, clock);
@@ -103,8 +108,9 @@ export class ClusterBackend implements Backend {
     }));
     await whenAvailable('the catalog', () => catalog.start(), { clock, logger });
     await whenAvailable('the members', () => members.start(), { clock, logger });
+    await whenAvailable('the marks of deletions', () => marks.start(), { clock, logger });
     placement.start();
-    const parts = { catalog, members, placement, deletions, queue, counting, condition, metrics };
+    const parts = { catalog, members, placement, marks, deletions, queue, counting, condition, metrics };
     return new ClusterBackend(platform, clock, parts, logger);
   }
 
@@ -112,6 +118,7 @@ export class ClusterBackend implements Backend {
     await this.#placement.stop();
     this.#catalog.stop();
     this.#members.stop();
+    this.parts.marks.stop();
   }
 
   find(project: string, name: string): Promise<Collection> {

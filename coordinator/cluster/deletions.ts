@@ -1,70 +1,115 @@
-/** What is left of a collection whose catalog entry is gone: erased at once, or by the leader where that was cut short. */
-import type { CollectionConfig } from '../../shared/calls.js';
+/**
+ * What is left of a collection that was deleted: erased at once, or by the leader where that was cut short. A collection that
+ * the catalog does not list is not deleted for that: only what is marked is (`deletionMarks.ts`), and the others are told.
+ *
+ *   listed ──marked──▶ unlisted ──▶ erased: log, note of its end, reservation, owner ──▶ unmarked
+ *      ▲                  │
+ *      └──still listed────┘ the deletion was cut short before its first step, and was never answered: unmarked
+ */
+import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
+import { reachedKey } from '../../shared/reached.js';
 import type { Reservations } from '../../shared/reservations.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Catalog } from './catalog.js';
+import type { Deleted, DeletionMarks } from './deletionMarks.js';
 import type { Members } from './members.js';
 
 const CALL_MS = 2_000;
 /** A deletion or a creation in progress elsewhere is left alone for so long. */
 const SWEPT_AFTER_MS = 5_000;
+/** A server that was deposed may go on listing for a while what was deleted. */
+const UNMARKED_AFTER_MS = 60_000;
+
+export interface DeletionParts {
+  readonly catalog: Catalog;
+  readonly members: Members;
+  readonly marks: DeletionMarks;
+  readonly logs: EventLogs;
+  readonly reservations: Reservations;
+  /** BUCKETS.reached. */
+  readonly reached: Bucket;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 export class Deletions {
-  /** Collection → since when it is seen owned without a catalog entry. */
-  readonly #orphans = new Map<number, number>();
+  /** Since when a collection is seen marked, or owned without a catalog entry. */
+  readonly #seenMs = new Map<number, number>();
+  /** Those that nobody deleted, of which the log has been told. */
+  readonly #unlisted = new Set<number>();
 
-  constructor(
-    private readonly catalog: Catalog,
-    private readonly members: Members,
-    private readonly logs: EventLogs,
-    private readonly reservations: Reservations,
-    private readonly clock: Clock,
-    private readonly logger: Logger,
-  ) {}
+  constructor(private readonly parts: DeletionParts) {}
 
-  /** The shards forget it, and log, reservation and owner entry go. May be repeated. */
-  async erase(collection: CollectionConfig, envelope: Envelope): Promise<void> {
-    await this.members.reread(collection.id);
-    const owned = this.members.owned().get(collection.id);
+  /** The shards forget it, and nothing is left of it when this resolves. May be repeated. */
+  async erase({ id, project }: Deleted, envelope: Envelope): Promise<void> {
+    const { members, logs, reached, reservations, marks } = this.parts;
+    await members.reread(id);
+    const owned = members.owned().get(id);
     const holders = owned === undefined ? [] : [owned.shard, ...owned.followers];
-    const live = holders.filter((shard) => this.members.heartbeat(shard) !== undefined);
-    await Promise.all(
-      live.map((shard) => this.members.ask(shard, { op: 'drop', collectionId: collection.id }, envelope)),
-    );
-    await this.logs.remove(collection.id);
-    await this.reservations.remove(collection.project, collection.id);
-    await this.members.disown(collection.id);
+    const live = holders.filter((shard) => members.heartbeat(shard) !== undefined);
+    await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: id }, envelope)));
+    await logs.remove(id);
+    await reached.delete(reachedKey(id));
+    await reservations.remove(project, id);
+    await members.disown(id);
+    await marks.clear(id);
   }
 
   /** One round of looking for what was left; `isLeading` is asked before each deletion. */
   async sweep(isLeading: () => boolean): Promise<void> {
-    const nowMs = this.clock.monotonicMs();
-    for (const [id, { collection }] of this.members.owned()) {
-      if (this.catalog.hasId(id)) {
-        this.#orphans.delete(id);
-        continue;
-      }
-      const sinceMs = this.#orphans.get(id) ?? nowMs;
-      this.#orphans.set(id, sinceMs);
-      if (nowMs - sinceMs >= SWEPT_AFTER_MS && isLeading()) await this.#eraseOrphan(collection);
-    }
+    const { catalog, members, marks } = this.parts;
+    const marked = marks.all();
+    const unlisted = [...members.owned().values()]
+      .map(({ collection }) => collection)
+      .filter(({ id }) => !catalog.hasId(id) && !marks.has(id));
+    this.#forgetBut(new Set([...marked, ...unlisted].map(({ id }) => id)));
+    for (const deleted of marked)
+      if (this.#seenForMs(deleted.id) >= SWEPT_AFTER_MS && isLeading()) await this.#finish(deleted);
+    for (const collection of unlisted)
+      if (this.#seenForMs(collection.id) >= SWEPT_AFTER_MS) await this.#tell(collection);
   }
 
   /** Asks the catalog itself: what is erased by mistake is gone. What fails for one must not keep the others waiting. */
-  async #eraseOrphan(collection: CollectionConfig): Promise<void> {
+  async #finish(deleted: Deleted): Promise<void> {
+    const { catalog, marks, clock, logger } = this.parts;
+    const { id } = deleted;
     try {
-      if (await this.catalog.isGone(collection))
-        await this.erase(collection, { requestId: 'placement', deadlineMs: this.clock.nowMs() + CALL_MS });
-      this.#orphans.delete(collection.id);
+      if (catalog.hasId(id)) {
+        if (this.#seenForMs(id) >= UNMARKED_AFTER_MS && (await catalog.isListed(deleted))) await marks.clear(id);
+      } else if (await catalog.isGone(deleted))
+        await this.erase(deleted, { requestId: 'placement', deadlineMs: clock.nowMs() + CALL_MS });
     } catch (error) {
-      this.logger.warn(
-        { collectionId: collection.id, error: messageOf(error) },
+      logger.warn(
+        { collectionId: id, error: messageOf(error) },
         'a deleted collection waits for the next placement round',
       );
     }
+  }
+
+  async #tell(collection: Deleted): Promise<void> {
+    const { id: collectionId, project, name } = collection;
+    if (this.#unlisted.has(collectionId) || (await this.parts.catalog.isListed(collection))) return;
+    this.#unlisted.add(collectionId);
+    this.parts.logger.error(
+      { collectionId, project, name },
+      'the catalog does not list a collection that nobody deleted; its log is kept: put the entry of the catalog back',
+    );
+  }
+
+  /** For how long that was so. */
+  #seenForMs(id: number): number {
+    const nowMs = this.parts.clock.monotonicMs();
+    const sinceMs = this.#seenMs.get(id) ?? nowMs;
+    this.#seenMs.set(id, sinceMs);
+    return nowMs - sinceMs;
+  }
+
+  #forgetBut(ids: ReadonlySet<number>): void {
+    for (const id of this.#seenMs.keys()) if (!ids.has(id)) this.#seenMs.delete(id);
+    for (const id of this.#unlisted) if (!ids.has(id)) this.#unlisted.delete(id);
   }
 }

@@ -48,6 +48,7 @@ export class Members {
   readonly #rereading = new Map<number, Promise<void>>();
   readonly #watches: Watch[] = [];
   #startedMs = 0;
+  #greatestId = 0;
 
   constructor(
     private readonly shards: Bucket,
@@ -92,6 +93,11 @@ export class Members {
 
   owned(): ReadonlyMap<number, Owned> {
     return this.#owned;
+  }
+
+  /** Of the collections that ever had an owner, as far as is known here. */
+  get greatestId(): number {
+    return this.#greatestId;
   }
 
   /** The shard that owns the collection and has a live heartbeat. */
@@ -249,6 +255,7 @@ export class Members {
     if (owned === undefined) this.#owned.delete(collectionId);
     else {
       this.#owned.set(collectionId, owned);
+      this.#greatestId = Math.max(this.#greatestId, collectionId);
       this.#count(owned.shard, 1);
     }
     if (before?.epoch === owned?.epoch) return;

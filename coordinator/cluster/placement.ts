@@ -7,7 +7,7 @@
  *   in catalog, owner is lost    → to a follower, else another shard; the old owner's writes fail at the log, its lease is over
  *   owner leaves, or has more    → moved while it serves (`moves.ts`)
  *   followers too few, too many  → named, or not any more
- *   owned, not in catalog        → erased (`deletions.ts`)
+ *   deleted, and not all erased  → erased (`deletions.ts`)
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CollectionConfig } from '../../shared/calls.js';

@@ -1,5 +1,6 @@
 /** Exporting a collection's log, and importing it elsewhere. Hashes are 64 lowercase hex. */
 import typia, { type tags } from 'typia';
+import type { TIME_MAX_MS } from '../../shared/limits.js';
 import type { IndexParameters } from './collections.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
@@ -26,7 +27,7 @@ export interface CollectionFacts {
   dimension: Dimension;
   metric: 'squared_l2';
   /** Unix milliseconds. */
-  created_at_ms: Whole;
+  created_at_ms: number & tags.Type<'uint64'> & tags.Maximum<typeof TIME_MAX_MS>;
   /** Omitted: exact search. */
   index?: ExportedIndex;
 }

@@ -5,8 +5,7 @@ import type { DIMENSION_MAX, K_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/li
 /** A vector's component; held as Q16.16 fixed point. NaN and infinities fail both bounds. */
 export type Component = number & tags.Minimum<typeof VALUE_MIN> & tags.Maximum<typeof VALUE_MAX>;
 
-/** A whole number that a double holds exactly, 0 to 2^53 - 1. */
-export type Whole = number & tags.Type<'uint64'> & tags.Maximum<9007199254740991>;
+export type { Whole } from '../../shared/whole.js';
 
 export type Byte = number & tags.Type<'uint32'> & tags.Maximum<255>;
 

@@ -1,6 +1,7 @@
 /** Encrypted records, and the life of their keys. */
 import type { InsertEncryptedCall } from '../../shared/calls.js';
 import { VouchError } from '../../shared/errors.js';
+import { forget } from '../../shared/vault/vaultStore.js';
 import type { Prepared } from '../body/kinds.js';
 import {
   type EncryptedRecordResponse,
@@ -56,6 +57,7 @@ export async function shred({ caller, parameters, envelope }: HandlerRequest, { 
 export async function keyStatus({ caller, parameters }: HandlerRequest, { backend }: Services): Promise<Reply> {
   const keyId = keyIdParameter(parameters[0]);
   const stored = await (await backend.vault()).get(caller.project, keyId);
+  forget(stored);
   const status = stored?.entry.status ?? 'unknown';
   return json<KeyStatusResponse>({ key_id: keyId, exists: status === 'active', status });
 }

@@ -13,6 +13,9 @@ import { json, type Reply } from '../http/reply.js';
 import { collectionName } from './findCollection.js';
 import type { HandlerRequest, Services } from './route.js';
 
+/** What the genesis of a log has room for. */
+const GENESIS_NAME_BYTES_MAX = 255;
+
 /** Where a log ends. */
 type Reached = Pick<ImportResponse, 'sequence' | 'chain_head' | 'state_hash'>;
 
@@ -21,6 +24,7 @@ export async function beginImport(
   { backend, config }: Services,
 ): Promise<Reply> {
   const { origin, dimension, created_at_ms, index, sequence, chain_head, state_hash } = body;
+  for (const field of ['project', 'name'] as const) assertInGenesis(origin[field], `$.origin.${field}`);
   // Where a node has no index but exact search, that finds the same.
   const spec = index && config.ann ? { kind: index.type, parameters: parametersOf(index.parameters ?? {}) } : EXACT;
   const wanted = {
@@ -69,6 +73,13 @@ function nameOf({ name, origin }: BeginImportRequest): string {
   const wanted = name ?? origin.name;
   if (!isCollectionName(wanted)) throw invalid('$.origin.name is no name for a collection here: give one as $.name');
   return wanted;
+}
+
+/** The type has seen to it that it is no longer in characters. Throws `validation_error`. */
+function assertInGenesis(text: string, path: string): void {
+  const bytes = Buffer.from(text);
+  if (bytes.length > GENESIS_NAME_BYTES_MAX || bytes.toString() !== text)
+    throw invalid(`${path}: expected a text of at most ${GENESIS_NAME_BYTES_MAX} bytes of UTF-8`);
 }
 
 function assertUnfinished({ name, imported }: Imported): void {

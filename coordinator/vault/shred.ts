@@ -17,7 +17,7 @@ import { severalAtOnce } from '../../shared/severalAtOnce.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { orDamaged } from '../../shared/vault/entryName.js';
 import { strikeOff } from '../../shared/vault/pendingShred.js';
-import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import type { Backend } from '../backend.js';
 
 const COLLECTIONS_AT_ONCE = 16;
@@ -31,6 +31,7 @@ type Owners = Pick<Backend, 'findById' | 'list' | 'call' | 'vault' | 'shredMarks
 export async function shredKey(backend: Owners, project: string, keyId: string, envelope: Envelope): Promise<void> {
   const [vault, marks] = await Promise.all([backend.vault(), backend.shredMarks()]);
   const before = await vault.get(project, keyId).catch(orDamaged);
+  if (before !== 'damaged') forget(before);
   if (before !== 'damaged' && before?.entry.status === 'shredded' && before.entry.pendingIds.length === 0)
     return vault.settle(project, keyId);
   await marks.set(project, keyId);
@@ -63,6 +64,7 @@ async function destroyKey(
 ): Promise<VaultEntry> {
   for (;;) {
     const stored = await vault.get(project, keyId).catch(orDamaged);
+    if (stored !== 'damaged') forget(stored);
     if (stored !== 'damaged' && stored?.entry.status === 'shredded') return stored.entry;
     const collectionIds = stored === 'damaged' ? await everyCollection() : (stored?.entry.collectionIds ?? []);
     const shredded = { status: 'shredded', wrapped: null, collectionIds, pendingIds: collectionIds } as const;

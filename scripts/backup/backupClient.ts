@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BeginImportRequest, ExportResponse, ImportResponse } from '../../coordinator/contract/backup.js';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors.js';
+import { say } from '../terminal/line.js';
+import { printable } from '../verifier/command/print.js';
 import type { Target } from './target.js';
 
 /** How long a service that is out of reach is waited for. What its rate limits ask for is waited for without end. */
@@ -54,11 +56,16 @@ export class BackupClient {
   /** Throws Refused, and an Error of one line where the service is out of reach for too long. */
   async #send(method: string, path: string, body?: Buffer, contentType?: string): Promise<Buffer> {
     const outageEndsMs = systemClock.monotonicMs() + OUTAGE_MS;
+    let isTold = false;
     for (;;) {
       const outcome = await this.#try(method, path, body, contentType);
       if ('body' in outcome) return outcome.body;
       if (!outcome.isLimited && systemClock.monotonicMs() >= outageEndsMs)
         throw new Error(`${this.target.url} is out of reach: ${outcome.reason}`);
+      if (!outcome.isLimited && !isTold) {
+        say('plain', 'waiting', `${this.target.url}: ${outcome.reason}; tried again for ${OUTAGE_MS / 60_000} minutes`);
+        isTold = true;
+      }
       await delay(outcome.waitMs);
     }
   }
@@ -100,7 +107,7 @@ const reasonOf = (error: unknown): string =>
 function errorIn(body: Buffer): string | undefined {
   try {
     const { error } = JSON.parse(body.toString('utf8')) as { error?: unknown };
-    return typeof error === 'string' ? error : undefined;
+    return typeof error === 'string' ? printable(error) : undefined;
   } catch {
     return undefined;
   }

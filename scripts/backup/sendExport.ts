@@ -6,7 +6,7 @@ import { grouped, say } from '../terminal/line.js';
 import { showProgress } from '../terminal/progress.js';
 import { ExportFile } from '../verifier/source/export.js';
 import { type BackupClient, Refused } from './backupClient.js';
-import { checkedExport } from './checkedExport.js';
+import { shownCheck } from './checkedExport.js';
 import { behindLength } from './exportFormat.js';
 
 /** Of one request. With the default rate limits, 50 a minute, that is 400 MiB a minute. */
@@ -15,7 +15,7 @@ const TOO_LARGE = 413;
 
 /** `name`: of the new collection; undefined: as it was called. Throws an Error of one line. */
 export async function sendExport(client: BackupClient, path: string, name: string | undefined): Promise<void> {
-  const announced = await verified(path);
+  const announced = await shownCheck(await open(path));
   const wanted: BeginImportRequest = name === undefined ? announced : { ...announced, name };
   const begun = await client.beginImport(wanted);
   const ended = begun.status === 'finished' ? begun : await transfer(client, path, wanted, begun);
@@ -23,28 +23,6 @@ export async function sendExport(client: BackupClient, path: string, name: strin
   say('done', 'state hash', `${ended.state_hash}, as in the file`);
   const already = begun.status === 'finished' ? ' was restored from this export before' : ' is restored';
   say('done', 'collection', `${ended.collection}${already}: ${grouped(ended.sequence)} events`);
-}
-
-/** What the file says of itself, once it is known to hold. */
-async function verified(path: string): Promise<BeginImportRequest> {
-  const file = await open(path);
-  const progress = showProgress('verify', file.sizeBytes, 'bytes');
-  try {
-    let frameBytes = 0;
-    const checked = await checkedExport(file, (bytes) => {
-      frameBytes += bytes;
-      progress.advance(bytes);
-    });
-    // What stands around the frames.
-    progress.advance(file.sizeBytes - frameBytes);
-    progress.finish();
-    return checked;
-  } catch (error) {
-    progress.abandon();
-    throw error;
-  } finally {
-    await file.close();
-  }
 }
 
 async function open(path: string): Promise<ExportFile> {

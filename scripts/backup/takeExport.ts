@@ -5,12 +5,15 @@ import { splitFrames } from '../../coordinator/body/frames.js';
 import type { ExportResponse } from '../../coordinator/contract/backup.js';
 import { systemClock } from '../../shared/clock.js';
 import { move } from '../../shared/durable.js';
+import { messageOf } from '../../shared/errors.js';
 import { toHex } from '../../shared/hash.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { Malformed } from '../../shared/malformed.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
+import { ExportFile } from '../verifier/source/export.js';
 import type { BackupClient } from './backupClient.js';
+import { shownCheck } from './checkedExport.js';
 import { type ExportTrailer, headerOf } from './exportFormat.js';
 import { ExportWriter } from './exportWriter.js';
 
@@ -33,6 +36,7 @@ export async function takeExport(client: BackupClient, collection: string, file:
   }
   const trailer = trailerOf(facts, writer);
   await writer.finish(trailer);
+  await check(file + UNFINISHED);
   await move(file + UNFINISHED, file);
   say('done', 'chain head', trailer.chain_head);
   say('done', 'state hash', trailer.state_hash);
@@ -41,6 +45,15 @@ export async function takeExport(client: BackupClient, collection: string, file:
     'file',
     `${basename(file)}: ${grouped(trailer.frames)} commits, ${grouped(trailer.log_bytes)} bytes of log`,
   );
+}
+
+/** What is kept for the day it is needed must hold today: state and log root were the service's word so far. */
+async function check(file: string): Promise<void> {
+  try {
+    await shownCheck(await ExportFile.open(file));
+  } catch (error) {
+    throw new Error(`what came of it does not verify: ${messageOf(error)}`);
+  }
 }
 
 async function assertFree(file: string): Promise<void> {

@@ -1,8 +1,18 @@
 /** What somebody holds about a log, receipts and checkpoints, to be held against the log itself. */
+import { type Alteration, Sightings } from './alteration.js';
 import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
 import type { Genesis } from './events.js';
+import { chainHead } from './hashing.js';
 import type { LogReport } from './log.js';
-import { notOfMoment, type Proof, readProof, receiptIn, verifyReceipt, type WriteReceipt } from './receipt.js';
+import {
+  notOfAnswer,
+  notOfMoment,
+  type Proof,
+  readProof,
+  receiptIn,
+  verifyReceipt,
+  type WriteReceipt,
+} from './receipt.js';
 import type { LogState, Moment } from './replay.js';
 
 export interface ClaimResult {
@@ -29,6 +39,7 @@ export class Claims {
   /** To be given to `verifyLog`. */
   readonly watches = new Map<bigint, ((moment: Moment) => void)[]>();
   readonly #claims: Claim[] = [];
+  readonly #sightings = new Sightings();
   readonly #ofEmptyLogs: { readonly claim: Claim; readonly checkpoint: Checkpoint }[] = [];
   #genesis: Genesis | undefined;
 
@@ -39,7 +50,7 @@ export class Claims {
     let proof: Proof;
     try {
       receipt = receiptIn(json);
-      const problems = verifyReceipt(receipt);
+      const problems = [...notOfAnswer(json, receipt), ...verifyReceipt(receipt)];
       if (problems.length > 0) throw new Error(problems.join('; '));
       proof = readProof(receipt.proof);
     } catch (error) {
@@ -49,6 +60,15 @@ export class Claims {
     claim.about = `write ${proof.sequence}, record ${proof.recordId}`;
     this.#watch(proof.sequence, (moment) => {
       claim.problems = notOfMoment(receipt, moment);
+      if (!proof.configHash.equals(moment.after.configHash)) return;
+      const { sequence, chainHeadBefore, eventHash } = proof;
+      this.#sightings.add(sequence - 1n, chainHeadBefore.toString('hex'), moment.headBefore, moment);
+      this.#sightings.add(
+        sequence,
+        chainHead(chainHeadBefore, eventHash).toString('hex'),
+        moment.after.chainHead,
+        moment,
+      );
     });
   }
 
@@ -66,7 +86,18 @@ export class Claims {
     claim.about = `${size} events`;
     claim.publicKey = publicKey;
     if (size === 0n) this.#ofEmptyLogs.push({ claim, checkpoint });
-    else this.#watch(size - 1n, ({ after }) => this.#hold(claim, checkpoint, this.#genesis!, after));
+    else
+      this.#watch(size - 1n, (moment) => {
+        const { after } = moment;
+        this.#hold(claim, checkpoint, this.#genesis!, after);
+        if (checkpoint.origin.configHash === after.configHash.toString('hex'))
+          this.#sightings.add(size - 1n, checkpoint.chainHead, after.chainHead, moment);
+      });
+  }
+
+  /** Where the log first is another than it was, as far as what is held about it can tell. When the log is replayed. */
+  alteration(): Alteration | undefined {
+    return this.#sightings.alteration();
   }
 
   /** When the log is replayed. `before`: its state before its genesis. */

@@ -59,6 +59,8 @@ export type LogEvent =
         | GraphEvent
       ));
 
+/** In the year 275760: the last instant of a date in ECMAScript, and no clock will have come further. */
+const LAST_DATE_MS = 8_640_000_000_000_000n;
 const NODE_KINDS = 7;
 const EDGE_KINDS = 9;
 const KEY_ID_BYTES = 16;
@@ -73,6 +75,7 @@ export function readEvent(bytes: Buffer, what: string): LogEvent {
   const type = reading.u8();
   reading.zeros(6);
   const dated = { sequence: reading.u64(), timeMs: reading.u64() };
+  if (dated.timeMs > LAST_DATE_MS) reading.fail('has a time that no date can be');
   if ((type === 1) !== (dated.sequence === 0n)) reading.fail('is a genesis out of place, or stands in its place');
   const event = readPayload(type, dated, reading);
   reading.end();

@@ -33,7 +33,7 @@ export function checkExport(file: ExportFile, report: LogReport, knownKey?: stri
   const trailer = file.trailer ?? {};
   attempt(() => problems.push(...trailerProblems(trailer, report, state)));
   const checkpoint = attempt(() => {
-    const signed = verifyCheckpoint(trailer.checkpoint, knownKey);
+    const signed = readCheckpoint(trailer, knownKey);
     problems.push(...notOfLog(signed, report.size, state).map((problem) => `the trailer's checkpoint: ${problem}`));
     return signed;
   });
@@ -42,6 +42,14 @@ export function checkExport(file: ExportFile, report: LogReport, knownKey?: stri
       'the hash at the end is not that of the file: the header, the trailer or the hash itself was altered',
     );
   return { problems, genesis, checkpoint };
+}
+
+function readCheckpoint(trailer: JsonObject, knownKey: string | undefined): Checkpoint {
+  try {
+    return verifyCheckpoint(trailer.checkpoint, knownKey);
+  } catch (error) {
+    throw new Error(`the trailer's checkpoint: ${(error as Error).message}`);
+  }
 }
 
 /** The genesis that the header describes. */

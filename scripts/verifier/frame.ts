@@ -61,9 +61,12 @@ export function* framedEvents(frame: Buffer): Generator<FramedEvent> {
   }
 }
 
-/** As the first event of a frame says, whatever it is worth; undefined where there is none. */
-export const firstTimeIn = (frame: Buffer): bigint | undefined =>
-  frame.length < EVENTS_AT + LENGTH_BYTES + 24 ? undefined : frame.readBigUInt64LE(EVENTS_AT + LENGTH_BYTES + 16);
+/** As an event says, whatever that is worth; undefined where it is too short to say. */
+export const timeIn = (event: Buffer): bigint | undefined =>
+  event.length < 24 ? undefined : event.readBigUInt64LE(16);
+
+/** As the first event of a frame says. */
+export const firstTimeIn = (frame: Buffer): bigint | undefined => timeIn(frame.subarray(EVENTS_AT + LENGTH_BYTES));
 
 /** Where in a damaged frame the damage shows: in which event, and how. */
 export interface Flaw {
@@ -84,15 +87,14 @@ export function flawIn(frame: Buffer, firstSequence: bigint): Flaw | undefined {
     for (const { offset, bytes } of framedEvents(frame)) {
       const what = flawOf(bytes, sequence);
       if (what !== undefined) {
-        const timeMs = bytes.length >= 24 ? bytes.readBigUInt64LE(16) : undefined;
-        return { sequence, offset, timeMs, what };
+        return { sequence, offset, timeMs: timeIn(bytes), what };
       }
       sequence++;
     }
     return undefined;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    return { sequence, offset: error.at, timeMs: undefined, what: error.message };
+    return { sequence, offset: error.at, timeMs: timeIn(frame.subarray(error.at)), what: error.message };
   }
 }
 

@@ -1,6 +1,60 @@
-/** Fields of JSON from anywhere. All throw an Error that names the field. */
+/** JSON from anywhere, and its fields. All throw an Error that names the field. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * What the bytes hold, as every reader of JSON reads it: an object that says a field twice is refused, since one reader takes
+ * the first and another the last. `name`: of the file, for the Error that is thrown.
+ */
+export function parseJson(bytes: Uint8Array, name: string): unknown {
+  let text: string;
+  let value: unknown;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    value = JSON.parse(text);
+  } catch {
+    throw new Error(`${name} is not JSON`);
+  }
+  const repeated = repeatedField(text);
+  if (repeated !== undefined) throw new Error(`${name} says ${JSON.stringify(repeated)} twice`);
+  return value;
+}
+
+/** The first field that an object in the text, which is JSON, has twice. */
+function repeatedField(text: string): string | undefined {
+  /** The fields of each object that is open; of an array undefined. */
+  const open: (Set<string> | undefined)[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '{') open.push(new Set());
+    else if (char === '[') open.push(undefined);
+    else if (char === '}' || char === ']') open.pop();
+    else if (char === '"') {
+      const end = endOfString(text, at);
+      if (isField(text, end)) {
+        const field = JSON.parse(text.slice(at, end)) as string;
+        if (open.at(-1)!.has(field)) return field;
+        open.at(-1)!.add(field);
+      }
+      at = end - 1;
+    }
+  }
+  return undefined;
+}
+
+/** Behind the closing quote of the string that begins at `at`. */
+function endOfString(text: string, at: number): number {
+  let end = at + 1;
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+  return end + 1;
+}
+
+/** Whether a colon follows the string that ends there: a value is never followed by one. */
+function isField(text: string, end: number): boolean {
+  let at = end;
+  while (text.charCodeAt(at) <= 0x20) at++;
+  return text[at] === ':';
+}
 
 export function objectOf(value: unknown, what: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is not an object`);

@@ -11,6 +11,8 @@ export class Refused extends Error {
 /** An event that has its form, but says what cannot be so at its place in the log. */
 export class Impossible extends Error {}
 
+const bytesText = (count: number): string => `${count} ${count === 1 ? 'byte' : 'bytes'}`;
+
 /** Reads bytes from front to back; every step that does not fit throws Refused with its place. */
 export class Reading {
   #at = 0;
@@ -21,7 +23,7 @@ export class Reading {
   ) {}
 
   take(length: number): Buffer {
-    if (this.#at + length > this.bytes.length) this.fail(`ends ${this.#at + length - this.bytes.length} bytes early`);
+    if (length > this.left) this.fail(`ends ${bytesText(length - this.left)} early`);
     this.#at += length;
     return this.bytes.subarray(this.#at - length, this.#at);
   }
@@ -58,7 +60,7 @@ export class Reading {
   }
 
   end(): void {
-    if (this.left > 0) this.fail(`has ${this.left} bytes too many`);
+    if (this.left > 0) this.fail(`has ${bytesText(this.left)} too many`);
   }
 
   fail(problem: string): never {

@@ -86,6 +86,14 @@ export function receiptIn(json: unknown): WriteReceipt {
   return receipt as WriteReceipt;
 }
 
+/** Why the receipt is not the one that such an answer would hold; nothing where it is, or stands alone. */
+export function notOfAnswer(json: unknown, receipt: WriteReceipt): string[] {
+  const { id } = json as { id?: unknown };
+  return json === receipt || id === undefined || id === receipt.record_id
+    ? []
+    : ['the answer is about another record than the receipt in it'];
+}
+
 /** The proof's parts. Throws where the bytes are not a proof. */
 export function readProof(text: string): Proof {
   const bytes = Buffer.from(String(text), 'base64url');

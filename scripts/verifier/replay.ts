@@ -3,7 +3,16 @@
  * it keeps: a leaf and a place for each record, node, edge and event.
  */
 import { type Genesis, type LogEvent, readEvent } from './events.js';
-import { type FrameHeader, firstTimeIn, flawIn, framedEvents, headAfter, isIntact, readHeader } from './frame.js';
+import {
+  type FrameHeader,
+  firstTimeIn,
+  flawIn,
+  framedEvents,
+  headAfter,
+  isIntact,
+  readHeader,
+  timeIn,
+} from './frame.js';
 import { GraphReplay } from './graph.js';
 import { ABSENT, chainHead, eventHash, logRoot, stateHash, stateRoot } from './hashing.js';
 import { Leaves } from './leaves.js';
@@ -13,6 +22,7 @@ import { type EventPlace, type ReadAgain, RecordTable } from './recordTable.js';
 /** The log right after one event, as what refers to that event can be held against. */
 export interface Moment {
   readonly event: LogEvent;
+  readonly place: EventPlace;
   readonly eventHash: Buffer;
   readonly headBefore: Buffer;
   readonly stateRootBefore: Buffer;
@@ -178,7 +188,7 @@ export class Replay {
       yield* framedEvents(frame);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.#refuseNext(error.message, error.at);
+      this.#refuseNext(error.message, error.at, timeIn(frame.subarray(error.at)));
     }
   }
 
@@ -200,9 +210,9 @@ export class Replay {
       this.#log.push(this.#chainHead);
       this.#timeMs = event.timeMs;
       for (const watch of watches ?? [])
-        watch({ event, eventHash: hash, headBefore, stateRootBefore, after: this.state() });
+        watch({ event, place, eventHash: hash, headBefore, stateRootBefore, after: this.state() });
     } catch (error) {
-      if (error instanceof Refused) this.#refuseNext(error.message, place.offset);
+      if (error instanceof Refused) this.#refuseNext(error.message, place.offset, timeIn(bytes));
       if (error instanceof Impossible) this.#refuseNext(`${named} ${error.message}`, place.offset, event?.timeMs);
       throw error;
     }
@@ -245,7 +255,7 @@ export class Replay {
 
   #checkEnd(frame: Buffer, { count, firstSequence, liveRecords }: FrameHeader, events: number): void {
     const expect = (holds: boolean, offset: number, what: string): void => {
-      if (!holds) this.#refuse({ firstSequence, lastSequence: this.size - 1n, offset, what });
+      if (!holds) this.#refuseFrame(frame, firstSequence, offset, what);
     };
     expect(count === events, 4, `the frame counts ${count} events and holds ${events}`);
     expect(
@@ -265,6 +275,13 @@ export class Replay {
   #refuseNext(what: string, offset: number, timeMs?: bigint): never {
     const dated = timeMs === undefined ? {} : { timeMs };
     return this.#refuse({ firstSequence: this.size, lastSequence: this.size, offset, what, ...dated });
+  }
+
+  /** Any event of the frame may be the one that is wrong. */
+  #refuseFrame(frame: Buffer, firstSequence: bigint, offset: number, what: string): never {
+    const timeMs = firstTimeIn(frame);
+    const dated = timeMs === undefined ? {} : { timeMs };
+    return this.#refuse({ firstSequence, lastSequence: this.size - 1n, offset, what, ...dated });
   }
 
   #refuse(flaw: Omit<FrameFlaw, 'timeMs'> & { timeMs?: bigint }): never {

@@ -29,7 +29,6 @@ import { search } from '../search/search.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
 import { type OpenState, openState } from '../snapshot/openState.js';
-import { Beginning } from './beginning.js';
 import type { CollectionContext } from './collectionContext.js';
 import type { CollectionState } from './collectionState.js';
 import { CommitRoom } from './commitRoom.js';
@@ -38,6 +37,7 @@ import { missing } from './framePlan.js';
 import type { Feed, Journal } from './journal.js';
 import { LogImport } from './logImport.js';
 import { LogReading } from './logReading.js';
+import { Reach } from './reach.js';
 import { componentsOf, resultOf } from './resultBytes.js';
 import { Writing } from './writing.js';
 
@@ -60,7 +60,7 @@ export class Collection {
     private readonly state: CollectionState,
     private readonly journal: Journal,
     private readonly index: CollectionIndex,
-    private readonly beginning: Beginning,
+    private readonly reach: Reach,
     private readonly opened: Pick<OpenState, 'snapshot' | 'unread'>,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
@@ -85,13 +85,16 @@ export class Collection {
     onDamage: (damage: Damaged) => VouchError,
   ): Promise<Collection> {
     const log = await noticingDamage(() => context.logs.open(config.id));
+    const noting = context.reach.read(config.id);
+    // It is waited for when the log is read, if that can be.
+    noting.catch(() => undefined);
     let vectors: VectorBlocks | undefined;
     try {
       const opened = await openState(config, log, context);
       const { state, journal } = opened;
       vectors = state.vectors;
-      const beginning = new Beginning(config, context.catalog);
-      await beginning.assertIn(log, journal, context.clock);
+      const reach = new Reach(config, log, journal, context.reach, context.clock);
+      await reach.assertAs(await noting);
       const index = await CollectionIndex.open(
         {
           config,
@@ -104,7 +107,7 @@ export class Collection {
         context.indexes,
       );
       state.onDeath = (slot) => index.removed(slot);
-      return new Collection(config, context, log, state, journal, index, beginning, opened, onDamage);
+      return new Collection(config, context, log, state, journal, index, reach, opened, onDamage);
     } catch (error) {
       vectors?.destroy();
       await log.close();
@@ -185,17 +188,19 @@ export class Collection {
 
   /** From now on this shard owns the collection; all is applied that the log holds. */
   lead(): void {
-    const { state, journal, beginning, context, config } = this;
+    const { state, journal, reach, context, config } = this;
     this.#room.settle();
     // Where it cannot be told now, whoever is to be answered waits for the next try.
-    if (journal.sequence > 0) beginning.tell().catch(() => undefined);
+    if (journal.sequence > 0) reach.tell().catch(() => undefined);
+    reach.advanced();
     this.#writing = new Writing({
-      ...{ state, journal, beginning, context },
+      ...{ state, journal, reach, context },
       vault: this.#vault,
       proofs: this.#proofs,
       room: this.#room,
       imports: this.#import,
       onCommit: () => {
+        reach.advanced();
         this.index.maintain();
         this.#snapshots?.consider();
       },
@@ -230,6 +235,7 @@ export class Collection {
     const writing = this.#writing;
     this.#writing = undefined;
     this.journal.feed = undefined;
+    this.reach.forget();
     writing?.end(moved());
     await writing?.idle();
   }
@@ -237,6 +243,12 @@ export class Collection {
   /** Reads and applies what the log holds beyond the state. Of a follower. */
   async catchUp(): Promise<void> {
     await this.#showing(() => this.journal.catchUp());
+    this.index.maintain();
+  }
+
+  /** The same of a follower that becomes the owner. Throws Damaged where the log is not as it was noted. */
+  async takeOver(): Promise<void> {
+    await this.#showing(() => this.reach.confirm());
     this.index.maintain();
   }
 
@@ -329,6 +341,8 @@ export class Collection {
     await this.#snapshots?.close();
     await this.#logCheck?.close();
     await writing?.answered();
+    if (keep) await this.reach.last();
+    this.reach.forget();
     await this.log.close();
     this.state.vectors.destroy();
   }

@@ -1,5 +1,4 @@
 /** What a shard lends to each of its collections. */
-import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
@@ -15,13 +14,13 @@ import type { PastThread } from '../past/pastThread.js';
 import type { Signer } from '../proof/signer.js';
 import type { Quota } from '../quota.js';
 import type { SnapshotServices } from '../snapshot/snapshotServices.js';
+import type { ReachNotes } from './reachNotes.js';
 
 export interface CollectionContext {
   readonly admission: Admission;
   readonly openings: Openings;
   readonly logs: EventLogs;
-  /** BUCKETS.catalog. */
-  readonly catalog: Bucket;
+  readonly reach: ReachNotes;
   readonly transport: Transport;
   readonly memory: VectorMemory;
   readonly quota: Quota;

@@ -9,7 +9,7 @@ import { countAtHead } from '../../shared/log/logCount.js';
 import { Damaged, noticingDamage } from './damaged.js';
 
 const LOOK_EVERY_MS = 500;
-const WHAT_TO_DO = 'put the log back from a copy, or delete the collection and import an export';
+export const WHAT_TO_DO = 'put the log back from a copy, or delete the collection and import an export';
 
 /**
  * Throws Damaged where the log ends before event `sequence`, of which `known` says how it is known. Looks again for as long

@@ -14,13 +14,13 @@ import type { CollectionVault } from '../encrypted/collectionVault.js';
 import type { SealedCall } from '../encrypted/sealedCall.js';
 import { cutShort, moved } from '../moving.js';
 import type { CollectionProofs } from '../proof/collectionProofs.js';
-import type { Beginning } from './beginning.js';
 import type { CollectionContext } from './collectionContext.js';
 import type { CollectionState } from './collectionState.js';
 import type { CommitRoom } from './commitRoom.js';
 import { type Answer, FramePlan } from './framePlan.js';
 import type { Journal } from './journal.js';
 import type { LogImport } from './logImport.js';
+import type { Reach } from './reach.js';
 import { bytesOf } from './resultBytes.js';
 import { WriteHold } from './writeHold.js';
 import { type Waiting, WriteQueue } from './writeQueue.js';
@@ -33,7 +33,7 @@ type Receipts = Map<number, Results['insert']['receipt']>;
 export interface WritingParts {
   readonly state: CollectionState;
   readonly journal: Journal;
-  readonly beginning: Beginning;
+  readonly reach: Reach;
   readonly vault: CollectionVault;
   readonly proofs: CollectionProofs;
   readonly room: CommitRoom;
@@ -96,7 +96,8 @@ export class Writing {
     const { imports, onCommit } = this.parts;
     const importing = this.#showing(async () => {
       const added = await imports.add(frames, upTo, envelope.deadlineMs, () => this.#assertImporting());
-      await this.#tellBegun();
+      // What an import was told to be there is not left to a later note.
+      await this.parts.reach.note();
       return added;
     });
     const next = (): void => {
@@ -169,7 +170,7 @@ export class Writing {
       throw this.#refusal ?? error;
     });
     if ('op' in sealed) return this.#enqueue(sealed, envelope);
-    await this.#tellBegun();
+    await this.#tellReached();
     return sealed;
   }
 
@@ -239,7 +240,7 @@ export class Writing {
         if (singles.has(sequence)) receipts.set(sequence, makeReceipt());
       });
     }
-    await this.#tellBegun();
+    await this.#tellReached();
     for (const { waiting, answer } of planned) {
       // Not waited for: the receipt of a replay may take a while, and the next commit need not.
       const answering = this.#result(answer, receipts, waiting.envelope)
@@ -250,9 +251,9 @@ export class Writing {
   }
 
   /** Nothing is answered of a log whose loss nobody would notice. */
-  async #tellBegun(): Promise<void> {
-    const { journal, beginning } = this.parts;
-    if (journal.sequence > 0) await beginning.tell();
+  async #tellReached(): Promise<void> {
+    const { journal, reach } = this.parts;
+    if (journal.sequence > 0) await reach.tell();
   }
 
   async #plan(

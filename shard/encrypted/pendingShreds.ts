@@ -13,7 +13,7 @@ import { Rounds } from '../../shared/rounds.js';
 import { whenAvailable } from '../../shared/startUp.js';
 import { strikeOff } from '../../shared/vault/pendingShred.js';
 import type { ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
-import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import { forget, type VaultStore } from '../../shared/vault/vaultStore.js';
 import type { HostedCollection } from '../hostedCollection.js';
 
 const ROUND_MS = 5_000;
@@ -82,7 +82,9 @@ export class PendingShreds {
   async #follow(mark: ShredMark): Promise<void> {
     const { vault, marks, clock } = this.parts;
     const { project, keyId } = mark;
-    const pendingIds = (await vault.get(project, keyId))?.entry.pendingIds ?? [];
+    const stored = await vault.get(project, keyId);
+    forget(stored);
+    const pendingIds = stored?.entry.pendingIds ?? [];
     const left = pendingIds.length === 0 ? [] : await this.#finish(mark, pendingIds);
     await vault.settle(project, keyId);
     const isDone = pendingIds.length > 0 || clock.nowMs() - mark.sinceMs > FORGOTTEN_AFTER_MS;

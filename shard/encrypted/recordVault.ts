@@ -13,7 +13,7 @@ import { toHex } from '../../shared/hash.js';
 import { KEY_ID_BYTES } from '../../shared/limits.js';
 import { writeU64 } from '../../shared/u64.js';
 import type { ShredMarks } from '../../shared/vault/shredMarks.js';
-import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import { forget, type StoredVaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import type { DataKeys } from '../vault/dataKeys.js';
 import type { Sealed } from '../vault/sealed.js';
 import { shredded } from './encryptedPlan.js';
@@ -63,7 +63,14 @@ export class RecordVault {
   async seal(target: SealedFor, payload: Uint8Array, options: SealOptions): Promise<SealedPayload> {
     const stored = await this.#entryFor(target, options);
     const { keyId } = stored;
-    return { keyId, ...(await this.keys.encrypt(stored, payload, associatedData(target, keyId))) };
+    try {
+      return { keyId, ...(await this.keys.encrypt(stored, payload, associatedData(target, keyId))) };
+    } catch (error) {
+      // Since its entry was read, as when that was read once more because of a rotation.
+      throw error instanceof VouchError && error.code === 'record_shredded' ? shredded(keyId) : error;
+    } finally {
+      forget(stored);
+    }
   }
 
   /** The payload. Throws KeyDamaged, and VouchError `record_shredded`, `internal_error` where the key does not open it. */
@@ -77,6 +84,8 @@ export class RecordVault {
       if (!(error instanceof VouchError) || error.code !== 'internal_error') throw error;
       const message = `collection ${target.collectionId}, key ${keyId}: ${error.message}`;
       throw new VouchError('internal_error', message, { cause: error });
+    } finally {
+      forget(stored);
     }
   }
 
@@ -88,7 +97,7 @@ export class RecordVault {
     const stored = await this.#stored(project, keyId);
     if (stored === undefined) return false;
     if (stored.entry.status === 'shredded') return true;
-    const found = await this.keys.check(stored);
+    const found = await this.keys.check(stored).finally(() => forget(stored));
     if (found === 'damaged') throw new KeyDamaged(new Error(`the wrapped key ${keyId} does not verify`));
     if (found === 'elsewhere') return false;
     // Servers that are away get their part later.
@@ -103,14 +112,14 @@ export class RecordVault {
   async enter({ project, collectionId }: SealedFor, keyId: string, deadlineMs: number): Promise<void> {
     while (this.clock.nowMs() <= deadlineMs) {
       const stored = await this.#stored(project, keyId);
-      if (stored === undefined || stored.entry.collectionIds.includes(collectionId)) return;
+      if (stored === undefined || stored.entry.collectionIds.includes(collectionId)) return forget(stored);
       const { entry } = stored;
       const isShredded = entry.status === 'shredded';
       const pendingIds = isShredded ? [...entry.pendingIds, collectionId] : entry.pendingIds;
       const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId], pendingIds };
       // Before, so that a crash leaves no pending one without a mark; after, since a shred may have taken it away between.
       if (isShredded) await this.marks.set(project, keyId);
-      const revision = await this.store.replace(stored, listed);
+      const revision = await this.store.replace(stored, listed).finally(() => forget(stored));
       if (revision !== undefined && isShredded) await this.marks.set(project, keyId);
       if (revision !== undefined) return;
     }
@@ -140,7 +149,9 @@ export class RecordVault {
     if (entry.collectionIds.includes(collectionId)) return stored;
     const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId] };
     const revision = await this.store.replace(stored, listed);
-    return revision === undefined ? undefined : { ...stored, entry: listed, revision };
+    if (revision !== undefined) return { ...stored, entry: listed, revision };
+    forget(stored);
+    return undefined;
   }
 
   async #stored(project: string, keyId: string): Promise<StoredVaultEntry | undefined> {

@@ -73,10 +73,20 @@ export class VaultCheck {
       for (const { project, keyId } of damaged) {
         logger.error({ project, keyId }, 'a vault entry does not verify');
         for (const collection of [...hosted()].filter(({ config }) => config.project === project))
-          await (await collection.opened()).checkKey(keyId);
+          await this.#checkFor(collection, keyId);
       }
     } catch (error) {
       this.#tell(error, 'the vault could not be looked through');
+    }
+  }
+
+  /** What is wrong with one collection must not keep the others from being looked at. */
+  async #checkFor(collection: HostedCollection, keyId: string): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    try {
+      await (await collection.opened()).checkKey(keyId);
+    } catch (error) {
+      this.#tell(error, 'a damaged vault entry could not be looked for in a collection');
     }
   }
 

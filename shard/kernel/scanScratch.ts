@@ -25,6 +25,8 @@ export class ScanScratch extends MovingScratch {
 
   /** `query`: the little-endian bytes of the components. */
   constructor(arena: Arena, query: Uint8Array, { capacity, strideBytes, bitmapBytes }: ScratchSize) {
+    // The kernel would read a number below 0 as a large one, and write behind the memory it has.
+    if (!(Number.isInteger(capacity) && capacity >= 0)) throw new RangeError(`a heap of ${capacity} entries`);
     super(arena, arena.kernel.scanBytes(capacity, strideBytes), bitmapBytes);
     const at = arena.kernel.beginScan(this.address, capacity, strideBytes) >>> 0;
     const row = new Uint8Array(arena.buffer, at, strideBytes);

@@ -1,6 +1,12 @@
 /**
- * A node's signing key: Ed25519, in a file of its own that only its owner may read (PKCS#8, PEM), made at the first start
- * of any process of the data folder.
+ * A node's signing key: Ed25519, in a file of its own that only its owner may read, made at the first start of any process
+ * of the data folder.
+ *
+ *   Vouch signing key <the public key, 64 hex>
+ *   -----BEGIN PRIVATE KEY-----               PKCS#8, PEM
+ *
+ * Any 32 bytes are a key: the first line, which readers of PEM pass over (RFC 7468, section 2), is what tells that these are
+ * the ones that were written. Somebody's own PEM without it is taken as it is.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -11,6 +17,7 @@ import { toHex } from '../../shared/hash.js';
 
 /** Permissions of a file that are not its owner's. */
 const OTHERS = 0o077;
+const PEM_BEGIN = '-----BEGIN';
 
 export interface Signer {
   /** Ed25519, raw: 32 bytes. */
@@ -21,11 +28,12 @@ export interface Signer {
 
 /**
  * The signer of the key in the file, which is made where there is none: of several processes that start at once, one
- * makes it and all have the same. Throws an Error of one line where others may read the file, or it holds no such key.
+ * makes it and all have the same. Throws an Error of one line where others may read the file, or it holds no such key, or
+ * another than it says.
  */
 export async function openSigner(file: string): Promise<Signer> {
-  const pem = (await readKey(file)) ?? (await makeKey(file));
-  return signerOf(parse(pem, file));
+  const content = (await readKey(file)) ?? (await makeKey(file));
+  return signerOf(parse(content, file));
 }
 
 /** Of an Ed25519 key. */
@@ -61,20 +69,24 @@ async function readKey(file: string): Promise<string | undefined> {
 /** Returns the key that is there then, whoever was first. */
 async function makeKey(file: string): Promise<string> {
   await makeDirectory(dirname(file));
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
-  if (await createFile(file, pem, PRIVATE_MODE)) return pem;
+  const content = contentOf(generateKeyPairSync('ed25519').privateKey);
+  if (await createFile(file, content, PRIVATE_MODE)) return content;
   return (await readKey(file)) ?? makeKey(file);
 }
 
-function parse(pem: string, file: string): KeyObject {
+const contentOf = (key: KeyObject): string =>
+  `Vouch signing key ${toHex(signerOf(key).publicKey)}\n${key.export({ type: 'pkcs8', format: 'pem' })}`;
+
+function parse(content: string, file: string): KeyObject {
   const refusal = (why: string): Error => new Error(`the signing key ${file} is no Ed25519 key in PKCS#8 PEM: ${why}`);
   let key: KeyObject;
   try {
-    key = createPrivateKey(pem);
+    key = createPrivateKey(content);
   } catch (error) {
     throw refusal(messageOf(error));
   }
   if (key.asymmetricKeyType !== 'ed25519') throw refusal(`it is of type ${key.asymmetricKeyType}`);
+  if (!content.startsWith(PEM_BEGIN) && content.trimEnd() !== contentOf(key).trimEnd())
+    throw new Error(`the signing key ${file} is damaged: it is not what its first line says; put it back from a copy`);
   return key;
 }

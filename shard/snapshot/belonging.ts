@@ -28,14 +28,14 @@ export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionC
 }
 
 /**
- * Throws DamagedSnapshot where the frame at its position is not the one that ends with its chain head; Damaged where the
- * log ends before it, since it was made of nothing but what was committed.
+ * Whether the frame at its position is the one that ends with its chain head; it is not where that frame is damaged, either.
+ * Throws Damaged where the log ends before it, since it was made of nothing but what was committed.
  */
-export async function assertOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<void> {
-  if (await endsWith(facts, log)) return;
+export async function isOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<boolean> {
+  if (await endsWith(facts, log)) return true;
   const { collectionId, sequence } = facts;
   await assertReaches(log, collectionId, sequence, `event ${sequence} was in it when a snapshot was made`, clock);
-  throw new DamagedSnapshot('it does not belong to the log');
+  return false;
 }
 
 async function endsWith(facts: SnapshotFacts, log: Pick<EventLog, 'readAt'>): Promise<boolean> {

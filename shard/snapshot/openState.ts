@@ -3,12 +3,16 @@
  * from the log alone. Either way it is the same state, and the same code applies what is read from the log.
  *
  *   of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
- *        └───────────┴────────────┴─▶ set aside: an older one, and after all of them the log
+ *        └───────────┴────────────┴────────────────┴─▶ set aside: an older one, and after all of them the log
+ *
+ * One that is not of the log, or leads to something that the log does not bear out, is set aside once the log is seen to be
+ * whole: until then it may be the log that is damaged.
  */
 import type { CollectionConfig } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors.js';
-import type { EventLog } from '../../shared/log/eventLog.js';
+import type { EventLog, StoredFrame } from '../../shared/log/eventLog.js';
+import { readFrameHeader } from '../../shared/log/frame.js';
 import { CollectionState } from '../collection/collectionState.js';
 import { Damaged } from '../collection/damaged.js';
 import { LogHistory } from '../collection/history.js';
@@ -16,7 +20,7 @@ import { Journal } from '../collection/journal.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { type LogPlace, placeAt } from '../past/checkLog.js';
-import { assertOfCollection, assertOfLog } from './belonging.js';
+import { assertOfCollection, isOfLog } from './belonging.js';
 import type { SnapshotMark } from './collectionSnapshots.js';
 import { DamagedSnapshot, UnusableSnapshot } from './damagedSnapshot.js';
 import { readHere } from './readJob.js';
@@ -72,10 +76,19 @@ async function caughtUp(journal: Journal, { vectors }: CollectionState): Promise
   }
 }
 
+/** A snapshot that the log does not bear out. */
+interface Suspect {
+  readonly path: string;
+  readonly reason: string;
+}
+
 class StateOpening {
   readonly #startedMs: number;
   #records = { read: 0, of: 0 };
   #journal: Journal | undefined;
+  /** Of the last event in the log; undefined where that is not known. */
+  #lastSequence: Promise<number | undefined> | undefined;
+  #isEnded = false;
 
   constructor(
     private readonly config: CollectionConfig,
@@ -96,40 +109,48 @@ class StateOpening {
       return opened;
     } finally {
       clearInterval(telling);
+      this.#isEnded = true;
       this.services.progress.delete(this.config.id);
     }
   }
 
   async #open(): Promise<OpenState> {
-    let suspect: { readonly path: string; readonly reason: string } | undefined;
-    for (const snapshot of await this.#usable()) {
+    const suspects: Suspect[] = [];
+    const opened =
+      (await this.#fromSnapshot(suspects)) ??
+      (await this.#caughtUp({ state: this.empty(), history: new LogHistory() }, undefined));
+    // Of the two, the log is what counts: it verifies by itself, so it was the snapshots that were wrong.
+    for (const { path, reason } of suspects) await this.#setAside(path, reason);
+    return opened;
+  }
+
+  /** Undefined where there is none to begin from. What does not fit the log is added to `suspects`: either may be wrong. */
+  async #fromSnapshot(suspects: Suspect[]): Promise<OpenState | undefined> {
+    for (const snapshot of await this.#usable(suspects)) {
       const restored = await this.#restored(snapshot);
       if (restored === undefined) continue;
       try {
         return await this.#caughtUp(restored, markOf(snapshot));
       } catch (error) {
         if (!(error instanceof Damaged)) throw error;
-        // Of the two, the log is what counts: where it verifies by itself, it is the snapshot that was wrong.
-        suspect = { path: snapshot.path, reason: messageOf(error) };
-        break;
+        suspects.push({ path: snapshot.path, reason: messageOf(error) });
+        return undefined;
       }
     }
-    const opened = await this.#caughtUp({ state: this.empty(), history: new LogHistory() }, undefined);
-    if (suspect !== undefined) await this.services.store.setAside(this.config.id, suspect.path, suspect.reason);
-    return opened;
+    return undefined;
   }
 
   /** Newest first. All are looked at, so that past states too begin from those only that belong to the log. */
-  async #usable(): Promise<OpenedSnapshot[]> {
+  async #usable(suspects: Suspect[]): Promise<OpenedSnapshot[]> {
     const usable: OpenedSnapshot[] = [];
     for (const { path } of await this.services.store.newestFirst(this.config.id)) {
-      const opened = await this.#judged(path, async () => {
+      const judged = await this.#judged(path, async () => {
         const snapshot = await openSnapshot(path);
         assertOfCollection(snapshot, this.config, this.dedupWindow);
-        await assertOfLog(snapshot.facts, this.log, this.services.clock);
-        return snapshot;
+        return { snapshot, fits: await isOfLog(snapshot.facts, this.log, this.services.clock) };
       });
-      if (opened !== undefined) usable.push(opened);
+      if (judged?.fits) usable.push(judged.snapshot);
+      else if (judged !== undefined) suspects.push({ path, reason: 'it does not belong to the log' });
     }
     return usable;
   }
@@ -151,20 +172,24 @@ class StateOpening {
 
   /** Undefined where there is nothing to begin from: why, the log says. Throws Damaged where it is the log that is. */
   async #judged<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
-    const { store, metrics, logger } = this.services;
+    const { metrics, logger } = this.services;
     try {
       return await work();
     } catch (error) {
       if (error instanceof VouchError || error instanceof Damaged) throw error;
       if (error instanceof DamagedSnapshot) {
-        metrics.refused('damaged');
-        await store.setAside(this.config.id, path, error.message);
+        await this.#setAside(path, error.message);
         return undefined;
       }
       if (error instanceof UnusableSnapshot) metrics.refused('unusable');
       logger.warn({ collection: this.config.id, path, reason: messageOf(error) }, 'a snapshot is not begun from');
       return undefined;
     }
+  }
+
+  async #setAside(path: string, reason: string): Promise<void> {
+    this.services.metrics.refused('damaged');
+    await this.services.store.setAside(this.config.id, path, reason);
   }
 
   async #caughtUp(
@@ -181,12 +206,22 @@ class StateOpening {
   #tell(): void {
     const { read, of } = this.#records;
     const about = { collection: this.config.id, seconds: this.#seconds };
-    if (this.#journal !== undefined)
-      this.services.logger.info(
-        { ...about, sequence: this.#journal.sequence },
-        'opening a collection: reading its log',
-      );
+    if (this.#journal !== undefined) void this.#tellOfLog(this.#journal.sequence);
     else this.services.logger.info({ ...about, records: read, of }, 'opening a collection: reading its snapshot');
+  }
+
+  /** How much there is to read is asked for once, of what takes long: nothing waits for it. */
+  async #tellOfLog(sequence: number): Promise<void> {
+    const { logger, progress } = this.services;
+    this.#lastSequence ??= this.log
+      .head()
+      .then(lastOf)
+      .catch(() => undefined);
+    const of = await this.#lastSequence;
+    const about = { collection: this.config.id, seconds: this.#seconds, sequence };
+    if (this.#isEnded) return;
+    if (of !== undefined && of > 0) progress.set(this.config.id, Math.min(1, sequence / of));
+    logger.info({ ...about, of }, 'opening a collection: reading its log');
   }
 
   get #seconds(): number {
@@ -199,3 +234,10 @@ const markOf = ({ sizeBytes, facts: { logBytes, madeAtMs } }: OpenedSnapshot): S
   logBytes,
   madeAtMs,
 });
+
+/** Throws Malformed. */
+function lastOf(frame: StoredFrame | undefined): number | undefined {
+  if (frame === undefined) return undefined;
+  const { firstSequence, events } = readFrameHeader(frame.bytes);
+  return firstSequence + events - 1;
+}

@@ -67,7 +67,7 @@ export class SnapshotMetrics {
     );
     gauge(
       'vouch_open_progress',
-      'Part of its snapshot that is read, of the collection that is being opened and is the least far; 1: none is.',
+      'Part of its snapshot, or then of its log, that is read, of the collection that is being opened and is the least far; 1: none is.',
       (now) => now.progress,
     );
     gauge(

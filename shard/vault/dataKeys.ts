@@ -10,7 +10,7 @@ import { type Entropy, systemEntropy } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { orDamaged } from '../../shared/vault/entryName.js';
-import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
 import { MasterKeyFileError } from './masterKeyFile.js';
 import { MasterKeys } from './masterKeys.js';
 import { MARK, masterOf } from './masterMark.js';
@@ -59,7 +59,10 @@ export class DataKeys {
       const wrapped = await this.#wrap(name, dataKey, await this.#inForce());
       const entry: VaultEntry = { status: 'active', wrapped, collectionIds, pendingIds: [] };
       const revision = await this.#vault.create(name.project, name.keyId, entry);
-      if (revision === undefined) return undefined;
+      if (revision === undefined) {
+        wrapped.fill(0);
+        return undefined;
+      }
       return await this.#settle({ ...name, entry, revision }, (_, masterId) => this.#wrap(name, dataKey, masterId));
     } finally {
       dataKey.fill(0);
@@ -70,7 +73,11 @@ export class DataKeys {
   async encrypt(stored: StoredVaultEntry, plaintext: Uint8Array, aad: Uint8Array): Promise<Sealed> {
     const settled = await this.#settle(stored, (found, masterId) => this.#wrapAnew(found, masterId));
     if (settled === undefined) throw shreddedKey(stored);
-    return this.#withKey(settled, (dataKey) => encrypt(plaintext, dataKey, aad, this.#entropy));
+    try {
+      return await this.#withKey(settled, (dataKey) => encrypt(plaintext, dataKey, aad, this.#entropy));
+    } finally {
+      if (settled !== stored) forget(settled);
+    }
   }
 
   /** Throws as `encrypt` does, and `internal_error` where what is sealed does not verify. */
@@ -79,7 +86,11 @@ export class DataKeys {
     const isHeld = master === undefined || (await this.#fromFile((masters) => masters.has(master)));
     // A rotation may have been over it since it was read.
     const found = isHeld ? stored : ((await this.#vault.get(stored.project, stored.keyId)) ?? stored);
-    return this.#withKey(found, (dataKey) => decrypt(sealed, dataKey, aad));
+    try {
+      return await this.#withKey(found, (dataKey) => decrypt(sealed, dataKey, aad));
+    } finally {
+      if (found !== stored) forget(found);
+    }
   }
 
   /**
@@ -92,7 +103,11 @@ export class DataKeys {
     const found = isHeld ? stored : await this.#vault.get(stored.project, stored.keyId);
     if (found === undefined || !(isHeld || (await this.#holdsMasterOf(found)))) return 'elsewhere';
     if (found.entry.wrapped === null) return 'opens';
-    return this.#withKey(found, () => 'opens' as const).catch(orDamaged);
+    try {
+      return await this.#withKey(found, () => 'opens' as const).catch(orDamaged);
+    } finally {
+      if (found !== stored) forget(found);
+    }
   }
 
   /** Why keys cannot be made or opened on this machine, now or after a restart; undefined where they can. Throws `unavailable`. */
@@ -113,7 +128,11 @@ export class DataKeys {
   /** Puts the entry's key under another master key that is held. False where the entry was changed meanwhile. */
   async rewrap(stored: StoredVaultEntry, masterId: string): Promise<boolean> {
     const wrapped = await this.#wrapAnew(stored, masterId);
-    return (await this.#vault.replace(stored, { ...stored.entry, wrapped })) !== undefined;
+    try {
+      return (await this.#vault.replace(stored, { ...stored.entry, wrapped })) !== undefined;
+    } finally {
+      wrapped.fill(0);
+    }
   }
 
   /** Forgets the master keys. */

@@ -41,6 +41,7 @@ export function wrapKey(master: MasterKey, dataKey: Uint8Array, name: KeyName, e
   wrapped.set(nonce, NONCE_AT);
   wrapped.set(encrypted, KEY_AT);
   wrapped.set(cipher.getAuthTag(), TAG_AT);
+  encrypted.fill(0);
   return wrapped;
 }
 

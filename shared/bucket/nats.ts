@@ -5,6 +5,7 @@ import type { ClusterConnection } from '../natsConnection.js';
 import { isRefusal, JETSTREAM } from '../natsError.js';
 import { tellOfReplicas } from '../replicaWarning.js';
 import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
+import { isEntryOf } from './entryShapes.js';
 import { NatsWatch } from './natsWatch.js';
 
 const OPERATION_HEADER = 'KV-Operation';
@@ -141,11 +142,14 @@ export class NatsBucket implements Bucket {
   }
 
   private parse(key: string, bytes: Uint8Array): Json {
+    let value: Json;
     try {
-      return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as Json;
+      value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as Json;
     } catch (error) {
       throw new VouchError('internal_error', `${key} in bucket ${this.name} does not hold JSON`, { cause: error });
     }
+    if (isEntryOf(this.name, key, value)) return value;
+    throw new VouchError('internal_error', `${key} in bucket ${this.name} does not hold what belongs there`);
   }
 }
 

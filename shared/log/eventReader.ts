@@ -1,7 +1,7 @@
 /** Bytes to events, as `eventLayout.ts` lays them out. Whatever could not have been written is refused. */
 import { isUtf8 } from 'node:buffer';
 import { EDGE_KINDS, NODE_KINDS } from '../graph.js';
-import { DIMENSION_MAX, GCM_TAG_BYTES, NONCE_BYTES, REQUEST_ID_BYTES } from '../limits.js';
+import { DIMENSION_MAX, GCM_TAG_BYTES, NONCE_BYTES, REQUEST_ID_BYTES, TIME_MAX_MS } from '../limits.js';
 import { Malformed } from '../malformed.js';
 import { readU64 } from '../u64.js';
 import type { AddEdge, AddNode, Event, Genesis, Insert, InsertEncrypted } from './event.js';
@@ -47,6 +47,7 @@ export function readEvent(source: Source, at: number, end: number): Event {
     throw new Malformed(`event version ${version}; this program knows ${EVENT_VERSION}`, at);
   assertZero(source, at + 2, at + 8);
   const dated = { sequence: readU64(view, at + 8), timeMs: readU64(view, at + 16) };
+  if (dated.timeMs > TIME_MAX_MS) throw new Malformed('a time that no date can be', at + 16);
   const type = view.getUint8(at + 1);
   if ((type === EVENT_TYPE.genesis) !== (dated.sequence === 0))
     throw new Malformed('the genesis, and nothing else, has sequence 0', at + 8);

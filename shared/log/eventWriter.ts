@@ -1,7 +1,7 @@
 /** Events to bytes, as `eventLayout.ts` lays them out. */
 import { unreachable } from '../errors.js';
 import { EDGE_KINDS, NODE_KINDS } from '../graph.js';
-import { DIMENSION_MAX, GCM_TAG_BYTES, KEY_ID_BYTES, NONCE_BYTES, REQUEST_ID_BYTES } from '../limits.js';
+import { DIMENSION_MAX, GCM_TAG_BYTES, KEY_ID_BYTES, NONCE_BYTES, REQUEST_ID_BYTES, TIME_MAX_MS } from '../limits.js';
 import { writeU64 } from '../u64.js';
 import type { AddEdge, AddNode, Event, Genesis, Insert, InsertEncrypted } from './event.js';
 import {
@@ -46,6 +46,7 @@ export function writeEvent(event: Event, target: Target, at: number): number {
   if (end - at >= EVENT_END_BYTES) throw new RangeError(`an event of ${end - at} bytes; the limit is 16 MiB`);
   if ((event.type === 'genesis') !== (event.sequence === 0))
     throw new RangeError('the genesis, and nothing else, has sequence 0');
+  if (event.timeMs > TIME_MAX_MS) throw new RangeError(`a time of ${event.timeMs} ms, which no date can be`);
   target.view.setUint8(at, EVENT_VERSION);
   target.view.setUint8(at + 1, EVENT_TYPE[event.type]);
   writeU64(target.view, at + 8, event.sequence);

@@ -51,7 +51,9 @@ export async function readAnywhere(
 ): Promise<StoredMessage | undefined> {
   const { headers, data } = await ask(connection, `$JS.API.DIRECT.GET.${stream}`, query, PATIENCE);
   if (headers?.code === STATUS_NO_MESSAGE) return undefined;
-  if (!headers?.has(DirectMsgHeaders.Sequence)) throw unavailable('the log could not be read; retry shortly');
+  if (headers?.code) throw unavailable('the log could not be read; retry shortly');
+  // Its own headers, which follow the server's, are none: the leader tells them from its body without reading them.
+  if (!headers?.has(DirectMsgHeaders.Sequence)) return readFromLeader(connection, stream, query);
   const position = Number(headers.get(DirectMsgHeaders.Sequence));
   return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
 }

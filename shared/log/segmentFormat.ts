@@ -19,6 +19,8 @@ import { readU64, writeU64 } from '../u64.js';
 export const SEGMENT_HEADER_BYTES = 64;
 export const WATERMARK_OFFSET = 32;
 export const FRAME_HEADER_BYTES = 16;
+/** As a message's bound, less what stands around a frame that travels: every platform takes the same commits. */
+export const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
 
 const MAGIC = 'VSEG';
 const VERSION = 2;
@@ -113,7 +115,7 @@ export function readFrameHeader(bytes: Uint8Array, position: number): FrameHeade
   if (bytes.length < FRAME_HEADER_BYTES) return undefined;
   const view = viewOf(bytes);
   const length = view.getUint32(0, true);
-  if (view.getUint32(4, true) !== lengthCheck(length, position)) return undefined;
+  if (length > FRAME_BYTES_MAX || view.getUint32(4, true) !== lengthCheck(length, position)) return undefined;
   return { length, checksum: bytes.subarray(8, FRAME_HEADER_BYTES) };
 }
 

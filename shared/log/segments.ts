@@ -9,11 +9,10 @@ import { unavailable, VouchError } from '../errors.js';
 import type { EventLog, EventLogs, Position, StoredFrame } from './eventLog.js';
 import { SegmentedLog } from './segmentedLog.js';
 import { SegmentFiles } from './segmentFiles.js';
+import { FRAME_BYTES_MAX } from './segmentFormat.js';
 
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 const OPEN_FILES_MAX = 64;
-/** As a message's bound, less what stands around a frame that travels: every platform takes the same commits. */
-const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
 /** Where removed logs go on their way out; no collection has this name. */
 const REMOVED = 'removed';
 

@@ -24,8 +24,8 @@ import { unavailable, VouchError } from '../errors.js';
 import { Malformed } from '../malformed.js';
 import { decodeVaultEntry, encodeVaultEntry } from './entryCodec.js';
 import { checkKeyId, isKeyId, orDamaged, projectOfHex, projectToHex, vaultDamaged } from './entryName.js';
-import { VaultLock } from './vaultLock.js';
-import type { StoredVaultEntry, VaultEntry, VaultStore } from './vaultStore.js';
+import { LockedElsewhere, VaultLock } from './vaultLock.js';
+import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from './vaultStore.js';
 
 const LOCK_FILE = 'lock';
 const FIRST_REVISION = 1;
@@ -48,15 +48,21 @@ export class DirectoryVault implements VaultStore {
     this.#lock = new VaultLock(join(folder, LOCK_FILE), clock);
   }
 
-  /** Finishes what a crash has left undone. Throws VouchError `unavailable` where the folder cannot be written. */
+  /**
+   * Finishes what a crash has left undone. Throws VouchError `unavailable` where the folder cannot be written, and an Error of
+   * one line where a process of another machine has locked it.
+   */
   static async open(options: DirectoryVaultOptions): Promise<DirectoryVault> {
     const vault = new DirectoryVault(options);
-    await vault.#use(async () => {
+    const finishing = vault.#use(async () => {
       await makeDirectory(options.folder, PRIVATE_FOLDER_MODE);
       await vault.#lock.run('', async () => {
         await eraseLeftovers(options.folder);
         for (const project of await vault.#projects()) await eraseLeftovers(join(options.folder, project));
       });
+    });
+    await finishing.catch((error: unknown) => {
+      throw error instanceof LockedElsewhere ? new Error(error.advice) : error;
     });
     return vault;
   }
@@ -66,6 +72,7 @@ export class DirectoryVault implements VaultStore {
       const path = this.#pathOf(project, keyId);
       const found = await readEntry(path, project, keyId).catch(orDamaged);
       if (found !== 'damaged' && !(await isSuperseding(path))) return found;
+      if (found !== 'damaged') forget(found);
       // Either another process is replacing it, and what was read was being erased, or one has given up halfway: what is
       // answered after this has nothing of an old entry left beside it.
       return this.#lock.run(path, async () => {
@@ -79,8 +86,12 @@ export class DirectoryVault implements VaultStore {
     return this.#use(async () => {
       await makeDirectory(join(this.#folder, projectToHex(project)), PRIVATE_FOLDER_MODE);
       const bytes = encodeVaultEntry({ project, keyId, entry, revision: FIRST_REVISION });
-      const created = await createFile(this.#pathOf(project, keyId), bytes, PRIVATE_MODE);
-      return created ? FIRST_REVISION : undefined;
+      try {
+        const created = await createFile(this.#pathOf(project, keyId), bytes, PRIVATE_MODE);
+        return created ? FIRST_REVISION : undefined;
+      } finally {
+        bytes.fill(0);
+      }
     });
   }
 
@@ -89,9 +100,15 @@ export class DirectoryVault implements VaultStore {
       const path = this.#pathOf(project, keyId);
       return this.#lock.run(path, async () => {
         const found = await readEntry(path, project, keyId);
+        forget(found);
         if (found?.revision !== revision) return undefined;
         const next = revision + 1;
-        await supersedeFile(path, encodeVaultEntry({ project, keyId, entry, revision: next }), PRIVATE_MODE);
+        const bytes = encodeVaultEntry({ project, keyId, entry, revision: next });
+        try {
+          await supersedeFile(path, bytes, PRIVATE_MODE);
+        } finally {
+          bytes.fill(0);
+        }
         return next;
       });
     });
@@ -112,7 +129,7 @@ export class DirectoryVault implements VaultStore {
 
   /** All of it is here: what `get` gives has nothing of an old entry left beside it. */
   async settle(project: string, keyId: string): Promise<void> {
-    await this.get(project, keyId);
+    forget(await this.get(project, keyId));
   }
 
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {
@@ -133,7 +150,8 @@ export class DirectoryVault implements VaultStore {
       damaged++;
       onDamage(project, keyId);
     };
-    for await (const _ of this.list(told)) {
+    for await (const stored of this.list(told)) {
+      forget(stored);
       await rest(1 + damaged);
       damaged = 0;
     }
@@ -183,5 +201,7 @@ async function readEntry(path: string, project: string, keyId: string): Promise<
   } catch (error) {
     if (error instanceof Malformed) throw vaultDamaged(keyId, error);
     throw error;
+  } finally {
+    bytes.fill(0);
   }
 }

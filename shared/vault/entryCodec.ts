@@ -71,7 +71,7 @@ export function decodeVaultEntry(bytes: Uint8Array, project: string, keyId: stri
   const foundProject = Buffer.from(bytes.subarray(KEY_ID_END, KEY_ID_END + nameLength)).toString();
   if (foundKey !== keyId || foundProject !== project) throw new Malformed('it is the entry of another key', KEY_ID_AT);
   const ids = Array.from({ length: collections + pending }, (_, index) => readU64(view, idsAt + index * U64_BYTES));
-  const wrapped = Uint8Array.from(bytes.subarray(idsAt - wrappedLength, idsAt));
+  const wrapped = new Uint8Array(bytes.subarray(idsAt - wrappedLength, idsAt));
   const entry: VaultEntry = {
     status: statusOf(statusByte),
     wrapped: wrappedLength === 0 ? null : wrapped,

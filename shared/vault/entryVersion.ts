@@ -14,7 +14,7 @@
 import type { Entropy } from '../clock.js';
 import type { StoredMessage } from '../log/jetStreamMessages.js';
 import { Malformed } from '../malformed.js';
-import type { StoredVaultEntry } from './vaultStore.js';
+import { forget, type StoredVaultEntry } from './vaultStore.js';
 
 export const NO_REVISION = 0;
 const RANDOM_BYTES = 4;
@@ -41,6 +41,19 @@ export interface Standing {
   readonly revisions: ReadonlySet<number>;
   readonly first: StoredMessage;
   readonly last: StoredMessage;
+}
+
+/** Overwrites the messages as they were read; nothing but positions and revisions is looked at any more. */
+export function forgetMessages({ newest, first, last }: Standing): void {
+  for (const { bytes } of [first, last]) bytes.fill(0);
+  if (!(newest instanceof Malformed)) newest.message.bytes.fill(0);
+}
+
+/** As `forgetMessages`, and the entry that stood. */
+export function forgetStanding(standing: Standing | undefined): void {
+  if (standing === undefined) return;
+  forgetMessages(standing);
+  if (!(standing.newest instanceof Malformed)) forget(standing.newest.stored);
 }
 
 /** From 1; 0 for all that are not counted. */

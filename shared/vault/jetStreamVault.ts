@@ -18,7 +18,14 @@ import type { ClusterConnection } from '../natsConnection.js';
 import { severalAtOnce } from '../severalAtOnce.js';
 import { encodeVaultEntry, isSealedEntry } from './entryCodec.js';
 import { orDamaged, vaultDamaged } from './entryName.js';
-import { NO_REVISION, revisionAfter, revisionIn, type Standing } from './entryVersion.js';
+import {
+  forgetMessages,
+  forgetStanding,
+  NO_REVISION,
+  revisionAfter,
+  revisionIn,
+  type Standing,
+} from './entryVersion.js';
 import { type EntryName, openSealed, SEAL_BYTES, sealIdIn, sealWrapped } from './seal.js';
 import { openSeals } from './sealStreams.js';
 import type { Seals } from './seals.js';
@@ -105,6 +112,7 @@ export class JetStreamVault implements VaultStore {
     // Before anything is erased: what is damaged replaces nothing.
     const { stored, isSealed } = wholeIn(standing, name);
     await this.eraseUpTo(name, standing.first, positionIn(standing) - 1);
+    forgetMessages(standing);
     return isSealed ? this.unsealed(stored) : stored;
   }
 
@@ -119,6 +127,7 @@ export class JetStreamVault implements VaultStore {
     if (written === undefined) return undefined;
     const { before } = written;
     if (before !== undefined) await this.eraseUpTo(name, before.first, before.last.position);
+    forgetStanding(before);
     if (written.freshSeal !== undefined) await this.completeSeal(name, written.freshSeal);
     await this.eraseSeals(name, entry);
     return written.revision;

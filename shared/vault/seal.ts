@@ -61,6 +61,7 @@ export function sealIdIn(sealed: Uint8Array): string {
 
 /** Throws Malformed where it does not verify. */
 export function openSealed(seal: Uint8Array, sealed: Uint8Array, name: EntryName): Uint8Array {
+  if (sealIdIn(sealed) !== sealIdOf(seal)) throw new Malformed('its key is under another seal', 0);
   const tagAt = sealed.length - GCM_TAG_BYTES;
   const nonce = sealed.subarray(ID_BYTES, CIPHERTEXT_AT);
   const decipher = createDecipheriv(CIPHER, seal, nonce, { authTagLength: GCM_TAG_BYTES });

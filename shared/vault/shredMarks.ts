@@ -5,6 +5,8 @@
  */
 import type { Bucket, Watch } from '../bucket/bucket.js';
 import type { Clock } from '../clock.js';
+import { isKeyId } from './entryName.js';
+import type { EntryName } from './seal.js';
 
 export interface ShredMark {
   readonly project: string;
@@ -14,11 +16,21 @@ export interface ShredMark {
   readonly sinceMs: number;
 }
 
-interface Stored {
+export interface StoredShredMark {
   readonly since_ms: number;
 }
 
-const markKey = (project: string, keyId: string): string => `${project}.${keyId}`;
+/** The master mark's project begins with a dot, and no key of a bucket does; no name of a project holds this. */
+const DOT = '=';
+
+const markKey = (project: string, keyId: string): string => `${project.replaceAll('.', DOT)}.${keyId}`;
+
+/** What a key of the bucket says; undefined where it says nothing of a vault entry. */
+export function markedBy(key: string): EntryName | undefined {
+  const dot = key.lastIndexOf('.');
+  const keyId = key.slice(dot + 1);
+  return dot > 0 && isKeyId(keyId) ? { project: key.slice(0, dot).replaceAll(DOT, '.'), keyId } : undefined;
+}
 
 export class ShredMarks {
   /** `bucket`: BUCKETS.shreds. */
@@ -38,12 +50,9 @@ export class ShredMarks {
   /** `marks` holds what is marked when this resolves, and from then on. */
   watch(marks: Map<string, ShredMark>): Promise<Watch> {
     return this.bucket.watch(({ key, entry }) => {
-      if (entry === undefined) marks.delete(key);
-      else {
-        const { since_ms: sinceMs } = entry.value as unknown as Stored;
-        const dot = key.lastIndexOf('.');
-        marks.set(key, { project: key.slice(0, dot), keyId: key.slice(dot + 1), sinceMs });
-      }
+      const name = markedBy(key);
+      if (name === undefined || entry === undefined) marks.delete(key);
+      else marks.set(key, { ...name, sinceMs: (entry.value as unknown as StoredShredMark).since_ms });
     });
   }
 }

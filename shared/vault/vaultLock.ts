@@ -4,11 +4,12 @@
  *
  *   free ──first work──▶ held ──last work ends, or held long enough──▶ free
  */
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import { codeOf } from '../durable.js';
-import { unavailable } from '../errors.js';
-import { type FolderLock, takeLock } from '../folderLock.js';
+import { unavailable, VouchError } from '../errors.js';
+import { type FolderLock, type LockHolder, takeLock } from '../folderLock.js';
 import { Turns } from '../turns.js';
 
 const WITHIN_MS = 5_000;
@@ -16,6 +17,7 @@ const POLL_MS = 10;
 /** Under constant load another process gets its turn after this; it polls, so it is then left some time to notice. */
 const HOLD_MS = 200;
 const GIVE_WAY_MS = 3 * POLL_MS;
+const HELD_TOO_LONG = 'another process holds the vault for too long; retry shortly';
 
 interface Hold {
   readonly taken: Promise<FolderLock>;
@@ -24,6 +26,17 @@ interface Hold {
   users: number;
   isEnding: boolean;
   end(): void;
+}
+
+/** By a process of another machine: whether that is there still, nobody here can tell. */
+export class LockedElsewhere extends VouchError {
+  /** One line for the operator; callers are not told where files are. */
+  readonly advice: string;
+
+  constructor(path: string, { host, pid }: LockHolder) {
+    super('unavailable', HELD_TOO_LONG);
+    this.advice = `the vault is locked by process ${pid} of host ${host}; if that is gone, delete ${path}`;
+  }
 }
 
 export class VaultLock {
@@ -98,7 +111,9 @@ export class VaultLock {
       });
       if (taken !== undefined && 'release' in taken) return taken;
       if (this.clock.monotonicMs() >= giveUpMs)
-        throw unavailable('another process holds the vault for too long; retry shortly');
+        throw taken === undefined || taken.host === hostname()
+          ? unavailable(HELD_TOO_LONG)
+          : new LockedElsewhere(this.path, taken);
       await delay(POLL_MS);
     }
   }

@@ -22,6 +22,7 @@ import { decodeVaultEntry } from './entryCodec.js';
 import { checkKeyId, isKeyId, projectOfHex, projectToHex } from './entryName.js';
 import { revisionIn, type Standing, standingOf } from './entryVersion.js';
 import type { EntryName } from './seal.js';
+import { forget } from './vaultStore.js';
 
 /** How long a try may take before its outcome counts as unknown, and all of them together. */
 const TRY_MS = 2_000;
@@ -160,7 +161,9 @@ export class VaultMessages {
     const revision = this.seen.get(last.subject);
     if (revision === undefined) return false;
     try {
-      return decodeVaultEntry(last.bytes, project, keyId).revision === revision;
+      const stored = decodeVaultEntry(last.bytes, project, keyId);
+      forget(stored);
+      return stored.revision === revision;
     } catch (error) {
       if (error instanceof Malformed) return false;
       throw error;

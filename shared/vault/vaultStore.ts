@@ -23,6 +23,14 @@ export interface StoredVaultEntry {
   readonly revision: number;
 }
 
+/**
+ * Overwrites this copy of the wrapped key. Whoever was given an entry does so when it is done with it, so that no copy in the
+ * memory of a process outlives a shred.
+ */
+export const forget = (stored: StoredVaultEntry | undefined): void => {
+  stored?.entry.wrapped?.fill(0);
+};
+
 /** Key ids belong to a project. Every call throws VouchError `unavailable` where the store cannot be reached in time. */
 export interface VaultStore {
   /** The newest, whoever wrote it. Throws VouchError `internal_error`, naming the key id, where what is stored does not verify. */

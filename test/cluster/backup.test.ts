@@ -1,8 +1,11 @@
 /** `npm run export` and `npm run import` between services, through kills, tampering and limits. */
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { ExportResponse } from '../../coordinator/contract/backup.js';
 import { checkedExport } from '../../scripts/backup/checkedExport.js';
 import { ExportFile } from '../../scripts/verifier/source/export.js';
 import { answered, fill, portrait } from '../support/backups.js';
@@ -49,6 +52,29 @@ async function throughKills(random: SeededRandom, { start, onKill, isDone }: Kil
     if (await isDone()) return;
   }
   await succeeded(start());
+}
+
+/** Passes everything on, but says something else of what an export will end with. */
+async function lyingService(
+  url: string,
+  lie: (facts: ExportResponse) => object,
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
+  const server = createServer(async (request, response) => {
+    const headers = { authorization: request.headers.authorization ?? '' };
+    const answer = await fetch(url + request.url, { headers });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    response.writeHead(answer.status);
+    if (!request.url!.startsWith('/v1/export?')) return response.end(bytes);
+    const facts = JSON.parse(bytes.toString()) as ExportResponse;
+    return response.end(JSON.stringify({ ...facts, ...lie(facts) }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, close };
 }
 
 async function fillMany(random: SeededRandom, place: Place, collection: string): Promise<void> {
@@ -220,6 +246,37 @@ describe('npm run export, npm run import', function () {
     expect(await command.waitForEnd()).to.include({ code: 1 });
     expect(command.output).to.match(/follow the end/);
     expect((await home.rw.get('/v1/namespaces')).body.collections).to.have.length(1);
+  });
+
+  it('an export of which the service does not tell the truth does not come to be', async () => {
+    const home = await placeAt(services.standalone);
+    await fill(home.rw, 'lived');
+    const flipped = (hex: string): string => (hex.startsWith('0') ? '1' : '0') + hex.slice(1);
+    const lies: ((facts: ExportResponse) => object)[] = [
+      ({ state_hash }) => ({ state_hash: flipped(state_hash) }),
+      ({ log_root }) => ({ log_root: flipped(log_root) }),
+      ({ chain_head }) => ({ chain_head: flipped(chain_head) }),
+      ({ checkpoint }) => ({ checkpoint: { ...checkpoint, signature: flipped(checkpoint.signature) } }),
+      ({ sequence }) => ({ sequence: sequence - 1 }),
+      ({ sequence }) => ({ sequence: sequence + 1 }),
+    ];
+    let file = '';
+    for (const lie of lies) {
+      file = newFile();
+      const liar = await lyingService(home.url, lie);
+      try {
+        const command = runExport({ ...home, url: liar.url }, 'lived', file);
+        expect((await command.waitForEnd()).code, command.output).to.equal(1);
+        expect(command.output).to.match(/does not verify/);
+        expect(await isThere(file)).to.equal(false);
+      } finally {
+        await liar.close();
+      }
+    }
+    // What was fetched so far is gone on with, by a service that tells it.
+    expect(await isThere(`${file}.part`)).to.equal(true);
+    await succeeded(runExport(home, 'lived', file));
+    expect(await isThere(`${file}.part`)).to.equal(false);
   });
 
   it('says in one line what cannot be: a name or file that is taken, a false key, a command that is not whole', async () => {

@@ -1,11 +1,15 @@
 /** Logs that somebody removed from JetStream: nothing answers as if they had never been. */
+import { truncate } from 'node:fs/promises';
 import { expect } from 'chai';
 import { connect, type JetStreamManager, type NatsConnection } from 'nats';
 import { logPart, logStream, logSubject } from '../../shared/subjects.js';
 import type { Answer, Client } from '../support/client.js';
+import { blockFile, storedMessages } from '../support/natsBlocks.js';
 import { Service } from '../support/service.js';
 
 const STREAMS = 4;
+/** Which event, is a matter of how long ago it was. */
+const NOTED = 'it holds nothing, but event ';
 
 describe('a log that is gone from JetStream', function () {
   this.timeout(120_000);
@@ -60,7 +64,7 @@ describe('a log that is gone from JetStream', function () {
     const { purged } = await jsm.streams.purge(logStream(logPart(id, STREAMS)), { filter: logSubject(id, STREAMS) });
     expect(purged).to.equal(3);
     await restart();
-    await expectLost('it holds nothing, but writes to it were answered');
+    await expectLost(NOTED);
   });
 
   it('with its stream, while the collection is open: the next that would have stood behind it is refused', async () => {
@@ -76,6 +80,21 @@ describe('a log that is gone from JetStream', function () {
     await service.until(async () => (await insert('lost')).status === 500);
     await expectLost('it holds nothing, but event 3 was applied');
     await restart();
-    await expectLost('it holds nothing, but writes to it were answered');
+    await expectLost(NOTED);
+  });
+
+  it('with its end, which nats-server cuts off where a message does not verify', async () => {
+    const processes = service.processNames;
+    for (const name of processes) await service.end(name);
+    const id = await idOf('lost');
+    const block = blockFile(service.nats.dataDir, logStream(logPart(id, STREAMS)));
+    await service.nats.shutDown();
+    const stored = await storedMessages(block);
+    expect(stored).to.have.length(3);
+    await truncate(block, stored[2]!.checksum);
+    await service.nats.start();
+    for (const name of processes) await service.restart(name);
+    await service.untilShards(1);
+    await expectLost('it ends with event 2, but event 3 was committed');
   });
 });

@@ -340,13 +340,18 @@ inBothModes('export and import', (service, startService) => {
       sequence: -1,
       metric: 'cosine',
       origin: null,
+      // No date, and no genesis, can be so.
+      created_at_ms: 8_640_000_000_000_001,
+      'origin.name': { ...taken.facts.origin, name: 'é'.repeat(128) },
+      'origin.project': { ...taken.facts.origin, project: '\ud800' },
     }))
       expectRefused(
-        await rw.post('/v1/import', { ...announcement(taken, 'c'), [field]: value }),
+        await rw.post('/v1/import', { ...announcement(taken, 'c'), [field.split('.')[0]!]: value }),
         400,
         'validation_error',
         field,
       );
+    expectRefused(await rw.get('/v1/export?collection=c'), 404, 'collection_not_found');
   });
 
   it('encrypted records open where the vault has their key, and are lost with it in every copy', async () => {

@@ -1,7 +1,10 @@
-/** Every byte of the data folder and of the server's store, and every line that is logged, before a shred and after. */
+/** Every byte of the data folder, of the server's store and of memory, and every line that is logged, before a shred and after. */
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { readMasterKeyFile } from '../../shard/vault/masterKeyFile.js';
 import { systemEntropy } from '../../shared/clock.js';
 import { inBothModes } from '../support/modes.js';
+import { secretsInMemory } from '../support/processMemory.js';
 import type { Client, Service } from '../support/service.js';
 import { findStored, secretsOf, vaultEntry } from '../support/vaultSecrets.js';
 
@@ -40,6 +43,7 @@ inBothModes('what is left of an encrypted record', (_shared, startService) => {
     expect((await rw.delete(`/v1/crypto/shred/${KEY}`)).status).to.equal(200);
     expect(await findStored(service, secrets)).to.deep.equal([]);
     expectUnlogged(service, secrets);
+    if (service.mode === 'standalone') await expectForgotten(service, { wrapped, dataKey });
     await restartAll(service);
     await service.until(async () => (await rw.get('/v1/records/encrypted/1?collection=c')).status === 410);
     expect(await findStored(service, secrets)).to.deep.equal([]);
@@ -63,6 +67,14 @@ function expectUnlogged(service: Service, secrets: Readonly<Record<string, Uint8
           service.process(name).output.includes(Buffer.from(bytes).toString(form)),
           `${secret} of ${name}`,
         ).to.equal(false);
+}
+
+/** Of a node that stands alone: what NATS and its client do with the bytes of a message is theirs. */
+async function expectForgotten(service: Service, secrets: Readonly<Record<string, Uint8Array>>): Promise<void> {
+  const [master] = (await readMasterKeyFile(join(service.dataDir, 'master.key')))!;
+  const found = await secretsInMemory(service.process('standalone').pid, { ...secrets, master: master!.bytes });
+  // The master key is there for as long as the process runs, so the search finds what there is.
+  if (found !== undefined) expect(found).to.deep.equal(['master']);
 }
 
 const insert = (rw: Client, collection: string, payload: string, key_id?: string) =>

@@ -203,7 +203,7 @@ inBothModes('proofs', (service, startService) => {
     // Of the bytes of the PEM file, only the owner sees any.
     const file = join(service.dataDir, 'signing.key');
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
-    expect(await readFile(file, 'utf8')).to.match(/^-----BEGIN PRIVATE KEY-----/);
+    expect(await readFile(file, 'utf8')).to.match(/^Vouch signing key [0-9a-f]{64}\n-----BEGIN PRIVATE KEY-----\n/);
   });
 
   it('are of a project’s own collections alone', async () => {

@@ -3,10 +3,12 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { systemClock } from '../../shared/clock.js';
 import { DirectoryVault } from '../../shared/vault/directoryVault.js';
 import type { StoredVaultEntry, VaultEntry } from '../../shared/vault/vaultStore.js';
 import { findBytes } from '../support/findBytes.js';
 import { killedAt, runProgram } from '../support/killedProcess.js';
+import { rejection } from '../support/suites/expectations.js';
 import { active, freshKeyId, freshSecret, made, shredded, type VaultStorage } from '../support/suites/vaultStorage.js';
 import { vaultSuite } from '../support/suites/vaultSuite.js';
 
@@ -103,6 +105,20 @@ describe('the vault in a folder', function () {
     expect(found).to.deep.equal([stored.keyId]);
     expect(await readFile(join(folder, 'vault/70/README'), 'utf8')).to.equal('mine');
     await again.close();
+  });
+
+  it('says what to do where a process of another machine has locked it, which may be gone', async () => {
+    await (await open()).close();
+    const lock = join(folder, 'vault', 'lock');
+    await writeFile(lock, JSON.stringify({ host: 'elsewhere', pid: 7, started: null }));
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => (nowMs += 1_000) };
+    const error = await rejection(DirectoryVault.open({ folder: join(folder, 'vault'), clock }));
+    expect(error.message).to.equal(
+      `the vault is locked by process 7 of host elsewhere; if that is gone, delete ${lock}`,
+    );
+    await rm(lock);
+    await (await open()).close();
   });
 
   it('loses no change of two processes', async () => {

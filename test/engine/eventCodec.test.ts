@@ -190,6 +190,7 @@ describe('events', () => {
     ['padding in the header', patched('delete', 5, 1), /must be zero \(at byte 5\)/],
     ['a sequence of 2^53', patched('delete', 14, 0x20), /2\^53 or more \(at byte 8\)/],
     ['a time of 2^53', patched('delete', 22, 0x20), /2\^53 or more \(at byte 16\)/],
+    ['a time that no date can be', patched('delete', 22, 0x1f), /a time that no date can be \(at byte 16\)/],
     ['record 0', patched('delete', 24, 0), /record id 0 \(at byte 24\)/],
     ['a write with sequence 0', patched('delete', 8, 0), /genesis, and nothing else, has sequence 0/],
     ['a genesis with sequence 1', patched('genesis', 8, 1), /genesis, and nothing else, has sequence 0/],
@@ -222,6 +223,7 @@ describe('events', () => {
   const unwritable: readonly (readonly [string, Event, RegExp])[] = [
     ['a tag of 2^53', { ...INSERT, tag: 2 ** 53 }, /not an integer below 2\^53/],
     ['a fractional time', { ...INSERT, timeMs: 0.5 }, /not an integer below 2\^53/],
+    ['a time that no date can be', { ...INSERT, timeMs: 8_640_000_000_000_001 }, /which no date can be/],
     ['a negative record id', { ...INSERT, recordId: -1 }, /not an integer below 2\^53/],
     ['record 0', { ...INSERT, recordId: 0 }, /begin at 1/],
     ['half a component', { ...INSERT, vector: new Uint8Array(6) }, /a dimension of 1.5/],

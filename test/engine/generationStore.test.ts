@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { DamagedGeneration } from '../../shard/index/store/damagedGeneration.js';
 import { manifestPath, payloadPath, readSaved, verifyFiles } from '../../shard/index/store/generationFiles.js';
 import { GenerationStore, type SavedGeneration } from '../../shard/index/store/generationStore.js';
+import { hash, toHex } from '../../shared/hash.js';
 import { silentLogger } from '../../shared/logger.js';
 import { factsOf, saveGeneration } from '../support/generations.js';
 import { seededRandom, testSeed } from '../support/random.js';
@@ -76,8 +77,7 @@ describe('saved generations', () => {
     const { length } = await readFile(manifestPath(damaged));
     for (let at = 0; at < length; at++) {
       await flip(manifestPath(damaged), at);
-      const { name } = await rejection(readSaved(damaged));
-      expect(['DamagedGeneration', 'UnknownGeneration'], `byte ${at}`).to.include(name);
+      expect(await rejection(readSaved(damaged)), `byte ${at}`).to.be.instanceOf(DamagedGeneration);
       await flip(manifestPath(damaged), at);
     }
     expect((await store.latest(COLLECTION))?.facts.number).to.equal(2);
@@ -142,8 +142,10 @@ describe('saved generations', () => {
   it('of a version that is not known are passed over and left where they are', async () => {
     const newer = await saveGeneration(store, 2);
     await saveGeneration(store, 1);
-    const manifest = await readFile(manifestPath(newer.folder), 'utf8');
-    await writeFile(manifestPath(newer.folder), manifest.replace('"version":1', '"version":2'));
+    const { checksum: _, ...manifest } = JSON.parse(await readFile(manifestPath(newer.folder), 'utf8'));
+    const later = { ...manifest, version: 2 };
+    const checksum = toHex(hash(Buffer.from(JSON.stringify(later))));
+    await writeFile(manifestPath(newer.folder), JSON.stringify({ ...later, checksum }));
     expect((await store.latest(COLLECTION))?.facts.number).to.equal(1);
     expect(await listed()).to.deep.equal(['g1', 'g2']);
   });

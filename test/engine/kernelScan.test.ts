@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { K_MAX } from '../../shared/limits.js';
 import { seededRandom, testSeed } from '../support/random.js';
+import { rejection } from '../support/suites/expectations.js';
 import { component, listed, MAX, MIN, Modelled, nearest, noPause, randomVector } from './kernelOracle.js';
 
 describe('exact search', () => {
@@ -26,6 +27,18 @@ describe('exact search', () => {
       collection.insert(new Int32Array(dimension).fill(MIN));
       for (const end of [MIN, MAX]) await collection.check(new Int32Array(dimension).fill(end), 30);
     }
+  });
+
+  it('refuses a number of rows that is none, and keeps what it has', async () => {
+    const collection = new Modelled(3);
+    for (let i = 0; i < 900; i++) collection.insert(randomVector(random, 3, 2 ** 20));
+    const query = randomVector(random, 3, 2 ** 20);
+    for (const k of [-1, -(2 ** 31), 2.5, Number.NaN]) {
+      const error = await rejection(Promise.resolve().then(() => collection.vectors.search(query, k, noPause)));
+      expect(error, `${k}`).to.be.instanceOf(RangeError);
+    }
+    expect(collection.vectors.liveCount).to.equal(900);
+    await collection.check(query, 900);
   });
 
   it('rounds a score once', async () => {

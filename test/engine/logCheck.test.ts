@@ -270,7 +270,7 @@ describe('the log before a snapshot', function () {
     logs.pass = Promise.resolve();
     expect(await metric('vouch_log_check_failures_total')).to.equal(0);
     expect(await snapshots.store.newestFirst(ID)).to.deep.equal([]);
-    const anew = host();
+    const anew = host(ID + 1);
     await anew.insert([1, 1]);
     expect(await anew.found()).to.deep.equal([1]);
   });

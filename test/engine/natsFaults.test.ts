@@ -5,10 +5,10 @@ import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors.js';
 import { type EventLog, Fenced, LOG_START, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
 import type { ClusterPlatform } from '../../shared/natsPlatform.js';
-import { BUCKETS } from '../../shared/platform.js';
 import { AnswerLost } from '../../shared/transport/answerLost.js';
 import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
 import { ClusterPlatforms } from '../support/clusterPlatforms.js';
+import { FREE_BUCKET } from '../support/freeBucket.js';
 import { startTestNats, type TestNats } from '../support/natsServer.js';
 import { seededRandom, testSeed } from '../support/random.js';
 import { eventually, expectCode, gate, rejection } from '../support/suites/expectations.js';
@@ -52,7 +52,7 @@ describe('nats faults', function () {
 
   it('fails every call while no server is reached, and goes on with everything afterwards', async () => {
     await far.transport.serve('vouch.test.a', async ({ body }) => body);
-    const bucket = await far.bucket(BUCKETS.catalog);
+    const bucket = await far.bucket(FREE_BUCKET);
     await bucket.put('a', 1);
     const log = await far.logs.open(1);
     const position = await log.append(bytes('one'), LOG_START, inMs(LONG_MS));
@@ -244,9 +244,9 @@ describe('nats faults', function () {
     });
 
     it('that was blind tells each difference once, in order', async () => {
-      const bucket = await near.bucket(BUCKETS.catalog);
+      const bucket = await near.bucket(FREE_BUCKET);
       for (const key of ['a', 'b', 'c']) await bucket.put(key, 1);
-      const watch = await (await far.bucket(BUCKETS.catalog)).watch(listener);
+      const watch = await (await far.bucket(FREE_BUCKET)).watch(listener);
       proxy.cut();
       await isLost();
       await bucket.put('a', 2);
@@ -277,8 +277,8 @@ describe('nats faults', function () {
 
     it('tells of entries whose time ended while it was blind', async () => {
       const options = { ttlMs: 1_000 };
-      const bucket = await near.bucket(BUCKETS.shards, options);
-      const watch = await (await far.bucket(BUCKETS.shards, options)).watch(listener);
+      const bucket = await near.bucket(FREE_BUCKET, options);
+      const watch = await (await far.bucket(FREE_BUCKET, options)).watch(listener);
       await bucket.put('s1', 1);
       await eventually('the entry is told', () => told.length === 1);
       proxy.cut();
@@ -292,8 +292,8 @@ describe('nats faults', function () {
 
     it('does not take a lost connection for the end of entries', async () => {
       const options = { ttlMs: 1_500 };
-      const bucket = await near.bucket(BUCKETS.shards, options);
-      const watch = await (await far.bucket(BUCKETS.shards, options)).watch(listener);
+      const bucket = await near.bucket(FREE_BUCKET, options);
+      const watch = await (await far.bucket(FREE_BUCKET, options)).watch(listener);
       await bucket.put('s1', 0);
       await eventually('the entry is told', () => told.length === 1);
       proxy.cut();
@@ -317,7 +317,7 @@ describe('nats faults', function () {
       [1, 2, 3].map(async (id) => ({ log: await near.logs.open(id), answered: [] as StoredFrame[] })),
     );
     const followed = new Map<string, number>();
-    const watch = await (await far.bucket(BUCKETS.catalog)).watch(({ key, entry }) => {
+    const watch = await (await far.bucket(FREE_BUCKET)).watch(({ key, entry }) => {
       expect(entry!.value).to.be.greaterThan(followed.get(key) ?? -1);
       followed.set(key, entry!.value as number);
     });
@@ -377,7 +377,7 @@ async function write(
 
 /** Puts growing numbers until the last one is answered; returns it. */
 async function count(platform: ClusterPlatform, goOn: () => boolean): Promise<number> {
-  const bucket = await platform.bucket(BUCKETS.catalog);
+  const bucket = await platform.bucket(FREE_BUCKET);
   for (let n = 1, answered = 0; ; n++) {
     try {
       await bucket.put('n', n);

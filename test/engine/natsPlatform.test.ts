@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { connect } from 'nats';
 import { registerService } from '../../shared/natsService.js';
-import { BUCKETS } from '../../shared/platform.js';
 import { ClusterPlatforms } from '../support/clusterPlatforms.js';
+import { FREE_BUCKET } from '../support/freeBucket.js';
 import { freePort } from '../support/freePort.js';
 import { startTestNats, type TestNats } from '../support/natsServer.js';
 import { bucketSuite } from '../support/suites/bucketSuite.js';
@@ -44,10 +44,10 @@ describe('nats platform', function () {
 
   bucketSuite('nats', async (options) => {
     await nats.erase();
-    const open = async () => (await platforms.open(nats.url)).bucket(BUCKETS.catalog, options);
+    const open = async () => (await platforms.open(nats.url)).bucket(FREE_BUCKET, options);
     const platform = await platforms.open(nats.url);
     return {
-      bucket: await platform.bucket(BUCKETS.catalog, options),
+      bucket: await platform.bucket(FREE_BUCKET, options),
       peer: open,
       restart: async () => {
         await platforms.close();
@@ -77,7 +77,7 @@ describe('nats platform', function () {
 
     it('works for several processes at the same time', async () => {
       const opened = await Promise.all(Array.from({ length: 8 }, () => platforms.open(nats.url)));
-      const buckets = await Promise.all(opened.map((platform) => platform.bucket(BUCKETS.shards, { ttlMs: 60_000 })));
+      const buckets = await Promise.all(opened.map((platform) => platform.bucket(FREE_BUCKET, { ttlMs: 60_000 })));
       const created = await Promise.all(buckets.map((bucket, i) => bucket.create('first', i)));
       expect(created.filter((revision) => revision !== undefined)).to.have.length(1);
     });
@@ -112,8 +112,8 @@ describe('nats platform', function () {
 
     it('gives a bucket of an earlier run the time to live it is configured with now', async () => {
       const before = await platforms.open(nats.url);
-      await (await before.bucket(BUCKETS.shards, { ttlMs: 600_000 })).put('s1', 1);
-      const now = await (await platforms.open(nats.url)).bucket(BUCKETS.shards, { ttlMs: 300 });
+      await (await before.bucket(FREE_BUCKET, { ttlMs: 600_000 })).put('s1', 1);
+      const now = await (await platforms.open(nats.url)).bucket(FREE_BUCKET, { ttlMs: 300 });
       await now.put('s2', 1);
       await eventually('both are gone', async () => !(await now.get('s1')) && !(await now.get('s2')));
     });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Collection } from '../../coordinator/backend.js';
 import { Catalog } from '../../coordinator/cluster/catalog.js';
 import type { ClusterBackend } from '../../coordinator/cluster/clusterBackend.js';
+import { markDeleted } from '../../coordinator/cluster/deletionMarks.js';
 import { Leadership } from '../../coordinator/cluster/leadership.js';
 import { Members } from '../../coordinator/cluster/members.js';
 import { MemoryBucket } from '../../shared/bucket/memory.js';
@@ -204,17 +205,57 @@ describe('placement', function () {
     expect(await ownerOf(collection.id)).to.equal('s1');
   });
 
-  it('a deletion that was cut short is finished', async () => {
+  it('a deletion that was cut short is finished, and what nobody deleted is kept, though its catalog entry is lost', async () => {
+    await cluster.shard('s1');
+    const { backend } = await cluster.coordinator();
+    const [collection, kept, lost] = await Promise.all(
+      ['c', 'kept', 'lost'].map(async (name) => (await backend.create(PROJECT, wanted(name), soon())).collection),
+    );
+    for (const one of [collection!, kept!, lost!]) await insert(backend, one, 1);
+    const entry = (await cluster.bucket(BUCKETS.catalog).get(`${PROJECT}.lost`))!;
+    await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.lost`);
+    const counters = cluster.bucket(BUCKETS.counters);
+    for (const one of [collection!, kept!]) await markDeleted(counters, one);
+    await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.c`);
+    await eventually(
+      'nothing is left',
+      async () => (await counters.get(`deleted-${collection!.id}`)) === undefined,
+      15_000,
+    );
+    expect(await ownerOf(collection!.id)).to.equal(undefined);
+    expect(cluster.logs.frames(collection!.id)).to.deep.equal([]);
+    expect((await cluster.bucket(BUCKETS.quota).get(PROJECT))?.value).to.have.all.keys(
+      String(kept!.id),
+      String(lost!.id),
+    );
+    expect(await countOf(backend, kept!)).to.equal(1);
+    expect(cluster.logs.frames(lost!.id)).to.have.length(1);
+    await cluster.bucket(BUCKETS.catalog).create(`${PROJECT}.lost`, entry.value);
+    expect(await countOf(backend, await backend.find(PROJECT, 'lost'))).to.equal(1);
+  });
+
+  it('what was deleted leaves no mark', async () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const { collection } = await backend.create(PROJECT, wanted('c'), soon());
-    const kept = (await backend.create(PROJECT, wanted('kept'), soon())).collection;
-    for (const one of [collection, kept]) await insert(backend, one, 1);
-    await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.c`);
-    await eventually('it is swept', async () => (await ownerOf(collection.id)) === undefined, 15_000);
+    await insert(backend, collection, 1);
+    await backend.remove(PROJECT, 'c', soon());
+    expect(await cluster.bucket(BUCKETS.counters).get(`deleted-${collection.id}`)).to.equal(undefined);
     expect(cluster.logs.frames(collection.id)).to.deep.equal([]);
-    expect((await cluster.bucket(BUCKETS.quota).get(PROJECT))?.value).to.have.all.keys(String(kept.id));
-    expect(await countOf(backend, kept)).to.equal(1);
+  });
+
+  it('ids are not given again, though the counter is lost, or the catalog too', async () => {
+    await cluster.shard('s1');
+    const { backend } = await cluster.coordinator();
+    const first = (await backend.create(PROJECT, wanted('c'), soon())).collection;
+    await cluster.bucket(BUCKETS.counters).delete('next-collection-id');
+    const second = (await backend.create(PROJECT, wanted('d'), soon())).collection;
+    expect(second.id).to.equal(first.id + 1);
+    for (const name of ['c', 'd']) await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.${name}`);
+    await cluster.bucket(BUCKETS.counters).delete('next-collection-id');
+    const other = await cluster.coordinator();
+    const third = (await other.backend.create('another', wanted('c'), soon())).collection;
+    expect(third.id).to.equal(second.id + 1);
   });
 
   it('the sweep spares what the catalog has, though this coordinator was not told of it', async () => {
@@ -230,6 +271,7 @@ describe('placement', function () {
     await insert(other.backend, collection, 1);
     const ghost = { shard: 's1', epoch: 1, collection: configOf(99, 'ghost'), followers: [] };
     await cluster.bucket(BUCKETS.owners).put('99', storedOwnership(ghost));
+    for (const one of [ghost.collection, collection]) await markDeleted(cluster.bucket(BUCKETS.counters), one);
     await eventually('the real orphan is swept', async () => (await ownerOf(99)) === undefined, 15_000);
     expect(await countOf(other.backend, collection)).to.equal(1);
     expect(cluster.logs.frames(collection.id)).to.have.length(1);

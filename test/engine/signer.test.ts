@@ -24,12 +24,12 @@ describe('the signing key', () => {
   it('is made at the first start, for its owner alone, and stays', async () => {
     const first = await openSigner(file);
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
-    const pem = await readFile(file, 'utf8');
-    expect(pem).to.match(/^-----BEGIN PRIVATE KEY-----\n/);
+    const content = await readFile(file, 'utf8');
+    expect(content).to.match(/^Vouch signing key [0-9a-f]{64}\n-----BEGIN PRIVATE KEY-----\n/);
     const again = await openSigner(file);
     expect(toHex(again.publicKey)).to.equal(toHex(first.publicKey));
     expect(await publicSigningKey(file)).to.equal(toHex(first.publicKey));
-    expect(await readFile(file, 'utf8')).to.equal(pem);
+    expect(await readFile(file, 'utf8')).to.equal(content);
     // The raw key, as the service shows it, is all that a verifier needs.
     const x = Buffer.from(first.publicKey).toString('base64url');
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
@@ -53,6 +53,18 @@ describe('the signing key', () => {
       await writeFile(file, text);
       expect((await rejection(openSigner(file))).message, text).to.match(/signing\.key is no Ed25519 key/);
     }
+  });
+
+  it('is refused where it is not the one that its file names; a PEM that names none is taken', async () => {
+    const { publicKey } = await openSigner(file);
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    const other = join(folder, 'other.key');
+    await openSigner(other);
+    const otherLines = (await readFile(other, 'utf8')).split('\n');
+    await writeFile(file, [lines[0], ...otherLines.slice(1)].join('\n'));
+    expect((await rejection(openSigner(file))).message).to.match(/signing\.key is damaged/);
+    await writeFile(file, lines.slice(1).join('\n'));
+    expect(toHex((await openSigner(file)).publicKey)).to.equal(toHex(publicKey));
   });
 
   it('is told of once for all shards that use it, oldest first', async () => {

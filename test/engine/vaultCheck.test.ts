@@ -61,6 +61,18 @@ describe('the check of vault entries', () => {
     expect(rig.context.damages.told()).to.deep.equal([]);
   });
 
+  it('of a vault that is looked through at the start finds all, though a collection of the project is closed already', async () => {
+    const other = keyOf(2);
+    await rig.insert(OTHER, 'd', { keyId: other });
+    for (const key of [KEY, other]) rig.vault.damaged.add(`${PROJECT}.${key}`);
+    await rig.restart();
+    await check.inspect();
+    expect(rig.context.damages.told().map(({ collectionId, part }) => [collectionId, part])).to.deep.equal([
+      [ID, 'vault'],
+      [OTHER, 'vault'],
+    ]);
+  });
+
   it('takes a vault that does not answer for no damage, and asks again', async () => {
     rig.vault.damaged.add(`${PROJECT}.${KEY}`);
     rig.vault.before = () => {

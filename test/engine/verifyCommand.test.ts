@@ -1,38 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { inBothModes } from '../support/modes.js';
+import { verify, withFolder } from '../support/runVerify.js';
 import type { Client, Project } from '../support/service.js';
 import { writeExport, writeLog } from '../support/writtenLog.js';
-
-const SCRIPT = fileURLToPath(new URL('../../scripts/verify.js', import.meta.url));
-
-interface Outcome {
-  readonly code: number;
-  /** Standard output, then standard error. */
-  readonly text: string;
-}
-
-function verify(args: readonly string[], input = ''): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [SCRIPT, ...args], (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
-    );
-    child.stdin?.end(input);
-  });
-}
-
-async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'vouch-verify-'));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
 
 inBothModes('npm run verify', (service) => {
   let project: Project;
@@ -165,18 +138,35 @@ describe('npm run verify', () => {
       const never = await verify(['folder', folder]);
       expect(never.text).to.match(/✔ collection {4}acme\/notes, id 1\n! log {11}empty: nothing was ever written/);
       expect(never.code).to.equal(0);
-      await write({ ...collection, begun: true });
+      const reached = join(folder, 'registry', 'vouch-reached');
+      await mkdir(reached, { recursive: true });
+      const value = { sequence: 7, chain_head: 'a'.repeat(64) };
+      await writeFile(join(reached, '1.json'), JSON.stringify({ value }));
       const gone = await verify(['folder', folder]);
       expect(gone.text).to.match(
-        /✘ collection {4}acme\/notes, id 1\n.* its log is gone: it is empty, but the catalog says/,
+        /✘ collection {4}acme\/notes, id 1\n.* its log is gone: it is empty, but event 7 was committed/,
       );
       expect(gone.code).to.equal(1);
+    }));
+
+  it('does not let what it reads write over the terminal', () =>
+    withFolder(async (folder) => {
+      const catalog = join(folder, 'registry', 'vouch-catalog');
+      await mkdir(catalog, { recursive: true });
+      const value = { id: 1, project: 'acme', name: '\u001b[2J\u009b1A\n✔ all is well' };
+      await writeFile(join(catalog, 'n.json'), JSON.stringify({ value }));
+      for (const args of [[], ['--collection', 'c']]) {
+        const { text } = await verify(['folder', folder, ...args]);
+        expect(text).to.contain('\ufffd[2J\ufffd1A\ufffd✔ all is well');
+      }
     }));
 
   it('says in one line why it cannot check, and ends with 2', async () => {
     for (const [args, problem] of [
       [['log', '/nowhere/x.vouchlog'], /there is no file \/nowhere\/x.vouchlog/],
       [['receipt', tmpdir()], /is a folder/],
+      [['log', tmpdir()], /is a folder: that of a standalone node is checked with folder/],
+      [['receipt', '/dev/zero'], /is too large for what can be checked here/],
       [['folder', tmpdir()], /is no data folder/],
       [['stream', '--nats', '127.0.0.1:1', '--collection', 'c'], /no JetStream answers at 127.0.0.1:1/],
       [['-'], /standard input is not JSON/],
@@ -193,9 +183,15 @@ describe('npm run verify', () => {
       [['log'], /log takes a file/],
       [['log', 'a', 'b'], /what is b\?/],
       [['logs', 'a'], /there is no command logs/],
+      [['bogus'], /there is neither a command nor a file bogus/],
       [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
       [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
       [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],
+      [['inclusion', 'a', '--key', 'ab'.repeat(32)], /--key is about checkpoints/],
+      [['consistency', 'a', '--key', 'ab'.repeat(32)], /--key is about checkpoints/],
+      [['folder', tmpdir(), '--collection', 'c', '--key', 'ab'.repeat(32)], /--key is about checkpoints/],
+      [['inclusion', 'a', '--record', 'x'], /--record is about one receipt/],
+      [['log', '-'], /a log is read from a file/],
       [['receipt', '-', '--nats', 'x'], /--nats does not go with receipt/],
       [['receipt', '-', '--what'], /what/],
     ] as const) {

@@ -1,7 +1,7 @@
 /**
  * A small data folder with one byte changed, or a file cut off there: what does not verify is never served, quarantines
- * its collection alone or is put aside, is told, and is still there for whoever looks into it. Here the whole service is
- * started over a few hundred such folders; every byte of each kind of file has its turn in the tests of these kinds.
+ * its collection alone or is put aside, is told, and is still there for whoever looks into it. Here the whole service, HTTP
+ * and all, is started over a hundred such folders; `damageEveryByte.test.ts` and `damageStart.test.ts` go through every byte.
  */
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -3,6 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Admission } from '../../shard/admission.js';
 import type { CollectionContext } from '../../shard/collection/collectionContext.js';
+import { ReachNotes } from '../../shard/collection/reachNotes.js';
 import { DamageReports } from '../../shard/damageReports.js';
 import { HostedCollection } from '../../shard/hostedCollection.js';
 import type { IndexServices } from '../../shard/index/services.js';
@@ -81,8 +82,10 @@ export interface EngineOptions {
   /** Of reservations; given where several engines share them. */
   readonly bucket?: Bucket;
   readonly transport?: Transport;
-  /** Without: there is no entry of any collection. */
-  readonly catalog?: Bucket;
+  /** Of how far logs have reached. Without: nothing was noted of any. */
+  readonly reached?: Bucket;
+  /** Without: as in production. */
+  readonly notesEveryMs?: number;
   /** Without: every collection is searched exactly. */
   readonly indexes?: IndexServices;
   readonly vault?: VaultStore;
@@ -128,7 +131,11 @@ export class Engine {
       admission: new Admission(60_000, clock, (reason) => metrics.refused(reason)),
       openings: new Openings(),
       logs,
-      catalog: options.catalog ?? new MemoryBucket({ logger: silentLogger }),
+      reach: new ReachNotes({
+        bucket: options.reached ?? new MemoryBucket({ logger: silentLogger }),
+        ...{ mayAnswer: () => true, metrics: metrics.reach, logger: silentLogger },
+        ...(options.notesEveryMs === undefined ? {} : { everyMs: options.notesEveryMs }),
+      }),
       transport,
       memory,
       quota,

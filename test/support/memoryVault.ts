@@ -41,7 +41,7 @@ export class MemoryVault implements VaultStore {
     this.#assertWhole(project, keyId);
     const stored = this.#entries.get(`${project}.${keyId}`);
     await this.after('get', keyId);
-    return stored;
+    return stored && copyOf(stored);
   }
 
   async create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
@@ -75,7 +75,7 @@ export class MemoryVault implements VaultStore {
     await this.before('list', '');
     for (const [name, stored] of [...this.#entries])
       if (this.damaged.has(name)) onDamage(stored.project, stored.keyId);
-      else yield stored;
+      else yield copyOf(stored);
     await this.after('list', '');
   }
 
@@ -86,7 +86,7 @@ export class MemoryVault implements VaultStore {
   async close(): Promise<void> {}
 
   #put(project: string, keyId: string, entry: VaultEntry): void {
-    this.#entries.set(`${project}.${keyId}`, { project, keyId, entry, revision: ++this.#revision });
+    this.#entries.set(`${project}.${keyId}`, copyOf({ project, keyId, entry, revision: ++this.#revision }));
   }
 
   #assertWhole(project: string, keyId: string): void {
@@ -94,6 +94,12 @@ export class MemoryVault implements VaultStore {
       throw new VouchError('internal_error', `the vault entry of key ${keyId} does not verify`);
   }
 }
+
+/** Of the wrapped key: who is given an entry overwrites it. */
+const copyOf = ({ entry, ...rest }: StoredVaultEntry): StoredVaultEntry => ({
+  ...rest,
+  entry: { ...entry, wrapped: entry.wrapped === null ? null : entry.wrapped.slice() },
+});
 
 const MASTER = masterKeyOf(new Uint8Array(DATA_KEY_BYTES).fill(7));
 

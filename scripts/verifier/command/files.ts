@@ -1,6 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { parseJson } from '../json.js';
+
+/** The largest thing that is read whole is the body of an insert. */
+const JSON_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A path as the caller meant it: npm runs a script in the folder of the package, wherever it was called. */
 export const callersPath = (path: string): string => resolve(process.env.INIT_CWD ?? '.', path);
@@ -8,13 +11,22 @@ export const callersPath = (path: string): string => resolve(process.env.INIT_CW
 /** `-`: standard input. Throws an Error of one line where it cannot be read or is not JSON. */
 export async function readJson(file: string): Promise<unknown> {
   const name = file === '-' ? 'standard input' : file;
-  const content = file === '-' ? await text(process.stdin) : await opened(file, readFile(callersPath(file), 'utf8'));
-  if (content.trim() === '') throw new Error(`${name} is empty`);
-  try {
-    return JSON.parse(content);
-  } catch {
-    throw new Error(`${name} is not JSON`);
+  const source = file === '-' ? process.stdin : createReadStream(callersPath(file));
+  const bytes = await opened(file, readAll(source, name));
+  if (bytes.every((byte) => byte <= 0x20)) throw new Error(`${name} is empty`);
+  return parseJson(bytes, name);
+}
+
+/** Ends early where there is no end. */
+async function readAll(source: AsyncIterable<Buffer>, name: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of source) {
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > JSON_BYTES_MAX) throw new Error(`${name} is too large for what can be checked here`);
   }
+  return Buffer.concat(chunks);
 }
 
 /** What comes of reading a file, or an Error that says in one line why it cannot be read. */

@@ -5,13 +5,14 @@ import { Claims } from '../claims.js';
 import type { Genesis } from '../events.js';
 import { checkExport, stateBefore } from '../exportClaims.js';
 import { type LogReport, verifyLog } from '../log.js';
-import { type CatalogItem, choose, readFolderCatalog } from '../source/catalog.js';
+import { type Reached, watchReached } from '../reached.js';
+import { type CatalogItem, choose, readFolderCatalog, readFolderReached } from '../source/catalog.js';
 import { ExportFile } from '../source/export.js';
 import { LogFolder } from '../source/folder.js';
 import { JetStreamCluster } from '../source/stream.js';
 import type { FrameSource } from '../source.js';
 import { callersPath, opened, readJson } from './files.js';
-import { counted, instant, print, printLog, printRefusal, printSigner } from './print.js';
+import { counted, instant, print, printAlteration, printLog, printRefusal, printSigner } from './print.js';
 import type { ClaimFiles, Request } from './request.js';
 
 const MEBIBYTE = 1 << 20;
@@ -34,7 +35,7 @@ export async function checkExportFile({ file, ...files }: Request & { command: '
       print('done', 'checkpoint', `${checkpoint.size} events, signed ${instant(checkpoint.timeMs)}`);
       printSigner(checkpoint.publicKey, files.key);
     }
-    return printClaims(claims, report, genesis, files);
+    return printClaims(claims, source, report, genesis, files);
   } finally {
     await source.close();
   }
@@ -47,9 +48,11 @@ export async function checkFolder(request: Request & { command: 'folder' }): Pro
   let holds = true;
   for (const [index, item] of chosen.entries()) {
     if (index > 0) process.stdout.write('\n');
+    // First what is noted, then the log: the node may be writing to it.
+    const reached = await readFolderReached(dataDir, item.id);
     const source = await LogFolder.open(dataDir, item.id);
     try {
-      holds = (await checkStored(source, item, request)) && holds;
+      holds = (await checkStored(source, item, reached, request)) && holds;
       if (source.tornBytes > 0)
         print(
           'warning',
@@ -67,25 +70,33 @@ export async function checkStream(request: Request & { command: 'stream' }): Pro
   const cluster = await JetStreamCluster.connect(request.nats);
   try {
     const [item] = choose(await cluster.catalog(), request.collection, request.project);
+    const reached = await cluster.reached(item!.id);
     const source = await cluster.openLog(item!.id);
-    return await checkStored(source, item!, request);
+    return await checkStored(source, item!, reached, request);
   } finally {
     await cluster.close();
   }
 }
 
 /** The log of a collection that a catalog names: it must be that collection's. */
-async function checkStored(source: FrameSource, { origin, ...item }: CatalogItem, files: ClaimFiles): Promise<boolean> {
+async function checkStored(
+  source: FrameSource,
+  { origin, ...item }: CatalogItem,
+  reached: Reached | undefined,
+  files: ClaimFiles,
+): Promise<boolean> {
   const claims = await readClaims(files);
+  const wrongWith = reached && watchReached(reached, claims.watches);
   const report = await replayed(source, claims);
   if (report.refusal !== undefined) {
     print('failed', 'collection', `${item.project}/${item.name}, id ${item.id}`);
     return refused(report);
   }
   const { genesis } = report;
-  if (genesis === undefined && item.isBegun) {
+  const wrong = wrongWith?.(report);
+  if (wrong !== undefined) {
     print('failed', 'collection', `${item.project}/${item.name}, id ${item.id}`);
-    print('plain', '', 'its log is gone: it is empty, but the catalog says that something was committed');
+    print('plain', '', wrong);
     return false;
   }
   if (genesis === undefined) print('done', 'collection', `${item.project}/${item.name}, id ${item.id}`);
@@ -97,7 +108,7 @@ async function checkStored(source: FrameSource, { origin, ...item }: CatalogItem
   printLog(report);
   if (item.id !== origin.id || item.name !== origin.name || item.project !== origin.project)
     print('plain', 'imported as', `${item.project}/${item.name}, id ${item.id}`);
-  return printClaims(claims, report, genesis, files);
+  return printClaims(claims, source, report, genesis, files);
 }
 
 async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<Claims> {
@@ -134,7 +145,13 @@ function refused(report: LogReport): false {
   return false;
 }
 
-function printClaims(claims: Claims, report: LogReport, genesis: Genesis | undefined, { key }: ClaimFiles): boolean {
+function printClaims(
+  claims: Claims,
+  source: FrameSource,
+  report: LogReport,
+  genesis: Genesis | undefined,
+  { key }: ClaimFiles,
+): boolean {
   const before = genesis && { genesis, state: stateBefore(genesis) };
   const results = claims.results(report, before);
   for (const { kind, name, about, problems, publicKey } of results) {
@@ -142,5 +159,7 @@ function printClaims(claims: Claims, report: LogReport, genesis: Genesis | undef
     if (problems.length === 0 && publicKey !== undefined) printSigner(publicKey, key);
     for (const problem of problems) print('failed', kind, `${about}: ${problem} (${name})`);
   }
+  const alteration = claims.alteration();
+  if (alteration !== undefined) printAlteration(alteration, source);
   return results.every(({ problems }) => problems.length === 0);
 }

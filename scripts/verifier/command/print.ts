@@ -1,14 +1,17 @@
 /** What the verifier found, as lines for a person: on standard output, since it is what was asked for. */
 import { formatLine, grouped, type Mark } from '../../terminal/line.js';
+import type { Alteration } from '../alteration.js';
 import { flippedBitIn, isIntact } from '../frame.js';
 import type { LogReport, Refusal } from '../log.js';
-import type { Place } from '../source.js';
+import type { FrameSource, Place } from '../source.js';
 
 /** A log may come from anybody, and with it names that would write over what stands on the terminal. */
 const CONTROL = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
+export const printable = (text: string): string => text.replace(CONTROL, '\ufffd');
+
 export function print(mark: Mark, name: string, text: string): void {
-  process.stdout.write(`${formatLine(mark, name, text.replace(CONTROL, '\ufffd'))}\n`);
+  process.stdout.write(`${formatLine(mark, name, printable(text))}\n`);
 }
 
 /** A hundred years of milliseconds fit; what a damaged event says may not. */
@@ -23,22 +26,39 @@ export const counted = (count: bigint | number, one: string, many = `${one}s`): 
 const placeText = ({ name, message, byte }: Place): string =>
   message === undefined ? `byte ${grouped(byte)} of ${name}` : `message ${message} of ${name}, byte ${grouped(byte)}`;
 
+export const eventsText = ({ firstSequence, lastSequence }: Pick<Refusal, 'firstSequence' | 'lastSequence'>): string =>
+  firstSequence === lastSequence ? `event ${firstSequence}` : `one of the events ${firstSequence} to ${lastSequence}`;
+
+/** The log holds in itself, and is not what it was. */
+export function printAlteration(alteration: Alteration, source: FrameSource): void {
+  const { firstSequence, lastSequence, seenAt } = alteration;
+  const { event, place } = seenAt;
+  const at = placeText(source.placeOf(place.position, place.offset));
+  const where = event.sequence === lastSequence ? at : `before event ${event.sequence} at ${at}`;
+  print('failed', 'altered', `${eventsText(alteration)}, ${where}`);
+  print(
+    'plain',
+    'its time',
+    `${event.sequence === firstSequence ? '' : 'up to '}${instant(event.timeMs)}, as it says itself`,
+  );
+  if (firstSequence > 0n) print('plain', 'before it', `events 0 to ${firstSequence - 1n} are what they were`);
+}
+
+/** Where a frame as a whole is refused, its events were replayed already. */
+function beforeText({ size, state }: LogReport, { firstSequence }: Refusal): string {
+  if (firstSequence === 0n) return 'nothing';
+  const last = firstSequence < size ? '' : `; the last is of ${instant(state.timeMs)}`;
+  return `events 0 to ${firstSequence - 1n} verify${last}`;
+}
+
 export function printRefusal(report: LogReport, refusal: Refusal): void {
-  const { firstSequence, lastSequence, timeMs, place, what } = refusal;
-  const events =
-    firstSequence === lastSequence ? `event ${firstSequence}` : `one of the events ${firstSequence} to ${lastSequence}`;
-  print('failed', 'refused', `${events}, ${placeText(place)}`);
+  const { timeMs, place, what } = refusal;
+  print('failed', 'refused', `${eventsText(refusal)}, ${placeText(place)}`);
   print('plain', '', what);
   const flipped = flippedIn(refusal);
   if (flipped !== undefined) print('plain', '', flipped);
   if (timeMs !== undefined) print('plain', 'its time', `${instant(timeMs)}, as it says itself`);
-  if (report.size === 0n) print('plain', 'before it', 'nothing');
-  else
-    print(
-      'plain',
-      'before it',
-      `events 0 to ${report.state.sequence} verify; the last is of ${instant(report.state.timeMs)}`,
-    );
+  print('plain', 'before it', beforeText(report, refusal));
 }
 
 /** A forger makes a checksum anew, a disk does not: where one bit explains all, say so. */

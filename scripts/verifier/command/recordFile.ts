@@ -1,18 +1,26 @@
 /** The values that a record should have, from a file: JSON with the fields of the insert that made it. */
 import { type JsonObject, objectOf, wholeOf } from '../json.js';
 import type { Proof } from '../receipt.js';
+import type { ToldRecord } from '../receiptEvent.js';
 import type { RecordValues } from '../records.js';
 
 const FIXED_ONE = 65_536;
+const I32_MIN = -(2 ** 31);
+const I32_MAX = 2 ** 31 - 1;
+const REQUEST_ID_BYTES = 16;
 
 /**
  * `values` (or `vector`), and optionally `tag`, `metadata` (bytes as numbers, a text, or an object that stands for its
- * JSON), `text`, `state` (`live` or `tombstoned`) and `inserted_ms`, which a change of the record does not tell; `deleted`
- * true: the record is deleted for good.
+ * JSON), `text`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`) and `inserted_ms`, which a change of the record
+ * does not tell; `deleted` true: the record is deleted for good.
  */
-export function recordValues(json: unknown, proof: Proof): RecordValues | 'deleted' {
+export function toldRecord(json: unknown, proof: Proof): ToldRecord {
   const record = objectOf(json, 'the record');
-  if (record.deleted === true) return 'deleted';
+  if (record.deleted === true) return { values: 'deleted', requestId: null };
+  return { values: recordValues(record, proof), requestId: requestIdOf(record.request_id) };
+}
+
+function recordValues(record: JsonObject, proof: Proof): RecordValues {
   const state = record.state ?? 'live';
   if (state !== 'live' && state !== 'tombstoned') throw new Error('state is not live or tombstoned');
   if (proof.kind === 'change' && record.inserted_ms === undefined)
@@ -24,7 +32,7 @@ export function recordValues(json: unknown, proof: Proof): RecordValues | 'delet
     insertedMs: record.inserted_ms === undefined ? proof.timeMs : wholeOf(record, 'inserted_ms'),
     vector: vectorOf(record.values ?? record.vector),
     metadata: metadataOf(record),
-    text: isAbsent(record.text) ? null : Buffer.from(String(record.text)),
+    text: textOf(record.text),
   };
 }
 
@@ -35,7 +43,11 @@ function vectorOf(values: unknown): Buffer {
   if (!Array.isArray(values) || !values.every((value) => Number.isFinite(value)))
     throw new Error('values is not an array of numbers');
   const bytes = Buffer.alloc(4 * values.length);
-  for (const [i, value] of (values as number[]).entries()) bytes.writeInt32LE(rounded(value * FIXED_ONE), 4 * i);
+  for (const [i, value] of (values as number[]).entries()) {
+    const fixed = rounded(value * FIXED_ONE);
+    if (fixed < I32_MIN || fixed > I32_MAX) throw new Error(`values holds ${value}, which no record can have`);
+    bytes.writeInt32LE(fixed, 4 * i);
+  }
   return bytes;
 }
 
@@ -47,6 +59,34 @@ function rounded(value: number): number {
 
 function metadataOf({ metadata }: JsonObject): Buffer | null {
   if (isAbsent(metadata)) return null;
-  if (Array.isArray(metadata)) return Buffer.from(metadata as number[]);
-  return Buffer.from(typeof metadata === 'string' ? metadata : JSON.stringify(metadata));
+  if (Array.isArray(metadata)) return bytesOf(metadata, 'metadata');
+  if (typeof metadata === 'string') return utf8Of(metadata, 'metadata');
+  return utf8Of(JSON.stringify(objectOf(metadata, 'metadata')), 'metadata');
+}
+
+function textOf(text: unknown): Buffer | null {
+  if (isAbsent(text)) return null;
+  if (typeof text !== 'string') throw new Error('text is not a text');
+  return utf8Of(text, 'text');
+}
+
+function requestIdOf(id: unknown): Buffer | null {
+  if (isAbsent(id)) return null;
+  if (typeof id === 'string' && /^[0-9a-fA-F]{32}$/.test(id)) return Buffer.from(id, 'hex');
+  if (Array.isArray(id) && id.length === REQUEST_ID_BYTES) return bytesOf(id, 'request_id');
+  throw new Error('request_id is not 32 hex digits, or 16 bytes');
+}
+
+/** Refuses what a buffer would cut to a byte: another record would pass for this one. */
+function bytesOf(numbers: readonly unknown[], field: string): Buffer {
+  if (!numbers.every((byte) => Number.isInteger(byte) && (byte as number) >= 0 && (byte as number) <= 255))
+    throw new Error(`${field} is not an array of bytes`);
+  return Buffer.from(numbers as number[]);
+}
+
+/** Refuses what has no UTF-8, and would be replaced. */
+function utf8Of(text: string, field: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.toString() !== text) throw new Error(`${field} is not Unicode`);
+  return bytes;
 }

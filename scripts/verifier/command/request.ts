@@ -1,5 +1,7 @@
 /** What the command line of the verifier asks for. */
+import { existsSync } from 'node:fs';
 import { parseFlags, UsageError } from '../../terminal/commandLine.js';
+import { callersPath } from './files.js';
 
 /** What may be held against a log. Files. */
 export interface ClaimFiles {
@@ -16,22 +18,23 @@ interface Selection {
 
 export type Request =
   | { readonly command: 'receipt'; readonly file: string; readonly record: string | undefined }
-  | ({ readonly command: 'inclusion' | 'consistency'; readonly file: string } & ClaimFiles)
+  | ({ readonly command: 'inclusion'; readonly file: string; readonly record: string | undefined } & ClaimFiles)
+  | ({ readonly command: 'consistency'; readonly file: string } & ClaimFiles)
   | { readonly command: 'checkpoint'; readonly file: string; readonly key: string | undefined }
   | ({ readonly command: 'log'; readonly file: string } & ClaimFiles)
   | ({ readonly command: 'folder'; readonly dataDir: string } & Selection & ClaimFiles)
   | ({ readonly command: 'stream'; readonly nats: string; readonly collection: string } & Selection & ClaimFiles);
 
 export const USAGE = `npm run verify -- receipt FILE [--record FILE]
-npm run verify -- inclusion FILE [--receipt FILE] [--checkpoint FILE] [--key PUBLIC_KEY]
+npm run verify -- inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key PUBLIC_KEY]
 npm run verify -- consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY]
 npm run verify -- checkpoint FILE [--key PUBLIC_KEY]
 npm run verify -- log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY]
 npm run verify -- folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]
 npm run verify -- stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]
 
-FILE may be - for standard input, but for a log. Ends with 0 where all holds, 1 where something does not, 2 where it
-could not be checked.`;
+FILE may be - for standard input, but for a log; a FILE without a command is a receipt. Ends with 0 where all holds, 1 where
+something does not, 2 where it could not be checked.`;
 
 const OPTIONS = {
   record: { type: 'string' },
@@ -49,7 +52,7 @@ const SELECTION = ['collection', 'project'] as const;
 /** What goes with each command. */
 const ALLOWED: Readonly<Record<Request['command'], readonly Option[]>> = {
   receipt: ['record'],
-  inclusion: CLAIMS,
+  inclusion: ['record', ...CLAIMS],
   consistency: ['checkpoint', 'key'],
   checkpoint: ['key'],
   log: CLAIMS,
@@ -66,6 +69,8 @@ export function parseRequest(args: readonly string[], isTyped = false): Request 
   const command = isCommand ? (first as Request['command']) : 'receipt';
   const files = isCommand ? others : positionals;
   if (!isCommand && files.length > 1) throw new UsageError(`there is no command ${first}`);
+  if (!isCommand && first !== undefined && first !== '-' && !existsSync(callersPath(first)))
+    throw new UsageError(`there is neither a command nor a file ${first}`);
   if (files.length > (command === 'stream' ? 0 : 1)) throw new UsageError(`what is ${files.at(-1)}?`);
   if (first === undefined && isTyped) throw new UsageError('what shall be checked?');
   const odd = Object.keys(values).find((option) => !ALLOWED[command].includes(option as Option));
@@ -74,6 +79,7 @@ export function parseRequest(args: readonly string[], isTyped = false): Request 
   if (key !== undefined && !PUBLIC_KEY.test(key)) throw new UsageError('--key takes 64 lowercase hex');
   const claims = { receipts, checkpoints, key };
   const file = files[0] ?? (isCommand ? undefined : '-');
+  assertUsed(command, { ...claims, record, collection });
   if (command === 'stream') {
     if (nats === undefined || collection === undefined) throw new UsageError('stream takes --nats and --collection');
     return { command, nats, collection, project, ...claims };
@@ -84,11 +90,27 @@ export function parseRequest(args: readonly string[], isTyped = false): Request 
       return { command, file, record };
     case 'checkpoint':
       return { command, file, key };
+    case 'inclusion':
+      return { command, file, record, ...claims };
+    case 'log':
+      if (file === '-') throw new UsageError('a log is read from a file: its records are looked at more than once');
+      return { command, file, ...claims };
     case 'folder':
-      if (collection === undefined && receipts.length + checkpoints.length > 0)
-        throw new UsageError('--receipt and --checkpoint are about one collection: name it with --collection');
       return { command, dataDir: file, collection, project, ...claims };
     default:
       return { command, file, ...claims };
   }
+}
+
+type Given = ClaimFiles & { readonly record: string | undefined; readonly collection: string | undefined };
+
+/** What was given must be held against something: nobody shall think that it was. Throws UsageError. */
+function assertUsed(command: Request['command'], { receipts, checkpoints, key, record, collection }: Given): void {
+  // An export holds a checkpoint of its own.
+  if (key !== undefined && checkpoints.length === 0 && command !== 'checkpoint' && command !== 'log')
+    throw new UsageError('--key is about checkpoints: give one with --checkpoint');
+  if (command === 'inclusion' && record !== undefined && receipts.length !== 1)
+    throw new UsageError('--record is about one receipt: give it with --receipt');
+  if (command === 'folder' && collection === undefined && receipts.length + checkpoints.length > 0)
+    throw new UsageError('--receipt and --checkpoint are about one collection: name it with --collection');
 }

@@ -1,7 +1,8 @@
 /** Which collections there are: their names lead to the ids that their logs are kept under. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type JsonObject, objectOf, textOf, wholeOf } from '../json.js';
+import { type JsonObject, objectOf, parseJson, textOf, wholeOf } from '../json.js';
+import { type Reached, reachedIn } from '../reached.js';
 
 export interface CatalogItem {
   readonly id: bigint;
@@ -9,8 +10,6 @@ export interface CatalogItem {
   readonly name: string;
   /** As its genesis should call it: an imported collection keeps its first name. */
   readonly origin: { readonly id: bigint; readonly project: string; readonly name: string };
-  /** Something was committed to it: an empty log is none of it. */
-  readonly isBegun: boolean;
 }
 
 /** Of a standalone node. Throws an Error of one line where the folder is no node's. */
@@ -20,21 +19,38 @@ export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]>
   try {
     names = await readdir(folder);
   } catch (error) {
-    throw new Error(`${dataDir} is no data folder of a standalone node`, { cause: error });
+    throw new Error(
+      `${dataDir} is no data folder of a standalone node: the logs of a cluster are checked with stream`,
+      {
+        cause: error,
+      },
+    );
   }
   const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
   return Promise.all(
     files.map(async (name) => {
-      const entry: unknown = JSON.parse(await readFile(join(folder, name), 'utf8'));
+      const entry = parseJson(await readFile(join(folder, name)), name);
       return itemOf(objectOf(objectOf(entry, name).value, name));
     }),
   );
 }
 
+/** Of a standalone node, too. Undefined where nothing was committed to the collection. */
+export async function readFolderReached(dataDir: string, collectionId: bigint): Promise<Reached | undefined> {
+  const name = `${collectionId}.json`;
+  try {
+    const entry = parseJson(await readFile(join(dataDir, 'registry', 'vouch-reached', name)), name);
+    return reachedIn(objectOf(objectOf(entry, name).value, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 export function itemOf(value: JsonObject): CatalogItem {
   const named = namedIn(value);
   const origin = value.origin === undefined ? named : namedIn(objectOf(value.origin, 'the origin'));
-  return { ...named, origin, isBegun: value.begun === true };
+  return { ...named, origin };
 }
 
 const namedIn = (value: JsonObject): CatalogItem['origin'] => ({

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { FileReading, type Readable } from '../fileReading.js';
 import { RunningHash } from '../hashing.js';
-import { type JsonObject, objectOf } from '../json.js';
+import { type JsonObject, objectOf, parseJson } from '../json.js';
 import type { EventPlace } from '../recordTable.js';
 import { type FrameSource, type Place, type PlacedFrame, SourceRefused } from '../source.js';
 
@@ -33,7 +33,11 @@ export class ExportFile implements FrameSource {
 
   static async open(path: string): Promise<ExportFile> {
     const file = await open(path, 'r');
-    return new ExportFile(basename(path), file, (await file.stat()).size);
+    const stat = await file.stat();
+    if (stat.isFile()) return new ExportFile(basename(path), file, stat.size);
+    await file.close();
+    if (stat.isDirectory()) throw new Error(`${path} is a folder: that of a standalone node is checked with folder`);
+    throw new Error(`${path} is no file that an export could be in`);
   }
 
   get sizeBytes(): number {
@@ -60,9 +64,14 @@ export class ExportFile implements FrameSource {
   }
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
-    const magic = await this.file.take(MAGIC.length);
-    if (magic?.toString('latin1') !== MAGIC)
-      throw this.#refuse(0, 'this is no export: it does not begin with VOUCHLOG1');
+    const magic = (await this.file.take(MAGIC.length))?.toString('latin1') ?? '';
+    if (magic !== MAGIC)
+      throw this.#refuse(
+        0,
+        /^VOUCHLOG\d\n$/.test(magic)
+          ? `this is an export of version ${magic[8]}: only version 1 is known here`
+          : 'this is no export: it does not begin with VOUCHLOG1',
+      );
     this.#header = await this.#json('header');
     for (;;) {
       const at = this.file.at;
@@ -105,9 +114,9 @@ export class ExportFile implements FrameSource {
     const bytes = await this.file.take(length);
     if (bytes === undefined) throw this.#unfinished(`within its ${what}`);
     try {
-      return objectOf(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)), `the ${what}`);
-    } catch {
-      throw this.#refuse(at + 4, `the ${what} is not a JSON object`);
+      return objectOf(parseJson(bytes, `the ${what}`), `the ${what}`);
+    } catch (error) {
+      throw this.#refuse(at + 4, (error as Error).message);
     }
   }
 
@@ -117,7 +126,8 @@ export class ExportFile implements FrameSource {
     const stored = await this.file.take(HASH_BYTES);
     if (stored === undefined) throw this.#unfinished('within the hash at its end');
     this.#hashHolds = stored.equals(computed);
-    if (this.file.left > 0) throw this.#refuse(at + HASH_BYTES, `${this.file.left} bytes follow the end of the export`);
+    if (this.file.left > 0)
+      throw this.#refuse(at + HASH_BYTES, `${this.file.left} more bytes follow the end of the export`);
   }
 
   #unfinished(where: string): SourceRefused {

@@ -6,6 +6,8 @@ export const SEGMENT_HEADER_BYTES = 64;
 export const FRAME_HEADER_BYTES = 16;
 
 const CHECKSUM_BYTES = 8;
+/** No node writes a longer one. */
+const FRAME_BYTES_MAX = 16 * 1024 * 1024;
 /** "1HCV", read as a little-endian u32: zeros do not verify. */
 const LENGTH_SEED = 0x56434831;
 
@@ -47,7 +49,7 @@ export interface FrameHeader {
 /** The header of the frame whose header stands at `position`, counted over all segments; undefined where it is none. */
 export function readFrameHeader(bytes: Buffer, position: number): FrameHeader | undefined {
   const length = bytes.readUInt32LE(0);
-  if (bytes.readUInt32LE(4) !== lengthCheck(length, position)) return undefined;
+  if (length > FRAME_BYTES_MAX || bytes.readUInt32LE(4) !== lengthCheck(length, position)) return undefined;
   return { length, checksum: Buffer.from(bytes.subarray(8, FRAME_HEADER_BYTES)) };
 }
 

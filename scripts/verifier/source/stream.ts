@@ -5,6 +5,7 @@
 import { connect, consumerOpts, type JetStreamManager, type NatsConnection } from 'nats';
 import { isIntact } from '../frame.js';
 import { objectOf } from '../json.js';
+import { type Reached, reachedIn } from '../reached.js';
 import type { EventPlace } from '../recordTable.js';
 import type { FrameSource, Place, PlacedFrame } from '../source.js';
 import { SourceRefused } from '../source.js';
@@ -12,6 +13,7 @@ import { type CatalogItem, itemOf } from './catalog.js';
 
 const CATALOG = 'vouch-catalog';
 const COUNTERS = 'vouch-counters';
+const REACHED = 'vouch-reached';
 const STREAM_COUNT_KEY = 'log-streams';
 /** Frames that are kept because a change needs what they hold. */
 const KEPT_BYTES = 64 * 1024 * 1024;
@@ -51,13 +53,22 @@ export class JetStreamCluster {
     return items;
   }
 
-  async openLog(collectionId: bigint): Promise<StreamLog> {
+  /** Undefined where nothing was committed to the collection. */
+  async reached(collectionId: bigint): Promise<Reached | undefined> {
+    const bucket = await this.connection.jetstream().views.kv(REACHED, { bindOnly: true });
+    const entry = await bucket.get(String(collectionId));
+    return entry?.operation === 'PUT' ? reachedIn(objectOf(entry.json(), entry.key)) : undefined;
+  }
+
+  /** `silenceMs`: for how long a message is waited for. */
+  async openLog(collectionId: bigint, silenceMs = SILENCE_MS): Promise<StreamLog> {
     const counters = await this.connection.jetstream().views.kv(COUNTERS, { bindOnly: true });
     const count = (await counters.get(STREAM_COUNT_KEY))?.json<number>();
-    if (count === undefined) throw new Error('the server does not say over how many streams the logs are spread');
+    if (count === undefined || !Number.isSafeInteger(count) || count < 1)
+      throw new Error('the server does not say over how many streams the logs are spread');
     const part = Number(collectionId % BigInt(count));
     const subject = `vouch.log.${part}.${collectionId}`;
-    return StreamLog.open(this.connection, this.jsm, { stream: `VOUCH_LOG_${part}`, subject });
+    return StreamLog.open(this.connection, this.jsm, { stream: `VOUCH_LOG_${part}`, subject }, silenceMs);
   }
 
   async close(): Promise<void> {
@@ -100,14 +111,20 @@ export class StreamLog implements FrameSource {
     /** 0: there is none. */
     private readonly lastMessage: number,
     readonly sizeBytes: number,
+    private readonly silenceMs: number,
   ) {}
 
-  static async open(connection: NatsConnection, jsm: JetStreamManager, from: Subject): Promise<StreamLog> {
+  static async open(
+    connection: NatsConnection,
+    jsm: JetStreamManager,
+    from: Subject,
+    silenceMs: number,
+  ): Promise<StreamLog> {
     const last = await jsm.streams.getMessage(from.stream, { last_by_subj: from.subject }).catch((error: Error) => {
       if (/no message found/i.test(error.message)) return undefined;
       throw error;
     });
-    return new StreamLog(connection, from, last?.seq ?? 0, last === undefined ? 0 : claimedBytes(last.data));
+    return new StreamLog(connection, from, last?.seq ?? 0, last === undefined ? 0 : claimedBytes(last.data), silenceMs);
   }
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
@@ -117,7 +134,7 @@ export class StreamLog implements FrameSource {
     const silence = { timer: undefined as NodeJS.Timeout | undefined };
     const listen = (): void => {
       clearTimeout(silence.timer);
-      silence.timer = setTimeout(() => messages.unsubscribe(), SILENCE_MS);
+      silence.timer = setTimeout(() => messages.unsubscribe(), this.silenceMs);
     };
     try {
       listen();
@@ -132,7 +149,7 @@ export class StreamLog implements FrameSource {
         if (seq >= this.lastMessage) return;
         listen();
       }
-      throw new SourceRefused(this.placeOf(this.lastMessage, 0), 'the stream fell silent before this message came');
+      throw await this.#silenceReason();
     } finally {
       clearTimeout(silence.timer);
       messages.unsubscribe();
@@ -150,6 +167,20 @@ export class StreamLog implements FrameSource {
 
   async close(): Promise<void> {
     this.#kept.clear();
+  }
+
+  /** A message that is not there is the log's fault; a server that went away meanwhile is not. */
+  async #silenceReason(): Promise<Error> {
+    try {
+      const jsm = await this.connection.jetstreamManager();
+      await jsm.streams.getMessage(this.from.stream, { seq: this.lastMessage });
+      return new Error('the NATS server fell silent before all of the log had come: try again');
+    } catch (error) {
+      const { message } = error as Error;
+      if (/no message found/i.test(message))
+        return new SourceRefused(this.placeOf(this.lastMessage, 0), 'the message is not there any more');
+      return new Error(`the NATS server went away before all of the log had come: ${message}`);
+    }
   }
 
   async #fetch(position: number): Promise<Buffer> {

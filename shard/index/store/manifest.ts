@@ -43,14 +43,13 @@ export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): st
     payload: { size_bytes: payload.sizeBytes, blake3: payload.checksum },
     rows: { size_bytes: rows.sizeBytes, blake3: rows.checksum },
   };
-  const checksum = toHex(hash(Buffer.from(JSON.stringify(content))));
-  return `${JSON.stringify({ ...content, checksum })}\n`;
+  return `${JSON.stringify({ ...content, checksum: checksumOf(content) })}\n`;
 }
 
 /** Throws UnknownGeneration and DamagedGeneration. */
 export function decodeManifest(text: string): Manifest {
   const stored = parse(text);
-  if (stored.version !== undefined && stored.version !== VERSION)
+  if (stored.version !== undefined && stored.version !== VERSION && isSealed(stored))
     throw new UnknownGeneration(
       `manifest version ${String(stored.version)} is not known here; this program reads version ${VERSION}`,
     );
@@ -75,6 +74,11 @@ export function decodeManifest(text: string): Manifest {
     throw new UnknownGeneration(`index kind ${String(stored.kind)} is not known here`);
   return manifest;
 }
+
+/** Of whatever version: what ends with its checksum was meant, and what does not was damaged. */
+const isSealed = ({ checksum, ...content }: Fields): boolean => checksum === checksumOf(content);
+
+const checksumOf = (content: Fields): string => toHex(hash(Buffer.from(JSON.stringify(content))));
 
 function parse(text: string): Fields {
   try {

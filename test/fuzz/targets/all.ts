@@ -1,4 +1,5 @@
 import type { FuzzTarget } from '../target.js';
+import { entries } from './entries.js';
 import { events } from './events.js';
 import { exports } from './exports.js';
 import { frames } from './frames.js';
@@ -7,6 +8,7 @@ import { messages } from './messages.js';
 import { proofs } from './proofs.js';
 import { requests } from './requests.js';
 import { segments } from './segments.js';
+import { vault } from './vault.js';
 
 /** Every target, with the cases that a run of all tests gives it. */
 export const TARGETS: readonly { readonly target: FuzzTarget; readonly cases: number }[] = [
@@ -18,4 +20,6 @@ export const TARGETS: readonly { readonly target: FuzzTarget; readonly cases: nu
   { target: imports, cases: 1_000 },
   { target: requests, cases: 3_000 },
   { target: messages, cases: 3_000 },
+  { target: vault, cases: 2_000 },
+  { target: entries, cases: 20_000 },
 ];

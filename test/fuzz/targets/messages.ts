@@ -2,7 +2,7 @@
  * Messages to a shard, as anybody can send them who reaches the NATS server: what is not a message of calls is refused;
  * whatever is taken, the collection stays whole, and its log leads to what it says it is.
  */
-import type { Call } from '../../../shared/calls.js';
+import type { Call, ShardCall } from '../../../shared/calls.js';
 import { systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors.js';
 import { ownershipOf } from '../../../shared/owners.js';
@@ -43,14 +43,25 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
   ['read', { op: 'proofConsistency', from: 0, to: 1 }],
   ['read', { op: 'timeline', fromMs: 0, toMs: 4e12, after: 0, limit: 5 }],
   ['read', { op: 'readLog', from: 0, maxBytes: 1000 }],
+  ['read', { op: 'search', query: fixed(1, 2), k: 5_000, asOf: { logIndex: 1 }, tellSequence: true }],
+  ['read', { op: 'getEncrypted', id: 3 }],
+  ['read', { op: 'proofReceipt', sequence: 1 }],
   ['write', insertOf(fixed(3, 4), { metadata: Buffer.from('{"a":5}'), text: 'a b', requestId: requestIdOf(1) })],
   ['write', batchOf([fixed(1, 2), fixed(3, 4)], [requestIdOf(2), null])],
+  ['write', { op: 'insertEncrypted', payload: Buffer.from('a'), keyId: 'ab'.repeat(16), tag: 1, requestId: null }],
+  ['write', { op: 'shredKey', keyId: 'ab'.repeat(16) }],
   ['write', { op: 'softDelete', id: 1 }],
+  ['write', { op: 'delete', id: 1 }],
+  ['write', { op: 'deleteNode', id: 1 }],
+  ['write', { op: 'deleteEdge', id: 1 }],
   ['write', { op: 'updateMetadata', id: 2, metadata: Buffer.from('{"a":7}') }],
   ['write', { op: 'addNode', kind: 1, recordId: null }],
   ['write', { op: 'addEdge', from: 1, to: 1, kind: 2 }],
   ['write', { op: 'shredKey', keyId: 'cd'.repeat(16) }],
   ['control', { op: 'configureIndex', spec: { kind: 'brute', parameters: {} } }],
+  ['control', { op: 'configureIndex', spec: { kind: 'hnsw', parameters: { m: 4, efConstruction: 10, nList: 2 } } }],
+  ['control', { op: 'rebuild', kind: 'ivf' }],
+  ['control', { op: 'importFrames', frames: [Buffer.from('VFR1')], upTo: 1 }],
   ['control', { op: 'release', token: 'nobody' }],
 ]; // prettier-ignore
 
@@ -59,6 +70,23 @@ const VERBS = ['read', 'write', 'control'] as const;
 /** The verb as a first byte, then the message. */
 const sampleOf = ([verb, call]: (typeof CALLS)[number]): Uint8Array =>
   Buffer.concat([Uint8Array.of(VERBS.indexOf(verb)), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
+
+/** What a shard is asked by its name. */
+const namedCalls = (id: number): readonly ShardCall[] => [
+  { op: 'trim', project: 'p' },
+  { op: 'count', collectionIds: [id, id] },
+  { op: 'heads', collectionIds: [id] },
+  { op: 'openIds' },
+  { op: 'warm', collectionId: id },
+  { op: 'adopt', collectionIds: [id] },
+  { op: 'stateHashAt', collectionId: id, sequence: 1 },
+];
+
+const namedSampleOf = (call: ShardCall): Uint8Array =>
+  Buffer.concat([Uint8Array.of(VERBS.length), packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call }])]);
+
+/** Arrays of one array each, as many as would fill a stack. */
+const DEEP = new Uint8Array(50_000).fill(0x91);
 
 export const messages: FuzzTarget = {
   name: 'messages',
@@ -74,9 +102,8 @@ export const messages: FuzzTarget = {
     const owners = await service.platform.bucket(BUCKETS.owners);
     const { epoch, shard } = ownershipOf((await owners.get(String(body.id)))!);
     const subjects = [...VERBS.map((verb) => collectionSubject(body.id, epoch, verb)), shardSubject(shard)];
-    const named = packCalls([{ requestId: 'fuzz', deadlineMs: 4e12, call: { op: 'trim', project: 'p' } }]);
     return {
-      samples: [...CALLS.map(sampleOf), Buffer.concat([Uint8Array.of(3), named])],
+      samples: [...CALLS.map(sampleOf), ...namedCalls(body.id).map(namedSampleOf), DEEP],
       tryOne: async (input) => {
         if (input.length === 0) return 'refused';
         const subject = subjects[input[0]! % subjects.length]!;

@@ -1,0 +1,212 @@
+/**
+ * Every byte of every file of a small data folder, once with one of its bits changed, and once with the file cut off there:
+ * nothing wrong is served, what is hurt is told and is still there, and the rest serves. The files of collections are hurt in
+ * many collections at a time, which are alike; a start of the service is had over all of these.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'chai';
+import type { Collection } from '../../coordinator/backend.js';
+import type { ReadCall } from '../../shared/calls.js';
+import { systemClock } from '../../shared/clock.js';
+import { DAMAGES_TOLD_MAX, type DamagedPart } from '../../shared/damage.js';
+import { VouchError } from '../../shared/errors.js';
+import { ALIKE_KINDS, type Alike, AlikeFolder, type AlikeKind, ENCRYPTED_ID } from '../support/alikeFolder.js';
+import { fixed } from '../support/engine.js';
+import type { FolderService } from '../support/folderService.js';
+import { seededRandom, testSeed } from '../support/random.js';
+import { eventually } from '../support/suites/expectations.js';
+
+/** About as many as each has bytes to be hurt, so that all kinds are through after the same number of starts. */
+const COUNTS: Readonly<Record<AlikeKind, number>> = { replayed: 52, restored: 80, plain: 28 };
+const TOLD_WITHIN_MS = 60_000;
+
+const WAYS = ['changed', 'cut off'] as const;
+
+interface Case {
+  /** Of the files of a collection, which. */
+  readonly file: number;
+  readonly at: number;
+  readonly way: (typeof WAYS)[number];
+}
+
+interface Hurt {
+  readonly collection: Alike;
+  readonly file: string;
+  readonly bytes: Buffer;
+  readonly what: string;
+}
+
+/** What a file is part of, by the folder that it is in. */
+const PARTS: Readonly<Record<string, DamagedPart>> = {
+  collections: 'log',
+  snapshots: 'snapshot',
+  indexes: 'index',
+  vault: 'vault',
+};
+const partOf = (file: string): DamagedPart => PARTS[file.split('/')[0]!]!;
+/** What cannot be made again from something else. */
+const closes = (part: DamagedPart): boolean => part === 'log' || part === 'vault';
+
+const QUESTIONS: readonly ReadCall[] = [
+  { op: 'search', query: fixed(0), k: 10, text: { query: 'one', hybrid: true } },
+  { op: 'getEncrypted', id: ENCRYPTED_ID },
+  { op: 'proofState' },
+  { op: 'search', query: fixed(0), k: 10, asOf: { logIndex: 1 } },
+  { op: 'proofReceipt', sequence: 1 },
+  { op: 'readLog', from: 0, maxBytes: 1 << 20 },
+];
+
+/** As texts; undefined: it is quarantined over that part, and says so by name. */
+async function answersOf(
+  service: FolderService,
+  { name }: Alike,
+  questions = QUESTIONS,
+): Promise<(string | undefined)[]> {
+  const collection = await service.find(name, name);
+  return Promise.all(questions.map((question) => answerTo(service, collection, question)));
+}
+
+async function answerTo(
+  service: FolderService,
+  collection: Collection,
+  question: ReadCall,
+): Promise<string | undefined> {
+  try {
+    const answer = await service.call(collection, question);
+    return JSON.stringify(answer, (_, value) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+    );
+  } catch (error) {
+    if (!(error instanceof VouchError)) throw error;
+    if (error.code !== 'internal_error') return `${error.code}: ${error.message}`;
+    expect(error.message).to.match(
+      new RegExp(`^collection "${collection.name}" is quarantined, its stored (log|vault) does`),
+    );
+    return undefined;
+  }
+}
+
+const casesOf = (folder: AlikeFolder, pattern: Alike): Case[] =>
+  folder
+    .filesOf(pattern)
+    .flatMap((path, file) =>
+      Array.from(folder.contentOf(path)).flatMap((_, at) => WAYS.map((way) => ({ file, at, way }))),
+    );
+
+describe('every byte of a small data folder, changed and cut off', function () {
+  this.timeout(600_000);
+  const random = seededRandom(testSeed());
+  let folder: AlikeFolder;
+  const good = new Map<number, readonly (string | undefined)[]>();
+
+  before(async () => {
+    folder = await AlikeFolder.make(COUNTS);
+    const service = await folder.start();
+    for (const collection of folder.collections) good.set(collection.id, await answersOf(service, collection));
+    await service.stop();
+    for (const answers of good.values()) expect(answers).not.to.include(undefined);
+  });
+  after(() => folder?.remove());
+
+  const lengthsOf = (collection: Alike): number[] =>
+    folder.filesOf(collection).map((file) => folder.contentOf(file).length);
+
+  function hurt(collection: Alike, { file: number, at, way }: Case): Hurt {
+    const file = folder.filesOf(collection)[number]!;
+    const whole = folder.contentOf(file);
+    const bytes = way === 'changed' ? Buffer.from(whole) : whole.subarray(0, at);
+    if (way === 'changed') bytes[at]! ^= 1 << random.int(8);
+    folder.write(file, bytes);
+    return { collection, file, bytes, what: `${file} ${way} at ${at}` };
+  }
+
+  function expectRight(collection: Alike, answers: readonly (string | undefined)[], over?: Hurt): void {
+    const mayRefuse = over !== undefined && closes(partOf(over.file));
+    for (const [i, answer] of answers.entries())
+      if (answer !== undefined || !mayRefuse)
+        expect(answer, `${over?.what ?? collection.name}: ${QUESTIONS[i]!.op}`).to.equal(good.get(collection.id)![i]);
+  }
+
+  /** Of all collections at once, as callers come. */
+  async function ask(
+    service: FolderService,
+    hurts: ReadonlyMap<number, Hurt>,
+    questions = QUESTIONS,
+  ): Promise<ReadonlySet<number>> {
+    const refused = new Set<number>();
+    await Promise.all(
+      folder.collections.map(async (collection) => {
+        const answers = await answersOf(service, collection, questions);
+        expectRight(collection, answers, hurts.get(collection.id));
+        if (answers.every((answer) => answer === undefined)) refused.add(collection.id);
+      }),
+    );
+    return refused;
+  }
+
+  async function expectTold(service: FolderService, hurts: readonly Hurt[]): Promise<void> {
+    const expected: Partial<Record<DamagedPart, number>> = {};
+    for (const { file } of hurts) expected[partOf(file)] = (expected[partOf(file)] ?? 0) + 1;
+    const ids = hurts
+      .map(({ collection, file }) => [collection.id, partOf(file)])
+      .sort(([a], [b]) => Number(a) - Number(b));
+    const listed = async (): Promise<string> =>
+      JSON.stringify((await service.health()).damages.map(({ collectionId, part }) => [collectionId, part]));
+    const first = JSON.stringify(ids.slice(0, DAMAGES_TOLD_MAX));
+    await eventually('the health tells the first of them', async () => (await listed()) === first, TOLD_WITHIN_MS);
+    const told = async (): Promise<boolean> => isDeepStrictEqual(await service.damaged(), expected);
+    await eventually('all is counted, and nothing else', told, TOLD_WITHIN_MS).catch(async (error: unknown) => {
+      throw new Error(`${JSON.stringify(await service.damaged())}, not ${JSON.stringify(expected)}`, { cause: error });
+    });
+  }
+
+  function expectKept({ file, bytes, what }: Hurt): void {
+    const part = partOf(file);
+    const aside = { snapshot: `${file}.damaged`, index: file.replace('/g1/', '/damaged-g1/') };
+    const now = folder.now(part === 'snapshot' || part === 'index' ? aside[part] : file);
+    expect(now?.equals(bytes), `${what}: the hurt bytes are not there any more`).to.equal(true);
+  }
+
+  async function round(hurts: readonly Hurt[]): Promise<void> {
+    const byId = new Map(hurts.map((one) => [one.collection.id, one]));
+    const service = await folder.start();
+    try {
+      await ask(service, byId);
+      await expectTold(service, hurts);
+      const refused = await ask(service, byId, QUESTIONS.slice(0, 1));
+      for (const { collection, file, what } of hurts)
+        expect(refused.has(collection.id), `${what}: refused`).to.equal(closes(partOf(file)));
+    } finally {
+      await service.stop();
+    }
+    for (const one of hurts) expectKept(one);
+  }
+
+  it('of logs, snapshots, saved indexes and vault entries', async () => {
+    const startedMs = systemClock.monotonicMs();
+    const waiting = new Map<AlikeKind, Case[]>();
+    for (const kind of ALIKE_KINDS) {
+      const [pattern, ...others] = folder.collections.filter((collection) => collection.kind === kind);
+      for (const other of others) expect(lengthsOf(other), other.name).to.deep.equal(lengthsOf(pattern!));
+      waiting.set(kind, casesOf(folder, pattern!));
+    }
+    // One of each kind stays whole.
+    const toHurt = folder.collections.filter(({ kind }, i, all) => all[i + 1]?.kind === kind);
+    let cases = 0;
+    let starts = 0;
+    for (;;) {
+      const hurts = toHurt.flatMap((collection) => {
+        const next = waiting.get(collection.kind)!.shift();
+        return next === undefined ? [] : [hurt(collection, next)];
+      });
+      if (hurts.length === 0) break;
+      await round(hurts);
+      for (const { collection, file } of hurts) folder.restore(collection, file);
+      cases += hurts.length;
+      starts++;
+    }
+    console.log(
+      `      ${cases} cases over ${starts} starts in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`,
+    );
+  });
+});

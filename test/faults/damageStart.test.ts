@@ -1,0 +1,145 @@
+/**
+ * What a start reads besides the files of collections: the registry, the master key with the vault's entry that names it, and
+ * the signing key. Every byte of each, once with one of its bits changed, and once with the file cut off there: what reads it
+ * refuses it by name, or reads what was written. `damage.test.ts` starts the whole service over some of these.
+ */
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openSigner } from '../../shard/proof/signer.js';
+import { DataKeys } from '../../shard/vault/dataKeys.js';
+import { MARK } from '../../shard/vault/masterMark.js';
+import type { Bucket } from '../../shared/bucket/bucket.js';
+import { systemClock, systemEntropy } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors.js';
+import { toHex } from '../../shared/hash.js';
+import { createKey } from '../../shared/keys.js';
+import { silentLogger } from '../../shared/logger.js';
+import { BUCKETS, type BucketName } from '../../shared/platform.js';
+import { openFolderVault, openRegistryBucket } from '../../shared/standalonePlatform.js';
+import { projectToHex } from '../../shared/vault/entryName.js';
+import { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
+import { AlikeFolder } from '../support/alikeFolder.js';
+import { seededRandom, testSeed } from '../support/random.js';
+
+const MASTER_KEY = 'master.key';
+const SIGNING_KEY = 'signing.key';
+/** Buckets whose entries have a time to live. */
+const IN_MEMORY: readonly BucketName[] = [BUCKETS.shards, BUCKETS.leases];
+const MARK_FILE = `vault/${projectToHex(MARK.project)}/${MARK.keyId}`;
+
+/** What there is to read, as a text. Throws what a start is refused with. */
+type Read = () => Promise<string>;
+interface Came {
+  readonly text?: string;
+  readonly error?: Error;
+}
+
+describe('every byte of what a start needs, changed and cut off', function () {
+  this.timeout(120_000);
+  const random = seededRandom(testSeed());
+  const counts: Record<string, number> = {};
+  let folder: AlikeFolder;
+
+  before(async () => {
+    const bare = await AlikeFolder.make({ replayed: 1, restored: 0, plain: 0 });
+    await withBucket(bare.path, BUCKETS.keys, (keys) =>
+      createKey(keys, { project: 'p', scope: 'admin' }, systemClock, systemEntropy),
+    );
+    await withBucket(bare.path, BUCKETS.shreds, (shreds) => new ShredMarks(shreds, systemClock).set('p', MARK.keyId));
+    folder = bare.asItIs();
+  });
+  after(() => {
+    folder?.remove();
+    console.log('      cases:', counts);
+  });
+
+  /** The file at every byte; `judge` is told what reading it now came to. */
+  async function atEveryByte(file: string, read: Read, judge: (came: Came) => void): Promise<void> {
+    const original = await read();
+    const whole = folder.contentOf(file);
+    for (const [at, byte] of whole.entries())
+      for (const way of ['changed', 'cut off'] as const) {
+        const hurt = Buffer.from(whole.subarray(0, way === 'changed' ? whole.length : at));
+        if (way === 'changed') hurt[at] = byte ^ (1 << random.int(8));
+        folder.write(file, hurt);
+        const came: Came = await read().then(
+          (text) => ({ text }),
+          (error: Error) => ({ error }),
+        );
+        try {
+          judge(came);
+          expect(folder.now(file)?.equals(hurt), 'the hurt bytes are not there any more').to.equal(true);
+        } catch (error) {
+          throw new Error(`${file} ${way} at ${at}: ${messageOf(error)}`, { cause: error });
+        }
+        const kind = `${file.split('/').slice(0, 2).join('/')} ${came.text === original ? 'read as it was' : 'refused'}`;
+        counts[kind] = (counts[kind] ?? 0) + 1;
+      }
+    folder.write(file, whole);
+  }
+
+  const refusedByName =
+    (file: string, whole: string) =>
+    ({ text, error }: Came): void => {
+      if (error === undefined) expect(text).to.equal(whole);
+      else expect(error.message).to.contain(join(folder.path, file));
+    };
+
+  it('of the registry', async () => {
+    for (const bucket of Object.values(BUCKETS).filter((name) => !IN_MEMORY.includes(name))) {
+      const files = folder.files.filter((path) => path.startsWith(`registry/${bucket}/`) && path.endsWith('.json'));
+      expect(files, bucket).not.to.deep.equal([]);
+      const read: Read = () => withBucket(folder.path, bucket, entriesOf);
+      const whole = await read();
+      for (const file of files) await atEveryByte(file, read, refusedByName(file, whole));
+    }
+  });
+
+  it('of the signing key', async () => {
+    const read: Read = async () => toHex((await openSigner(join(folder.path, SIGNING_KEY))).publicKey);
+    await atEveryByte(SIGNING_KEY, read, refusedByName(SIGNING_KEY, await read()));
+  });
+
+  for (const file of [MASTER_KEY, MARK_FILE])
+    it(`of ${file}: no key is made under another master, and no entry is taken for damaged`, async () => {
+      const vault = await openFolderVault(folder.path);
+      const entry = await onlyEntryOf(vault, folder.collections[0]!.name);
+      const read: Read = async () => {
+        const keys = await DataKeys.open({
+          ...{ vault, masterKeyFile: join(folder.path, MASTER_KEY), logger: silentLogger },
+        });
+        try {
+          const problem = await keys.problem();
+          return `${problem === undefined ? 'whole' : 'told'}, ${await keys.check(entry)}`;
+        } finally {
+          keys.close();
+        }
+      };
+      const expected = { [MASTER_KEY]: 'told, elsewhere', [MARK_FILE]: 'told, opens' }[file];
+      expect(await read()).to.equal('whole, opens');
+      await atEveryByte(file, read, ({ text }) => expect(text).to.equal(expected));
+      await vault.close();
+    });
+});
+
+async function withBucket<T>(dataDir: string, name: BucketName, work: (bucket: Bucket) => Promise<T>): Promise<T> {
+  const bucket = await openRegistryBucket({ dataDir, logger: silentLogger }, name);
+  try {
+    return await work(bucket);
+  } finally {
+    await bucket.close();
+  }
+}
+
+async function entriesOf(bucket: Bucket): Promise<string> {
+  const entries: string[] = [];
+  const watch = await bucket.watch(({ entry }) => entries.push(JSON.stringify(entry)));
+  watch.stop();
+  return entries.sort().join('\n');
+}
+
+async function onlyEntryOf(vault: VaultStore, project: string): Promise<StoredVaultEntry> {
+  for await (const entry of vault.list(() => undefined)) if (entry.project === project) return entry;
+  throw new Error('there is no entry of the project');
+}

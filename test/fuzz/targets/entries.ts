@@ -1,0 +1,45 @@
+/** Entries of the cluster's buckets: what is taken for one can be read as one, whatever it says. */
+import type { Entry, Json } from '../../../shared/bucket/bucket.js';
+import { isEntryOf } from '../../../shared/bucket/entryShapes.js';
+import { catalogEntryOf } from '../../../shared/catalogEntry.js';
+import { keyRecord } from '../../../shared/keys.js';
+import { heartbeatOf, ownershipOf } from '../../../shared/owners.js';
+import { BUCKETS } from '../../../shared/platform.js';
+import { BUCKET_ENTRIES } from '../../support/bucketEntries.js';
+import type { FuzzTarget } from '../target.js';
+
+/** Whether it is read as what it says; throws as a reader would. */
+function isReadable(bucket: string, entry: Entry): boolean {
+  switch (bucket) {
+    case BUCKETS.catalog:
+      return Number.isSafeInteger(catalogEntryOf(entry).config.id);
+    case BUCKETS.owners:
+      return ownershipOf(entry).followers.every((shard) => typeof shard === 'string');
+    case BUCKETS.shards:
+      return heartbeatOf(entry).damages.every(({ reason }) => typeof reason === 'string');
+    case BUCKETS.keys:
+      return keyRecord(entry) !== undefined;
+    default:
+      return true;
+  }
+}
+
+export const entries: FuzzTarget = {
+  name: 'entries',
+  open: async () => ({
+    samples: BUCKET_ENTRIES.map(([, , value]) => Buffer.from(JSON.stringify(value))),
+    tryOne: (input) => {
+      let value: Json;
+      try {
+        value = JSON.parse(Buffer.from(input).toString()) as Json;
+      } catch {
+        return 'refused';
+      }
+      const taken = BUCKET_ENTRIES.filter(([bucket, key]) => isEntryOf(bucket, key, value));
+      for (const [bucket, key] of taken)
+        if (!isReadable(bucket, { key, value, revision: 1 })) throw new Error(`${bucket} takes what cannot be read`);
+      return taken.length > 0 ? 'taken' : 'refused';
+    },
+    close: async () => undefined,
+  }),
+};

@@ -1,0 +1,86 @@
+/**
+ * What a vault holds: entries in a folder or a stream, sealed wrapped keys and the master key file. None is taken but those
+ * that were written, under the name that they were written for, and none opens but with its own key.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createMasterKeyFile,
+  MASTER_KEY_BYTES,
+  MasterKeyFileError,
+  masterKeyOf,
+  readMasterKeyFile,
+} from '../../../shard/vault/masterKeyFile.js';
+import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrappedKey.js';
+import { VouchError } from '../../../shared/errors.js';
+import { Malformed } from '../../../shared/malformed.js';
+import { decodeVaultEntry, encodeVaultEntry } from '../../../shared/vault/entryCodec.js';
+import { openSealed, SEAL_BYTES, sealWrapped } from '../../../shared/vault/seal.js';
+import type { SeededRandom } from '../../support/random.js';
+import type { FuzzTarget, Outcome } from '../target.js';
+
+const NAME = { project: 'p', keyId: 'ab'.repeat(16) };
+
+interface Kind {
+  readonly sample: Uint8Array;
+  /** What it holds. Throws Malformed, VouchError or MasterKeyFileError where it is refused. */
+  readonly read: (input: Uint8Array) => Promise<unknown>;
+}
+
+async function kindsOf(random: SeededRandom, folder: string): Promise<readonly Kind[]> {
+  const entropy = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
+  const master = masterKeyOf(entropy(MASTER_KEY_BYTES));
+  const wrapped = wrapKey(master, entropy(DATA_KEY_BYTES), NAME, entropy);
+  const seal = entropy(SEAL_BYTES);
+  const sealed = sealWrapped(seal, wrapped, NAME, entropy);
+  const active = { status: 'active', wrapped, collectionIds: [1, 2 ** 40], pendingIds: [] } as const;
+  const gone = { status: 'shredded', wrapped: null, collectionIds: [1], pendingIds: [1] } as const;
+  const readEntry = async (input: Uint8Array): Promise<unknown> => decodeVaultEntry(input, NAME.project, NAME.keyId);
+  const file = join(folder, 'master.key');
+  await createMasterKeyFile(file, master);
+  const readFileOf = async (input: Uint8Array): Promise<unknown> => {
+    await writeFile(file, input);
+    return readMasterKeyFile(file);
+  };
+  return [
+    { sample: encodeVaultEntry({ ...NAME, entry: active, revision: 5 }), read: readEntry },
+    { sample: encodeVaultEntry({ ...NAME, entry: gone, revision: 2 ** 49 }), read: readEntry },
+    { sample: wrapped, read: async (input) => unwrapKey(master, input, NAME) },
+    { sample: sealed, read: async (input) => openSealed(seal, input, NAME) },
+    { sample: await readFile(file), read: readFileOf },
+  ];
+}
+
+export const vault: FuzzTarget = {
+  name: 'vault',
+  open: async (random) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-fuzz-vault-'));
+    const kinds = await kindsOf(random, folder);
+    return {
+      samples: kinds.map(({ sample }) => sample),
+      tryOne: async (input) => {
+        let outcome: Outcome = 'refused';
+        for (const { read } of kinds) {
+          if (!(await isTaken(read(input)))) continue;
+          // The same reader reads entries of both states.
+          if (!kinds.some(({ sample }) => Buffer.compare(sample, input) === 0))
+            throw new Error('something is taken that nobody wrote');
+          outcome = 'taken';
+        }
+        return outcome;
+      },
+      close: () => rm(folder, { recursive: true, force: true }),
+    };
+  },
+};
+
+async function isTaken(reading: Promise<unknown>): Promise<boolean> {
+  try {
+    await reading;
+    return true;
+  } catch (error) {
+    if (error instanceof Malformed || error instanceof VouchError || error instanceof MasterKeyFileError) return false;
+    throw error;
+  }
+}
