@@ -8,8 +8,8 @@ import { join } from 'node:path';
 
 /** Services of many processes; and what computes in its own. */
 const HALVES = [
-  ['dist/test/{cluster,contract,faults}/**/*.test.js'],
-  ['dist/test/*.test.js', 'dist/test/{engine,fuzz}/**/*.test.js'],
+  ['dist/test/{cluster,contract}/**/*.test.js', 'dist/test/faults/!(damage*).test.js'],
+  ['dist/test/*.test.js', 'dist/test/{engine,fuzz}/**/*.test.js', 'dist/test/faults/damage*.test.js'],
 ];
 
 /** `test/engine/kernel.test.ts` → `dist/test/engine/kernel.test.js`; anything else stays as it is. */
