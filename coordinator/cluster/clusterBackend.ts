@@ -102,6 +102,7 @@ export class ClusterBackend implements Backend {
       isLeader: leadership.held,
       liveShards: members.liveShards().length,
       unserved: condition.unserved(),
+      unlisted: deletions.unlisted().length,
       ...condition.followerGauges(),
       movesUnderWay: moves.underWay.size,
       callsParked: queue.parked,

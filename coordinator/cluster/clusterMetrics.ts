@@ -16,6 +16,8 @@ export interface ClusterGauges {
   readonly liveShards: number;
   /** Collections whose owner does not live. */
   readonly unserved: number;
+  /** Collections with an owner that are in no catalog, and that nobody deleted. */
+  readonly unlisted: number;
   readonly followersWanted: number;
   /** Of live shards. */
   readonly followersPresent: number;
@@ -69,6 +71,11 @@ export class ClusterMetrics {
     gauge('vouch_placement_leader', '1 where this coordinator places collections.', (now) => Number(now.isLeader));
     gauge('vouch_shards', 'Shards with a live heartbeat.', (now) => now.liveShards);
     gauge('vouch_owners_without_live_shard', 'Collections whose owner does not live.', (now) => now.unserved);
+    gauge(
+      'vouch_collections_unlisted',
+      'Collections that have an owner and are not in the catalog, though nobody deleted them.',
+      (now) => now.unlisted,
+    );
     gauge('vouch_followers_wanted', 'Followers that the collections should have.', (now) => now.followersWanted);
     gauge('vouch_followers_present', 'Followers they have, on live shards.', (now) => now.followersPresent);
     gauge('vouch_placement_moves_under_way', 'Moves under way.', (now) => now.movesUnderWay);

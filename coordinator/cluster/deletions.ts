@@ -61,16 +61,20 @@ export class Deletions {
 
   /** One round of looking for what was left; `isLeading` is asked before each deletion. */
   async sweep(isLeading: () => boolean): Promise<void> {
-    const { catalog, members, marks } = this.parts;
-    const marked = marks.all();
-    const unlisted = [...members.owned().values()]
-      .map(({ collection }) => collection)
-      .filter(({ id }) => !catalog.hasId(id) && !marks.has(id));
+    const marked = this.parts.marks.all();
+    const unlisted = this.unlisted();
     this.#forgetBut(new Set([...marked, ...unlisted].map(({ id }) => id)));
     for (const deleted of marked)
       if (this.#seenForMs(deleted.id) >= SWEPT_AFTER_MS && isLeading()) await this.#finish(deleted);
     for (const collection of unlisted)
       if (this.#seenForMs(collection.id) >= SWEPT_AFTER_MS) await this.#tell(collection);
+  }
+
+  /** What has an owner, is not in the catalog, and was not deleted: as far as this process was told. */
+  unlisted(): Deleted[] {
+    const { catalog, members, marks } = this.parts;
+    const owned = [...members.owned().values()].map(({ collection }) => collection);
+    return owned.filter(({ id }) => !catalog.hasId(id) && !marks.has(id));
   }
 
   /** Asks the catalog itself: what is erased by mistake is gone. What fails for one must not keep the others waiting. */

@@ -13,7 +13,7 @@ import { silentLogger } from '../../shared/logger.js';
 import { ownershipOf, storedOwnership } from '../../shared/owners.js';
 import { BUCKETS } from '../../shared/platform.js';
 import { configOf, fixed, insertOf, soon } from '../support/engine.js';
-import { MemoryCluster, TIMES } from '../support/memoryCluster.js';
+import { MemoryCluster, metric, TIMES } from '../support/memoryCluster.js';
 import { eventually, expectCode } from '../support/suites/expectations.js';
 import { TestClock } from '../support/testEdge.js';
 
@@ -230,8 +230,11 @@ describe('placement', function () {
     );
     expect(await countOf(backend, kept!)).to.equal(1);
     expect(cluster.logs.frames(lost!.id)).to.have.length(1);
+    const unlisted = () => metric(backend, 'vouch_collections_unlisted');
+    await eventually('only the lost one is told', async () => (await unlisted()) === 1);
     await cluster.bucket(BUCKETS.catalog).create(`${PROJECT}.lost`, entry.value);
     expect(await countOf(backend, await backend.find(PROJECT, 'lost'))).to.equal(1);
+    await eventually('nothing is told any more', async () => (await unlisted()) === 0);
   });
 
   it('what was deleted leaves no mark', async () => {

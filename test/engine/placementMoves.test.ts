@@ -7,7 +7,7 @@ import { type Ownership, ownershipOf } from '../../shared/owners.js';
 import { BUCKETS } from '../../shared/platform.js';
 import { soon } from '../support/engine.js';
 import { FakeShard } from '../support/fakeShard.js';
-import { MemoryCluster } from '../support/memoryCluster.js';
+import { MemoryCluster, metric } from '../support/memoryCluster.js';
 import { eventually } from '../support/suites/expectations.js';
 
 const PROJECT = 'p';
@@ -49,12 +49,6 @@ describe('placement carried out', function () {
     eventually('no follower is left over', async () =>
       (await entries(ids)).every(({ followers }) => followers.length === 0),
     );
-  const metric = async (backend: ClusterBackend, name: string, labels: object = {}): Promise<number> => {
-    const families = (await backend.metrics()) as { name: string; values: { value: number; labels: object }[] }[];
-    const values = families.find((family) => family.name === name)?.values ?? [];
-    const wanted = JSON.stringify(labels);
-    return values.find((one) => JSON.stringify(one.labels) === wanted)?.value ?? 0;
-  };
 
   afterEach(async () => {
     await Promise.all([...shards.values()].map((shard) => shard.die()));

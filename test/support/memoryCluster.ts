@@ -199,3 +199,11 @@ export class MemoryCluster {
     await rm(this.config.dataDir, { recursive: true, force: true });
   }
 }
+
+/** What the coordinator measures; 0 where there is nothing yet. */
+export async function metric(backend: ClusterBackend, name: string, labels: object = {}): Promise<number> {
+  const families = (await backend.metrics()) as { name: string; values: { value: number; labels: object }[] }[];
+  const values = families.find((family) => family.name === name)?.values ?? [];
+  const wanted = JSON.stringify(labels);
+  return values.find((one) => JSON.stringify(one.labels) === wanted)?.value ?? 0;
+}
