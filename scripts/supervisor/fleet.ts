@@ -7,6 +7,7 @@ import { makeDirectory } from '../../shared/durable.js';
 import { type Mark, say, seconds } from '../terminal/line.js';
 import { AlarmBell, alarmOf, isLogged } from './childLog.js';
 import { LogFile } from './logFile.js';
+import { OpeningsShown } from './openingsShown.js';
 import { StartError } from './startError.js';
 import { type ProcessObserver, type ProcessPlan, SupervisedProcess } from './supervisedProcess.js';
 import { Watchdog } from './watchdog.js';
@@ -33,6 +34,7 @@ export class Fleet {
   readonly #tell: Tell;
   readonly #watchdog = new Watchdog();
   readonly #bell = new AlarmBell();
+  readonly #openings = new OpeningsShown();
   readonly #stages: SupervisedProcess[][] = [];
   readonly #logs = new Map<string, LogFile>();
   #stopping: Promise<void> | undefined;
@@ -78,6 +80,7 @@ export class Fleet {
   }
 
   async #stopAll(): Promise<void> {
+    this.#openings.clear();
     for (const stage of [...this.#stages].reverse()) await Promise.all(stage.map((process) => process.stop()));
     this.#watchdog.stop();
     await Promise.all([...this.#logs.values()].map((log) => log.close()));
@@ -89,6 +92,8 @@ export class Fleet {
       const alarm = this.#showsAlarms ? alarmOf(line) : undefined;
       if (alarm !== undefined && !this.#stopping && this.#bell.rings(name, alarm))
         this.#tell('warning', name, alarm, true);
+      // Who tells in a way of his own draws on the terminal himself.
+      if (this.#showsAlarms && this.#tell === say && !this.#stopping) this.#openings.see(name, line);
     },
     changed: () => {
       const [first = [], ...later] = this.#stages;
@@ -96,6 +101,7 @@ export class Fleet {
       this.#onChange();
     },
     ended: ({ name }, how, restartInMs) => {
+      this.#openings.forget(name);
       const next = restartInMs === undefined ? 'is left so' : `starts again in ${seconds(restartInMs)}`;
       if (!this.#stopping) this.#tell('warning', name, `${how}; ${next}`);
     },

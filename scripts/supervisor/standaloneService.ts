@@ -16,6 +16,7 @@ import { AlarmBell, alarmOf } from './childLog.js';
 import { makeFirstKey } from './firstKey.js';
 import { waitUntilHealthy } from './health.js';
 import { LogFile } from './logFile.js';
+import { OpeningsShown } from './openingsShown.js';
 import { assertHome, assertWritable, freePort } from './preflight.js';
 import { removeRuntime, writeRuntime } from './runtimeFile.js';
 import type { Service } from './service.js';
@@ -41,7 +42,8 @@ export class StandaloneService implements Service {
     const { dataDir, http } = this.#config;
     await assertWritable(dataDir);
     await assertHome(dataDir, 'standalone');
-    const { logger, openFile } = terminalLogger(this.#config.logLevel);
+    const { logger, openFile, openings } = terminalLogger(this.#config.logLevel);
+    this.#parts.push({ stop: async () => openings.clear() });
     const platform = await openStandalone({ dataDir, logger });
     this.#parts.push({ stop: () => platform.close() });
     const port = await freePort(http.host, http.port);
@@ -79,15 +81,20 @@ export class StandaloneService implements Service {
   }
 }
 
-/** Lines go to a file of the data folder as soon as there is one, warnings and errors to the terminal as well. */
+/**
+ * Lines go to a file of the data folder as soon as there is one; warnings and errors to the terminal as well, and how far
+ * openings that take long have come.
+ */
 function terminalLogger(level: string) {
   let file: LogFile | undefined;
   const early: string[] = [];
   const bell = new AlarmBell();
+  const openings = new OpeningsShown();
   const write = (text: string): void => {
     const line = text.trimEnd();
     const alarm = alarmOf(line);
     if (alarm !== undefined && bell.rings('service', alarm)) say('warning', 'service', alarm);
+    openings.see('service', line);
     if (file) file.write(line);
     else early.push(line);
   };
@@ -99,5 +106,5 @@ function terminalLogger(level: string) {
   };
   const base = { component: 'service', pid: process.pid };
   const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers };
-  return { logger: pino(options, { write }), openFile };
+  return { logger: pino(options, { write }), openFile, openings };
 }

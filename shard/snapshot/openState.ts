@@ -88,6 +88,8 @@ class StateOpening {
   #journal: Journal | undefined;
   /** Of the last event in the log; undefined where that is not known. */
   #lastSequence: Promise<number | undefined> | undefined;
+  /** It takes long enough for somebody to wonder. */
+  #isTold = false;
   #isEnded = false;
 
   constructor(
@@ -106,7 +108,11 @@ class StateOpening {
     try {
       const opened = await this.#open();
       this.services.metrics.opened(opened.snapshot === undefined ? 'log' : 'snapshot', this.#seconds);
+      this.#tellEnd('opened a collection');
       return opened;
+    } catch (error) {
+      this.#tellEnd('opening a collection: given up');
+      throw error;
     } finally {
       clearInterval(telling);
       this.#isEnded = true;
@@ -205,6 +211,7 @@ class StateOpening {
 
   #tell(): void {
     const { read, of } = this.#records;
+    this.#isTold = true;
     const about = { collection: this.config.id, seconds: this.#seconds };
     if (this.#journal !== undefined) void this.#tellOfLog(this.#journal.sequence);
     else this.services.logger.info({ ...about, records: read, of }, 'opening a collection: reading its snapshot');
@@ -222,6 +229,12 @@ class StateOpening {
     if (this.#isEnded) return;
     if (of !== undefined && of > 0) progress.set(this.config.id, Math.min(1, sequence / of));
     logger.info({ ...about, of }, 'opening a collection: reading its log');
+  }
+
+  /** Why it was given up, whoever asked for it is told. */
+  #tellEnd(text: string): void {
+    const about = { collection: this.config.id, seconds: this.#seconds, sequence: this.#journal?.sequence };
+    if (this.#isTold) this.services.logger.info(about, text);
   }
 
   get #seconds(): number {

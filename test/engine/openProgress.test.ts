@@ -52,6 +52,7 @@ describe('a collection whose log takes long to read', () => {
       const { state, journal } = await opening;
       expect(journal.sequence).to.equal(3);
       expect([...snapshots.progress]).to.deep.equal([]);
+      expect(lines.at(-1)).to.include({ collection: 7, sequence: 3, text: 'opened a collection' });
       state.vectors.destroy();
     } finally {
       await snapshots.threads.close();
