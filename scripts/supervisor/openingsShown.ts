@@ -13,7 +13,10 @@ interface Told {
 }
 
 interface Shown {
-  readonly key: string;
+  readonly process: string;
+  readonly collection: number;
+  /** First the records of its snapshot are read, and then the events behind it. */
+  readonly unit: 'records' | 'events';
   readonly progress: Progress;
   done: number;
 }
@@ -26,14 +29,13 @@ export class OpeningsShown {
   see(process: string, line: string): void {
     const told = toldIn(line);
     if (told === undefined) return;
-    const key = `${process} ${told.collection}`;
-    if (told.msg.startsWith('opening a collection: reading')) this.#advance(key, told);
-    else this.#end(key, told);
+    if (told.msg.startsWith('opening a collection: reading')) this.#advance(process, told);
+    else this.#end(process, told);
   }
 
   /** It has ended. */
   forget(process: string): void {
-    if (this.#shown?.key.startsWith(`${process} `)) this.clear();
+    if (this.#shown?.process === process) this.clear();
   }
 
   /** The terminal gets its last line back. */
@@ -42,22 +44,27 @@ export class OpeningsShown {
     this.#shown = undefined;
   }
 
-  #advance(key: string, { collection, records, sequence, of = 0 }: Told): void {
-    const [done, unit] = records === undefined ? [sequence ?? 0, 'events'] : [records, 'records'];
+  #advance(process: string, { collection, records, sequence = 0, of = 0 }: Told): void {
+    const [done, unit] = records === undefined ? [sequence, 'events' as const] : [records, 'records' as const];
     if (of === 0 || done > of) return;
-    const unitKey = `${key} ${unit}`;
-    // First its snapshot was read, and then the rest of its log.
-    if (this.#shown !== undefined && this.#shown.key !== unitKey && this.#shown.key.startsWith(`${key} `)) this.clear();
-    this.#shown ??= { key: unitKey, progress: showProgress(`collection ${collection}`, of, unit), done: 0 };
-    if (this.#shown.key !== unitKey) return;
+    if (this.#shows(process, collection) && this.#shown?.unit !== unit) this.clear();
+    this.#shown ??= {
+      ...{ process, collection, unit, done: 0 },
+      progress: showProgress(`collection ${collection}`, of, unit),
+    };
+    if (!this.#shows(process, collection)) return;
     this.#shown.progress.advance(done - this.#shown.done);
     this.#shown.done = done;
   }
 
-  #end(key: string, { msg, collection, sequence, seconds: taken }: Told): void {
-    if (this.#shown?.key.startsWith(`${key} `)) this.clear();
+  #end(process: string, { msg, collection, sequence = 0, seconds: taken }: Told): void {
+    if (this.#shows(process, collection)) this.clear();
     if (msg !== 'opened a collection') return;
-    say('done', `collection ${collection}`, `open with ${grouped(sequence ?? 0)} events (${seconds(taken * 1000)})`);
+    say('done', `collection ${collection}`, `open with ${grouped(sequence)} events (${seconds(taken * 1000)})`);
+  }
+
+  #shows(process: string, collection: number): boolean {
+    return this.#shown?.process === process && this.#shown.collection === collection;
   }
 }
 

@@ -42,37 +42,31 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
   const bases = await findBases(folder, collectionId);
   const segments: Segment[] = [];
   let head = LOG_START;
-  let before: Watermark | undefined;
+  let end = 0;
+  /** The segment before, where it does not say that another follows, and the offset of its last frame. */
+  let unsealed: { readonly segment: Segment; readonly head: number } | undefined;
   for (const base of bases) {
-    const end = segmentsEnd(segments);
     if (base !== end)
       throw damagedAt(collectionId, base, 0, `it begins at ${base}, but what is before it ends at ${end}`);
     const path = join(folder, segmentName(base));
     const isLast = segments.length === bases.length - 1;
     const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
-    const previous = segments.at(-1);
-    if (previous !== undefined && before?.next === 0) {
+    if (unsealed !== undefined) {
       // A crash may have come between the making of a segment and the sealing of the one before it, and no later.
-      if (!isLast || mark.head !== 0)
-        throw damagedAt(
-          collectionId,
-          previous.base,
-          WATERMARK_OFFSET + 16,
-          'no segment follows it, but one with frames does',
-        );
-      await sealSegment(files, previous, before.head);
+      if (!isLast || mark.head !== 0) throw notFollowed(collectionId, unsealed.segment);
+      await sealSegment(files, unsealed.segment, unsealed.head);
     }
-    segments.push({ path, base, sizeBytes: mark.end });
+    const segment = { path, base, sizeBytes: mark.end };
+    segments.push(segment);
     if (mark.head !== 0) head = base + mark.head;
-    before = mark;
+    end = base + mark.end;
+    unsealed = mark.next === 0 ? { segment, head: mark.head } : undefined;
   }
   return { sealed: segments.slice(0, -1), last: segments.at(-1), head };
 }
 
-const segmentsEnd = (segments: readonly Segment[]): number => {
-  const last = segments.at(-1);
-  return last === undefined ? 0 : last.base + last.sizeBytes;
-};
+const notFollowed = (collectionId: number, { base }: Segment): LogDamaged =>
+  damagedAt(collectionId, base, WATERMARK_OFFSET + 16, 'no segment follows it, but one with frames does');
 
 /** Says durably that another segment follows, which must be there already. `head`: offset of the segment's last frame. */
 export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
