@@ -1,5 +1,5 @@
 # The image of every process of a cluster: a coordinator unless told otherwise, see docker-compose.yml.
-FROM node:22-bookworm AS build
+FROM node:24-trixie AS build
 # The image may run on another CPU than it is built on.
 ENV VOUCH_PORTABLE=1
 WORKDIR /vouch
@@ -11,14 +11,17 @@ RUN node scripts/setup.mjs install
 COPY . .
 RUN node scripts/setup.mjs build && npm prune --omit=dev --ignore-scripts
 
-FROM node:22-bookworm-slim
+FROM node:24-trixie-slim
+ENV NODE_OPTIONS=--max-semi-space-size=4 \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 ENV NODE_ENV=production VOUCH_HOST=0.0.0.0 VOUCH_PORT=8080 VOUCH_DATA_DIR=/data
 WORKDIR /vouch
 COPY --from=build /vouch/package.json ./
 COPY --from=build /vouch/node_modules node_modules
 COPY --from=build /vouch/config config
 COPY --from=build /vouch/dist dist
-RUN mkdir -m 700 /data /keys && chown node:node /data /keys
+RUN for folder in /data /keys /log /users /users/coordinator /users/shard /users/operator /users/admin; do \
+      mkdir -m 700 $folder && chown node:node $folder; done
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \

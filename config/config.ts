@@ -1,11 +1,12 @@
-/** The one configuration object: every setting a node has, checked once at start. */
+/** The configuration of a node: every setting with its bounds, which are checked once at start. */
 import type { tags } from 'typia';
 
 type Port = number & tags.Type<'uint32'> & tags.Maximum<65_535>;
 type FollowerCount = number & tags.Type<'uint32'> & tags.Maximum<16>;
+type ByteQuota = number & tags.Type<'uint64'> & tags.Minimum<1>;
 type Positive = number & tags.Type<'uint32'> & tags.Minimum<1>;
 
-/** A token bucket: `perMinute` tokens a minute, never more than `burst` at once. */
+/** A token bucket: `perMinute` tokens a minute, at most `burst` at once. */
 export interface BucketRate {
   readonly perMinute: number & tags.ExclusiveMinimum<0>;
   readonly burst: Positive;
@@ -28,72 +29,116 @@ export interface Limits {
   readonly bodyBytes: Positive;
   readonly metadataBytes: Positive;
   readonly textBytes: Positive;
-  /** Plaintext of an encrypted record. */
+  /** The plaintext of an encrypted record. */
   readonly payloadBytes: Positive & tags.Maximum<65_536>;
   readonly batchVectors: Positive;
   readonly collectionsPerProject: Positive;
-  /** Live records a project may hold, over all its collections. */
+  /** Live records of a project, in all its collections. */
   readonly maxRecords: Positive;
+  /** Bytes of a project: vectors, metadata, texts, payloads, and the logs of its collections. */
+  readonly maxBytes: ByteQuota;
+  /** Of single projects, instead of `maxBytes`. */
+  readonly maxBytesOfProjects?: { readonly [project: string]: ByteQuota };
+  /** Key ids of a project that may be shredded without having been used. */
+  readonly unknownShreds: Positive;
   readonly deadlineMs: Positive;
-  /** How long the rebuild of a project's indexes may take; it has this deadline instead of `deadlineMs`. */
+  /** The deadline of the rebuild of a project's indexes, instead of `deadlineMs`. */
   readonly rebuildMs: Positive;
-  /** Request ids each collection remembers. */
+  /** Request ids that a collection remembers. */
   readonly dedupWindow: Positive;
-  /** Of each shard process, for past states that are kept after a search of one. */
-  readonly pastStatesBytes: Positive;
-  /** Requests a coordinator works on at once; more are refused with 503. */
+  /** The cache of past states of a shard process. */
+  readonly asOfCacheBytes: Positive;
+  /** The memory of a shard process, which refuses writes before it is full; 0: that of the container or the machine. */
+  readonly memoryBytes: number & tags.Type<'uint64'>;
+  /** The store of all logs, copies on other servers included; 0: what JetStream's account or the disk has. */
+  readonly storeBytes: number & tags.Type<'uint64'>;
+  /** Requests that a coordinator works on at once; more are refused with 503. */
   readonly inFlight: Positive;
-  /** The longest that something waits in a queue for its turn; what would have to wait longer is refused with 503. */
-  readonly queueMs: Positive;
+  /** The longest wait in a queue; a request that would have to wait longer is refused with 503. */
+  readonly maxQueueWaitMs: Positive;
 }
 
 export interface Config {
   readonly mode: 'cluster' | 'standalone';
-  /** `sharePort`: other coordinators of this machine listen on the same port, and the kernel spreads connections over them. */
-  readonly http: { readonly host: string; readonly port: Port; readonly sharePort: boolean };
-  /** Where `/metrics` is served; null: beside the API. */
+  /** `sharePort`: other coordinators of this machine may listen on the same port; the kernel spreads the connections. */
+  readonly http: {
+    readonly host: string;
+    readonly port: Port;
+    readonly sharePort: boolean;
+    /** `auto`: uWebSockets.js where its binary runs here and no TLS is asked for, else Node's own. */
+    readonly engine: 'auto' | 'uws' | 'node';
+    /** The files of HTTPS; empty: HTTP. */
+    readonly tlsCert: string;
+    readonly tlsKey: string;
+    /** Whether HTTP without TLS may be served on another address than loopback. */
+    readonly insecure: boolean;
+    /** The origins whose pages may call the API; `*`: all. */
+    readonly corsOrigins: readonly string[];
+  };
+  /** The address of `/metrics`, without a key; null: beside the API, with one. */
   readonly metrics: { readonly host: string; readonly port: Port } | null;
+  /** Whether `/metrics` needs no key beside the API, which must be on loopback. */
+  readonly metricsOpen: boolean;
   readonly dataDir: string & tags.MinLength<1>;
-  /** Holds the key that wraps the data keys of encrypted records; the same on every machine. Empty: `master.key` in the data folder. */
+  /** The key that wraps the data keys, the same on every machine. Empty: `master.key` in the data folder. */
   readonly masterKeyFile: string;
-  /** Holds the Ed25519 key that signs checkpoints. Empty: `signing.key` in the data folder. */
+  /** The Ed25519 key that signs checkpoints. Empty: `signing.key` in the data folder. */
   readonly signingKeyFile: string;
+  /** The log over all collections, which the coordinator that places them writes. */
+  readonly serviceLog: {
+    /** The Ed25519 key of the log, the same on every machine. Empty: `log.key` in the data folder. */
+    readonly keyFile: string;
+    /** The identity of the log, fixed once it has an entry. Empty: made of its key. */
+    readonly origin: string & tags.Pattern<'^[^\\s+]{0,200}$'>;
+    /** How often changed collections are logged. */
+    readonly everyMs: Positive;
+    /** The policy with the witnesses that are asked to cosign; empty: none. */
+    readonly witnesses: string;
+  };
   /** Shard processes that `npm start` runs. */
   readonly shards: Positive & tags.Maximum<64>;
+  /** Threads of a shard process for long exact searches; `auto`: one for each core but one, at most 8. */
+  readonly searchThreads: 'auto' | (number & tags.Type<'uint32'> & tags.Maximum<64>);
   readonly nats: {
-    /** Use this server instead of starting one. */
+    /** The server to use instead of starting one. */
     readonly url: string | null;
+    /** Files of the login at the servers; empty: not used. See `NatsLogin`. */
+    readonly creds: string;
+    readonly nkey: string;
+    readonly ca: string;
+    readonly cert: string;
+    readonly key: string;
     readonly replicas: Positive & tags.Maximum<5>;
-    /** Streams that the collections' logs are spread over. Fixed once there is data. */
+    /** Streams of the collections' logs. Fixed once there is data. */
     readonly logStreams: Positive & tags.Maximum<256>;
   };
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly limits: Limits;
   readonly rateLimits: RateLimits;
-  /** False: index configuration answers 501 on this node. */
+  /** Whether indexes can be configured; otherwise that answers 501. */
   readonly ann: boolean;
-  /** Of each collection, on its shard's disk: what a restart begins from. */
+  /** Snapshots of a collection on its shard's disk, from which a restart begins. */
   readonly snapshots: {
-    /** What its log grows by, at least, from one to the next. */
+    /** The least growth of the log from one snapshot to the next. */
     readonly everyBytes: number & tags.Type<'uint64'> & tags.Minimum<1>;
     readonly keep: Positive;
   };
   readonly placement: {
     readonly heartbeatMs: Positive;
-    /** A shard that could not renew for this long stops answering. */
+    /** A shard that could not renew its lease for this long stops answering. */
     readonly leaseMs: Positive;
-    /** A shard not heard of for this long loses its collections; longer than the lease. */
-    readonly reassignMs: Positive;
-    /** How long a shard that is told to end takes at most to hand its collections over. */
-    readonly leaveMs: Positive;
+    /** A shard without heartbeat for this long loses its collections. */
+    readonly failoverMs: Positive;
+    /** The longest that a shard which stops may take to transfer its collections. */
+    readonly drainTimeoutMs: Positive;
   };
-  /** Shards that follow a collection's owner, answer its eventual searches and stand in for it. */
+  /** Shards that replay a collection's log, answer its eventual searches and take over from its owner. */
   readonly followers: {
     readonly count: FollowerCount;
     readonly projects?: { readonly [project: string]: FollowerCount };
     /** By `project/collection`. */
     readonly collections?: { readonly [collection: string]: FollowerCount };
-    /** A follower that may be further behind than this does not answer. */
+    /** A follower that may lag by more than this answers no eventual search. */
     readonly staleMs: Positive;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Where a node's configuration comes from: `default.json`, then the file that VOUCH_CONFIG names, then the
- * environment, then the caller; each overrides the one before it, setting by setting.
+ * Loads a node's configuration: from `default.json`, the file that VOUCH_CONFIG names, the environment, and the caller;
+ * each overrides the settings of those before it.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,16 +8,15 @@ import typia from 'typia';
 import type { Config } from './config.js';
 import { SETTINGS, settingAt } from './settings.js';
 
-/** A configuration that cannot be used. The message is one line: where the value stands, the value, what is allowed. */
+/** A configuration that cannot be used. The message is one line: the setting, its value, and the allowed values. */
 export class ConfigError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ConfigError';
-  }
+  override name = 'ConfigError';
 }
 
-/** Scheme, credentials and port may be left out. */
+/** The address of a NATS server; scheme, credentials and port are optional. */
 const NATS_ADDRESS = /^(?:(?:nats|tls):\/\/)?(?:[^\s/@]+@)?(?:\[[\da-fA-F:.]+\]|[^\s/@:[\]]+)(?::\d{1,5})?\/?$/;
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
 type Part<T> = T extends object ? { readonly [K in keyof T]?: Part<T[K]> } : T;
 export type ConfigOverrides = Part<Config>;
@@ -43,10 +42,16 @@ export function loadConfig(env: Environment, overrides: ConfigOverrides = {}): C
   const dataDir = resolve(outcome.data.dataDir);
   const masterKeyFile = resolve(outcome.data.masterKeyFile || join(dataDir, 'master.key'));
   const signingKeyFile = resolve(outcome.data.signingKeyFile || join(dataDir, 'signing.key'));
-  return { ...outcome.data, dataDir, masterKeyFile, signingKeyFile };
+  const { keyFile, witnesses, ...rest } = outcome.data.serviceLog;
+  const serviceLog = {
+    ...rest,
+    keyFile: resolve(keyFile || join(dataDir, 'log.key')),
+    witnesses: witnesses === '' ? '' : resolve(witnesses),
+  };
+  return { ...outcome.data, dataDir, masterKeyFile, signingKeyFile, serviceLog };
 }
 
-/** For the entry of a process: what is wrong goes to standard error as one line, and the process exits with 78 (EX_CONFIG). */
+/** Loads the configuration of a process. Where it is wrong, prints one line and exits with 78 (EX_CONFIG). */
 export function loadConfigOrExit(env: Environment, overrides: ConfigOverrides = {}): Config {
   try {
     return loadConfig(env, overrides);
@@ -57,18 +62,17 @@ export function loadConfigOrExit(env: Environment, overrides: ConfigOverrides = 
   }
 }
 
-/** Read elsewhere: by set-up, by single commands, by tests. */
-const OTHER_VARIABLES = /^VOUCH_(?:CONFIG|NATS_SERVER|PORTABLE|KEY|BENCH_DATA|SEED)$/;
+/** Variables that set-up, single commands or tests read. */
+const OTHER_VARIABLES = /^VOUCH_(?:CONFIG|NATS_SERVER|PORTABLE|KEY|BENCH_DATA|SEED|API_CASES)$/;
 
-/** Variables of the environment that are called as ours are and set nothing: misspelt ones. */
+/** Variables with our prefix that set nothing, such as misspelt ones. */
 export function strayVariables(env: Environment): string[] {
   const settings = new Set(Object.values(SETTINGS).map(({ variable }) => variable));
-  const isStray = (name: string): boolean =>
-    name.startsWith('VOUCH_') && !settings.has(name) && !OTHER_VARIABLES.test(name);
-  return Object.keys(env).filter(isStray).sort();
+  const ours = Object.keys(env).filter((name) => name.startsWith('VOUCH_') && !OTHER_VARIABLES.test(name));
+  return ours.filter((name) => !settings.has(name)).sort();
 }
 
-/** The configuration as one may log it: credentials in the NATS addresses are left out. */
+/** The configuration for a log, without the credentials in the NATS addresses. */
 export function printableConfig(config: Config): Config {
   const url = config.nats.url?.replace(/\/\/[^/@,]*@/g, '//***@') ?? null;
   return { ...config, nats: { ...config.nats, url } };
@@ -91,7 +95,7 @@ function readTree(file: string | URL): Tree {
   throw new ConfigError(`the configuration file ${name} does not hold a JSON object`);
 }
 
-/** A variable that is set but empty counts as not set, as compose files and shells write it. */
+/** An empty variable counts as not set, as compose files and shells write it. */
 function readEnvironment(env: Environment): { tree: Tree; variables: ReadonlyMap<string, string> } {
   let tree: Tree = {};
   const variables = new Map<string, string>();
@@ -112,7 +116,7 @@ const nest = ([key, ...rest]: readonly string[], value: unknown): Tree => ({
   [key!]: rest.length === 0 ? value : nest(rest, value),
 });
 
-/** Objects are merged key by key; anything else in `over` replaces what `base` has. */
+/** Merges objects key by key; any other value in `over` replaces that in `base`. */
 function merge(base: Tree, over: Tree): Tree {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
@@ -140,10 +144,12 @@ function refusal(
     if (below.length === 0) return new ConfigError(`there is no setting named ${path}${from}`);
     return new ConfigError(`${path} is ${quote(value)}${from}; allowed is an object of ${below.join(', ')}`);
   }
-  const { variable, allowed } = known.setting;
+  const { allowed } = known.setting;
+  const variable = variables.get(known.path);
   const inside = path === known.path ? '' : `: ${path.slice(known.path.length + 1)}`;
-  const where = variables.has(known.path) ? `${variable}${inside}` : path;
-  return new ConfigError(`${where} is ${quote(value)}${variables.has(known.path) ? '' : from}; allowed is ${allowed}`);
+  const where =
+    variable === undefined ? `${path} is ${quote(value)}${from}` : `${variable}${inside} is ${quote(value)}`;
+  return new ConfigError(`${where}; allowed is ${allowed}`);
 }
 
 function quote(value: unknown): string {
@@ -152,22 +158,60 @@ function quote(value: unknown): string {
   return shown.length > 120 ? `${shown.slice(0, 119)}…` : shown;
 }
 
-/** What must hold between settings, whatever each of them is. */
-function assertRelations({ placement, limits, http, metrics, nats }: Config): void {
+/** Checks the relations between settings. Throws ConfigError. */
+function assertRelations({ placement, limits, http, metrics, metricsOpen, nats }: Config): void {
   const inOrder = (lesser: string, a: number, greater: string, b: number) => {
     if (a >= b) throw new ConfigError(`${lesser} is ${a} and ${greater} is ${b}; the first must be the smaller`);
   };
   inOrder('placement.heartbeatMs', placement.heartbeatMs, 'placement.leaseMs', placement.leaseMs);
-  inOrder('placement.leaseMs', placement.leaseMs, 'placement.reassignMs', placement.reassignMs);
+  inOrder('placement.leaseMs', placement.leaseMs, 'placement.failoverMs', placement.failoverMs);
   inOrder('limits.metadataBytes', limits.metadataBytes, 'limits.bodyBytes', limits.bodyBytes);
   inOrder('limits.textBytes', limits.textBytes, 'limits.bodyBytes', limits.bodyBytes);
   const base64Bytes = Math.ceil(limits.payloadBytes / 3) * 4;
   inOrder('limits.payloadBytes in base64', base64Bytes, 'limits.bodyBytes', limits.bodyBytes);
   if (metrics && metrics.port !== 0 && metrics.port === http.port && metrics.host === http.host)
     throw new ConfigError(`metrics and http are both at ${http.host}:${http.port}; allowed is an address of its own`);
+  if (metricsOpen && metrics === null && !LOOPBACK.test(http.host))
+    throw new ConfigError(
+      `metricsOpen is true and the API is at ${http.host}; without a key they are served beside it on loopback alone ` +
+        `(127.0.0.1, ::1, localhost): make a key of scope metrics, or set ${SETTINGS.metrics.variable}`,
+    );
+  assertEdge({ http, metrics });
+  if ((nats.cert === '') !== (nats.key === ''))
+    throw new ConfigError(
+      `${SETTINGS['nats.cert'].variable} (nats.cert) and ${SETTINGS['nats.key'].variable} (nats.key) go together`,
+    );
+  const logins = [nats.creds !== '', nats.nkey !== '', nats.url?.includes('@') ?? false];
+  if (logins.filter(Boolean).length > 1)
+    throw new ConfigError(
+      `more than one login at NATS is set; allowed is one of ${SETTINGS['nats.creds'].variable} (nats.creds), ` +
+        `${SETTINGS['nats.nkey'].variable} (nats.nkey), and a user in ${SETTINGS['nats.url'].variable} (nats.url)`,
+    );
   for (const address of nats.url?.split(',') ?? [])
     if (!NATS_ADDRESS.test(address.trim()))
       throw new ConfigError(
         `${SETTINGS['nats.url'].variable} (nats.url) holds an address that cannot be read; allowed is ${SETTINGS['nats.url'].allowed}`,
       );
+}
+
+const ORIGIN = /^(?:\*|https?:\/\/[^\s/*,]+)$/;
+
+/** Checks how the API is served. Throws ConfigError. */
+function assertEdge({ http, metrics }: Pick<Config, 'http' | 'metrics'>): void {
+  const { host, tlsCert, tlsKey, insecure, corsOrigins } = http;
+  const name = (path: 'http.tlsCert' | 'http.tlsKey' | 'http.insecure' | 'http.corsOrigins'): string =>
+    `${SETTINGS[path].variable} (${path})`;
+  if ((tlsCert === '') !== (tlsKey === ''))
+    throw new ConfigError(`${name('http.tlsCert')} and ${name('http.tlsKey')} go together`);
+  const open = [host, ...(metrics === null ? [] : [metrics.host])].find((at) => !LOOPBACK.test(at));
+  if (tlsCert === '' && !insecure && open !== undefined)
+    throw new ConfigError(
+      `HTTP without TLS is served on loopback alone, and an address is ${open}; set ${name('http.tlsCert')} and ` +
+        `${name('http.tlsKey')}, or ${name('http.insecure')} to true where a proxy ends TLS or the network is your own`,
+    );
+  const wrong = corsOrigins.find((origin) => !ORIGIN.test(origin));
+  if (wrong !== undefined)
+    throw new ConfigError(
+      `${name('http.corsOrigins')} holds ${JSON.stringify(wrong)}; allowed is ${SETTINGS['http.corsOrigins'].allowed}`,
+    );
 }

@@ -1,30 +1,39 @@
-/** The HTTP edge, put together: what stands between a socket and the backend. */
+/** Builds the HTTP edge: everything between a socket and the backend. */
 import type { Config } from '../config/config.js';
-import { type Clock, systemEntropy } from '../shared/clock.js';
-import { toHex } from '../shared/hash.js';
+import { BUCKETS } from '../shared/bucket/buckets.js';
+import type { Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
-import { BUCKETS, type Platform } from '../shared/platform.js';
-import { whenAvailable } from '../shared/startUp.js';
+import type { Metrics } from '../shared/metrics/metrics.js';
+import type { Platform } from '../shared/platform/platform.js';
+import { whenAvailable } from '../shared/process/startUp.js';
 import { Authenticator } from './auth/authenticate.js';
 import { Keyring } from './auth/keyring.js';
-import type { Backend } from './backend.js';
 import { BodyPool } from './body/bodyPool.js';
+import type { Backend } from './cluster/clusterBackend.js';
 import { openApi } from './contract/openapi.js';
-import type { Services } from './handlers/route.js';
-import { API_ROUTES, METRICS_ROUTE } from './handlers/routes.js';
-import { Admission } from './http/admission.js';
-import { type HttpServer, type ServerParts, startServer } from './http/server.js';
+import { consoleRoutes } from './handlers/console.js';
+import { API_ROUTES } from './handlers/routes.js';
+import { METRICS_ROUTE, OPEN_METRICS_ROUTE, openAnswers } from './handlers/service.js';
+import { SERVICE_LOG_ROUTES } from './handlers/serviceLog.js';
+import { Certificate } from './http/certificate.js';
+import { EdgeMetrics } from './http/edgeMetrics.js';
+import { loadEngine } from './http/engine/loadEngine.js';
+
+import type { Services } from './http/handlerRequest.js';
+import { type HttpServer, startServer } from './http/server.js';
 import { FailedAttempts } from './limits/failedAttempts.js';
 import { InFlight } from './limits/inFlight.js';
 import type { Limiter } from './limits/limiter.js';
-import { EdgeMetrics } from './metrics.js';
+import type { ServedLog } from './serviceLog/serviceLog.js';
 
 export interface EdgeOptions {
   readonly config: Config;
   readonly backend: Backend;
   readonly limiter: Limiter;
-  /** Only its stores of keys are used here. */
+  readonly serviceLog: ServedLog;
+  /** For the buckets of keys. */
   readonly platform: Pick<Platform, 'bucket'>;
+  readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly version: string;
@@ -33,57 +42,50 @@ export interface EdgeOptions {
 export interface Edge {
   readonly url: string;
   readonly port: number;
-  /** Answers what is under way, within the request deadline, and closes every connection. A second call waits for the first. */
+  /** Answers the requests in flight, within their deadline, and closes every connection. May be repeated. */
   stop(): Promise<void>;
 }
 
-/** Bodies of the largest size that may be under way at once, and the least room there is for bodies. */
+/** The memory for bodies: enough for so many of the largest size, and at least so much. */
 const LARGEST_BODIES = 4;
-const BODY_ROOM_BYTES = 256 * 1024 * 1024;
-const REQUEST_ID_ENTROPY_BYTES = 6;
+const BODY_MEMORY_BYTES = 256 * 1024 * 1024;
 
-/** Throws an Error of one line where an address cannot be listened on. */
+/** Throws an Error of one line if it cannot listen on an address. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { config, backend, limiter, platform, logger, clock, version } = options;
+  const { config, backend, limiter, serviceLog, platform, logger, clock, version } = options;
   const { limits } = config;
-  const bucket = await platform.bucket(BUCKETS.keys);
-  const keyring = await whenAvailable('the keys', () => Keyring.open(bucket), { clock, logger });
-  const inFlight = new InFlight(limits.inFlight, Math.max(LARGEST_BODIES * limits.bodyBytes, BODY_ROOM_BYTES));
-  const bodies = new BodyPool({ ...limits, commitBytes: backend.maxCommitBytes }, limits.queueMs, clock, logger);
-  const metrics = new EdgeMetrics(inFlight, bodies);
-  const routes = config.metrics === null ? [...API_ROUTES, METRICS_ROUTE] : API_ROUTES;
+  const keys = await platform.bucket(BUCKETS.keys);
+  const keyring = await whenAvailable('the keys', () => Keyring.open(keys, clock, logger), { clock, logger });
+  const inFlight = new InFlight(limits.inFlight, Math.max(LARGEST_BODIES * limits.bodyBytes, BODY_MEMORY_BYTES));
+  const bodies = new BodyPool({ ...limits, commitBytes: backend.maxCommitBytes }, limits.maxQueueWaitMs, clock, logger);
+  const { metrics } = options;
+  metrics.gauges(() => ({
+    vouch_http_in_flight: inFlight.requests,
+    vouch_http_in_flight_body_bytes: inFlight.bodyBytes,
+    vouch_bodies_waiting: bodies.waiting,
+    vouch_metrics_timestamp_seconds: clock.nowMs() / 1000,
+  }));
+  const metricsRoute = config.metricsOpen ? OPEN_METRICS_ROUTE : METRICS_ROUTE;
+  const routes = config.metrics === null ? [...API_ROUTES, metricsRoute] : API_ROUTES;
   const services: Services = {
-    backend,
-    config,
-    clock,
-    logger,
-    version,
-    metrics,
-    keys: { bucket, keyring, clock, entropy: systemEntropy },
+    ...{ backend, config, clock, logger, version, keys, keyring, serviceLog, metrics: new EdgeMetrics(metrics) },
     signers: await platform.bucket(BUCKETS.signers),
-    openApi: JSON.stringify(openApi([...API_ROUTES, METRICS_ROUTE], version)),
+    open: openAnswers(backend, version, metrics, openApi(routes, version), clock),
   };
-  const parts: ServerParts = {
-    routes,
-    services,
-    admission: new Admission(new Authenticator(keyring, new FailedAttempts(clock), clock), limiter),
-    inFlight,
-    bodies,
-    metrics,
-    clock,
-    logger,
-    freshRequestId: requestIds(),
-    bodyBytesMax: limits.bodyBytes,
-    deadlineMs: limits.deadlineMs,
-    queueMs: limits.queueMs,
-  };
+  const authenticator = new Authenticator(keyring, new FailedAttempts(clock));
+  const { tlsCert: certFile, tlsKey: keyFile } = config.http;
+  const certificate = certFile === '' ? undefined : await Certificate.open({ certFile, keyFile, clock, logger });
+  if (certificate !== undefined)
+    metrics.gauges(() => ({ vouch_tls_certificate_expires_seconds: certificate.expiresSecs }));
+  const engine = await loadEngine(config.http.engine, logger);
+  const parts = { engine, certificate, services, authenticator, limiter, inFlight, bodies };
 
   const servers: HttpServer[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop(limits.deadlineMs)));
+    await certificate?.stop();
     await bodies.close();
-    keyring.close();
-    metrics.close();
+    await keyring.close();
   };
   let closed: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -91,24 +93,25 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     return closed;
   };
   try {
-    const api = await startServer(parts, config.http);
+    const api = await startServer(
+      { ...parts, routes: [...routes, ...SERVICE_LOG_ROUTES, ...(await consoleRoutes())] },
+      config.http,
+    );
     servers.push(api);
-    if (config.metrics !== null) servers.push(await startServer({ ...parts, routes: [METRICS_ROUTE] }, config.metrics));
-    return { url: `http://${urlHost(config.http.host)}:${api.port}`, port: api.port, stop };
+    if (config.metrics !== null)
+      servers.push(await startServer({ ...parts, routes: [OPEN_METRICS_ROUTE] }, config.metrics));
+    return {
+      url: `${certificate === undefined ? 'http' : 'https'}://${urlHost(config.http.host)}:${api.port}`,
+      port: api.port,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Unique within the cluster: this process's own random beginning, and a count. */
-function requestIds(): () => string {
-  const prefix = toHex(systemEntropy(REQUEST_ID_ENTROPY_BYTES));
-  let count = 0;
-  return () => `${prefix}-${(count++).toString(36)}`;
-}
-
-/** One that a client on this machine can use: a wildcard is no address to connect to. */
+/** A host that a client on this machine can connect to: a wildcard is not one. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

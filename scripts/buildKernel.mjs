@@ -1,8 +1,7 @@
 /**
- * Compiles the AssemblyScript of `shard/kernel/assembly` to `<outDir>/shard/kernel/kernel.wasm`; `outDir` is the
- * argument, `dist` where there is none. Does nothing when the output is newer than every source.
+ * Compiles the AssemblyScript of `shard/kernel/assembly` to `<outDir>/shard/kernel/kernel.wasm`; `outDir` is the argument.
  */
-import { mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
@@ -17,17 +16,8 @@ const FLAGS = [
   ...['--runtime', 'stub', '-O3', '--noAssert'],
 ];
 
-const modifiedMs = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
-const sources = () => [
-  ...readdirSync(join(ROOT, ASSEMBLY)).map((name) => join(ROOT, ASSEMBLY, name)),
-  fileURLToPath(import.meta.url),
-  join(ROOT, 'package-lock.json'),
-];
-
 /** @param {string} output path of the WebAssembly file */
 async function buildKernel(output) {
-  if (modifiedMs(output) > Math.max(...sources().map(modifiedMs))) return;
   const written = new Map();
   const { error, stderr } = await asc.main(
     [join(ASSEMBLY, 'index.ts'), '--baseDir', ROOT, '--outFile', 'kernel.wasm', '--textFile', 'kernel.wat', ...FLAGS],
@@ -43,4 +33,4 @@ async function buildKernel(output) {
   renameSync(`${output}.new`, output);
 }
 
-await buildKernel(resolve(process.argv[2] ?? 'dist', 'shard', 'kernel', 'kernel.wasm'));
+await buildKernel(resolve(process.argv[2], 'shard', 'kernel', 'kernel.wasm'));

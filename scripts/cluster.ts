@@ -1,42 +1,28 @@
 /** `npm run cluster`: a whole cluster on this machine, NATS servers, coordinators and shards, with a live view of it. */
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
-import { systemClock } from '../shared/clock.js';
-import { ClusterShow } from './cluster/clusterShow.js';
-import { type ClusterRequest, HELP, parseRequest } from './cluster/request.js';
-import { replicasFor } from './natsServer/clusterPlan.js';
-import { ClusterService } from './supervisor/clusterService.js';
-import { clusterFolder } from './supervisor/runtimeFile.js';
-import { runService } from './supervisor/service.js';
-import { UsageError } from './terminal/commandLine.js';
-import { say } from './terminal/line.js';
+import { ClusterShow } from './local/clusterView/clusterShow.js';
+import { CLUSTER_USAGE, type ClusterRequest, parseClusterRequest } from './local/clusterView/request.js';
+import { replicasFor } from './local/natsServer/serverPlan.js';
+import { ClusterService } from './local/supervisor/clusterService.js';
+import { clusterFolder } from './local/supervisor/runtimeFile.js';
+import { runService } from './local/supervisor/service.js';
+import { runCommand, UsageError } from './terminal/commandLine.js';
 
-const EXIT_USAGE = 2;
-
-try {
-  const request = parseRequest(process.argv.slice(2));
-  if (request === 'help') process.stdout.write(`${HELP}\n`);
-  else await run(request);
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  say('failed', 'cluster', error.message);
-  process.exitCode = EXIT_USAGE;
-}
-
-async function run(request: ClusterRequest): Promise<void> {
-  const { coordinators, shards, restartAfterMs, plain } = request;
+await runCommand({ name: 'cluster', usage: CLUSTER_USAGE, isTerse: true }, async (args) => {
+  const request = parseClusterRequest(args);
+  const { servers, coordinators, shards, restartAfterMs, plain } = request;
   const config = configFor(request);
   const drawsView = !plain && process.stdout.isTTY === true;
-  const size = { servers: request.servers, coordinators, shards };
   const service = new ClusterService(config, process.env, {
-    size,
+    size: { servers, coordinators, shards },
     restartAfterMs,
-    monitorsServers: true,
+    isWatched: true,
     tell: (...said) => show.tell(...said),
   });
-  const show = new ClusterShow({ watched: service, config, clock: systemClock, drawsView });
+  const show = new ClusterShow(service, config, drawsView);
   await runService(service, show);
-}
+});
 
 function configFor({ servers, shards, replicas, port, dataDir }: ClusterRequest): Config {
   const given = loadConfigOrExit(process.env, { mode: 'cluster' });

@@ -7,7 +7,7 @@ import { searchBoth, searchOne } from './demo/chapters/search.js';
 import { DemoClient } from './demo/client.js';
 import { type DemoCluster, Interrupted, withCluster } from './demo/cluster.js';
 import { readDeal } from './demo/digits.js';
-import { chapter, duration, fact, gap, tell } from './demo/story.js';
+import { chapter, durationText, fact, gap, tell } from './demo/story.js';
 import { parseFlags, runCommand } from './terminal/commandLine.js';
 import { say } from './terminal/line.js';
 import { EXIT_INTERRUPTED } from './terminal/signals.js';
@@ -27,8 +27,8 @@ async function tour(cluster: DemoCluster): Promise<void> {
     const written = await receipt(guided);
     chapter(6, 'A shard dies');
     const killed = await killShard(guided, loaded);
-    chapter(7, 'And comes back');
-    await recover(guided, killed, written);
+    chapter(7, 'And its collection comes back');
+    await recover(guided, loaded, killed, written);
   } finally {
     client.close();
   }
@@ -42,12 +42,9 @@ async function show(): Promise<void> {
       'it at work, on a cluster of its own: free ports, a temporary folder, and nothing left behind.',
   );
   await withCluster(tour);
-  fact(
-    'done',
-    'the end',
-    `everything held, in ${duration(systemClock.monotonicMs() - startedMs)}; nothing is left of it`,
-  );
-  fact('plain', 'your turn', 'npm start, and the tour in README.md');
+  const took = durationText(systemClock.monotonicMs() - startedMs);
+  fact('done', 'the end', `everything held, in ${took}; nothing is left of it`);
+  fact('plain', 'your turn', 'npm start, and the tour in docs/tour.md');
 }
 
 const USAGE = `npm run demo

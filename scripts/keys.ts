@@ -1,14 +1,22 @@
-/** `npm run keys`: makes, lists and revokes API keys and rotates the master key, of the service that runs or of a node's files. */
+/** `npm run keys`: makes, lists and revokes API keys, rotates the master key, tells the key of the service log, and makes users and streams for NATS, of the service that runs or of a node's files. */
 import { loadConfigOrExit } from '../config/load.js';
-import { runRequest } from './keys/commands.js';
-import { parseRequest, USAGE } from './keys/request.js';
-import { openKeyStore } from './keys/store.js';
+import { makeLogKey, makeMasterKey, makeNatsUsers, runRequest } from './keys/commands.js';
+import { KEY_USAGE, parseKeyRequest } from './keys/request.js';
+import { makeStreams, openKeyStore } from './keys/store.js';
 import { runCommand } from './terminal/commandLine.js';
+import { say } from './terminal/line.js';
 
-await runCommand({ name: 'keys', usage: USAGE }, async (args) => {
-  const request = parseRequest(args);
+await runCommand({ name: 'keys', usage: KEY_USAGE }, async (args) => {
+  const request = parseKeyRequest(args);
+  if (request.command === 'nats') return makeNatsUsers(request);
+  if (request.command === 'master') return makeMasterKey(request);
   const config = loadConfigOrExit(process.env);
-  const store = await openKeyStore(config);
+  if (request.command === 'log') return makeLogKey(config);
+  if (request.command === 'streams') {
+    await makeStreams(config);
+    return say('done', 'streams', 'every stream and bucket of the cluster is there');
+  }
+  const store = await openKeyStore(config, request.command === 'rotate-master' ? 'shard' : 'coordinator');
   try {
     await runRequest(request, store, config);
   } finally {

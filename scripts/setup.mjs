@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ensureBrowser } from './setup/browser.mjs';
 import { build } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
 import { installDependencies } from './setup/dependencies.mjs';
@@ -11,7 +12,7 @@ import { EXIT_INTERRUPTED, Interrupted, interruptible } from './setup/interrupt.
 import { withLock } from './setup/lock.mjs';
 import { ensureNatsServer } from './setup/natsServer.mjs';
 import { note } from './setup/steps.mjs';
-import { runTests } from './setup/tests.mjs';
+import { FAST, runTests } from './setup/tests.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -34,23 +35,31 @@ const COMMANDS = {
   shard: { needs: ['packages', 'build'], run: script('shard/main.js') },
   keys: { needs: ['packages', 'build'], run: script('scripts/keys.js') },
   verify: { needs: ['packages', 'build'], run: script('scripts/verify.js') },
+  witness: { needs: ['packages', 'build'], run: script('scripts/witness.js') },
+  monitor: { needs: ['packages', 'build'], run: script('scripts/monitor.js') },
   export: { needs: ['packages', 'build'], run: script('scripts/export.js') },
   import: { needs: ['packages', 'build'], run: script('scripts/import.js') },
+  load: { needs: ['packages', 'build'], run: script('scripts/load.js') },
+  mcp: { needs: ['packages', 'build'], run: script('scripts/mcp.js') },
   demo: { needs: ['packages', 'build', 'nats'], run: script('scripts/demo.js') },
-  bench: { needs: ['packages', 'build', 'nats'], run: script('scripts/bench.js') },
-  soak: { needs: ['packages', 'build', 'nats'], run: script('scripts/soak.js') },
+  docs: { needs: ['packages', 'build'], run: script('scripts/docs.js') },
+  client: { needs: ['packages'], run: () => import('./buildClient.mjs') },
+  sbom: { needs: ['packages', 'build'], run: script('scripts/sbom.js') },
+  bench: { needs: ['packages', 'build', 'nats'], run: script('bench/main.js') },
+  soak: { needs: ['packages', 'build', 'nats'], run: script('test/soak/main.js') },
   fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
-  test: { needs: ['packages', 'build', 'nats'], run: (args) => runTests(root, args) },
+  test: { needs: ['packages', 'build', 'nats', 'browser'], run: (args) => runTests(root, args) },
+  'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, FAST) },
 };
 
 const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
-const STEPS = { packages: installDependencies, build, nats: ensureNatsServer };
+const STEPS = { packages: installDependencies, build, nats: ensureNatsServer, browser: ensureBrowser };
 
 function assertNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 9) || major > 22)
-    throw new SetupError(`This needs Node 20.9 or later, up to 22; this is ${process.version}.`);
+  if (major < 20 || (major === 20 && minor < 9))
+    throw new SetupError(`This needs Node 20.9 or later; this is ${process.version}.`);
 }
 
 async function main([name = 'setup', ...args]) {

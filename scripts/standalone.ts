@@ -1,7 +1,7 @@
 /** `npm run standalone`: the whole service in one process, without NATS. The same as `VOUCH_MODE=standalone npm start`. */
 import { loadConfigOrExit } from '../config/load.js';
-import { runService } from './supervisor/service.js';
-import { StandaloneService } from './supervisor/standaloneService.js';
+import { runService } from './local/supervisor/service.js';
+import { StandaloneService } from './local/supervisor/standaloneService.js';
 import { parseFlags, runCommand } from './terminal/commandLine.js';
 
 const USAGE = `npm run standalone

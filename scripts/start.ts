@@ -1,16 +1,24 @@
 /** `npm start`: a cluster on this machine, or the service in one process where the mode is `standalone`. */
+import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
-import { ClusterService } from './supervisor/clusterService.js';
-import { runService } from './supervisor/service.js';
-import { StandaloneService } from './supervisor/standaloneService.js';
+import { runService } from './local/supervisor/service.js';
 import { parseFlags, runCommand } from './terminal/commandLine.js';
 
 const USAGE = `npm start
 
 Takes no arguments. Settings are environment variables, such as VOUCH_PORT=9000 npm start, or a file that VOUCH_CONFIG names.`;
 
+/** Loads the code of one mode alone: a cluster's service runs in other processes. */
+async function serviceOf(config: Config) {
+  if (config.mode === 'standalone') {
+    const { StandaloneService } = await import('./local/supervisor/standaloneService.js');
+    return new StandaloneService(config);
+  }
+  const { ClusterService } = await import('./local/supervisor/clusterService.js');
+  return new ClusterService(config);
+}
+
 await runCommand({ name: 'start', usage: USAGE }, async (args) => {
   parseFlags({ args: [...args], options: {} });
-  const config = loadConfigOrExit(process.env);
-  await runService(config.mode === 'standalone' ? new StandaloneService(config) : new ClusterService(config));
+  await runService(await serviceOf(loadConfigOrExit(process.env)));
 });

@@ -1,19 +1,16 @@
 /**
  * `npm run verify`: checks receipts, proofs, checkpoints and whole logs offline, with code that shares nothing with the
- * service but BLAKE3. Ends with 0 where all holds, 1 where something does not, 2 where it could not be checked.
+ * service but BLAKE3. Its exit codes are in the usage.
  */
-
 import { runCommand } from './terminal/commandLine.js';
-import { checkExportFile, checkFolder, checkStream } from './verifier/command/logs.js';
-import { printable } from './verifier/command/print.js';
-import { checkCheckpoint, checkConsistency, checkInclusion } from './verifier/command/proofs.js';
-import { checkReceipt } from './verifier/command/receipts.js';
-import { parseRequest, type Request, USAGE } from './verifier/command/request.js';
+import { checkExportFile, checkFolder, checkStream } from './verify/logs.js';
+import { exitCodeOf, printable, type Verdict } from './verify/print.js';
+import { checkCheckpoint, checkConsistency, checkInclusion, checkReceipt } from './verify/proofs.js';
+import { parseVerifyRequest, VERIFY_USAGE, type VerifyRequest } from './verify/request.js';
 
-const EXIT_REFUSED = 1;
 const EXIT_UNCHECKED = 2;
 
-function check(request: Request): Promise<boolean> {
+function check(request: VerifyRequest): Promise<Verdict> {
   switch (request.command) {
     case 'receipt':
       return checkReceipt(request);
@@ -32,11 +29,11 @@ function check(request: Request): Promise<boolean> {
   }
 }
 
-await runCommand({ name: 'verify', usage: USAGE, exitFailed: EXIT_UNCHECKED }, async (args) => {
+await runCommand({ name: 'verify', usage: VERIFY_USAGE, exitFailed: EXIT_UNCHECKED }, async (args) => {
   try {
-    process.exitCode = (await check(parseRequest(args, process.stdin.isTTY))) ? 0 : EXIT_REFUSED;
+    process.exitCode = exitCodeOf(await check(parseVerifyRequest(args, process.stdin.isTTY)));
   } catch (error) {
-    // It may name what stands in a catalog or a file, which anybody may have written.
+    // It may quote a catalog or a file, which anybody may have written.
     if (error instanceof Error) error.message = printable(error.message);
     throw error;
   }

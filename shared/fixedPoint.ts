@@ -1,15 +1,15 @@
-/** Q16.16 fixed point: a component is a whole number of 65536ths, as i32. */
+/** Q16.16 fixed point: a component is a whole number of 65536ths, an i32. */
 import { FIXED_ONE } from './limits.js';
 
 /** Added to a number below 2^51, it leaves no bits for a fraction: the sum is rounded to a whole number, half to even. */
 const ROUNDER = 1.5 * 2 ** 52;
 
-/**
- * Writes round-half-to-even(v × 65536) for each value to `target`, from `offset` on. The values are within
- * VALUE_MIN and VALUE_MAX; that was checked before.
- */
+/** round-half-to-even(v × 65536). The value is within VALUE_MIN and VALUE_MAX. */
+export const fixedOf = (value: number): number => value * FIXED_ONE + ROUNDER - ROUNDER;
+
+/** Writes that of each value to `target`, from `offset` on. */
 export function quantiseInto(values: readonly number[], target: Int32Array, offset: number): void {
-  for (let i = 0; i < values.length; i++) target[offset + i] = values[i]! * FIXED_ONE + ROUNDER - ROUNDER;
+  for (let i = 0; i < values.length; i++) target[offset + i] = fixedOf(values[i]!);
 }
 
 export function quantise(values: readonly number[]): Int32Array {

@@ -6,12 +6,21 @@ export const VALUE_MIN = -32_768;
 export const VALUE_MAX = 32_767.99998;
 export const DIMENSION_MAX = 32_768;
 export const K_MAX = 5_000;
-export const MULTI_COLLECTIONS_MAX = 32;
-export const NAME_MAX_CHARS = 64;
-export const TAG_MAX = Number.MAX_SAFE_INTEGER;
+/** Records of one page, ids of one request, and values of one count of values. */
+export const RECORDS_MAX = 1_000;
+/** Hits of one answer: of the groups of a search, and of the searches of a batch. */
+export const HITS_MAX = 4 * K_MAX;
+export const GROUP_SIZE_MAX = 100;
+export const BATCHED_SEARCHES_MAX = 256;
 /** The last instant of a date in ECMAScript, unix milliseconds: no event is of a later one. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 export const REQUEST_ID_BYTES = 16;
+/** UTF-8 of the id that a caller gives a record. */
+export const EXTERNAL_ID_MAX_BYTES = 256;
+/** Ids of one deletion. */
+export const BATCH_MAX = 16_384;
+/** Records that one deletion by a filter may match. */
+export const DELETED_MAX = 65_536;
 export const HASH_BYTES = 32;
 export const KEY_ID_BYTES = 16;
 /** Of AES-256-GCM, as every encrypted record has them. */
@@ -19,7 +28,7 @@ export const NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
 /** Metadata and filters nest no deeper than this. */
 export const JSON_DEPTH_MAX = 64;
-/** Tests in one metadata filter: on numbers each takes a millisecond or two of a million records. */
+/** Tests, and filters that are empty, in one metadata filter: on numbers each takes a millisecond or two of a million records. */
 export const FILTER_CONDITIONS_MAX = 128;
-/** Values of all `in` and `nin` of one metadata filter. */
+/** Values of all `in` and `nin` of one metadata filter, and members of the arrays and objects that it compares with. */
 export const FILTER_VALUES_MAX = 4_096;

@@ -1,32 +1,111 @@
 /** The rules of the house, as a test: what may import what, what may be called where, how long things may grow. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { CIRCUMSTANCE, MACHINE_PATH, NOTE_TO_ONESELF } from './support/privateNotes.js';
 import { filesBelow, type Import, ROOT, readSources, type Source } from './support/sourceTree.js';
 
 /** Who may import from where, besides its own folder. */
 const MAY_IMPORT: Readonly<Record<Source['folder'], readonly string[]>> = {
   config: [],
   shared: ['config'],
-  coordinator: ['shared', 'config'],
+  // It checks what witnesses answer, as any reader of the log does.
+  coordinator: ['verifier', 'shared', 'config'],
   shard: ['shared', 'config'],
-  scripts: ['coordinator', 'shard', 'shared', 'config'],
-  test: ['scripts', 'coordinator', 'shard', 'shared', 'config'],
+  verifier: [],
+  client: ['verifier'],
+  console: ['verifier', 'coordinator'],
+  scripts: ['client', 'verifier', 'coordinator', 'shard', 'shared', 'config'],
+  bench: ['scripts', 'client', 'verifier', 'coordinator', 'shard', 'shared', 'config'],
+  test: ['bench', 'scripts', 'client', 'verifier', 'coordinator', 'shard', 'shared', 'config'],
 };
 
-/** The only reader of clocks and of the system's randomness. */
-const CLOCK = 'shared/clock.ts';
+/**
+ * The rooms of a folder, top floor first: each may import what stands below it, and itself. Files that stand in the
+ * folder itself are rooms too.
+ */
+const FLOORS: Readonly<Record<string, readonly string[]>> = {
+  coordinator: [
+    'main.ts',
+    'edge.ts',
+    'handlers',
+    'http',
+    'body',
+    'contract',
+    'auth',
+    'limits',
+    'serviceLog',
+    'cluster',
+  ],
+  shard: [
+    ...['main.ts', 'node', 'follow', 'collection', 'asOf', 'snapshot', 'search', 'records', 'proof', 'vault', 'state'],
+    ...['index', 'metadata', 'text', 'graph', 'audit', 'serving', 'kernel'],
+  ],
+  'shard/index': [
+    ...['collectionIndex.ts', 'generationMaker.ts', 'building.ts', 'services.ts', 'desiredSpecs.ts'],
+    ...[
+      'absorber.ts',
+      'generation.ts',
+      'mergeSortedHits.ts',
+      'maintenance.ts',
+      'builds',
+      'kinds.ts',
+      'hnsw',
+      'ivf',
+      'bq',
+    ],
+    ...['kind.ts', 'rows.ts', 'replaced.ts', 'progress.ts', 'store'],
+  ],
+  shared: [
+    ...[
+      'platform',
+      'registry',
+      'protocol',
+      'vault',
+      'log',
+      'bucket',
+      'transport',
+      'nats',
+      'metrics',
+      'process',
+      'signing',
+      'files',
+    ],
+    ...[
+      'hashing',
+      'scheduling',
+      'model',
+      'errors',
+      'logger.ts',
+      'version.ts',
+      'fixedPoint.ts',
+      'limits.ts',
+      'clock.ts',
+    ],
+  ],
+};
+
+/** The only readers of clocks and of the system's randomness, in the service and in the package of the client. */
+const CLOCKS = ['shared/clock.ts', 'client/clock.ts'];
 const CLOCK_CALLS = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'process.hrtime.bigint'];
 
 /** The only writer of files. Tests may also write: they make folders and break files on purpose. */
-const FILE_WRITER = 'shared/durable.ts';
+const FILE_WRITERS = ['shared/files/durable.ts', 'client/node.ts'];
 const READING =
   /^(?:access|close|constants|createReadStream|exists|fstat|lstat|mkdtemp|open|read|readdir|readFile|readlink|realpath|stat|statfs|watch|watchFile|unwatchFile)(?:Sync)?$|^(?:FileHandle|Stats|Dirent|FSWatcher|ReadStream|StatsFs)$/;
+
+/** The only user of the native HTTP engine, for which there may be no binary. */
+const UWS_ENGINE = 'coordinator/http/engine/uwsEngine.ts';
 
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 /** What is longer today: `path` or `path function` → lines. A figure may only go down, and must, when the code has. */
 const TOO_LONG_TODAY: Readonly<Record<string, number>> = {};
+
+/** What runs in a checkout alone, where the packages of development are. */
+const FOR_DEVELOPMENT = /^(?:bench\/|client\/|scripts\/(?:demo|docs|mcp|sbom)\b)/;
+/** A version, perhaps of a package under another name. */
+const EXACT = /^(?:npm:.+@)?\d+\.\d+\.\d+$/;
 
 const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|misc|stuff|lib)$/i;
 
@@ -36,11 +115,35 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const packageJson = JSON.parse(read('package.json')) as {
   scripts: Record<string, string>;
   dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
   devDependencies: Record<string, string>;
 };
 
 /** `path:line text` of every hit, so that a failure reads like a compiler's. */
 const at = (path: string, { line, text }: { line: number; text: string }): string => `${path}:${line} ${text}`;
+
+/** Charts that others write, where Helm has fetched them. */
+const FETCHED = /\/charts\//;
+
+/** What somebody wrote by hand: no list of packages, no built file. */
+const TEXTS = /\.(?:md|ts|mjs|json|ya?ml|conf|cfg|service|tpl|sh)$|^(?:Dockerfile|\.ci\/run|\.npmrc)$|\/Caddyfile$/;
+const COMMITTED: readonly string[] = [
+  ...readdirSync(ROOT).filter((name) => TEXTS.test(name) && name !== 'package-lock.json'),
+  '.ci/run',
+  ...['deploy', 'docs', ...Object.keys(MAY_IMPORT)].flatMap((folder) =>
+    filesBelow(folder, '').filter((path) => TEXTS.test(path) && !FETCHED.test(path)),
+  ),
+].filter((path) => path !== 'test/support/privateNotes.ts');
+
+/** Every line that the pattern finds. */
+const linesWith = (paths: readonly string[], wrong: RegExp): string[] =>
+  paths.flatMap((path) =>
+    read(path)
+      .split('\n')
+      .map((line, index) => ({ text: line.trim(), line: index + 1 }))
+      .filter(({ text }) => wrong.test(text))
+      .map((place) => at(path, place)),
+  );
 
 describe('tidy', () => {
   it('imports go one way', () => {
@@ -53,9 +156,40 @@ describe('tidy', () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it('imports inside a folder go down', () => {
+    const wrong = Object.entries(FLOORS).flatMap(([folder, rooms]) => {
+      const depth = folder.split('/').length;
+      const floorOf = (path: string): number => rooms.indexOf(path.split('/')[depth]!);
+      return sources
+        .filter(({ path }) => path.startsWith(`${folder}/`))
+        .flatMap(({ path, imports }) =>
+          imports
+            .flatMap(({ path: target }) => (target?.startsWith(`${folder}/`) ? [target] : []))
+            .filter((target) => floorOf(path) < 0 || floorOf(target) < floorOf(path))
+            .map((target) => `${path} imports ${target}`),
+        );
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('no files import each other in a circle', () => {
+    const targets = new Map(sources.map(({ path, imports }) => [path, imports.flatMap((one) => one.path ?? [])]));
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string, way: readonly string[]): void => {
+      if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+      if (done.has(path) || way.includes(path)) return;
+      for (const target of targets.get(path) ?? []) visit(target, [...way, path]);
+      done.add(path);
+    };
+    for (const path of targets.keys()) visit(path, []);
+    expect(circles).to.deep.equal([]);
+  });
+
   it('time and chance are asked of the clock alone', () => {
     const wrong = sources
-      .filter(({ path }) => path !== CLOCK)
+      // A page in a browser is tested in one, by its clock.
+      .filter(({ path, folder }) => !CLOCKS.includes(path) && folder !== 'console')
       .flatMap(({ path, calls }) =>
         calls
           .filter(({ text, args }) => CLOCK_CALLS.includes(text) || (text === 'new Date' && args.length === 0))
@@ -67,20 +201,25 @@ describe('tidy', () => {
   it('files are written by one module', () => {
     const isFs = ({ specifier }: Import): boolean => /^(?:node:)?fs(?:\/promises)?$/.test(specifier);
     const importsWriting = product
-      .filter(({ path }) => path !== FILE_WRITER)
+      .filter(({ path }) => !FILE_WRITERS.includes(path))
       .flatMap(({ path, imports }) =>
         imports
           .filter((imported) => isFs(imported) && !imported.typeOnly)
           .flatMap(({ names }) => names.filter((name) => !READING.test(name)).map((name) => `${path} imports ${name}`)),
       );
     const opensToWrite = product
-      .filter(({ path, imports }) => path !== FILE_WRITER && imports.some(isFs))
+      .filter(({ path, imports }) => !FILE_WRITERS.includes(path) && imports.some(isFs))
       .flatMap(({ path, calls }) =>
         calls
           .filter(({ text, args }) => /^open(?:Sync)?$/.test(text) && args[1] !== undefined && args[1] !== "'r'")
           .map((call) => at(path, call)),
       );
     expect([...importsWriting, ...opensToWrite]).to.deep.equal([]);
+  });
+
+  it('one module knows uWebSockets.js', () => {
+    const importers = sources.filter(({ imports }) => imports.some(({ specifier }) => /uwebsockets/i.test(specifier)));
+    expect(importers.map(({ path }) => path)).to.deep.equal([UWS_ENGINE]);
   });
 
   it('nothing is of type any, but where a test says why', () => {
@@ -94,7 +233,7 @@ describe('tidy', () => {
 
   it('only what a person runs prints to the console', () => {
     const wrong = product
-      .filter(({ folder }) => folder !== 'scripts')
+      .filter(({ folder }) => folder !== 'scripts' && folder !== 'bench')
       .flatMap(({ path, calls }) => calls.filter(({ text }) => text.startsWith('console.')).map((c) => at(path, c)));
     expect(wrong).to.deep.equal([]);
   });
@@ -127,7 +266,7 @@ describe('tidy', () => {
   it('files and folders are named in camelCase, for what they hold', () => {
     const paths = [...sources.map(({ path }) => path), ...filesBelow('scripts', '.mjs')];
     const wrong = paths.filter((path) => {
-      const parts = path.replace(/(?:\.test)?\.(?:ts|mjs)$/, '').split('/');
+      const parts = path.replace(/(?:\.(?:long\.)?test)?\.(?:tsx?|mjs)$/, '').split('/');
       return parts.some((part) => !/^[a-z][a-zA-Z0-9]*$/.test(part) || SAYS_NOTHING.test(part));
     });
     expect(wrong).to.deep.equal([]);
@@ -135,9 +274,13 @@ describe('tidy', () => {
 
   it('every source file is an entry or is imported by the product', () => {
     const commands = `${read('scripts/setup.mjs')}\n${JSON.stringify(packageJson.scripts)}`;
-    const entries = [...commands.matchAll(/\b((?:scripts|coordinator|shard|test)\/[\w/]+)\.js\b/g)].map(
-      ([, path]) => `${path}.ts`,
-    );
+    const entries = [
+      ...[...commands.matchAll(/\b((?:scripts|bench|coordinator|shard|test)\/[\w/]+)\.js\b/g)].map(
+        ([, path]) => `${path}.ts`,
+      ),
+      ...[...read('client/package.json').matchAll(/"\.\/(\w+)\.js"/g)].map(([, name]) => `client/${name}.ts`),
+      ...[...read('scripts/buildConsole.mjs').matchAll(/'(console\/[\w/]+\.tsx?)'/g)].map(([, path]) => path),
+    ];
     const reached = (from: readonly Source[]): Set<string | undefined> =>
       new Set([...entries, ...from.flatMap(({ imports }) => imports.map(({ path }) => path))]);
     const byProduct = reached(product);
@@ -150,31 +293,25 @@ describe('tidy', () => {
     expect(idle).to.deep.equal([]);
   });
 
-  it('nothing is left to do, and nothing knows the machine it was written on', () => {
-    const others = ['package.json', 'README.md', 'Dockerfile', 'docker-compose.yml', '.ci/run', 'tsconfig.json'];
-    const texts = [
-      ...sources.filter(({ path }) => path !== 'test/tidy.test.ts').map(({ path, text }) => ({ path, text })),
-      ...[...others, ...filesBelow('scripts', '.mjs'), ...filesBelow('config', '.json')].map((path) => ({
-        path,
-        text: read(path),
-      })),
-    ];
-    const wrong = texts.flatMap(({ path, text }) =>
-      text
-        .split('\n')
-        .map((line, index) => ({ text: line.trim(), line: index + 1 }))
-        .filter(({ text: line }) => /\b(?:TODO|FIXME|XXX)\b|(?:^|[\s'"`(=])\/(?:work|home|root|Users)\//.test(line))
-        .map((place) => at(path, place)),
-    );
-    expect(wrong).to.deep.equal([]);
+  it('no text knows the machine it was written on', () => {
+    expect(linesWith(COMMITTED, MACHINE_PATH.pattern)).to.deep.equal([]);
   });
 
-  it('every command that the README names exists', () => {
-    const named = [...read('README.md').matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(
-      ([, script, own]) => script ?? own!,
-    );
-    expect(named).to.include('start');
-    expect(named.filter((name) => !(name in packageJson.scripts))).to.deep.equal([]);
+  it('nothing is a note to oneself', () => {
+    expect(linesWith(COMMITTED, NOTE_TO_ONESELF.pattern)).to.deep.equal([]);
+  });
+
+  it('pages tell of the product, and not of a day, a run or a load', () => {
+    const pages = COMMITTED.filter((path) => path.endsWith('.md'));
+    expect(pages).to.include.members(['README.md', 'docs/formats.md', 'docs/measurements.md']);
+    expect(linesWith(pages, CIRCUMSTANCE.pattern)).to.deep.equal([]);
+  });
+
+  it('a note is told from a sentence', () => {
+    for (const { pattern, found, passed } of [MACHINE_PATH, NOTE_TO_ONESELF, CIRCUMSTANCE]) {
+      expect(found.filter((text) => !pattern.test(text))).to.deep.equal([]);
+      expect(passed.filter((text) => pattern.test(text))).to.deep.equal([]);
+    }
   });
 
   it('a signal to npm reaches what npm runs', () => {
@@ -185,7 +322,7 @@ describe('tidy', () => {
       .be.empty;
   });
 
-  it('every dependency is used, and every package that is used is a dependency', () => {
+  it('the service depends on what it imports and nothing else, at exact versions', () => {
     const packageOf = (specifier: string): string =>
       specifier
         .split('/')
@@ -198,25 +335,29 @@ describe('tidy', () => {
           .filter((specifier) => /^[a-zA-Z@]/.test(specifier) && !specifier.startsWith('node:'))
           .map(packageOf),
       );
-    const byProduct = importedBy(product);
+    const byService = importedBy(product.filter(({ path }) => !FOR_DEVELOPMENT.test(path)));
     const byAny = importedBy(sources);
-    const { dependencies, devDependencies } = packageJson;
+    const { devDependencies } = packageJson;
+    const dependencies = { ...packageJson.dependencies, ...packageJson.optionalDependencies };
+    const all = { ...dependencies, ...devDependencies };
     const tools = [
       read('.ci/run'),
       read('tsconfig.json'),
       JSON.stringify(packageJson.scripts),
       ...filesBelow('scripts', '.mjs').map(read),
     ].join('\n');
+    // A package of data is not imported: its files are found and read.
+    const isRead = (name: string): boolean =>
+      sources.some(({ text }) => [`resolve(\`${name}/`, `resolve('${name}/`].some((found) => text.includes(found)));
     const isUsedInDevelopment = (name: string): boolean => {
       const typed = name.replace(/^@types\//, '');
       const command = name.replace(/^@.*\//, '').replace(/js$/, '');
-      return byAny.has(typed) || typed === 'node' || new RegExp(`\\b(?:${typed}|${command})\\b`).test(tools);
+      if (byAny.has(typed) || typed === 'node' || isRead(name)) return true;
+      return new RegExp(`\\b(?:${typed}|${command})\\b`).test(tools);
     };
-    expect([...byProduct].filter((name) => !(name in dependencies)).sort(), 'not a dependency').to.deep.equal([]);
-    expect([...byAny].filter((name) => !(name in { ...dependencies, ...devDependencies }))).to.deep.equal([]);
-    // A package of data is not imported: its files are found and read.
-    const isRead = (name: string): boolean => product.some(({ text }) => text.includes(`resolve(\`${name}/`));
-    expect(Object.keys(dependencies).filter((name) => !byProduct.has(name) && !isRead(name))).to.deep.equal([]);
+    expect(Object.keys(dependencies).sort()).to.deep.equal([...byService].sort());
+    expect([...byAny].filter((name) => !(name in all))).to.deep.equal([]);
     expect(Object.keys(devDependencies).filter((name) => !isUsedInDevelopment(name))).to.deep.equal([]);
+    expect(Object.values(all).filter((version) => !EXACT.test(version))).to.deep.equal([]);
   });
 });

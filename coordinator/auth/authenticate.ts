@@ -1,7 +1,6 @@
-/** Who calls: from the Authorization header to a project and a scope. */
-import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors.js';
-import { isExpired, type KeyRecord, keyHash, type Scope } from '../../shared/keys.js';
+/** Authenticates callers: from the Authorization header to a project and a scope. */
+import { VouchError } from '../../shared/errors/errors.js';
+import { type KeyRecord, keyHash, type Scope } from '../../shared/registry/keys.js';
 import type { FailedAttempts } from '../limits/failedAttempts.js';
 import type { Keyring } from './keyring.js';
 
@@ -17,27 +16,26 @@ export class Authenticator {
   constructor(
     private readonly keyring: Keyring,
     private readonly attempts: FailedAttempts,
-    private readonly clock: Clock,
   ) {}
 
-  /** Who holds this key, where that is known here; an attempt that fails is not counted. */
+  /** The holder of a key that this process knows. A failure is not counted. */
   known(authorization: string): Caller | undefined {
     const hashHex = hashOf(authorization);
-    const known = hashHex === undefined ? undefined : this.keyring.find(hashHex);
-    return known === undefined || isExpired(known, this.clock.nowMs()) ? undefined : callerOf(known);
+    if (hashHex === undefined) return undefined;
+    const known = this.keyring.find(hashHex);
+    return known === undefined || this.keyring.isExpired(hashHex, known) ? undefined : callerOf(known);
   }
 
   /**
-   * Throws `unauthorized`, or `rate_limited` where the client's address has failed too often; a valid key is let in
-   * whatever its address has done. A promise only where the store has to be asked. `address` is called at most once, and
-   * before this waits for anything.
+   * Returns a promise only if the store must be asked. Throws `unauthorized`, or `rate_limited` if the client's address has
+   * failed too often; a valid key is accepted from any address. `address` is called at most once, before any wait.
    */
   authenticate(authorization: string, address: () => ArrayBuffer): Caller | Promise<Caller> {
     if (authorization === '') throw this.#refuse(address, 'send your API key as "Authorization: Bearer <key>"');
     const hashHex = hashOf(authorization);
     if (hashHex === undefined) throw this.#refuse(address, 'this is not an API key; expected "Bearer vk_" and 64 hex');
     const known = this.keyring.find(hashHex);
-    if (known !== undefined && !isExpired(known, this.clock.nowMs())) return callerOf(known);
+    if (known !== undefined && !this.keyring.isExpired(hashHex, known)) return callerOf(known);
     const unknown = 'the API key is unknown, expired or revoked';
     if (known !== undefined || this.keyring.isKnownAbsent(hashHex)) throw this.#refuse(address, unknown);
 
@@ -50,7 +48,7 @@ export class Authenticator {
 
   async #read(hashHex: string, client: ArrayBuffer, refusal: VouchError): Promise<Caller> {
     const read = await this.keyring.read(hashHex);
-    if (read === undefined || isExpired(read, this.clock.nowMs())) throw refusal;
+    if (read === undefined || this.keyring.isExpired(hashHex, read)) throw refusal;
     this.attempts.giveBack(client);
     return callerOf(read);
   }
@@ -62,7 +60,7 @@ export class Authenticator {
   }
 }
 
-/** Undefined: it is no key. */
+/** Undefined if the header holds no key. */
 function hashOf(authorization: string): string | undefined {
   const isBearer = authorization.slice(0, BEARER.length).toLowerCase() === BEARER;
   return isBearer ? keyHash(authorization.slice(BEARER.length).trim()) : undefined;

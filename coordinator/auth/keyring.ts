@@ -1,20 +1,37 @@
-/** The keys that exist, by their hash: a copy of the key store, kept by watching it. */
+/**
+ * All API keys by their hash: a copy of the key store, kept by watching it.
+ *
+ * An expired key stays expired even if the clock is set back: in this process at once, elsewhere and after a restart by a note
+ * in its entry. All keys are checked every second, so that an unused key is noted in time too.
+ */
 import { LRUCache } from 'lru-cache';
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
-import { type KeyRecord, keyRecord } from '../../shared/keys.js';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import { isExpired, type KeyRecord, keepExpired, keyRecord } from '../../shared/registry/keys.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 
-/** Hashes known to belong to no key. Bounds what a flood of wrong keys can hold and what it can ask of the store. */
+/** Hashes that belong to no key. This bounds the memory and the reads of the store that a flood of wrong keys can take. */
 const ABSENT_MAX = 10_000;
+const CHECK_EVERY_MS = 1_000;
 
 export class Keyring {
   readonly #records = new Map<string, KeyRecord>();
   readonly #absent = new LRUCache<string, true>({ max: ABSENT_MAX });
+  /** Keys that were found expired here, with the time, until the store has the note. */
+  readonly #expired = new Map<string, number>();
+  readonly #rounds = new PeriodicTask(() => this.#checkAll(), CHECK_EVERY_MS);
   #watch: Watch | undefined;
 
-  private constructor(private readonly bucket: Bucket) {}
+  private constructor(
+    private readonly bucket: Bucket,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
 
-  static async open(bucket: Bucket): Promise<Keyring> {
-    const keyring = new Keyring(bucket);
+  static async open(bucket: Bucket, clock: Clock, logger: Logger): Promise<Keyring> {
+    const keyring = new Keyring(bucket, clock, logger);
     keyring.#watch = await bucket.watch(({ key, entry }) => {
       const record = entry === undefined ? undefined : keyRecord(entry);
       if (record === undefined) {
@@ -24,6 +41,7 @@ export class Keyring {
       keyring.#absent.delete(key);
       keyring.#records.set(key, record);
     });
+    keyring.#rounds.start();
     return keyring;
   }
 
@@ -31,13 +49,23 @@ export class Keyring {
     return this.#records.get(hashHex);
   }
 
+  /** Whether the key of this hash has expired; once true it stays true. */
+  isExpired(hashHex: string, record: KeyRecord): boolean {
+    if (record.expiresAtMs === null) return false;
+    if (this.#expired.has(hashHex)) return true;
+    const nowMs = this.clock.nowMs();
+    if (!isExpired(record, nowMs)) return false;
+    if (record.expiredAtMs === null) this.#noteExpired(hashHex, record, nowMs);
+    return true;
+  }
+
   isKnownAbsent(hashHex: string): boolean {
     return this.#absent.has(hashHex);
   }
 
   /**
-   * Asks the store about a hash the copy does not know: a key made a moment ago elsewhere. The answer is used once and
-   * not kept, because only the watch knows the order of creation and revocation.
+   * Asks the store for a key that was just created elsewhere. The answer is used once and not kept: only the watch knows the
+   * order of creation and revocation.
    */
   async read(hashHex: string): Promise<KeyRecord | undefined> {
     const entry = await this.bucket.get(hashHex);
@@ -46,12 +74,40 @@ export class Keyring {
     return undefined;
   }
 
-  /** A key revoked through this process ends here at once, before the watch says so. */
+  /** Ends a revoked key at once, before the watch tells it. */
   forget(hashHex: string): void {
     this.#records.delete(hashHex);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#watch?.stop();
+    await this.#rounds.stop();
+  }
+
+  #noteExpired(hashHex: string, { id, project, expiresAtMs }: KeyRecord, nowMs: number): void {
+    this.#expired.set(hashHex, nowMs);
+    const expires = new Date(expiresAtMs as number).toISOString();
+    this.logger.warn(
+      { key: id, project, expires, now: new Date(nowMs).toISOString() },
+      'an API key has expired for good',
+    );
+    void this.#rounds.now();
+  }
+
+  async #checkAll(): Promise<void> {
+    for (const [hashHex, record] of this.#records) this.isExpired(hashHex, record);
+    for (const [hashHex, atMs] of this.#expired)
+      try {
+        await keepExpired(this.bucket, hashHex, atMs);
+        const record = this.#records.get(hashHex);
+        if (record !== undefined) this.#records.set(hashHex, { ...record, expiredAtMs: atMs });
+        this.#expired.delete(hashHex);
+      } catch (error) {
+        this.logger.debug(
+          { error: messageOf(error) },
+          'expired keys are not noted in the store yet; the next check tries again',
+        );
+        return;
+      }
   }
 }

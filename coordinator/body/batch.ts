@@ -1,61 +1,95 @@
-/** A batch insert, from the validated request to what `InsertBatchCall` needs. */
+/** Prepares a batch of inserts, or of upserts, for its call. */
+
+import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
 import { insertSizeBytes } from '../../shared/log/eventLayout.js';
-import type { BatchInsertRequest } from '../contract/records.js';
+import type { BatchInsertRequest, BatchUpsertRequest } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
-import { assertedTextBytes, assertFitsCommit, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
-import { assertJsonObjectText } from './json.js';
+import { assertedUtf8Bytes, assertFitsCommit, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
+import { jsonObjectOf } from './json.js';
 import { type PackedBytes, packBytes } from './packedBytes.js';
-import { vectorBytes, vectorSizeBytes } from './vectors.js';
+import { rowsOf, type TakenVectors, vectorSizeBytes } from './vectors.js';
 
 export interface PreparedBatch {
   readonly collection: string | null;
   readonly count: number;
-  /** Of the first vector; 0 where the batch is empty. */
+  /** The length of the first vector; 0 if the batch is empty. */
   readonly dimension: number;
-  /** The first vector whose length is not that of the first, or -1. `vectors` is then empty. */
+  /** The first vector of another length, or -1. `vectors` is empty if there is one. */
   readonly unevenAt: number;
   readonly vectors: Uint8Array;
   readonly metadata: PackedBytes | null;
   readonly texts: readonly (string | null)[] | null;
   readonly requestIds: PackedBytes | null;
+  readonly tags: readonly number[] | undefined;
+  /** Of upserts. */
+  readonly externalIds: readonly string[] | undefined;
 }
 
-/** Each event stands in its frame after its length. */
+/** The length before each event in its frame. */
 const EVENT_LENGTH_BYTES = 4;
 
-/** Throws `validation_error` and, where one commit cannot hold it, `payload_too_large`. */
-export function prepareBatch(request: BatchInsertRequest, bounds: BodyBounds): PreparedBatch {
-  const { batch } = request;
-  if (batch.length > bounds.batchVectors)
-    throw invalid(`$.batch has ${batch.length} vectors: at most ${bounds.batchVectors} are allowed`);
-  const texts = positional(request.texts, batch.length, 'texts');
-  const requestIds = positional(request.request_ids, batch.length, 'request_ids');
-  const metadata = positional(request.metadata, batch.length, 'metadata');
-  const dimension = batch[0]?.length ?? 0;
-  const unevenAt = batch.findIndex((row) => row.length !== dimension);
+/** Throws `validation_error`, and `payload_too_large` if one commit cannot hold it. */
+export function prepareBatch(
+  request: BatchInsertRequest | BatchUpsertRequest,
+  bounds: BodyBounds,
+  taken: TakenVectors,
+): PreparedBatch {
+  const { count, dimension, unevenAt, bytes: vectors } = rowsOf(request.batch, taken);
+  if (count > bounds.batchVectors)
+    throw invalid(`$.batch has ${count} vectors: at most ${bounds.batchVectors} are allowed`);
+  const texts = positional(request.texts, count, 'texts');
+  const requestIds = positional(request.request_ids, count, 'request_ids');
+  const metadata = positional(request.metadata, count, 'metadata');
+  const tags = positional(request.tags, count, 'tags');
+  const named = 'external_ids' in request ? request.external_ids : undefined;
+  const externalIds = positional(named, count, 'external_ids');
+  // Of several upserts under one request id only one would be written.
+  if (externalIds !== undefined) assertDifferent(requestIds?.map((id) => id?.toLowerCase()) ?? [], 'request_ids');
 
-  let sizeBytes = batch.length * (EVENT_LENGTH_BYTES + insertSizeBytes(vectorSizeBytes(dimension), 0, 0));
+  let sizeBytes = count * (EVENT_LENGTH_BYTES + insertSizeBytes(vectorSizeBytes(dimension)));
   texts?.forEach((text, i) => {
-    if (text !== null) sizeBytes += assertedTextBytes(text, bounds, `$.texts[${i}]`);
+    if (text !== null) sizeBytes += assertedUtf8Bytes(text, bounds.textBytes, `$.texts[${i}]`);
   });
   const stored = metadata?.map((item, i) => (item === null ? null : metadataBytes(item, bounds, `$.metadata[${i}]`)));
   for (const item of stored ?? []) sizeBytes += item?.length ?? 0;
+  sizeBytes += assertedExternalIdBytes(externalIds ?? []);
   assertFitsCommit(sizeBytes, bounds);
 
   return {
     collection: request.collection ?? null,
-    count: batch.length,
+    count,
     dimension,
     unevenAt,
-    vectors: unevenAt < 0 ? vectorBytes(batch) : new Uint8Array(0),
+    vectors,
     metadata: stored === undefined ? null : packBytes(stored),
     texts: texts ?? null,
     requestIds: requestIds === undefined ? null : packBytes(requestIds.map((id) => id && requestIdBytes(id))),
+    tags: tags?.map((tag) => tag ?? 0),
+    externalIds,
   };
 }
 
-/** The buffers of a prepared batch that may be handed over instead of copied. */
+/** Returns their size in UTF-8. Throws `validation_error`, also if two are the same. */
+export function assertedExternalIdBytes(externalIds: readonly string[]): number {
+  let sizeBytes = 0;
+  for (const [i, externalId] of externalIds.entries())
+    sizeBytes += assertedUtf8Bytes(externalId, EXTERNAL_ID_MAX_BYTES, `$.external_ids[${i}]`);
+  assertDifferent(externalIds, 'external_ids');
+  return sizeBytes;
+}
+
+function assertDifferent(ids: readonly (string | undefined)[], name: string): void {
+  const places = new Map<string, number>();
+  for (const [i, id] of ids.entries()) {
+    if (id === undefined) continue;
+    const before = places.get(id);
+    if (before !== undefined) throw invalid(`$.${name}[${i}] is the same as $.${name}[${before}]`);
+    places.set(id, i);
+  }
+}
+
+/** The buffers of a prepared batch that are transferred instead of copied. */
 export const batchBuffers = ({ vectors, metadata, requestIds }: PreparedBatch): ArrayBufferLike[] =>
   [vectors, metadata?.bytes, metadata?.lengths, requestIds?.bytes, requestIds?.lengths].flatMap((array) =>
     array === undefined ? [] : [array.buffer],
@@ -70,6 +104,6 @@ function positional<T>(items: readonly T[] | null | undefined, count: number, na
 function metadataBytes(item: JsonObject | string, bounds: BodyBounds, path: string): Buffer {
   const bytes = Buffer.from(typeof item === 'string' ? item : JSON.stringify(item), 'utf8');
   assertMetadataSize(bytes.length, bounds, path);
-  if (typeof item === 'string') assertJsonObjectText(bytes, path);
+  if (typeof item === 'string') jsonObjectOf(bytes, path);
   return bytes;
 }

@@ -1,20 +1,25 @@
-/** Prepares bodies: small ones at once, large ones in worker threads, one at a time in each, projects in turn. */
+/**
+ * Prepares bodies: small ones at once, large ones in worker threads, one at a time in each, projects in turn. The threads are
+ * started on demand and end after some idle time.
+ */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/clock.js';
-import { unavailable, VouchError } from '../../shared/errors.js';
-import { FairQueue } from '../../shared/fairQueue.js';
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { overloaded } from '../../shared/errors/overloaded.js';
 import type { Logger } from '../../shared/logger.js';
-import { overloaded } from '../../shared/overloaded.js';
+import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import type { BodyJob, BodyOutcome } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
-import { type BodyKind, inlineBytesMax, type Prepared, prepareBody } from './kinds.js';
+import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
 
 const WORKERS_MAX = 2;
 /** Large bodies that wait for a worker. */
 const QUEUE_MAX = 64;
-/** Of JavaScript objects: what 32 MiB of JSON becomes, and not more. */
+/** Enough for the objects of 32 MiB of JSON. */
 const WORKER_HEAP_MB = 1_024;
+/** An idle worker holds the code and the garbage of its bodies; the next large body waits until another has started. */
+const IDLE_MS = 10_000;
 
 interface Job extends BodyJob {
   readonly project: string;
@@ -22,9 +27,9 @@ interface Job extends BodyJob {
   readonly reject: (error: Error) => void;
 }
 
-interface AtWork {
+interface RunningJob {
   readonly project: string;
-  /** The bytes themselves are the worker's by now. */
+  /** The bytes themselves were transferred to the worker. */
   readonly sizeBytes: number;
   readonly job: Job;
 }
@@ -33,19 +38,21 @@ const stopping = (): VouchError => unavailable('the coordinator is stopping; ret
 
 export class BodyPool {
   readonly #idle: Worker[] = [];
-  readonly #busy = new Map<Worker, AtWork>();
+  readonly #busy = new Map<Worker, RunningJob>();
   readonly #queue: FairQueue<string, Job>;
   readonly #workersMax = Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
+  #idleTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `queueMs`: the longest that a body waits for a worker. */
+  /** `maxQueueWaitMs`: the longest that a body waits for a worker. `idleMs`: the time after which idle workers end. */
   constructor(
     private readonly bounds: BodyBounds,
-    queueMs: number,
+    maxQueueWaitMs: number,
     clock: Clock,
     private readonly logger: Logger,
+    private readonly idleMs = IDLE_MS,
   ) {
-    this.#queue = new FairQueue(queueMs, clock);
+    this.#queue = new FairQueue(maxQueueWaitMs, clock);
   }
 
   /** Large bodies that wait for a worker. */
@@ -53,31 +60,30 @@ export class BodyPool {
     return this.#queue.length;
   }
 
-  /** Throws Overloaded where a body of so many bytes would be refused, so that it need not be read. */
-  assertRoom(kind: BodyKind, sizeBytes: number, project: string): void {
+  /** Throws Overloaded if a body of this size would be refused: it need not be read then. */
+  assertCapacity(kind: BodyKind, sizeBytes: number, project: string): void {
     if (sizeBytes <= inlineBytesMax(kind)) return;
-    if (this.#queue.length >= QUEUE_MAX || !this.#queue.admits(project, this.#atWork(project)))
+    if (this.#queue.length >= QUEUE_MAX || !this.#queue.admits(project, this.#runningBytes(project)))
       throw overloaded('body_queue');
   }
 
-  /**
-   * `bytes` belong to the pool from here on. Throws `validation_error`, `payload_too_large`, and Overloaded where it
-   * would wait too long for a worker, or has.
-   */
-  async prepare<K extends BodyKind>(kind: K, bytes: Buffer, project: string): Promise<Prepared<K>> {
-    if (bytes.length <= inlineBytesMax(kind)) return prepareBody(kind, bytes, this.bounds);
+  /** Takes ownership of `bytes`. Throws `validation_error`, `payload_too_large`, and Overloaded after too long a wait. */
+  async prepare<K extends BodyKind>(kind: K, form: BodyForm, bytes: Buffer, project: string): Promise<Prepared<K>> {
+    const prepared = prepareInline(kind, form, bytes, this.bounds);
+    if (prepared !== undefined) return prepared;
     if (this.#closed) throw stopping();
-    this.assertRoom(kind, bytes.length, project);
+    this.assertCapacity(kind, bytes.length, project);
     return new Promise<Prepared<K>>((resolve, reject) => {
-      const job: Job = { project, kind, bytes, resolve: resolve as (prepared: unknown) => void, reject };
-      this.#queue.push(project, job, bytes.length, this.#atWork(project));
+      const job: Job = { project, kind, form, bytes, resolve: resolve as (prepared: unknown) => void, reject };
+      this.#queue.push(project, job, bytes.length, this.#runningBytes(project));
       this.#assign();
     });
   }
 
-  /** Ends the workers. What they were at fails. */
+  /** Ends the workers; their jobs fail. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#idleTimer);
     const workers = [...this.#idle, ...this.#busy.keys()];
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
@@ -89,13 +95,16 @@ export class BodyPool {
       ({ reject }) => reject(overloaded('body_queue')),
     );
     if (job === undefined) return;
+    clearTimeout(this.#idleTimer);
     const worker = this.#idle.pop() ?? this.#start();
-    this.#busy.set(worker, { project: job.project, sizeBytes: job.bytes.length, job });
-    worker.postMessage({ kind: job.kind, bytes: job.bytes } satisfies BodyJob, [job.bytes.buffer as ArrayBuffer]);
+    const sizeBytes = job.bytes.length;
+    const { kind, form, bytes } = job;
+    worker.postMessage({ kind, form, bytes } satisfies BodyJob, [bytes.buffer as ArrayBuffer]);
+    this.#busy.set(worker, { project: job.project, sizeBytes, job });
   }
 
-  /** Bytes of the project that workers are at. */
-  #atWork(project: string): number {
+  /** Bytes of the project that workers prepare now. */
+  #runningBytes(project: string): number {
     let sum = 0;
     for (const { project: other, sizeBytes } of this.#busy.values()) if (other === project) sum += sizeBytes;
     return sum;
@@ -108,7 +117,7 @@ export class BodyPool {
     });
     worker.on('message', (outcome: BodyOutcome) => this.#settle(worker, outcome));
     worker.on('error', (error) => this.logger.error({ error: error.message }, 'a body worker failed'));
-    worker.on('exit', () => this.#bury(worker));
+    worker.on('exit', () => this.#ended(worker));
     return worker;
   }
 
@@ -117,14 +126,24 @@ export class BodyPool {
     this.#busy.delete(worker);
     this.#idle.push(worker);
     this.#assign();
+    this.#endWhenIdle();
     if (job === undefined) return;
     if ('prepared' in outcome) job.resolve(outcome.prepared);
     else if ('code' in outcome) job.reject(new VouchError(outcome.code, outcome.message));
     else job.reject(new Error(`a body could not be prepared: ${outcome.defect}`));
   }
 
-  /** A worker is gone: its job fails, and the next job starts another. */
-  #bury(worker: Worker): void {
+  #endWhenIdle(): void {
+    clearTimeout(this.#idleTimer);
+    if (this.#busy.size > 0 || this.#closed) return;
+    const end = (): void => {
+      for (const worker of this.#idle.splice(0)) void worker.terminate();
+    };
+    this.#idleTimer = setTimeout(end, this.idleMs).unref();
+  }
+
+  /** The job of an ended worker fails; the next job starts another worker. */
+  #ended(worker: Worker): void {
     const job = this.#busy.get(worker)?.job;
     this.#busy.delete(worker);
     const at = this.#idle.indexOf(worker);
@@ -133,7 +152,8 @@ export class BodyPool {
       for (const left of [...(job === undefined ? [] : [job]), ...this.#queue.clear()]) left.reject(stopping());
       return;
     }
-    job?.reject(new Error('a body worker died of the body it was preparing'));
+    job?.reject(new Error('a body worker died while it prepared a body'));
     this.#assign();
+    if (this.#idle.length > 0) this.#endWhenIdle();
   }
 }

@@ -1,26 +1,27 @@
-/** The thread that prepares large bodies, so that the coordinator's own goes on serving. Started by `bodyPool.ts`. */
+/** The thread that prepares large bodies, while the coordinator's thread serves. Started by `bodyPool.ts`. */
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
-import { type ErrorCode, messageOf, VouchError } from '../../shared/errors.js';
+import { type ErrorCode, messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { BodyBounds } from './bounds.js';
-import { BODY_KINDS, type BodyKind, prepareBody } from './kinds.js';
+import { BODY_KINDS, type BodyForm, type BodyKind, prepareBody } from './kinds.js';
 
 export interface BodyJob {
   readonly kind: BodyKind;
-  /** Handed over, not copied. */
+  readonly form: BodyForm;
+  /** Transferred, not copied. */
   readonly bytes: Uint8Array;
 }
 
 export type BodyOutcome =
   | { readonly prepared: unknown }
   | { readonly code: ErrorCode; readonly message: string }
-  /** Not the caller's fault: for the log. */
+  /** A defect, for the log. */
   | { readonly defect: string };
 
 const bounds = workerData as BodyBounds;
 
-parentPort?.on('message', ({ kind, bytes }: BodyJob) => {
+parentPort?.on('message', ({ kind, form, bytes }: BodyJob) => {
   try {
-    const prepared = prepareBody(kind, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds);
+    const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds);
     const { buffers } = BODY_KINDS[kind] as { buffers?: (value: unknown) => ArrayBufferLike[] };
     const outcome: BodyOutcome = { prepared };
     parentPort?.postMessage(outcome, (buffers?.(prepared) ?? []) as Transferable[]);

@@ -1,28 +1,35 @@
-/** What an operator allows in a body, and what a record's attachments are checked against. */
-import { VouchError } from '../../shared/errors.js';
+/** The bounds of bodies that an operator sets, and their checks. */
+import { VouchError } from '../../shared/errors/errors.js';
 import { REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { invalid } from '../contract/refusal.js';
 
 export interface BodyBounds {
   readonly metadataBytes: number;
   readonly textBytes: number;
-  /** Of an encrypted record, before it is encrypted. */
+  /** The plaintext of an encrypted record. */
   readonly payloadBytes: number;
   readonly batchVectors: number;
   /** The largest set of events that fits one commit. */
   readonly commitBytes: number;
 }
 
+/** What the records or hits of one answer may carry. */
+const FIELD_BYTES_MAX = 8 << 20;
+
+/** The same, no more than fits a message. */
+export const fieldBytesMax = ({ commitBytes }: Pick<BodyBounds, 'commitBytes'>): number =>
+  Math.min(FIELD_BYTES_MAX, Math.floor(commitBytes / 2));
+
 export function assertMetadataSize(sizeBytes: number, bounds: BodyBounds, path: string): void {
   if (sizeBytes > bounds.metadataBytes)
     throw invalid(`${path} takes ${sizeBytes} bytes: at most ${bounds.metadataBytes} are allowed`);
 }
 
-/** The text's size in bytes of UTF-8. */
-export function assertedTextBytes(text: string, bounds: BodyBounds, path: string): number {
+/** Returns the size of the text in UTF-8. Throws `validation_error`, also for what UTF-8 cannot hold as it is. */
+export function assertedUtf8Bytes(text: string, maxBytes: number, path: string): number {
   const sizeBytes = Buffer.byteLength(text, 'utf8');
-  if (sizeBytes > bounds.textBytes)
-    throw invalid(`${path} takes ${sizeBytes} bytes: at most ${bounds.textBytes} are allowed`);
+  if (sizeBytes > maxBytes) throw invalid(`${path} takes ${sizeBytes} bytes: at most ${maxBytes} are allowed`);
+  if (!text.isWellFormed()) throw invalid(`${path} holds half of a surrogate pair, which is no character`);
   return sizeBytes;
 }
 
@@ -32,6 +39,6 @@ export function assertFitsCommit(sizeBytes: number, bounds: BodyBounds): void {
   throw new VouchError('payload_too_large', message);
 }
 
-/** `text` is hex, which the contract's types have seen to. */
+/** A request id of hex or of bytes; its type is checked. */
 export const requestIdBytes = (id: string | readonly number[]): Uint8Array =>
   typeof id === 'string' ? Uint8Array.from(Buffer.from(id, 'hex')) : Uint8Array.from(id.slice(0, REQUEST_ID_BYTES));

@@ -1,9 +1,9 @@
-/** Frames as an export and an import carry them: each u32 LE length, then the frame. */
+/** The frames of an export or import: each after its length as u32 LE. */
 import { invalid } from '../contract/refusal.js';
 
 const LENGTH_BYTES = 4;
 
-/** Views of `bytes`. Throws `validation_error` where they are not whole frames. */
+/** Returns views of `bytes`. Throws `validation_error` if they are not whole frames. */
 export function splitFrames(bytes: Buffer): Uint8Array[] {
   const frames: Uint8Array[] = [];
   let at = 0;
@@ -19,7 +19,7 @@ export function splitFrames(bytes: Buffer): Uint8Array[] {
   return frames;
 }
 
-/** A copy of all of them, one after another. */
+/** Returns a copy of all frames. */
 export function joinFrames(frames: readonly Uint8Array[]): Buffer {
   const joined = Buffer.allocUnsafe(frames.reduce((sum, frame) => sum + LENGTH_BYTES + frame.length, 0));
   let at = 0;

@@ -1,21 +1,32 @@
-/** Instants as clients write them. */
+/** Parses instants in the extended form of ISO 8601: a date and a time with a zone. */
 import { invalid } from '../contract/refusal.js';
 
-/** A letter between date and time: typia's `date-time` takes any white space too. */
-const SEPARATOR = 'T';
-const BEYOND_MS = /(\.\d{3})\d+/;
+const DATE = /^\d{4}-\d\d-\d\d$/;
+/** Hours and minutes; seconds, and with them a fraction, may follow. */
+const TIME = /^((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d(?:\.\d+)?))?$/;
+/** `Z`, or an offset with or without colon and minutes. */
+const ZONE = /(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)$/;
+/** The digits of a fraction after the milliseconds. */
+const BEYOND_MS = /(\.\d{3})\d+$/;
 
 /**
- * Unix milliseconds of an instant that typia has found to be of the format `date-time`. What is finer is cut off: events
- * are timed to the millisecond, and one at .123 is not at or before .1229. Throws `validation_error`.
+ * Unix milliseconds of the instant; letters may be small. Finer digits are cut off: the times of events are whole
+ * milliseconds, and .123 is not at or before .1229. Hour 24 and second 60 are refused. Throws `validation_error`; `path`
+ * names the instant in it.
  */
 export function instantMs(text: string, path: string): number {
   const instant = text.toUpperCase();
+  const zone = ZONE.exec(instant);
   const date = instant.slice(0, 10);
-  if (instant[10] !== SEPARATOR) throw invalid(`${path}: expected a T between date and time`);
+  const time = zone && TIME.exec(instant.slice(11, zone.index));
+  if (!zone || !time || instant[10] !== 'T' || !DATE.test(date))
+    throw invalid(`${path}: expected an instant with its zone, such as 2026-01-31T12:00:00Z or 2026-01-31T14:00+02:00`);
   if (!isDay(date)) throw invalid(`${path}: there is no ${date}`);
-  return Date.parse(instant.replace(BEYOND_MS, '$1'));
+  const [, minutes, seconds = '00'] = time;
+  const [, hoursAhead, minutesAhead = '00'] = zone;
+  const offset = hoursAhead === undefined ? 'Z' : `${hoursAhead}:${minutesAhead}`;
+  return Date.parse(`${date}T${minutes}:${seconds.replace(BEYOND_MS, '$1')}${offset}`);
 }
 
-/** A `Date` takes the 30th of February for the 1st or the 2nd of March. */
+/** A `Date` reads the 30th of February as the 1st or 2nd of March. */
 const isDay = (date: string): boolean => new Date(`${date}T00:00:00Z`).getUTCDate() === Number(date.slice(8));

@@ -1,47 +1,62 @@
-/** From the bytes of a body to a JSON value, refusing early what would be costly or is not JSON. */
+/** Parses the JSON of bodies and of metadata, and refuses early what would be costly. */
 import { isUtf8 } from 'node:buffer';
-import { messageOf, VouchError } from '../../shared/errors.js';
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
+import { assertKept, type JsonText } from './keptJson.js';
 import { assertNesting } from './nesting.js';
 
-/** Throws `validation_error`; of what `isSecret` its message repeats nothing. */
-export function parseJson(bytes: Buffer, depthMax: number, { isSecret = false } = {}): unknown {
+/** Throws `validation_error`; if `isSecret`, the message repeats nothing of the body. */
+export function parseJson(bytes: Buffer, depthMax: number, isSecret = false): JsonText {
   if (bytes.length === 0) throw invalid('the body is empty: expected JSON');
   if (!isUtf8(bytes)) throw invalid('the body is not UTF-8');
-  assertNesting(bytes, depthMax);
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return jsonText(bytes, depthMax);
   } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     throw invalid(isSecret ? 'the body is not JSON' : `the body is not JSON: ${messageOf(error)}`);
   }
+}
+
+/** Throws `validation_error` if it is nested too deeply, SyntaxError if it is not JSON. */
+function jsonText(bytes: Buffer, depthMax: number, path?: string): JsonText {
+  const { members } = assertNesting(bytes, depthMax, path);
+  const text = bytes.toString('utf8');
+  return { value: JSON.parse(text), text, members };
 }
 
 const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Metadata that came as a string of JSON. Throws `validation_error` naming `path` unless it is that of an object. */
-export function assertJsonObjectText(bytes: Buffer, path: string): void {
-  assertNesting(bytes, JSON_DEPTH_MAX, path);
-  let value: unknown;
+/** The object in a text of JSON, which must be kept as it is written. Throws `validation_error` naming `path`. */
+export function jsonObjectOf(bytes: Buffer, path: string): JsonObject {
+  let json: JsonText;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw invalid(`${path} is not JSON`);
+    json = jsonText(bytes, JSON_DEPTH_MAX, path);
+  } catch (error) {
+    throw error instanceof SyntaxError ? invalid(`${path} is not JSON`) : error;
   }
-  if (!isJsonObject(value)) throw invalid(`${path}: expected JSON of an object`);
+  if (!isJsonObject(json.value)) throw invalid(`${path}: expected JSON of an object`);
+  assertKept(json, path);
+  return json.value;
 }
 
-/** Stored metadata as it is shown: the object, or null where there is none or it is not JSON of an object. */
-export function shownMetadata(stored: Uint8Array | null): JsonObject | null {
-  if (stored === null) return null;
-  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
+/** Checks metadata in bytes: JSON of an object must be kept as written. Throws `validation_error` naming `path`. */
+export function assertShownAsWritten(bytes: Uint8Array, path: string): void {
+  const json = objectText(bytes);
+  if (json !== null) assertKept(json, path);
+}
+
+/** The object in stored metadata; null if it is anything else. */
+export const shownMetadata = (stored: Uint8Array | null): JsonObject | null =>
+  stored === null ? null : ((objectText(stored)?.value ?? null) as JsonObject | null);
+
+/** Null if the bytes are not JSON of an object, or too costly to parse or print: such metadata is opaque. */
+function objectText({ buffer, byteOffset, length }: Uint8Array): JsonText | null {
   try {
-    // What one cannot parse cheaply, or print without running out of stack, is opaque.
-    assertNesting(bytes, JSON_DEPTH_MAX);
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return isJsonObject(value) ? value : null;
+    const json = jsonText(Buffer.from(buffer, byteOffset, length), JSON_DEPTH_MAX);
+    return isJsonObject(json.value) ? json : null;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof VouchError) return null;
     throw error;

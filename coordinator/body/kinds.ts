@@ -1,147 +1,285 @@
 /**
- * The bodies there are: for each, how it is validated and what a handler gets of it. All of this runs in the
- * coordinator's thread or, for large bodies, in a worker: it is pure, and what it returns can be cloned.
+ * The kinds of bodies: how each is validated, and what a handler gets of it. This runs in the coordinator's thread or, for
+ * large bodies, in a worker: it is pure, and its results can be cloned.
  */
-import { JSON_DEPTH_MAX } from '../../shared/limits.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { JSON_DEPTH_MAX, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { assertBeginImport } from '../contract/backup.js';
-import {
-  assertConfigureIndex,
-  assertCreateCollection,
-  assertRebuild,
-  type RebuildRequest,
-} from '../contract/collections.js';
+import { assertConfigureIndex, assertCreateCollection, assertRebuild } from '../contract/collections.js';
+import { assertInsertEncrypted } from '../contract/encrypted.js';
 import { assertCreateEdge, assertCreateNode } from '../contract/graph.js';
 import {
   assertBatchInsert,
+  assertBatchUpsert,
+  assertDeleteRecords,
+  assertGetRecords,
   assertInsert,
   assertMetadata,
   assertRecordReference,
   type InsertRequest,
 } from '../contract/records.js';
+import { invalid } from '../contract/refusal.js';
 import type { SchemaName } from '../contract/schemas.js';
-import { assertMultiSearch, assertSearch } from '../contract/search.js';
+import { assertMultiSearch, assertSearch, assertSearchBatch } from '../contract/search.js';
 import { assertCreateKey } from '../contract/service.js';
+import { belongsElsewhere, type Spelling, spellingOf, spellingsOf } from '../contract/spelling.js';
 import { batchBuffers, prepareBatch } from './batch.js';
-import { assertedTextBytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
-import { prepareInsertEncrypted } from './encrypted.js';
+import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { splitFrames } from './frames.js';
-import { parseJson } from './json.js';
-import { prepareMultiSearch, prepareSearch } from './search.js';
-import { vectorBytes } from './vectors.js';
+import { assertShownAsWritten, parseJson } from './json.js';
+import { assertKept } from './keptJson.js';
+import { assertNesting } from './nesting.js';
+import { unpackBody } from './packedBody.js';
+import { prepareDeletion, prepareGet } from './recordSets.js';
+import { prepareMultiSearch, prepareSearch, prepareSearchBatch, searchBatchBuffers } from './search.js';
+import { takeVectors, type VectorField } from './takenVectors.js';
+import { rowOf, type TakenVectors } from './vectors.js';
 
 interface Kind<T> {
   readonly schema: SchemaName;
-  /** Levels of nesting: those of the JSON a caller chooses, and of what stands around it. */
-  readonly depthMax: number;
-  /** No message repeats any of it. */
+  /** Levels of nesting: those of the JSON that a caller chooses, and of what is around it. Absent: JSON_DEPTH_MAX. */
+  readonly depthMax?: number;
+  /** No message repeats any part of the body. */
   readonly isSecret?: true;
-  /** What an empty body stands for; undefined: nothing. */
+  /** Refuses a misspelt name of an optional field whose loss would be hard to undo. */
+  readonly spelling?: Spelling;
+  /** The field that is kept as it is written, or refused; `$`: the whole body. */
+  readonly kept?: '$' | 'metadata' | 'metadata_filter' | 'searches';
+  /** The value of an empty body; absent: an empty body is refused. */
   readonly whenEmpty?: T;
-  prepare(value: unknown, bounds: BodyBounds): T;
-  /** What may be handed over to another thread instead of copied. */
+  /** Where the body has vectors. */
+  readonly vectors?: VectorField;
+  prepare(value: unknown, bounds: BodyBounds, taken: TakenVectors): T;
+  /** The buffers that are transferred to another thread instead of copied. */
   buffers?(prepared: T): ArrayBufferLike[];
 }
 
-/** Nothing in these bodies needs it, but unknown fields are ignored and may hold anything. */
-const PLAIN_DEPTH = JSON_DEPTH_MAX;
-/** From this size on a batch is parsed in a worker: a millisecond of the coordinator's thread. */
-const BATCH_INLINE_BYTES = 64 * 1024;
-const INLINE_BYTES = 256 * 1024;
-
-/** Bytes that are no JSON. Prepared in the coordinator's thread: that takes no time. */
+/** Bytes that are not JSON. They are prepared in the coordinator's thread, which takes no time. */
 interface RawKind<T> {
   readonly schema: 'bytes';
   prepare(bytes: Buffer): T;
 }
 
+/** Larger bodies are prepared in a worker: to take the vectors out of this many bytes takes half a millisecond. */
+const INLINE_BYTES = 256 * 1024;
+/** The same for the JSON of a batch, which holds values of every kind: it would take a millisecond. */
+const BATCH_JSON_BYTES = 64 * 1024;
+/**
+ * The same bound in arrays, objects and strings, of which each takes a microsecond. A short body is parsed without a count; it
+ * cannot go to a worker either, since its bytes may be in memory that other bodies share.
+ */
+const INLINE_PIECES = 2_000;
+const SHORT_BYTES = 4 * 1024;
+
+/** Names of `expires_in_secs` in other systems. */
+const OTHER_EXPIRY_NAMES = [
+  ...['expires', 'expiry', 'expiresin', 'expiresinseconds', 'expiresat', 'expiresatms', 'ttl', 'ttlsecs'],
+];
+
+const NO_EXTERNAL_IDS = belongsElsewhere(['external_id', 'external_ids'], 'POST /v1/vectors/batch-upsert');
+/** A replacement leaves nothing of what the request does not name. */
+const UPSERT_SPELLING = spellingsOf('collection', 'metadata', 'texts', 'tags');
+
 const kind = <T>(definition: Kind<T>): Kind<T> => definition;
 
+/** A body that a handler gets as it was validated. */
+const plain = <T>(schema: SchemaName, assert: (value: unknown) => T, more: Partial<Kind<T>> = {}): Kind<T> => ({
+  schema,
+  prepare: (value) => assert(value),
+  ...more,
+});
+
 export const BODY_KINDS = {
-  insert: kind({ schema: 'InsertRequest', depthMax: PLAIN_DEPTH, prepare: prepareInsert }),
+  insert: kind({
+    schema: 'InsertRequest',
+    vectors: { name: 'values' },
+    spelling: NO_EXTERNAL_IDS,
+    prepare: prepareInsert,
+  }),
   batch: kind({
     schema: 'BatchInsertRequest',
+    vectors: { name: 'batch' },
     depthMax: JSON_DEPTH_MAX + 2,
-    prepare: (value, bounds) => prepareBatch(assertBatchInsert(value), bounds),
+    kept: 'metadata',
+    spelling: NO_EXTERNAL_IDS,
+    prepare: (value, bounds, taken) => prepareBatch(assertBatchInsert(value), bounds, taken),
     buffers: batchBuffers,
   }),
-  recordReference: kind({
-    schema: 'RecordReference',
-    depthMax: PLAIN_DEPTH,
-    prepare: (value) => assertRecordReference(value),
+  upsert: kind({
+    schema: 'BatchUpsertRequest',
+    vectors: { name: 'batch' },
+    depthMax: JSON_DEPTH_MAX + 2,
+    kept: 'metadata',
+    spelling: UPSERT_SPELLING,
+    prepare: (value, bounds, taken) => prepareBatch(assertBatchUpsert(value), bounds, taken),
+    buffers: batchBuffers,
   }),
-  metadata: kind({ schema: 'JsonObject', depthMax: JSON_DEPTH_MAX, prepare: prepareMetadata }),
+  deleteRecords: kind({
+    schema: 'DeleteRecordsRequest',
+    depthMax: JSON_DEPTH_MAX + 1,
+    kept: 'metadata_filter',
+    spelling: spellingOf('collection'),
+    prepare: (value) => prepareDeletion(assertDeleteRecords(value)),
+  }),
+  recordReference: plain('RecordReference', assertRecordReference, { spelling: spellingOf('collection') }),
+  metadata: kind({ schema: 'JsonObject', kept: '$', prepare: prepareMetadata }),
   insertEncrypted: kind({
     schema: 'InsertEncryptedRequest',
-    depthMax: PLAIN_DEPTH,
     isSecret: true,
-    prepare: (value, bounds) => prepareInsertEncrypted(value, bounds),
+    spelling: spellingOf('key_id'),
+    prepare: prepareInsertEncrypted,
   }),
   search: kind({
     schema: 'SearchRequest',
+    vectors: { name: 'query' },
     depthMax: JSON_DEPTH_MAX + 1,
-    prepare: (value, bounds) => prepareSearch(assertSearch(value), bounds),
+    kept: 'metadata_filter',
+    prepare: (value, bounds, taken) => prepareSearch(assertSearch(value), bounds, taken),
   }),
   multiSearch: kind({
     schema: 'MultiSearchRequest',
+    vectors: { name: 'query' },
     depthMax: JSON_DEPTH_MAX + 1,
-    prepare: (value) => prepareMultiSearch(assertMultiSearch(value)),
+    kept: 'metadata_filter',
+    prepare: (value, bounds, taken) => prepareMultiSearch(assertMultiSearch(value), bounds, taken),
   }),
-  createCollection: kind({
-    schema: 'CreateCollectionRequest',
-    depthMax: PLAIN_DEPTH,
-    prepare: (value) => assertCreateCollection(value),
+  searchBatch: kind({
+    schema: 'SearchBatchRequest',
+    vectors: { name: 'query', within: 'searches' },
+    depthMax: JSON_DEPTH_MAX + 3,
+    kept: 'searches',
+    prepare: (value, bounds, taken) => prepareSearchBatch(assertSearchBatch(value), bounds, taken),
+    buffers: searchBatchBuffers,
   }),
-  configureIndex: kind({
-    schema: 'ConfigureIndexRequest',
-    depthMax: PLAIN_DEPTH,
-    prepare: (value) => assertConfigureIndex(value),
+  getRecords: kind({ schema: 'GetRecordsRequest', prepare: (value) => prepareGet(assertGetRecords(value)) }),
+  createCollection: plain('CreateCollectionRequest', assertCreateCollection),
+  configureIndex: plain('ConfigureIndexRequest', assertConfigureIndex),
+  rebuild: plain('RebuildRequest', assertRebuild, { spelling: spellingOf('index'), whenEmpty: {} }),
+  createKey: plain('CreateKeyRequest', assertCreateKey, {
+    spelling: spellingOf('expires_in_secs', OTHER_EXPIRY_NAMES),
   }),
-  rebuild: kind<RebuildRequest>({
-    schema: 'RebuildRequest',
-    depthMax: PLAIN_DEPTH,
-    whenEmpty: {},
-    prepare: (value) => assertRebuild(value),
-  }),
-  createKey: kind({ schema: 'CreateKeyRequest', depthMax: PLAIN_DEPTH, prepare: (value) => assertCreateKey(value) }),
-  createNode: kind({ schema: 'CreateNodeRequest', depthMax: PLAIN_DEPTH, prepare: (value) => assertCreateNode(value) }),
-  createEdge: kind({ schema: 'CreateEdgeRequest', depthMax: PLAIN_DEPTH, prepare: (value) => assertCreateEdge(value) }),
-  beginImport: kind({
-    schema: 'BeginImportRequest',
-    depthMax: PLAIN_DEPTH,
-    prepare: (value) => assertBeginImport(value),
-  }),
+  createNode: plain('CreateNodeRequest', assertCreateNode),
+  createEdge: plain('CreateEdgeRequest', assertCreateEdge),
+  beginImport: plain('BeginImportRequest', assertBeginImport),
   frames: { schema: 'bytes', prepare: splitFrames } satisfies RawKind<Uint8Array[]>,
 };
 
 export type BodyKind = keyof typeof BODY_KINDS;
 export type Prepared<K extends BodyKind> = ReturnType<(typeof BODY_KINDS)[K]['prepare']>;
-export type PreparedInsert = Prepared<'insert'>;
 
-export function inlineBytesMax(name: BodyKind): number {
-  if (BODY_KINDS[name].schema === 'bytes') return Number.POSITIVE_INFINITY;
-  return name === 'batch' ? BATCH_INLINE_BYTES : INLINE_BYTES;
-}
+/** Whether the body may be empty. */
+export const mayBeEmpty = (name: BodyKind): boolean => name === 'frames' || 'whenEmpty' in BODY_KINDS[name];
 
-/** Throws `validation_error` or `payload_too_large`. */
-export function prepareBody<K extends BodyKind>(name: K, bytes: Buffer, bounds: BodyBounds): Prepared<K> {
+/** A larger body is prepared in a worker. */
+export const inlineBytesMax = (name: BodyKind): number =>
+  BODY_KINDS[name].schema === 'bytes' ? Number.POSITIVE_INFINITY : INLINE_BYTES;
+
+/** How a body is encoded. */
+export type BodyForm = 'json' | 'msgpack';
+
+/** Whether the body may be msgpack: those with vectors. */
+export const mayBePacked = (name: BodyKind): boolean => 'vectors' in BODY_KINDS[name];
+
+/**
+ * Prepares the body in the coordinator's thread, where that takes two milliseconds at most; undefined: a worker prepares it.
+ * Throws as `prepareBody` does.
+ */
+export function prepareInline<K extends BodyKind>(
+  name: K,
+  form: BodyForm,
+  bytes: Buffer,
+  bounds: BodyBounds,
+): Prepared<K> | undefined {
   const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
   if (definition.schema === 'bytes') return definition.prepare(bytes);
-  const { depthMax, isSecret, whenEmpty, prepare } = definition as Kind<Prepared<K>>;
-  if (bytes.length === 0 && whenEmpty !== undefined) return whenEmpty;
-  return prepare(parseJson(bytes, depthMax, { isSecret }), bounds);
+  if (bytes.length > INLINE_BYTES) return undefined;
+  const kind = definition as Kind<Prepared<K>>;
+  if (form === 'msgpack')
+    return preparePacked(kind, bytes, bounds, bytes.length <= SHORT_BYTES ? undefined : INLINE_PIECES);
+  const isCheap = (json: Buffer): boolean => isCheapJson(name, kind, json);
+  const prepared = prepareTaken(kind, bytes, bounds, isCheap);
+  if (prepared !== undefined) return prepared;
+  return isCheap(bytes) ? prepareJson(kind, bytes, bounds, null) : undefined;
 }
 
-function prepareInsert(value: unknown, bounds: BodyBounds) {
+function isCheapJson<T>(name: BodyKind, definition: Kind<T>, json: Buffer): boolean {
+  if (json.length <= SHORT_BYTES) return true;
+  const bytesMax = name === 'batch' || name === 'upsert' ? BATCH_JSON_BYTES : INLINE_BYTES;
+  return json.length <= bytesMax && assertNesting(json, depthOf(definition)).pieces <= INLINE_PIECES;
+}
+
+const depthOf = ({ depthMax = JSON_DEPTH_MAX }: { readonly depthMax?: number }): number => depthMax;
+
+/** Throws `validation_error` or `payload_too_large`. */
+export function prepareBody<K extends BodyKind>(
+  name: K,
+  form: BodyForm,
+  bytes: Buffer,
+  bounds: BodyBounds,
+): Prepared<K> {
+  const definition = BODY_KINDS[name] as Kind<Prepared<K>> | RawKind<Prepared<K>>;
+  if (definition.schema === 'bytes') return definition.prepare(bytes);
+  const kind = definition as Kind<Prepared<K>>;
+  if (form === 'msgpack') return preparePacked(kind, bytes, bounds)!;
+  return prepareTaken(kind, bytes, bounds) ?? prepareJson(kind, bytes, bounds, null);
+}
+
+/** Undefined if there are more than `valuesMax` values beside the components of vectors. */
+function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, valuesMax?: number): T | undefined {
+  const limits = {
+    depthMax: depthOf(definition),
+    otherBytes: bounds.metadataBytes + REQUEST_ID_BYTES,
+    ...(valuesMax === undefined ? {} : { valuesMax }),
+  };
+  const parts = unpackBody(bytes, definition.vectors!, limits);
+  return parts && prepareJson(definition, parts.json, bounds, parts.vectors);
+}
+
+/**
+ * Prepares a body whose vectors are plain. Undefined where they are not, where the rest is refused, or is not cheap: the whole
+ * body as JSON decides then, and its error names what was sent.
+ */
+function prepareTaken<T>(
+  definition: Kind<T>,
+  bytes: Buffer,
+  bounds: BodyBounds,
+  isCheap: (json: Buffer) => boolean = () => true,
+): T | undefined {
+  const parts = definition.vectors && takeVectors(bytes, definition.vectors);
+  if (parts === undefined) return undefined;
+  try {
+    return isCheap(parts.json) ? prepareJson(definition, parts.json, bounds, parts.vectors) : undefined;
+  } catch (error) {
+    if (error instanceof VouchError) return undefined;
+    throw error;
+  }
+}
+
+function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, taken: TakenVectors): T {
+  const { isSecret, spelling, kept, whenEmpty, prepare } = definition;
+  if (bytes.length === 0 && whenEmpty !== undefined) return whenEmpty;
+  const json = parseJson(bytes, depthOf(definition), isSecret);
+  const prepared = prepare(json.value, bounds, taken);
+  // `prepare` accepts objects only.
+  spelling?.(Object.keys(json.value as object), '$');
+  if (kept !== undefined) assertKept(json, '$', kept === '$' ? undefined : kept);
+  return prepared;
+}
+
+function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) {
   const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);
   if (metadata) assertMetadataSize(metadata.length, bounds, '$.metadata');
-  if (text) assertedTextBytes(text, bounds, '$.text');
+  const metadataBytes = metadata ? Uint8Array.from(metadata) : null;
+  if (metadataBytes) assertShownAsWritten(metadataBytes, '$.metadata');
+  if (text) assertedUtf8Bytes(text, bounds.textBytes, '$.text');
+  const { dimension, bytes: vector } = rowOf(values, taken);
   return {
     collection: collection ?? null,
-    dimension: values.length,
-    vector: vectorBytes([values]),
+    dimension,
+    vector,
     tag: tag ?? 0,
     requestId: request_id ? requestIdBytes(request_id) : null,
-    metadata: metadata ? Uint8Array.from(metadata) : null,
+    metadata: metadataBytes,
     text: text ?? null,
   };
 }
@@ -150,4 +288,23 @@ function prepareMetadata(value: unknown, bounds: BodyBounds) {
   const bytes = Buffer.from(JSON.stringify(assertMetadata(value)), 'utf8');
   assertMetadataSize(bytes.length, bounds, '$');
   return { bytes };
+}
+
+function prepareInsertEncrypted(value: unknown, { payloadBytes }: BodyBounds) {
+  const { payload, collection = null, key_id = null, tag } = assertInsertEncrypted(value);
+  return { collection, payload: decodedPayload(payload, payloadBytes), keyId: key_id, tag: tag ?? 0 };
+}
+
+/**
+ * Accepts only base64 that encoding gives again: the standard alphabet, padded, without unused bits. Throws `validation_error`
+ * also for a payload that is too large, as for metadata and text. No message repeats any of it.
+ */
+function decodedPayload(base64: string, bytesMax: number): Uint8Array {
+  const tooLarge = `$.payload: at most ${bytesMax} bytes are allowed`;
+  // Before anything is decoded. Up to two characters of padding count as bytes here.
+  if (Math.floor((base64.length / 4) * 3) > bytesMax + 2) throw invalid(tooLarge);
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.toString('base64') !== base64) throw invalid('$.payload is not base64');
+  if (bytes.length > bytesMax) throw invalid(tooLarge);
+  return Uint8Array.from(bytes);
 }

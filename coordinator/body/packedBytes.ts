@@ -1,12 +1,12 @@
 /**
- * A list of optional byte strings as two arrays. A list of a thousand small arrays takes milliseconds to cross from
- * one thread to another; this crosses without a copy.
+ * A list of optional byte strings as two arrays, which cross from one thread to another without a copy. A list of a thousand
+ * small arrays would take milliseconds.
  */
 
 export interface PackedBytes {
   /** All strings, one after another. */
   readonly bytes: Uint8Array;
-  /** Of each string; -1 where there is none. */
+  /** The length of each string; -1: null. */
   readonly lengths: Int32Array;
 }
 
@@ -22,7 +22,7 @@ export function packBytes(list: readonly (Uint8Array | null)[]): PackedBytes {
   return { bytes, lengths };
 }
 
-/** Views of the packed bytes. */
+/** Returns views of the packed bytes. */
 export function unpackBytes({ bytes, lengths }: PackedBytes): (Uint8Array | null)[] {
   const list = new Array<Uint8Array | null>(lengths.length);
   let at = 0;

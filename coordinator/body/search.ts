@@ -1,83 +1,177 @@
-/** Searches, from the validated request to what `SearchCall` needs, but for the time. */
-import type { AsOf, GraphRerank, SearchCall, TextQuery } from '../../shared/calls.js';
-import type { Filter } from '../../shared/filter.js';
+/** Prepares searches for their calls; the handler adds the time. */
+import { HITS_MAX } from '../../shared/limits.js';
+import type {
+  AsOf,
+  GraphRerank,
+  Grouping,
+  SearchBatchCall,
+  SearchCall,
+  TextQuery,
+} from '../../shared/protocol/calls.js';
 import { filterOf } from '../contract/filter.js';
 import { invalid } from '../contract/refusal.js';
-import type { GraphRerankOptions, MultiSearchRequest, SearchRequest } from '../contract/search.js';
-import type { JsonObject } from '../contract/values.js';
-import { assertedTextBytes, type BodyBounds } from './bounds.js';
+import type {
+  GraphRerankOptions,
+  MultiSearchRequest,
+  RecordInCollection,
+  SearchBatchRequest,
+  SearchOptions,
+  SearchRequest,
+} from '../contract/search.js';
+import { assertedUtf8Bytes, type BodyBounds, fieldBytesMax } from './bounds.js';
 import { instantMs } from './instant.js';
-import { vectorBytes } from './vectors.js';
+import { dimensionOf, rowOf, type TakenVectors } from './vectors.js';
 
 interface Prepared {
-  readonly dimension: number;
-  /** What the request does not ask for is absent. */
-  readonly call: Omit<SearchCall, 'decay'>;
+  /** Of the query; null: the query is the vector of a record. */
+  readonly dimension: number | null;
   /** Null: no decay. */
   readonly halfLifeSecs: number | null;
 }
 
 export interface PreparedSearch extends Prepared {
   readonly collection: string | null;
+  readonly call: Omit<SearchCall, 'decay'>;
 }
 
 export interface PreparedMultiSearch extends Prepared {
   readonly collections: readonly string[];
+  readonly call: Omit<SearchCall, 'decay'>;
+  readonly like: RecordInCollection | null;
 }
 
+export interface PreparedSearchBatch {
+  readonly collection: string | null;
+  readonly searches: readonly (Prepared & { readonly call: Omit<SearchCall, 'decay'> })[];
+  readonly call: Omit<SearchBatchCall, 'searches'>;
+}
+
+/** A call that is being made: fields are set only if they are asked for, as most searches have no options. */
+type Draft = { -readonly [Key in keyof SearchCall]: SearchCall[Key] };
+
 /** Throws `validation_error`. */
-export function prepareSearch(request: SearchRequest, bounds: BodyBounds): PreparedSearch {
-  const text = textOf(request, bounds);
+export function prepareSearch(request: SearchRequest, bounds: BodyBounds, taken: TakenVectors): PreparedSearch {
+  const prepared = prepareOptions(request, bounds, taken, '$');
+  const { call } = prepared;
   const asOf = asOfOf(request);
-  const graph = request.graph_rerank ? clamped(request.graph_rerank) : undefined;
-  const { dimension, halfLifeSecs, call } = prepare(request);
-  const collection = request.collection ?? null;
-  // Most searches ask for none of these, and taking the call apart costs them more than all else here.
-  if (text === undefined && asOf === undefined && graph === undefined)
-    return { dimension, halfLifeSecs, collection, call };
-  const options = {
-    ...(text === undefined ? {} : { text }),
-    ...(graph === undefined ? {} : { graph }),
-    ...(asOf === undefined ? {} : { asOf }),
-  };
-  return { dimension, halfLifeSecs, collection, call: { ...call, ...options } };
+  if (asOf !== undefined) call.asOf = asOf;
+  if (call.fields !== undefined || call.group !== undefined) call.maxBytes = fieldBytesMax(bounds);
+  // An eventual search is told the sequence of the searched state.
+  if (isEventual(request)) call.tellSequence = true;
+  return { ...prepared, collection: request.collection ?? null };
 }
 
 /** Throws `validation_error`. */
-export const prepareMultiSearch = (request: MultiSearchRequest): PreparedMultiSearch => ({
-  ...prepare(request),
-  collections: request.collections,
-});
-
-function prepare(request: SearchRequest | MultiSearchRequest): Prepared {
-  const { query, k, decay_half_life_secs, metadata_filter, consistency } = request;
+export function prepareSearchBatch(
+  request: SearchBatchRequest,
+  bounds: BodyBounds,
+  taken: TakenVectors,
+): PreparedSearchBatch {
+  const searches = request.searches.map((each, i) => prepareOptions(each, bounds, taken, `$.searches[${i}]`));
+  const hits = searches.reduce((sum, { call }) => sum + hitsOf(call), 0);
+  if (hits > HITS_MAX)
+    throw invalid(`$.searches: together they ask for ${hits} hits, and at most ${HITS_MAX} are allowed`);
+  const asOf = asOfOf(request);
   return {
-    dimension: query.length,
-    halfLifeSecs: decay_half_life_secs || null,
+    collection: request.collection ?? null,
+    searches,
     call: {
-      op: 'search',
-      query: vectorBytes([query]),
-      k,
-      ...filtered(metadata_filter),
-      // Who takes an older state is told which one it was.
-      ...(consistency === 'eventual' ? { tellSequence: true } : {}),
+      op: 'searchBatch',
+      maxBytes: fieldBytesMax(bounds),
+      ...(isEventual(request) ? { eventual: true } : {}),
+      ...(asOf === undefined ? {} : { asOf }),
     },
   };
 }
 
-const filtered = (filter: JsonObject | null | undefined): { readonly filter?: Filter } =>
-  filter ? { filter: filterOf(filter, '$.metadata_filter') } : {};
+/** The buffers of the queries, which are transferred instead of copied. */
+export const searchBatchBuffers = ({ searches }: PreparedSearchBatch): ArrayBufferLike[] =>
+  searches.flatMap(({ call }) => (call.query === undefined ? [] : [call.query.buffer]));
 
-function textOf({ query_text, rerank, hybrid }: SearchRequest, bounds: BodyBounds): TextQuery | undefined {
+/** Throws `validation_error`. */
+export function prepareMultiSearch(
+  request: MultiSearchRequest,
+  bounds: BodyBounds,
+  taken: TakenVectors,
+): PreparedMultiSearch {
+  const { query, like, collections } = request;
+  const call = draftOf(request, taken, '$');
+  if (call.fields !== undefined) call.maxBytes = Math.floor(fieldBytesMax(bounds) / new Set(collections).size);
+  if (isEventual(request)) call.tellSequence = true;
+  return { ...preparedOf(request, call), call, collections, like: query ? null : (like ?? null) };
+}
+
+const isEventual = ({ consistency }: Pick<SearchRequest, 'consistency'>): boolean =>
+  consistency === 'eventual' || consistency === 'local';
+
+/** `path` names the search in errors. */
+function prepareOptions(
+  request: SearchOptions,
+  bounds: BodyBounds,
+  taken: TakenVectors,
+  path: string,
+): Prepared & { readonly call: Draft } {
+  const call = draftOf(request, taken, path);
+  const text = textOf(request, bounds, path);
+  const group = groupOf(request, path);
+  if (request.like != null) call.like = request.like;
+  if (text !== undefined) call.text = text;
+  if (request.graph_rerank) call.graph = clamped(request.graph_rerank);
+  if (group !== undefined) call.group = group;
+  if (call.group !== undefined && (call.text !== undefined || call.graph !== undefined))
+    throw invalid(`${path}.group_by: groups are by distance alone; leave out query_text and graph_rerank`);
+  if (hitsOf(call) > HITS_MAX)
+    throw invalid(`${path}.group_size: ${hitsOf(call)} hits in all groups, and at most ${HITS_MAX} are allowed`);
+  return { ...preparedOf(request, call), call };
+}
+
+/** The options of a search in one collection or in several. */
+function draftOf(request: SearchOptions | MultiSearchRequest, taken: TakenVectors, path: string): Draft {
+  const { query, like, k, metadata_filter, score_threshold, with: fields } = request;
+  assertOneOf(query, like, path);
+  const call: Draft = query ? { op: 'search', query: rowOf(query, taken).bytes, k } : { op: 'search', k };
+  if (metadata_filter) call.filter = filterOf(metadata_filter, `${path}.metadata_filter`);
+  if (score_threshold != null) call.scoreMost = Math.min(score_threshold, Number.MAX_VALUE);
+  if (fields?.length) call.fields = fields;
+  return call;
+}
+
+const preparedOf = ({ decay_half_life_secs }: SearchOptions | MultiSearchRequest, { query }: Draft): Prepared => ({
+  dimension: query === undefined ? null : dimensionOf(query),
+  halfLifeSecs: decay_half_life_secs || null,
+});
+
+function assertOneOf(query: unknown, like: unknown, path: string): void {
+  if (query == null && like == null)
+    throw invalid(`${path}.query is missing: expected an array of numbers, or a record in ${path}.like`);
+  if (query != null && like != null)
+    throw invalid(`${path}.like: the query is given already; leave out one of the two`);
+}
+
+const GROUP_SIZE = 3;
+
+function groupOf({ group_by, group_size }: SearchOptions, path: string): Grouping | undefined {
+  if (group_by != null) return { key: group_by, size: group_size ?? GROUP_SIZE };
+  if (group_size != null) throw invalid(`${path}.group_size: needs a group_by`);
+  return undefined;
+}
+
+const hitsOf = ({ k, group }: Pick<SearchCall, 'k' | 'group'>): number => k * (group?.size ?? 1);
+
+function textOf(
+  { query_text, rerank, hybrid }: SearchOptions,
+  bounds: BodyBounds,
+  path: string,
+): TextQuery | undefined {
   const isReranked = rerank !== false && Boolean(query_text);
-  if (hybrid && !isReranked) throw invalid('$.hybrid: needs a query_text, and rerank not to be false');
+  if (hybrid && !isReranked) throw invalid(`${path}.hybrid: needs a query_text, and rerank not to be false`);
   if (!isReranked) return undefined;
-  assertedTextBytes(query_text!, bounds, '$.query_text');
+  assertedUtf8Bytes(query_text!, bounds.textBytes, `${path}.query_text`);
   return { query: query_text!, hybrid: hybrid ?? false };
 }
 
-/** The instant is checked even where the log index takes precedence. */
-function asOfOf({ as_of, as_of_log_index }: SearchRequest): AsOf | undefined {
+/** The instant is checked even if the log index takes precedence. */
+function asOfOf({ as_of, as_of_log_index }: Pick<SearchRequest, 'as_of' | 'as_of_log_index'>): AsOf | undefined {
   const timeMs = as_of == null ? undefined : instantMs(as_of, '$.as_of');
   if (as_of_log_index != null) return { logIndex: as_of_log_index };
   return timeMs === undefined ? undefined : { timeMs };

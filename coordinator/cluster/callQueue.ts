@@ -1,253 +1,336 @@
 /**
- * The way of a call to the collection's owner, or to one of its followers. What arrives for one collection within one turn
- * of the event loop travels in one message and is answered by one; a lone call waits for nobody. Control calls travel
- * alone: one that takes minutes must not keep the answers of others waiting.
+ * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection within one
+ * turn of the event loop, or while a message of others is unanswered, travel in one message and get one answer: see
+ * `messageQueues.ts`. A control call travels alone: it may take minutes, and must not delay the answers of others.
  *
- *   send ──▶ queued ──▶ under way ──answered──▶ done
- *              ▲            └──moved, nobody serves, not sent; a read whose answer is lost──▶ parked
- *              └──a little later, or as soon as another owner is known──────────────────────────┘
+ *   send ──▶ queued ──▶ in flight ──answered──▶ done
+ *              ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
+ *              └──after a short delay, or as soon as another owner is known─────────────────┘
  *
- * A call is sent again only where the first sending has certainly had no effect, or can have none. After any other
- * failure its outcome is unknown, and only the caller can tell what to do. For control calls:
- * - `configureIndex`, `rebuild`: the state of the index shows whether they took effect; sent again unasked, the one would
- *   meet its own build as a conflict, and the other would build twice.
- * - `hold`, `release`: may be repeated with the same token at will, and whoever holds does so until it is over.
+ * A call is sent again only if the first attempt certainly had no effect, or can have none. After any other failure the
+ * outcome is unknown, and only the caller can decide. For control calls:
+ * - `configureIndex`, `rebuild`: the state of the index shows whether they took effect. If they were sent again, the first
+ *   would conflict with its own build, and the second would build twice.
+ * - `hold`, `release`: the holder repeats them with the same token until it is done.
  *
- * A search that may be a little old is asked of a follower, and of the owner where none answers it well and soon.
+ * A search may go to a follower (see `followerRoutes.ts`), and goes to the owner if no follower answers it well and soon.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Call } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
-import { unavailable } from '../../shared/errors.js';
-import { collectionSubject, followersSubject } from '../../shared/subjects.js';
-import { AnswerLost } from '../../shared/transport/answerLost.js';
-import { NobodyServes } from '../../shared/transport/nobodyServes.js';
-import { NotSent } from '../../shared/transport/notSent.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { Call } from '../../shared/protocol/calls.js';
+import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/protocol/wire.js';
+import { BACKOFF, nextDelayMs } from '../../shared/scheduling/retry.js';
+import { collectionSubject, type Verb } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
-import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/wire.js';
-import { messagesOf, type Sized } from './callBatches.js';
-import { answerSizeOf, sizeOf } from './callSizes.js';
-import { CallsUnderWay } from './callsUnderWay.js';
-import { mayBeFollowers, verbOfCall, type Way } from './callVerbs.js';
-import type { ClusterMetrics } from './clusterMetrics.js';
-import type { Members } from './members.js';
-import { ParkedCalls } from './parkedCalls.js';
+import { AnswerLost, NobodyServes, NotSent } from '../../shared/transport/transportErrors.js';
+import { answerSizeOf, isStrongSearch, mayAskFollowers, searchesIn, sizeOf, verbOfCall } from './callTraits.js';
+import { type FollowerRoute, FollowerRoutes } from './followerRoutes.js';
+import type { Members, Server } from './members.js';
+import { type CallRoute, type MessageQueue, MessageQueues } from './messageQueues.js';
+import { type SearchInHand, SearchLoad } from './searchLoad.js';
 
-/** How long a call is sent again at most. A move takes a small part of it; a dead shard's collections may take longer. */
-const PATIENCE_MS = 3_000;
-/** The same of a collection without an owner: it is being made or deleted this moment, or there is no shard. */
-const UNOWNED_PATIENCE_MS = 500;
-/** What was worked on for so long before it moved had found its owner: its time begins anew. */
-const TAKEN_MS = 1_000;
-/**
- * Calls that wait for the collections of shards that do not live, or for the connection: more would keep others out for
- * seconds.
- */
-const PARKED_MAX = 256;
-/** How long the store is waited for, which may have lost its leader. */
+const CALLS_PER_MESSAGE = 64;
+/** How long a call is sent again at most. A move takes a small part of it; a failover may take longer. */
+const RETRY_MS = 3_000;
+/** The same for a collection without an owner: it is just being created or deleted, or there is no shard. */
+const UNOWNED_RETRY_MS = 500;
+/** A call that was worked on for so long before its collection moved had reached the owner: its retry time begins anew. */
+const ACCEPTED_MS = 1_000;
+/** Calls that wait for a shard without a heartbeat, or for the connection. More would keep others out for seconds. */
+const RETRIED_MAX = 256;
+/** How long a lookup of the owner may take before a retry goes on without it: the store may have lost its leader. */
 const REREAD_MS = 300;
-/** A follower that has not answered by then has its work in vain: the owner is asked. */
-const FOLLOWERS_MS = 300;
-/** How long followers are not asked after none of them has answered in time. */
-const FOLLOWERS_REST_MS = 2_000;
 
-type Owners = Pick<Members, 'epochOf' | 'serverOf' | 'hasFollowers' | 'rereadTogether' | 'listen'>;
-
-interface Waiting extends Sent<Call>, Sized {
+interface PendingCall extends Sent<Call> {
+  readonly sizeBytes: number;
+  readonly answerBytes: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** When it was first found to be nobody's. */
-  parkedMs: number | undefined;
+  /** When its retry time began; undefined: it was not sent again yet. */
+  retryFromMs: number | undefined;
   /** When it was last sent to an owner. */
   sentMs: number;
+  /** As long as a shard has it, if it is a strong search. */
+  inHand: SearchInHand | undefined;
 }
 
-interface Queue {
+/** A message to an owner that is not answered yet. */
+interface InFlightMessage {
   readonly collectionId: number;
-  readonly way: Way;
-  readonly waiting: Waiting[];
+  readonly server: Server;
+  readonly route: Verb;
+  readonly reject: (error: AnswerLost) => void;
+}
+
+/** The calls of one collection that wait to be sent again: one timer for all of them. */
+interface WaitingCalls {
+  calls: PendingCall[];
+  delayMs: number;
+  timer: NodeJS.Timeout | undefined;
 }
 
 export class CallQueue {
-  /** By collection and way. */
-  readonly #queues = new Map<string, Queue>();
-  readonly #underWay = new CallsUnderWay();
-  readonly #parked = new ParkedCalls<Waiting>((collectionId, calls) => void this.#wake(collectionId, calls));
-  /** Collection → until when its followers are left alone. */
-  readonly #resting = new Map<number, number>();
-  #flushing = false;
+  readonly #queues: MessageQueues<PendingCall>;
+  readonly #inFlight = new Set<InFlightMessage>();
+  readonly #waiting = new Map<number, WaitingCalls>();
+  /** Calls that were sent again and are not done. Each keeps its place until it ends, or new calls would take it. */
+  readonly #retried = new Set<PendingCall>();
+  readonly #load: SearchLoad;
+  readonly #followers: FollowerRoutes;
 
   constructor(
     private readonly transport: Pick<Transport, 'request' | 'maxPayloadBytes'>,
-    private readonly owners: Owners,
+    private readonly owners: Pick<Members, 'epochOf' | 'serverOf' | 'liveFollowers' | 'rereadTogether' | 'listen'>,
     private readonly clock: Clock,
-    private readonly metrics: Pick<ClusterMetrics, 'retried' | 'ended' | 'eventual'>,
+    private readonly metrics: Metrics,
   ) {
+    this.#queues = new MessageQueues((queue) => this.#sendAll(queue), clock, metrics);
+    this.#load = new SearchLoad(clock);
+    this.#followers = new FollowerRoutes(owners, this.#load, clock);
     owners.listen({
       ownerChanged: (collectionId) => this.#ownerChanged(collectionId),
       processChanged: (shard, session) => this.#processChanged(shard, session),
     });
   }
 
-  /** Calls that wait to be sent again. */
-  get parked(): number {
-    return this.#parked.count;
+  /** The number of calls that wait to be sent again. */
+  get waiting(): number {
+    let count = 0;
+    for (const { calls } of this.#waiting.values()) count += calls.length;
+    return count;
   }
 
-  send(collectionId: number, call: Call, envelope: Envelope): Promise<unknown> {
+  /** Resolves to the call's result. Throws what the owner throws, `unavailable` if nobody answers in time. */
+  send(collectionId: number, call: Call, { requestId, deadlineMs }: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const way = mayBeFollowers(call) && this.#asksFollowers(collectionId) ? 'followers' : verbOfCall(call);
-      this.#enqueue(collectionId, way, {
-        ...envelope,
-        call,
+      const route = this.#followers.routeOf(collectionId, call) ?? verbOfCall(call);
+      this.#enqueue(collectionId, route, {
+        ...{ requestId, deadlineMs, call, resolve, reject },
         sizeBytes: sizeOf(call),
         answerBytes: answerSizeOf(call),
-        resolve,
-        reject,
-        parkedMs: undefined,
+        retryFromMs: undefined,
         sentMs: 0,
+        inHand: undefined,
       });
     });
   }
 
-  #enqueue(collectionId: number, way: Way, waiting: Waiting): void {
-    const key = `${collectionId}.${way}`;
-    const queue = this.#queues.get(key);
-    if (queue === undefined) this.#queues.set(key, { collectionId, way, waiting: [waiting] });
-    else queue.waiting.push(waiting);
-    if (this.#flushing) return;
-    this.#flushing = true;
-    setImmediate(() => this.#flush());
+  #enqueue(collectionId: number, route: CallRoute, call: PendingCall): void {
+    const shard = typeof route === 'string' ? this.owners.serverOf(collectionId)?.shard : route.shard;
+    if (shard !== undefined && isStrongSearch(call.call))
+      call.inHand = this.#load.begin(collectionId, shard, searchesIn(call.call));
+    this.#queues.push(collectionId, route, call);
   }
 
-  #flush(): void {
-    this.#flushing = false;
-    const queues = [...this.#queues.values()];
-    this.#queues.clear();
-    for (const queue of queues)
-      for (const message of messagesOf(queue.waiting, queue.way, this.transport.maxPayloadBytes))
-        void this.#deliver(queue, message);
+  #sendAll(queue: MessageQueue<PendingCall>): Promise<unknown> {
+    const messages = [...messagesOf(queue, this.transport.maxPayloadBytes)];
+    return Promise.all(messages.map((calls) => this.#deliver(queue, calls)));
   }
 
-  async #deliver({ collectionId, way }: Queue, message: readonly Waiting[]): Promise<void> {
+  async #deliver({ collectionId, route }: MessageQueue<PendingCall>, calls: readonly PendingCall[]): Promise<void> {
     try {
-      const outcomes = await (way === 'followers'
-        ? this.#askFollowers(collectionId, message)
-        : this.#askOwner(collectionId, way, message));
-      if (outcomes.length !== message.length) throw unavailable('the shard answered something else than it was asked');
-      // Before the outcomes: those that are not done begin to wait anew.
-      this.#parked.settled(collectionId);
-      for (const [i, waiting] of message.entries()) this.#settle(collectionId, way, waiting, outcomes[i] as Outcome);
+      const answer = await (typeof route === 'string'
+        ? this.#askOwner(collectionId, route, calls)
+        : this.#askFollowers(route, calls));
+      const outcomes = unpackOutcomes(answer);
+      if (outcomes.length !== calls.length) throw unavailable('the answer of the shard does not fit its calls');
+      // Before the outcomes, of which some begin to wait again.
+      this.#endDelays(collectionId);
+      this.#loadEnds(
+        calls,
+        outcomes.every((outcome) => 'ok' in outcome),
+      );
+      for (const [i, call] of calls.entries()) this.#settle(collectionId, route, call, outcomes[i] as Outcome);
     } catch (error) {
-      for (const waiting of message) this.#failed(collectionId, way, waiting, error);
+      this.#loadEnds(calls, false);
+      for (const call of calls) this.#fail(collectionId, route, call, error);
     }
   }
 
-  #askOwner(collectionId: number, way: Exclude<Way, 'followers'>, message: readonly Waiting[]): Promise<Outcome[]> {
+  #loadEnds(calls: readonly PendingCall[], isAnswered: boolean): void {
+    const ended = calls.flatMap(({ inHand }) => inHand ?? []);
+    for (const call of calls) call.inHand = undefined;
+    this.#load.end(ended, isAnswered);
+  }
+
+  #askOwner(collectionId: number, route: Verb, calls: readonly PendingCall[]): Promise<Uint8Array> {
     const sentMs = this.clock.nowMs();
     let deadlineMs = 0;
-    for (const waiting of message) {
-      waiting.sentMs = sentMs;
-      deadlineMs = Math.max(deadlineMs, waiting.deadlineMs);
+    for (const call of calls) {
+      call.sentMs = sentMs;
+      deadlineMs = Math.max(deadlineMs, call.deadlineMs);
     }
     const server = this.owners.serverOf(collectionId);
-    // The lease of a shard without a heartbeat is over: it would answer nothing, if at all.
+    // A shard without a heartbeat has no lease any more, so it would answer nothing.
     if (server === undefined) throw new NobodyServes();
-    const { requestId } = message[0] as Waiting;
-    const subject = collectionSubject(collectionId, server.epoch, way);
-    const answer = this.transport.request(subject, packCalls<Call>(message), { requestId, deadlineMs });
-    return this.#underWay.awaiting(collectionId, server, way === 'read', answer).then(unpackOutcomes);
+    const { requestId } = calls[0] as PendingCall;
+    const subject = collectionSubject(collectionId, server.epoch, route);
+    const answer = this.transport.request(subject, packCalls<Call>(calls), { requestId, deadlineMs });
+    return new Promise((resolve, reject) => {
+      const message = { collectionId, server, route, reject };
+      this.#inFlight.add(message);
+      void answer.then(resolve, reject).finally(() => this.#inFlight.delete(message));
+    });
   }
 
-  async #askFollowers(collectionId: number, message: readonly Waiting[]): Promise<Outcome[]> {
-    const untilMs = this.clock.nowMs() + FOLLOWERS_MS;
-    // A follower that begins later need not begin.
-    const calls = message.map(({ requestId, deadlineMs, call }) => ({
+  async #askFollowers(route: FollowerRoute, calls: readonly PendingCall[]): Promise<Uint8Array> {
+    const nowMs = this.clock.nowMs();
+    const latestMs = Math.max(...calls.map(({ deadlineMs }) => deadlineMs));
+    // Half of the time is left for the owner.
+    const untilMs = nowMs + Math.min(this.#followers.withinMs(route), (latestMs - nowMs) / 2);
+    // A follower that has not begun by then need not begin.
+    const sent = calls.map(({ requestId, deadlineMs, call }) => ({
       requestId,
       deadlineMs: Math.min(deadlineMs, untilMs),
       call,
     }));
-    const { requestId } = message[0] as Waiting;
+    const { requestId } = calls[0] as PendingCall;
     const envelope = { requestId, deadlineMs: untilMs };
     try {
-      return unpackOutcomes(await this.transport.request(followersSubject(collectionId), packCalls(calls), envelope));
+      return await this.transport.request(route.subject, packCalls(sent), envelope);
     } catch (error) {
-      if (!(error instanceof NobodyServes)) this.#resting.set(collectionId, untilMs + FOLLOWERS_REST_MS);
+      if (!(error instanceof NobodyServes) || route.shard !== undefined) this.#followers.pause(route);
       throw error;
     }
   }
 
-  #settle(collectionId: number, way: Way, waiting: Waiting, outcome: Outcome): void {
-    const isFollowers = way === 'followers';
-    // What a follower refuses it may not have heard of yet.
-    if (isFollowers && !('ok' in outcome)) this.#failed(collectionId, way, waiting, new NobodyServes());
-    else if ('moved' in outcome) this.#again(collectionId, waiting, new NobodyServes());
+  #settle(collectionId: number, route: CallRoute, call: PendingCall, outcome: Outcome): void {
+    const isFollower = typeof route !== 'string';
+    if (isFollower && !('ok' in outcome)) {
+      if ('moved' in outcome && route.shard !== undefined) this.#followers.pause(route);
+      // A follower may refuse what it has not received yet: the owner decides.
+      this.#fail(collectionId, route, call, new NobodyServes());
+    } else if ('moved' in outcome) this.#retry(collectionId, call, new NobodyServes());
     else {
-      if (mayBeFollowers(waiting.call)) this.metrics.eventual(isFollowers ? 'follower' : 'owner');
+      const by = isFollower ? 'follower' : 'owner';
+      if (mayAskFollowers(call.call)) this.metrics.count('vouch_eventual_reads_total', { by });
+      else if (isStrongSearch(call.call)) this.metrics.count('vouch_strong_searches_total', { by });
+      this.#retried.delete(call);
       try {
-        waiting.resolve(unwrap(outcome));
+        call.resolve(unwrap(outcome));
       } catch (error) {
-        waiting.reject(error);
+        call.reject(error);
       }
     }
   }
 
-  #failed(collectionId: number, way: Way, waiting: Waiting, error: unknown): void {
+  #fail(collectionId: number, route: CallRoute, call: PendingCall, error: unknown): void {
     const isLost = error instanceof AnswerLost;
-    if (isLost) this.metrics.ended(verbOfCall(waiting.call));
-    if (way === 'followers') this.#enqueue(collectionId, 'read', waiting);
-    else if (error instanceof NobodyServes || error instanceof NotSent || (isLost && way === 'read'))
-      this.#again(collectionId, waiting, error);
-    else waiting.reject(error);
+    if (isLost) this.metrics.count('vouch_calls_aborted_total', { verb: verbOfCall(call.call) });
+    if (typeof route !== 'string') this.#enqueue(collectionId, 'read', call);
+    else if (error instanceof NobodyServes || error instanceof NotSent || (isLost && route === 'read'))
+      this.#retry(collectionId, call, error);
+    else this.#reject(call, error);
   }
 
-  #again(collectionId: number, waiting: Waiting, reason: NobodyServes | NotSent | AnswerLost): void {
+  #retry(collectionId: number, call: PendingCall, reason: NobodyServes | NotSent | AnswerLost): void {
     const nowMs = this.clock.nowMs();
-    if (waiting.parkedMs === undefined || nowMs - waiting.sentMs >= TAKEN_MS) waiting.parkedMs = nowMs;
-    const patienceMs = this.owners.epochOf(collectionId) === undefined ? UNOWNED_PATIENCE_MS : PATIENCE_MS;
-    const isOverdue = nowMs >= Math.min(waiting.deadlineMs, waiting.parkedMs + patienceMs);
+    if (call.retryFromMs === undefined || nowMs - call.sentMs >= ACCEPTED_MS) call.retryFromMs = nowMs;
+    const retryMs = this.owners.epochOf(collectionId) === undefined ? UNOWNED_RETRY_MS : RETRY_MS;
+    const isOverdue = nowMs >= Math.min(call.deadlineMs, call.retryFromMs + retryMs);
     const isAway = reason instanceof NotSent || this.owners.serverOf(collectionId) === undefined;
-    const isCrowded = isAway && this.#parked.count >= PARKED_MAX;
-    if (isOverdue || isCrowded) {
-      this.#parked.settled(collectionId);
-      waiting.reject(reason);
+    const isFull = isAway && !this.#retried.has(call) && this.#retried.size >= RETRIED_MAX;
+    if (isOverdue || isFull) {
+      this.#endDelays(collectionId);
+      this.#reject(call, reason);
       return;
     }
-    this.metrics.retried(verbOfCall(waiting.call));
-    this.#parked.add(collectionId, waiting);
+    this.metrics.count('vouch_calls_retried_total', { verb: verbOfCall(call.call) });
+    this.#retried.add(call);
+    this.#wait(collectionId, call);
   }
 
-  /** They have waited: perhaps another owner is known at the store and not told here yet. */
-  async #wake(collectionId: number, calls: readonly Waiting[]): Promise<void> {
-    // Where the store does not say soon, whoever was the owner is asked: it knows whether it is.
+  #reject(call: PendingCall, error: unknown): void {
+    this.#retried.delete(call);
+    call.reject(error);
+  }
+
+  #wait(collectionId: number, call: PendingCall): void {
+    let waiting = this.#waiting.get(collectionId);
+    if (waiting === undefined) {
+      waiting = { calls: [], delayMs: BACKOFF.call.firstMs, timer: undefined };
+      this.#waiting.set(collectionId, waiting);
+    }
+    waiting.calls.push(call);
+    if (waiting.timer !== undefined) return;
+    waiting.timer = setTimeout(() => void this.#lookUpAndResend(collectionId), waiting.delayMs);
+    waiting.delayMs = nextDelayMs(BACKOFF.call, waiting.delayMs);
+  }
+
+  /** The collection's calls are answered or rejected: the next delays begin with the shortest again. */
+  #endDelays(collectionId: number): void {
+    if (this.#waiting.get(collectionId)?.calls.length === 0) this.#waiting.delete(collectionId);
+  }
+
+  /** Asks the store for the owner before the calls are sent again: this process may not have been told of it yet. */
+  async #lookUpAndResend(collectionId: number): Promise<void> {
+    const calls = this.#takeWaiting(collectionId);
+    // If the store does not answer soon, the calls go to the last known owner, which knows whether it still is.
     const reread = this.owners.rereadTogether(collectionId).catch(() => undefined);
     await Promise.race([reread, delay(REREAD_MS, undefined, { ref: false })]);
-    this.#sendAgain(collectionId, calls);
+    this.#resend(collectionId, calls);
   }
 
-  #sendAgain(collectionId: number, calls: readonly Waiting[]): void {
-    for (const waiting of calls) this.#enqueue(collectionId, verbOfCall(waiting.call), waiting);
+  #takeWaiting(collectionId: number): readonly PendingCall[] {
+    const waiting = this.#waiting.get(collectionId);
+    if (waiting === undefined) return [];
+    clearTimeout(waiting.timer);
+    waiting.timer = undefined;
+    const { calls } = waiting;
+    waiting.calls = [];
+    return calls;
   }
 
+  #resend(collectionId: number, calls: readonly PendingCall[]): void {
+    for (const call of calls) this.#enqueue(collectionId, verbOfCall(call.call), call);
+  }
+
+  /**
+   * Another epoch has begun. A former owner that lives answers every write it has accepted, so writes go on waiting for it.
+   * It may answer no more reads: they are sent to the new owner.
+   */
   #ownerChanged(collectionId: number): void {
-    this.#underWay.ownerChanged(collectionId, this.owners.epochOf(collectionId));
-    this.#sendAgain(collectionId, this.#parked.take(collectionId));
+    const epoch = this.owners.epochOf(collectionId);
+    for (const message of this.#inFlight)
+      if (message.route === 'read' && message.collectionId === collectionId && message.server.epoch !== epoch)
+        this.#lose(message);
+    this.#resend(collectionId, this.#takeWaiting(collectionId));
   }
 
+  /** The shard's process has ended or is another one: no message waits for an answer that cannot come. */
   #processChanged(shard: string, session: string | undefined): void {
-    this.#underWay.processChanged(shard, session);
+    for (const message of this.#inFlight)
+      if (message.server.shard === shard && message.server.session !== session) this.#lose(message);
     if (session === undefined) return;
-    for (const collectionId of this.#parked.collectionIds())
+    for (const collectionId of this.#waiting.keys())
       if (this.owners.serverOf(collectionId)?.shard === shard)
-        this.#sendAgain(collectionId, this.#parked.take(collectionId));
+        this.#resend(collectionId, this.#takeWaiting(collectionId));
   }
 
-  #asksFollowers(collectionId: number): boolean {
-    if (!this.owners.hasFollowers(collectionId)) return false;
-    const untilMs = this.#resting.get(collectionId);
-    if (untilMs === undefined) return true;
-    if (this.clock.nowMs() < untilMs) return false;
-    this.#resting.delete(collectionId);
-    return true;
+  #lose(message: InFlightMessage): void {
+    this.#inFlight.delete(message);
+    message.reject(new AnswerLost('the shard that was asked is gone'));
   }
+}
+
+/** Divides queued calls, in order, so that both the calls and their answers fit into one message each. */
+function* messagesOf({ calls, route }: MessageQueue<PendingCall>, maxBytes: number): Generator<PendingCall[]> {
+  const callsMax = route === 'control' ? 1 : CALLS_PER_MESSAGE;
+  let message: PendingCall[] = [];
+  let sizeBytes = 0;
+  let answerBytes = 0;
+  for (const call of calls) {
+    sizeBytes += call.sizeBytes;
+    answerBytes += call.answerBytes;
+    const isFull = message.length === callsMax || sizeBytes > maxBytes || answerBytes > maxBytes;
+    if (isFull && message.length > 0) {
+      yield message;
+      message = [];
+      ({ sizeBytes, answerBytes } = call);
+    }
+    message.push(call);
+  }
+  yield message;
 }

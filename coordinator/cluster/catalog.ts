@@ -1,14 +1,19 @@
 /**
- * Which collections there are. The catalog bucket is the truth; every coordinator keeps a copy of it by watching, and
- * reads through on a miss, so that a collection made at one coordinator exists at all of them at once.
+ * The catalog of all collections. The bucket is the truth; every coordinator keeps a copy by watching it, and reads the
+ * bucket on a miss, so that a collection created at one coordinator exists at all of them at once.
+ *
+ * A collection that comes as an export of another is first only sent to, listed and deleted:
+ *
+ *   importing ──its log is the announced one──▶ finished: like any other collection
+ *       └──deleted──▶ gone
  */
 import type { Bucket, Change, Entry, Watch } from '../../shared/bucket/bucket.js';
-import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../shared/catalogEntry.js';
 import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors.js';
-import type { Collection, Imported, WantedCollection, WantedImport } from '../backend.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { originOf } from '../../shared/model/collectionConfig.js';
+import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../shared/registry/catalogEntry.js';
+import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
-import { assertSameImport, assertUsable, importedCollection } from './imports.js';
 
 const NEXT_ID = 'next-collection-id';
 
@@ -27,23 +32,23 @@ export class Catalog {
   /** Project → name → collection. */
   readonly #projects = new Map<string, Map<string, Known>>();
   readonly #byId = new Map<number, Collection>();
-  /** Keys whose entry was written or read here, and not told by the watch yet: with its revision. */
+  /** Keys whose entry was written or read here before the watch told it, with the revision. */
   readonly #ahead = new Map<string, number>();
   #watch: Watch | undefined;
-  /** Of the ids that were ever listed. */
-  #greatest = 0;
+  /** The greatest id that was ever listed. */
+  #greatestId = 0;
 
   constructor(
     private readonly bucket: Bucket,
     private readonly counters: Bucket,
     private readonly clock: Clock,
     private readonly collectionsPerProject: number,
-    /** The greatest id that is known from elsewhere. */
-    private readonly greatestId: () => number = () => 0,
+    /** The greatest id that ever had an owner. */
+    private readonly greatestOwnedId: () => number = () => 0,
   ) {}
 
   async start(): Promise<void> {
-    this.#watch = await this.bucket.watch((change) => this.#told(change));
+    this.#watch = await this.bucket.watch((change) => this.#onChange(change));
   }
 
   stop(): void {
@@ -62,17 +67,13 @@ export class Catalog {
     return this.#byId.get(id);
   }
 
-  hasId(id: number): boolean {
-    return this.#byId.has(id);
-  }
-
   /** By name. */
   list(project: string): Collection[] {
     const known = [...(this.#projects.get(project)?.values() ?? [])].map(({ collection }) => collection);
     return known.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Throws `collection_not_found`, `conflict` where it is being imported. */
+  /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   async find(project: string, name: string): Promise<Collection> {
     const known = this.#projects.get(project)?.get(name)?.collection;
     if (known !== undefined && known.imported?.finished !== false) return known;
@@ -93,28 +94,28 @@ export class Catalog {
     return collection;
   }
 
-  /** Whether the catalog has this very collection, and not another of its name. Asks the bucket itself. */
+  /** Whether the bucket lists the collection of this id under its name. */
   async isListed({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
-    return (await this.#lookUp(project, name))?.id === id;
+    return (await this.#read(project, name))?.id === id;
   }
 
-  /** Whether this very collection was deleted, for sure. Ids only grow: a greater one under its name was made after it. */
+  /** Whether the collection of this id was certainly deleted. Ids only grow: a greater id under its name came later. */
   async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
-    const now = await this.#lookUp(project, name);
+    const now = await this.#read(project, name);
     return now === undefined ? this.bucket.isAbsent(catalogKey(project, name)) : now.id > id;
   }
 
-  async create(project: string, wanted: WantedCollection): Promise<{ collection: Collection; created: boolean }> {
+  async create(project: string, wanted: WantedCollection): Promise<Created> {
     const { name, dimension, index } = wanted;
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, dimension, metric: 'squared_l2', createdAtMs: this.clock.nowMs() },
       spec: { kind: index, parameters: {} },
     }));
-    return { collection: identical(assertUsable(made.collection), dimension), created: made.created };
+    return { collection: assertDimension(assertUsable(made.collection), dimension), created: made.created };
   }
 
-  /** The same of a collection that is to be imported, or the import of this very export. */
-  async createImport(project: string, wanted: WantedImport): Promise<{ collection: Imported; created: boolean }> {
+  /** Creates the collection, or finds the import of the same export. Throws `conflict` for any other. */
+  async createImport(project: string, wanted: WantedImport): Promise<Created<ImportedCollection>> {
     const { name, dimension, createdAtMs, origin, spec, end } = wanted;
     const made = await this.#findOrMake(project, name, (id) => ({
       config: { id, project, name, dimension, metric: 'squared_l2', createdAtMs, origin },
@@ -124,12 +125,12 @@ export class Catalog {
     return { collection: assertSameImport(made.collection, wanted), created: made.created };
   }
 
-  /** Asks the bucket itself. Throws `collection_not_found`, `conflict` where it was not imported. */
-  async findImport(project: string, name: string): Promise<Imported> {
-    return importedCollection(await this.reread(project, name));
+  /** Asks the bucket itself. Throws `collection_not_found`, `conflict` if the collection was not imported. */
+  async findImport(project: string, name: string): Promise<ImportedCollection> {
+    return assertImported(await this.reread(project, name));
   }
 
-  async finishImport({ id, project, name }: Imported): Promise<void> {
+  async finishImport({ id, project, name }: ImportedCollection): Promise<void> {
     for (;;) {
       const entry = await this.bucket.get(catalogKey(project, name));
       const now = entry && catalogEntryOf(entry);
@@ -142,17 +143,14 @@ export class Catalog {
     await this.reread(project, name);
   }
 
-  async #findOrMake(
-    project: string,
-    name: string,
-    entryOf: (id: number) => CatalogEntry,
-  ): Promise<{ collection: Collection; created: boolean }> {
+  async #findOrMake(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
     const known = this.#projects.get(project);
-    const existing = known?.get(name)?.collection ?? (await this.#lookUp(project, name));
-    // What is known of an import may have been overtaken.
-    if (existing !== undefined && existing.imported?.finished !== false)
-      return { collection: existing, created: false };
-    if (existing !== undefined) return { collection: await this.reread(project, name), created: false };
+    const existing = known?.get(name)?.collection ?? (await this.#read(project, name));
+    if (existing !== undefined) {
+      // An import may have been finished meanwhile.
+      const isImporting = existing.imported?.finished === false;
+      return { collection: isImporting ? await this.reread(project, name) : existing, created: false };
+    }
     if ((known?.size ?? 0) >= this.collectionsPerProject)
       throw new VouchError(
         'capacity_exceeded',
@@ -161,7 +159,7 @@ export class Catalog {
     const key = catalogKey(project, name);
     const entry = entryOf(await this.#nextId());
     const revision = await this.bucket.create(key, storedEntry(entry));
-    // Somebody else made it between the look-up and now; the id is spent, which costs nothing.
+    // Another coordinator created it since the look-up. The id stays unused.
     if (revision === undefined) return { collection: await this.reread(project, name), created: false };
     const collection = collectionOf(entry);
     this.#ahead.set(key, revision);
@@ -169,7 +167,7 @@ export class Catalog {
     return { collection, created: true };
   }
 
-  /** The collection is gone by name when this resolves, and marked: its log and owner entry are the caller's to remove. */
+  /** Marks the collection and removes its name. The caller removes its log and its owner entry. */
   async remove(project: string, name: string): Promise<Collection> {
     const collection = await this.reread(project, name);
     await markDeleted(this.counters, collection);
@@ -179,20 +177,20 @@ export class Catalog {
     return collection;
   }
 
-  async #lookUp(project: string, name: string): Promise<Collection | undefined> {
+  async #read(project: string, name: string): Promise<Collection | undefined> {
     const entry = await this.bucket.get(catalogKey(project, name));
     return entry === undefined ? undefined : collectionOf(catalogEntryOf(entry));
   }
 
   /**
-   * Ids are never given twice, not even after a deletion: a log subject belongs to one collection for ever. Nor where the
-   * counter was lost: by its id alone a collection is served, whosever it is.
+   * An id is never given twice, not even after a deletion or the loss of the counter: it names the log and the subject of
+   * one collection for ever.
    */
   async #nextId(): Promise<number> {
     for (;;) {
       const entry = await this.counters.get(NEXT_ID);
       const counted = entry === undefined ? 1 : (entry.value as number);
-      const id = Math.max(counted, this.#greatest + 1, this.greatestId() + 1);
+      const id = Math.max(counted, this.#greatestId + 1, this.greatestOwnedId() + 1);
       const taken =
         entry === undefined
           ? await this.counters.create(NEXT_ID, id + 1)
@@ -201,11 +199,11 @@ export class Catalog {
     }
   }
 
-  #told({ key, entry }: Change): void {
+  #onChange({ key, entry }: Change): void {
     const ahead = this.#ahead.get(key);
     if (ahead !== undefined && entry === undefined) {
-      // Perhaps the end of an earlier collection of that name.
-      void this.#confirm(key);
+      // This may be the deletion of an earlier collection of that name.
+      void this.#forgetIfAbsent(key);
       return;
     }
     if (ahead !== undefined && (entry as Entry).revision >= ahead) this.#ahead.delete(key);
@@ -213,7 +211,7 @@ export class Catalog {
     else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
   }
 
-  async #confirm(key: string): Promise<void> {
+  async #forgetIfAbsent(key: string): Promise<void> {
     const entry = await this.bucket.get(key).catch(() => undefined);
     if (entry === undefined) this.#forget(key);
   }
@@ -225,12 +223,12 @@ export class Catalog {
       this.#projects.set(collection.project, names);
     }
     const before = names.get(collection.name);
-    // The watch may lag behind a read-through, and an answer behind the watch.
+    // The watch may lag behind a read of the bucket, and the answer of a read behind the watch.
     if (before !== undefined && before.revision > revision) return;
     if (before !== undefined) this.#byId.delete(before.collection.id);
     names.set(collection.name, { collection, revision });
     this.#byId.set(collection.id, collection);
-    this.#greatest = Math.max(this.#greatest, collection.id);
+    this.#greatestId = Math.max(this.#greatestId, collection.id);
   }
 
   #forget(key: string): void {
@@ -244,10 +242,42 @@ export class Catalog {
   }
 }
 
-function identical(existing: Collection, dimension: number): Collection {
+function assertDimension(existing: Collection, dimension: number): Collection {
   if (existing.dimension === dimension) return existing;
-  throw new VouchError(
-    'conflict',
-    `collection ${JSON.stringify(existing.name)} exists with dimension ${existing.dimension}; dimension and metric cannot change`,
-  );
+  throw conflict(existing, `exists with dimension ${existing.dimension}; dimension and metric cannot change`);
+}
+
+const conflict = ({ name }: Collection, what: string): VouchError =>
+  new VouchError('conflict', `collection ${JSON.stringify(name)} ${what}`);
+
+function assertUsable(collection: Collection): Collection {
+  if (collection.imported?.finished === false)
+    throw conflict(collection, 'is being imported; finish the import, or delete the collection');
+  return collection;
+}
+
+function assertImported(collection: Collection): ImportedCollection {
+  const { imported } = collection;
+  if (imported === undefined) throw conflict(collection, 'is there already, and was not imported');
+  return { ...collection, imported };
+}
+
+function assertSameImport(
+  collection: Collection,
+  { origin, dimension, createdAtMs, end }: WantedImport,
+): ImportedCollection {
+  const existing = assertImported(collection);
+  const { imported } = existing;
+  const own = originOf(existing);
+  const isSame =
+    own.project === origin.project &&
+    own.name === origin.name &&
+    own.id === origin.id &&
+    existing.dimension === dimension &&
+    existing.createdAtMs === createdAtMs &&
+    imported.sequence === end.sequence &&
+    imported.chainHead === end.chainHead &&
+    imported.stateHash === end.stateHash;
+  if (!isSame) throw conflict(existing, 'came, or comes, from another export; choose another name');
+  return existing;
 }

@@ -1,231 +1,265 @@
-/** Everything behind the HTTP edge, put together: catalog, members, placement, and the calls to the owners. */
+/** The cluster behind the HTTP edge: catalog, members, placement, and the calls to the owners. */
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/config.js';
-import type { Call, ResultOf } from '../../shared/calls.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import type { Clock } from '../../shared/clock.js';
-import { messageOf, unavailable, VouchError } from '../../shared/errors.js';
+import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import { BUCKETS, type Platform } from '../../shared/platform.js';
-import { Reservations } from '../../shared/reservations.js';
-import { whenAvailable } from '../../shared/startUp.js';
-import { NobodyServes } from '../../shared/transport/nobodyServes.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { MetricText } from '../../shared/metrics/metricsText.js';
+import type { HeldBytes } from '../../shared/model/quotas.js';
+import type { Platform } from '../../shared/platform/platform.js';
+import { whenAvailable } from '../../shared/process/startUp.js';
+import type { Call, ResultOf } from '../../shared/protocol/calls.js';
+import { Reservations } from '../../shared/registry/reservations.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { ShredMarks } from '../../shared/vault/shredMarks.js';
-import type { VaultStore } from '../../shared/vault/vaultStore.js';
-import type { Backend, Collection, Counted, Health, Imported, WantedCollection, WantedImport } from '../backend.js';
 import { CallQueue } from './callQueue.js';
 import { Catalog } from './catalog.js';
-import { ClusterMetrics } from './clusterMetrics.js';
-import { Condition } from './condition.js';
-import { type Count, Counting } from './counting.js';
-import { DeletionMarks } from './deletionMarks.js';
+import type { Health } from './clusterHealth.js';
+import { ClusterHealth } from './clusterHealth.js';
+import { type ClusterState, ClusterView } from './clusterView.js';
+import type {
+  Collection,
+  CountedCollection,
+  Created,
+  ImportedCollection,
+  WantedCollection,
+  WantedImport,
+} from './collection.js';
+import { CollectionStats } from './collectionStats.js';
 import { Deletions } from './deletions.js';
+import { KeyEntries } from './keyEntries.js';
 import { LEASE_MS, Leadership } from './leadership.js';
+import { LogSources } from './logSources.js';
 import { Members } from './members.js';
 import { Moves } from './moves.js';
 import { Placement } from './placement.js';
 import { PlacementViews } from './placementView.js';
-import { followersWanted } from './plan/followersWanted.js';
+import { countUnknownKey } from './unknownKeys.js';
 
-/** Room in a frame for its header, the genesis event and the end. */
+/** The header of a frame, the genesis event and the end. */
 const FRAME_OVERHEAD_BYTES = 4_096;
 const METRICS_MS = 1_000;
 
-interface Parts {
-  readonly catalog: Catalog;
-  readonly members: Members;
-  readonly placement: Placement;
-  readonly marks: DeletionMarks;
-  readonly deletions: Deletions;
-  readonly queue: CallQueue;
-  readonly counting: Counting;
-  readonly condition: Condition;
-  readonly metrics: ClusterMetrics;
+type Buckets = Awaited<ReturnType<typeof openBuckets>>;
+
+async function openBuckets(platform: Platform, leaseMs: number) {
+  const [catalog, counters, shards, owners, quota, watermarks, leases] = await Promise.all([
+    platform.bucket(BUCKETS.catalog),
+    platform.bucket(BUCKETS.counters),
+    platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
+    platform.bucket(BUCKETS.owners),
+    platform.bucket(BUCKETS.quota),
+    platform.bucket(BUCKETS.watermarks),
+    platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS }),
+  ]);
+  return { catalog, counters, shards, owners, quota, watermarks, leases };
 }
 
-export class ClusterBackend implements Backend {
-  readonly mode: Platform['mode'];
-  readonly maxCommitBytes: number;
+/** The cluster as the HTTP edge sees it: no shard, no bucket and no log. */
+export type Backend = Omit<ClusterBackend, 'stop' | 'logSources'>;
 
+export class ClusterBackend {
+  readonly mode: Platform['mode'];
+  /** The largest set of vectors and attachments that fits one commit frame. */
+  readonly maxCommitBytes: number;
+  readonly keyEntries: KeyEntries;
+  readonly logSources: LogSources;
   readonly #catalog: Catalog;
   readonly #members: Members;
+  readonly #deletions: Deletions;
   readonly #placement: Placement;
+  readonly #queue: CallQueue;
+  readonly #health: ClusterHealth;
+  readonly #stats: CollectionStats;
+  readonly #view: ClusterView;
 
   private constructor(
     private readonly platform: Platform,
+    buckets: Buckets,
+    private readonly config: Config,
+    metrics: Metrics,
     private readonly clock: Clock,
-    private readonly parts: Parts,
     private readonly logger: Logger,
+    holder: string,
   ) {
+    const { transport } = platform;
+    const { limits, followers } = config;
     this.mode = platform.mode;
-    this.maxCommitBytes = platform.transport.maxPayloadBytes - FRAME_OVERHEAD_BYTES;
-    this.#catalog = parts.catalog;
-    this.#members = parts.members;
-    this.#placement = parts.placement;
+    this.maxCommitBytes = transport.maxPayloadBytes - FRAME_OVERHEAD_BYTES;
+    const members = new Members(buckets.shards, buckets.owners, transport, clock, config.placement.leaseMs);
+    const bound = limits.collectionsPerProject;
+    const catalog = new Catalog(buckets.catalog, buckets.counters, clock, bound, () => members.greatestId);
+    const leadership = new Leadership(buckets.leases, 'placement', holder, LEASE_MS, clock);
+    const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
+    const moves = new Moves(context, followers);
+    const reservations = new Reservations(buckets.quota, limits);
+    this.#deletions = new Deletions(context, buckets.counters, reservations, buckets.watermarks);
+    this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config), this.#deletions);
+    this.#queue = new CallQueue(transport, members, clock, metrics);
+    this.#health = new ClusterHealth(platform, catalog, members, followers, clock);
+    this.#stats = new CollectionStats(members, buckets.watermarks, clock);
+    this.#view = new ClusterView(platform, catalog, members, moves, this.#stats, buckets.leases, clock);
+    this.keyEntries = new KeyEntries(members);
+    this.logSources = new LogSources(catalog, members, leadership, this.#deletions, this.#queue, clock);
+    this.#catalog = catalog;
+    this.#members = members;
+    metrics.gauges(() => ({
+      vouch_placement_leader: Number(leadership.held),
+      vouch_shards: members.liveShards().length,
+      vouch_owners_without_live_shard: this.#health.unserved(),
+      vouch_collections_unlisted: this.#deletions.unlisted().length,
+      ...this.#health.followerGauges(),
+      vouch_placement_moves_in_flight: moves.inFlight.size,
+      vouch_calls_awaiting_retry: this.#queue.waiting,
+    }));
   }
 
-  /** `holder`: what this coordinator's leases are held by. */
+  /** `holder`: the name under which this coordinator holds leases. */
   static async start(
     config: Config,
     platform: Platform,
+    metrics: Metrics,
     clock: Clock,
     logger: Logger,
     holder: string = randomUUID(),
   ): Promise<ClusterBackend> {
-    const { leaseMs } = config.placement;
-    const [catalogs, counters, shards, owners, quota, reached, leases] = await Promise.all([
-      platform.bucket(BUCKETS.catalog),
-      platform.bucket(BUCKETS.counters),
-      platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
-      platform.bucket(BUCKETS.owners),
-      platform.bucket(BUCKETS.quota),
-      platform.bucket(BUCKETS.reached),
-      platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS }),
-    ]);
-    const members = new Members(shards, owners, platform.transport, clock, leaseMs);
-    const bound = config.limits.collectionsPerProject;
-    const catalog = new Catalog(catalogs, counters, clock, bound, () => members.greatestId);
-    const marks = new DeletionMarks(counters);
-    const leadership = new Leadership(leases, 'placement', holder, LEASE_MS, clock);
-    const reservations = new Reservations(quota, config.limits.maxRecords);
-    const metrics = new ClusterMetrics();
-    metrics.observeTransport(platform.transport);
-    const placing = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
-    const moves = new Moves({ ...placing, followersWanted: (one) => followersWanted(config.followers, one) });
-    const views = new PlacementViews(catalog, members, moves, clock, config);
-    const deletions = new Deletions({ ...placing, marks, logs: platform.logs, reservations, reached });
-    const placement = new Placement({ ...placing, moves, views, deletions });
-    const queue = new CallQueue(platform.transport, members, clock, metrics);
-    const condition = new Condition(platform, catalog, members, config.followers, clock);
-    const counting = new Counting(members, platform.logs, logger);
-    metrics.observe(() => ({
-      isLeader: leadership.held,
-      liveShards: members.liveShards().length,
-      unserved: condition.unserved(),
-      unlisted: deletions.unlisted().length,
-      ...condition.followerGauges(),
-      movesUnderWay: moves.underWay.size,
-      callsParked: queue.parked,
-    }));
-    await whenAvailable('the catalog', () => catalog.start(), { clock, logger });
-    await whenAvailable('the members', () => members.start(), { clock, logger });
-    await whenAvailable('the marks of deletions', () => marks.start(), { clock, logger });
-    placement.start();
-    const parts = { catalog, members, placement, marks, deletions, queue, counting, condition, metrics };
-    return new ClusterBackend(platform, clock, parts, logger);
+    const buckets = await openBuckets(platform, config.placement.leaseMs);
+    const backend = new ClusterBackend(platform, buckets, config, metrics, clock, logger, holder);
+    await whenAvailable('the catalog', () => backend.#catalog.start(), { clock, logger });
+    await whenAvailable('the members', () => backend.#members.start(), { clock, logger });
+    await whenAvailable('the marks of deletions', () => backend.#deletions.start(), { clock, logger });
+    backend.#placement.start();
+    return backend;
   }
 
   async stop(): Promise<void> {
     await this.#placement.stop();
     this.#catalog.stop();
     this.#members.stop();
-    this.parts.marks.stop();
+    this.#deletions.stop();
   }
 
+  /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   find(project: string, name: string): Promise<Collection> {
     return this.#catalog.find(project, name);
   }
 
+  /** A collection in any state, by the id in a vault entry; undefined if it was deleted. */
   async findById(collectionId: number): Promise<Collection | undefined> {
     const known = this.#catalog.byId(collectionId);
     if (known !== undefined && known.imported?.finished !== false) return known;
-    // It may be newer than what this process was told. Whoever has been inserted into has an owner.
+    // It may be newer than what this process was told. A collection that was written to has an owner.
     await this.#members.reread(collectionId);
     const owned = this.#members.owned().get(collectionId)?.collection;
     if (owned === undefined || !(await this.#catalog.isListed(owned))) return undefined;
     return this.#catalog.reread(owned.project, owned.name);
   }
 
-  vault(): Promise<VaultStore> {
-    return this.platform.vault();
-  }
-
   async shredMarks(): Promise<ShredMarks> {
     return new ShredMarks(await this.platform.bucket(BUCKETS.shreds), this.clock);
   }
 
-  async create(
-    project: string,
-    wanted: WantedCollection,
-    envelope: Envelope,
-  ): Promise<{ collection: Collection; created: boolean }> {
-    return this.#placed(() => this.#catalog.create(project, wanted), envelope);
+  async countUnknownKey(project: string): Promise<void> {
+    const counters = await this.platform.bucket(BUCKETS.counters);
+    return countUnknownKey(counters, this.config.limits.unknownShreds, project);
   }
 
-  async beginImport(
-    project: string,
-    wanted: WantedImport,
-    envelope: Envelope,
-  ): Promise<{ collection: Imported; created: boolean }> {
-    return this.#placed(() => this.#catalog.createImport(project, wanted), envelope);
+  /** Creates the collection or finds the identical one. Throws `conflict` if the dimension differs, `capacity_exceeded`. */
+  async create(project: string, wanted: WantedCollection, envelope: Envelope): Promise<Created> {
+    this.#assertHasShard();
+    return this.#place(await this.#catalog.create(project, wanted), envelope);
   }
 
-  findImport(project: string, name: string): Promise<Imported> {
+  /**
+   * Creates the collection that an export will be sent to, or finds the import of the same export. Throws `conflict` if the
+   * name belongs to another collection, `capacity_exceeded`.
+   */
+  async beginImport(project: string, wanted: WantedImport, envelope: Envelope): Promise<Created<ImportedCollection>> {
+    this.#assertHasShard();
+    return this.#place(await this.#catalog.createImport(project, wanted), envelope);
+  }
+
+  /** Throws `collection_not_found`, `conflict` if the collection was not imported. */
+  findImport(project: string, name: string): Promise<ImportedCollection> {
     return this.#catalog.findImport(project, name);
   }
 
-  finishImport(collection: Imported): Promise<void> {
+  /** Opens the collection for use. May be repeated. */
+  finishImport(collection: ImportedCollection): Promise<void> {
     return this.#catalog.finishImport(collection);
   }
 
-  async list(project: string, envelope: Envelope): Promise<Counted[]> {
-    const collections = this.#catalog.list(project);
-    const counts = await this.parts.counting.count(collections, envelope);
-    return collections.map((collection, i) => ({ ...collection, ...(counts[i] as Count) }));
+  /** All collections, by name, also those that are being imported. */
+  list(project: string, envelope: Envelope): Promise<CountedCollection[]> {
+    return this.#stats.count(this.#catalog.list(project), envelope);
   }
 
+  /** What the project's collections hold besides their logs. Throws `unavailable`. */
+  heldBytes(project: string, envelope: Envelope): Promise<HeldBytes> {
+    return this.#stats.held(this.#catalog.list(project), envelope);
+  }
+
+  /** Erases the collection and everything in it. Throws `collection_not_found`. */
   async remove(project: string, name: string, envelope: Envelope): Promise<void> {
     const collection = await this.#catalog.remove(project, name);
     try {
-      await this.parts.deletions.erase(collection, envelope);
+      await this.#deletions.erase(collection, envelope);
     } catch (error) {
-      // By name it is gone for good; the placement leader erases what is left.
+      // The name is free for good; the placement leader erases the rest.
       this.logger.warn({ collectionId: collection.id, error: messageOf(error) }, 'erasing a collection takes longer');
     }
   }
 
+  /**
+   * Asks the collection's owner, or a follower if the call is an eventual search. Throws what the owner throws,
+   * `unavailable` if nobody answers in time.
+   */
   async call<C extends Call>(collection: Collection, call: C, envelope: Envelope): Promise<ResultOf<C>> {
     try {
-      return (await this.parts.queue.send(collection.id, call, envelope)) as ResultOf<C>;
+      return (await this.#queue.send(collection.id, call, envelope)) as ResultOf<C>;
     } catch (error) {
-      // Nobody serves what another coordinator has deleted: the catalog knows better than this process's copy.
-      if (error instanceof NobodyServes) await this.#assertStillThere(collection);
+      // Another coordinator may have deleted it: the catalog itself knows.
+      if (error instanceof NobodyServes) await this.#assertListed(collection);
       throw error;
     }
   }
 
+  /** The cluster, with the collections of the project alone. */
+  cluster(project: string, envelope: Envelope): Promise<ClusterState> {
+    return this.#view.of(project, envelope);
+  }
+
   health(): Promise<Health> {
-    return this.parts.condition.health();
+    return this.#health.health();
   }
 
-  metrics(): Promise<unknown> {
-    return this.parts.metrics.json();
-  }
-
-  async shardMetrics(): Promise<{ shard: string; json: unknown }[]> {
+  /** The metrics of each shard that answers: one list a shard. */
+  async shardMetrics(): Promise<(readonly MetricText[])[]> {
     const envelope: Envelope = { requestId: 'metrics', deadlineMs: this.clock.nowMs() + METRICS_MS };
-    const asked = this.#members.liveShards().map(async (shard) => {
-      const { json } = await this.#members.ask(shard, { op: 'metrics' }, envelope);
-      return { shard, json };
+    const shards = this.#members.liveShards().map(async (shard) => {
+      const { texts } = await this.#members.ask(shard, { op: 'metrics' }, envelope);
+      return texts;
     });
-    const answers = await Promise.allSettled(asked);
+    const answers = await Promise.allSettled(shards);
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
   }
 
-  /** What is made is served when this resolves. */
-  async #placed<C extends Collection>(
-    make: () => Promise<{ collection: C; created: boolean }>,
-    envelope: Envelope,
-  ): Promise<{ collection: C; created: boolean }> {
+  #assertHasShard(): void {
     if (this.#members.leastLoaded() === undefined) throw unavailable('no shard is there to hold the collection');
-    const made = await make();
+  }
+
+  /** Resolves when the collection is served. */
+  async #place<C extends Collection>(made: Created<C>, envelope: Envelope): Promise<Created<C>> {
     if (made.created) await this.#placement.place(made.collection, envelope);
     return made;
   }
 
-  async #assertStillThere(collection: Collection): Promise<void> {
-    const now = await this.#catalog.reread(collection.project, collection.name);
-    if (now.id !== collection.id)
-      throw new VouchError('collection_not_found', `collection ${JSON.stringify(collection.name)} was replaced; retry`);
+  async #assertListed({ id, project, name }: Collection): Promise<void> {
+    const now = await this.#catalog.reread(project, name);
+    if (now.id !== id)
+      throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was replaced; retry`);
   }
 }

@@ -1,55 +1,46 @@
 /**
- * Which collections were deleted and may not be erased yet: an entry of BUCKETS.counters each, made before the catalog's goes
- * and taken away when nothing is left of the collection.
+ * Marks of deleted collections. A mark is an entry of BUCKETS.counters, made before the catalog entry goes. When nothing is left
+ * of the collection, another one takes its place until the service log says that the collection was deleted.
  *
- * It tells a collection that somebody deleted from one whose catalog entry was lost. What is lost together with the catalog is
- * the mark, so that the collection is kept.
+ * A mark tells a deleted collection from one whose catalog entry was lost. If the mark is lost too, the collection is kept.
  */
-import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
-import type { CollectionConfig } from '../../shared/calls.js';
+import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 
 export type Deleted = Pick<CollectionConfig, 'id' | 'project' | 'name'>;
 
 const KEY = /^deleted-([1-9]\d{0,15})$/;
+const ERASED_KEY = /^erased-([1-9]\d{0,15})$/;
 const keyOf = (id: number): string => `deleted-${id}`;
+const erasedKeyOf = (id: number): string => `erased-${id}`;
 
 /** `bucket`: BUCKETS.counters. */
 export async function markDeleted(bucket: Bucket, { id, project, name }: Deleted): Promise<void> {
   await bucket.put(keyOf(id), { project, name });
 }
 
-export class DeletionMarks {
-  readonly #marked = new Map<number, Deleted>();
-  #watch: Watch | undefined;
+export async function clearDeleted(bucket: Bucket, id: number): Promise<void> {
+  await bucket.delete(keyOf(id));
+}
 
-  /** `bucket`: BUCKETS.counters. */
-  constructor(private readonly bucket: Bucket) {}
+/** Marks a collection as erased, and no longer as deleted. */
+export async function markErased(bucket: Bucket, { id, project, name }: Deleted): Promise<void> {
+  await bucket.put(erasedKeyOf(id), { project, name });
+  await clearDeleted(bucket, id);
+}
 
-  async start(): Promise<void> {
-    this.#watch = await this.bucket.watch(({ key, entry }) => this.#told(key, entry));
-  }
+export async function clearErased(bucket: Bucket, id: number): Promise<void> {
+  await bucket.delete(erasedKeyOf(id));
+}
 
-  stop(): void {
-    this.#watch?.stop();
-  }
-
-  /** As far as this process was told. */
-  all(): Deleted[] {
-    return [...this.#marked.values()];
-  }
-
-  has(id: number): boolean {
-    return this.#marked.has(id);
-  }
-
-  async clear(id: number): Promise<void> {
-    await this.bucket.delete(keyOf(id));
-  }
-
-  #told(key: string, entry: Entry | undefined): void {
+/** Keeps `marked` and `erased` up to date. */
+export const watchDeleted = (bucket: Bucket, marked: Map<number, Deleted>, erased: Set<number>): Promise<Watch> =>
+  bucket.watch(({ key, entry }) => {
+    const erasedId = Number(ERASED_KEY.exec(key)?.[1]);
+    if (entry === undefined) erased.delete(erasedId);
+    else if (!Number.isNaN(erasedId)) erased.add(erasedId);
     const id = Number(KEY.exec(key)?.[1]);
     if (Number.isNaN(id)) return;
-    if (entry === undefined) this.#marked.delete(id);
-    else this.#marked.set(id, { id, ...(entry.value as { readonly project: string; readonly name: string }) });
-  }
-}
+    if (entry === undefined) marked.delete(id);
+    else marked.set(id, { id, ...(entry.value as { readonly project: string; readonly name: string }) });
+  });

@@ -1,13 +1,13 @@
 /**
- * One coordinator at a time does what must not be done twice at once. The lease is an entry that vanishes unless it is
- * renewed; whoever creates it leads.
+ * A lease that one coordinator at a time holds, for work that must not be done twice at once. The lease is an entry that
+ * expires unless it is renewed; the coordinator that creates it leads.
  */
 import type { Bucket } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 
-/** How long a lease outlives its last renewal. All leases of the bucket share it. */
+/** How long a lease lasts after its last renewal. All leases of the bucket share it. */
 export const LEASE_MS = 2_000;
-/** A few times per lease: one renewal that is lost must not end it. */
+/** A few times per lease: a single lost renewal must not end it. */
 export const RENEW_EVERY_MS = 500;
 
 export class Leadership {
@@ -17,12 +17,12 @@ export class Leadership {
   constructor(
     private readonly bucket: Bucket,
     private readonly name: string,
-    private readonly holder: string,
+    readonly holder: string,
     private readonly ttlMs: number,
     private readonly clock: Clock,
   ) {}
 
-  /** Takes or renews the lease; call it a few times per `ttlMs`. True while this process leads. */
+  /** Takes or renews the lease; to be called a few times per `ttlMs`. True if this process leads. */
   async hold(): Promise<boolean> {
     // Counted from before the write: the entry lives at least `ttlMs` longer than this.
     const askedMs = this.clock.monotonicMs();
@@ -36,14 +36,14 @@ export class Leadership {
     return this.held;
   }
 
-  /** Of an earlier renewal that went through although its answer was lost. */
+  /** The revision of an earlier renewal whose answer was lost. */
   async #ownRevision(): Promise<number | undefined> {
     const entry = await this.bucket.get(this.name);
     const holder = (entry?.value as { readonly holder?: string } | undefined)?.holder;
     return holder === this.holder ? entry?.revision : undefined;
   }
 
-  /** True where the lease cannot have passed to another meanwhile. */
+  /** Whether the lease is certainly still this process's. */
   get held(): boolean {
     return this.#revision !== undefined && this.clock.monotonicMs() - this.#renewedMs < this.ttlMs;
   }

@@ -1,7 +1,10 @@
-/** Which shards live and what each of them owns and follows, as the buckets tell it; and calls to a shard by name. */
+/** The live shards, the collections that each owns and follows, as the buckets tell; and calls to a shard by name. */
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
-import type { CollectionConfig, ShardCall, ShardResults } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
+import { ask } from '../../shared/protocol/wire.js';
 import {
   type Heartbeat,
   heartbeatOf,
@@ -9,16 +12,16 @@ import {
   type Ownership,
   ownershipOf,
   storedOwnership,
-} from '../../shared/owners.js';
-import { shardSubject } from '../../shared/subjects.js';
+} from '../../shared/registry/owners.js';
+import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
-import { type Outcome, packCalls, unpackOutcomes, unwrap } from '../../shared/wire.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
 
 export interface Owned extends Ownership {
   readonly revision: number;
 }
 
-/** The process that serves a collection: another one knows nothing of what this one was asked, not even under its name. */
+/** The process that serves a collection. A later process of the same shard has another session and knows none of its calls. */
 export interface Server {
   readonly shard: string;
   readonly session: string;
@@ -26,23 +29,25 @@ export interface Server {
 }
 
 export interface MembersListener {
-  /** Another shard owns it, under another epoch, or nobody. */
+  /** Another epoch has begun, or nobody owns the collection. */
   ownerChanged(collectionId: number): void;
-  /** The process that lives under the shard's name now; undefined: none. */
+  /** The session of the shard's live process; undefined: there is none. */
   processChanged(shard: string, session: string | undefined): void;
 }
 
 interface Live {
   readonly heartbeat: Heartbeat;
-  /** Of this process's life, as it is known here. */
+  /** Since when this session is known here. */
   readonly sinceMs: number;
 }
+
+const NONE: readonly string[] = [];
 
 export class Members {
   readonly #shards = new Map<string, Live>();
   readonly #owned = new Map<number, Owned>();
   readonly #collectionsOf = new Map<string, number>();
-  /** When a shard that owns collections was last known to live. */
+  /** When each shard was last known to live. */
   readonly #lastSeenMs = new Map<string, number>();
   readonly #listeners: MembersListener[] = [];
   readonly #rereading = new Map<number, Promise<void>>();
@@ -55,16 +60,16 @@ export class Members {
     private readonly owners: Bucket,
     private readonly transport: Transport,
     private readonly clock: Clock,
-    /** A heartbeat vanishes when it is this old. */
+    /** A heartbeat expires at this age. */
     private readonly leaseMs: number,
   ) {}
 
-  /** May be called again where it has failed. */
+  /** May be called again after a failure. */
   async start(): Promise<void> {
     this.stop();
     this.#startedMs = this.clock.monotonicMs();
-    this.#watches.push(await this.shards.watch(({ key, entry }) => this.#heartbeatTold(key, entry)));
-    this.#watches.push(await this.owners.watch(({ key, entry }) => this.#ownerTold(Number(key), entry)));
+    this.#watches.push(await this.shards.watch(({ key, entry }) => this.#onHeartbeat(key, entry)));
+    this.#watches.push(await this.owners.watch(({ key, entry }) => this.#onOwner(Number(key), entry)));
   }
 
   stop(): void {
@@ -72,7 +77,6 @@ export class Members {
     this.#watches.length = 0;
   }
 
-  /** From now on. */
   listen(listener: MembersListener): void {
     this.#listeners.push(listener);
   }
@@ -85,7 +89,7 @@ export class Members {
     return this.#shards.get(shard)?.heartbeat;
   }
 
-  /** How long the process that lives under this name has done so without a break, as far as is known here. */
+  /** How long the shard's process has lived without a break, as far as is known here. */
   liveForMs(shard: string): number {
     const live = this.#shards.get(shard);
     return live === undefined ? 0 : this.clock.monotonicMs() - live.sinceMs;
@@ -95,47 +99,49 @@ export class Members {
     return this.#owned;
   }
 
-  /** Of the collections that ever had an owner, as far as is known here. */
+  /** The greatest id of a collection that ever had an owner, as far as is known here. */
   get greatestId(): number {
     return this.#greatestId;
   }
 
-  /** The shard that owns the collection and has a live heartbeat. */
+  /** The owner of the collection, if it has a live heartbeat. */
   liveOwner(collectionId: number): string | undefined {
     const shard = this.#owned.get(collectionId)?.shard;
     return shard !== undefined && this.#shards.has(shard) ? shard : undefined;
   }
 
-  /** Not heard of for `silenceMs`, counted from this process's start at the earliest. */
+  /** Whether the shard has had no heartbeat for `silenceMs`, counted from this process's start at the earliest. */
   isLost(shard: string, silenceMs: number): boolean {
     if (this.#shards.has(shard)) return false;
     return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= silenceMs;
   }
 
-  /** Of the ownership under which the collection is served now, as far as is known here. */
+  /** The epoch of the present ownership, as far as is known here. */
   epochOf(collectionId: number): number | undefined {
     return this.#owned.get(collectionId)?.epoch;
   }
 
-  /** Undefined while its shard has no live heartbeat. */
+  /** Undefined while the owner has no live heartbeat. */
   serverOf(collectionId: number): Server | undefined {
     const owned = this.#owned.get(collectionId);
     const live = owned && this.#shards.get(owned.shard);
     return live && { shard: owned.shard, session: live.heartbeat.session, epoch: owned.epoch };
   }
 
-  /** Whether a shard that lives follows it. */
-  hasFollowers(collectionId: number): boolean {
-    const owned = this.#owned.get(collectionId);
-    return owned?.followers.some((shard) => this.#shards.has(shard)) ?? false;
+  /** The live shards that follow the collection. */
+  liveFollowers(collectionId: number): readonly string[] {
+    const followers = this.#owned.get(collectionId)?.followers ?? NONE;
+    return followers.every((shard) => this.#shards.has(shard))
+      ? followers
+      : followers.filter((shard) => this.#shards.has(shard));
   }
 
-  /** Asks the bucket itself who owns the collection now. */
+  /** Reads the collection's owner from the bucket. */
   async reread(collectionId: number): Promise<void> {
-    this.#ownerTold(collectionId, await this.owners.get(String(collectionId)));
+    this.#onOwner(collectionId, await this.owners.get(String(collectionId)));
   }
 
-  /** The same once for all who ask at the same time: what they are told may be as old as the first of these questions. */
+  /** Shares one read among concurrent callers: the answer may be as old as the first call. */
   rereadTogether(collectionId: number): Promise<void> {
     let reading = this.#rereading.get(collectionId);
     if (reading === undefined) {
@@ -145,7 +151,7 @@ export class Members {
     return reading;
   }
 
-  /** Of the live shards that stay. */
+  /** The least loaded live shard that is not leaving. */
   leastLoaded(): string | undefined {
     let best: string | undefined;
     let fewest = Number.POSITIVE_INFINITY;
@@ -159,8 +165,8 @@ export class Members {
   }
 
   /**
-   * Gives a collection nobody owns to `shard`, or takes it from the owner this process knows of. Returns who owns it
-   * afterwards: another coordinator may have been quicker.
+   * Makes `shard` the owner of a collection, in place of the owner that is known here. Returns the owner afterwards: another
+   * coordinator may have been first.
    */
   async assign(collection: CollectionConfig, shard: string): Promise<string> {
     const before = this.#owned.get(collection.id);
@@ -174,7 +180,7 @@ export class Members {
       },
       followers: (before?.followers ?? []).filter((follower) => follower !== shard),
     };
-    // Counted from now on, so that the next one is not given to the same shard before this is written.
+    // Counted at once, so that the next collection does not go to the same shard before this is written.
     this.#count(shard, 1);
     const isWritten = await this.#write(ownership, before?.revision).finally(() => this.#count(shard, -1));
     if (isWritten) return shard;
@@ -182,7 +188,7 @@ export class Members {
     return this.#owned.get(id)?.shard ?? shard;
   }
 
-  /** Who follows the collection from now on, under the same owner. False where the entry is another by now. */
+  /** Sets the followers under the same owner. False if the entry has changed meanwhile. */
   async setFollowers(collectionId: number, followers: readonly string[]): Promise<boolean> {
     const before = this.#owned.get(collectionId);
     if (before === undefined) return false;
@@ -197,23 +203,28 @@ export class Members {
     this.#setOwned(collectionId, undefined);
   }
 
-  async ask<C extends ShardCall>(shard: string, call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {
-    const { requestId, deadlineMs } = envelope;
-    const answer = await this.transport.request(
-      shardSubject(shard),
-      packCalls([{ requestId, deadlineMs, call }]),
-      envelope,
-    );
-    return unwrap(unpackOutcomes(answer)[0] as Outcome);
+  ask<C extends ShardCall>(shard: string, call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {
+    return ask(this.transport, shardSubject(shard), call, envelope);
   }
 
-  /** The revision known here is not the present one, whatever its number: that of the same epoch that is read may be. */
+  /** Asks any live shard; the next one where one has ended. Throws `unavailable` where there is none. */
+  async askAny<C extends ShardCall>(call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {
+    for (const shard of this.liveShards())
+      try {
+        return await this.ask(shard, call, envelope);
+      } catch (error) {
+        if (!(error instanceof NobodyServes)) throw error;
+      }
+    throw unavailable('no shard answers at the moment; retry shortly');
+  }
+
+  /** After a refused write the known revision is wrong, even if its number is greater than that of the read entry. */
   async #rereadRefused(collectionId: number): Promise<void> {
     const entry = await this.owners.get(String(collectionId));
     const known = this.#owned.get(collectionId);
     if (known !== undefined && entry !== undefined && ownershipOf(entry).epoch === known.epoch)
       this.#owned.set(collectionId, { ...known, revision: Math.min(known.revision, entry.revision) });
-    this.#ownerTold(collectionId, entry);
+    this.#onOwner(collectionId, entry);
   }
 
   async #write(ownership: Ownership, before: number | undefined): Promise<boolean> {
@@ -225,13 +236,13 @@ export class Members {
     return revision !== undefined;
   }
 
-  #heartbeatTold(shard: string, entry: Entry | undefined): void {
+  #onHeartbeat(shard: string, entry: Entry | undefined): void {
     const nowMs = this.clock.monotonicMs();
     const before = this.#shards.get(shard);
     if (entry === undefined) {
       this.#shards.delete(shard);
-      // After an outage of the store this comes late: the shard could not renew, and gets the usual time to come back.
-      // Early, where the store's leader has another clock: the shard's own lease counts from what was last heard of it.
+      // Late after an outage of the store: the shard could not renew, and gets the usual time to come back. Early if the
+      // store's leader has another clock: the shard's lease counts from its last heartbeat.
       this.#lastSeenMs.set(shard, Math.max(this.#lastSeenMs.get(shard) ?? 0, nowMs - this.leaseMs));
     } else {
       const heartbeat = heartbeatOf(entry);
@@ -244,7 +255,7 @@ export class Members {
     for (const listener of this.#listeners) listener.processChanged(shard, session);
   }
 
-  #ownerTold(collectionId: number, entry: Entry | undefined): void {
+  #onOwner(collectionId: number, entry: Entry | undefined): void {
     this.#setOwned(collectionId, entry && { ...ownershipOf(entry), revision: entry.revision });
   }
 

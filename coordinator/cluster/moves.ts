@@ -1,79 +1,64 @@
 /**
- * Carries moves out while the collections are in use:
+ * Carries out moves while the collections are in use:
  *
- *   planned ──open at its owner──▶ followed by the new owner ──▶ warmed ──▶ handed over ──▶ served
+ *   planned ──open at its owner──▶ followed by the new owner ──▶ warmed ──▶ transferred ──▶ served
  *      └──not open: there is nothing to warm────────────────────────────────────┘
  *
- * Any step may fail or be cut short, by the end of this leadership too. Until the owner itself has named its successor
- * the owner serves, and what a move leaves behind is a follower too many, which placement takes back. A second leader
- * does no harm: each change of the owner entry names the one it follows.
+ * Any step may fail or be interrupted, also by the end of this leadership. The owner serves until it has named its
+ * successor itself; a failed move leaves at most one follower too many, which placement removes. A second leader does no
+ * harm: each change of the owner entry names the entry it replaces.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../shared/clock.js';
-import { messageOf } from '../../shared/errors.js';
-import type { Logger } from '../../shared/logger.js';
-import type { Envelope } from '../../shared/transport/transport.js';
-import type { ClusterMetrics, MoveKind } from './clusterMetrics.js';
-import type { Leadership } from './leadership.js';
-import type { Members, Owned } from './members.js';
+import type { Config } from '../../config/config.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { BACKOFF, nextDelayMs, RETRY_MS } from '../../shared/scheduling/retry.js';
+import { type PlacementContext, placementEnvelope } from './context.js';
+import type { Owned } from './members.js';
+import { type MoveKind, startMove } from './moveMetrics.js';
+import { followersWanted } from './plan/followers.js';
 import type { Move } from './plan/moves.js';
-
-/** How many are moved at a time: warming reads a whole log and fills memory. */
-const AT_ONCE: Readonly<Record<Kind, number>> = { warm: 4, cold: 16 };
-const CALL_MS = 2_000;
-/** The commit under way is finished first. */
-const HAND_OVER_MS = 5_000;
-const WARM_MS = 300_000;
-const WARM_AGAIN_MS = 50;
-/** Questions in a row that may fail: the new owner may not have been told of its part yet. */
-const WARM_FAILURES_MAX = 10;
-/** What would not move is left alone for a while, longer each time. */
-const REST_MIN_MS = 2_000;
-const REST_MAX_MS = 60_000;
 
 type Kind = Exclude<MoveKind, 'failover'>;
 
-interface Rest {
+/** Moves at a time: warming reads a whole log and fills memory. */
+const CONCURRENT_MOVES: Readonly<Record<Kind, number>> = { warm: 4, cold: 16 };
+const CALL_MS = 2_000;
+/** The commit in flight is finished first. */
+const TRANSFER_MS = 5_000;
+const WARM_MS = 300_000;
+/** Polls in a row that may fail: the new owner may not have read its entry yet. */
+const WARM_FAILURES_MAX = 10;
+/** A collection whose move failed is not moved for a while, longer after each failure. */
+
+interface Backoff {
   readonly untilMs: number;
   readonly nextMs: number;
 }
 
-interface OpenAt {
-  readonly open: ReadonlySet<number>;
-  readonly held: ReadonlySet<number>;
-}
-
-export interface MovesParts {
-  readonly members: Members;
-  readonly leadership: Pick<Leadership, 'held'>;
-  /** How many followers a collection should have. */
-  readonly followersWanted: (collection: Owned['collection']) => number;
-  readonly metrics: Pick<ClusterMetrics, 'startMove'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 export class Moves {
-  /** Collection → where it goes. */
-  readonly #underWay = new Map<number, string>();
-  readonly #atWork: Record<Kind, number> = { warm: 0, cold: 0 };
-  readonly #rests = new Map<number, Rest>();
+  /** Collection → its new owner. */
+  readonly #inFlight = new Map<number, string>();
+  readonly #running: Record<Kind, number> = { warm: 0, cold: 0 };
+  readonly #backoffs = new Map<number, Backoff>();
   #waiting: Record<Kind, Move[]> = { warm: [], cold: [] };
   #sorting = false;
 
-  constructor(private readonly parts: MovesParts) {}
+  constructor(
+    private readonly context: PlacementContext,
+    private readonly followers: Config['followers'],
+  ) {}
 
-  get underWay(): ReadonlyMap<number, string> {
-    return this.#underWay;
+  get inFlight(): ReadonlyMap<number, string> {
+    return this.#inFlight;
   }
 
-  /** It would not move a moment ago. */
-  isResting(collectionId: number): boolean {
-    const rest = this.#rests.get(collectionId);
-    return rest !== undefined && this.parts.clock.monotonicMs() < rest.untilMs;
+  /** Whether a move of the collection failed a moment ago. */
+  isBackingOff(collectionId: number): boolean {
+    const backoff = this.#backoffs.get(collectionId);
+    return backoff !== undefined && this.context.clock.monotonicMs() < backoff.untilMs;
   }
 
-  /** These instead of those that have not begun. Returns at once. */
+  /** Replaces the moves that have not begun. Returns at once. */
   plan(moves: readonly Move[]): void {
     this.#waiting = { warm: [], cold: [] };
     if (moves.length === 0 || this.#sorting) return;
@@ -85,136 +70,134 @@ export class Moves {
   }
 
   /**
-   * What is open at its owner would be missed while another shard opens it. What is held there comes last, or is planned
-   * again. The new owner is asked too: nothing goes to one that died a moment ago, and whose heartbeat nobody misses yet.
+   * A collection that is open at its owner moves warm. A collection whose writes are held comes last, or is planned again.
+   * The new owner is asked too, so that nothing goes to a shard that has died and whose heartbeat is not missed yet.
    */
   async #sort(moves: readonly Move[]): Promise<void> {
     const shards = [...new Set(moves.flatMap(({ from, to }) => [from, to]))];
-    const open = new Map(await Promise.all(shards.map(async (shard) => [shard, await this.#openAt(shard)] as const)));
+    const answers = new Map(
+      await Promise.all(shards.map(async (shard) => [shard, await this.#openAt(shard)] as const)),
+    );
     const held: Move[] = [];
     for (const move of moves) {
-      const from = open.get(move.from);
-      if (from === undefined || open.get(move.to) === undefined) continue;
-      if (from.held.has(move.collectionId)) held.push(move);
+      const from = answers.get(move.from);
+      if (from === undefined || answers.get(move.to) === undefined) continue;
+      if (from.held.includes(move.collectionId)) held.push(move);
       else this.#waiting[from.open.has(move.collectionId) ? 'warm' : 'cold'].push(move);
     }
-    // Its owner hands it over once that has ended, and has no time to lose where it leaves.
-    this.#waiting.warm.push(...held.filter(({ from }) => this.parts.members.heartbeat(from)?.leaving));
+    // A leaving shard has no time to lose: it transfers the collection as soon as the hold ends.
+    this.#waiting.warm.push(...held.filter(({ from }) => this.context.members.heartbeat(from)?.leaving));
   }
 
-  /** Undefined where the shard does not say. */
-  async #openAt(shard: string): Promise<OpenAt | undefined> {
+  /** Undefined if the shard does not answer. */
+  async #openAt(shard: string): Promise<{ open: ReadonlySet<number>; held: readonly number[] } | undefined> {
+    const { members, clock, logger } = this.context;
     try {
-      const { open, held } = await this.parts.members.ask(shard, { op: 'openIds' }, this.#within(CALL_MS));
-      return { open: new Set(open), held: new Set(held) };
+      const { open, held } = await members.ask(shard, { op: 'openIds' }, placementEnvelope(clock, CALL_MS));
+      return { open: new Set(open), held };
     } catch (error) {
-      this.parts.logger.debug({ shard, error: messageOf(error) }, 'a shard does not say what it has open');
+      logger.debug({ shard, error: messageOf(error) }, 'a shard does not list its open collections');
       return undefined;
     }
   }
 
   #begin(): void {
     for (const kind of ['warm', 'cold'] as const)
-      while (this.#atWork[kind] < AT_ONCE[kind] && this.parts.leadership.held) {
+      while (this.#running[kind] < CONCURRENT_MOVES[kind] && this.context.leadership.held) {
         const move = this.#waiting[kind].shift();
         if (move === undefined) break;
-        if (!this.#underWay.has(move.collectionId)) void this.#carryOut(move, kind);
+        if (!this.#inFlight.has(move.collectionId)) void this.#carryOut(move, kind);
       }
   }
 
   async #carryOut(move: Move, kind: Kind): Promise<void> {
     const { collectionId, to } = move;
-    const { metrics, logger } = this.parts;
-    this.#underWay.set(collectionId, to);
-    this.#atWork[kind]++;
-    const ended = metrics.startMove(kind);
+    const { metrics, logger } = this.context;
+    this.#inFlight.set(collectionId, to);
+    this.#running[kind]++;
+    const ended = startMove(metrics, kind);
     try {
       if (kind === 'warm') await this.#warm(move);
-      await this.#handOver(move);
-      this.#rests.delete(collectionId);
+      await this.#transfer(move);
+      this.#backoffs.delete(collectionId);
       ended('finished');
       logger.info(move, `a collection has moved (${kind})`);
     } catch (error) {
-      this.#rest(collectionId);
+      this.#backOff(collectionId);
       ended('failed');
-      logger.warn({ ...move, error: messageOf(error) }, 'a collection has not moved; it is served where it was');
+      logger.warn({ ...move, error: messageOf(error) }, 'a collection has not moved; its owner still serves it');
     } finally {
-      this.#underWay.delete(collectionId);
-      this.#atWork[kind]--;
+      this.#inFlight.delete(collectionId);
+      this.#running[kind]--;
       this.#begin();
     }
   }
 
   async #warm(move: Move): Promise<void> {
-    const { members, clock } = this.parts;
+    const { members, clock } = this.context;
     const { collectionId, to } = move;
-    const { followers } = this.#ownedBefore(move);
+    const { followers } = this.#assertMovable(move);
     if (!followers.includes(to) && !(await members.setFollowers(collectionId, [...followers, to]))) throw overtaken();
     const untilMs = clock.monotonicMs() + WARM_MS;
     let failures = 0;
     while (clock.monotonicMs() < untilMs) {
-      this.#ownedBefore(move);
+      this.#assertMovable(move);
       try {
-        const { ready } = await members.ask(to, { op: 'warm', collectionId }, this.#within(CALL_MS));
+        const { ready } = await members.ask(to, { op: 'warm', collectionId }, placementEnvelope(clock, CALL_MS));
         if (ready) return;
         failures = 0;
       } catch (error) {
         if (++failures > WARM_FAILURES_MAX) throw error;
       }
-      await delay(WARM_AGAIN_MS);
+      await delay(RETRY_MS.warmUp);
     }
     throw new Error(`it could not be warmed within ${WARM_MS} ms`);
   }
 
-  async #handOver(move: Move): Promise<void> {
-    const { members, logger } = this.parts;
+  async #transfer(move: Move): Promise<void> {
+    const { members, clock, logger } = this.context;
     const { collectionId, from, to } = move;
-    const owned = this.#ownedBefore(move);
-    const { epoch } = owned;
+    const owned = this.#assertMovable(move);
     const followers = this.#followersAfter(owned, move);
-    const envelope = this.#within(HAND_OVER_MS);
+    const call = { op: 'handOver', collectionId, epoch: owned.epoch, to, followers } as const;
     try {
-      await members.ask(from, { op: 'handOver', collectionId, epoch, to, followers }, envelope);
+      await members.ask(from, call, placementEnvelope(clock, TRANSFER_MS));
       await members.reread(collectionId);
     } catch (error) {
-      // Whatever became of the question, the entry knows.
+      // Without an answer the owner entry tells whether the transfer took place.
       await members.reread(collectionId);
       if (members.owned().get(collectionId)?.shard !== to) throw error;
     }
     try {
-      await members.ask(to, { op: 'adopt', collectionIds: [collectionId] }, this.#within(CALL_MS));
+      await members.ask(to, { op: 'adopt', collectionIds: [collectionId] }, placementEnvelope(clock, CALL_MS));
     } catch (error) {
-      // It is told by its watch too; this is only sooner.
-      logger.debug({ ...move, error: messageOf(error) }, 'the new owner does not say that it serves');
+      // The new owner's watch tells it too, a little later.
+      logger.debug({ ...move, error: messageOf(error) }, 'the new owner does not confirm that it serves');
     }
   }
 
-  /** Throws where the move has lost its ground. */
-  #ownedBefore({ collectionId, from, to }: Move): Owned {
-    const { members, leadership } = this.parts;
+  /** The present owner entry. Throws if the move is not wanted or possible any more. */
+  #assertMovable({ collectionId, from, to }: Move): Owned {
+    const { members, leadership } = this.context;
     const owned = members.owned().get(collectionId);
-    if (!leadership.held) throw new Error('this coordinator leads no longer');
+    if (!leadership.held) throw new Error('this coordinator is no longer the leader');
     if (owned?.shard !== from) throw overtaken();
-    if (members.heartbeat(to)?.leaving !== false) throw new Error(`${to} does not stay`);
+    if (members.heartbeat(to)?.leaving !== false) throw new Error(`${to} is leaving`);
     return owned;
   }
 
-  /** The old owner has all there is: where one is wanting, it follows. */
+  /** The old owner holds the whole collection: it becomes a follower if one is missing. */
   #followersAfter({ followers, collection }: Owned, { from, to }: Move): string[] {
     const others = followers.filter((shard) => shard !== to);
-    const stays = this.parts.members.heartbeat(from)?.leaving === false;
-    return stays && others.length < this.parts.followersWanted(collection) ? [...others, from] : others;
+    const stays = this.context.members.heartbeat(from)?.leaving === false;
+    return stays && others.length < followersWanted(this.followers, collection) ? [...others, from] : others;
   }
 
-  #rest(collectionId: number): void {
-    const restMs = this.#rests.get(collectionId)?.nextMs ?? REST_MIN_MS;
-    const untilMs = this.parts.clock.monotonicMs() + restMs;
-    this.#rests.set(collectionId, { untilMs, nextMs: Math.min(2 * restMs, REST_MAX_MS) });
-  }
-
-  #within(ms: number): Envelope {
-    return { requestId: 'placement', deadlineMs: this.parts.clock.nowMs() + ms };
+  #backOff(collectionId: number): void {
+    const backoffMs = this.#backoffs.get(collectionId)?.nextMs ?? BACKOFF.move.firstMs;
+    const untilMs = this.context.clock.monotonicMs() + backoffMs;
+    this.#backoffs.set(collectionId, { untilMs, nextMs: nextDelayMs(BACKOFF.move, backoffMs) });
   }
 }
 
-const overtaken = (): Error => new Error('its owner entry was changed by somebody else meanwhile');
+const overtaken = (): Error => new Error('another process has changed the owner entry meanwhile');

@@ -1,28 +1,26 @@
 /**
- * Keeps every collection owned by a shard that lives, spread evenly, and followed as it should be. The coordinator that
- * leads goes round again and again: it looks, plans (`plan/`, pure) and carries out. Every change of an owner entry names
- * the entry it follows, so two that both think they lead cannot do what contradicts.
+ * Keeps every collection owned by a live shard, spread evenly, and followed as configured. Twice a second the leading
+ * coordinator looks, plans (`plan/`, pure) and carries out. Every change of an owner entry names the entry it replaces, so
+ * two coordinators that both believe they lead cannot contradict each other.
  *
- *   in catalog, not owned        → to the least loaded shard
- *   in catalog, owner is lost    → to a follower, else another shard; the old owner's writes fail at the log, its lease is over
- *   owner leaves, or has more    → moved while it serves (`moves.ts`)
- *   followers too few, too many  → named, or not any more
- *   deleted, and not all erased  → erased (`deletions.ts`)
+ *   in the catalog, not owned   → to the least loaded shard
+ *   owner is lost               → to a follower, else to another shard; the old lease is over, and the log refuses its writes
+ *   owner leaves, or has more   → moved while it serves (`moves.ts`)
+ *   too few or many followers   → added or removed
+ *   deleted, not all erased     → erased (`deletions.ts`)
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CollectionConfig } from '../../shared/calls.js';
-import type { Clock } from '../../shared/clock.js';
-import { messageOf, unavailable } from '../../shared/errors.js';
-import type { Logger } from '../../shared/logger.js';
-import { Rounds } from '../../shared/rounds.js';
-import { severalAtOnce } from '../../shared/severalAtOnce.js';
-import { NobodyServes } from '../../shared/transport/nobodyServes.js';
+import { messageOf, unavailable } from '../../shared/errors/errors.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { Catalog } from './catalog.js';
-import type { ClusterMetrics } from './clusterMetrics.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { type PlacementContext, placementEnvelope } from './context.js';
 import type { Deletions } from './deletions.js';
-import { type Leadership, RENEW_EVERY_MS } from './leadership.js';
-import type { Members } from './members.js';
+import { RENEW_EVERY_MS } from './leadership.js';
+import { startMove } from './moveMetrics.js';
 import type { Moves } from './moves.js';
 import type { PlacementViews } from './placementView.js';
 import { type FollowersChange, planFollowers } from './plan/followers.js';
@@ -32,32 +30,24 @@ import { planMoves } from './plan/moves.js';
 const ROUND_MS = 500;
 const CALL_MS = 2_000;
 const ADOPTED_WITHIN_MS = 3_000;
-const ADOPT_AGAIN_MS = 20;
-/** Entries written at a time, where a lost shard had thousands. */
-const WRITES_AT_ONCE = 64;
+/** Owner entries written at a time: a lost shard may have had thousands. */
+const CONCURRENT_WRITES = 64;
 const ADOPTED_PER_CALL = 512;
-/** More are planned anew in the next round. */
+/** Further moves are planned in the next round. */
 const MOVES_PER_ROUND = 512;
 const FOLLOWERS_PER_ROUND = 256;
 
-export interface PlacementParts {
-  readonly catalog: Catalog;
-  readonly members: Members;
-  readonly moves: Moves;
-  readonly views: PlacementViews;
-  readonly deletions: Deletions;
-  readonly leadership: Leadership;
-  readonly metrics: Pick<ClusterMetrics, 'startMove'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 export class Placement {
-  readonly #rounds = new Rounds(() => this.#tend(), ROUND_MS);
-  /** Apart: a round may take longer than the lease. */
-  readonly #renewals = new Rounds(() => this.#renew(), RENEW_EVERY_MS);
+  readonly #rounds = new PeriodicTask(() => this.#round(), ROUND_MS);
+  /** A task of its own: a round may take longer than the lease. */
+  readonly #renewals = new PeriodicTask(() => this.#renew(), RENEW_EVERY_MS);
 
-  constructor(private readonly parts: PlacementParts) {}
+  constructor(
+    private readonly context: PlacementContext,
+    private readonly moves: Moves,
+    private readonly views: PlacementViews,
+    private readonly deletions: Deletions,
+  ) {}
 
   start(): void {
     this.#renewals.start();
@@ -67,71 +57,64 @@ export class Placement {
   async stop(): Promise<void> {
     await this.#rounds.stop();
     await this.#renewals.stop();
-    this.parts.moves.plan([]);
-    await this.parts.leadership.release().catch(() => undefined);
+    this.moves.plan([]);
+    await this.context.leadership.release().catch(() => undefined);
   }
 
-  /** Assigns a new collection and waits until its shard serves it. Throws `unavailable` where no shard stays. */
+  /** Assigns a new collection and waits until its shard serves it. Throws `unavailable` if every shard is leaving. */
   async place(collection: CollectionConfig, envelope: Envelope): Promise<void> {
-    const { members } = this.parts;
+    const { members, clock } = this.context;
     const shard = members.leastLoaded();
-    // The next round places it, as soon as one joins.
+    // The next round places it, as soon as a shard joins.
     if (shard === undefined) throw unavailable('no shard is there to hold the collection; retry shortly');
     const owner = await members.assign(collection, shard);
-    await this.#adopted(owner, collection.id, envelope);
-  }
-
-  /** A shard that starts is known to live a little before it can be asked. */
-  async #adopted(shard: string, collectionId: number, envelope: Envelope): Promise<void> {
-    const { members, clock } = this.parts;
     const untilMs = clock.monotonicMs() + ADOPTED_WITHIN_MS;
     for (;;) {
       try {
-        await members.ask(shard, { op: 'adopt', collectionIds: [collectionId] }, envelope);
+        await members.ask(owner, { op: 'adopt', collectionIds: [collection.id] }, envelope);
         return;
       } catch (error) {
+        // A starting shard has a heartbeat a little before it answers calls.
         if (!(error instanceof NobodyServes) || clock.monotonicMs() >= untilMs) throw error;
-        await delay(ADOPT_AGAIN_MS);
+        await delay(RETRY_MS.adopt);
       }
     }
   }
 
   async #renew(): Promise<void> {
     try {
-      await this.parts.leadership.hold();
+      await this.context.leadership.hold();
     } catch (error) {
-      this.parts.logger.warn({ error: messageOf(error) }, 'the lease on placement could not be renewed');
+      this.context.logger.warn({ error: messageOf(error) }, 'the lease on placement could not be renewed');
     }
   }
 
-  async #tend(): Promise<void> {
-    const { views, moves, deletions, leadership, logger } = this.parts;
+  async #round(): Promise<void> {
+    const { leadership, logger } = this.context;
     try {
       if (!leadership.held) {
-        moves.plan([]);
+        this.moves.plan([]);
         return;
       }
-      let view = views.view();
+      let view = this.views.view();
       const homes = planHomes(view);
       if (homes.length > 0) {
-        await this.#giveHomes(homes);
-        view = views.view();
+        await this.#assignAll(homes);
+        view = this.views.view();
       }
-      moves.plan(planMoves(view, MOVES_PER_ROUND));
+      this.moves.plan(planMoves(view, MOVES_PER_ROUND));
       await this.#setFollowers(planFollowers(view, FOLLOWERS_PER_ROUND));
-      await deletions.sweep(() => leadership.held);
+      await this.deletions.sweep();
     } catch (error) {
       logger.warn({ error: messageOf(error) }, 'placement round failed; the next one tries again');
     }
   }
 
-  async #giveHomes(homes: readonly Home[]): Promise<void> {
-    if (homes.length === 0) return;
-    const { logger } = this.parts;
-    logger.info({ collections: homes.length }, 'giving collections without a live owner to other shards');
+  async #assignAll(homes: readonly Home[]): Promise<void> {
+    this.context.logger.info({ collections: homes.length }, 'giving collections without a live owner to other shards');
     const adopted = new Map<string, number[]>();
-    await severalAtOnce(homes, WRITES_AT_ONCE, async (home) => {
-      const owner = await this.#giveHome(home);
+    await mapConcurrent(homes, CONCURRENT_WRITES, async (home) => {
+      const owner = await this.#assign(home);
       if (owner === undefined) return;
       const ids = adopted.get(owner);
       if (ids === undefined) adopted.set(owner, [home.collectionId]);
@@ -140,12 +123,12 @@ export class Placement {
     for (const [shard, ids] of adopted) void this.#tellAdopted(shard, ids);
   }
 
-  /** Returns who owns it now. What fails for one collection must not keep the others waiting. */
-  async #giveHome({ collectionId, shard }: Home): Promise<string | undefined> {
-    const { catalog, members, leadership, metrics, logger } = this.parts;
+  /** Returns the new owner. A failure must not delay the other collections. */
+  async #assign({ collectionId, shard }: Home): Promise<string | undefined> {
+    const { catalog, members, leadership, metrics, logger } = this.context;
     const collection = catalog.byId(collectionId);
     if (collection === undefined || !leadership.held) return undefined;
-    const ended = metrics.startMove('failover');
+    const ended = startMove(metrics, 'failover');
     try {
       const owner = await members.assign(collection, shard);
       ended('finished');
@@ -157,32 +140,28 @@ export class Placement {
     }
   }
 
-  /** The shard's own watch tells it too; this is sooner, and nobody waits for it. */
+  /** The shard's own watch tells it too, a little later. */
   async #tellAdopted(shard: string, ids: readonly number[]): Promise<void> {
-    const { members, logger } = this.parts;
+    const { members, clock, logger } = this.context;
     try {
       for (let from = 0; from < ids.length; from += ADOPTED_PER_CALL) {
         const collectionIds = ids.slice(from, from + ADOPTED_PER_CALL);
-        await members.ask(shard, { op: 'adopt', collectionIds }, this.#within(CALL_MS));
+        await members.ask(shard, { op: 'adopt', collectionIds }, placementEnvelope(clock, CALL_MS));
       }
     } catch (error) {
-      logger.debug({ shard, error: messageOf(error) }, 'a shard does not say that it serves what it was given');
+      logger.debug({ shard, error: messageOf(error) }, 'a shard does not confirm that it serves its new collections');
     }
   }
 
   async #setFollowers(changes: readonly FollowersChange[]): Promise<void> {
-    const { members, moves, leadership, logger } = this.parts;
-    await severalAtOnce(changes, WRITES_AT_ONCE, async ({ collectionId, followers }) => {
-      if (!leadership.held || moves.underWay.has(collectionId)) return;
+    const { members, leadership, logger } = this.context;
+    await mapConcurrent(changes, CONCURRENT_WRITES, async ({ collectionId, followers }) => {
+      if (!leadership.held || this.moves.inFlight.has(collectionId)) return;
       try {
         await members.setFollowers(collectionId, followers);
       } catch (error) {
         logger.warn({ collectionId, error: messageOf(error) }, 'followers wait for the next placement round');
       }
     });
-  }
-
-  #within(ms: number): Envelope {
-    return { requestId: 'placement', deadlineMs: this.parts.clock.nowMs() + ms };
   }
 }

@@ -3,13 +3,12 @@ import typia, { type tags } from 'typia';
 import type { TIME_MAX_MS } from '../../shared/limits.js';
 import type { IndexParameters } from './collections.js';
 import { refuseBody, refuseQuery } from './refusal.js';
-import type { CollectionName, Dimension, Whole } from './values.js';
+import type { CollectionName, Dimension, Hash, Signature, Whole } from './values.js';
 
-type Hash = string & tags.Pattern<'^[0-9a-f]{64}$'>;
-/** A length that a genesis can state. */
+/** The bound of a name in a genesis. */
 type OriginName = string & tags.MinLength<1> & tags.MaxLength<255>;
 
-/** Who the collection was when its log began. */
+/** The collection's project, name and id when its log began. */
 export interface Origin {
   project: OriginName;
   name: OriginName;
@@ -21,7 +20,7 @@ export interface ExportedIndex {
   parameters?: IndexParameters | null;
 }
 
-/** What a collection's genesis states, and what is wanted beside. */
+/** The configuration in a collection's genesis, and the wanted index. */
 export interface CollectionFacts {
   origin: Origin;
   dimension: Dimension;
@@ -32,38 +31,38 @@ export interface CollectionFacts {
   index?: ExportedIndex;
 }
 
-/** Signed by the node that exports. */
+/** A checkpoint signed by the exporting node. */
 export interface SignedCheckpoint {
   /** The bytes that are signed, in UTF-8; see `CheckpointResponse`. */
   note: string;
   /** Ed25519: 128 lowercase hex. */
-  signature: string;
+  signature: Signature;
   /** The raw 32 bytes: 64 lowercase hex. */
-  public_key: string;
+  public_key: Hash;
 }
 
 export interface ExportResponse extends CollectionFacts {
   collection: string;
-  /** Committed events, those up to which an export goes that begins now. */
-  sequence: number;
-  /** Of the log's frames now. */
-  log_bytes: number;
-  chain_head: string;
-  log_root: string;
-  state_hash: string;
+  /** The number of committed events: an export that begins now ends here. */
+  sequence: Whole;
+  /** The present size of the log's frames. */
+  log_bytes: Whole;
+  chain_head: Hash;
+  log_root: Hash;
+  state_hash: Hash;
   checkpoint: SignedCheckpoint;
 }
 
 export interface ExportLogQuery {
   collection?: string;
-  /** The first event that is wanted; the frames begin with the one that holds it. Omitted: 0. */
+  /** The first wanted event; the answer begins with its frame. Omitted: 0. */
   from?: Whole;
 }
 
 export interface BeginImportRequest extends CollectionFacts {
-  /** Omitted: as it was called. */
+  /** Omitted: the name in `origin`. */
   name?: CollectionName | null;
-  /** What the import must end with. */
+  /** The number of committed events at the end of the import. */
   sequence: Whole;
   chain_head: Hash;
   state_hash: Hash;
@@ -71,13 +70,13 @@ export interface BeginImportRequest extends CollectionFacts {
 
 export interface ImportResponse {
   collection: string;
-  id: number;
+  id: Whole;
   status: 'importing' | 'finished';
-  /** Committed events that are there. */
-  sequence: number;
-  chain_head: string;
-  state_hash: string;
+  /** The number of committed events that have arrived. */
+  sequence: Whole;
+  chain_head: Hash;
+  state_hash: Hash;
 }
 
 export const assertBeginImport = typia.createAssert<BeginImportRequest>(refuseBody);
-export const assertExportLogQuery = typia.http.createAssertQuery<ExportLogQuery>(refuseQuery);
+export const assertExportLogQuery = typia.createAssert<ExportLogQuery>(refuseQuery);

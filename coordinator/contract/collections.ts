@@ -1,7 +1,7 @@
 /** Collections and their indexes. */
 import typia, { type tags } from 'typia';
-import { refuseIndexAt } from './refusal.js';
-import type { CollectionName, Dimension } from './values.js';
+import { below, invalid, refuseIndexAt } from './refusal.js';
+import type { CollectionName, Dimension, Whole } from './values.js';
 
 export interface CreateCollectionRequest {
   name: CollectionName;
@@ -13,23 +13,23 @@ export interface CreateCollectionRequest {
 
 export interface CreateCollectionResponse {
   name: string;
-  id: number;
-  /** False where an identical collection was there already. */
+  id: Whole;
+  /** False if an identical collection existed already. */
   created: boolean;
 }
 
 export interface ListedCollection {
   name: string;
-  id: number;
-  dimension: number;
+  id: Whole;
+  dimension: Whole;
   metric: 'squared_l2';
-  /** What serves searches now. */
+  /** The index that serves searches now. */
   index: 'brute' | 'hnsw' | 'ivf' | 'bq';
   /** Live records. */
-  record_count: number;
-  /** The project's bound on live records. */
-  max_records: number;
-  /** Present while it is being imported, and of no use for anything else but to be deleted. */
+  record_count: Whole;
+  /** The bound on live records in the project. */
+  max_records: Whole;
+  /** Present while the collection is being imported: it can only be listed and deleted. */
   importing?: true;
 }
 
@@ -42,44 +42,46 @@ type CandidateCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maxi
 type ListCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
 type RescoredCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
 
-/** Unknown keys are ignored. */
+/** Unknown keys are ignored. Parameters of another kind of index are kept for a later build of that kind. */
 export interface IndexParameters {
   m?: Links | null;
   ef_construction?: CandidateCount | null;
   ef_search?: CandidateCount | null;
   n_list?: ListCount | null;
-  /** At most `n_list`. */
+  /** At most `n_list`, checked for an IVF index. */
   n_probe?: ListCount | null;
-  /** BQ: how many records are measured exactly. */
+  /** BQ: the number of records that are measured exactly. */
   candidates?: RescoredCount | null;
 }
 
 export interface ConfigureIndexRequest {
-  /** Null or omitted drops the index. */
+  /** Null or omitted: the index is dropped. Refused if omitted beside any field except `parameters`. */
   type?: 'hnsw' | 'ivf' | 'bq' | null;
   parameters?: IndexParameters | null;
 }
 
 export interface IndexState {
   collection: string;
-  /** What serves searches; `none`: exact search. */
+  /** The index that serves searches; `none`: exact search. */
   active_type: 'hnsw' | 'ivf' | 'bq' | 'none';
   /** `none`, `building`, `active` or `failed`. */
   status: string;
-  /** What was asked for: a type, `auto`, or `none`. */
+  /** The configured index: a type, `auto`, or `none`. */
   desired_type?: string;
-  active_generation?: number | null;
-  building_generation?: number | null;
+  active_generation?: Whole | null;
+  building_generation?: Whole | null;
   /** Unix seconds; present while a generation is being built. */
-  build_started_at?: number;
-  /** Committed events that the generation being built starts from. */
-  base_lsn?: number;
+  build_started_at?: Whole;
+  /** The share of the build that is done; present while a generation is being built. */
+  build_progress?: number & tags.Minimum<0> & tags.Maximum<1>;
+  /** The number of committed events at the start of the build. */
+  base_lsn?: Whole;
   /** Why the last build failed. */
   error?: string;
 }
 
 export interface RebuildRequest {
-  /** Omitted: each collection as it is. */
+  /** Omitted: each collection keeps its index type. */
   index?: 'brute' | 'bruteforce' | 'hnsw' | 'ivf' | 'bq' | 'auto' | 'mstg' | null;
 }
 
@@ -87,7 +89,7 @@ export interface RebuildResponse {
   ok: true;
   effective: string;
   /** Live records after the rebuild. */
-  records: number;
+  records: Whole;
 }
 
 export interface IndexConfigResponse {
@@ -95,5 +97,16 @@ export interface IndexConfigResponse {
 }
 
 export const assertCreateCollection = typia.createAssert<CreateCollectionRequest>(refuseIndexAt('index'));
-export const assertConfigureIndex = typia.createAssert<ConfigureIndexRequest>(refuseIndexAt('type'));
+const assertIndexRequest = typia.createAssert<ConfigureIndexRequest>(refuseIndexAt('type'));
 export const assertRebuild = typia.createAssert<RebuildRequest>(refuseIndexAt('index'));
+
+/** Throws `invalid_index`, `validation_error`. A misspelt `type` must not drop the index. */
+export function assertConfigureIndex(value: unknown): ConfigureIndexRequest {
+  const request = assertIndexRequest(value);
+  if (request.type !== undefined) return request;
+  const stranger = Object.keys(request).find((key) => key !== 'parameters');
+  if (stranger === undefined) return request;
+  throw invalid(
+    `${below('$', stranger)} is unknown, and type is missing: expected "hnsw", "ivf", "bq", or null to drop`,
+  );
+}

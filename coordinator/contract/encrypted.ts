@@ -1,48 +1,45 @@
-/** Requests and answers about encrypted records and their keys. No refusal repeats a payload. */
-import typia, { type tags } from 'typia';
-import type { VouchError } from '../../shared/errors.js';
+/** Requests and answers of encrypted records and their keys. No error message repeats a payload. */
+import typia from 'typia';
+import type { VouchError } from '../../shared/errors/errors.js';
 import { invalid, type Mismatch, refuseBody } from './refusal.js';
-import type { Whole } from './values.js';
-
-/** A key id as it is answered; other spellings are refused. */
-type KeyId = string & tags.Pattern<'^[0-9a-f]{32}$'>;
+import type { KeyId, Whole } from './values.js';
 
 export interface InsertEncryptedRequest {
   /** The plaintext in base64, with padding, at most 64 KiB. It is encrypted before it is stored. */
   payload: string;
   /** Omitted: the collection named `default`. */
   collection?: string | null;
-  /** 32 lowercase hex; omitted: a fresh one. */
+  /** 32 lowercase hex; omitted: a new key. */
   key_id?: KeyId | null;
   tag?: Whole | null;
 }
 
 export interface InsertEncryptedResponse {
-  id: number;
-  /** Names the key to shred. */
-  key_id: string;
+  id: Whole;
+  /** The id of the key, by which it can be shredded. */
+  key_id: KeyId;
 }
 
 export interface EncryptedRecordResponse {
-  id: number;
-  key_id: string;
+  id: Whole;
+  key_id: KeyId;
   /** The plaintext in base64. */
   payload: string;
 }
 
 export interface ShredResponse {
-  key_id: string;
+  key_id: KeyId;
   shredded: true;
 }
 
 export interface KeyStatusResponse {
-  key_id: string;
-  /** Whether there is a key that records can be read with. */
+  key_id: KeyId;
+  /** Whether records under this key can be read. */
   exists: boolean;
   status: 'active' | 'shredded' | 'unknown';
 }
 
-/** Fields whose values may be shown to whoever sent them. */
+/** Fields whose values an error message may repeat. */
 const SHOWN = ['$input.collection', '$input.key_id', '$input.tag'];
 
 function refuseEncrypted(mismatch: Mismatch): VouchError {

@@ -1,35 +1,38 @@
 /**
- * From `metadata_filter`, as a request has it, to the filter that shards evaluate.
+ * Parses the `metadata_filter` of a request to the filter that shards evaluate.
  *
  *   {"year": 2011}                       equal; an array or an object is compared whole
  *   {"year": {"gte": 2000, "lt": 2010}}  operators, all of which must hold; each may also be written `$gte`
  *   {"author.name": "Ann"}               a key inside an object
  *   {"$or": [{…}, {…}]}                  also `$and`, and `$not` with one object
  *
- * An object whose keys are operators is none to compare with; such a one is written `{"eq": {"in": 3}}`. Operators mixed
- * with other keys are refused, as is any other key that begins with `$`, and what other systems have as an operator.
+ * If any key of an object is an operator, all must be. An object without operators is compared whole, unless a key looks like
+ * an operator: it begins with `$`, is an operator of other systems, or is one letter off. Such a filter is refused, since a
+ * comparison would silently find nothing. `{"eq": {"in": 3}}` compares with any object.
  */
-import type { Filter, Json, Order, Test } from '../../shared/filter.js';
-import { PATH_SEPARATOR } from '../../shared/filter.js';
+
 import { FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../shared/limits.js';
-import { invalid, refuseBody } from './refusal.js';
+import type { Filter, Json, Order, Test } from '../../shared/model/filter.js';
+import { PATH_SEPARATOR } from '../../shared/model/filter.js';
+import { below, invalid, refuseBody } from './refusal.js';
+import { doubled, inserted, oneLetterOff, swapped } from './spelling.js';
 import type { JsonObject } from './values.js';
 
 type Operator = Test['kind'];
 
-/** What the whole filter has so far. */
+/** Counts over the whole filter. */
 interface Spent {
   conditions: number;
   values: number;
 }
 
 const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spent: Spent) => Test>> = {
-  eq: (operand, path) => ({ kind: 'eq', value: comparable(operand, path) }),
-  ne: (operand, path) => ({ kind: 'ne', value: comparable(operand, path) }),
-  gt: (operand, path) => ordered('gt', operand, path),
-  gte: (operand, path) => ordered('gte', operand, path),
-  lt: (operand, path) => ordered('lt', operand, path),
-  lte: (operand, path) => ordered('lte', operand, path),
+  eq: (operand, path, spent) => ({ kind: 'eq', value: comparable(operand, path, spent) }),
+  ne: (operand, path, spent) => ({ kind: 'ne', value: comparable(operand, path, spent) }),
+  gt: (operand, path, spent) => ordered('gt', operand, path, spent),
+  gte: (operand, path, spent) => ordered('gte', operand, path, spent),
+  lt: (operand, path, spent) => ordered('lt', operand, path, spent),
+  lte: (operand, path, spent) => ordered('lte', operand, path, spent),
   in: (operand, path, spent) => ({ kind: 'in', values: values(operand, path, spent) }),
   nin: (operand, path, spent) => ({ kind: 'nin', values: values(operand, path, spent) }),
   exists: (operand, path) => {
@@ -38,24 +41,41 @@ const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spen
   },
 };
 
-/**
- * Operators that other systems have and this one has not. An object of one of them alone is far more likely to be meant
- * as one than as a value to compare with, which would find nothing and say nothing.
- */
-const FOREIGN_OPERATORS: ReadonlySet<string> = new Set([
+/** Operators of other systems. */
+const FOREIGN_OPERATORS = [
   ...['neq', 'not', 'equals', 'ge', 'le', 'between', 'range', 'not_in', 'notIn', 'any', 'all', 'and', 'or', 'contains'],
   ...['like', 'ilike', 'regex', 'match', 'starts_with', 'startsWith', 'ends_with', 'endsWith', 'elemMatch'],
-]);
+  ...['greater_than', 'greaterThan', 'less_than', 'lessThan', 'is_null', 'isNull'],
+  ...['=', '==', '!=', '<>', '<', '<=', '>', '>='],
+];
 
-/** A longer key is not repeated whole to its sender. */
-const SHOWN_KEY_CHARS = 64;
+/** Ordinary words that are one letter off an operator. */
+const WORDS = ['en', 'get', 'let', 'inn', 'gate', 'late', 'lite', 'nine'];
 
-/** `path` names the filter in errors. Its nesting has been bounded. Throws `validation_error`. */
+/**
+ * All misspellings by one letter of a long operator. For a short one only those that are hardly words, since `id`, `lat` and
+ * `min` are keys: with three letters one letter more or two neighbours swapped, with two letters one doubled or both
+ * swapped. Capitals count from three letters on: `IN` and `LT` are countries.
+ */
+function misspellings(operator: string): string[] {
+  if (operator.length === 2) return [...doubled(operator), ...swapped(operator)];
+  const slips = operator.length === 3 ? [...inserted(operator), ...swapped(operator)] : oneLetterOff(operator);
+  return [...slips, operator.toUpperCase(), operator[0]!.toUpperCase() + operator.slice(1)];
+}
+
+const LOOKALIKES: ReadonlySet<string> = new Set(
+  [...FOREIGN_OPERATORS, ...Object.keys(OPERATORS).flatMap(misspellings)].filter((key) => !WORDS.includes(key)),
+);
+
+/** `path` names the filter in errors. The nesting is bounded already. Throws `validation_error`. */
 export const filterOf = (json: JsonObject, path = '$.metadata_filter'): Filter =>
   objectFilter(json, path, { conditions: 0, values: 0 });
 
 function objectFilter(json: JsonObject, path: string, spent: Spent): Filter {
-  return allOf(Object.keys(json).map((key) => memberFilter(key, json[key], below(path, key), spent)));
+  const keys = Object.keys(json);
+  // An empty filter costs a set of records too, as a condition does.
+  if (keys.length === 0) spendConditions(1, path, spent);
+  return allOf(keys.map((key) => memberFilter(key, json[key], below(path, key), spent)));
 }
 
 const allOf = (parts: readonly Filter[]): Filter => (parts.length === 1 ? parts[0]! : { op: 'and', of: parts });
@@ -77,20 +97,19 @@ function filters(value: unknown, path: string, spent: Spent): Filter[] {
 
 function testsOf(value: unknown, path: string, spent: Spent): Test[] {
   const operations = isObject(value) && isOfOperators(value, path) ? Object.entries(value) : undefined;
-  spent.conditions += operations?.length ?? 1;
-  if (spent.conditions > FILTER_CONDITIONS_MAX)
-    throw invalid(`${path}: a filter has at most ${FILTER_CONDITIONS_MAX} conditions, and here are more`);
-  if (operations === undefined) return [{ kind: 'eq', value: comparable(value, path) }];
+  spendConditions(operations?.length ?? 1, path, spent);
+  if (operations === undefined) return [{ kind: 'eq', value: comparable(value, path, spent) }];
   return operations.map(([key, operand]) => OPERATORS[operatorOf(key)!](operand, below(path, key), spent));
 }
 
-/** False: to be compared with as a whole. Throws `validation_error` where it is neither. */
+/** False if the object is compared whole. Throws `validation_error` if it is neither. */
 function isOfOperators(value: JsonObject, path: string): boolean {
   const keys = Object.keys(value);
-  const stranger = keys.find((key) => operatorOf(key) === undefined);
-  if (stranger === undefined) return keys.length > 0;
-  const isMixed = keys.some((key) => key.startsWith('$') || operatorOf(key) !== undefined);
-  if (!isMixed && !(keys.length === 1 && FOREIGN_OPERATORS.has(stranger))) return false;
+  const strangers = keys.filter((key) => operatorOf(key) === undefined);
+  if (strangers.length === 0) return keys.length > 0;
+  const isMixed = strangers.length < keys.length || keys.some((key) => key.startsWith('$'));
+  const stranger = isMixed ? strangers[0] : strangers.find((key) => LOOKALIKES.has(key));
+  if (stranger === undefined) return false;
   const names = Object.keys(OPERATORS).join(', ');
   throw invalid(
     `${below(path, stranger)} is no operator: expected one of ${names}; {"eq": {…}} compares with an object whole`,
@@ -102,30 +121,45 @@ function operatorOf(key: string): Operator | undefined {
   return Object.hasOwn(OPERATORS, name) ? (name as Operator) : undefined;
 }
 
-function ordered(kind: Order, operand: unknown, path: string): Test {
+function spendConditions(count: number, path: string, spent: Spent): void {
+  spent.conditions += count;
+  if (spent.conditions > FILTER_CONDITIONS_MAX)
+    throw invalid(`${path}: a filter has at most ${FILTER_CONDITIONS_MAX} conditions, and here are more`);
+}
+
+function spendValues(count: number, path: string, spent: Spent): void {
+  spent.values += count;
+  if (spent.values > FILTER_VALUES_MAX)
+    throw invalid(`${path}: a filter lists at most ${FILTER_VALUES_MAX} values, and with these it has ${spent.values}`);
+}
+
+function ordered(kind: Order, operand: unknown, path: string, spent: Spent): Test {
   if (typeof operand !== 'string' && typeof operand !== 'number')
     throw refuseBody({ path, expected: '(number | string)', value: operand });
-  return { kind, value: comparable(operand, path) as number | string };
+  return { kind, value: comparable(operand, path, spent) as number | string };
 }
 
 function values(operand: unknown, path: string, spent: Spent): Json[] {
   if (!Array.isArray(operand)) throw refuseBody({ path, expected: 'Array<unknown>', value: operand });
-  spent.values += operand.length;
-  if (spent.values > FILTER_VALUES_MAX)
-    throw invalid(`${path}: a filter lists at most ${FILTER_VALUES_MAX} values, and with these it has ${spent.values}`);
-  return operand.map((each, i) => comparable(each, `${path}[${i}]`));
+  spendValues(operand.length, path, spent);
+  return operand.map((each, i) => comparable(each, `${path}[${i}]`, spent));
 }
 
-/** JSON as it is, without what would not be the same on the other side. */
-function comparable(value: unknown, path: string): Json {
+/** Returns the value. Throws `validation_error` for JSON that would arrive changed at the shard. */
+function comparable(value: unknown, path: string, spent: Spent): Json {
   if (typeof value === 'number' && !Number.isFinite(value)) throw invalid(`${path}: the number is too large`);
-  if (Array.isArray(value)) for (const [i, each] of value.entries()) comparable(each, `${path}[${i}]`);
-  else if (isObject(value))
-    for (const key of Object.keys(value)) {
-      // Its bytes are read into another key, lest it become an object's prototype.
+  if (Array.isArray(value)) {
+    spendValues(value.length, path, spent);
+    for (const [i, each] of value.entries()) comparable(each, `${path}[${i}]`, spent);
+  } else if (isObject(value)) {
+    const keys = Object.keys(value);
+    spendValues(keys.length, path, spent);
+    for (const key of keys) {
+      // The decoder renames this key, so that it does not become the prototype of an object.
       if (key === '__proto__') throw invalid(`${path}: a key named __proto__ cannot be compared with`);
-      comparable(value[key], below(path, key));
+      comparable(value[key], below(path, key), spent);
     }
+  }
   return value as Json;
 }
 
@@ -136,6 +170,3 @@ function object(value: unknown, path: string): JsonObject {
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const below = (path: string, key: string): string =>
-  `${path}.${key.length <= SHOWN_KEY_CHARS ? key : `${key.slice(0, SHOWN_KEY_CHARS)}…`}`;

@@ -1,6 +1,6 @@
-/** Requests and answers about the graph. */
+/** Requests and answers of the graph. */
 import typia, { type tags } from 'typia';
-import type { GRAPH_PAGE_MAX } from '../../shared/graph.js';
+import type { GRAPH_PAGE_MAX } from '../../shared/model/graph.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { Whole } from './values.js';
 
@@ -12,7 +12,7 @@ type PageLimit = number & tags.Type<'uint32'> & tags.Maximum<typeof GRAPH_PAGE_M
 export interface CreateNodeRequest {
   /** 0 Record, 1 Concept, 2 Agent, 3 User, 4 Tool, 5 Document, 6 Chunk. */
   kind: NodeKind;
-  /** The record it stands for; deleting that for good deletes the node. */
+  /** The record that the node stands for. A hard delete of the record deletes the node. */
   record_id?: Whole | null;
   collection?: string | null;
 }
@@ -26,50 +26,50 @@ export interface CreateEdgeRequest {
 }
 
 export interface CreateNodeResponse {
-  node_id: number;
-  /** In cluster mode: the write's number in the collection's log. */
-  log_index?: number;
+  node_id: Whole;
+  /** In cluster mode: the sequence of the write in the collection's log. */
+  log_index?: Whole;
 }
 
 export interface CreateEdgeResponse {
-  edge_id: number;
-  log_index?: number;
+  edge_id: Whole;
+  log_index?: Whole;
 }
 
 export interface NodeResponse {
-  node_id: number;
-  kind: number;
-  record_id: number | null;
+  node_id: Whole;
+  kind: Whole;
+  record_id: Whole | null;
   /** The collection's id. */
-  namespace_id: number;
+  namespace_id: Whole;
 }
 
 export interface NodesQuery {
   collection?: string;
   kind?: NodeKind;
-  /** 0 where it is omitted. */
+  /** Default 0. */
   offset?: Whole;
-  /** 100 where it is omitted. */
+  /** Default 100. */
   limit?: PageLimit;
 }
 
 export interface NodesResponse {
-  /** By id. */
+  /** In order of ids. */
   nodes: NodeResponse[];
-  /** Of all pages. */
-  count: number;
+  /** The number of nodes on all pages. */
+  count: Whole;
 }
 
 export interface EdgesQuery {
   collection?: string;
   offset?: Whole;
-  /** Omitted: all, unless they are more than the limit may be. */
+  /** Omitted: all edges, up to the greatest limit. */
   limit?: PageLimit;
 }
 
 export interface EdgesResponse {
-  /** By id. */
-  edges: { edge_id: number; to_node: number; kind: number }[];
+  /** In order of ids. */
+  edges: { edge_id: Whole; to_node: Whole; kind: Whole }[];
 }
 
 export interface SubgraphQuery {
@@ -79,37 +79,37 @@ export interface SubgraphQuery {
 }
 
 export interface SubgraphResponse {
-  /** What outgoing edges lead to from the root, itself included; by depth, then by id. */
-  nodes: { id: number; kind: number; record: number | null }[];
-  /** All between these nodes, by id. */
-  edges: { id: number; from: number; to: number; kind: number }[];
+  /** The root and the nodes that its outgoing edges lead to; by depth, then by id. */
+  nodes: { id: Whole; kind: Whole; record: Whole | null }[];
+  /** All edges between these nodes, by id. */
+  edges: { id: Whole; from: Whole; to: Whole; kind: Whole }[];
 }
 
 export interface GraphQuery {
   collection?: string;
   start: Whole;
-  /** `outgoing` where it is omitted. */
+  /** Default `outgoing`. */
   direction?: 'outgoing' | 'incoming' | 'both';
   /** Only edges of this kind are followed. */
   edge_kind?: EdgeKind;
-  /** Only nodes of this kind are hits; the way may lead over others. */
+  /** Only nodes of this kind are hits; the walk passes nodes of any kind. */
   node_kind?: NodeKind;
-  /** 2 where it is omitted. */
+  /** Default 2. */
   depth?: Depth;
-  /** 100 where it is omitted. */
+  /** Default 100. */
   limit?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<1000>;
 }
 
 export interface GraphQueryResponse {
-  /** The start is one of them, at depth 0. By depth, then by id. */
-  hits: { node_id: number; kind: number; record_id: number | null; depth: number }[];
-  /** Those beyond the limit included. */
-  count: number;
+  /** By depth, then by id. The start is a hit at depth 0. */
+  hits: { node_id: Whole; kind: Whole; record_id: Whole | null; depth: Whole }[];
+  /** The number of hits, including those beyond the limit. */
+  count: Whole;
 }
 
 export const assertCreateNode = typia.createAssert<CreateNodeRequest>(refuseBody);
 export const assertCreateEdge = typia.createAssert<CreateEdgeRequest>(refuseBody);
-export const assertNodesQuery = typia.http.createAssertQuery<NodesQuery>(refuseQuery);
-export const assertEdgesQuery = typia.http.createAssertQuery<EdgesQuery>(refuseQuery);
-export const assertSubgraphQuery = typia.http.createAssertQuery<SubgraphQuery>(refuseQuery);
-export const assertGraphQuery = typia.http.createAssertQuery<GraphQuery>(refuseQuery);
+export const assertNodesQuery = typia.createAssert<NodesQuery>(refuseQuery);
+export const assertEdgesQuery = typia.createAssert<EdgesQuery>(refuseQuery);
+export const assertSubgraphQuery = typia.createAssert<SubgraphQuery>(refuseQuery);
+export const assertGraphQuery = typia.createAssert<GraphQuery>(refuseQuery);

@@ -1,15 +1,17 @@
-/** The OpenAPI 3.1 document: the route table told in the schemas of the types that validate. */
-import { ERROR_STATUS, type ErrorCode } from '../../shared/errors.js';
-import type { Scope } from '../../shared/keys.js';
+/** Builds the OpenAPI 3.1 document from the route table and the schemas of the validated types. */
+import { ERROR_STATUS, type ErrorCode } from '../../shared/errors/errors.js';
+import type { Scope } from '../../shared/registry/keys.js';
 import { type Schema, type SchemaName, schemas } from './schemas.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-export interface Answer {
+export interface RouteAnswer {
   readonly status: number;
   readonly description: string;
   /** A type of the contract, plain text, any JSON object, bytes, or no body at all. */
   readonly body: SchemaName | 'text' | 'json' | 'bytes' | null;
+  /** Names of further headers; each holds a whole number. */
+  readonly headers?: readonly string[];
 }
 
 export interface RouteDoc {
@@ -19,17 +21,59 @@ export interface RouteDoc {
   readonly scope: Scope | null;
   readonly summary: string;
   readonly request: SchemaName | 'bytes' | null;
+  readonly isRequestRequired: boolean;
+  /** Whether request and answer may be msgpack too. */
+  readonly isPackable: boolean;
   readonly query: SchemaName | null;
-  /** What is answered but for errors. */
-  readonly answers: readonly Answer[];
-  /** Every code the route can give. */
+  /** Whether the route heeds an `Idempotency-Key`. */
+  readonly isIdempotent: boolean;
+  /** All answers except errors. */
+  readonly answers: readonly RouteAnswer[];
+  /** All error codes of the route. */
   readonly errors: readonly ErrorCode[];
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-const ref = (name: SchemaName): Json => ({ $ref: `#/components/schemas/${name}` });
+const ref = (name: SchemaName | 'Hex32'): Json => ({ $ref: `#/components/schemas/${name}` });
 const jsonContent = (name: SchemaName): Json => ({ 'application/json': { schema: ref(name) } });
+
+/** What msgpack has in place of arrays of numbers. */
+const PACKED_REQUEST =
+  'The same as msgpack. A vector may be a byte string: little-endian float32, or int32 in Q16.16 in a field whose name ends in `_q16` instead (`values_q16`, `query_q16`, `batch_q16`). Other arrays of bytes may be byte strings too.';
+const PACKED_ANSWER =
+  'The same as msgpack, where `Accept` names it and the answer as JSON is shorter than 256 KiB. The vector of a hit is a byte string of little-endian float32.';
+
+const packedContent = (name: SchemaName, description: string): Json => ({
+  'application/msgpack': { schema: { ...ref(name), description } },
+});
+
+const DESCRIPTION = `A vector collection service that can prove what it stored.
+
+A path that is not listed here answers 404 \`not_found\`, and a method that a path does not list 405 \`method_not_allowed\`:
+see \`NotFound\` and \`MethodNotAllowed\` among the responses. Request bodies are bounded in size (413); the operator sets
+that bound, and those of texts, metadata and batches. A request may bring an \`x-request-id\` of 1 to 128 visible ASCII
+characters, which its answer repeats.`;
+
+const IDEMPOTENCY_PARAMETER: Json = {
+  name: 'idempotency-key',
+  in: 'header',
+  required: false,
+  description: 'The `request_id` of a body that has none.',
+  schema: ref('Hex32'),
+};
+
+/** Headers of answers; those of the rate limit are optional, since a project may have none. */
+const header = (type: 'string' | 'integer', more: Json = {}): Json => ({ required: true, schema: { type, ...more } });
+const REQUEST_ID: Json = { 'x-request-id': header('string') };
+const RETRY_AFTER: Json = { 'retry-after': header('integer', { minimum: 1 }) };
+const CHALLENGE: Json = { 'www-authenticate': header('string') };
+const ALLOW: Json = { allow: header('string') };
+const COUNT: Json = { schema: { type: 'integer', minimum: 0 } };
+const RATE_LIMIT: Json = { 'ratelimit-limit': COUNT, 'ratelimit-remaining': COUNT, 'ratelimit-reset': COUNT };
+
+/** Errors that come before the rate limit. */
+const UNLIMITED: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'unsupported_media_type'];
 
 export function openApi(routes: readonly RouteDoc[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {};
@@ -39,34 +83,49 @@ export function openApi(routes: readonly RouteDoc[], version: string): Json {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Vouch', version, description: 'A vector collection service that can prove what it stored.' },
+    info: { title: 'Vouch', version, description: DESCRIPTION },
     security: [{ apiKey: [] }],
     paths,
     components: {
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
       schemas,
+      responses: { NotFound: failure(['not_found']), MethodNotAllowed: failure(['method_not_allowed']) },
     },
   };
 }
 
 function operation(route: RouteDoc): Json {
-  const { method, path, scope, summary, request } = route;
+  const { method, path, scope, summary, request, isRequestRequired, isPackable, isIdempotent } = route;
+  const limits = scope === null ? {} : RATE_LIMIT;
   return {
     operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+(.)?/g, (_, next = '') => next.toUpperCase())}`,
     summary,
     ...(scope === null ? { security: [] } : { 'x-required-scope': scope }),
-    parameters: [...pathParameters(path), ...queryParameters(route.query)],
-    ...(request === null ? {} : { requestBody: { required: true, content: contentOf(request) } }),
-    responses: { ...failures(route.errors), ...successes(route.answers) },
+    parameters: [
+      ...pathParameters(path),
+      ...queryParameters(route.query),
+      ...(isIdempotent ? [IDEMPOTENCY_PARAMETER] : []),
+    ],
+    ...(request === null
+      ? {}
+      : { requestBody: { required: isRequestRequired, content: requestContent(request, isPackable) } }),
+    responses: { ...failures(route.errors, limits), ...successes(route.answers, limits, isPackable) },
   };
 }
+
+const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
+  id: ref('Whole'),
+  name: ref('CollectionName'),
+  key_id: ref('KeyId'),
+};
+const API_KEY_ID: Json = { type: 'string', pattern: '^[0-9a-f]{16}$' };
 
 const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: name === 'id' && !path.startsWith('/v1/keys') ? { type: 'integer', minimum: 0 } : { type: 'string' },
+    schema: path.startsWith('/v1/keys/') ? API_KEY_ID : PATH_PARAMETERS[name!],
   }));
 
 function queryParameters(name: SchemaName | null): Json[] {
@@ -81,43 +140,47 @@ function queryParameters(name: SchemaName | null): Json[] {
   }));
 }
 
-const requestIdHeader: Json = { 'x-request-id': { schema: { type: 'string' } } };
+const requestContent = (request: SchemaName | 'bytes', isPackable: boolean): Json => ({
+  ...contentOf(request),
+  ...(isPackable && request !== 'bytes' ? packedContent(request, PACKED_REQUEST) : {}),
+});
 
-const successes = (answers: readonly Answer[]): Json =>
+const successes = (answers: readonly RouteAnswer[], limits: Json, isPackable: boolean): Json =>
   Object.fromEntries(
-    answers.map(({ status, description, body }) => {
-      const content = body === null ? {} : { content: contentOf(body) };
-      return [status, { description, headers: requestIdHeader, ...content }];
+    answers.map(({ status, description, body, headers = [] }) => {
+      const packed = isPackable ? packedContent(body as SchemaName, PACKED_ANSWER) : {};
+      const content = body === null ? {} : { content: { ...contentOf(body), ...packed } };
+      const own = Object.fromEntries(headers.map((name) => [name, header('integer', { minimum: 0 })]));
+      const retry = status === ERROR_STATUS.unavailable ? RETRY_AFTER : {};
+      return [status, { description, headers: { ...REQUEST_ID, ...retry, ...limits, ...own }, ...content }];
     }),
   );
 
-function contentOf(body: NonNullable<Answer['body']>): Json {
+function contentOf(body: NonNullable<RouteAnswer['body']>): Json {
   if (body === 'text') return { 'text/plain': { schema: { type: 'string' } } };
   if (body === 'bytes') return { 'application/octet-stream': {} };
   return body === 'json' ? { 'application/json': { schema: { type: 'object' } } } : jsonContent(body);
 }
 
-/** By status, each with the codes that it may carry. */
-function failures(codes: readonly ErrorCode[]): Json {
+/** The error answers: for each status its codes. */
+function failures(codes: readonly ErrorCode[], limits: Json): Json {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) byStatus.set(ERROR_STATUS[code], [...(byStatus.get(ERROR_STATUS[code]) ?? []), code]);
-  return Object.fromEntries([...byStatus].map(([status, its]) => [status, failure(its)]));
+  return Object.fromEntries([...byStatus].map(([status, its]) => [status, failure(its, limits)]));
 }
 
-function failure(codes: readonly ErrorCode[]): Json {
-  const retryAfter = { 'retry-after': { schema: { type: 'integer', minimum: 1 } } };
+function failure(codes: readonly ErrorCode[], limits: Json = {}): Json {
+  const headers = {
+    ...REQUEST_ID,
+    ...(codes.some((code) => code === 'rate_limited' || code === 'unavailable') ? RETRY_AFTER : {}),
+    ...(codes.includes('unauthorized') ? CHALLENGE : {}),
+    ...(codes.includes('method_not_allowed') ? ALLOW : {}),
+    ...(codes.every((code) => UNLIMITED.includes(code)) ? {} : limits),
+  };
   if (codes.includes('rate_limited'))
-    return {
-      description: 'The rate limit is exceeded.',
-      headers: { ...requestIdHeader, ...retryAfter },
-      content: jsonContent('RateLimitedResponse'),
-    };
+    return { description: 'The rate limit is exceeded.', headers, content: jsonContent('RateLimitedResponse') };
   const schema = {
     allOf: [ref('ErrorResponse'), { type: 'object', properties: { code: { type: 'string', enum: codes } } }],
   };
-  return {
-    description: codes.join(', '),
-    headers: codes.includes('unavailable') ? { ...requestIdHeader, ...retryAfter } : requestIdHeader,
-    content: { 'application/json': { schema } },
-  };
+  return { description: codes.join(', '), headers, content: { 'application/json': { schema } } };
 }

@@ -1,94 +1,123 @@
 /**
- * Requests for proofs and the timeline, and their answers. Hashes are 64 lowercase hex, `proof` is base64url without
- * padding. A `sequence` counts committed events; a `size` counts the genesis too: the log after event s has size s + 1,
- * and size 0 where nothing was ever written.
+ * Requests and answers of proofs and of the timeline. Hashes are 64 lowercase hex, `proof` is base64url without padding. A
+ * `sequence` counts committed events. A `size` counts the genesis too: the log after event s has size s + 1, and an empty log
+ * size 0.
  *
- * What the proofs are made of, H being BLAKE3-256 and integers little-endian u64:
+ * The parts of proofs; H is BLAKE3-256, and integers are little-endian u64:
  *
  *   chain head   h(s) = H(0x03 ‖ h(s − 1) ‖ event hash of s); before the genesis, 32 zero bytes
- *   leaf         of event s in the log tree: h(s), as it is
+ *   leaf         h(s), for event s in the log tree
  *   node         H(0x01 ‖ left ‖ right), in the shape of RFC 9162, section 2.1
- *   root         H(0x02 ‖ size ‖ tree hash); of no leaves the tree hash is 32 zero bytes
+ *   root         H(0x02 ‖ size ‖ tree hash); the tree hash without leaves is 32 zero bytes
  */
 import typia, { type tags } from 'typia';
+import type { Receipt } from './records.js';
 import { refuseQuery } from './refusal.js';
-import type { Whole } from './values.js';
+import type { Base64Url, Hash, Hex32, KeyId, Signature, Whole } from './values.js';
 
 export interface StateProofResponse {
   /** H(0x13 ‖ config hash ‖ state root ‖ graph root ‖ chain head ‖ sequence ‖ time in ms of the last event). */
-  final_state_hash: string;
-  /** Of the tree over all records. */
-  state_root: string;
-  chain_head: string;
-  sequence: number;
+  final_state_hash: Hash;
+  /** The root of the tree over all records. */
+  state_root: Hash;
+  chain_head: Hash;
+  sequence: Whole;
 }
 
 export interface EventLogProofResponse {
   /** The root of the log tree. */
-  event_log_hash: string;
-  /** Committed events. */
-  event_count: number;
-  /** The sequence of the last of them. */
-  committed_height: number;
-  final_state_hash: string;
+  event_log_hash: Hash;
+  /** The number of committed events. */
+  event_count: Whole;
+  /** The sequence of the last event. */
+  committed_height: Whole;
+  final_state_hash: Hash;
 }
 
 export interface ReceiptQuery {
   /** Omitted: the collection named `default`. */
   collection?: string;
-  /** Of a write that made, changed or deleted a record. */
+  /** The sequence of a write that created, changed or deleted a record. */
   sequence: Whole;
+}
+
+export interface PastReceipt extends Receipt {
+  /** Present if the write has one: it is part of the event that the receipt is of. */
+  request_id?: Hex32;
 }
 
 export interface InclusionQuery {
   collection?: string;
   sequence: Whole;
-  /** Of the log it is to be shown in, the genesis counted. Omitted: as it is now. */
+  /** The size of the log that must include the event. Omitted: the present size. */
   size?: Whole;
 }
 
 /**
- * That the event `sequence`, and with it every event before, is in the log of `size` events that has this root. The
- * chain head is the one that the event's receipt leads to, or a copy of the log.
+ * Proves that the event `sequence`, and with it every earlier event, is in the log of this size and root. The chain head
+ * follows from the event's receipt, or from a copy of the log.
  */
 export interface InclusionResponse {
-  sequence: number;
-  size: number;
-  root: string;
+  sequence: Whole;
+  size: Whole;
+  root: Hash;
   /**
    * `u8 version = 1 ‖ chain head after the event (32) ‖ siblings (32 each), bottom first`: the audit path of leaf
    * `sequence` in the tree of `size` leaves (RFC 9162, section 2.1.3).
    */
-  proof: string;
+  proof: Base64Url;
 }
 
 export interface ConsistencyQuery {
   collection?: string;
-  /** Of the earlier log: the sequence of its last event. */
+  /** The sequence of the last event in the earlier log. */
   from: Whole;
-  /** Of the later one. */
+  /** The sequence of the last event in the later log. */
   to: Whole;
 }
 
 export interface LogAt {
-  sequence: number;
-  /** The genesis counted. */
-  size: number;
-  root: string;
+  sequence: Whole;
+  /** The number of events, with the genesis. */
+  size: Whole;
+  root: Hash;
 }
 
-/** That the log `to` begins with all of the log `from`. */
+/** Proves that the log `to` begins with the whole log `from`. */
 export interface ConsistencyResponse {
   from: LogAt;
   to: LogAt;
   /**
-   * `u8 version = 1 ‖ nodes (32 each)`: SUBPROOF(size of `from`, D[size of `to`], false) of RFC 9162, section 2.1.4.1, so
-   * that the hash of the earlier tree is always to be had. No nodes where the sizes are equal or the first is 0.
+   * `u8 version = 1 ‖ nodes (32 each)`: SUBPROOF(size of `from`, D[size of `to`], false) of RFC 9162, section 2.1.4.1, from
+   * which the hash of the earlier tree always follows. No nodes if the sizes are equal or the first is 0.
+   */
+  proof: Base64Url;
+}
+
+type SigningKeyId = string & tags.Pattern<'^[0-9a-f]{16}$'>;
+
+export interface CheckpointQuery {
+  /** Omitted: the collection named `default`. */
+  collection?: string;
+  /**
+   * `true`: the newest checkpoint of the collection that is in the service log, with the proof. What has changed since is logged
+   * first, unless a witness that is needed does not answer.
+   */
+  logged?: 'true' | 'false';
+}
+
+/** That a checkpoint is in the service log, see `docs/formats.md`. */
+export interface ServiceLogProof {
+  /** The entry of the service log. */
+  entry: Base64Url;
+  /**
+   * A proof in the format c2sp.org/tlog-proof: the index of the entry, its audit path, and a checkpoint of the service log with
+   * its cosignatures.
    */
   proof: string;
 }
 
-/** What a log is now, signed by the shard that owns it. */
+/** The present log and state, signed by the shard that owns the collection. */
 export interface CheckpointResponse {
   /**
    * The bytes that are signed, in UTF-8; seven lines, each ended by a line feed: `vouch checkpoint v1` / origin
@@ -97,45 +126,48 @@ export interface CheckpointResponse {
    */
   checkpoint: string;
   /** Ed25519 over these bytes: 128 lowercase hex. */
-  signature: string;
-  /** The raw 32 bytes: 64 lowercase hex. Compare with one you know, as the service printed it at its start. */
-  public_key: string;
+  signature: Signature;
+  /** The raw 32 bytes: 64 lowercase hex. Compare it with a key you know, such as the service prints at its start. */
+  public_key: Hash;
   /** The first 16 digits of the public key. */
-  key_id: string;
+  key_id: SigningKeyId;
+  /** With `logged`. */
+  service_log?: ServiceLogProof;
 }
 
 export interface SigningKey {
   /** Ed25519, raw: 64 lowercase hex. */
-  public_key: string;
+  public_key: Hash;
   /** Its first 16 digits. */
-  key_id: string;
+  key_id: SigningKeyId;
   /** Unix seconds of its first use. */
-  since: number;
+  since: Whole;
 }
 
 export interface SigningKeysResponse {
-  /** Every key that shards have signed with; oldest first. */
+  /** All keys that shards have signed with, oldest first. */
   keys: SigningKey[];
 }
 
 export interface TimelineQuery {
   collection?: string;
-  /** Events at or after this instant: ISO 8601 with a zone, or unix seconds. */
+  /** Events at or after this instant: ISO 8601 with a zone as in `as_of` of a search, or unix seconds. */
   from?: string;
   /** Events at or before this instant; with unix seconds, until the end of that second. */
   to?: string;
-  /** 100 where it is omitted. */
+  /** Default 100. */
   limit?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<1000>;
-  /** The `log_index` of the last event that you have: the page begins behind it. */
+  /** The `log_index` of the last event that you have: the page begins after it. */
   after?: Whole;
 }
 
 export interface TimelineEvent {
-  log_index: number;
-  timestamp_unix: number;
+  log_index: Whole;
+  timestamp_unix: Whole;
   timestamp_iso: string;
   event_type:
     | 'insert'
+    | 'replace'
     | 'insert_encrypted'
     | 'soft_delete'
     | 'delete'
@@ -145,22 +177,22 @@ export interface TimelineEvent {
     | 'delete_node'
     | 'add_edge'
     | 'delete_edge';
-  record_id?: number;
-  node_id?: number;
-  edge_id?: number;
-  /** Of a shredded key, or of an encrypted record. */
-  key_id?: string;
+  record_id?: Whole;
+  node_id?: Whole;
+  edge_id?: Whole;
+  /** The id of the shredded key, or of the encrypted record's key. */
+  key_id?: KeyId;
 }
 
 export interface TimelineResponse {
   /** In the order of the log. */
   events: TimelineEvent[];
-  /** Within the times, on all pages. */
-  total: number;
+  /** The number of events between the two times, on all pages. */
+  total: Whole;
 }
 
-export const isDateTime = typia.createIs<string & tags.Format<'date-time'>>();
-export const assertReceiptQuery = typia.http.createAssertQuery<ReceiptQuery>(refuseQuery);
-export const assertInclusionQuery = typia.http.createAssertQuery<InclusionQuery>(refuseQuery);
-export const assertConsistencyQuery = typia.http.createAssertQuery<ConsistencyQuery>(refuseQuery);
-export const assertTimelineQuery = typia.http.createAssertQuery<TimelineQuery>(refuseQuery);
+export const assertCheckpointQuery = typia.createAssert<CheckpointQuery>(refuseQuery);
+export const assertReceiptQuery = typia.createAssert<ReceiptQuery>(refuseQuery);
+export const assertInclusionQuery = typia.createAssert<InclusionQuery>(refuseQuery);
+export const assertConsistencyQuery = typia.createAssert<ConsistencyQuery>(refuseQuery);
+export const assertTimelineQuery = typia.createAssert<TimelineQuery>(refuseQuery);

@@ -1,11 +1,23 @@
-/** Requests and answers about single records. */
-import typia from 'typia';
-import type { Receipt } from '../../shared/calls.js';
+/** Requests and answers of records. */
+import typia, { type tags } from 'typia';
+import type { BATCH_MAX, RECORDS_MAX } from '../../shared/limits.js';
 import { refuseBody, refuseQuery } from './refusal.js';
-import type { Byte, Component, Hex32, JsonObject, RequestIdBytes, Whole } from './values.js';
+import type {
+  Base64Url,
+  Byte,
+  Component,
+  ExternalId,
+  Hash,
+  Hex32,
+  JsonObject,
+  PageSize,
+  RequestIdBytes,
+  Scalar,
+  Whole,
+} from './values.js';
 
 export interface InsertRequest {
-  /** The vector; as long as the collection's dimension. */
+  /** The vector; its length is the collection's dimension. */
   values: Component[];
   /** Omitted: the collection named `default`. */
   collection?: string | null;
@@ -17,35 +29,167 @@ export interface InsertRequest {
   tag?: Whole | null;
 }
 
+/** The receipt of one write, which can be verified alone. */
+export interface Receipt {
+  record_id: Whole;
+  /** Roots of the state tree before and after the write. */
+  old_root: Hash;
+  new_root: Hash;
+  proof: Base64Url;
+  /** The sequence of the write in the collection's log. */
+  sequence: Whole;
+  /** Unix seconds. */
+  timestamp: Whole;
+  state_hash: Hash;
+}
+
 export interface InsertResponse {
-  id: number;
-  /** True where the request replayed one already applied; `id` and `receipt` are then the original ones. */
+  id: Whole;
+  /** True if the request repeats an earlier one; `id` and `receipt` are the original ones. */
   deduplicated: boolean;
   receipt: Receipt;
 }
 
 export interface BatchInsertRequest {
-  /** Each as long as the collection's dimension. */
+  /** The length of each vector is the collection's dimension. */
   batch: Component[][];
   collection?: string | null;
   /** One for each vector: an object, a string of JSON of an object, or null. */
   metadata?: (JsonObject | string | null)[] | null;
   /** One for each vector. */
   texts?: (string | null)[] | null;
+  /** One for each vector. Default 0. */
+  tags?: (Whole | null)[] | null;
   /** One for each vector. */
   request_ids?: (Hex32 | null)[] | null;
 }
 
 export interface BatchInsertResponse {
   /** One for each vector, in the order of `batch`. */
-  ids: number[];
+  ids: Whole[];
+}
+
+export interface BatchUpsertRequest extends BatchInsertRequest {
+  /**
+   * One for each vector, no two the same. A live record of the collection that has it is replaced, and keeps its `id`; where
+   * there is none, one is inserted.
+   */
+  external_ids: ExternalId[];
+}
+
+export interface BatchUpsertResponse {
+  /** One for each vector, in the order of `batch`. */
+  ids: Whole[];
+  /** The records that are new. */
+  created: Whole;
+  /** The records that were replaced. */
+  replaced: Whole;
+}
+
+/** Names records by exactly one of `ids`, `external_ids` and `metadata_filter`. */
+export interface DeleteRecordsRequest {
+  collection?: string | null;
+  ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
+  external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
+  /** As the `metadata_filter` of a search, but not empty: drop the collection to delete all of its records. */
+  metadata_filter?: JsonObject | null;
+}
+
+export interface DeleteRecordsResponse {
+  deleted: Whole;
+  /** The sequence of the last deletion in the collection's log; absent if nothing was deleted. */
+  log_index?: Whole;
+  /** The `ids` or `external_ids` of records that were not there; absent with `metadata_filter`. */
+  missing?: (Whole | string)[];
 }
 
 export interface RecordResponse {
-  id: number;
+  id: Whole;
+  /** Present if the record has one. */
+  external_id?: string;
   vector: number[];
-  tag: number;
+  tag: Whole;
   metadata: JsonObject | null;
+}
+
+/** Live records, in the order of their ids. */
+export interface ListRecordsQuery {
+  /** Omitted: the collection named `default`. */
+  collection?: string;
+  /** Default 100. */
+  limit?: PageSize;
+  /** Only records with greater ids: the `next` of the page before. */
+  after?: Whole;
+  /** JSON, as the `metadata_filter` of a search. */
+  metadata_filter?: string;
+  /** Fields that each record has besides, separated by commas: `vector`, `text`. */
+  with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
+}
+
+export interface ListedRecord {
+  id: Whole;
+  /** Present if the record has one. */
+  external_id?: string;
+  tag: Whole;
+  metadata: JsonObject | null;
+  /** Present if it was asked for; null if the record has none. */
+  text?: string | null;
+  /** Present if it was asked for. */
+  vector?: number[];
+}
+
+export interface ListRecordsResponse {
+  /** At most `limit`, and as many as fit 8 MiB, but at least one if there is one. */
+  records: ListedRecord[];
+  /** The `after` of the next page; null at the end. */
+  next: Whole | null;
+}
+
+export interface GetRecordsRequest {
+  collection?: string | null;
+  /** Exactly one of `ids` and `external_ids` is given. */
+  ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof RECORDS_MAX>) | null;
+  external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof RECORDS_MAX>) | null;
+  /** Fields that each record has besides. */
+  with?: ('vector' | 'text')[] | null;
+}
+
+export interface GetRecordsResponse {
+  /** In the order of the request, without those that are missing. */
+  records: ListedRecord[];
+  /** The `ids` or `external_ids` that no live record has. */
+  missing: (Whole | string)[];
+}
+
+export interface CountRecordsQuery {
+  /** Omitted: the collection named `default`. */
+  collection?: string;
+  /** JSON, as the `metadata_filter` of a search. */
+  metadata_filter?: string;
+}
+
+export interface CountRecordsResponse {
+  count: Whole;
+}
+
+export interface FacetsQuery {
+  /** Omitted: the collection named `default`. */
+  collection?: string;
+  /** A metadata key, dotted as in a filter. */
+  key: string;
+  /** The values to list. Default 10. */
+  limit?: PageSize;
+  /** JSON, as the `metadata_filter` of a search. */
+  metadata_filter?: string;
+}
+
+export interface FacetsResponse {
+  /** The most frequent first; equally frequent ones as null, false, true, numbers, strings, each in their order. */
+  values: { value: Scalar; count: Whole }[];
+  /** All different values, also those that are not listed. */
+  distinct: Whole;
+  /** The records that have the key. */
+  records: Whole;
 }
 
 /** Names one record, to delete it. */
@@ -56,14 +200,14 @@ export interface RecordReference {
 
 export interface DeleteResponse {
   success: true;
-  /** In cluster mode: the write's number in the collection's log. */
-  log_index?: number;
+  /** In cluster mode: the sequence of the write in the collection's log. */
+  log_index?: Whole;
 }
 
 export interface MetadataResponse {
   ok: true;
-  id: number;
-  log_index?: number;
+  id: Whole;
+  log_index?: Whole;
 }
 
 export interface CollectionQuery {
@@ -73,6 +217,12 @@ export interface CollectionQuery {
 
 export const assertInsert = typia.createAssert<InsertRequest>(refuseBody);
 export const assertBatchInsert = typia.createAssert<BatchInsertRequest>(refuseBody);
+export const assertBatchUpsert = typia.createAssert<BatchUpsertRequest>(refuseBody);
+export const assertDeleteRecords = typia.createAssert<DeleteRecordsRequest>(refuseBody);
 export const assertRecordReference = typia.createAssert<RecordReference>(refuseBody);
+export const assertGetRecords = typia.createAssert<GetRecordsRequest>(refuseBody);
+export const assertListRecordsQuery = typia.createAssert<ListRecordsQuery>(refuseQuery);
+export const assertCountRecordsQuery = typia.createAssert<CountRecordsQuery>(refuseQuery);
+export const assertFacetsQuery = typia.createAssert<FacetsQuery>(refuseQuery);
 export const assertMetadata = typia.createAssert<JsonObject>(refuseBody);
-export const assertCollectionQuery = typia.http.createAssertQuery<CollectionQuery>(refuseQuery);
+export const assertCollectionQuery = typia.createAssert<CollectionQuery>(refuseQuery);

@@ -1,9 +1,11 @@
-/** From what typia found wrong to what a caller reads: the path, what is expected there, and what stood there. */
-import { VouchError } from '../../shared/errors.js';
-import { inWords } from './words.js';
+/** Error messages for mismatches that typia finds: the path, the expected type, and the given value. */
+import { VouchError } from '../../shared/errors/errors.js';
+import { inWords } from './validationMessages.js';
 
-/** A longer string is not repeated to its sender. */
+/** A longer string is not repeated in a message. */
 const SHOWN_CHARS = 40;
+/** The same for a key. */
+const SHOWN_KEY_CHARS = 64;
 
 export interface Mismatch {
   readonly path?: string | undefined;
@@ -13,11 +15,14 @@ export interface Mismatch {
 
 export const invalid = (message: string): VouchError => new VouchError('validation_error', message);
 
+/** typia writes a key that is a word of TypeScript, such as `with`, in brackets. */
+const dotted = (path: string): string => path.replaceAll(/\["([a-z]+)"\]/g, '.$1');
+
 /** typia's error factory for bodies. Only the first mismatch is reported: a body may hold millions. */
 export const refuseBody = ({ path, expected, value }: Mismatch): VouchError =>
-  invalid(describe((path ?? '$input').replace('$input', '$'), expected, value));
+  invalid(describe(dotted(path ?? '$input').replace('$input', '$'), expected, value));
 
-/** The same where `property` names an index, whose refusal has a code of its own. */
+/** The same for a body whose `property` names an index: its refusal has a code of its own. */
 export const refuseIndexAt =
   (property: string) =>
   (mismatch: Mismatch): VouchError => {
@@ -25,9 +30,13 @@ export const refuseIndexAt =
     return new VouchError(mismatch.path === `$input.${property}` ? 'invalid_index' : 'validation_error', message);
   };
 
-/** The same for query parameters, named by themselves. */
+/** The same for query parameters. */
 export const refuseQuery = ({ path, expected, value }: Mismatch): VouchError =>
-  invalid(describe(`query parameter ${(path ?? '').replace(/^\$input\.?/, '')}`, expected, value));
+  invalid(describe(`query parameter ${dotted(path ?? '').replace(/^\$input\.?/, '')}`, expected, value));
+
+/** The path of a member. */
+export const below = (path: string, key: string): string =>
+  `${path}.${key.length <= SHOWN_KEY_CHARS ? key : `${key.slice(0, SHOWN_KEY_CHARS)}…`}`;
 
 function describe(path: string, expected: string, value: unknown): string {
   const wanted = path === '$' ? 'a JSON object' : inWords(expected);
@@ -39,5 +48,6 @@ function named(value: unknown): string {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'string' && value.length <= SHOWN_CHARS) return JSON.stringify(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'string') return `a string of ${value.length} characters`;
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -1,7 +1,7 @@
-/** The JSON schemas of everything that is sent or answered, from the very types that validate. */
+/** The JSON schemas of all requests and answers, made from the types that validate them. */
 import typia from 'typia';
-import type { Receipt } from '../../shared/calls.js';
 import type * as backup from './backup.js';
+import type * as cluster from './cluster.js';
 import type * as collections from './collections.js';
 import type * as encrypted from './encrypted.js';
 import type * as graph from './graph.js';
@@ -9,18 +9,23 @@ import type * as proofs from './proofs.js';
 import type * as records from './records.js';
 import type * as search from './search.js';
 import type * as service from './service.js';
-import type { JsonObject } from './values.js';
+import type { CollectionName, JsonObject, KeyId, Whole } from './values.js';
 
-/** Every type that a route may name, under its own name. */
+/** The types that routes may name. */
 interface Named {
   BatchInsertRequest: records.BatchInsertRequest;
   BatchInsertResponse: records.BatchInsertResponse;
   BeginImportRequest: backup.BeginImportRequest;
+  CheckpointQuery: proofs.CheckpointQuery;
   CheckpointResponse: proofs.CheckpointResponse;
+  ClusterResponse: cluster.ClusterResponse;
+  CollectionName: CollectionName;
   CollectionQuery: records.CollectionQuery;
   ConfigureIndexRequest: collections.ConfigureIndexRequest;
   ConsistencyQuery: proofs.ConsistencyQuery;
   ConsistencyResponse: proofs.ConsistencyResponse;
+  CountRecordsQuery: records.CountRecordsQuery;
+  CountRecordsResponse: records.CountRecordsResponse;
   CreateCollectionRequest: collections.CreateCollectionRequest;
   CreateCollectionResponse: collections.CreateCollectionResponse;
   CreateEdgeRequest: graph.CreateEdgeRequest;
@@ -37,6 +42,14 @@ interface Named {
   EventLogProofResponse: proofs.EventLogProofResponse;
   ExportLogQuery: backup.ExportLogQuery;
   ExportResponse: backup.ExportResponse;
+  FacetsQuery: records.FacetsQuery;
+  FacetsResponse: records.FacetsResponse;
+  BatchUpsertRequest: records.BatchUpsertRequest;
+  BatchUpsertResponse: records.BatchUpsertResponse;
+  DeleteRecordsRequest: records.DeleteRecordsRequest;
+  DeleteRecordsResponse: records.DeleteRecordsResponse;
+  GetRecordsRequest: records.GetRecordsRequest;
+  GetRecordsResponse: records.GetRecordsResponse;
   GraphQuery: graph.GraphQuery;
   GraphQueryResponse: graph.GraphQueryResponse;
   HealthResponse: service.HealthResponse;
@@ -50,24 +63,31 @@ interface Named {
   InsertRequest: records.InsertRequest;
   InsertResponse: records.InsertResponse;
   JsonObject: JsonObject;
+  KeyId: KeyId;
   KeyStatusResponse: encrypted.KeyStatusResponse;
   ListCollectionsResponse: collections.ListCollectionsResponse;
   ListKeysResponse: service.ListKeysResponse;
+  ListRecordsQuery: records.ListRecordsQuery;
+  ListRecordsResponse: records.ListRecordsResponse;
   MetadataResponse: records.MetadataResponse;
   MultiSearchRequest: search.MultiSearchRequest;
   MultiSearchResponse: search.MultiSearchResponse;
   NodeResponse: graph.NodeResponse;
   NodesQuery: graph.NodesQuery;
   NodesResponse: graph.NodesResponse;
+  PastReceipt: proofs.PastReceipt;
   RateLimitedResponse: service.RateLimitedResponse;
   RebuildRequest: collections.RebuildRequest;
   RebuildResponse: collections.RebuildResponse;
-  Receipt: Receipt;
+  Receipt: records.Receipt;
   ReceiptQuery: proofs.ReceiptQuery;
   RecordReference: records.RecordReference;
   RecordResponse: records.RecordResponse;
+  SearchBatchRequest: search.SearchBatchRequest;
+  SearchBatchResponse: search.SearchBatchResponse;
   SearchRequest: search.SearchRequest;
   SearchResponse: search.SearchResponse;
+  ServiceLogProof: proofs.ServiceLogProof;
   SigningKeysResponse: proofs.SigningKeysResponse;
   StateProofResponse: proofs.StateProofResponse;
   ShredResponse: encrypted.ShredResponse;
@@ -76,12 +96,15 @@ interface Named {
   TimelineQuery: proofs.TimelineQuery;
   TimelineResponse: proofs.TimelineResponse;
   UsageResponse: service.UsageResponse;
+  Whole: Whole;
 }
 
 export type SchemaName = keyof Named;
 
-/** An object schema, as far as the document builder looks into it. */
+/** The part of an object schema that the document uses. */
 export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly description?: string;

@@ -1,114 +1,201 @@
-/** Search requests and their results. */
+/** Requests and answers of searches. */
 import typia, { type tags } from 'typia';
+import type { BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX } from '../../shared/limits.js';
 import { refuseBody } from './refusal.js';
-import type { Component, JsonObject, ResultCount, Whole } from './values.js';
+import type { Component, Hash, JsonObject, ResultCount, Scalar, Whole } from './values.js';
 
-/** Values out of range are clamped, never refused; fractions of the counts are cut off. */
+/** Values out of range are clamped and never refused; counts are rounded down. */
 export interface GraphRerankOptions {
   /** 0 to 1. Default 0.15. */
   weight?: number | null;
-  /** How many of the best hits seed the walk: 1 to 10. Default 1. */
+  /** The number of best hits that seed the walk: 1 to 10. Default 1. */
   seed_count?: number | null;
-  /** How many hops the walk goes: 1 to 4. Default 2. */
+  /** The greatest number of hops: 1 to 4. Default 2. */
   max_depth?: number | null;
-  /** Along which edges. Default `outgoing`. */
+  /** The direction of the followed edges. Default `outgoing`. */
   direction?: 'outgoing' | 'incoming' | 'both' | null;
 }
 
-export interface SearchRequest {
-  /** As long as the collection's dimension. */
-  query: Component[];
+/** `linearizable` is `strong`, and `local` is `eventual`. */
+export type Consistency = 'strong' | 'eventual' | 'linearizable' | 'local';
+
+/** A part of a record that hits carry if it is asked for. */
+type HitField = 'metadata' | 'text' | 'vector';
+
+/** Squared Euclidean distance; 0 is an exact match. */
+type Score = number & tags.Minimum<0>;
+
+/** What one search of one collection asks for. */
+export interface SearchOptions {
+  /** The query vector; its length is the collection's dimension. Exactly one of `query` and `like` is given. */
+  query?: Component[] | null;
+  /** The id of a live record, whose vector is the query. The record itself is not among the hits. */
+  like?: Whole | null;
   k: ResultCount;
+  /**
+   * Ranks the nearest min(20k, 5000) records again, half by distance and half by BM25 of `query_text`. Without a `query_text`,
+   * or if no record has a text, the order is by distance. Default true; false ignores `query_text`.
+   */
+  rerank?: boolean | null;
+  /** The words to rerank by; no longer than the text of a record may be. */
+  query_text?: string | null;
+  /**
+   * Orders all records by score / decay_factor, where decay_factor = 0.5^(age / half-life). 0 or omitted: no decay.
+   */
+  decay_half_life_secs?: Whole | null;
+  /**
+   * Searches only records whose metadata matches every key; k hits are found if as many records match. The value of a key is
+   * compared for equality, or is an object of operators: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `exists`. Dotted
+   * keys reach into objects, and any element of an array may match. `$and`, `$or` and `$not` combine filters. `{}` matches
+   * every record whose metadata is an object.
+   *
+   * An object without an operator is compared for equality. It is refused if one of its keys looks like an operator;
+   * `{"eq": {…}}` compares with any object. Such a key begins with `$`, is an operator of other systems (`between`,
+   * `regex`, …), or is a misspelt operator: `exists` with one letter more, less, wrong or swapped; `gte`, `lte` and `nin` with
+   * one letter more or two swapped; those of two letters with one doubled or both swapped; those of three letters or more in
+   * capitals. The words `en`, `get`, `let`, `inn`, `gate`, `late`, `lite` and `nine` are ordinary keys.
+   */
+  metadata_filter?: JsonObject | null;
+  /** Orders the k hits by score * (1 + weight * hops), as the last step; hops count from the nodes of the best hits. */
+  graph_rerank?: GraphRerankOptions | null;
+  /** Takes candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. */
+  hybrid?: boolean | null;
+  /** Searches only records whose score is at most this. */
+  score_threshold?: Score | null;
+  /** Fields of each hit: its metadata, its text, its vector. All hits of an answer may carry 8 MiB. */
+  with?: (HitField[] & tags.MaxItems<3>) | null;
+  /**
+   * A metadata key, dotted as in a filter. The answer then has the best hits of each of its values; `k` counts the values,
+   * which are ordered by their best hits. A record is in the group of each value that it has at the key, of an array of each
+   * element; without a string, number, boolean or null there it is in none. Always exact. Refused beside a `query_text` to
+   * rerank by and `graph_rerank`.
+   */
+  group_by?: string | null;
+  /** The most hits of a group. Default 3. Refused without `group_by`; k × group_size is at most 20,000. */
+  group_size?: GroupSize | null;
+}
+
+type GroupSize = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof GROUP_SIZE_MAX>;
+
+/** The searched state, and how fresh it must be. */
+interface SearchedState {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
   /**
-   * Blend in BM25 of `query_text`: the nearest min(20k, 5000) records are ranked anew, half by distance and half by BM25.
-   * Without a `query_text`, or where no record has a text, vector order. Default true; false ignores `query_text`.
-   */
-  rerank?: boolean | null;
-  /** Words to rerank by; no longer than a record's text may be. */
-  query_text?: string | null;
-  /**
-   * Orders by score / decay_factor, where decay_factor = 0.5^(age / half-life); every record is considered, however far
-   * down the plain order it stands. 0 or omitted: no decay.
-   */
-  decay_half_life_secs?: Whole | null;
-  /**
-   * Keeps the records whose metadata matches every key; k of them are found where as many match. The key's value is what to
-   * equal, or an object of operators: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `exists`. Dotted keys reach into
-   * objects, and any element of an array may match. `$and`, `$or` and `$not` combine filters. `{}` matches every record
-   * whose metadata is an object.
-   */
-  metadata_filter?: JsonObject | null;
-  /** Orders the k hits by score * (1 + weight * hops), hops counted in the graph from the best hits' nodes. Comes last. */
-  graph_rerank?: GraphRerankOptions | null;
-  /**
    * Searches the state after the last event at or before this instant: ISO 8601 with a zone, such as
-   * `2026-01-31T12:00:00.123Z`; what is finer than a millisecond is cut off. All other options work with it, and ages are
-   * counted to that instant. Always exact. Before the first event: no results.
+   * `2026-01-31T12:00:00.123Z`, `2026-01-31T14:00+0200` or `2026-01-31T14:00+02`; digits after the milliseconds are cut off.
+   * All other options work with it, and ages are counted to that instant. Always exact. Before the first event: no results.
    */
-  as_of?: (string & tags.Format<'date-time'>) | null;
+  as_of?: string | null;
   /**
-   * Searches the state after exactly so many committed events of the collection; 0: the empty one. Beyond the log: 400.
-   * Ages are counted to the time of the last of them. Takes precedence over `as_of`.
+   * Searches the state after this number of committed events; 0: the empty state. A number beyond the log: 400. Ages are
+   * counted to the time of the last of these events. Takes precedence over `as_of`.
    */
   as_of_log_index?: Whole | null;
-  /** Draw candidates from the best BM25 matches of the whole collection too. Refused without a `query_text` to rerank by. */
-  hybrid?: boolean | null;
   /**
-   * `strong`, the default: every write that was answered is found. `eventual`: any copy of the collection may answer, which
-   * may lack the writes of the last moments, within a bound that the operator sets; the answer tells which state it is of.
+   * `strong`, the default: every answered write is found. `eventual`: any copy of the collection may answer. It may lack the
+   * latest writes, within a bound that the operator sets; the answer tells the searched state. `linearizable` and `local` are
+   * other names of the two.
    */
-  consistency?: 'strong' | 'eventual' | null;
+  consistency?: Consistency | null;
 }
 
+export interface SearchRequest extends SearchOptions, SearchedState {}
+
+export interface SearchBatchRequest extends SearchedState {
+  /** All of them see one state. Together their k (with groups k × group_size) is at most 20,000. */
+  searches: SearchOptions[] & tags.MinItems<1> & tags.MaxItems<typeof BATCHED_SEARCHES_MAX>;
+}
+
+type DecayFactor = number & tags.Minimum<0> & tags.Maximum<1>;
+
 export interface SearchHit {
-  id: number;
-  /** Squared Euclidean distance; 0 is an exact match. The true one, whatever the order comes of. */
-  score: number;
+  id: Whole;
+  /** Squared Euclidean distance, whatever the order is by; 0 is an exact match. */
+  score: Score;
   /** Above 0, at most 1. Present with decay. */
-  decay_factor?: number;
+  decay_factor?: DecayFactor;
   /** Whole seconds. Present with decay. */
-  age_secs?: number;
-  /** Hops from the nearest seed; null where none is within reach. Present with `graph_rerank`. */
-  graph_distance?: number | null;
+  age_secs?: Whole;
+  /** Hops from the nearest seed; null if no seed is within reach. Present with `graph_rerank`. */
+  graph_distance?: Whole | null;
+  /** The value of the hit's group. Present with `group_by`. */
+  group?: Scalar;
+  /** Present if the record has one. */
+  external_id?: string;
+  /** Present if it was asked for; null if the record has none. */
+  metadata?: JsonObject | null;
+  /** Present if it was asked for; null if the record has none. */
+  text?: string | null;
+  /** Present if it was asked for. */
+  vector?: number[];
+}
+
+export interface SearchBatchResponse {
+  /** In the order of `searches`. */
+  answers: { results: SearchHit[] }[];
+  /** The number of committed events in the state that all of them searched. */
+  sequence: Whole;
 }
 
 export interface SearchResponse {
-  /** Closest first, as far as the options do not ask for another order. */
+  /** Closest first, unless an option orders otherwise; with `group_by` group after group. */
   results: SearchHit[];
-  /** How many committed events the searched state comes of. Present with `as_of` or `as_of_log_index`. */
-  as_of_log_index?: number;
+  /** The number of committed events in the searched state. Present with `as_of` or `as_of_log_index`. */
+  as_of_log_index?: Whole;
   /** Unix seconds of the last of these events; null before the first. Present with `as_of` or `as_of_log_index`. */
-  as_of_timestamp?: number | null;
+  as_of_timestamp?: Whole | null;
   /** The `state_hash` of that event's receipt. Present with `as_of` or `as_of_log_index`. */
-  as_of_state_hash?: string;
-  /** How many committed events the copy that answered had seen. Present with `consistency` `eventual`. */
-  sequence?: number;
+  as_of_state_hash?: Hash;
+  /** The number of committed events in the copy that answered. Present with `consistency` `eventual`. */
+  sequence?: Whole;
+}
+
+/** A record of a collection. */
+export interface RecordInCollection {
+  collection: string;
+  id: Whole;
 }
 
 export interface MultiSearchRequest {
-  query: Component[];
+  /** Exactly one of `query` and `like` is given. */
+  query?: Component[] | null;
+  /** A live record of any collection of the project, whose vector is the query. It is not among the hits. */
+  like?: RecordInCollection | null;
   k: ResultCount;
-  /** All of the same dimension. A repeated name is searched once. */
+  /** Collections of the same dimension. A repeated name is searched once. */
   collections: string[] & tags.MinItems<1> & tags.MaxItems<32>;
-  /** As in the search of one collection. Ages are counted to the same moment in all of them. */
+  /** As in the search of one collection. Ages are counted to the same instant in all collections. */
   decay_half_life_secs?: Whole | null;
   /** As in the search of one collection. Each collection gives its k best matches to the merge. */
   metadata_filter?: JsonObject | null;
-  /** As in the search of one collection, for each of them. */
-  consistency?: 'strong' | 'eventual' | null;
+  /** As in the search of one collection, for each collection. */
+  consistency?: Consistency | null;
+  /** As in the search of one collection. */
+  score_threshold?: Score | null;
+  /** As in the search of one collection; each collection's k best hits may carry an equal part of 8 MiB. */
+  with?: (HitField[] & tags.MaxItems<3>) | null;
+  /** Refused: groups are made in one collection. */
+  group_by?: null;
 }
 
 export interface MultiSearchHit {
   collection: string;
-  id: number;
+  id: Whole;
   /** Squared Euclidean distance, undecayed. */
-  score: number;
+  score: Score;
   /** Above 0, at most 1. Present with decay. */
-  decay_factor?: number;
+  decay_factor?: DecayFactor;
   /** Whole seconds. Present with decay. */
-  age_secs?: number;
+  age_secs?: Whole;
+  /** Present if the record has one. */
+  external_id?: string;
+  /** Present if it was asked for; null if the record has none. */
+  metadata?: JsonObject | null;
+  /** Present if it was asked for; null if the record has none. */
+  text?: string | null;
+  /** Present if it was asked for. */
+  vector?: number[];
 }
 
 export interface PartialFailure {
@@ -118,15 +205,16 @@ export interface PartialFailure {
 }
 
 export interface MultiSearchResponse {
-  /** By score; with decay by score / decay_factor, then score. Equal ones by collection, then id. */
+  /** By score; with decay by score / decay_factor, then score. Equal hits by collection, then id. */
   results: MultiSearchHit[];
   /** The collections that answered. */
   collections_searched: string[];
-  /** By the name of each collection that answered, as `sequence` of its search. Present with `consistency` `eventual`. */
-  sequences?: { [collection: string]: number };
-  /** Present where at least one collection did not answer. */
+  /** The `sequence` of each collection that answered, by its name. Present with `consistency` `eventual`. */
+  sequences?: { [collection: string]: Whole };
+  /** Present if at least one collection did not answer, or is still being imported (`conflict`). */
   partial_failures?: PartialFailure[];
 }
 
 export const assertSearch = typia.createAssert<SearchRequest>(refuseBody);
+export const assertSearchBatch = typia.createAssert<SearchBatchRequest>(refuseBody);
 export const assertMultiSearch = typia.createAssert<MultiSearchRequest>(refuseBody);

@@ -1,27 +1,30 @@
-/** Keys, health, usage, and the shape of every error. */
+/** Requests and answers of keys, health and usage, and the shape of errors. */
 import typia, { type tags } from 'typia';
-import type { Scope } from '../../shared/keys.js';
+import type { Scope } from '../../shared/registry/keys.js';
 import { refuseBody } from './refusal.js';
+import type { Whole } from './values.js';
 
 export interface CreateKeyRequest {
   scope: Scope;
   label?: (string & tags.MaxLength<100>) | null;
   /** Omitted: the key does not expire. */
-  expires_in_secs?: (number & tags.Type<'uint32'> & tags.Minimum<1>) | null;
+  expires_in_secs?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4294967295>) | null;
 }
 
 export interface ListedKey {
   id: string;
   project: string;
   scope: Scope;
-  created_at_ms: number;
-  expires_at_ms: number | null;
+  created_at_ms: Whole;
+  expires_at_ms: Whole | null;
+  /** An expired key stays expired, also if clocks are set back. */
+  expired: boolean;
   label: string | null;
 }
 
 export interface CreateKeyResponse extends ListedKey {
-  /** Shown here and never again. */
-  key: string;
+  /** The key itself, which no other answer shows. */
+  key: string & tags.Pattern<'^vk_[0-9a-f]{64}$'>;
 }
 
 export interface ListKeysResponse {
@@ -32,31 +35,46 @@ export interface HealthResponse {
   status: 'ok' | 'degraded';
   mode: 'cluster' | 'standalone';
   version: string;
-  shard_count: number;
-  collections: number;
-  records: number;
-  /** Present where `status` is `degraded`. */
+  shard_count: Whole;
+  collections: Whole;
+  records: Whole;
+  /** Present if `status` is `degraded`. */
   reason?: string;
-  /** Where stored bytes did not verify, while all others are served. Present where there are any. */
+  /** Damaged parts; everything else is served. Present if there are any. */
   damaged?: DamagedCollection[];
 }
 
 export interface DamagedCollection {
-  /** Null: the master key, or the vault's entry of it. Encrypted records cannot be written or read; all else is served. */
-  collection_id: number | null;
+  /** Null: the master key or its vault entry. Encrypted records cannot be written or read; everything else is served. */
+  collection_id: Whole | null;
   /**
-   * `log` or `vault`: its requests answer 500. `snapshot` or `index`: set aside; it is served from its log. `follower`: a
-   * copy beside the owner's; it answers nothing, and the owner serves.
+   * `log` or `vault`: requests to the collection answer 500. `snapshot` or `index`: the file is set aside, and the collection
+   * is served from its log. `follower`: this copy answers nothing, and the owner serves.
    */
   part: 'log' | 'vault' | 'snapshot' | 'index' | 'follower';
-  /** Of the bytes; nothing of the project, the collection's name or what it holds. */
+  /** Describes the bytes, without the project, the collection's name or its content. */
   reason: string;
 }
 
 export interface UsageResponse {
-  records: number;
-  collections: number;
-  storage: { event_log_bytes: number; snapshot_bytes: number; total_bytes: number };
+  records: Whole;
+  collections: Whole;
+  storage: { event_log_bytes: Whole; snapshot_bytes: Whole; total_bytes: Whole };
+  /**
+   * What the quota of bytes counts. A soft-deleted record holds its bytes until it is deleted; those of the log go with the
+   * collection.
+   */
+  bytes: {
+    vectors: Whole;
+    metadata: Whole;
+    texts: Whole;
+    /** Encrypted payloads that are neither deleted nor shredded. */
+    payloads: Whole;
+    log: Whole;
+    /** The sum of the kinds. */
+    total: Whole;
+    limit: Whole;
+  };
 }
 
 export interface ErrorResponse {

@@ -1,45 +1,127 @@
-/** Creating, listing and deleting collections. */
-import type { Prepared } from '../body/kinds.js';
-import type { CreateCollectionResponse, ListCollectionsResponse } from '../contract/collections.js';
-import { json, noContent, type Reply } from '../http/reply.js';
-import { collectionName } from './findCollection.js';
-import { assertIndexing } from './indexes.js';
-import type { HandlerRequest, Services } from './route.js';
+/** The endpoints of collections and of their indexes. */
+import type { Config } from '../../config/config.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { EXACT, type IndexState as ShardIndexState } from '../../shared/model/indexSpec.js';
+import { parametersOf } from '../../shared/registry/catalogEntry.js';
+import type {
+  CreateCollectionResponse,
+  IndexConfigResponse,
+  IndexParameters,
+  IndexState,
+  ListCollectionsResponse,
+} from '../contract/collections.js';
+import { invalid } from '../contract/refusal.js';
+import { COLLECTION_ERRORS, collectionName } from '../http/handlerRequest.js';
+import { json, noContent } from '../http/reply.js';
+import { NO_CONTENT, type Route, readRoute, writeRoute } from '../http/route.js';
+import { rebuild } from './rebuild.js';
 
-export async function createCollection(
-  { caller, body, envelope }: HandlerRequest<Prepared<'createCollection'>>,
-  { backend, config }: Services,
-): Promise<Reply> {
-  const { name, dimension } = body;
-  const index = body.index ?? 'brute';
-  if (index !== 'brute') assertIndexing(config);
-  const { collection, created } = await backend.create(caller.project, { name, dimension, index }, envelope);
-  return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
+const ACCEPTED = 202;
+
+export const COLLECTION_ROUTES: readonly Route[] = [
+  writeRoute('POST /v1/namespaces', {
+    summary: 'Create a collection',
+    body: 'createCollection',
+    answers: 'CreateCollectionResponse',
+    errors: ['invalid_index', 'conflict', 'capacity_exceeded', 'not_implemented'],
+    handle: async ({ body, caller, services, envelope }) => {
+      const { name, dimension } = body;
+      const index = body.index ?? 'brute';
+      if (index !== 'brute') assertIndexing(services.config);
+      const wanted = { name, dimension, index };
+      const { collection, created } = await services.backend.create(caller.project, wanted, envelope);
+      return json<CreateCollectionResponse>({ name: collection.name, id: collection.id, created });
+    },
+  }),
+  readRoute('GET /v1/namespaces', {
+    summary: 'List the collections',
+    answers: 'ListCollectionsResponse',
+    handle: async ({ caller, services, envelope }) => {
+      const collections = await services.backend.list(caller.project, envelope);
+      const max_records = services.config.limits.maxRecords;
+      return json<ListCollectionsResponse>({
+        collections: collections.map(({ name, id, dimension, metric, serving, records, imported }) => ({
+          ...{ name, id, dimension, metric, index: serving, record_count: records, max_records },
+          ...(imported?.finished === false ? { importing: true } : {}),
+        })),
+      });
+    },
+  }),
+  writeRoute('DELETE /v1/namespaces/{name}', {
+    summary: 'Delete a collection and all its records',
+    answers: NO_CONTENT,
+    errors: ['collection_not_found'],
+    handle: async ({ parameters, caller, services, envelope }) => {
+      await services.backend.remove(caller.project, collectionName(parameters[0]), envelope);
+      return noContent;
+    },
+  }),
+  writeRoute('POST /v1/namespaces/{name}/index', {
+    summary: "Configure or drop a collection's index",
+    body: 'configureIndex',
+    answers: [
+      { status: ACCEPTED, description: 'The build has begun; poll the state until it settles.', body: 'IndexState' },
+      { status: 200, description: 'The index is dropped.', body: 'IndexState' },
+    ],
+    errors: ['invalid_index', ...COLLECTION_ERRORS, 'not_implemented'],
+    handle: async (request) => {
+      const { type, parameters } = request.body;
+      if (type === 'ivf') assertProbes(parameters ?? {});
+      const collection = await request.find(request.parameters[0]);
+      assertIndexing(request.services.config);
+      const spec = type ? { kind: type, parameters: parametersOf(parameters ?? {}) } : EXACT;
+      const state = await request.call(collection, { op: 'configureIndex', spec });
+      return json(indexState(collection.name, state), type ? ACCEPTED : undefined);
+    },
+  }),
+  readRoute('GET /v1/namespaces/{name}/index', {
+    summary: "State of a collection's index",
+    answers: 'IndexState',
+    errors: COLLECTION_ERRORS,
+    handle: async (request) => {
+      const collection = await request.find(request.parameters[0]);
+      return json(indexState(collection.name, await request.call(collection, { op: 'indexState' })));
+    },
+  }),
+  writeRoute('POST /v1/index/rebuild', {
+    summary: "Rebuild every collection's index, while the project's writes wait",
+    body: 'rebuild',
+    answers: 'RebuildResponse',
+    errors: ['invalid_index', 'conflict', 'not_implemented'],
+    handle: async (request) => {
+      const { index } = request.body;
+      if (index && index !== 'brute' && index !== 'bruteforce') assertIndexing(request.services.config);
+      return rebuild(request);
+    },
+  }),
+  readRoute('GET /v1/index/config', {
+    summary: 'How indexes are configured on this node',
+    answers: 'IndexConfigResponse',
+    handle: async () => json<IndexConfigResponse>({ index_type: 'collection_scoped' }),
+  }),
+];
+
+/** Throws `not_implemented` if this node is configured for exact search only. */
+function assertIndexing({ ann }: Config): void {
+  if (!ann) throw new VouchError('not_implemented', 'index management is turned off on this node');
 }
 
-export async function listCollections(
-  { caller, envelope }: HandlerRequest,
-  { backend, config }: Services,
-): Promise<Reply> {
-  const collections = await backend.list(caller.project, envelope);
-  return json<ListCollectionsResponse>({
-    collections: collections.map(({ name, id, dimension, metric, serving, records, imported }) => ({
-      name,
-      id,
-      dimension,
-      metric,
-      index: serving,
-      record_count: records,
-      max_records: config.limits.maxRecords,
-      ...(imported?.finished === false ? { importing: true } : {}),
-    })),
-  });
+function assertProbes({ n_list, n_probe }: IndexParameters): void {
+  if (n_list && n_probe && n_probe > n_list)
+    throw invalid(`$.parameters.n_probe: expected at most n_list (${n_list}), got ${n_probe}`);
 }
 
-export async function deleteCollection(
-  { caller, parameters, envelope }: HandlerRequest,
-  { backend }: Services,
-): Promise<Reply> {
-  await backend.remove(caller.project, collectionName(parameters[0]), envelope);
-  return noContent;
+/** The generations may be null; the other fields without a value are left out. */
+function indexState(collection: string, state: ShardIndexState): IndexState {
+  const { activeKind, status, desiredKind, activeGeneration, buildingGeneration } = state;
+  const { buildStartedAtMs, buildProgress, baseSequence, error } = state;
+  return {
+    ...{ collection, active_type: activeKind, status },
+    desired_type: desiredKind === 'brute' ? 'none' : desiredKind,
+    ...{ active_generation: activeGeneration, building_generation: buildingGeneration },
+    ...(buildStartedAtMs === null ? {} : { build_started_at: Math.floor(buildStartedAtMs / 1_000) }),
+    ...(buildProgress === null ? {} : { build_progress: buildProgress }),
+    ...(baseSequence === null ? {} : { base_lsn: baseSequence }),
+    ...(error === null ? {} : { error }),
+  };
 }

@@ -1,8 +1,6 @@
-/** Encrypted records, and the life of their keys. */
-import type { InsertEncryptedCall } from '../../shared/calls.js';
-import { VouchError } from '../../shared/errors.js';
-import { forget } from '../../shared/vault/vaultStore.js';
-import type { Prepared } from '../body/kinds.js';
+/** The endpoints of encrypted records and of their keys. */
+import { VouchError } from '../../shared/errors/errors.js';
+import { shredKey } from '../cluster/shred.js';
 import {
   type EncryptedRecordResponse,
   type InsertEncryptedResponse,
@@ -10,63 +8,63 @@ import {
   keyIdParameter,
   type ShredResponse,
 } from '../contract/encrypted.js';
-import type { CollectionQuery } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
-import { idParameter } from '../http/pathParameters.js';
-import { json, type Reply } from '../http/reply.js';
-import { shredKey } from '../vault/shred.js';
-import { findCollection } from './findCollection.js';
+import { json } from '../http/reply.js';
+import { inCollection, type Route, readRoute, writeRoute } from '../http/route.js';
 import { headerRequestId } from './idempotencyKey.js';
-import type { HandlerRequest, Services } from './route.js';
 
-export async function insertEncrypted(
-  { caller, body, idempotencyKey, envelope }: HandlerRequest<Prepared<'insertEncrypted'>>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { payload, keyId, tag } = body;
-  const requestId = headerRequestId(idempotencyKey);
-  const call: InsertEncryptedCall = { op: 'insertEncrypted', payload, keyId, tag, requestId };
-  const { id, keyId: key_id } = await refusingUnknown(async () => {
-    const collection = await findCollection(backend, caller.project, body.collection);
-    return backend.call(collection, call, envelope);
-  });
-  return json<InsertEncryptedResponse>({ id, key_id });
-}
+export const ENCRYPTED_ROUTES: readonly Route[] = [
+  writeRoute('POST /v1/records/encrypted', {
+    summary: 'Insert a record that is encrypted under a vault key',
+    body: 'insertEncrypted',
+    isIdempotent: true,
+    answers: 'InsertEncryptedResponse',
+    errors: ['conflict', 'capacity_exceeded'],
+    handle: async (request) => {
+      const { collection, payload, keyId, tag } = request.body;
+      const requestId = headerRequestId(request.idempotencyKey);
+      const call = { op: 'insertEncrypted', payload, keyId, tag, requestId } as const;
+      const inserted = await request.callNamed(collection, call).catch(refuseUnknown);
+      return json<InsertEncryptedResponse>({ id: inserted.id, key_id: inserted.keyId });
+    },
+  }),
+  readRoute('GET /v1/records/encrypted/{id}', {
+    summary: 'Read an encrypted record in plain',
+    query: inCollection,
+    answers: 'EncryptedRecordResponse',
+    errors: ['record_not_found', 'record_shredded'],
+    handle: async (request) => {
+      const { id } = request;
+      const { keyId, payload } = await request.callNamed(request.query.collection, { op: 'getEncrypted', id });
+      const { buffer, byteOffset, length } = payload;
+      const base64 = Buffer.from(buffer, byteOffset, length).toString('base64');
+      return json<EncryptedRecordResponse>({ id, key_id: keyId, payload: base64 });
+    },
+  }),
+  writeRoute('DELETE /v1/crypto/shred/{key_id}', {
+    summary: 'Destroy a vault key, and with it every record encrypted under it',
+    answers: [{ status: 200, description: 'The key is destroyed everywhere.', body: 'ShredResponse' }],
+    errors: ['capacity_exceeded'],
+    handle: async ({ parameters, caller, services, envelope }) => {
+      const keyId = keyIdParameter(parameters[0]);
+      await shredKey(services.backend, caller.project, keyId, envelope);
+      return json<ShredResponse>({ key_id: keyId, shredded: true });
+    },
+  }),
+  readRoute('GET /v1/crypto/status/{key_id}', {
+    summary: 'Whether a vault key exists, was destroyed, or is unknown',
+    answers: 'KeyStatusResponse',
+    handle: async ({ parameters, caller, services, envelope }) => {
+      const keyId = keyIdParameter(parameters[0]);
+      const entry = await services.backend.keyEntries.find(caller.project, keyId, envelope);
+      if (entry === 'damaged') throw new VouchError('internal_error', `the vault entry of key ${keyId} is damaged`);
+      const status = entry?.status ?? 'unknown';
+      return json<KeyStatusResponse>({ key_id: keyId, exists: status === 'active', status });
+    },
+  }),
+];
 
-export async function getEncrypted(
-  { caller, parameters, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const id = idParameter(parameters[0]);
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { keyId, payload } = await backend.call(collection, { op: 'getEncrypted', id }, envelope);
-  const { buffer, byteOffset, length } = payload;
-  return json<EncryptedRecordResponse>({
-    id,
-    key_id: keyId,
-    payload: Buffer.from(buffer, byteOffset, length).toString('base64'),
-  });
-}
-
-export async function shred({ caller, parameters, envelope }: HandlerRequest, { backend }: Services): Promise<Reply> {
-  const keyId = keyIdParameter(parameters[0]);
-  await shredKey(backend, caller.project, keyId, envelope);
-  return json<ShredResponse>({ key_id: keyId, shredded: true });
-}
-
-export async function keyStatus({ caller, parameters }: HandlerRequest, { backend }: Services): Promise<Reply> {
-  const keyId = keyIdParameter(parameters[0]);
-  const stored = await (await backend.vault()).get(caller.project, keyId);
-  forget(stored);
-  const status = stored?.entry.status ?? 'unknown';
-  return json<KeyStatusResponse>({ key_id: keyId, exists: status === 'active', status });
-}
-
-/** On this endpoint, and on no other, the contract counts an unknown collection among the faults of the body. */
-async function refusingUnknown<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof VouchError && error.code === 'collection_not_found' ? invalid(error.message) : error;
-  }
+/** On this endpoint alone the contract answers an unknown collection with 400. */
+function refuseUnknown(error: unknown): never {
+  throw error instanceof VouchError && error.code === 'collection_not_found' ? invalid(error.message) : error;
 }

@@ -1,121 +1,144 @@
-/** Nodes and edges of a collection's graph, and walks over it. */
-import type { GraphNode } from '../../shared/graph.js';
-import type { Collection } from '../backend.js';
-import type { Prepared } from '../body/kinds.js';
-import type {
-  CreateEdgeResponse,
-  CreateNodeResponse,
-  EdgesQuery,
-  EdgesResponse,
-  GraphQuery,
-  GraphQueryResponse,
-  NodeResponse,
-  NodesQuery,
-  NodesResponse,
-  SubgraphQuery,
-  SubgraphResponse,
+/** The endpoints of a collection's graph: its nodes, its edges, and walks over it. */
+import type { GraphNode } from '../../shared/model/graph.js';
+import type { Collection } from '../cluster/collection.js';
+import {
+  assertEdgesQuery,
+  assertGraphQuery,
+  assertNodesQuery,
+  assertSubgraphQuery,
+  type CreateEdgeResponse,
+  type CreateNodeResponse,
+  type EdgesResponse,
+  type GraphQueryResponse,
+  type NodeResponse,
+  type NodesResponse,
+  type SubgraphResponse,
 } from '../contract/graph.js';
 import type { CollectionQuery, DeleteResponse } from '../contract/records.js';
-import { idParameter } from '../http/pathParameters.js';
+import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
-import { findCollection } from './findCollection.js';
-import { logIndex } from './logIndex.js';
-import type { HandlerRequest, Services } from './route.js';
+import { inCollection, queryType, type Route, readRoute, writeRoute } from '../http/route.js';
+import { refuseIdempotencyKey } from './idempotencyKey.js';
 
 const LIMIT = 100;
 const DEPTH = 2;
 
-export async function createNode(
-  { caller, body, envelope }: HandlerRequest<Prepared<'createNode'>>,
-  { backend }: Services,
+export const GRAPH_ROUTES: readonly Route[] = [
+  writeRoute('POST /v1/graph/node', {
+    summary: 'Create a graph node',
+    body: 'createNode',
+    answers: 'CreateNodeResponse',
+    errors: [...COLLECTION_ERRORS, 'record_not_found'],
+    handle: async (request) => {
+      refuseIdempotencyKey(request.idempotencyKey);
+      const { collection, kind, record_id: recordId = null } = request.body;
+      const { id, sequence } = await request.callNamed(collection, { op: 'addNode', kind, recordId });
+      return json<CreateNodeResponse>({ node_id: id, ...request.logIndex(sequence) });
+    },
+  }),
+  readRoute('GET /v1/graph/node/{id}', {
+    summary: 'Read a graph node',
+    query: inCollection,
+    answers: 'NodeResponse',
+    errors: ['not_found'],
+    handle: async (request) => {
+      const { id } = request;
+      const collection = await request.find(request.query.collection);
+      return json<NodeResponse>(nodeOf(collection, await request.call(collection, { op: 'graphNode', id })));
+    },
+  }),
+  writeRoute('DELETE /v1/graph/node/{id}', {
+    summary: 'Delete a graph node and its edges',
+    query: inCollection,
+    answers: 'DeleteResponse',
+    errors: ['not_found'],
+    handle: (request) => deleteItem('deleteNode', request),
+  }),
+  readRoute('GET /v1/graph/nodes', {
+    summary: 'List graph nodes',
+    query: queryType('NodesQuery', assertNodesQuery),
+    answers: 'NodesResponse',
+    handle: async (request) => {
+      const { kind = null, offset = 0, limit = LIMIT } = request.query;
+      const collection = await request.find(request.query.collection);
+      const { nodes, count } = await request.call(collection, { op: 'graphNodes', kind, offset, limit });
+      return json<NodesResponse>({ nodes: nodes.map((node) => nodeOf(collection, node)), count });
+    },
+  }),
+  writeRoute('POST /v1/graph/edge', {
+    summary: 'Create a graph edge',
+    body: 'createEdge',
+    answers: 'CreateEdgeResponse',
+    errors: [...COLLECTION_ERRORS, 'not_found'],
+    handle: async (request) => {
+      refuseIdempotencyKey(request.idempotencyKey);
+      const { collection, from, to, kind } = request.body;
+      const { id, sequence } = await request.callNamed(collection, { op: 'addEdge', from, to, kind });
+      return json<CreateEdgeResponse>({ edge_id: id, ...request.logIndex(sequence) });
+    },
+  }),
+  writeRoute('DELETE /v1/graph/edge/{id}', {
+    summary: 'Delete a graph edge',
+    query: inCollection,
+    answers: 'DeleteResponse',
+    errors: ['not_found'],
+    handle: (request) => deleteItem('deleteEdge', request),
+  }),
+  readRoute('GET /v1/graph/edges/{id}', {
+    summary: "List a node's outgoing edges",
+    query: queryType('EdgesQuery', assertEdgesQuery),
+    answers: 'EdgesResponse',
+    errors: ['not_found'],
+    handle: async (request) => {
+      const { id } = request;
+      const { collection, offset = 0, limit = null } = request.query;
+      const { edges } = await request.callNamed(collection, { op: 'graphEdges', id, offset, limit });
+      return json<EdgesResponse>({
+        edges: edges.map((edge) => ({ edge_id: edge.id, to_node: edge.to, kind: edge.kind })),
+      });
+    },
+  }),
+  readRoute('GET /v1/graph/subgraph', {
+    summary: 'Read the nodes that a node leads to',
+    query: queryType('SubgraphQuery', assertSubgraphQuery),
+    answers: 'SubgraphResponse',
+    errors: ['not_found'],
+    handle: async (request) => {
+      const { collection, root, depth = DEPTH } = request.query;
+      const { nodes, edges } = await request.callNamed(collection, { op: 'graphSubgraph', root, depth });
+      return json<SubgraphResponse>({
+        nodes: nodes.map(({ id, kind, recordId }) => ({ id, kind, record: recordId })),
+        edges: edges.map(({ id, from, to, kind }) => ({ id, from, to, kind })),
+      });
+    },
+  }),
+  readRoute('GET /v1/graph/query', {
+    summary: 'Walk the graph from a node',
+    query: queryType('GraphQuery', assertGraphQuery),
+    answers: 'GraphQueryResponse',
+    errors: ['not_found'],
+    handle: async (request) => {
+      const { collection, start, direction = 'outgoing', depth = DEPTH, limit = LIMIT } = request.query;
+      const { edge_kind: edgeKind = null, node_kind: nodeKind = null } = request.query;
+      const call = { op: 'graphQuery', start, direction, edgeKind, nodeKind, depth, limit } as const;
+      const { hits, count } = await request.callNamed(collection, call);
+      return json<GraphQueryResponse>({
+        hits: hits.map((hit) => ({ node_id: hit.id, kind: hit.kind, record_id: hit.recordId, depth: hit.depth })),
+        count,
+      });
+    },
+  }),
+];
+
+async function deleteItem(
+  op: 'deleteNode' | 'deleteEdge',
+  request: HandlerRequest<unknown, CollectionQuery>,
 ): Promise<Reply> {
-  const collection = await findCollection(backend, caller.project, body.collection);
-  const call = { op: 'addNode', kind: body.kind, recordId: body.record_id ?? null } as const;
-  const { id, sequence } = await backend.call(collection, call, envelope);
-  return json<CreateNodeResponse>({ node_id: id, ...logIndex(backend, sequence) });
+  const { sequence } = await request.callNamed(request.query.collection, { op, id: request.id });
+  return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
 }
 
-export async function createEdge(
-  { caller, body, envelope }: HandlerRequest<Prepared<'createEdge'>>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { from, to, kind } = body;
-  const collection = await findCollection(backend, caller.project, body.collection);
-  const { id, sequence } = await backend.call(collection, { op: 'addEdge', from, to, kind }, envelope);
-  return json<CreateEdgeResponse>({ edge_id: id, ...logIndex(backend, sequence) });
-}
-
-export const deleteFromGraph =
-  (op: 'deleteNode' | 'deleteEdge') =>
-  async (
-    { caller, parameters, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-    { backend }: Services,
-  ): Promise<Reply> => {
-    const id = idParameter(parameters[0]);
-    const collection = await findCollection(backend, caller.project, query.collection);
-    const { sequence } = await backend.call(collection, { op, id }, envelope);
-    return json<DeleteResponse>({ success: true, ...logIndex(backend, sequence) });
-  };
-
-export async function getNode(
-  { caller, parameters, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const id = idParameter(parameters[0]);
-  const collection = await findCollection(backend, caller.project, query.collection);
-  return json<NodeResponse>(shownNode(collection, await backend.call(collection, { op: 'graphNode', id }, envelope)));
-}
-
-export async function listNodes(
-  { caller, query, envelope }: HandlerRequest<undefined, NodesQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { kind = null, offset = 0, limit = LIMIT } = query;
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { nodes, count } = await backend.call(collection, { op: 'graphNodes', kind, offset, limit }, envelope);
-  return json<NodesResponse>({ nodes: nodes.map((node) => shownNode(collection, node)), count });
-}
-
-export async function listEdges(
-  { caller, parameters, query, envelope }: HandlerRequest<undefined, EdgesQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const id = idParameter(parameters[0]);
-  const { offset = 0, limit = null } = query;
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { edges } = await backend.call(collection, { op: 'graphEdges', id, offset, limit }, envelope);
-  return json<EdgesResponse>({ edges: edges.map((edge) => ({ edge_id: edge.id, to_node: edge.to, kind: edge.kind })) });
-}
-
-export async function readSubgraph(
-  { caller, query, envelope }: HandlerRequest<undefined, SubgraphQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { root, depth = DEPTH } = query;
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { nodes, edges } = await backend.call(collection, { op: 'graphSubgraph', root, depth }, envelope);
-  return json<SubgraphResponse>({
-    nodes: nodes.map(({ id, kind, recordId }) => ({ id, kind, record: recordId })),
-    edges: edges.map(({ id, from, to, kind }) => ({ id, from, to, kind })),
-  });
-}
-
-export async function queryGraph(
-  { caller, query, envelope }: HandlerRequest<undefined, GraphQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { start, direction = 'outgoing', depth = DEPTH, limit = LIMIT } = query;
-  const kinds = { edgeKind: query.edge_kind ?? null, nodeKind: query.node_kind ?? null };
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const call = { op: 'graphQuery', start, direction, ...kinds, depth, limit } as const;
-  const { hits, count } = await backend.call(collection, call, envelope);
-  return json<GraphQueryResponse>({
-    hits: hits.map(({ id, kind, recordId, depth: hops }) => ({ node_id: id, kind, record_id: recordId, depth: hops })),
-    count,
-  });
-}
-
-const shownNode = (collection: Collection, { id, kind, recordId }: GraphNode): NodeResponse => ({
+const nodeOf = (collection: Collection, { id, kind, recordId }: GraphNode): NodeResponse => ({
   node_id: id,
   kind,
   record_id: recordId,

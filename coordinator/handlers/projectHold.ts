@@ -1,35 +1,36 @@
 /**
- * The write lock of a project: every collection's owner lets writes wait while it is held.
+ * The write lock of a project: while it is held, the owner of every collection lets writes wait.
  *
  *   free ──take()──▶ held (renewed on a timer) ──release()──▶ free
  *
- * It is made of one hold for each collection, all with one token. A coordinator that dies holds nothing for longer than
- * `holdMs`: the owners go on by themselves.
+ * It consists of a hold for each collection, all with one token. If the coordinator dies, each hold ends by itself after
+ * `holdMs`.
  */
 import type { Clock } from '../../shared/clock.js';
-import { messageOf, VouchError } from '../../shared/errors.js';
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import { Rounds } from '../../shared/rounds.js';
-import { severalAtOnce } from '../../shared/severalAtOnce.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { Backend, Collection } from '../backend.js';
+import type { Backend } from '../cluster/clusterBackend.js';
+import type { Collection } from '../cluster/collection.js';
 
 export interface HoldTimes {
-  /** How long a hold lasts that is not renewed. */
+  /** How long a hold lasts without a renewal. */
   readonly holdMs: number;
-  /** Several times within `holdMs`: one renewal that is lost must not end it. */
+  /** Several times within `holdMs`: a single lost renewal must not end the hold. */
   readonly renewEveryMs: number;
 }
 
 export const HOLD_TIMES: HoldTimes = { holdMs: 6_000, renewEveryMs: 1_500 };
 
-const CALLS_AT_ONCE = 64;
+const CONCURRENT_CALLS = 64;
 
 export class ProjectHold {
-  /** All that may be held, those among them too of which the outcome is not known. */
+  /** Every collection that may be held, also if the outcome is unknown. */
   readonly #asked: Collection[] = [];
   readonly #held: Collection[] = [];
-  readonly #renewal: Rounds;
+  readonly #renewal: PeriodicTask;
 
   constructor(
     private readonly backend: Backend,
@@ -39,30 +40,30 @@ export class ProjectHold {
     private readonly logger: Logger,
     private readonly times: HoldTimes = HOLD_TIMES,
   ) {
-    this.#renewal = new Rounds(() => this.#renew(), times.renewEveryMs);
+    this.#renewal = new PeriodicTask(() => this.#renew(), times.renewEveryMs);
   }
 
   /**
-   * Once. Resolves to the collections that are held: all but those that were deleted meanwhile. Throws `conflict` where
-   * somebody else holds the project, and what else the owners throw; `release` is due in any case.
+   * Once. Resolves to the held collections: all except those that were deleted meanwhile. Throws `conflict` if the project
+   * is held already, and what else the owners throw. `release` must follow in any case.
    */
   async take(collections: readonly Collection[], envelope: Envelope): Promise<readonly Collection[]> {
     const [oldest, ...others] = [...collections].sort((a, b) => a.id - b.id);
     if (oldest === undefined) return [];
     this.#renewal.start();
-    // Of two that begin at the same time one gets the oldest collection, and the other nothing at all.
+    // The oldest first: of two holds that begin at the same time, only one gets it, and the other gets nothing.
     await this.#hold(oldest, envelope);
-    await severalAtOnce(others, CALLS_AT_ONCE, (collection) => this.#hold(collection, envelope));
+    await mapConcurrent(others, CONCURRENT_CALLS, (collection) => this.#hold(collection, envelope));
     return this.#held;
   }
 
-  /** Never throws: what cannot be released ends by itself. */
+  /** Never throws: a hold that cannot be released ends by itself. */
   async release(): Promise<void> {
-    // A renewal under way must not come after the release.
+    // A renewal must not come after the release.
     await this.#renewal.stop();
     const { token } = this;
     const envelope = this.#within(this.times.holdMs);
-    await severalAtOnce(this.#asked, CALLS_AT_ONCE, (collection) =>
+    await mapConcurrent(this.#asked, CONCURRENT_CALLS, (collection) =>
       this.backend.call(collection, { op: 'release', token }, envelope),
     ).catch((error: unknown) =>
       this.#warn(error, 'a collection could not be released; its writes go on by themselves'),
@@ -79,11 +80,11 @@ export class ProjectHold {
     }
   }
 
-  /** A write that slips in where a hold has lapsed does no harm: indexes take in what is written while they are built. */
+  /** A write after a lapsed hold does no harm: an index takes in what is written while it is built. */
   async #renew(): Promise<void> {
     const envelope = this.#within(this.times.renewEveryMs);
-    await severalAtOnce(this.#held, CALLS_AT_ONCE, (collection) => this.#ask(collection, envelope)).catch(
-      (error: unknown) => this.#warn(error, 'a hold was not renewed; the next round tries again'),
+    await mapConcurrent(this.#held, CONCURRENT_CALLS, (collection) => this.#ask(collection, envelope)).catch(
+      (error: unknown) => this.#warn(error, 'a hold was not renewed; the next renewal tries again'),
     );
   }
 

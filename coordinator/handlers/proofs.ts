@@ -1,116 +1,215 @@
-/** What a collection proves of itself, in the shapes of the contract. */
-import { toHex } from '../../shared/hash.js';
-import type { LogHead, ProofResults } from '../../shared/proofs.js';
-import { listSigners } from '../../shared/signers.js';
+/** The endpoints of proofs and of the timeline. All of them only read. */
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import type {
-  CheckpointResponse,
-  ConsistencyQuery,
-  ConsistencyResponse,
-  EventLogProofResponse,
-  InclusionQuery,
-  InclusionResponse,
-  LogAt,
-  ReceiptQuery,
-  SigningKeysResponse,
-  StateProofResponse,
+  TimelineEvent as LogEvent,
+  LogHead,
+  ProofResults,
+  TimelineEventType,
+} from '../../shared/protocol/proofs.js';
+import { listSigners } from '../../shared/registry/signers.js';
+import { instantMs } from '../body/instant.js';
+import type { Collection } from '../cluster/collection.js';
+import {
+  assertCheckpointQuery,
+  assertConsistencyQuery,
+  assertInclusionQuery,
+  assertReceiptQuery,
+  assertTimelineQuery,
+  type CheckpointResponse,
+  type ConsistencyResponse,
+  type EventLogProofResponse,
+  type InclusionResponse,
+  type LogAt,
+  type SigningKeysResponse,
+  type StateProofResponse,
+  type TimelineEvent,
+  type TimelineResponse,
 } from '../contract/proofs.js';
-import type { CollectionQuery } from '../contract/records.js';
-import { json, type Reply } from '../http/reply.js';
-import { findCollection } from './findCollection.js';
-import type { HandlerRequest, Services } from './route.js';
+import type { HandlerRequest } from '../http/handlerRequest.js';
+import { json } from '../http/reply.js';
+import { inCollection, queryType, type Route, readRoute } from '../http/route.js';
+import { checkpointText, publicKeyIn, signatureIn } from '../serviceLog/entry.js';
 
-/** Of a public key in hex: enough to tell one from another at a glance. */
+/** Enough digits of a public key to tell one from another at a glance. */
 const KEY_ID_DIGITS = 16;
+const TIMELINE_LIMIT = 100;
+/** Up to the year 5138. */
+const WHOLE_SECONDS = /^\d{1,11}$/;
+const SECOND_MS = 1_000;
+/** Digits after the milliseconds, of which one is not 0. */
+const BEYOND_MS = /\.\d{3}\d*[1-9]/;
 
-export async function proveState(
-  { caller, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { stateHash, stateRoot, chainHead, log } = await backend.call(collection, { op: 'proofState' }, envelope);
-  return json<StateProofResponse>({
-    final_state_hash: toHex(stateHash),
-    state_root: toHex(stateRoot),
-    chain_head: toHex(chainHead),
-    sequence: log.sequence,
-  });
+export const PROOF_ROUTES: readonly Route[] = [
+  readRoute('GET /v1/proof/state', {
+    summary: "Roots and hashes of a collection's state",
+    query: inCollection,
+    answers: 'StateProofResponse',
+    handle: async (request) => {
+      const state = await request.callNamed(request.query.collection, { op: 'proofState' });
+      return json<StateProofResponse>({
+        final_state_hash: toHex(state.stateHash),
+        state_root: toHex(state.stateRoot),
+        chain_head: toHex(state.chainHead),
+        sequence: state.log.sequence,
+      });
+    },
+  }),
+  readRoute('GET /v1/proof/event-log', {
+    summary: "Hashes of a collection's log",
+    query: inCollection,
+    answers: 'EventLogProofResponse',
+    handle: async (request) => {
+      const { stateHash, log } = await request.callNamed(request.query.collection, { op: 'proofState' });
+      return json<EventLogProofResponse>({
+        event_log_hash: toHex(log.root),
+        event_count: log.sequence,
+        committed_height: log.sequence,
+        final_state_hash: toHex(stateHash),
+      });
+    },
+  }),
+  readRoute('GET /v1/proof/receipt', {
+    summary: 'The receipt of any past write of a record',
+    query: queryType('ReceiptQuery', assertReceiptQuery),
+    answers: 'PastReceipt',
+    handle: async (request) => {
+      const { collection, sequence } = request.query;
+      return json(await request.callNamed(collection, { op: 'proofReceipt', sequence }));
+    },
+  }),
+  readRoute('GET /v1/proof/inclusion', {
+    summary: 'Proof that an event is in the log',
+    query: queryType('InclusionQuery', assertInclusionQuery),
+    answers: 'InclusionResponse',
+    handle: async (request) => {
+      const { collection, sequence, size = null } = request.query;
+      return json(inclusionOf(await request.callNamed(collection, { op: 'proofInclusion', sequence, size })));
+    },
+  }),
+  readRoute('GET /v1/proof/consistency', {
+    summary: 'Proof that a later log extends an earlier one',
+    query: queryType('ConsistencyQuery', assertConsistencyQuery),
+    answers: 'ConsistencyResponse',
+    handle: async (request) => {
+      const { collection, from, to } = request.query;
+      const result = await request.callNamed(collection, { op: 'proofConsistency', from, to });
+      return json<ConsistencyResponse>({
+        from: logAt(result.from),
+        to: logAt(result.to),
+        proof: base64url(result.proof),
+      });
+    },
+  }),
+  readRoute('GET /v1/proof/checkpoint', {
+    summary: 'The present log and state, signed',
+    query: queryType('CheckpointQuery', assertCheckpointQuery),
+    answers: 'CheckpointResponse',
+    handle: async (request) => {
+      const collection = await request.find(request.query.collection);
+      if (request.query.logged === 'true') return json(await loggedCheckpoint(request, collection));
+      const { text, signature, publicKey } = await request.call(collection, { op: 'checkpoint' });
+      const key = signingKeyOf(toHex(publicKey));
+      return json<CheckpointResponse>({ checkpoint: text, signature: toHex(signature), ...key });
+    },
+  }),
+  // The keys belong to the service, not to a project.
+  readRoute('GET /v1/proof/keys', {
+    summary: 'The public keys that checkpoints are signed with',
+    answers: 'SigningKeysResponse',
+    handle: async ({ services }) => {
+      const keys = await listSigners(services.signers);
+      return json<SigningKeysResponse>({
+        keys: keys.map((key) => ({ ...signingKeyOf(key.publicKey), since: Math.floor(key.sinceMs / SECOND_MS) })),
+      });
+    },
+  }),
+  readRoute('GET /v1/timeline', {
+    summary: "A collection's events in order",
+    query: queryType('TimelineQuery', assertTimelineQuery),
+    answers: 'TimelineResponse',
+    handle: async (request) => {
+      const { collection, from, to, limit = TIMELINE_LIMIT, after = 0 } = request.query;
+      const fromMs = from === undefined ? 0 : firstMs(from);
+      const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : lastMs(to);
+      const call = { op: 'timeline', fromMs, toMs, after, limit } as const;
+      const { events, total } = await request.callNamed(collection, call);
+      return json<TimelineResponse>({ events: events.map(timelineEvent), total });
+    },
+  }),
+];
+
+/** The newest checkpoint of the collection in the service log; what has changed since is logged first. */
+async function loggedCheckpoint(request: HandlerRequest, collection: Collection): Promise<CheckpointResponse> {
+  const { serviceLog } = request.services;
+  const { log } = await request.call(collection, { op: 'proofState' });
+  if (log.size === 0)
+    throw new VouchError('conflict', 'nothing was written to the collection yet, so the service log does not have it');
+  await serviceLog.untilLogged(collection.id, log.size, request.envelope);
+  const proved = await serviceLog.proveNewest(collection.id);
+  if (proved === undefined)
+    throw unavailable(
+      'the collection is not in a checkpoint of the service log that its witnesses have cosigned; retry shortly',
+    );
+  const { entry, proof } = proved;
+  return {
+    checkpoint: checkpointText(entry, collection),
+    signature: signatureIn(entry),
+    ...signingKeyOf(publicKeyIn(entry)),
+    service_log: { entry: base64url(entry), proof },
+  };
 }
 
-export async function proveEventLog(
-  { caller, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { stateHash, log } = await backend.call(collection, { op: 'proofState' }, envelope);
-  return json<EventLogProofResponse>({
-    event_log_hash: toHex(log.root),
-    event_count: log.sequence,
-    committed_height: log.sequence,
-    final_state_hash: toHex(stateHash),
-  });
-}
-
-export async function proveWrite(
-  { caller, query, envelope }: HandlerRequest<undefined, ReceiptQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const collection = await findCollection(backend, caller.project, query.collection);
-  return json(await backend.call(collection, { op: 'proofReceipt', sequence: query.sequence }, envelope));
-}
-
-export async function proveInclusion(
-  { caller, query, envelope }: HandlerRequest<undefined, InclusionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { sequence, size = null } = query;
-  const collection = await findCollection(backend, caller.project, query.collection);
-  return json(shownInclusion(await backend.call(collection, { op: 'proofInclusion', sequence, size }, envelope)));
-}
-
-export const shownInclusion = ({ sequence, log, proof }: ProofResults['proofInclusion']): InclusionResponse => ({
+export const inclusionOf = ({ sequence, log, proof }: ProofResults['proofInclusion']): InclusionResponse => ({
   sequence,
   size: log.size,
   root: toHex(log.root),
   proof: base64url(proof),
 });
 
-export async function proveConsistency(
-  { caller, query, envelope }: HandlerRequest<undefined, ConsistencyQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { from, to } = query;
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const answer = await backend.call(collection, { op: 'proofConsistency', from, to }, envelope);
-  return json<ConsistencyResponse>({
-    from: shownLog(answer.from),
-    to: shownLog(answer.to),
-    proof: base64url(answer.proof),
-  });
-}
-
-export async function signCheckpoint(
-  { caller, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const { text, signature, publicKey } = await backend.call(collection, { op: 'checkpoint' }, envelope);
-  return json<CheckpointResponse>({ checkpoint: text, signature: toHex(signature), ...shownKey(toHex(publicKey)) });
-}
-
-/** Of the whole service: the keys are its own, not a project's. */
-export async function listSigningKeys(_request: HandlerRequest, { signers }: Services): Promise<Reply> {
-  const keys = await listSigners(signers);
-  return json<SigningKeysResponse>({
-    keys: keys.map(({ publicKey, sinceMs }) => ({ ...shownKey(publicKey), since: Math.floor(sinceMs / 1000) })),
-  });
-}
-
 const base64url = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
 
-const shownLog = ({ sequence, size, root }: LogHead): LogAt => ({ sequence, size, root: toHex(root) });
+const logAt = ({ sequence, size, root }: LogHead): LogAt => ({ sequence, size, root: toHex(root) });
 
-const shownKey = (publicKey: string): { public_key: string; key_id: string } => ({
+const signingKeyOf = (publicKey: string): { public_key: string; key_id: string } => ({
   public_key: publicKey,
   key_id: publicKey.slice(0, KEY_ID_DIGITS),
+});
+
+/** The first millisecond at or after the instant. Throws `validation_error`. */
+function firstMs(text: string): number {
+  if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS;
+  return instantMs(text, 'query parameter from') + (BEYOND_MS.test(text) ? 1 : 0);
+}
+
+/** The last millisecond at or before the instant; of whole seconds the end of that second. Throws `validation_error`. */
+function lastMs(text: string): number {
+  if (WHOLE_SECONDS.test(text)) return Number(text) * SECOND_MS + SECOND_MS - 1;
+  return instantMs(text, 'query parameter to');
+}
+
+const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type']>> = {
+  insert: 'insert',
+  replace: 'replace',
+  insertEncrypted: 'insert_encrypted',
+  softDelete: 'soft_delete',
+  delete: 'delete',
+  updateMetadata: 'update_metadata',
+  shredKey: 'shred_key',
+  addNode: 'add_node',
+  deleteNode: 'delete_node',
+  addEdge: 'add_edge',
+  deleteEdge: 'delete_edge',
+};
+
+const timelineEvent = ({ sequence, timeMs, type, recordId, nodeId, edgeId, keyId }: LogEvent): TimelineEvent => ({
+  log_index: sequence,
+  timestamp_unix: Math.floor(timeMs / SECOND_MS),
+  timestamp_iso: new Date(timeMs).toISOString(),
+  event_type: EVENT_TYPES[type],
+  ...(recordId === undefined ? {} : { record_id: recordId }),
+  ...(nodeId === undefined ? {} : { node_id: nodeId }),
+  ...(edgeId === undefined ? {} : { edge_id: edgeId }),
+  ...(keyId === undefined ? {} : { key_id: keyId }),
 });

@@ -1,21 +1,21 @@
 /**
- * The rebuild of all indexes of a project: hold the writes of every collection, rebuild each, release all. A client that
- * goes away meanwhile changes nothing of that.
+ * The rebuild of all indexes of a project: hold the writes of every collection, rebuild each, release all. It goes on if
+ * the client goes away.
  */
 import { randomUUID } from 'node:crypto';
-import { VouchError } from '../../shared/errors.js';
-import type { DesiredKind } from '../../shared/indexSpec.js';
-import { severalAtOnce } from '../../shared/severalAtOnce.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import type { DesiredKind } from '../../shared/model/indexSpec.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { Backend, Collection } from '../backend.js';
 import type { Prepared } from '../body/kinds.js';
+import type { Backend } from '../cluster/clusterBackend.js';
+import type { Collection } from '../cluster/collection.js';
 import type { RebuildRequest, RebuildResponse } from '../contract/collections.js';
+import type { HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
-import { assertIndexing } from './indexes.js';
 import { ProjectHold } from './projectHold.js';
-import type { HandlerRequest, Services } from './route.js';
 
-/** A shard builds one index at a time: more at once only spares small collections the way there and back. */
+/** A shard builds one index at a time: more calls at once only save small collections the round trip. */
 const REBUILDS_AT_ONCE = 8;
 
 const KINDS: Readonly<Record<NonNullable<RebuildRequest['index']>, DesiredKind>> = {
@@ -28,20 +28,27 @@ const KINDS: Readonly<Record<NonNullable<RebuildRequest['index']>, DesiredKind>>
   mstg: 'auto',
 };
 
-export async function rebuild(
-  { caller, body: { index }, envelope }: HandlerRequest<Prepared<'rebuild'>>,
-  { backend, config, clock, logger }: Services,
-): Promise<Reply> {
+export async function rebuild({
+  body: { index },
+  caller,
+  services,
+  envelope,
+}: HandlerRequest<Prepared<'rebuild'>>): Promise<Reply> {
+  const { backend, config, clock, logger } = services;
   const kind = index ? KINDS[index] : null;
-  if (kind !== null && kind !== 'brute') assertIndexing(config);
   const { requestId } = envelope;
-  // This request's own deadline; what waits for it keeps the ordinary one.
-  const untilDone: Envelope = { requestId, deadlineMs: clock.nowMs() + config.limits.rebuildMs };
+  // The rebuild has a longer deadline of its own; the writes that wait for it keep theirs.
+  const rebuildEnvelope: Envelope = { requestId, deadlineMs: clock.nowMs() + config.limits.rebuildMs };
   const hold = new ProjectHold(backend, randomUUID(), requestId, clock, logger);
   try {
-    const collections = (await backend.list(caller.project, envelope)).filter(isUsable);
+    // A collection that is being imported gets its index when the import ends.
+    const collections = (await backend.list(caller.project, envelope)).filter(
+      ({ imported }) => imported?.finished !== false,
+    );
     const held = await hold.take(collections, envelope);
-    const counts = await severalAtOnce(held, REBUILDS_AT_ONCE, (one) => rebuildOne(backend, one, kind, untilDone));
+    const counts = await mapConcurrent(held, REBUILDS_AT_ONCE, (one) =>
+      rebuildOne(backend, one, kind, rebuildEnvelope),
+    );
     const records = counts.reduce((sum, count) => sum + count, 0);
     return json<RebuildResponse>({ ok: true, effective: index ?? 'rebuilt', records });
   } finally {
@@ -49,10 +56,7 @@ export async function rebuild(
   }
 }
 
-/** What is being imported gets its index when it is built for it. */
-const isUsable = ({ imported }: Collection): boolean => imported?.finished !== false;
-
-/** Live records; none where the collection was deleted meanwhile. */
+/** The number of live records; 0 if the collection was deleted meanwhile. */
 async function rebuildOne(
   backend: Backend,
   collection: Collection,
@@ -62,15 +66,18 @@ async function rebuildOne(
   try {
     return (await backend.call(collection, { op: 'rebuild', kind }, envelope)).records;
   } catch (error) {
-    if (await isGone(backend, collection)) return 0;
+    // Its owner may know of a deletion before this process does.
+    if (isNotFound(error) || (await isDeleted(backend, collection))) return 0;
     throw error;
   }
 }
 
-async function isGone(backend: Backend, { id, project, name }: Collection): Promise<boolean> {
+async function isDeleted(backend: Backend, { id, project, name }: Collection): Promise<boolean> {
   try {
     return (await backend.find(project, name)).id !== id;
   } catch (error) {
-    return error instanceof VouchError && error.code === 'collection_not_found';
+    return isNotFound(error);
   }
 }
+
+const isNotFound = (error: unknown): boolean => error instanceof VouchError && error.code === 'collection_not_found';

@@ -1,68 +1,154 @@
-/** Inserting, reading, changing and deleting single records. */
+/** The endpoints of records: insert one or many, read, delete, and change metadata. */
+import { VouchError } from '../../shared/errors/errors.js';
 import { dequantise } from '../../shared/fixedPoint.js';
+import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
+import { unpackBytes } from '../body/packedBytes.js';
+import type { Collection } from '../cluster/collection.js';
 import type {
-  CollectionQuery,
+  BatchInsertResponse,
+  BatchUpsertResponse,
+  DeleteRecordsResponse,
   DeleteResponse,
   InsertResponse,
   MetadataResponse,
   RecordResponse,
 } from '../contract/records.js';
-import { idParameter } from '../http/pathParameters.js';
+import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
-import { assertDimension, findCollection } from './findCollection.js';
-import { headerRequestId } from './idempotencyKey.js';
-import { logIndex } from './logIndex.js';
-import type { HandlerRequest, Services } from './route.js';
+import { inCollection, type Route, readRoute, writeRoute } from '../http/route.js';
+import { float64sOf } from './hits.js';
+import { batchRequestIds, insertRequestId } from './idempotencyKey.js';
 
-export async function insertRecord(
-  { caller, body, idempotencyKey, envelope }: HandlerRequest<Prepared<'insert'>>,
-  { backend }: Services,
-): Promise<Reply> {
-  const { vector, tag, metadata, text } = body;
-  const requestId = body.requestId ?? headerRequestId(idempotencyKey);
-  const collection = await findCollection(backend, caller.project, body.collection);
-  assertDimension(collection, body.dimension, '$.values');
-  const call = { op: 'insert', vector, tag, requestId, metadata, text } as const;
-  const { id, deduplicated, receipt } = await backend.call(collection, call, envelope);
-  return json<InsertResponse>({ id, deduplicated, receipt });
-}
+const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
+const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
 
-export async function getRecord(
-  { caller, parameters, query, envelope }: HandlerRequest<undefined, CollectionQuery>,
-  { backend }: Services,
-): Promise<Reply> {
-  const id = idParameter(parameters[0]);
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const record = await backend.call(collection, { op: 'get', id }, envelope);
-  return json<RecordResponse>({
-    id: record.id,
-    vector: dequantise(record.vector),
-    tag: record.tag,
-    metadata: shownMetadata(record.metadata),
+export const RECORD_ROUTES: readonly Route[] = [
+  writeRoute('POST /v1/records', {
+    summary: 'Insert a vector',
+    body: 'insert',
+    isIdempotent: true,
+    answers: 'InsertResponse',
+    errors: INSERT_ERRORS,
+    handle: async (request) => {
+      const { vector, tag, metadata, text, dimension } = request.body;
+      const requestId = insertRequestId(request.idempotencyKey, request.body.requestId);
+      const collection = await request.find(request.body.collection);
+      assertDimension(collection, dimension, '$.values');
+      const call = { op: 'insert', vector, tag, requestId, metadata, text } as const;
+      const { id, deduplicated, receipt } = await request.call(collection, call);
+      return json<InsertResponse>({ id, deduplicated, receipt });
+    },
+  }),
+  writeRoute('POST /v1/vectors/batch-insert', {
+    summary: 'Insert many vectors, all of them or none',
+    body: 'batch',
+    answers: 'BatchInsertResponse',
+    errors: INSERT_ERRORS,
+    handle: async (request) => json<BatchInsertResponse>({ ids: (await writeBatch(request)).ids }),
+  }),
+  writeRoute('POST /v1/vectors/batch-upsert', {
+    summary: 'Insert or replace many vectors by external ids, all of them or none',
+    body: 'upsert',
+    answers: 'BatchUpsertResponse',
+    errors: INSERT_ERRORS,
+    handle: async (request) => {
+      const { ids, created } = await writeBatch(request);
+      return json<BatchUpsertResponse>({ ids, created, replaced: ids.length - created });
+    },
+  }),
+  writeRoute('POST /v1/records/delete', {
+    summary: 'Delete many records and free their slots, all of them or none',
+    body: 'deleteRecords',
+    answers: 'DeleteRecordsResponse',
+    errors: COLLECTION_ERRORS,
+    handle: async (request) => {
+      const { collection, of } = request.body;
+      const { deleted, missing, sequence } = await request.callNamed(collection, { op: 'deleteMany', of });
+      const named = 'filter' in of ? undefined : 'ids' in of ? of.ids : of.externalIds;
+      return json<DeleteRecordsResponse>({
+        deleted,
+        ...(sequence === null ? {} : { log_index: sequence }),
+        ...(named === undefined ? {} : { missing: missing.map((place) => named[place]!) }),
+      });
+    },
+  }),
+  readRoute('GET /v1/records/{id}', {
+    summary: 'Read a record',
+    query: inCollection,
+    answers: 'RecordResponse',
+    errors: ['record_not_found'],
+    handle: async (request) => {
+      const call = { op: 'get', id: request.id } as const;
+      const { id, externalId, vector, tag, metadata } = await request.callNamed(request.query.collection, call);
+      const named = externalId === null ? {} : { external_id: Buffer.from(externalId).toString() };
+      return json<RecordResponse>({ id, ...named, vector: dequantise(vector), tag, metadata: shownMetadata(metadata) });
+    },
+  }),
+  writeRoute('POST /v1/soft-delete', {
+    summary: 'Hide a record and keep its slot',
+    body: 'recordReference',
+    answers: 'DeleteResponse',
+    errors: RECORD_ERRORS,
+    handle: (request) => deleteRecord('softDelete', request),
+  }),
+  writeRoute('POST /v1/delete', {
+    summary: 'Delete a record and free its slot',
+    body: 'recordReference',
+    answers: 'DeleteResponse',
+    errors: RECORD_ERRORS,
+    handle: (request) => deleteRecord('delete', request),
+  }),
+  writeRoute('PATCH /v1/records/{id}/metadata', {
+    summary: "Replace a record's metadata",
+    body: 'metadata',
+    query: inCollection,
+    answers: 'MetadataResponse',
+    errors: ['record_not_found'],
+    handle: async (request) => {
+      const { id } = request;
+      const call = { op: 'updateMetadata', id, metadata: request.body.bytes } as const;
+      const { sequence } = await request.callNamed(request.query.collection, call);
+      return json<MetadataResponse>({ ok: true, id, ...request.logIndex(sequence) });
+    },
+  }),
+];
+
+/** Carries out a batch of inserts or of upserts. */
+async function writeBatch(
+  request: HandlerRequest<PreparedBatch>,
+): Promise<{ readonly ids: number[]; readonly created: number }> {
+  const { count, vectors, texts, dimension, unevenAt, tags, externalIds, ...packed } = request.body;
+  const ownIds = packed.requestIds && unpackBytes(packed.requestIds);
+  const requestIds = batchRequestIds(request.idempotencyKey, count, ownIds);
+  const collection = await request.find(packed.collection);
+  if (count === 0) return { ids: [], created: 0 };
+  assertDimension(collection, dimension, '$.batch[0]');
+  if (unevenAt >= 0) throw new VouchError('dimension_mismatch', `$.batch[${unevenAt}] is not as long as $.batch[0]`);
+  const metadata = packed.metadata && unpackBytes(packed.metadata);
+  const { ids, created } = await request.call(collection, {
+    ...{ op: 'insertBatch', count, vectors, metadata, texts, requestIds },
+    ...(tags === undefined ? {} : { tags }),
+    ...(externalIds === undefined ? {} : { externalIds }),
   });
+  return { ids: [...float64sOf(ids)], created };
 }
 
-/** For both deletions: they differ in what they leave behind, which is the shard's business. */
-export const deleteRecord =
-  (op: 'softDelete' | 'delete') =>
-  async (
-    { caller, body, envelope }: HandlerRequest<Prepared<'recordReference'>>,
-    { backend }: Services,
-  ): Promise<Reply> => {
-    const collection = await findCollection(backend, caller.project, body.collection);
-    const { sequence } = await backend.call(collection, { op, id: body.id }, envelope);
-    return json<DeleteResponse>({ success: true, ...logIndex(backend, sequence) });
-  };
-
-export async function updateMetadata(
-  { caller, parameters, query, body, envelope }: HandlerRequest<Prepared<'metadata'>, CollectionQuery>,
-  { backend }: Services,
+async function deleteRecord(
+  op: 'softDelete' | 'delete',
+  request: HandlerRequest<Prepared<'recordReference'>>,
 ): Promise<Reply> {
-  const id = idParameter(parameters[0]);
-  const collection = await findCollection(backend, caller.project, query.collection);
-  const call = { op: 'updateMetadata', id, metadata: body.bytes } as const;
-  const { sequence } = await backend.call(collection, call, envelope);
-  return json<MetadataResponse>({ ok: true, id, ...logIndex(backend, sequence) });
+  const { collection, id } = request.body;
+  const { sequence } = await request.callNamed(collection, { op, id });
+  return json<DeleteResponse>({ success: true, ...request.logIndex(sequence) });
+}
+
+/** Throws `dimension_mismatch`. `what` names the vector in the message. */
+export function assertDimension(collection: Collection, dimension: number, what: string): void {
+  if (dimension === collection.dimension) return;
+  throw new VouchError(
+    'dimension_mismatch',
+    `${what} has ${dimension} components; collection ${collection.name} has dimension ${collection.dimension}`,
+  );
 }

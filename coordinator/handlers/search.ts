@@ -1,34 +1,73 @@
-/** Search of one collection. */
-import type { SearchResult } from '../../shared/calls.js';
-import type { PreparedSearch } from '../body/search.js';
+/** The endpoints of search, in one collection or in several. */
+import type { Clock } from '../../shared/clock.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
+import { inSlices, Slice } from '../../shared/scheduling/slice.js';
+import type { PreparedMultiSearch, PreparedSearchBatch } from '../body/search.js';
+import type { Collection } from '../cluster/collection.js';
+import { invalid } from '../contract/refusal.js';
+import type { MultiSearchResponse, PartialFailure, RecordInCollection } from '../contract/search.js';
+import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
 import { jsonText, type Reply } from '../http/reply.js';
-import { assertDimension, findCollection } from './findCollection.js';
-import { type FoundHits, foundHits } from './foundHits.js';
-import type { HandlerRequest, Services } from './route.js';
-import { searchCall } from './searchCall.js';
+import { type Route, readRoute } from '../http/route.js';
+import { decodeHits, hitsJson } from './hits.js';
+import { type CollectionHits, mergeCollectionHits } from './mergeHits.js';
+import { assertDimension } from './records.js';
 
-export async function search(
-  { caller, body, envelope }: HandlerRequest<PreparedSearch>,
-  { backend, clock }: Services,
-): Promise<Reply> {
-  const collection = await findCollection(backend, caller.project, body.collection);
-  assertDimension(collection, body.dimension, '$.query');
-  const found = await backend.call(collection, searchCall(body, clock), envelope);
-  const { sequence } = found;
-  const seen = sequence === undefined ? '' : `,"sequence":${sequence}`;
-  return jsonText(`{"results":[${hitsJson(foundHits(found))}]${asOfJson(found)}${seen}}`);
+export const SEARCH_ROUTES: readonly Route[] = [
+  readRoute('POST /v1/search', {
+    summary: 'Search a collection',
+    body: 'search',
+    answers: 'SearchResponse',
+    errors: ['dimension_mismatch', ...COLLECTION_ERRORS, 'record_not_found'],
+    handle: async (request) => {
+      const { clock } = request.services;
+      const collection = await request.find(request.body.collection);
+      assertDimension(collection, request.body.dimension ?? collection.dimension, '$.query');
+      const result = await request.call(collection, searchCall(request.body, clock));
+      const { sequence } = result;
+      const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
+      return jsonText(`{"results":[${await hitsJson(decodeHits(result), clock)}]${asOfJson(result)}${sequenceJson}}`);
+    },
+  }),
+  readRoute('POST /v1/search/batch', {
+    summary: 'Search a collection many times in one state',
+    body: 'searchBatch',
+    answers: 'SearchBatchResponse',
+    errors: ['dimension_mismatch', ...COLLECTION_ERRORS, 'record_not_found'],
+    handle: batchSearch,
+  }),
+  readRoute('POST /v1/search/multi', {
+    summary: 'Search several collections and merge their results',
+    body: 'multiSearch',
+    answers: 'MultiSearchResponse',
+    // A collection that is being imported is a partial failure, but for that of `like`.
+    errors: ['dimension_mismatch', ...COLLECTION_ERRORS, 'record_not_found'],
+    handle: multiSearch,
+  }),
+];
+
+interface Undated<C> {
+  readonly call: C;
+  /** Null: no decay. */
+  readonly halfLifeSecs: number | null;
 }
 
-/** Each `SearchHit`, without an object for it. Numbers print in JSON as they do in a string. */
-function hitsJson({ ids, scores, aged, hops }: FoundHits): string {
-  let hits = '';
-  for (let i = 0; i < ids.length; i++) {
-    hits += `${i === 0 ? '' : ','}{"id":${ids[i]},"score":${scores[i]}`;
-    if (aged !== undefined) hits += `,"decay_factor":${aged.factors[i]},"age_secs":${aged.agesSecs[i]}`;
-    if (hops !== undefined) hits += `,"graph_distance":${hops[i]! < 0 ? null : hops[i]}`;
-    hits += '}';
-  }
-  return hits;
+/** Ages are counted to now, the same instant in all collections; in a past state the shard knows the instant. */
+const searchCall = <C extends object>({ call, halfLifeSecs }: Undated<C>, clock: Clock): C & { decay?: Decay } =>
+  halfLifeSecs === null ? call : { ...call, decay: { halfLifeSecs, nowMs: clock.nowMs() } };
+
+async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promise<Reply> {
+  const { body, services } = request;
+  const { clock } = services;
+  const collection = await request.find(body.collection);
+  for (const [i, { dimension }] of body.searches.entries())
+    assertDimension(collection, dimension ?? collection.dimension, `$.searches[${i}].query`);
+  const searches = body.searches.map((search) => searchCall(search, clock));
+  const { answers, sequence } = await request.call(collection, { ...body.call, searches });
+  const texts: string[] = [];
+  for (const answer of answers) texts.push(`{"results":[${await hitsJson(decodeHits(answer), clock)}]}`);
+  return jsonText(`{"answers":[${texts.join()}],"sequence":${sequence}}`);
 }
 
 /** Times are whole unix seconds, as everywhere in the contract. */
@@ -37,4 +76,104 @@ function asOfJson({ asOf }: SearchResult): string {
   const { logIndex, timeMs, stateHash } = asOf;
   const timestamp = timeMs === null ? null : Math.floor(timeMs / 1000);
   return `,"as_of_log_index":${logIndex},"as_of_timestamp":${timestamp},"as_of_state_hash":"${stateHash}"`;
+}
+
+interface SearchedCollection extends CollectionHits {
+  readonly sequence: number | undefined;
+}
+
+async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promise<Reply> {
+  const { body } = request;
+  const { clock } = request.services;
+  const names = [...new Set(body.collections)];
+  const found = await Promise.all(names.map((name) => findUsable(request, name)));
+  const like = body.like && (await recordOf(request, body.like));
+  const dimension = like?.collection.dimension ?? body.dimension!;
+  assertComparable(
+    found.filter((one) => 'dimension' in one),
+    dimension,
+    like === null ? '$.query' : '$.like',
+  );
+  const call = searchCall(body, clock);
+  const outcomes = await Promise.all(
+    found.map((one) => ('code' in one ? one : searchOne(request, one, likeIn(one, like, call)))),
+  );
+  const searched = outcomes.filter((outcome) => 'ids' in outcome);
+  const failures = outcomes.filter((outcome) => 'code' in outcome);
+  const results = await inSlices(mergeCollectionHits(searched, call.k), new Slice(clock));
+  const rest: Omit<MultiSearchResponse, 'results'> = {
+    collections_searched: searched.map(({ collection }) => collection),
+    ...(call.tellSequence ? { sequences: sequencesOf(searched) } : {}),
+    ...(failures.length === 0 ? {} : { partial_failures: failures }),
+  };
+  return jsonText(`{"results":[${results}],${JSON.stringify(rest).slice(1)}`);
+}
+
+const sequencesOf = (searched: readonly SearchedCollection[]): Record<string, number> =>
+  Object.fromEntries(
+    searched.flatMap(({ collection, sequence }) => (sequence === undefined ? [] : [[collection, sequence]])),
+  );
+
+/** A record whose vector is the query in several collections. */
+interface LikedRecord {
+  readonly collection: Collection;
+  readonly id: number;
+  readonly vector: Uint8Array;
+}
+
+/** Throws `collection_not_found`, `conflict`, `record_not_found`. */
+async function recordOf(request: HandlerRequest, { collection: name, id }: RecordInCollection): Promise<LikedRecord> {
+  const collection = await request.find(name);
+  const { vector } = await request.call(collection, { op: 'vectorOf', id });
+  return { collection, id, vector };
+}
+
+/** The call for one of the collections: the record is left out of its own. */
+function likeIn(collection: Collection, like: LikedRecord | null, call: SearchCall): SearchCall {
+  if (like === null) return call;
+  const query = like.vector;
+  return collection.id === like.collection.id ? { ...call, query, like: like.id } : { ...call, query };
+}
+
+/** The collection, or a failure while it is being imported. Throws `collection_not_found`. */
+async function findUsable(
+  request: HandlerRequest<PreparedMultiSearch>,
+  name: string,
+): Promise<Collection | PartialFailure> {
+  try {
+    return await request.find(name);
+  } catch (error) {
+    if (error instanceof VouchError && error.code === 'conflict')
+      return { collection: name, code: error.code, error: error.message };
+    throw error;
+  }
+}
+
+/** Throws `validation_error`, `dimension_mismatch`. There is only one metric, so only dimensions can differ. */
+function assertComparable([first, ...others]: readonly Collection[], dimension: number, what: string): void {
+  if (first === undefined) return;
+  const other = others.find((one) => one.dimension !== first.dimension);
+  if (other !== undefined)
+    throw invalid(
+      `$.collections: ${first.name} has dimension ${first.dimension} and ${other.name} has ${other.dimension}`,
+    );
+  assertDimension(first, dimension, what);
+}
+
+/** The failure of one collection becomes part of the answer. */
+async function searchOne(
+  request: HandlerRequest<PreparedMultiSearch>,
+  collection: Collection,
+  call: SearchCall,
+): Promise<SearchedCollection | PartialFailure> {
+  try {
+    const result = await request.call(collection, call);
+    return { collection: collection.name, sequence: result.sequence, ...decodeHits(result) };
+  } catch (error) {
+    const { requestId } = request.envelope;
+    const { logger } = request.services;
+    logger.warn({ requestId, collectionId: collection.id, err: error }, 'a collection of a multi search failed');
+    if (error instanceof VouchError) return { collection: collection.name, code: error.code, error: error.message };
+    return { collection: collection.name, code: 'internal_error', error: 'the service failed; its log has the cause' };
+  }
 }

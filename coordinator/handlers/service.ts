@@ -1,30 +1,110 @@
-/** Health, version, usage, metrics and the OpenAPI document. */
-import type { Damage } from '../../shared/damage.js';
-import { VouchError } from '../../shared/errors.js';
-import type { Health } from '../backend.js';
-import type { DamagedCollection, HealthResponse, UsageResponse } from '../contract/service.js';
-import { json, jsonText, type Reply, text } from '../http/reply.js';
-import { exposition, type Family } from './exposition.js';
-import type { HandlerRequest, Services } from './route.js';
+/** The endpoints of the service itself: health, version, usage, metrics and the OpenAPI document. */
+import type { Clock } from '../../shared/clock.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import { joinMetricTexts } from '../../shared/metrics/metricsText.js';
+import { limitsOf, totalHeld } from '../../shared/model/quotas.js';
+import type { Backend } from '../cluster/clusterBackend.js';
+import type { Health } from '../cluster/clusterHealth.js';
+import type { HealthResponse, UsageResponse } from '../contract/service.js';
+import type { OpenAnswers } from '../http/handlerRequest.js';
+import { json, type Reply, text } from '../http/reply.js';
+import { type Route, readRoute, serviceRoute, success } from '../http/route.js';
+import { SharedAnswer } from '../http/sharedAnswer.js';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const UNAVAILABLE = 503;
+const DAMAGE = 'stored bytes are damaged or lost; `damaged` lists them, and everything else is served';
 const RETRY_AFTER = ['retry-after', '1'] as const;
 
-export async function health({ backend, version }: Services): Promise<Reply> {
+/** Health reads all members and asks a store. */
+const HEALTH_KEPT_MS = 250;
+/** Metrics ask every shard and render some hundred kilobytes. */
+const METRICS_KEPT_MS = 1_000;
+/** Every request that waits gets the whole text in the same turn of the event loop. */
+const METRICS_WAITING_MAX = 16;
+
+export const SERVICE_ROUTES: readonly Route[] = [
+  serviceRoute({
+    path: '/health',
+    scope: null,
+    summary: 'Whether the service can do its work',
+    answers: [...success('HealthResponse'), { status: UNAVAILABLE, description: 'It cannot.', body: 'HealthResponse' }],
+    handle: ({ open }) => open.health.get(),
+  }),
+  serviceRoute({
+    path: '/openapi.json',
+    scope: null,
+    summary: 'This document',
+    answers: success('json'),
+    handle: ({ open }) => open.openApi,
+  }),
+  readRoute('GET /v1/version', {
+    summary: 'Version',
+    answers: 'text',
+    handle: async ({ services }) => text(services.version),
+  }),
+  readRoute('GET /v1/usage', {
+    summary: "The project's records, collections and bytes",
+    answers: 'UsageResponse',
+    handle: async ({ caller, services, envelope }) => {
+      const { project } = caller;
+      const [collections, held] = await Promise.all([
+        services.backend.list(project, envelope),
+        services.backend.heldBytes(project, envelope),
+      ]);
+      const limit = limitsOf(services.config.limits, project);
+      const sum = (field: 'records' | 'logBytes' | 'snapshotBytes'): number =>
+        collections.reduce((total, collection) => total + collection[field], 0);
+      const [logBytes, snapshotBytes] = [sum('logBytes'), sum('snapshotBytes')];
+      return json<UsageResponse>({
+        records: sum('records'),
+        collections: collections.length,
+        storage: { event_log_bytes: logBytes, snapshot_bytes: snapshotBytes, total_bytes: logBytes + snapshotBytes },
+        bytes: { ...held, log: logBytes, total: totalHeld(held) + logBytes, limit: limit.bytes },
+      });
+    },
+  }),
+];
+
+export const METRICS_ROUTE = serviceRoute({
+  path: '/metrics',
+  scope: 'metrics',
+  summary: 'Metrics for Prometheus',
+  answers: success('text'),
+  handle: ({ open }) => open.metrics.get(),
+});
+
+/** The same without a key: at an address of its own, or on loopback if configured so. */
+export const OPEN_METRICS_ROUTE = serviceRoute({ ...METRICS_ROUTE, scope: null });
+
+export const openAnswers = (
+  backend: Backend,
+  version: string,
+  metrics: Metrics,
+  document: object,
+  clock: Clock,
+): OpenAnswers => ({
+  health: new SharedAnswer(() => healthReply(backend, version), HEALTH_KEPT_MS, clock),
+  metrics: new SharedAnswer(() => metricsReply(backend, metrics), METRICS_KEPT_MS, clock, METRICS_WAITING_MAX),
+  openApi: inBytes(json(document)),
+});
+
+async function healthReply(backend: Backend, version: string): Promise<Reply> {
   const { shards, collections, records, problem, impairment, damages } = await backend.health().catch(unhealthy);
-  const reason = problem ?? impairment;
+  const reason = problem ?? impairment ?? (damages.length === 0 ? undefined : DAMAGE);
+  const damaged = damages.map((damage) => ({
+    collection_id: damage.collectionId,
+    part: damage.part,
+    reason: damage.reason,
+  }));
   const state: HealthResponse = {
     status: reason === undefined ? 'ok' : 'degraded',
-    mode: backend.mode,
-    version,
-    shard_count: shards,
-    collections,
-    records,
+    ...{ mode: backend.mode, version, shard_count: shards, collections, records },
     ...(reason === undefined ? {} : { reason }),
-    ...(damages.length === 0 ? {} : { damaged: damages.map(shownDamage) }),
+    ...(damaged.length === 0 ? {} : { damaged }),
   };
-  // What is only impaired serves: no load balancer should turn everybody away.
+  // An impaired service still serves: a load balancer should keep it.
   return problem === undefined ? json(state) : { ...json(state, UNAVAILABLE), headers: [RETRY_AFTER] };
 }
 
@@ -33,34 +113,10 @@ function unhealthy(error: unknown): Health {
   return { shards: 0, collections: 0, records: 0, problem, impairment: undefined, damages: [] };
 }
 
-const shownDamage = ({ collectionId, part, reason }: Damage): DamagedCollection => ({
-  collection_id: collectionId,
-  part,
-  reason,
-});
-
-export const version = (_request: HandlerRequest, services: Services): Reply => text(services.version);
-
-export const openApiDocument = ({ openApi }: Services): Reply => jsonText(openApi);
-
-export async function usage({ caller, envelope }: HandlerRequest, { backend }: Services): Promise<Reply> {
-  const collections = await backend.list(caller.project, envelope);
-  const logBytes = collections.reduce((sum, collection) => sum + collection.logBytes, 0);
-  const snapshotBytes = collections.reduce((sum, collection) => sum + collection.snapshotBytes, 0);
-  return json<UsageResponse>({
-    records: collections.reduce((sum, collection) => sum + collection.records, 0),
-    collections: collections.length,
-    storage: { event_log_bytes: logBytes, snapshot_bytes: snapshotBytes, total_bytes: logBytes + snapshotBytes },
-  });
+async function metricsReply(backend: Backend, metrics: Metrics): Promise<Reply> {
+  const [own, shards] = await Promise.all([metrics.texts(), backend.shardMetrics()]);
+  return inBytes(text(joinMetricTexts([own, ...shards]), PROMETHEUS_TEXT));
 }
 
-export async function prometheus({ backend, metrics }: Services): Promise<Reply> {
-  const [edge, cluster, shards] = await Promise.all([
-    metrics.registry.getMetricsAsJSON(),
-    backend.metrics(),
-    backend.shardMetrics(),
-  ]);
-  const sources = shards.map(({ shard, json: families }) => ({ labels: { shard }, families: families as Family[] }));
-  const own = [edge, cluster].map((families) => ({ labels: {}, families: families as unknown as Family[] }));
-  return text(exposition([...own, ...sources]), PROMETHEUS_TEXT);
-}
+/** A string would be encoded again for every request. */
+const inBytes = (reply: Reply): Reply => ({ ...reply, body: Buffer.from(reply.body) });

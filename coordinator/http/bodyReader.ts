@@ -1,19 +1,39 @@
 /**
- * A request's body, collected whole.
+ * Reads the body of a request.
  *
  *   held ──read()──▶ reading ──last chunk──▶ whole
- *    │                  └── too long, no room, aborted ──▶ failed
- *    └──drop(): answered without it; what still comes is passed over
+ *    │                  └── too long, no capacity, stalled, aborted ──▶ failed
+ *    └──drop(): not needed; the rest is dropped as it comes
  *
- * uWebSockets.js gives the body only to a listener that is there when the request handler returns, so the reader
- * listens from the start; until the request is admitted it keeps at most one chunk and lets the client wait.
+ * uWebSockets.js gives the body only to a listener that exists when the request handler returns, so the reader listens from
+ * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.
  */
-import type { HttpResponse } from 'uWebSockets.js';
-import { unavailable, VouchError } from '../../shared/errors.js';
-import { overloaded } from '../../shared/overloaded.js';
+
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import { overloaded } from '../../shared/errors/overloaded.js';
+import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
+import { bodyMemory } from './bodyMemory.js';
+import type { EngineResponse } from './engine/engine.js';
 
 type Phase = 'held' | 'reading' | 'done';
+
+/** uWebSockets.js closes a silent connection after 8 s at the earliest, without an answer: this answer comes earlier. */
+const SILENT_CHECKS = 5;
+const CHECK_MS = 1_000;
+
+/** A body in memory of its own: see `bodyMemory.ts`. */
+type Body = Buffer<ArrayBuffer>;
+
+function joined(chunks: readonly Uint8Array[]): Body {
+  const whole = bodyMemory(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
 
 const clientGone = (): VouchError => unavailable('the client went away');
 
@@ -22,21 +42,26 @@ export class BodyReader {
   #paused = false;
   #whole = false;
   #gone = false;
-  /** Where the length is known: all of the body, filled from the front. */
-  #target: Buffer | undefined;
-  #chunks: Buffer[] = [];
+  /** The whole body, filled from the front, if its length is known. */
+  #target: Body | undefined;
+  #chunks: Body[] = [];
   #received = 0;
   #reserved = 0;
   #share: Share | undefined;
-  #resolve: (body: Buffer) => void = () => {};
+  #hasBegun = false;
+  #isStalled = false;
+  #silentChecks = 0;
+  #onDropped: (() => void) | undefined;
+  #resolve: (body: Body) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
   /** `declaredBytes`: undefined for a chunked body. */
   constructor(
-    private readonly res: HttpResponse,
+    private readonly res: EngineResponse,
     private readonly declaredBytes: number | undefined,
     private readonly bodyBytesMax: number,
     private readonly inFlight: InFlight,
+    private readonly watch: BodyWatch,
   ) {
     res.onData((chunk, isLast) => this.#take(chunk, isLast));
   }
@@ -46,37 +71,62 @@ export class BodyReader {
   }
 
   /**
-   * More may come than one would pass over: it is not read any more, and the connection is not used again. The client is
-   * left to close it, as it would not see the answer else; what is idle is closed in the end. What is left of a body of
-   * an allowed length is passed over.
+   * True if the rest is too long to be dropped: it is not read, and the connection is not used again. The client closes it,
+   * or it would not see the answer; an idle connection is closed in the end.
    */
   get isTooMuch(): boolean {
-    return !this.#whole && (this.declaredBytes === undefined || this.declaredBytes > this.bodyBytesMax);
+    return !this.#whole && (this.declaredBytes ?? this.#received) > this.bodyBytesMax;
   }
 
-  /** Once. Throws `payload_too_large`, Overloaded where there is no room, and `unavailable` where the client goes away. */
-  async read(share: Share): Promise<Buffer> {
+  /** True if the body stopped before its end: the connection cannot be used again. */
+  get isStalled(): boolean {
+    return this.#isStalled;
+  }
+
+  /** Called while the body is unfinished. After SILENT_CHECKS calls without a chunk it has stalled. */
+  check(): void {
+    this.#silentChecks += 1;
+    if (this.#silentChecks < SILENT_CHECKS) return;
+    this.#isStalled = true;
+    this.#fail(invalid(`the body stopped before its end: nothing came for ${SILENT_CHECKS} s`));
+    this.#onDropped?.();
+  }
+
+  /** Once. Throws `payload_too_large`, `validation_error` if it stalls, Overloaded, `unavailable` if the client goes away. */
+  async read(share: Share): Promise<Body> {
     if (this.#phase === 'done') throw clientGone();
     this.#share = share;
-    this.#makeRoom();
+    this.#allocate();
     this.#phase = 'reading';
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
       if (this.#whole) this.#finish();
-      else this.#resume();
+      else {
+        this.watch.add(this);
+        this.#resume();
+      }
     });
   }
 
-  /** Gives back what the body held. After this, and before the answer, nothing more of it is kept. */
-  drop(): void {
-    this.#phase = 'done';
+  /**
+   * Releases the body's memory. Resolves when the rest is dropped, is too long or has stalled; undefined: at once. The
+   * answer must wait for that: uWebSockets.js sets the idle time-out again only at the end of the body, so the connection of a
+   * request that is answered earlier would never be closed.
+   */
+  drop(): Promise<void> | undefined {
+    this.#end();
     this.#target = undefined;
     this.#chunks = [];
     if (this.#share !== undefined) this.inFlight.release(this.#share, this.#reserved);
     this.#reserved = 0;
     if (this.isTooMuch) this.#pause();
     else this.#resume();
+    if (this.#isDropped) return undefined;
+    this.watch.add(this);
+    return new Promise((resolve) => {
+      this.#onDropped = resolve;
+    });
   }
 
   /** The connection is gone: the response may not be touched any more. */
@@ -84,23 +134,34 @@ export class BodyReader {
     this.#gone = true;
     this.#paused = false;
     this.#fail(clientGone());
+    this.#onDropped?.();
   }
 
-  #makeRoom(): void {
+  get #isDropped(): boolean {
+    // The listener gets what came with the head right after the request handler.
+    return this.#whole || this.#gone || this.#isStalled || (this.#hasBegun && this.isTooMuch);
+  }
+
+  #allocate(): void {
     if (this.declaredBytes === undefined) return;
     if (this.declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
     this.#reserve(this.declaredBytes);
     const early = this.#chunks;
     if (early.length === 1 && this.#whole) return;
-    this.#target = Buffer.allocUnsafe(this.declaredBytes);
+    this.#target = bodyMemory(this.declaredBytes);
     this.#chunks = [];
     this.#received = 0;
     for (const chunk of early) this.#append(chunk);
   }
 
   #take(chunk: ArrayBuffer, isLast: boolean): void {
-    if (this.#phase === 'done') return;
+    this.#hasBegun = true;
     this.#whole = isLast;
+    this.#silentChecks = 0;
+    if (this.#phase === 'done') {
+      this.#dropChunk(chunk.byteLength);
+      return;
+    }
     try {
       this.#append(new Uint8Array(chunk));
     } catch (error) {
@@ -109,6 +170,14 @@ export class BodyReader {
     }
     if (this.#phase === 'held') this.#pause();
     else if (isLast) this.#finish();
+  }
+
+  #dropChunk(sizeBytes: number): void {
+    this.#received += sizeBytes;
+    if (!this.#isDropped) return;
+    if (this.isTooMuch) this.#pause();
+    this.watch.delete(this);
+    this.#onDropped?.();
   }
 
   #append(bytes: Uint8Array): void {
@@ -122,23 +191,28 @@ export class BodyReader {
       if (this.#received > this.bodyBytesMax) throw this.#tooLarge();
       this.#reserve(bytes.length);
     }
-    // The chunk's memory is uWebSockets.js's own.
-    if (bytes.length > 0) this.#chunks.push(Buffer.from(bytes));
+    // The memory of the chunk belongs to uWebSockets.js.
+    if (bytes.length > 0) this.#chunks.push(joined([bytes]));
+  }
+
+  #end(): void {
+    this.#phase = 'done';
+    this.watch.delete(this);
   }
 
   #finish(): void {
-    this.#phase = 'done';
+    this.#end();
     const [first] = this.#chunks;
-    this.#resolve(this.#target ?? (this.#chunks.length === 1 ? first! : Buffer.concat(this.#chunks)));
+    this.#resolve(this.#target ?? (this.#chunks.length === 1 ? first! : joined(this.#chunks)));
   }
 
   #fail(error: Error): void {
-    this.#phase = 'done';
+    this.#end();
     this.#reject(error);
   }
 
   #reserve(sizeBytes: number): void {
-    // What comes before the body is read is one chunk at most.
+    // At most one chunk comes before the body is read.
     if (this.#share === undefined) return;
     if (!this.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
     this.#reserved += sizeBytes;
@@ -158,5 +232,30 @@ export class BodyReader {
 
   #tooLarge(): VouchError {
     return new VouchError('payload_too_large', `the body is larger than the ${this.bodyBytesMax} bytes allowed`);
+  }
+}
+
+/**
+ * Checks unfinished bodies once a second. Checks are counted and not time: an event loop that was blocked for seconds has
+ * made one check, and reads what has arrived before the next.
+ */
+export class BodyWatch {
+  readonly #unfinished = new Set<BodyReader>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(body: BodyReader): void {
+    this.#unfinished.add(body);
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
+  }
+
+  delete(body: BodyReader): void {
+    this.#unfinished.delete(body);
+  }
+
+  #check(): void {
+    for (const body of this.#unfinished) body.check();
+    if (this.#unfinished.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }

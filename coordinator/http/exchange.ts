@@ -1,59 +1,75 @@
 /**
- * One request and its answer. Besides `BodyReader` the only holder of the response object, which must not be touched
- * after the answer, nor after the client has gone.
+ * One request and its answer. Besides `BodyReader` it alone holds the response object, which must not be touched after the
+ * answer, nor after the client has gone.
  */
-import type { HttpResponse } from 'uWebSockets.js';
-import type { InFlight, Share } from '../limits/inFlight.js';
-import type { Standing } from '../limits/limiter.js';
-import type { Reply } from './reply.js';
-import { statusLine } from './statusLine.js';
 
-/** From this size on an answer counts as sent only when the kernel has taken all of it. */
+import type { InFlight, Share } from '../limits/inFlight.js';
+import type { RateLimitState } from '../limits/limiter.js';
+import type { EdgeMetrics } from './edgeMetrics.js';
+import type { EngineResponse } from './engine/engine.js';
+import { type Header, KEEP_ALIVE, type Reply, statusLine } from './reply.js';
+
+/** From this size on, an answer is sent only when the kernel has taken all of it. */
 const STREAMED_BYTES = 64 * 1024;
 
-export interface ExchangeParts {
-  readonly requestId: string;
-  readonly isHead: boolean;
-  readonly inFlight: Pick<InFlight, 'nobody' | 'reserve' | 'release'>;
-  /** `status` 0: the client went away first. */
-  readonly onEnd: (status: number) => void;
-  /** The client is too slow for the room there is: its connection is closed. */
-  readonly onCut: () => void;
-}
+/** Who closes the connection after an answer; undefined: it stays open. */
+export type Closing = 'we close' | 'client closes' | undefined;
 
 const bufferOf = (body: Reply['body']): Buffer =>
   typeof body === 'string' ? Buffer.from(body, 'utf8') : Buffer.from(body.buffer, body.byteOffset, body.length);
 
+/** Writes everything before the body except who closes the connection. */
+export function writeHead(
+  res: EngineResponse,
+  reply: Reply,
+  requestId: string,
+  cors: readonly Header[],
+  rateLimit?: RateLimitState,
+): void {
+  res.writeStatus(statusLine(reply.status));
+  if (reply.contentType !== null) res.writeHeader('content-type', reply.contentType);
+  res.writeHeader('x-request-id', requestId);
+  if (rateLimit !== undefined) {
+    res.writeHeader('ratelimit-limit', String(rateLimit.limit));
+    res.writeHeader('ratelimit-remaining', String(rateLimit.remaining));
+    res.writeHeader('ratelimit-reset', String(rateLimit.resetSecs));
+  }
+  for (const [name, value] of cors) res.writeHeader(name, value);
+  for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
+}
+
 export class Exchange {
-  /** Set where the project is limited: shown in the answer, whatever it is. */
-  standing: Standing | undefined;
-  /** Whose room an answer takes that the client is slow to read. */
+  /** Shown in the answer if the project is limited. */
+  rateLimit: RateLimitState | undefined;
+  /** The share of memory that counts an answer which the client reads slowly. */
   share: Share;
   #open = true;
   #heldBytes = 0;
   #onAbort: (() => void) | undefined;
 
+  /** `onEnd`: status 0 if the client went away first. */
   constructor(
-    private readonly res: HttpResponse,
-    private readonly parts: ExchangeParts,
+    private readonly res: EngineResponse,
+    readonly requestId: string,
+    private readonly cors: readonly Header[],
+    private readonly isHead: boolean,
+    private readonly inFlight: Pick<InFlight, 'nobody' | 'reserve' | 'release'>,
+    private readonly metrics: Pick<EdgeMetrics, 'refused'>,
+    private readonly onEnd: (status: number) => void,
   ) {
-    this.share = parts.inFlight.nobody;
+    this.share = inFlight.nobody;
     res.onAborted(() => {
       this.#onAbort?.();
       if (this.#open) this.#end(0);
     });
   }
 
-  get requestId(): string {
-    return this.parts.requestId;
-  }
-
-  /** Neither answered nor given up by the client. */
+  /** False once it is answered or the client has gone. */
   get isOpen(): boolean {
     return this.#open;
   }
 
-  /** Called when the client goes away before it has its answer. */
+  /** `listener` is called if the client goes away before it has its answer. */
   onAbort(listener: () => void): void {
     this.#onAbort = listener;
   }
@@ -63,17 +79,17 @@ export class Exchange {
     return this.res.getRemoteAddress();
   }
 
-  /** Once. Does nothing where the client has gone. `last`: who closes the connection after this answer, if anybody. */
-  send(reply: Reply, last?: 'we close' | 'client closes'): void {
+  /** Once. Does nothing if the client has gone. Closes the connection of a client that is too slow for the memory left. */
+  send(reply: Reply, closing?: Closing): void {
     if (!this.#open) return;
     let isCut = false;
-    const close = last === 'we close';
+    const close = closing === 'we close';
     this.res.cork(() => {
-      this.#writeHead(reply);
-      if (last === 'client closes') this.res.writeHeader('connection', 'close');
+      writeHead(this.res, reply, this.requestId, this.cors, this.rateLimit);
+      if (closing === undefined) this.res.writeHeader('keep-alive', KEEP_ALIVE);
+      if (closing === 'client closes') this.res.writeHeader('connection', 'close');
       const { status, contentType, body } = reply;
-      if (contentType === null || this.parts.isHead)
-        this.#endWithoutBody(contentType === null ? undefined : body, close);
+      if (contentType === null || this.isHead) this.#endWithoutBody(contentType === null ? undefined : body, close);
       else if (body.length >= STREAMED_BYTES) {
         isCut = !this.#stream(bufferOf(body), status, close);
         return;
@@ -81,33 +97,20 @@ export class Exchange {
       this.#end(status);
     });
     if (!isCut) return;
-    this.parts.onCut();
+    this.metrics.refused('answer_bytes');
     this.res.close();
   }
 
-  #writeHead({ status, contentType, headers }: Reply): void {
-    const { res, standing } = this;
-    res.writeStatus(statusLine(status));
-    if (contentType !== null) res.writeHeader('content-type', contentType);
-    res.writeHeader('x-request-id', this.requestId);
-    if (standing !== undefined) {
-      res.writeHeader('ratelimit-limit', String(standing.limit));
-      res.writeHeader('ratelimit-remaining', String(standing.remaining));
-      res.writeHeader('ratelimit-reset', String(standing.resetSecs));
-    }
-    for (const [name, value] of headers ?? []) res.writeHeader(name, value);
-  }
-
-  /** `unsent`: the body that an answer to HEAD tells the length of. */
+  /** `unsent`: the body whose length an answer to HEAD tells. */
   #endWithoutBody(unsent: Reply['body'] | undefined, close: boolean): void {
     const { res } = this;
     if (close) res.writeHeader('connection', 'close');
     if (unsent !== undefined) res.writeHeader('content-length', String(Buffer.byteLength(unsent)));
-    // With a length of its own, or an undefined one, uWebSockets.js would go on waiting for the body.
+    // With a length argument, even an undefined one, uWebSockets.js would go on waiting for the body.
     res.endWithoutBody();
   }
 
-  /** Hands over as much as the connection takes, and the rest whenever it takes more. False: there is no room for that. */
+  /** Writes as much as the connection takes, and the rest when it takes more. False: there is no memory for the rest. */
   #stream(body: Buffer, status: number, close: boolean): boolean {
     const { res } = this;
     if (close) res.writeHeader('connection', 'close');
@@ -117,7 +120,7 @@ export class Exchange {
       this.#end(status);
       return true;
     }
-    if (!this.parts.inFlight.reserve(this.share, body.length)) return false;
+    if (!this.inFlight.reserve(this.share, body.length)) return false;
     this.#heldBytes = body.length;
     res.onWritable((offset) => {
       const [rest, ended] = res.tryEnd(body.subarray(offset - begin), body.length);
@@ -129,7 +132,7 @@ export class Exchange {
 
   #end(status: number): void {
     this.#open = false;
-    if (this.#heldBytes > 0) this.parts.inFlight.release(this.share, this.#heldBytes);
-    this.parts.onEnd(status);
+    if (this.#heldBytes > 0) this.inFlight.release(this.share, this.#heldBytes);
+    this.onEnd(status);
   }
 }

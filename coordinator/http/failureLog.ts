@@ -1,11 +1,11 @@
 import type { Clock } from '../../shared/clock.js';
-import type { VouchError } from '../../shared/errors.js';
+import type { VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 
 const LINES_PER_SECOND = 10;
 const SECOND_MS = 1_000;
 
-/** What requests failed of that is not their fault. Under overload a line for each would cost more than its answer. */
+/** Logs failures of the service, a few a second: under overload a line for each would cost more than its answer. */
 export class FailureLog {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #lines = 0;

@@ -1,5 +1,8 @@
-/** What is answered, before it is written to a connection. */
-import { ERROR_STATUS, type VouchError } from '../../shared/errors.js';
+/** Answers, before they are written to a connection. */
+import { STATUS_CODES } from 'node:http';
+import { ERROR_STATUS, VouchError } from '../../shared/errors/errors.js';
+import { pack } from '../../shared/protocol/wire.js';
+import { PACKED_TYPE } from './requestHead.js';
 
 export type Header = readonly [name: string, value: string];
 
@@ -11,6 +14,16 @@ export interface Reply {
   readonly headers?: readonly Header[];
 }
 
+/** How long an idle connection may be used again. uWebSockets.js closes it after 8 s at the earliest. */
+export const KEEP_ALIVE = 'timeout=7';
+
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([status, words]) => [Number(status), `${status} ${words}`]),
+);
+
+/** The status as uWebSockets.js takes it: `503 Service Unavailable`. */
+export const statusLine = (status: number): string => STATUS_LINES.get(status) ?? String(status);
+
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
@@ -20,7 +33,27 @@ export const json = <T>(value: T, status = 200): Reply => ({
   body: JSON.stringify(value),
 });
 
-/** For answers whose JSON is put together by hand because they are large. */
+/** From this size on an answer stays JSON: to write it anew would take milliseconds of the coordinator's thread. */
+const PACKED_CHARS_MAX = 256 * 1024;
+
+/** The same answer as msgpack, with the vectors of hits as byte strings of little-endian float32. */
+export function packedReply(reply: Reply): Reply {
+  const { body, contentType } = reply;
+  if (typeof body !== 'string' || contentType !== JSON_TYPE || body.length >= PACKED_CHARS_MAX) return reply;
+  const value = JSON.parse(body) as PackedAnswer;
+  for (const { results } of [value, ...(value.answers ?? [])])
+    for (const hit of results ?? [])
+      if (hit.vector !== undefined) hit.vector = new Uint8Array(Float32Array.from(hit.vector).buffer);
+  return { ...reply, contentType: PACKED_TYPE, body: pack(value) };
+}
+
+/** What of an answer may hold vectors. */
+interface PackedAnswer {
+  readonly results?: { vector?: ArrayLike<number> }[];
+  readonly answers?: PackedAnswer[];
+}
+
+/** For large answers, whose JSON is written piece by piece. */
 export const jsonText = (body: string): Reply => ({ status: 200, contentType: JSON_TYPE, body });
 
 export const text = (body: string, contentType = 'text/plain; charset=utf-8'): Reply => ({
@@ -29,7 +62,7 @@ export const text = (body: string, contentType = 'text/plain; charset=utf-8'): R
   body,
 });
 
-export const bytes = (body: Uint8Array, headers: readonly Header[]): Reply => ({
+export const bytesReply = (body: Uint8Array, headers: readonly Header[]): Reply => ({
   status: 200,
   contentType: BYTES_TYPE,
   body,
@@ -38,7 +71,19 @@ export const bytes = (body: Uint8Array, headers: readonly Header[]): Reply => ({
 
 export const noContent: Reply = { status: 204, contentType: null, body: '' };
 
-/** The body of a 429 has no code: the contract fixes it so. */
+/** The native parser sends an answer of this size at once, and then closes the connection within the request handler. */
+const CORKED_BYTES = 16 * 1024;
+
+/**
+ * The answer to a request whose end is not known. The blanks let the connection close before the request handler returns:
+ * otherwise the native parser would read what follows as a request, or answer first.
+ */
+export function malformedReply(flaw: string): Reply {
+  const reply = errorReply(new VouchError('validation_error', flaw));
+  return { ...reply, body: (reply.body as string).padEnd(CORKED_BYTES) };
+}
+
+/** In the contract the body of a 429 has no code. */
 export function errorReply(error: VouchError, extra: readonly Header[] = []): Reply {
   const { code, message: text, retryAfterSecs } = error;
   const headers = [...extra];

@@ -1,4 +1,4 @@
-/** From method and path to a route. A path is matched segment by segment; `{name}` stands for any one segment. */
+/** Finds the route of a method and a path. A path is matched segment by segment; `{name}` matches any one segment. */
 import type { Method } from '../contract/openapi.js';
 
 export interface Routable {
@@ -8,7 +8,7 @@ export interface Routable {
 
 export type Match<R> =
   | { readonly kind: 'route'; readonly route: R; readonly parameters: readonly string[] }
-  /** The path is known, the method is not: `allow` lists those that are. */
+  /** The path has no such method; `allow` lists the methods it has. */
   | { readonly kind: 'method'; readonly allow: string }
   | { readonly kind: 'none' };
 
@@ -21,9 +21,12 @@ interface Node<R> {
 const NONE = { kind: 'none' } as const;
 const newNode = <R>(): Node<R> => ({ segments: new Map(), parameter: undefined, methods: new Map() });
 
+const allowed = (methods: Iterable<string>): string =>
+  [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+
 export class Router<R extends Routable> {
   readonly #root = newNode<R>();
-  /** Paths without parameters: one look-up. */
+  /** Paths without parameters, found by one look-up. */
   readonly #fixed = new Map<string, Node<R>>();
 
   constructor(routes: readonly R[]) {
@@ -35,13 +38,14 @@ export class Router<R extends Routable> {
     }
   }
 
-  /** `parameters`: still percent-encoded, in the order of the path. */
+  /** The parameters are in the order of the path, still percent-encoded. */
   match(method: string, path: string): Match<R> {
     const parameters: string[] = [];
     const node = this.#fixed.get(path) ?? this.#walk(path, parameters);
     if (node === undefined || node.methods.size === 0) return NONE;
-    const route = node.methods.get(method);
-    if (route === undefined) return { kind: 'method', allow: [...node.methods.keys()].join(', ') };
+    // HEAD is answered as GET, without its body.
+    const route = node.methods.get(method) ?? (method === 'HEAD' ? node.methods.get('GET') : undefined);
+    if (route === undefined) return { kind: 'method', allow: allowed(node.methods.keys()) };
     return { kind: 'route', route, parameters };
   }
 

@@ -1,130 +1,149 @@
 /**
- * The HTTP server: takes requests in, sees each through to its answer, and stops without losing one.
+ * The HTTP server: it accepts requests, takes each through the checks to its handler and its answer, and stops without losing
+ * one. Nothing before the rate limit costs a token, and no body is read before all checks.
  *
  *   listening ──stop()──▶ draining (no new connection; each answer ends its connection) ──▶ closed
  */
 
-import { App, type HttpRequest, type HttpResponse, us_listen_socket_close } from 'uWebSockets.js';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors.js';
-import type { Logger } from '../../shared/logger.js';
-import { Overloaded, overloaded } from '../../shared/overloaded.js';
-import type { Caller } from '../auth/authenticate.js';
+import { systemEntropy } from '../../shared/clock.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { allows, type Scope } from '../../shared/registry/keys.js';
+import { nextTurn } from '../../shared/scheduling/slice.js';
+import type { Authenticator, Caller } from '../auth/authenticate.js';
 import type { BodyPool } from '../body/bodyPool.js';
-import type { BodyKind } from '../body/kinds.js';
-import type { KeyedRoute, Route, Services } from '../handlers/route.js';
+import { type BodyKind, mayBePacked } from '../body/kinds.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
-import { Intake } from '../limits/intake.js';
-import type { EdgeMetrics } from '../metrics.js';
-import type { Admission } from './admission.js';
-import { BodyReader } from './bodyReader.js';
-import { Door } from './door.js';
-import { Exchange } from './exchange.js';
+import type { Decision, Limiter } from '../limits/limiter.js';
+import { TurnBudget } from '../limits/turnBudget.js';
+import { reuseMemory } from './bodyMemory.js';
+import { BodyReader, BodyWatch } from './bodyReader.js';
+import { Cors } from './cors.js';
+import type { Address, EngineRequest, EngineResponse, HttpEngine, ServedCertificate } from './engine/engine.js';
+import { type Closing, Exchange, writeHead } from './exchange.js';
 import { FailureLog } from './failureLog.js';
-import { type Address, listen } from './listen.js';
-import { decodeParameter } from './pathParameters.js';
-import { errorReply, type Reply } from './reply.js';
-import { type RequestHead, readHead } from './requestHead.js';
+import { decodeParameter, HandlerRequest, type Services } from './handlerRequest.js';
+import { errorReply, KEEP_ALIVE, malformedReply, packedReply, type Reply } from './reply.js';
+import {
+  acceptsPacked,
+  isBytesBody,
+  isJsonBody,
+  isPackedBody,
+  PACKED_TYPE,
+  type RequestHead,
+  readHead,
+} from './requestHead.js';
+import type { KeyedRoute, Route } from './route.js';
 import { type Match, Router } from './router.js';
 
-export interface ServerParts {
+export interface ServerOptions {
+  readonly engine: HttpEngine;
+  /** Of HTTPS. */
+  readonly certificate?: ServedCertificate | undefined;
   readonly routes: readonly Route[];
   readonly services: Services;
-  readonly admission: Admission;
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
   readonly inFlight: InFlight;
   readonly bodies: BodyPool;
-  readonly metrics: EdgeMetrics;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly freshRequestId: () => string;
-  readonly bodyBytesMax: number;
-  readonly deadlineMs: number;
-  readonly queueMs: number;
 }
 
-/** How long requests may still come over connections that were made before the port was given up. */
+/** How long requests may still arrive over connections that were made before the port was closed. */
 const SHARED_PORT_MS = 250;
+/** After a refusal from its head, a body up to this size is read to its end and dropped; a larger one would cost too much. */
+const DROPPED_BYTES_MAX = 64 * 1024;
 
 export interface HttpServer {
   readonly port: number;
-  /** Once. Resolves when what was under way is answered, or at the latest after `drainMs`, and all connections are closed. */
+  /** Once. Answers the requests in flight, for `drainMs` at most, and closes all connections. */
   stop(drainMs: number): Promise<void>;
 }
 
-/** Throws an Error of one line where the address cannot be listened on. */
-export async function startServer(parts: ServerParts, address: Address): Promise<HttpServer> {
-  const app = App();
-  const requests = new Requests(parts);
-  app.any('/*', (res, req) => requests.take(res, req));
-  const { socket, port } = await listen(app, address);
+/** Throws an Error of one line if it cannot listen on the address. */
+export async function startServer(options: ServerOptions, address: Address): Promise<HttpServer> {
+  const requests = new Requests(options);
+  const { engine, certificate } = options;
+  const listening = await engine.listen((res, req) => requests.take(res, req), address, certificate);
   return {
-    port,
+    port: listening.port,
     stop: async (drainMs) => {
-      us_listen_socket_close(socket);
-      // Others go on listening there: clients that have just connected here must be answered here.
+      listening.stopListening();
+      // Other processes go on listening on the port; clients that have just connected here are answered here.
       await requests.drain(drainMs, address.sharePort ? SHARED_PORT_MS : 0);
-      app.close();
+      listening.close();
     },
   };
 }
 
-/** A request that has come. */
-interface Taken {
+/** A request that was not refused from its head. */
+interface AcceptedRequest {
   readonly exchange: Exchange;
   readonly head: RequestHead;
-  /** Of the key, where that is known at once. */
+  /** The holder of the key, if this process knows the key already. */
   readonly caller: Caller | undefined;
   readonly body: BodyReader | undefined;
-  /** False: it is read so late that it is refused. */
+  /** False: it was read so late that it is refused. */
   readonly isInTime: boolean;
 }
 
 class Requests {
   readonly #router: Router<Route>;
-  readonly #intake: Intake;
+  readonly #cors: Cors;
+  readonly #turnBudget: TurnBudget;
   readonly #failures: FailureLog;
-  readonly #door: Door;
+  /** Answers to requests that are refused from their head. */
+  readonly #refusals = new Map<RefusalReason, Reply>();
+  readonly #bodyWatch = new BodyWatch();
+  readonly #freshRequestId = requestIds();
   #open = 0;
   #draining = false;
   #onDrained: () => void = () => {};
 
-  constructor(private readonly parts: ServerParts) {
-    this.#router = new Router(parts.routes);
-    this.#intake = new Intake(parts.queueMs);
-    this.#failures = new FailureLog(parts.logger, parts.clock);
-    this.#door = new Door({ ...parts, failures: this.#failures });
+  constructor(private readonly options: ServerOptions) {
+    const { logger, clock, config } = options.services;
+    this.#router = new Router(options.routes);
+    this.#cors = new Cors(config.http.corsOrigins);
+    this.#turnBudget = new TurnBudget(config.limits.maxQueueWaitMs);
+    this.#failures = new FailureLog(logger, clock);
   }
 
-  take(res: HttpResponse, req: HttpRequest): void {
-    const { clock, admission, inFlight, bodyBytesMax, freshRequestId } = this.parts;
-    const startMs = clock.monotonicMs();
-    const isInTime = this.#intake.admits(startMs);
-    const match = this.#router.match(req.getCaseSensitiveMethod(), req.getUrl());
+  take(res: EngineResponse, req: EngineRequest): void {
+    const { authenticator, inFlight, services } = this.options;
+    const startMs = services.clock.monotonicMs();
+    const isInTime = this.#turnBudget.admits(startMs);
+    const head = readHead(req);
+    if (head.flaw !== undefined) {
+      this.#exchange(res, head, undefined, undefined, startMs).send(malformedReply(head.flaw), 'we close');
+      return;
+    }
+    const preflight = this.#cors.preflight(head);
+    if (preflight !== undefined) {
+      this.#exchange(res, head, undefined, undefined, startMs).send(preflight, this.#closing(head, undefined));
+      return;
+    }
+    const match = this.#router.match(head.method, head.path);
     const route = match.kind === 'route' ? match.route : undefined;
     let caller: Caller | undefined;
-    if (route !== undefined && route.scope !== null) {
-      caller = admission.known(req.getHeader('authorization'));
-      if (caller !== undefined && this.#door.turnsAway(res, req, route, caller, isInTime)) return;
+    if (route !== undefined && route.category !== null) {
+      caller = authenticator.known(head.authorization);
+      const reason = caller && (isInTime ? inFlight.refusal(caller.project) : 'turn');
+      if (reason !== undefined && mayRejectFast(head)) {
+        this.#rejectFast(res, head, route, reason);
+        return;
+      }
     }
-    const head = readHead(req);
     const body =
       route === undefined || route.body === null
         ? undefined
-        : new BodyReader(res, head.bodyBytes, bodyBytesMax, inFlight);
-    const exchange = new Exchange(res, {
-      requestId: head.requestId ?? freshRequestId(),
-      isHead: head.method === 'HEAD',
-      inFlight,
-      onEnd: (status) => this.#ended(route, exchange.requestId, status, startMs, body?.receivedBytes ?? 0),
-      onCut: () => this.parts.metrics.refused('answer_bytes'),
-    });
+        : new BodyReader(res, head.bodyBytes, services.config.limits.bodyBytes, inFlight, this.#bodyWatch);
+    const exchange = this.#exchange(res, head, route, body, startMs);
     if (body !== undefined) exchange.onAbort(() => body.abort());
-    this.#open += 1;
     void this.#answer({ exchange, head, caller, body, isInTime }, match);
   }
 
-  /** Resolves when no request is under way, after `leastMs` at the earliest and `drainMs` more at the latest. */
+  /** Resolves when no request is in flight, after `leastMs` at the earliest and `drainMs` more at the latest. */
   async drain(drainMs: number, leastMs: number): Promise<void> {
     this.#draining = true;
     if (leastMs > 0) await delay(leastMs);
@@ -138,79 +157,135 @@ class Requests {
     });
   }
 
-  async #answer(taken: Taken, match: Match<Route>): Promise<void> {
-    const { exchange, body } = taken;
-    let reply: Reply;
-    try {
-      // What is refused at once is answered at once: under overload that is most of what comes.
-      const answered = this.#work(taken, match);
-      reply = answered instanceof Promise ? await answered : answered;
-    } catch (error) {
-      reply = errorReply(this.#shown(error, exchange));
+  /**
+   * Refuses a request from its head while there is no capacity, and allocates nothing that the answer does not need. Under
+   * overload most requests end here, and the cost is taken from those that are served.
+   */
+  #rejectFast(res: EngineResponse, head: RequestHead, route: KeyedRoute, reason: RefusalReason): void {
+    const { requestId = this.#freshRequestId(), isLast } = head;
+    let reply = this.#refusals.get(reason);
+    if (reply === undefined) {
+      reply = errorReply(overloaded(reason));
+      this.#refusals.set(reason, reply);
     }
-    body?.drop();
-    exchange.send(reply, body?.isTooMuch ? 'client closes' : this.#draining ? 'we close' : undefined);
+    writeHead(res, reply, requestId, this.#cors.headers(head));
+    if (isLast) res.writeHeader('connection', 'close');
+    else res.writeHeader('keep-alive', KEEP_ALIVE);
+    res.end(reply.body);
+    this.options.services.metrics.turnedAway(route.name, reason);
+    this.#failures.note(requestId, overloaded(reason));
   }
 
-  #work(taken: Taken, match: Match<Route>): Reply | Promise<Reply> {
+  #exchange(
+    res: EngineResponse,
+    head: RequestHead,
+    route: Route | undefined,
+    body: BodyReader | undefined,
+    startMs: number,
+  ): Exchange {
+    const { requestId = this.#freshRequestId(), method, flaw } = head;
+    this.#open += 1;
+    // The answer to a malformed request needs its body, also for HEAD.
+    const isHead = method === 'HEAD' && flaw === undefined;
+    const onEnd = (status: number): void => this.#ended(route, requestId, status, startMs, body?.receivedBytes ?? 0);
+    const { inFlight, services } = this.options;
+    return new Exchange(res, requestId, this.#cors.headers(head), isHead, inFlight, services.metrics, onEnd);
+  }
+
+  async #answer(request: AcceptedRequest, match: Match<Route>): Promise<void> {
+    const { exchange, head, body } = request;
+    let reply: Reply;
+    try {
+      // A refusal needs no turn of the event loop: under overload that is most of what comes.
+      const answer = this.#work(request, match);
+      reply = answer instanceof Promise ? await answer : answer;
+    } catch (error) {
+      reply = errorReply(this.#toCallerError(error, exchange));
+    }
+    const dropped = body?.drop();
+    if (dropped !== undefined) await dropped;
+    // While this request is unanswered, the native parser closes the connection at whatever follows the last chunk.
+    if (head.bodyBytes === undefined) await nextTurn();
+    exchange.send(reply, this.#closing(head, body));
+  }
+
+  #closing({ isLast, bodyBytes }: RequestHead, body: BodyReader | undefined): Closing {
+    if (body?.isStalled) return 'we close';
+    if (body?.isTooMuch) return 'client closes';
+    // The native parser would take a trailer for a request: one that a proxy passes on, say.
+    if (bodyBytes === undefined) return 'we close';
+    if (isLast) return 'client closes';
+    return this.#draining ? 'we close' : undefined;
+  }
+
+  #work(request: AcceptedRequest, match: Match<Route>): Reply | Promise<Reply> {
     if (match.kind === 'none') throw new VouchError('not_found', 'there is nothing at this path');
     if (match.kind === 'method')
       return errorReply(new VouchError('method_not_allowed', `this path takes ${match.allow}`), [
         ['allow', match.allow],
       ]);
-    const { route } = match;
-    if (route.scope === null) return route.handle(this.parts.services);
-    const caller = this.parts.admission.identify(route, taken.head, taken.caller, taken.exchange);
-    const { parameters } = match;
-    if (caller instanceof Promise) return caller.then((known) => this.#admit(taken, route, parameters, known));
-    return this.#admit(taken, route, parameters, caller);
+    const { route, parameters } = match;
+    if (route.scope === null) return route.handle(this.options.services, parameters);
+    const { head, exchange } = request;
+    const caller =
+      request.caller ?? this.options.authenticator.authenticate(head.authorization, () => exchange.clientAddress());
+    return caller instanceof Promise
+      ? caller.then((known) => this.#admit(request, route, parameters, known))
+      : this.#admit(request, route, parameters, caller);
   }
 
-  /** What the door let in: its caller was not known then, its body may be long, or there was room. */
-  #admit(taken: Taken, route: KeyedRoute, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
-    const share = taken.isInTime ? this.parts.inFlight.enter(caller.project) : 'turn';
-    if (typeof share === 'string') return errorReply(this.#shown(overloaded(share), taken.exchange));
-    taken.exchange.share = share;
-    return this.#handle(taken, route, encoded, caller, share);
+  #admit(request: AcceptedRequest, route: Route, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
+    assertMayCall(caller, route.scope as Scope, route.body, request.head);
+    if (route.category === null) return route.handle(this.options.services, encoded);
+    // The capacity again: the key may not have been known before, or the body was too long for a fast refusal.
+    const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
+    if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));
+    request.exchange.share = share;
+    return this.#handle(request, route, encoded, caller, share);
   }
 
   async #handle(
-    { exchange, head, body }: Taken,
+    { exchange, head, body }: AcceptedRequest,
     route: KeyedRoute,
     encoded: readonly string[],
     caller: Caller,
     share: Share,
   ): Promise<Reply> {
-    const { admission, inFlight, services } = this.parts;
+    const { limiter, inFlight, services } = this.options;
     try {
-      const limited = admission.limit(caller, route, exchange);
-      if (limited !== undefined) await limited;
+      const decision = limiter.take(caller.project, route.category);
+      assertWithinLimit(decision instanceof Promise ? await decision : decision, exchange);
       const parameters = encoded.map(decodeParameter);
-      const query = route.parseQuery?.(head.query);
+      const query = route.parseQuery(head.query);
       const prepared = body === undefined ? undefined : await this.#prepared(route, head, share, body);
-      const envelope = { requestId: exchange.requestId, deadlineMs: this.#deadlineMs() };
+      // Counted from the arrival of the whole body, whose duration is up to the client.
+      const deadlineMs = services.clock.nowMs() + services.config.limits.deadlineMs;
+      const envelope = { requestId: exchange.requestId, deadlineMs };
       const { idempotencyKey } = head;
-      return await route.handle({ caller, body: prepared, query, parameters, idempotencyKey, envelope }, services);
+      const reply = await route.handle(
+        new HandlerRequest(services, caller, prepared, query, parameters, idempotencyKey, envelope),
+      );
+      return route.isPackable && acceptsPacked(head) ? packedReply(reply) : reply;
     } finally {
       inFlight.leave(share);
     }
   }
 
   async #prepared(route: KeyedRoute, head: RequestHead, share: Share, body: BodyReader): Promise<unknown> {
-    const { bodies } = this.parts;
+    const { bodies } = this.options;
     const kind = route.body as BodyKind;
-    bodies.assertRoom(kind, head.bodyBytes ?? 0, share.project);
-    return bodies.prepare(kind, await body.read(share), share.project);
+    bodies.assertCapacity(kind, head.bodyBytes ?? 0, share.project);
+    const form = isPackedBody(head) ? 'msgpack' : 'json';
+    const bytes = await body.read(share);
+    const prepared = await bodies.prepare(kind, form, bytes, share.project);
+    // What is prepared of other bodies are copies.
+    if (kind !== 'frames') reuseMemory(bytes);
+    return prepared;
   }
 
-  /** Counted from the arrival of the whole body: how long that takes is the client's affair. */
-  #deadlineMs(): number {
-    return this.parts.clock.nowMs() + this.parts.deadlineMs;
-  }
-
-  /** What a caller may see of a failure. Anything but a VouchError is a defect: it is logged and says nothing outside. */
-  #shown(error: unknown, { requestId, isOpen }: Exchange): VouchError {
-    const { logger, metrics } = this.parts;
+  /** The error as its caller may see it. Any error but a VouchError is a defect: it is logged and tells nothing outside. */
+  #toCallerError(error: unknown, { requestId, isOpen }: Exchange): VouchError {
+    const { logger, metrics } = this.options.services;
     if (error instanceof Overloaded) metrics.refused(error.reason);
     if (error instanceof VouchError) {
       if (error.status >= 500 && isOpen) this.#failures.note(requestId, error);
@@ -221,7 +296,7 @@ class Requests {
   }
 
   #ended(route: Route | undefined, requestId: string, status: number, startMs: number, bodyBytes: number): void {
-    const { clock, logger, metrics } = this.parts;
+    const { clock, logger, metrics } = this.options.services;
     const ms = clock.monotonicMs() - startMs;
     const name = route === undefined ? 'none' : route.name;
     metrics.ended(name, status, ms, bodyBytes);
@@ -229,4 +304,39 @@ class Requests {
     this.#open -= 1;
     if (this.#open === 0) this.#onDrained();
   }
+}
+
+const mayRejectFast = ({ method, bodyBytes }: RequestHead): boolean =>
+  bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD';
+
+/** Checks the content type, then the scope: this order is part of the contract. */
+function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head: RequestHead): void {
+  if (body === 'frames' && !isBytesBody(head))
+    throw new VouchError('unsupported_media_type', 'the body must be application/octet-stream, not compressed');
+  if (body !== null && body !== 'frames' && !isJsonBody(head) && !(mayBePacked(body) && isPackedBody(head))) {
+    const packed = mayBePacked(body) ? ` or ${PACKED_TYPE}` : '';
+    throw new VouchError(
+      'unsupported_media_type',
+      `the body must be application/json in UTF-8${packed}, not compressed`,
+    );
+  }
+  if (!allows(caller.scope, scope))
+    throw new VouchError('forbidden', `this needs a key of scope ${scope}; yours is ${caller.scope}`);
+}
+
+/** Shows the state of the rate limit in the answer. Throws `rate_limited`. */
+function assertWithinLimit({ standing, retryAfterSecs }: Decision, exchange: Exchange): void {
+  exchange.rateLimit = standing;
+  if (retryAfterSecs === 0) return;
+  const message = `the project's rate limit is exceeded; retry in ${retryAfterSecs} s`;
+  throw new VouchError('rate_limited', message, { retryAfterSecs });
+}
+
+const REQUEST_ID_ENTROPY_BYTES = 6;
+
+/** Makes ids that are unique within the cluster: a random prefix and a count. */
+function requestIds(): () => string {
+  const prefix = toHex(systemEntropy(REQUEST_ID_ENTROPY_BYTES));
+  let count = 0;
+  return () => `${prefix}-${(count++).toString(36)}`;
 }

@@ -1,4 +1,4 @@
-/** How often a client's address may fail to authenticate. */
+/** Bounds failed authentications by client address. */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../shared/clock.js';
 import { fullBucket, retryAfterSecs, type TokenBucket, take, waitMs } from './tokenBucket.js';
@@ -31,7 +31,7 @@ export class FailedAttempts {
     return 0;
   }
 
-  /** Takes back one failure that was none after all. */
+  /** Takes back a failure that turned out to be none. */
   giveBack(address: ArrayBuffer): void {
     const bucket = this.#buckets.get(clientOf(address));
     if (bucket !== undefined) bucket.fullAtMs -= bucket.tokenMs;

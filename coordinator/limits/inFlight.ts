@@ -1,15 +1,15 @@
 /**
- * The bound on what a coordinator works on at once: requests, and the bytes of their bodies and of answers that their
- * clients are slow to take. A project has at most three
- * times what is free: alone it may take three quarters of all, and what others come for is there when they come.
+ * Bounds the requests in flight, and the bytes of their bodies and of answers that clients read slowly. A project may have
+ * at most three times what is free: a single project may take three quarters, and the rest is there for others.
  *
  * After A. K. Choudhury, E. L. Hahne: Dynamic Queue Length Thresholds (IEEE/ACM Transactions on Networking, 1998).
  */
-import type { RefusalReason } from '../../shared/overloaded.js';
+import type { RefusalReason } from '../../shared/errors/overloaded.js';
+import { assertWhole } from '../../shared/model/whole.js';
 
 const TIMES_FREE = 3;
 
-/** What one project has under way. */
+/** The part of one project. */
 export interface Share {
   readonly project: string;
   requests: number;
@@ -17,9 +17,9 @@ export interface Share {
 }
 
 export class InFlight {
-  /** One for each project that was ever seen: those have keys, so there are not many. */
+  /** Every project that was ever seen; projects have keys, so there are not many. */
   readonly #shares = new Map<string, Share>();
-  /** Of requests that need no key. */
+  /** The share of requests without a key. */
   readonly nobody: Share = { project: '', requests: 0, bodyBytes: 0 };
   #requests = 0;
   #bodyBytes = 0;
@@ -37,12 +37,12 @@ export class InFlight {
     return this.#bodyBytes;
   }
 
-  /** Why a request of the project would not be let in; undefined: it would. */
+  /** The reason why `enter` would refuse the project; undefined: it would not. */
   refusal(project: string): RefusalReason | undefined {
     return this.#refusal(this.#shareOf(project));
   }
 
-  /** Where the coordinator is full, the reason: throwing it would cost more than the rest. A share needs one `leave`. */
+  /** Returns the share, which needs one `leave`, or the reason of a refusal: an exception would cost more than the rest. */
   enter(project: string): Share | RefusalReason {
     const share = this.#shareOf(project);
     const reason = this.#refusal(share);
@@ -57,8 +57,9 @@ export class InFlight {
     this.#requests -= 1;
   }
 
-  /** False where no room is left; else it must be given back with `release`. */
+  /** False if there is no capacity; otherwise the bytes need one `release`. */
   reserve(share: Share, sizeBytes: number): boolean {
+    assertWhole(sizeBytes);
     const freeAfter = this.bodyBytesMax - this.#bodyBytes - sizeBytes;
     if (freeAfter < 0 || share.bodyBytes > TIMES_FREE * freeAfter) return false;
     share.bodyBytes += sizeBytes;
@@ -67,6 +68,7 @@ export class InFlight {
   }
 
   release(share: Share, sizeBytes: number): void {
+    assertWhole(sizeBytes);
     share.bodyBytes -= sizeBytes;
     this.#bodyBytes -= sizeBytes;
   }

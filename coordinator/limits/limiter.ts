@@ -1,4 +1,4 @@
-/** Requests per project: each takes a token of its category's bucket and one of the total, or none of either. */
+/** The rate limit of projects: a request takes a token of its category's bucket and one of the total, or none of either. */
 import { LRUCache } from 'lru-cache';
 import type { ProjectRates, RateLimits } from '../../config/config.js';
 import type { Clock } from '../../shared/clock.js';
@@ -17,16 +17,16 @@ import {
 
 export type Category = 'read' | 'write';
 
-/** Of the tighter of the two buckets, after this request. */
-export interface Standing {
+/** The state of the tighter of the two buckets, after this request. */
+export interface RateLimitState {
   readonly limit: number;
   readonly remaining: number;
   readonly resetSecs: number;
 }
 
 export interface Decision {
-  /** Undefined where the project is not limited. */
-  readonly standing: Standing | undefined;
+  /** Undefined if the project is not limited. */
+  readonly standing: RateLimitState | undefined;
   /** Whole seconds; 0: the request may go on. */
   readonly retryAfterSecs: number;
 }
@@ -34,12 +34,12 @@ export interface Decision {
 /** Milliseconds until each bucket of a project is full again. */
 export type UntilFull = readonly [total: number, read: number, write: number];
 
-/** An implementation may have to ask others, so the decision may be a promise. */
+/** The decision is a promise if another coordinator is asked. */
 export interface Limiter {
   take(project: string, category: Category): Decision | Promise<Decision>;
 }
 
-/** A project dropped for another starts again with full buckets. */
+/** A project that is evicted starts again with full buckets. */
 const PROJECTS_MAX = 100_000;
 const UNLIMITED: Decision = { standing: undefined, retryAfterSecs: 0 };
 
@@ -49,7 +49,7 @@ interface Buckets {
   readonly write: TokenBucket;
 }
 
-/** Counts what this process serves. */
+/** Counts the requests of this process. */
 export class LocalLimiter implements Limiter {
   readonly #buckets = new LRUCache<string, Buckets>({ max: PROJECTS_MAX });
 
@@ -73,10 +73,10 @@ export class LocalLimiter implements Limiter {
       take(total, nowMs);
       take(own, nowMs);
     }
-    return { standing: tighter(total, own, nowMs), retryAfterSecs: wait === 0 ? 0 : retryAfterSecs(wait) };
+    return { standing: stateOf(total, own, nowMs), retryAfterSecs: wait === 0 ? 0 : retryAfterSecs(wait) };
   }
 
-  /** Somebody else has let so many requests of the project through. */
+  /** Takes the tokens of requests that another coordinator has admitted. */
   granted(project: string, category: Category, count: number): void {
     const buckets = this.#bucketsOf(project);
     if (buckets === undefined) return;
@@ -85,7 +85,7 @@ export class LocalLimiter implements Limiter {
     spend(buckets[category], nowMs, count);
   }
 
-  /** Of every project whose buckets are not all full. */
+  /** The state of every project whose buckets are not all full. */
   known(): [project: string, UntilFull][] {
     const nowMs = this.clock.monotonicMs();
     const known: [string, UntilFull][] = [];
@@ -96,7 +96,7 @@ export class LocalLimiter implements Limiter {
     return known;
   }
 
-  /** What another has `known`, a moment ago. */
+  /** Merges the `known` states of another coordinator. */
   learn(known: readonly (readonly [project: string, UntilFull])[]): void {
     const nowMs = this.clock.monotonicMs();
     for (const [project, [total, read, write]] of known) {
@@ -126,7 +126,7 @@ function ratesOf(rates: RateLimits, project: string): ProjectRates | 'off' {
   return projects !== undefined && Object.hasOwn(projects, project) ? projects[project]! : rates.default;
 }
 
-function tighter(total: TokenBucket, own: TokenBucket, nowMs: number): Standing {
+function stateOf(total: TokenBucket, own: TokenBucket, nowMs: number): RateLimitState {
   const bucket = remaining(total, nowMs) < remaining(own, nowMs) ? total : own;
   return { limit: bucket.burst, remaining: remaining(bucket, nowMs), resetSecs: resetSecs(bucket, nowMs) };
 }

@@ -1,74 +1,92 @@
 /**
- * One count of each project's requests for all coordinators: whoever holds the lease counts, the others ask it.
+ * One count of each project's requests for all coordinators: the holder of the lease counts, the others ask it.
  *
  *   asking ──takes the lease──▶ counting ──loses it──▶ asking
  *
- * While nobody counts, which ends within a lease and a round, each coordinator counts for itself. Both it and the next
- * counter go on from what every coordinator has told to have let through: see `sharedGrants.ts`.
+ * While no coordinator holds the lease, each counts for itself. Each tells all others of the requests it has admitted, its
+ * grants: both these counts and those of the next holder go on from them. A grant is handed to the connection before the
+ * answer of its request: a coordinator that is killed loses only the grants of its last instant.
  */
 import type { Clock } from '../../shared/clock.js';
-import { messageOf, unavailable } from '../../shared/errors.js';
+import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import { Rounds } from '../../shared/rounds.js';
-import { LIMITS_SUBJECT } from '../../shared/subjects.js';
-import { NobodyServes } from '../../shared/transport/nobodyServes.js';
+import { pack, unpack } from '../../shared/protocol/wire.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import { GRANTS_KNOWN_SUBJECT, GRANTS_SUBJECT, LIMITS_SUBJECT } from '../../shared/transport/subjects.js';
 import type { Serving, Transport } from '../../shared/transport/transport.js';
-import { pack, unpack } from '../../shared/wire.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { type Leadership, RENEW_EVERY_MS } from '../cluster/leadership.js';
-import type { Category, Decision, Limiter, LocalLimiter } from './limiter.js';
-import type { SharedGrants } from './sharedGrants.js';
+import type { Category, Decision, Limiter, LocalLimiter, UntilFull } from './limiter.js';
 
-/** An answer takes a tenth of a millisecond. One that comes later than this was counted there and is counted here again. */
+/** An answer takes a tenth of a millisecond. A request whose answer comes later than this is counted twice. */
 const ASK_MS = 1_000;
-/** Of a counter that does not answer nothing is asked for so long: only the first to meet it wait. */
+/** A counter that does not answer is not asked for so long: only the first requests wait for it. */
 const AVOID_MS = 1_000;
+/** Far below the size of a message. */
+const PROJECTS_PER_MESSAGE = 4_096;
+
+type Grants = [project: string, reads: number, writes: number];
+type Message = readonly [sender: string, grants: readonly Grants[]];
 
 export class SharedLimiter implements Limiter {
-  #serving: Serving | undefined;
+  #counting: Serving | undefined;
+  readonly #sharing: Serving[] = [];
+  #unsent = new Map<string, Grants>();
   #avoidUntilMs = Number.NEGATIVE_INFINITY;
-  readonly #rounds = new Rounds(() => this.#tend(), RENEW_EVERY_MS);
+  readonly #rounds = new PeriodicTask(() => this.#renew(), RENEW_EVERY_MS);
 
   constructor(
     private readonly local: LocalLimiter,
-    private readonly grants: SharedGrants,
     private readonly leadership: Leadership,
     private readonly transport: Transport,
     private readonly clock: Clock,
     private readonly logger: Logger,
   ) {}
 
+  /** Resolves when this process has the counts of the others. */
   async start(): Promise<void> {
-    await this.grants.start();
-    await this.#tend();
+    this.#sharing.push(
+      await this.transport.listen(GRANTS_SUBJECT, (_, body) => this.#receive(unpack(body) as Message)),
+    );
+    await this.#learn();
+    this.#sharing.push(await this.transport.serve(GRANTS_KNOWN_SUBJECT, async () => pack(this.local.known())));
+    await this.#renew();
     this.#rounds.start();
   }
 
   async stop(): Promise<void> {
     await this.#rounds.stop();
-    await this.#serving?.stop();
-    // Before another takes the lease.
-    await this.grants.stop();
+    await this.#counting?.stop();
+    // Before another coordinator takes the lease.
+    await Promise.all(this.#sharing.map((serving) => serving.stop()));
     await this.leadership.release().catch(() => undefined);
   }
 
   take(project: string, category: Category): Decision | Promise<Decision> {
     if (!this.local.limits(project)) return this.local.take(project, category);
-    const countsHere = this.#serving !== undefined && this.leadership.held;
+    const countsHere = this.#counting !== undefined && this.leadership.held;
     return countsHere || this.clock.monotonicMs() < this.#avoidUntilMs
       ? this.#count(project, category)
-      : this.#ask(project, category);
+      : this.#askHolder(project, category);
   }
 
+  /** Grants of one instant travel together. */
   #count(project: string, category: Category): Decision {
     const decision = this.local.take(project, category);
-    if (decision.retryAfterSecs === 0) this.grants.add(project, category);
+    if (decision.retryAfterSecs > 0) return decision;
+    if (this.#unsent.size === 0) queueMicrotask(() => this.#sendGrants());
+    let grants = this.#unsent.get(project);
+    if (grants === undefined) {
+      grants = [project, 0, 0];
+      this.#unsent.set(project, grants);
+    }
+    grants[category === 'read' ? 1 : 2] += 1;
     return decision;
   }
 
-  async #ask(project: string, category: Category): Promise<Decision> {
-    const envelope = { requestId: 'limits', deadlineMs: this.clock.nowMs() + ASK_MS };
+  async #askHolder(project: string, category: Category): Promise<Decision> {
     try {
-      return unpack(await this.transport.request(LIMITS_SUBJECT, pack([project, category]), envelope)) as Decision;
+      return (await this.#ask(LIMITS_SUBJECT, [project, category])) as Decision;
     } catch (error) {
       this.logger.debug({ error: messageOf(error) }, 'no coordinator counts for all at the moment');
       if (!(error instanceof NobodyServes)) this.#avoidUntilMs = this.clock.monotonicMs() + AVOID_MS;
@@ -76,19 +94,50 @@ export class SharedLimiter implements Limiter {
     }
   }
 
-  async #tend(): Promise<void> {
+  async #ask(subject: string, question: unknown): Promise<unknown> {
+    const envelope = { requestId: 'limits', deadlineMs: this.clock.nowMs() + ASK_MS };
+    return unpack(await this.transport.request(subject, pack(question), envelope));
+  }
+
+  #sendGrants(): void {
+    const grants = [...this.#unsent.values()];
+    this.#unsent = new Map();
+    for (let i = 0; i < grants.length; i += PROJECTS_PER_MESSAGE)
+      this.transport.publish(GRANTS_SUBJECT, pack([this.leadership.holder, grants.slice(i, i + PROJECTS_PER_MESSAGE)]));
+  }
+
+  #receive([sender, grants]: Message): void {
+    if (sender === this.leadership.holder) return;
+    for (const [project, reads, writes] of grants) {
+      if (reads > 0) this.local.granted(project, 'read', reads);
+      if (writes > 0) this.local.granted(project, 'write', writes);
+    }
+  }
+
+  async #learn(): Promise<void> {
+    try {
+      this.local.learn((await this.#ask(GRANTS_KNOWN_SUBJECT, null)) as [string, UntilFull][]);
+    } catch (error) {
+      // The first coordinator has nobody to ask.
+      if (error instanceof NobodyServes) return;
+      const failure = { error: messageOf(error) };
+      this.logger.warn(failure, 'no coordinator tells which requests were admitted; the counts begin anew');
+    }
+  }
+
+  async #renew(): Promise<void> {
     try {
       if (await this.leadership.hold()) {
-        this.#serving ??= await this.transport.serve(LIMITS_SUBJECT, async ({ body }) => {
-          // Who slept through the end of the lease is asked until it notices.
-          if (!this.leadership.held) throw unavailable('this coordinator does not count any more');
+        this.#counting ??= await this.transport.serve(LIMITS_SUBJECT, async ({ body }) => {
+          // After a pause this process may not have noticed the end of its lease yet.
+          if (!this.leadership.held) throw unavailable('this coordinator counts no longer');
           const [project, category] = unpack(body) as [string, Category];
           return pack(this.#count(project, category));
         });
-      } else if (this.#serving !== undefined) {
-        const serving = this.#serving;
-        this.#serving = undefined;
-        await serving.stop();
+      } else if (this.#counting !== undefined) {
+        const counting = this.#counting;
+        this.#counting = undefined;
+        await counting.stop();
       }
     } catch (error) {
       this.logger.warn({ error: messageOf(error) }, 'the lease on counting requests could not be renewed');

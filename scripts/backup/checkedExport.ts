@@ -1,34 +1,24 @@
-/** An export that is known to hold: replayed from its genesis by the verifier, which shares no code with the service. */
+/** Checks an export: the verifier, which shares no code with the service, replays it from its genesis. */
 import type { BeginImportRequest } from '../../coordinator/contract/backup.js';
-import { showProgress } from '../terminal/progress.js';
-import { eventsText, instant } from '../verifier/command/print.js';
-import { checkExport } from '../verifier/exportClaims.js';
-import { type Refusal, verifyLog } from '../verifier/log.js';
-import type { ExportFile } from '../verifier/source/export.js';
-import type { ExportHeader, ExportTrailer } from './exportFormat.js';
+import { checkExport, type ExportFile, type Refusal, verifyLog } from '../../verifier/index.js';
+import { withProgress } from '../terminal/progress.js';
+import { eventsText, instant } from '../verify/print.js';
+import type { ExportHeader, ExportTrailer } from './exportWriter.js';
 
-/** As `checkedExport`, with its progress for a person. Closes the file. */
-export async function shownCheck(file: ExportFile): Promise<BeginImportRequest> {
-  const progress = showProgress('verify', file.sizeBytes, 'bytes');
-  try {
+/** Checks the export as `checkedExport` and shows the progress. Closes the file. */
+export const shownCheck = (file: ExportFile): Promise<BeginImportRequest> =>
+  withProgress('verify', file.sizeBytes, 'bytes', async (progress) => {
     let frameBytes = 0;
     const checked = await checkedExport(file, (bytes) => {
       frameBytes += bytes;
       progress.advance(bytes);
     });
-    // What stands around the frames.
+    // The bytes around the frames.
     progress.advance(file.sizeBytes - frameBytes);
-    progress.finish();
     return checked;
-  } catch (error) {
-    progress.abandon();
-    throw error;
-  } finally {
-    await file.close();
-  }
-}
+  }).finally(() => file.close());
 
-/** What an import announces. Throws an Error of one line, which says where, unless every byte of the file is accounted for. */
+/** Returns the announcement of an import. Throws an Error of one line that names the first wrong byte. */
 export async function checkedExport(
   file: ExportFile,
   onProgress: (bytes: number) => void,
@@ -37,7 +27,7 @@ export async function checkedExport(
   if (refusal !== undefined) throw new Error(refusalText(refusal));
   const [problem] = checkExport(file, { refusal, ...report }).problems;
   if (problem !== undefined) throw new Error(`${file.trailerPlace.name}: ${problem}`);
-  // As the check has found them.
+  // Their shape has been checked.
   const { origin, dimension, metric, created_at_ms, index } = file.header as unknown as ExportHeader;
   const { sequence, chain_head, state_hash } = file.trailer as unknown as ExportTrailer;
   return { origin, dimension, metric, created_at_ms, ...(index && { index }), sequence, chain_head, state_hash };

@@ -1,24 +1,78 @@
 /**
- * Writes an export, or goes on with one that was broken off: after its last whole frame that verifies. What stands behind
- * that was torn by whatever ended it, and is written over.
+ * The file of an export. Integers are little-endian, JSON is UTF-8:
+ *
+ *   "VOUCHLOG1\n"
+ *   u32 length | header    the collection and its index
+ *   u32 length | frame     for each commit, as it is stored
+ *   u32 0
+ *   u32 length | trailer   the end of the log, and a checkpoint of it
+ *   BLAKE3-256 of all bytes before
  */
-import { access } from 'node:fs/promises';
-import { DurableFile } from '../../shared/durable.js';
-import { hashStream } from '../../shared/hash.js';
+import type { CollectionFacts, ExportResponse, SignedCheckpoint } from '../../coordinator/contract/backup.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { DurableFile, isThere } from '../../shared/files/durable.js';
+import { hashStream } from '../../shared/hashing/hash.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
-import { verifyFrame } from '../../shared/log/frameVerifier.js';
-import { Malformed } from '../../shared/malformed.js';
-import { FileReading } from '../verifier/fileReading.js';
-import { behindLength, type ExportHeader, type ExportTrailer, isSameCollection, MAGIC } from './exportFormat.js';
+import { verifyFrame } from '../../shared/log/frame.js';
+import type { FileReading } from '../../verifier/index.js';
+import { openFile } from '../../verifier/node/index.js';
 
+const MAGIC = Buffer.from('VOUCHLOG1\n', 'latin1');
 const LENGTH_BYTES = 4;
-const NO_MORE_FRAMES = new Uint8Array(LENGTH_BYTES);
 
-const noPause = async (): Promise<void> => {};
+export interface ExportHeader extends CollectionFacts {
+  readonly format: 1;
+  /** Unix milliseconds. */
+  readonly exported_at_ms: number;
+}
 
+export interface ExportTrailer {
+  readonly frames: number;
+  readonly sequence: number;
+  readonly log_bytes: number;
+  readonly chain_head: string;
+  readonly log_root: string;
+  readonly state_hash: string;
+  readonly checkpoint: SignedCheckpoint;
+}
+
+export function headerOf(facts: ExportResponse, exportedAtMs: number): ExportHeader {
+  const { origin, dimension, metric, created_at_ms, index = { type: 'brute' } } = facts;
+  return { format: 1, origin, dimension, metric, created_at_ms, index, exported_at_ms: exportedAtMs };
+}
+
+const END_OF_FRAMES = new Uint8Array(LENGTH_BYTES);
+
+/** Encodes a part of the file: its length, then its bytes. */
+export function withLength(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32LE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** Reads a part of the file; undefined where its length is 0, or the file ends before. */
+async function takePart(reading: FileReading): Promise<Uint8Array | undefined> {
+  const sizeBytes = Buffer.from((await reading.take(LENGTH_BYTES)) ?? END_OF_FRAMES).readUInt32LE();
+  return sizeBytes === 0 ? undefined : reading.take(sizeBytes);
+}
+
+/** Whether a stored header is of the same collection, whose index may have changed. */
+function isSameCollection(stored: Uint8Array, { origin, dimension, metric, created_at_ms }: ExportHeader): boolean {
+  try {
+    const header = JSON.parse(new TextDecoder().decode(stored)) as ExportHeader;
+    const { project, name, id } = header.origin;
+    const found = [header.format, project, name, id, header.dimension, header.metric, header.created_at_ms];
+    const wanted = [1, origin.project, origin.name, origin.id, dimension, metric, created_at_ms];
+    return found.every((value, i) => value === wanted[i]);
+  } catch {
+    return false;
+  }
+}
+
+/** Writes an export, or resumes one after its last whole frame that verifies; a torn rest is overwritten. */
 export class ExportWriter {
-  /** Of all that is written. */
+  /** The hash of the file so far. */
   readonly #hash = hashStream();
   #sizeBytes = 0;
   #frames = 0;
@@ -29,16 +83,13 @@ export class ExportWriter {
     private readonly header: ExportHeader,
   ) {}
 
-  /** Throws an Error of one line where the file is something else than an export of this collection that was broken off. */
+  /** Throws an Error of one line where the file is not an unfinished export of this collection. */
   static async open(path: string, header: ExportHeader): Promise<ExportWriter> {
-    const isThere = await access(path).then(
-      () => true,
-      () => false,
-    );
-    const writer = new ExportWriter(isThere ? await DurableFile.open(path) : await DurableFile.create(path), header);
+    const isBegun = await isThere(path);
+    const writer = new ExportWriter(isBegun ? await DurableFile.open(path) : await DurableFile.create(path), header);
     try {
-      if (isThere) await writer.#readAgain(path);
-      if (writer.#sizeBytes === 0) await writer.#write(MAGIC, behindLength(Buffer.from(JSON.stringify(header))));
+      if (isBegun) await writer.#readAgain(path);
+      if (writer.#sizeBytes === 0) await writer.#write(MAGIC, withLength(Buffer.from(JSON.stringify(header))));
       return writer;
     } catch (error) {
       await writer.abandon();
@@ -46,7 +97,7 @@ export class ExportWriter {
     }
   }
 
-  /** Where the log in the file ends. */
+  /** The end of the log in the file. */
   get end(): LogEnd {
     return this.#end;
   }
@@ -55,23 +106,23 @@ export class ExportWriter {
     return this.#frames;
   }
 
-  /** Throws Malformed where the frame is not the next of this collection's log. */
+  /** Throws Malformed where the frame is not the next one of this collection's log. */
   async append(frame: Uint8Array): Promise<void> {
     const end = await this.#endWith(frame);
-    await this.#write(behindLength(frame));
+    await this.#write(withLength(frame));
     this.#end = end;
     this.#frames++;
   }
 
-  /** The file is whole, and durable under its name, when this resolves. */
+  /** Resolves when the file is complete and durable. */
   async finish(trailer: ExportTrailer): Promise<void> {
-    await this.#write(NO_MORE_FRAMES, behindLength(Buffer.from(JSON.stringify(trailer))));
+    await this.#write(END_OF_FRAMES, withLength(Buffer.from(JSON.stringify(trailer))));
     await this.file.write(this.#hash.digest(), this.#sizeBytes);
     await this.file.sync();
     await this.file.close();
   }
 
-  /** Leaves the file as far as it came. */
+  /** Leaves the unfinished file. */
   async abandon(): Promise<void> {
     this.#hash.dispose();
     await this.file.close();
@@ -89,9 +140,9 @@ export class ExportWriter {
     this.#sizeBytes += bytes.length;
   }
 
-  /** Takes what is whole, and cuts the rest off. */
+  /** Reads what is complete, and cuts off the rest. */
   async #readAgain(path: string): Promise<void> {
-    const reading = await FileReading.open(path);
+    const reading = await openFile(path);
     try {
       const magic = await reading.take(Math.min(MAGIC.length, reading.sizeBytes));
       if (magic === undefined || !MAGIC.subarray(0, magic.length).equals(magic))
@@ -103,7 +154,7 @@ export class ExportWriter {
             `${path} is an unfinished export of another collection: move it away, or choose another name`,
           );
         this.#took(MAGIC);
-        this.#took(behindLength(header));
+        this.#took(withLength(header));
         await this.#takeFrames(reading);
       }
       await this.file.truncate(this.#sizeBytes);
@@ -122,13 +173,13 @@ export class ExportWriter {
         if (error instanceof Malformed) return;
         throw error;
       }
-      this.#took(behindLength(frame));
+      this.#took(withLength(frame));
       this.#frames++;
     }
   }
 
   async #endWith(bytes: Uint8Array): Promise<LogEnd> {
-    const { end, events } = await verifyFrame(bytes, this.#end, noPause);
+    const { end, events } = await verifyFrame(bytes, this.#end, async () => {});
     if (this.#end === EMPTY_LOG) this.#assertGenesis(events[0]);
     return end;
   }
@@ -144,10 +195,4 @@ export class ExportWriter {
       event.timeMs === created_at_ms;
     if (!isOurs) throw new Malformed('the log begins with the genesis of another collection', 0);
   }
-}
-
-/** The bytes behind a length; undefined where that is 0, or they are not all there. */
-async function takePart(reading: FileReading): Promise<Buffer | undefined> {
-  const length = (await reading.take(LENGTH_BYTES))?.readUInt32LE() ?? 0;
-  return length === 0 ? undefined : reading.take(length);
 }

@@ -1,23 +1,26 @@
-/** An export from a file into a service. Nothing is made there of a file that does not verify. */
+/** Imports an export into a service, once it has verified. */
 import type { BeginImportRequest, ImportResponse } from '../../coordinator/contract/backup.js';
-import { codeOf } from '../../shared/durable.js';
+import { ifThere } from '../../shared/files/durable.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
+import type { ExportFile } from '../../verifier/index.js';
+import { openExport } from '../../verifier/node/index.js';
+import { Refused, type ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
-import { showProgress } from '../terminal/progress.js';
-import { ExportFile } from '../verifier/source/export.js';
-import { type BackupClient, Refused } from './backupClient.js';
+import { withProgress } from '../terminal/progress.js';
 import { shownCheck } from './checkedExport.js';
-import { behindLength } from './exportFormat.js';
+import { withLength } from './exportWriter.js';
 
-/** Of one request. With the default rate limits, 50 a minute, that is 400 MiB a minute. */
+/** The size of a request. With the default rate limits, 50 a minute, that is 400 MiB a minute. */
 const CHUNK_BYTES = 8 << 20;
 const TOO_LARGE = 413;
 
-/** `name`: of the new collection; undefined: as it was called. Throws an Error of one line. */
-export async function sendExport(client: BackupClient, path: string, name: string | undefined): Promise<void> {
-  const announced = await shownCheck(await open(path));
+/** `name`: the name of the new collection; undefined: the old one. Throws an Error of one line. */
+export async function sendExport(client: ServiceClient, path: string, name: string | undefined): Promise<void> {
+  const source = await ifThere(openExport(path));
+  if (source === undefined) throw new Error(`there is no file ${path}`);
+  const announced = await shownCheck(source);
   const wanted: BeginImportRequest = name === undefined ? announced : { ...announced, name };
-  const begun = await client.beginImport(wanted);
+  const begun = await client.ask<ImportResponse>('POST', '/v1/import', wanted);
   const ended = begun.status === 'finished' ? begun : await transfer(client, path, wanted, begun);
   say('done', 'chain head', `${ended.chain_head}, as in the file`);
   say('done', 'state hash', `${ended.state_hash}, as in the file`);
@@ -25,64 +28,49 @@ export async function sendExport(client: BackupClient, path: string, name: strin
   say('done', 'collection', `${ended.collection}${already}: ${grouped(ended.sequence)} events`);
 }
 
-async function open(path: string): Promise<ExportFile> {
-  try {
-    return await ExportFile.open(path);
-  } catch (error) {
-    throw codeOf(error) === 'ENOENT' ? new Error(`there is no file ${path}`) : error;
-  }
-}
-
 async function transfer(
-  client: BackupClient,
+  client: ServiceClient,
   path: string,
   { sequence }: BeginImportRequest,
   begun: ImportResponse,
 ): Promise<ImportResponse> {
   if (begun.sequence > 0) say('plain', 'import', `goes on after event ${grouped(begun.sequence)}`);
-  const progress = showProgress('import', sequence, 'events');
-  progress.advance(begun.sequence);
-  const file = await ExportFile.open(path);
-  let reached = begun.sequence;
-  try {
+  const file = await openExport(path);
+  await withProgress('import', sequence, 'events', async (progress) => {
+    progress.advance(begun.sequence);
+    let last = begun.sequence;
     for await (const chunk of chunks(file, begun.sequence)) {
       const { sequence: now } = await send(client, begun.collection, chunk);
-      progress.advance(now - reached);
-      reached = now;
+      progress.advance(now - last);
+      last = now;
     }
-    progress.finish();
-  } catch (error) {
-    progress.abandon();
-    throw error;
-  } finally {
-    await file.close();
-  }
-  return client.finishImport(begun.collection);
+  }).finally(() => file.close());
+  return client.ask('POST', `/v1/import/${begun.collection}/finish`);
 }
 
-/** The frames that are not there yet, behind their lengths, as many together as make a request. */
-async function* chunks(file: ExportFile, reached: number): AsyncGenerator<Buffer[]> {
+/** The frames after event `last` with their lengths, in chunks of the size of a request. */
+async function* chunks(file: ExportFile, last: number): AsyncGenerator<Buffer[]> {
   let chunk: Buffer[] = [];
   let sizeBytes = 0;
   for await (const { bytes } of file.frames()) {
     const { firstSequence, events } = readFrameHeader(bytes);
-    if (reached > 0 && firstSequence + events - 1 <= reached) continue;
+    if (last > 0 && firstSequence + events - 1 <= last) continue;
     if (chunk.length > 0 && sizeBytes + bytes.length > CHUNK_BYTES) {
       yield chunk;
       chunk = [];
       sizeBytes = 0;
     }
-    // A copy: the file's own bytes are read over.
-    chunk.push(behindLength(bytes));
+    // A copy: the file reuses its buffer.
+    chunk.push(withLength(bytes));
     sizeBytes += bytes.length;
   }
   if (chunk.length > 0) yield chunk;
 }
 
-/** In halves where the service takes no body as large. */
-async function send(client: BackupClient, name: string, frames: readonly Buffer[]): Promise<ImportResponse> {
+/** Sends the frames, of which the service skips those that it has, in halves where the body is too large for the service. */
+async function send(client: ServiceClient, name: string, frames: readonly Buffer[]): Promise<ImportResponse> {
   try {
-    return await client.importLog(name, Buffer.concat(frames));
+    return await client.ask('POST', `/v1/import/${name}/log`, Buffer.concat(frames));
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== TOO_LARGE) throw error;
     if (frames.length === 1)

@@ -1,32 +1,27 @@
-/** A collection's log from a service into a file. */
-import { access } from 'node:fs/promises';
+/** Exports a collection's log from a service into a file. */
 import { basename, dirname } from 'node:path';
 import { splitFrames } from '../../coordinator/body/frames.js';
 import type { ExportResponse } from '../../coordinator/contract/backup.js';
 import { systemClock } from '../../shared/clock.js';
-import { move } from '../../shared/durable.js';
-import { messageOf } from '../../shared/errors.js';
-import { toHex } from '../../shared/hash.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { isThere, move } from '../../shared/files/durable.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
-import { Malformed } from '../../shared/malformed.js';
+import { openExport } from '../../verifier/node/index.js';
+import type { ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
-import { type Progress, showProgress } from '../terminal/progress.js';
-import { ExportFile } from '../verifier/source/export.js';
-import type { BackupClient } from './backupClient.js';
+import { type Progress, withProgress } from '../terminal/progress.js';
 import { shownCheck } from './checkedExport.js';
-import { type ExportTrailer, headerOf } from './exportFormat.js';
-import { ExportWriter } from './exportWriter.js';
+import { ExportWriter, headerOf } from './exportWriter.js';
 
-/** Until the export is whole it stands beside under this ending, and is gone on with from there. */
+/** The ending of an unfinished export, which a later call resumes. */
 const UNFINISHED = '.part';
 
-/**
- * The export ends with what the collection was when this began; it may be written to meanwhile. Throws an Error of one
- * line.
- */
-export async function takeExport(client: BackupClient, collection: string, file: string): Promise<void> {
+/** Exports the collection as it is when this begins; it may be written to meanwhile. Throws an Error of one line. */
+export async function takeExport(client: ServiceClient, collection: string, file: string): Promise<void> {
   await assertFree(file);
-  const facts = await client.exportFacts(collection);
+  const facts = await client.ask<ExportResponse>('GET', `/v1/export?collection=${encodeURIComponent(collection)}`);
   const writer = await ExportWriter.open(file + UNFINISHED, headerOf(facts, systemClock.nowMs()));
   try {
     await fill(client, facts, writer);
@@ -34,23 +29,22 @@ export async function takeExport(client: BackupClient, collection: string, file:
     await writer.abandon();
     throw error instanceof Malformed ? new Error(`what the service sends does not verify: ${error.message}`) : error;
   }
-  const trailer = trailerOf(facts, writer);
+  const { sequence, chain_head, log_root, state_hash, checkpoint } = facts;
+  const { frames, end } = writer;
+  const log_bytes = end.logBytes;
+  const trailer = { frames, sequence, log_bytes, chain_head, log_root, state_hash, checkpoint };
   await writer.finish(trailer);
   await check(file + UNFINISHED);
   await move(file + UNFINISHED, file);
-  say('done', 'chain head', trailer.chain_head);
-  say('done', 'state hash', trailer.state_hash);
-  say(
-    'done',
-    'file',
-    `${basename(file)}: ${grouped(trailer.frames)} commits, ${grouped(trailer.log_bytes)} bytes of log`,
-  );
+  say('done', 'chain head', chain_head);
+  say('done', 'state hash', state_hash);
+  say('done', 'file', `${basename(file)}: ${grouped(frames)} commits, ${grouped(log_bytes)} bytes of log`);
 }
 
-/** What is kept for the day it is needed must hold today: state and log root were the service's word so far. */
+/** Verifies the written file: state and log root were not checked yet. */
 async function check(file: string): Promise<void> {
   try {
-    await shownCheck(await ExportFile.open(file));
+    await shownCheck(await openExport(file));
   } catch (error) {
     throw new Error(`what came of it does not verify: ${messageOf(error)}`);
   }
@@ -61,41 +55,32 @@ async function assertFree(file: string): Promise<void> {
   if (!(await isThere(dirname(file)))) throw new Error(`there is no folder ${dirname(file)}`);
 }
 
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
-
-async function fill(client: BackupClient, facts: ExportResponse, writer: ExportWriter): Promise<void> {
+async function fill(client: ServiceClient, facts: ExportResponse, writer: ExportWriter): Promise<void> {
   const last = lastOf(writer);
   if (last > facts.sequence)
     throw new Error(`the unfinished file goes on to event ${last}, and the collection has ${facts.sequence}`);
   if (last > 0) say('plain', 'export', `goes on after event ${grouped(last)}`);
-  const progress = showProgress('export', facts.sequence, 'events');
-  progress.advance(last);
-  try {
-    await transfer(client, facts, writer, progress);
-    progress.finish();
-  } catch (error) {
-    progress.abandon();
-    throw error;
-  }
+  await withProgress('export', facts.sequence, 'events', (progress) => {
+    progress.advance(last);
+    return transfer(client, facts, writer, progress);
+  });
   if (toHex(writer.end.chainHead) !== facts.chain_head)
     throw new Malformed('the log ends with another chain head than the checkpoint says', 0);
 }
 
 async function transfer(
-  client: BackupClient,
+  client: ServiceClient,
   { collection, sequence }: ExportResponse,
   writer: ExportWriter,
   progress: Progress,
 ): Promise<void> {
   while (lastOf(writer) < sequence) {
-    const frames = splitFrames(await client.exportLog(collection, writer.end.nextSequence));
+    const path = `/v1/export/log?collection=${encodeURIComponent(collection)}&from=${writer.end.nextSequence}`;
+    // The frames from that event on, each after its length; none at the end of the log.
+    const frames = splitFrames(await client.send('GET', path));
     if (frames.length === 0) throw new Malformed(`the log ends before event ${sequence}`, 0);
     for (const frame of frames) {
-      // What was written since.
+      // Written since this began.
       if (readFrameHeader(frame).firstSequence > sequence) break;
       const before = lastOf(writer);
       await writer.append(frame);
@@ -105,13 +90,3 @@ async function transfer(
 }
 
 const lastOf = ({ end }: ExportWriter): number => Math.max(end.nextSequence - 1, 0);
-
-const trailerOf = (facts: ExportResponse, { end, frames }: ExportWriter): ExportTrailer => ({
-  frames,
-  sequence: facts.sequence,
-  log_bytes: end.logBytes,
-  chain_head: facts.chain_head,
-  log_root: facts.log_root,
-  state_hash: facts.state_hash,
-  checkpoint: facts.checkpoint,
-});

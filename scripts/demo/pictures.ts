@@ -1,18 +1,18 @@
-/** Digits as small pictures of text: a quarter of the pixels, two above one another in a character. */
+/** Digits as small pictures of text: a character is two cells high, a cell 2 × 2 pixels. */
 import { SIDE } from './digits.js';
 
 const CELLS = SIDE / 2;
 const GAP = '  ';
-/** A cell this bright, of 0 to 1, is drawn. */
+/** The least brightness of a cell that is drawn. */
 const INK = 0.2;
 
-export interface Picture {
+interface Picture {
   readonly pixels: readonly number[];
-  /** One line each under the picture, of 14 characters at most. */
+  /** Lines under the picture, of 14 characters at most. */
   readonly captions: readonly string[];
 }
 
-/** The lines of the pictures side by side, each 14 characters wide and 7 high, with their captions below. */
+/** Pictures side by side, each 14 characters wide and 7 high, above their captions. */
 export function pictureLines(pictures: readonly Picture[]): string[] {
   const lines: string[] = [];
   for (let row = 0; row < CELLS; row += 2) lines.push(pictures.map(({ pixels }) => line(pixels, row)).join(GAP));
@@ -22,7 +22,7 @@ export function pictureLines(pictures: readonly Picture[]): string[] {
   return lines.map((text) => text.trimEnd());
 }
 
-/** The lines of one picture with `texts` to its right, level with its middle. */
+/** One picture with `texts` to its right, level with its middle. */
 export function captionedLines(pixels: readonly number[], texts: readonly string[]): string[] {
   const lines = Array.from({ length: CELLS / 2 }, (_, at) => line(pixels, 2 * at));
   const first = Math.floor((lines.length - texts.length) / 2);

@@ -1,4 +1,7 @@
-/** How the demo speaks: chapters, sentences, facts and pictures, on standard output and at most 80 columns wide. */
+/** The output of the demo: chapters, paragraphs, facts and pictures, on standard output, at most 80 columns wide. */
+
+import { systemClock } from '../../shared/clock.js';
+import { poll } from '../../shared/scheduling/retry.js';
 import { formatLine, type Mark } from '../terminal/line.js';
 
 const COLUMNS = 80;
@@ -15,16 +18,16 @@ export function chapter(number: number, title: string): void {
   print([bold(`── ${number}. ${title} `.padEnd(COLUMNS, '─')), '']);
 }
 
-/** A paragraph, wrapped, and an empty line. */
+/** Prints a wrapped paragraph and an empty line. */
 export const tell = (text: string): void => print([...wrap(text, COLUMNS - INDENT.length).map(indented), '']);
 
-/** Lines as they are, without the empty ones at either end, and an empty line. */
+/** Prints the lines, without empty ones at either end, and an empty line. */
 export function show(lines: readonly string[]): void {
   const isText = (line: string): boolean => line !== '';
   print([...lines.slice(lines.findIndex(isText), lines.findLastIndex(isText) + 1).map(indented), '']);
 }
 
-/** What was found out, in the layout of everything else a person reads here. */
+/** Prints a fact in the layout of all commands. */
 export function fact(mark: Mark, name: string, text: string): void {
   const [first = '', ...more] = wrap(text, COLUMNS - formatLine(mark, name, '').length);
   print([formatLine(mark, name, first), ...more.map((line) => formatLine('plain', '', line))]);
@@ -33,7 +36,7 @@ export function fact(mark: Mark, name: string, text: string): void {
 export const gap = (): void => print(['']);
 
 /** `0.84 ms`, `12 ms`, `1.3 s` */
-export function duration(ms: number): string {
+export function durationText(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return `${ms.toFixed(ms < 10 ? 2 : 0)} ms`;
 }
@@ -50,4 +53,21 @@ function wrap(text: string, width: number): string[] {
     } else line = line === '' ? word : `${line} ${word}`;
   }
   return [...lines, line];
+}
+
+export function expect(holds: boolean, broken: string): asserts holds {
+  if (!holds) throw new Error(broken);
+}
+
+const LOOK_MS = 10;
+
+/** The first result of `look` that is not undefined. Throws an Error that names what is `missing` after `withinMs`. */
+export async function until<T>(
+  missing: string,
+  withinMs: number,
+  look: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  const found = await poll(look, { everyMs: LOOK_MS, withinMs, clock: systemClock });
+  expect(found !== undefined, `${missing} within ${withinMs / 1000} s`);
+  return found;
 }

@@ -1,47 +1,113 @@
+import { resolve } from 'node:path';
 import type { Config } from '../../config/config.js';
+import { logVerifierKey } from '../../coordinator/serviceLog/serviceLog.js';
+import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../shard/vault/masterKeyFile.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { unreachable } from '../../shared/errors.js';
-import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/keys.js';
-import { say } from '../terminal/line.js';
+import { unreachable } from '../../shared/errors/errors.js';
+import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/registry/keys.js';
+import { openSigner } from '../../shared/signing/signer.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import { writeUsersConfig } from '../local/natsServer/users.js';
+import { callersFolder } from '../terminal/commandLine.js';
+import { grouped, say } from '../terminal/line.js';
+import { type Progress, showProgress } from '../terminal/progress.js';
 import { tableLines } from '../terminal/table.js';
-import type { Request } from './request.js';
-import { runRotation } from './rotation.js';
+import type { KeyRequest } from './request.js';
+import { rotateMaster } from './rotateMaster.js';
 import type { KeyStore } from './store.js';
 
-/** Does what is asked. What a script may want to read, such as a new key, is all there is on standard output. */
-export async function runRequest(request: Request, store: KeyStore, config: Config): Promise<void> {
-  const { bucket } = store;
+type RequestFor<C extends KeyRequest['command']> = Extract<KeyRequest, { readonly command: C }>;
+
+/** Makes users for NATS servers and processes of several machines. */
+export async function makeNatsUsers({ folder: given, routes }: RequestFor<'nats'>): Promise<void> {
+  const folder = resolve(callersFolder(), given);
+  await writeUsersConfig(folder, routes);
+  say('done', 'users', `coordinator, shard, operator and admin, with the configuration of the servers, in ${folder}`);
+  say(
+    'plain',
+    'next',
+    'include users.conf in every server, routes.conf in its block cluster; see docs/operations/security.md#nats',
+  );
+}
+
+/** Makes the master key of shards on several machines, which need the same. */
+export async function makeMasterKey({ file: given }: RequestFor<'master'>): Promise<void> {
+  const file = resolve(callersFolder(), given);
+  const key = masterKeyOf(systemEntropy(MASTER_KEY_BYTES));
+  if (!(await createMasterKeyFile(file, key)))
+    throw new Error(`${file} is there already; a master key is never replaced`);
+  say('done', 'master key', `${key.id} in ${file}; give every machine with shards a copy, and keep one apart`);
+}
+
+/** Makes the key of the service log where there is none, and prints its verifier key, which policies name. */
+export async function makeLogKey({ serviceLog }: Config): Promise<void> {
+  const { publicKey } = await openSigner(serviceLog.keyFile);
+  say('done', 'log key', `in ${serviceLog.keyFile}; give every coordinator the same file`);
+  process.stdout.write(`${logVerifierKey(serviceLog.origin, publicKey)}\n`);
+}
+
+/** Runs the request. Standard output holds just what a script may read, such as a new key. */
+export async function runRequest(
+  request: Exclude<KeyRequest, RequestFor<'nats' | 'streams' | 'master' | 'log'>>,
+  store: KeyStore,
+  config: Config,
+): Promise<void> {
   switch (request.command) {
     case 'create': {
       const { project, scope, label, validMs } = request;
       const expiresAtMs = validMs === null ? null : systemClock.nowMs() + validMs;
-      const { key, record } = await createKey(
-        bucket,
-        { project, scope, label, expiresAtMs },
-        systemClock,
-        systemEntropy,
-      );
+      const wanted = { project, scope, label, expiresAtMs };
+      const { key, record } = await createKey(await store.keys(), wanted, systemClock, systemEntropy);
       const until = expiresAtMs === null ? '' : `, until ${shortTime(expiresAtMs)}`;
       say('done', 'key', `${record.id} for project ${project}, ${scope}${until}; shown this once:`);
       print([key]);
       return;
     }
     case 'list': {
-      const keys = await listKeys(bucket, request.project);
+      const keys = await listKeys(await store.keys(), request.project);
       if (keys.length === 0) say('plain', 'keys', 'there are none');
       else print(tableOf(keys));
       return;
     }
     case 'revoke': {
-      if ((await revokeKey(bucket, request.id)) === undefined) throw new Error(`there is no key ${request.id}`);
+      if ((await revokeKey(await store.keys(), request.id)) === undefined)
+        throw new Error(`there is no key ${request.id}`);
       say('done', 'key', `${request.id} is revoked`);
       return;
     }
     case 'rotate-master':
-      return runRotation(request, await store.vault(), config.masterKeyFile);
+      return rotate(request, await store.vault(), config.masterKeyFile);
     default:
       unreachable(request);
   }
+}
+
+/** Rotates the master key, with a bar for each scan of the vault that finds keys to wrap. */
+async function rotate(
+  { prepareOnly, forgetDamaged }: RequestFor<'rotate-master'>,
+  vault: VaultStore,
+  masterKeyFile: string,
+): Promise<void> {
+  let shown: Progress | undefined;
+  const onProgress = (done: number, total: number): void => {
+    shown ??= showProgress('vault', total, 'wrapped');
+    shown.advance(1);
+    if (done < total) return;
+    shown.finish();
+    shown = undefined;
+  };
+  const options = { vault, masterKeyFile, entropy: systemEntropy, prepareOnly, forgetDamaged, onProgress };
+  const { outcome, oldId, newId, rewrapped } = await rotateMaster(options).finally(() => shown?.abandon());
+  if (outcome === 'prepared') {
+    say('done', 'master key', `${newId} stands beside ${oldId} in ${masterKeyFile}, and is not used yet`);
+    const others = 'every other machine with shards, then: npm run keys -- rotate-master';
+    say('plain', 'next', `copy ${masterKeyFile} to ${others}`);
+    return;
+  }
+  const replaced = `${newId} has replaced ${oldId}, which is erased`;
+  say('done', 'master key', `${replaced}; data keys wrapped anew: ${grouped(rewrapped)}`);
+  const others = 'that of every other machine with shards, and over every backup of it';
+  say('warning', 'next', `copy ${masterKeyFile} over ${others}`);
 }
 
 const print = (lines: readonly string[]): void => {

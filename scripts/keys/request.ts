@@ -1,8 +1,8 @@
-/** What the command line of the key tool asks for. */
-import { isProjectName, SCOPES, type Scope } from '../../shared/keys.js';
+/** Reads the command line of the key tool. */
+import { isProjectName, SCOPES, type Scope } from '../../shared/registry/keys.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
-export type Request =
+export type KeyRequest =
   | {
       readonly command: 'create';
       readonly project: string;
@@ -12,26 +12,39 @@ export type Request =
     }
   | { readonly command: 'list'; readonly project: string | undefined }
   | { readonly command: 'revoke'; readonly id: string }
+  /** `routes`: `host:port` of the cluster ports of the servers. */
+  | { readonly command: 'nats'; readonly folder: string; readonly routes: readonly string[] }
+  | { readonly command: 'streams' }
+  | { readonly command: 'master'; readonly file: string }
+  | { readonly command: 'log' }
   | { readonly command: 'rotate-master'; readonly prepareOnly: boolean; readonly forgetDamaged: boolean };
 
-export const USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
+export const KEY_USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
 npm run keys -- list [--project <name>]
 npm run keys -- revoke <id>
-npm run keys -- rotate-master [--prepare] [--forget-damaged]`;
+npm run keys -- rotate-master [--prepare] [--forget-damaged]
+npm run keys -- nats --out <folder> [--routes <host:port,…>]
+npm run keys -- streams
+npm run keys -- master --out <file>
+npm run keys -- log`;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+const ROUTE = /^[\w.:[\]-]+:\d{1,5}$/;
 
 const OPTIONS = {
   project: { type: 'string' },
   scope: { type: 'string' },
   label: { type: 'string' },
   expires: { type: 'string' },
+  out: { type: 'string' },
+  routes: { type: 'string' },
   prepare: { type: 'boolean' },
   'forget-damaged': { type: 'boolean' },
 } as const;
 
 /** Throws UsageError. */
-export function parseRequest(args: readonly string[]): Request {
+export function parseKeyRequest(args: readonly string[]): KeyRequest {
   const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
   const [command, ...rest] = positionals;
   if (command !== 'revoke' && rest.length > 0) throw new UsageError(`what is ${rest.join(' ')}?`);
@@ -48,6 +61,22 @@ export function parseRequest(args: readonly string[]): Request {
     case 'revoke':
       if (rest.length !== 1) throw new UsageError('revoke takes one id, as list shows it');
       return { command, id: rest[0]! };
+    case 'nats': {
+      const { out: folder, routes: listed = '' } = values;
+      if (folder === undefined) throw new UsageError('nats takes --out, the folder of the users');
+      const routes = listed === '' ? [] : listed.split(',');
+      const wrong = routes.find((route) => !ROUTE.test(route));
+      if (wrong !== undefined)
+        throw new UsageError(`--routes holds ${wrong}; allowed is host:port, several separated by commas`);
+      return { command, folder, routes };
+    }
+    case 'streams':
+    case 'log':
+      return { command };
+    case 'master': {
+      if (values.out === undefined) throw new UsageError('master takes --out, the file of the new key');
+      return { command, file: values.out };
+    }
     case 'rotate-master': {
       const { prepare: prepareOnly = false, 'forget-damaged': forgetDamaged = false } = values;
       return { command, prepareOnly, forgetDamaged };

@@ -1,16 +1,15 @@
 /**
- * A new master key in the place of the old one, while the service runs.
+ * Replaces the master key while the service runs.
  *
  *   one key in the file ──1──▶ new and old ──2──▶ the mark names the new ──3──▶ nothing is under the old ──4──▶ the new alone
  *
- *   1  the new key is made and added to the file; the other machines may be given it before anything depends on it
- *   2  from here on every shard wraps under the new key, see `masterMark.ts`
- *   3  every data key is wrapped anew, and what the old key had wrapped is erased
- *   4  the old key is erased from the file: what it had wrapped, wherever a copy of that is left, opens to nobody
+ *   1  the new key is added to the file, which can be copied to the other machines before anything depends on it
+ *   2  from now on every shard wraps under the new key, see `wrappedKey.ts`
+ *   3  every data key is wrapped anew, and its old form is erased
+ *   4  the old key is erased from the file: nobody can open what is left of its wrapped keys
  *
- * Cut short anywhere, the same command goes on where it was; nothing is lost in between.
+ * After an interruption the same command resumes; nothing is lost.
  */
-
 import { dirname } from 'node:path';
 import { DataKeys } from '../../shard/vault/dataKeys.js';
 import {
@@ -20,12 +19,12 @@ import {
   readMasterKeyFile,
   replaceMasterKeyFile,
 } from '../../shard/vault/masterKeyFile.js';
-import { isMark, MARK, masterOf } from '../../shard/vault/masterMark.js';
+import { isMark, MARK, masterOf } from '../../shard/vault/wrappedKey.js';
 import type { Entropy } from '../../shared/clock.js';
-import { deleteLeftovers, finishSuperseding } from '../../shared/durable.js';
-import { type LockHolder, takeLock } from '../../shared/folderLock.js';
+import { deleteLeftovers, finishSuperseding } from '../../shared/files/durable.js';
+import { type LockHolder, takeLock } from '../../shared/files/folderLock.js';
 import { silentLogger } from '../../shared/logger.js';
-import { severalAtOnce } from '../../shared/severalAtOnce.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
 
 export interface RotationOptions {
@@ -34,9 +33,9 @@ export interface RotationOptions {
   readonly entropy: Entropy;
   /** Stops after step 1. */
   readonly prepareOnly: boolean;
-  /** Gives up entries that are damaged: should they be mended later, they open to nobody. */
+  /** Gives up damaged entries, which cannot be opened even if they are mended later. */
   readonly forgetDamaged: boolean;
-  /** Called as step 3 goes on, with how many keys there are and how many of them are done. */
+  /** Called for each key of step 3. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -44,7 +43,7 @@ export interface Rotation {
   readonly outcome: 'prepared' | 'rotated';
   readonly oldId: string;
   readonly newId: string;
-  /** Data keys that were wrapped anew in this run. */
+  /** The number of data keys that this run wrapped anew. */
   readonly rewrapped: number;
 }
 
@@ -64,7 +63,7 @@ export async function rotateMaster(options: RotationOptions): Promise<Rotation> 
     );
   const lockPath = `${masterKeyFile}.lock`;
   const lock = await takeLock(lockPath);
-  if (!('release' in lock)) throw new Error(underWay(lock, lockPath));
+  if (!('release' in lock)) throw new Error(lockedMessage(lock, lockPath));
   try {
     await finishSuperseding(masterKeyFile);
     await deleteLeftovers(dirname(masterKeyFile));
@@ -91,7 +90,7 @@ async function rotate(options: RotationOptions): Promise<Rotation> {
   }
 }
 
-/** The two keys of the file, of which one is in force; the new one is made where a rotation begins. */
+/** The two keys of the file, one of which is in force. Makes the new one where a rotation begins. */
 async function bothKeys({ vault, masterKeyFile, entropy }: RotationOptions): Promise<MasterPair> {
   const keys = (await readMasterKeyFile(masterKeyFile)) ?? [];
   const mark = await vault.get(MARK.project, MARK.keyId);
@@ -121,29 +120,24 @@ async function moveMark(vault: VaultStore, keys: DataKeys, { fresh, old }: Maste
   }
 }
 
-/** Until a whole look through the vault finds nothing under the old key. */
+/** Wraps data keys anew until a scan of the vault finds none under the old key. */
 async function rewrapAll(options: RotationOptions, keys: DataKeys, { fresh, old }: MasterPair): Promise<number> {
   let rewrapped = 0;
   for (;;) {
-    const { under, damaged } = await lookThrough(options.vault, old.id);
+    const { under, damaged } = await scanVault(options.vault, old.id);
     if (damaged.length > 0 && !options.forgetDamaged && under.length === 0)
       throw new Error(refusalOf(damaged, options));
     if (under.length === 0) return rewrapped;
     let done = 0;
-    await severalAtOnce(under, AT_ONCE, async (stored) => {
-      // One that was changed meanwhile is met again.
+    await mapConcurrent(under, AT_ONCE, async (stored) => {
+      // The next scan finds an entry that was changed meanwhile.
       if (await keys.rewrap(stored, fresh.id)) rewrapped++;
       options.onProgress(++done, under.length);
     });
   }
 }
 
-interface Looked {
-  readonly under: readonly StoredVaultEntry[];
-  readonly damaged: readonly string[];
-}
-
-async function lookThrough(vault: VaultStore, masterId: string): Promise<Looked> {
+async function scanVault(vault: VaultStore, masterId: string) {
   const under: StoredVaultEntry[] = [];
   const damaged: string[] = [];
   for await (const stored of vault.list((_, keyId) => damaged.push(keyId)))
@@ -155,5 +149,5 @@ const refusalOf = (damaged: readonly string[], { masterKeyFile }: RotationOption
   `damaged entries in the vault: ${damaged.length}, such as that of key ${damaged[0]}; all others are under the new key, ` +
   `and the old one stays in ${masterKeyFile} for these: mend them, or give them up with --forget-damaged`;
 
-const underWay = ({ host, pid }: LockHolder, path: string): string =>
+const lockedMessage = ({ host, pid }: LockHolder, path: string): string =>
   `process ${pid} of host ${host} is rotating this master key already; if that is gone, delete ${path}`;

@@ -1,49 +1,64 @@
-/** Finds the keys, and the vault: of the cluster that runs, or in the files of a data folder. */
-import { access } from 'node:fs/promises';
+/** Opens the keys and the vault of a running cluster, or in the files of a data folder. */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
+import { isThere } from '../../shared/files/durable.js';
 import { silentLogger } from '../../shared/logger.js';
-import { openCluster } from '../../shared/natsPlatform.js';
-import { BUCKETS } from '../../shared/platform.js';
-import { openFolderVault, openRegistryBucket } from '../../shared/standalonePlatform.js';
+import type { NatsRole } from '../../shared/nats/roles.js';
+import { type ClusterPlatform, openCluster } from '../../shared/platform/natsPlatform.js';
+import { openFolderVault, openRegistryBucket } from '../../shared/platform/standalonePlatform.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
-import { nothingRunsOn, readRuntime } from '../supervisor/runtimeFile.js';
+import { prepareStore } from '../local/natsServer/prepareStore.js';
+import { localNats } from '../local/natsServer/users.js';
+import { nothingRunsOn, readRuntime } from '../local/supervisor/runtimeFile.js';
 
 export interface KeyStore {
-  readonly bucket: Bucket;
+  keys(): Promise<Bucket>;
   vault(): Promise<VaultStore>;
   close(): Promise<void>;
 }
 
 const CONNECT_WITHIN_MS = 5_000;
 
-/** Throws an Error of one line where there is neither a running service nor a data folder of one. */
-export async function openKeyStore(config: Config): Promise<KeyStore> {
+/**
+ * `role`: as which it comes to the NATS servers of a cluster; coordinators have the keys, shards the vault. Throws an Error
+ * of one line where there is neither a running service nor a data folder of one.
+ */
+export async function openKeyStore(config: Config, role: NatsRole): Promise<KeyStore> {
   const runtime = config.nats.url === null ? await readRuntime(config.dataDir) : undefined;
   const natsUrl = config.nats.url ?? runtime?.natsUrl ?? null;
-  if (config.mode === 'cluster' && natsUrl !== null) return openInCluster(config, natsUrl);
-  if (config.mode === 'standalone' || runtime?.mode === 'standalone' || (await hasStoodAlone(config.dataDir)))
+  if (config.mode === 'cluster' && natsUrl !== null) {
+    const platform = await openAs(role, config, natsUrl);
+    return {
+      keys: () => platform.bucket(BUCKETS.keys),
+      vault: () => platform.vault(),
+      close: () => platform.close(),
+    };
+  }
+  if (config.mode === 'standalone' || runtime?.mode === 'standalone' || (await isStandalone(config.dataDir)))
     return openInFolder(config.dataDir);
   throw await nothingRunsOn(config.dataDir, 'run npm start first, or set VOUCH_NATS_URL or VOUCH_DATA_DIR');
 }
 
-async function openInCluster(config: Config, url: string): Promise<KeyStore> {
-  const { replicas, logStreams } = config.nats;
-  const options = { url, name: 'vouch-keys', logger: silentLogger, replicas, logStreams };
-  const platform = await openCluster({ ...options, connectWithinMs: CONNECT_WITHIN_MS });
-  return {
-    bucket: await platform.bucket(BUCKETS.keys),
-    vault: () => platform.vault(),
-    close: () => platform.close(),
-  };
+/** Makes the streams and buckets of a cluster, or gives them the configured times. Throws an Error of one line. */
+export async function makeStreams(config: Config): Promise<void> {
+  const url = config.nats.url ?? (await readRuntime(config.dataDir))?.natsUrl ?? null;
+  if (url === null) throw new Error('there are streams in a cluster alone; set VOUCH_NATS_URL to its NATS servers');
+  const platform = await openAs('admin', config, url);
+  await prepareStore(platform, config.placement.leaseMs).finally(() => platform.close());
+}
+
+async function openAs(role: NatsRole, config: Config, url: string): Promise<ClusterPlatform> {
+  const options = { name: 'vouch-keys', logger: silentLogger, connectWithinMs: CONNECT_WITHIN_MS };
+  return openCluster({ ...(await localNats(config, url, role)), ...options });
 }
 
 async function openInFolder(dataDir: string): Promise<KeyStore> {
   const bucket = await openRegistryBucket({ dataDir, logger: silentLogger }, BUCKETS.keys);
   let vault: Promise<VaultStore> | undefined;
   return {
-    bucket,
+    keys: async () => bucket,
     vault: () => (vault ??= openFolderVault(dataDir)),
     close: async () => {
       await (await vault)?.close();
@@ -52,12 +67,6 @@ async function openInFolder(dataDir: string): Promise<KeyStore> {
   };
 }
 
-/** A folder that only ever held a node of its own; a cluster's keys are in its NATS server, which does not run. */
-async function hasStoodAlone(dataDir: string): Promise<boolean> {
-  const exists = (name: string): Promise<boolean> =>
-    access(join(dataDir, name)).then(
-      () => true,
-      () => false,
-    );
-  return (await exists('registry')) && !(await exists('nats'));
-}
+/** Whether the folder is of a standalone service alone. The keys of a cluster are in its NATS servers. */
+const isStandalone = async (dataDir: string): Promise<boolean> =>
+  (await isThere(join(dataDir, 'registry'))) && !(await isThere(join(dataDir, 'nats')));

@@ -2,18 +2,18 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.mjs';
-import { filesUnder, hashesOf, importClosure, kernelSources, typeScriptSources } from './sources.mjs';
+import { consoleSources, filesUnder, hashesOf, importClosure, kernelSources, typeScriptSources } from './sources.mjs';
 import { step } from './steps.mjs';
 
 /** What steers the compiler, besides the sources. */
 const SETTINGS = ['tsconfig.json', 'package-lock.json'];
 
-/** @param {string} root */
 export async function build(root) {
   const dist = join(root, 'dist');
   mkdirSync(dist, { recursive: true });
   await buildTypeScript(root, dist);
   await buildKernel(root, dist);
+  await buildConsole(root, dist);
 }
 
 async function buildTypeScript(root, dist) {
@@ -51,11 +51,12 @@ function needsFullBuild(root, sources, changed) {
 
 const outputOf = (source) => source.replace(/\.ts$/, '.js');
 
-/** Outputs whose source is gone would still be found, as tests for example. */
+/** Outputs whose source is gone would still be found, as tests for example. The console is bundled, by its own step. */
 function removeOrphans(dist, sources) {
   const wanted = new Set(sources.map(outputOf));
   for (const path of filesUnder(dist, ['.'], '.js'))
-    if (!wanted.has(path)) for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
+    if (!wanted.has(path) && !path.startsWith('console/'))
+      for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
 }
 
 async function buildKernel(root, dist) {
@@ -69,6 +70,21 @@ async function buildKernel(root, dist) {
     });
     recordBuilt(dist, { kernel: now });
     return 'compiled to WebAssembly';
+  });
+}
+
+async function buildConsole(root, dist) {
+  const sources = consoleSources(root);
+  const now = hashesOf(root, [...sources, 'package-lock.json']);
+  const built = existsSync(join(dist, 'console', 'index.html'));
+  if (built && JSON.stringify(readBuilt(dist).console) === JSON.stringify(now)) return;
+  await step('console', 'bundling', async () => {
+    await run('esbuild', [process.execPath, [join(root, 'scripts', 'buildConsole.mjs'), dist]], {
+      cwd: root,
+      advice: 'The console cannot be bundled; the lines above say where.',
+    });
+    recordBuilt(dist, { console: now });
+    return 'bundled';
   });
 }
 

@@ -8,12 +8,7 @@ export class SetupError extends Error {}
 /** Enough for the errors of a compiler, not for a log. */
 const SHOWN_LINES = 60;
 
-/**
- * @param {string} name what it is called in the message of a failure, which `advice` completes
- * @param {readonly [string, readonly string[]]} command
- * @param {{ cwd: string, env?: NodeJS.ProcessEnv, advice: string }} options
- * @returns {Promise<void>}
- */
+/** Runs a program, whose failure is a SetupError: it calls the program `name` and ends with `advice`. */
 export function run(name, [program, args], { cwd, env = process.env, advice }) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -6,7 +6,6 @@ import { compileHnswlib } from './hnswlib.mjs';
 import { sha256 } from './sources.mjs';
 import { step } from './steps.mjs';
 
-/** @param {string} root */
 export async function installDependencies(root) {
   const env = { ...process.env, ...installEnvironment() };
   await installPackages(root, env);

@@ -27,11 +27,7 @@ const TRIAL = `
 const ADVICE =
   'Compiling needs g++, make and python3, and the headers of Node, which node-gyp fetches unless it finds them.';
 
-/**
- * Set `VOUCH_PORTABLE=1` for a build that runs on other machines too.
- * @param {string} root
- * @param {{ npm: (...args: string[]) => [string, string[]], env: NodeJS.ProcessEnv }} npm
- */
+/** Compiles for this CPU; `VOUCH_PORTABLE=1` asks for a build that runs on other machines too. */
 export async function compileHnswlib(root, { npm, env }) {
   const folder = join(root, 'node_modules', 'hnswlib-node');
   const stamp = join(folder, 'build', '.vouch-compiled');

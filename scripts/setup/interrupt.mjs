@@ -17,7 +17,7 @@ let firstAtMs;
 
 export const isInterrupted = () => firstAtMs !== undefined;
 
-/** @param {import('node:child_process').ChildProcess} child that must not outlive set-up */
+/** Registers a child process that must not outlive set-up. */
 export function guard(child) {
   children.add(child);
   child.once('close', () => children.delete(child));
@@ -26,9 +26,6 @@ export function guard(child) {
 /**
  * Runs `work`. At a signal its programs are killed, since what is half done is begun anew the next time, and what waits for one
  * gets Interrupted when it is gone. Where none runs, and at a later signal, this process ends at once.
- * @template T
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
  */
 export async function interruptible(work) {
   for (const signal of SIGNALS) process.on(signal, onSignal);

@@ -7,14 +7,7 @@ const REFRESH_MS = 5_000;
 /** A holder that is alive refreshes its file; one this old was left by a process whose id another has taken since. */
 const STALE_MS = 60_000;
 
-/**
- * Runs `work` while nobody else holds the lock; `onWait` is told once whom it waits for.
- * @template T
- * @param {string} file
- * @param {(holder: string) => void} onWait
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
- */
+/** Runs `work` while no other process holds the lock. `onWait` is called once with the holder that it waits for. */
 export async function withLock(file, onWait, work) {
   mkdirSync(dirname(file), { recursive: true });
   for (let waited = 0; !take(file); waited++) {

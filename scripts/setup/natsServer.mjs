@@ -4,11 +4,10 @@ import { pathToFileURL } from 'node:url';
 import { SetupError } from './command.mjs';
 import { step } from './steps.mjs';
 
-/** @param {string} root */
 export async function ensureNatsServer(root) {
   const load = (path) => import(pathToFileURL(join(root, 'dist', path)).href);
   if (!isNeeded(await load('config/load.js'))) return;
-  const { findNatsServer } = await load('scripts/natsServer/find.js');
+  const { findNatsServer } = await load('scripts/local/natsServer/find.js');
   let shown;
   const found = findNatsServer({
     onFetch: (from) => {

@@ -1,34 +1,19 @@
 /** The project's source files, what they hold (as hashes) and which others they import. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-const FOLDERS = ['config', 'coordinator', 'scripts', 'shard', 'shared', 'test'];
+const FOLDERS = ['bench', 'client', 'config', 'coordinator', 'scripts', 'shard', 'shared', 'test', 'verifier'];
 
 export const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
-/**
- * Every file under the folders whose name ends so, relative to the root, sorted.
- * @returns {string[]}
- */
-export function filesUnder(root, folders, ending) {
-  const found = [];
-  const walk = (folder) => {
-    let entries = [];
-    try {
-      entries = readdirSync(join(root, folder), { withFileTypes: true });
-    } catch (error) {
-      if (error.code !== 'ENOENT') throw error;
-    }
-    for (const entry of entries) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) walk(path);
-      else if (entry.name.endsWith(ending)) found.push(path);
-    }
-  };
-  for (const folder of folders) walk(folder);
-  return found.sort();
-}
+/** The files under the folders whose name ends so, relative to the root, sorted. */
+export const filesUnder = (root, folders, ending) =>
+  folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, path)))
+    .filter((path) => path.endsWith(ending))
+    .sort();
 
 const KERNEL = join('shard', 'kernel', 'assembly');
 
@@ -36,12 +21,15 @@ const KERNEL = join('shard', 'kernel', 'assembly');
 export const typeScriptSources = (root) =>
   filesUnder(root, FOLDERS, '.ts').filter((path) => !path.startsWith(KERNEL) && !path.endsWith('.d.ts'));
 
-export const kernelSources = (root) => [
-  ...filesUnder(root, [KERNEL], ''),
-  ...filesUnder(root, ['scripts'], 'buildKernel.mjs'),
+export const kernelSources = (root) => [...filesUnder(root, [KERNEL], ''), join('scripts', 'buildKernel.mjs')];
+
+/** What the bundle of the console is made of: its own files, and the verifier. */
+export const consoleSources = (root) => [
+  ...['.ts', '.tsx', '.css', '.html'].flatMap((ending) => filesUnder(root, ['console', 'verifier'], ending)),
+  join('scripts', 'buildConsole.mjs'),
 ];
 
-/** @returns {Record<string, string>} path → hash of its content */
+/** The hashes of the contents by path. */
 export const hashesOf = (root, paths) =>
   Object.fromEntries(paths.map((path) => [path, sha256(readFileSync(join(root, path)))]));
 

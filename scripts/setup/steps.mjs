@@ -7,13 +7,7 @@ const out = process.stderr; // Standard output belongs to the command that follo
 
 const line = (mark, name, text) => `${mark} ${name.padEnd(NAME_CHARS)}${text}`;
 
-/**
- * Runs `work`; it resolves with what the line says at its end. The line is shown only when the step has something to
- * do, which is when it is called.
- * @param {string} name
- * @param {string} doing
- * @param {() => Promise<string>} work
- */
+/** Runs `work`, whose result is the text of the last line. To be called only where there is something to do. */
 export async function step(name, doing, work) {
   const startedMs = Date.now();
   const seconds = () => `${((Date.now() - startedMs) / 1000).toFixed(1)} s`;

@@ -1,18 +1,25 @@
 /**
- * Runs mocha over the compiled tests: all of them, or those that the arguments name, by source or by output. All of them
- * are run in two halves at the same time, since most of the one half is waiting for other processes.
+ * Runs mocha over the compiled tests: all of them, the fast ones, or those that the arguments name, by source or by output.
+ * Whole suites are run in groups at the same time, since most of them wait for other processes.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** Services of many processes; and what computes in its own. */
-const HALVES = [
-  ['dist/test/{cluster,contract}/**/*.test.js', 'dist/test/faults/!(damage*).test.js'],
-  ['dist/test/*.test.js', 'dist/test/{engine,fuzz}/**/*.test.js', 'dist/test/faults/damage*.test.js'],
+/** Clusters and NATS servers that come and go; services that stay, and what is done to them or read of them; and what computes in its own process. */
+const ALL = [
+  ['dist/test/{cluster,nats,console}/**/*.test.js'],
+  ['dist/test/{attack,contract,interop}/**/*.test.js', 'dist/test/faults/!(damage*).test.js'],
+  ['dist/test/*.test.js', 'dist/test/{unit,fuzz,deploy}/**/*.test.js', 'dist/test/faults/damage*.test.js'],
 ];
 
-/** `test/engine/kernel.test.ts` → `dist/test/engine/kernel.test.js`; anything else stays as it is. */
+/** The API in one mode; and the units, without those that take seconds. */
+export const FAST = [
+  ['dist/test/contract/**/!(*.long).test.js', '--invert', '--grep', '\\(cluster\\)'],
+  ['dist/test/*.test.js', 'dist/test/unit/**/!(*.long).test.js'],
+];
+
+/** `test/unit/shared/fixedPoint.test.ts` → `dist/test/unit/shared/fixedPoint.test.js`; anything else stays as it is. */
 const compiled = (argument) =>
   /^(?:\.\/)?test\//.test(argument) ? `dist/${argument.replace(/^\.\//, '').replace(/\.ts$/, '.js')}` : argument;
 
@@ -21,11 +28,12 @@ const namesFiles = (argument) => argument.startsWith('dist/');
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
+ * @param {readonly (readonly string[])[]} groups the arguments of each group, where `args` name no files
  * @returns {Promise<void>} when mocha has ended; its exit code becomes ours
  */
-export async function runTests(root, args) {
+export async function runTests(root, args, groups = ALL) {
   const given = args.map(compiled);
-  const [first, ...others] = given.some(namesFiles) ? [[]] : HALVES;
+  const [first, ...others] = given.some(namesFiles) ? [[]] : groups;
   const mocha = join(root, 'node_modules', 'mocha', 'bin', '_mocha');
   const start = (files, stdio) =>
     spawn(process.execPath, ['--enable-source-maps', mocha, ...given, ...files], { cwd: root, stdio });

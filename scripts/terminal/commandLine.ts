@@ -1,40 +1,34 @@
-/** What all commands do with their arguments: one way to read them, to say what is wrong with them, and to answer `--help`. */
-import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { isDefect } from './defect.js';
+/** How every command reads its arguments, says what is wrong with them, and answers `--help`. */
+import { OTHERS_MODE } from '../../shared/files/durable.js';
+import { parseFlags, UsageError } from '../../shared/process/processFlags.js';
 import { say } from './line.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** As of a program that SIGPIPE has ended, which Node does not let happen. */
+/** The exit code of a program that SIGPIPE ended, which Node ignores. */
 const EXIT_UNREAD = 141;
 
-/** The command line asks for nothing we know; the message says what, in one line. */
-export class UsageError extends Error {}
+export { parseFlags, UsageError };
 
-/** As `parseArgs` of Node. Throws UsageError. */
-export function parseFlags<Flags extends ParseArgsConfig>(flags: Flags): ReturnType<typeof parseArgs<Flags>> {
-  try {
-    return parseArgs(flags);
-  } catch (error) {
-    // Node goes on about arguments that begin with a dash, which nobody asked about.
-    throw new UsageError((error as Error).message.split(/\.(?: |\n)/)[0]);
-  }
-}
-
-export interface Command {
+interface Command {
   readonly name: string;
-  /** Printed for `--help`, and below what is wrong with the arguments. */
+  /** Printed for `--help`, and below what is wrong with the arguments unless `isTerse`. */
   readonly usage: string;
-  /** Of an end for any other reason than the arguments. */
+  readonly isTerse?: boolean;
+  /** The exit code of a failure for any other reason than the arguments. */
   readonly exitFailed?: number;
 }
 
-/** What fails is one line on standard error; exits with 2 where the arguments ask for nothing we know. */
+/**
+ * Runs a command. A failure is one line on standard error; wrong arguments exit with 2. Files of the programs that it
+ * starts, such as nats-server, are for the owner alone.
+ */
 export async function runCommand(
-  { name, usage, exitFailed = EXIT_FAILED }: Command,
+  { name, usage, isTerse = false, exitFailed = EXIT_FAILED }: Command,
   work: (args: readonly string[]) => Promise<void>,
 ): Promise<void> {
   endWithReader();
+  process.umask(OTHERS_MODE);
   const args = process.argv.slice(2);
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(`${usage}\n`);
@@ -46,12 +40,14 @@ export async function runCommand(
     const isUsage = error instanceof UsageError;
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
     say('failed', name, isDefect(error) ? stack : message);
-    if (isUsage) process.stderr.write(`\n${usage}\n`);
+    if (isUsage && !isTerse) process.stderr.write(`\n${usage}\n`);
     process.exitCode = isUsage ? EXIT_USAGE : exitFailed;
   }
 }
 
-/** Nobody reads on, as in `npm run verify … | head -1`; a command that has something to end first listens for that itself. */
+/**
+ * Exits when standard output is closed, as in `npm run verify … | head -1`; not where the command listens for that itself.
+ */
 function endWithReader(): void {
   const { stdout } = process;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -59,3 +55,10 @@ function endWithReader(): void {
     if (stdout.listenerCount('error') === 1) process.exit(EXIT_UNREAD);
   });
 }
+
+/** Whether the error is a defect, which no configuration or machine causes: its stack matters more than one line. */
+export const isDefect = (error: unknown): error is Error =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+
+/** The folder in which the person called the command: npm changes into the project's folder. */
+export const callersFolder = (): string => process.env.INIT_CWD ?? process.cwd();

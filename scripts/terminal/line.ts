@@ -1,4 +1,4 @@
-/** The one layout of everything a person reads: a mark, a name in a column of its own, and what is said about it. */
+/** The layout of all output for a person: a mark, a name in a column, and a text. */
 
 const NAME_CHARS = 14;
 
@@ -10,17 +10,17 @@ const SIGNS: Readonly<Record<Mark, string>> = { done: '✔', failed: '✘', warn
 export const formatLine = (mark: Mark, name: string, text: string): string =>
   `${SIGNS[mark]} ${name.padEnd(NAME_CHARS - 1)} ${text}`;
 
-/** Back to the begin of the terminal's line, which is empty then. */
+/** Clears the terminal's line. */
 export const CLEAR_LINE = '\r\x1b[2K';
 /** Whether something that draws itself again stands on the terminal's last line. */
 let isLastLineTaken = false;
 
-/** What draws itself on the terminal's last line says so, so that what is said meanwhile takes its place and it moves below. */
+/** To be called by what draws itself on the terminal's last line: other lines are then printed above it. */
 export const takeLastLine = (taken: boolean): void => {
   isLastLineTaken = taken;
 };
 
-/** Prints to standard error, so that what a command answers stands alone on standard output. */
+/** Prints to standard error: standard output holds the answer of a command alone. */
 export const say = (mark: Mark, name: string, text: string): void => {
   process.stderr.write(`${isLastLineTaken ? CLEAR_LINE : ''}${formatLine(mark, name, text)}\n`);
 };

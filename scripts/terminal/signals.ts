@@ -1,16 +1,16 @@
-/** Ctrl-C, SIGTERM and a terminal that is closed, for commands that have something to end first. */
+/** Signals that end a command: Ctrl-C, SIGTERM and a closed terminal. */
 import { systemClock } from '../../shared/clock.js';
 
 export const EXIT_INTERRUPTED = 130;
-/** Ctrl-C under npm comes twice: from the terminal to everybody, and from npm, which passes it on. */
+/** Ctrl-C under npm comes twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 500;
 
 let isAsked = false;
 
-/** Whether somebody asked this process to end: what breaks off then has not failed. */
+/** Whether a signal came: work that breaks off then has not failed. */
 export const isEnding = (): boolean => isAsked;
 
-/** Calls `end` at the first signal and `insist` at later ones; returns what to call for whatever is as good as a signal. */
+/** Calls `end` at the first signal and `insist` at later ones. Returns a function that has the effect of a signal. */
 export function onSignals(end: () => void, insist: () => void): () => void {
   let firstAtMs: number | undefined;
   const onSignal = (): void => {

@@ -5,13 +5,13 @@ import { isEnding } from './signals.js';
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const FRAME_MS = 80;
 
-/** What a step resolves with: its value, and the text its line shows at the end. */
+/** The result of a step: its value, and the text of its last line. */
 export interface Done<T> {
   readonly value: T;
   readonly text: string;
 }
 
-/** Runs `work` behind a line of its own: with a spinner on a terminal, a plain line at the end elsewhere. */
+/** Runs `work` and shows it as one line, with a spinner on a terminal. */
 export async function step<T>(name: string, doing: string, work: () => Promise<Done<T>>): Promise<T> {
   const startedMs = systemClock.monotonicMs();
   const elapsed = (): string => seconds(systemClock.monotonicMs() - startedMs);

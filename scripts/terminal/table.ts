@@ -1,27 +1,36 @@
-/** A table of aligned columns: numbers to the right, all else to the left, two spaces between. */
+/** Tables of aligned columns. */
 
 export type Cell = string | number;
 
 export interface Column {
   readonly title: string;
-  /** Decimals of its numbers; whole numbers where left out. */
+  /** Decimals of its numbers; default: none. */
   readonly decimals?: number;
+  /** The least width. */
+  readonly chars?: number;
+  /** Default: to the right where all its cells are numbers. */
+  readonly toRight?: boolean;
 }
 
-/** The lines of the table, its titles first. `rows` hold a cell for each column. */
-export function tableLines(columns: readonly Column[], rows: readonly (readonly Cell[])[]): string[] {
+/** The lines of a table, its titles first. Each row holds a cell for each column. */
+export function tableLines(columns: readonly Column[], rows: readonly (readonly Cell[])[], gap = '  '): string[] {
   const texts = rows.map((row) => row.map((cell, at) => text(cell, columns[at]!)));
-  const widths = columns.map(({ title }, at) => Math.max(title.length, ...texts.map((row) => row[at]!.length)));
-  const toRight = columns.map((_, at) => rows.length > 0 && rows.every((row) => typeof row[at] === 'number'));
+  const aligned = columns.map(({ title, chars = 0, toRight }, at) => ({
+    chars: Math.max(title.length, chars, ...texts.map((row) => row[at]!.length)),
+    toRight: toRight ?? (rows.length > 0 && rows.every((row) => typeof row[at] === 'number')),
+  }));
   const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, at) => (toRight[at] ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!)))
-      .join('  ')
+    aligned
+      .map(({ chars, toRight }, at) => (toRight ? cells[at]!.padStart(chars) : cells[at]!.padEnd(chars)))
+      .join(gap)
       .trimEnd();
   return [line(columns.map(({ title }) => title)), ...texts.map(line)];
 }
 
+/** What would move the cursor or colour the terminal: a cell may hold a client's text. */
+const CONTROLS = /\p{C}/gu;
+
 const text = (cell: Cell, { decimals = 0 }: Column): string =>
   typeof cell === 'string'
-    ? cell
+    ? cell.replaceAll(CONTROLS, (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`)
     : cell.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

@@ -1,14 +1,12 @@
 /**
- * A list of rows of `width` numbers each that grows without moving what it holds: full chunks stay where they are. Only
- * the first chunk, while it is small, is doubled by copying, so that a short list costs next to nothing.
+ * A list of rows of `width` numbers each that grows without moving its rows: full chunks stay where they are. Only the
+ * first chunk, while it is small, is doubled by copying, so that a short list costs next to nothing.
  */
 const CHUNK_ROWS = 4096;
 const CHUNK_SHIFT = 12;
 const FIRST_CHUNK_ROWS = 4;
 
-type Numbers = Uint8Array | Float64Array;
-
-export class ChunkedRows<A extends Numbers> {
+export class ChunkedRows<A extends Uint8Array | Float64Array> {
   readonly #chunks: A[] = [];
   #length = 0;
 
@@ -21,12 +19,12 @@ export class ChunkedRows<A extends Numbers> {
     return this.#length;
   }
 
-  /** What holds the rows, as it is: for a list that `adopt`s it. */
+  /** The memory of the rows, for a list that `adopt`s it. */
   get chunks(): readonly A[] {
     return this.#chunks;
   }
 
-  /** Takes over the chunks of a list of `length` rows, while it has none of its own. */
+  /** Takes over the chunks of a list of `length` rows. This list is empty. */
   adopt(chunks: readonly A[], length: number): void {
     this.#chunks.push(...chunks);
     this.#length = length;
@@ -63,18 +61,29 @@ export class ChunkedRows<A extends Numbers> {
     }
   }
 
-  /** Appends a row of one number; rows have no more. */
+  /** Appends a row of one number. The rows of this list have no more. */
   push(value: number): void {
     this.#open()[this.#length++ % CHUNK_ROWS] = value;
   }
 
-  #view(row: number, rows: number): A {
-    const from = (row % CHUNK_ROWS) * this.width;
-    const chunk = this.#chunks[row >>> CHUNK_SHIFT] as A;
-    return chunk.subarray(from, from + rows * this.width) as A;
+  /** The first row whose `column`, which ascends, is `bound` or more; the length where there is none. */
+  firstNotBelow(column: number, bound: number): number {
+    let low = 0;
+    let high = this.#length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.at(middle)[column]! < bound) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
-  /** The last chunk, which can take a row at least; made where there is none. */
+  #view(row: number, rows: number): A {
+    const from = (row % CHUNK_ROWS) * this.width;
+    return this.#chunks[row >>> CHUNK_SHIFT]!.subarray(from, from + rows * this.width) as A;
+  }
+
+  /** The last chunk, with room for at least one row. */
   #open(): A {
     const index = this.#length >>> CHUNK_SHIFT;
     const used = (this.#length % CHUNK_ROWS) * this.width;

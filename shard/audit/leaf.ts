@@ -1,55 +1,111 @@
-/** A record as a leaf of the state tree. */
-import { DOMAIN, hash } from '../../shared/hash.js';
+/** Leaves of the state tree: the hash of a record. A record deleted for good has the empty leaf instead. */
+import { DOMAIN, hash } from '../../shared/hashing/hash.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
+import { HASH_BYTES, KEY_ID_BYTES, NONCE_BYTES } from '../../shared/limits.js';
+import type { Insert, Replace } from '../../shared/log/event.js';
 import { FLAG } from '../../shared/log/eventLayout.js';
-import { writeU64 } from '../../shared/u64.js';
 
 export const RECORD_STATE = { live: 1, tombstoned: 2 } as const;
 export type RecordState = (typeof RECORD_STATE)[keyof typeof RECORD_STATE];
 
-export interface LeafRecord {
+interface LeafFields {
   readonly state: RecordState;
   readonly id: number;
   readonly tag: number;
   /** The time of the record's insert. */
   readonly insertedMs: number;
+}
+
+export interface LeafRecord extends LeafFields {
   /** Little-endian i32 components in Q16.16. */
   readonly vector: Uint8Array;
   readonly metadata: Uint8Array | null;
   /** UTF-8. */
   readonly text: Uint8Array | null;
+  /** UTF-8. */
+  readonly externalId: Uint8Array | null;
 }
 
+interface EncryptedLeaf extends LeafFields {
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** From `encryptedContentHash`. */
+  readonly contentHash: Uint8Array;
+}
+
+/** Offsets in both kinds of leaf; the flags, the dimension and the lengths are those of a record with a vector. */
 const AT = { state: 1, flags: 2, dimension: 4, id: 8, tag: 16, insertedMs: 24, metadataLength: 32, textLength: 36 };
 const VECTOR_AT = 40;
+const KEY_ID_AT = 32;
+const CONTENT_HASH_AT = KEY_ID_AT + KEY_ID_BYTES;
 
 let message = new Uint8Array(4096);
 let view = new DataView(message.buffer);
+const encryptedMessage = new Uint8Array(CONTENT_HASH_AT + HASH_BYTES);
+const encryptedView = new DataView(encryptedMessage.buffer);
 
 /**
  * H(0x10 ‖ u8 state ‖ u8 flags ‖ 0 ‖ u32 dimension ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ u32 metadata length ‖
- * u32 text length ‖ vector ‖ metadata ‖ text). A record deleted for good has the empty leaf instead.
+ * u32 text length ‖ vector ‖ metadata ‖ text ‖ external id). The length of the external id is what is left.
  */
-export function leafHash({ state, id, tag, insertedMs, vector, metadata, text }: LeafRecord): Uint8Array {
+export function leafHash(record: LeafRecord): Uint8Array {
+  const { vector, metadata, text, externalId } = record;
   const metadataAt = VECTOR_AT + vector.length;
   const textAt = metadataAt + (metadata?.length ?? 0);
-  const end = textAt + (text?.length ?? 0);
+  const externalIdAt = textAt + (text?.length ?? 0);
+  const end = externalIdAt + (externalId?.length ?? 0);
   if (end > message.length) grow(end);
   message[0] = DOMAIN.stateLeaf;
-  message[AT.state] = state;
-  message[AT.flags] = (metadata === null ? 0 : FLAG.metadata) | (text === null ? 0 : FLAG.text);
+  writeFields(message, view, record);
+  message[AT.flags] =
+    (metadata === null ? 0 : FLAG.metadata) |
+    (text === null ? 0 : FLAG.text) |
+    (externalId === null ? 0 : FLAG.externalId);
   view.setUint32(AT.dimension, vector.length / 4, true);
-  writeU64(view, AT.id, id);
-  writeU64(view, AT.tag, tag);
-  writeU64(view, AT.insertedMs, insertedMs);
   view.setUint32(AT.metadataLength, metadata?.length ?? 0, true);
   view.setUint32(AT.textLength, text?.length ?? 0, true);
   message.set(vector, VECTOR_AT);
   if (metadata !== null) message.set(metadata, metadataAt);
   if (text !== null) message.set(text, textAt);
+  if (externalId !== null) message.set(externalId, externalIdAt);
   return hash(message.subarray(0, end));
 }
 
-/** The largest record met decides how large the message is; it is kept, since the next is likely of the same size. */
+/** The leaf of a record that has this content. Listed field by field: a spread of the event costs as much as the hash. */
+export function leafOfContent(event: Insert | Replace): Uint8Array {
+  const { recordId: id, timeMs: insertedMs, tag, vector, metadata, text, externalId } = event;
+  return leafHash({ state: RECORD_STATE.live, id, tag, insertedMs, vector, metadata, text, externalId });
+}
+
+/**
+ * H(0x18 ‖ u8 state ‖ 6 zero bytes ‖ u64 id ‖ u64 tag ‖ u64 inserted time_ms ‖ key id ‖ content hash). The leaf of an
+ * encrypted record; a shred of its key does not change it.
+ */
+export function encryptedLeafHash(record: EncryptedLeaf): Uint8Array {
+  encryptedMessage[0] = DOMAIN.encryptedLeaf;
+  writeFields(encryptedMessage, encryptedView, record);
+  encryptedMessage.set(record.keyId, KEY_ID_AT);
+  encryptedMessage.set(record.contentHash, CONTENT_HASH_AT);
+  return hash(encryptedMessage);
+}
+
+/** H(0x19 ‖ nonce ‖ ciphertext), the ciphertext with its tag. */
+export function encryptedContentHash(nonce: Uint8Array, ciphertext: Uint8Array): Uint8Array {
+  const content = new Uint8Array(1 + NONCE_BYTES + ciphertext.length);
+  content[0] = DOMAIN.encryptedContent;
+  content.set(nonce, 1);
+  content.set(ciphertext, 1 + NONCE_BYTES);
+  return hash(content);
+}
+
+function writeFields(bytes: Uint8Array, into: DataView, { state, id, tag, insertedMs }: LeafFields): void {
+  bytes[AT.state] = state;
+  writeU64(into, AT.id, id);
+  writeU64(into, AT.tag, tag);
+  writeU64(into, AT.insertedMs, insertedMs);
+}
+
+/** Makes the message as large as the largest record so far needs. It is kept: the next record is likely of that size. */
 function grow(sizeBytes: number): void {
   message = new Uint8Array(2 ** Math.ceil(Math.log2(sizeBytes)));
   view = new DataView(message.buffer);

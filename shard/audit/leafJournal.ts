@@ -1,18 +1,18 @@
 import { HASH_BYTES } from '../../shared/limits.js';
 import { ChunkedRows } from './chunkedRows.js';
 
-/** What one change did. */
 export interface LeafChange {
+  /** The sequence of the write that made the change. */
+  readonly sequence: number;
   readonly index: number;
-  /** Leaves there were. */
+  /** Number of leaves at that time. */
   readonly leaves: number;
-  /** A copy. */
   readonly oldLeaf: Uint8Array;
 }
 
-/** What each change of a leaf has replaced, 56 bytes a change, so that past states of the tree can be told. */
+/** The leaf that each change replaced, 56 bytes a change: past states of the tree are computed from it. */
 export class LeafJournal {
-  /** Sequence, leaf index, and leaves there were. */
+  /** Rows of sequence, leaf index, and number of leaves. */
   readonly #changes = new ChunkedRows<Float64Array>((elements) => new Float64Array(elements), 3);
   readonly #oldLeaves = new ChunkedRows<Uint8Array>((elements) => new Uint8Array(elements), HASH_BYTES);
 
@@ -20,9 +20,9 @@ export class LeafJournal {
     return this.#changes.length;
   }
 
-  /** Sequences come in ascending order, each once. */
-  add(sequence: number, index: number, leaves: number, oldLeaf: Uint8Array): void {
-    const { length } = this.#changes;
+  /** Sequences ascend strictly. Copies the leaf. */
+  add({ sequence, index, leaves, oldLeaf }: LeafChange): void {
+    const { length } = this;
     if (length > 0 && sequence <= this.#sequenceAt(length - 1))
       throw new RangeError(`change ${sequence} comes after change ${this.#sequenceAt(length - 1)}`);
     this.#changes.append(Float64Array.of(sequence, index, leaves));
@@ -31,38 +31,24 @@ export class LeafJournal {
 
   /** Undefined where the write `sequence` changed no leaf. */
   changeOf(sequence: number): LeafChange | undefined {
-    const at = this.firstSince(sequence);
-    if (at === this.length || this.#sequenceAt(at) !== sequence) return undefined;
-    const [, index, leaves] = this.#changes.at(at);
-    return { index: index as number, leaves: leaves as number, oldLeaf: this.oldLeafAt(at).slice() };
+    const place = this.firstSince(sequence);
+    return place < this.length && this.#sequenceAt(place) === sequence ? this.at(place) : undefined;
   }
 
   /** The place in the journal of the first change with `sequence` or later. */
   firstSince(sequence: number): number {
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#sequenceAt(middle) < sequence) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.#changes.firstNotBelow(0, sequence);
   }
 
-  /** The change at this place, and its sequence. */
-  at(place: number): LeafChange & { readonly sequence: number } {
-    const [sequence, index, leaves] = this.#changes.at(place);
-    return {
-      sequence: sequence as number,
-      index: index as number,
-      leaves: leaves as number,
-      oldLeaf: this.oldLeafAt(place).slice(),
-    };
+  /** A copy of the change at this place. */
+  at(place: number): LeafChange {
+    const [sequence, index, leaves] = this.#changes.at(place) as unknown as [number, number, number];
+    return { sequence, index, leaves, oldLeaf: this.oldLeafAt(place).slice() };
   }
 
-  /** Of the change at this place in the journal. */
+  /** The index of the leaf that the change at this place replaced. */
   indexAt(place: number): number {
-    return this.#changes.at(place)[1] as number;
+    return this.#changes.at(place)[1]!;
   }
 
   /** A view. */
@@ -71,6 +57,6 @@ export class LeafJournal {
   }
 
   #sequenceAt(place: number): number {
-    return this.#changes.at(place)[0] as number;
+    return this.#changes.at(place)[0]!;
   }
 }

@@ -1,12 +1,12 @@
-import { EMPTY_HASH, hash } from '../../shared/hash.js';
+/** Hashes of Merkle trees above the leaves, and the way from a leaf and its audit path to the hash of the tree. */
+import { EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import { writeU64 } from '../../shared/u64.js';
-import type { HashNode } from './merkleTree.js';
 
-/**
- * H(domain ‖ left ‖ right) of the 64 bytes `left ‖ right`; of two empty children, empty: where all was deleted, nothing
- * is left to hash.
- */
+/** Hashes `left ‖ right`, 64 bytes that it does not keep, to their node. */
+export type HashNode = (children: Uint8Array) => Uint8Array;
+
+/** H(domain ‖ left ‖ right); the empty hash where both children are empty, so that deleted subtrees cost no hash. */
 export function nodeHasher(domain: number): HashNode {
   const message = new Uint8Array(1 + 2 * HASH_BYTES);
   message[0] = domain;
@@ -27,6 +27,55 @@ export function rootHasher(domain: number): (leaves: number, mth: Uint8Array) =>
     message.set(mth, 9);
     return hash(message);
   };
+}
+
+const children = new Uint8Array(2 * HASH_BYTES);
+
+/** The node over two nodes that do not lie side by side. */
+export function joinNodes(left: Uint8Array, right: Uint8Array, hashNode: HashNode): Uint8Array {
+  children.set(left);
+  children.set(right, HASH_BYTES);
+  return hashNode(children);
+}
+
+/**
+ * The Merkle tree hash of a tree of `leaves` leaves in which `leaf` stands at `index` (RFC 9162, section 2.1.3.2).
+ * `path`: its siblings, bottom first, 32 bytes each.
+ */
+export function foldPath(
+  leaf: Uint8Array,
+  index: number,
+  leaves: number,
+  path: Uint8Array,
+  hashNode: HashNode,
+): Uint8Array {
+  let node = leaf;
+  let position = index;
+  let last = leaves - 1;
+  for (let at = 0; at < path.length; at += HASH_BYTES) {
+    const sibling = path.subarray(at, at + HASH_BYTES);
+    // The last node of a level without a sibling there stands for itself in the levels above.
+    while (position === last && position % 2 === 0 && position > 0) {
+      position /= 2;
+      last /= 2;
+    }
+    node = position % 2 === 1 ? joinNodes(sibling, node, hashNode) : joinNodes(node, sibling, hashNode);
+    position = Math.floor(position / 2);
+    last = Math.floor(last / 2);
+  }
+  return node;
+}
+
+/**
+ * The Merkle tree hash of the tree before its newest leaf, from that leaf's path: all siblings lie to the left, and are
+ * exactly the subtrees of the earlier tree.
+ */
+export function foldWithoutLeaf(path: Uint8Array, hashNode: HashNode): Uint8Array {
+  if (path.length === 0) return EMPTY_HASH;
+  let node = path.subarray(0, HASH_BYTES);
+  for (let at = HASH_BYTES; at < path.length; at += HASH_BYTES)
+    node = joinNodes(path.subarray(at, at + HASH_BYTES), node, hashNode);
+  return node;
 }
 
 /** Nearly always decided by the first byte. */

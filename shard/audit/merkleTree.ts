@@ -1,53 +1,44 @@
 /**
  * A Merkle tree of the shape of RFC 6962, section 2.1: n leaves split at the largest power of two below n, a lone right
- * part stands for itself. Every complete subtree's node is kept, 64 bytes a leaf in all, and hashed once when it becomes
- * complete; what is incomplete is put together from at most log2(n) of them when asked for.
+ * part stands for itself. The node of every complete subtree is kept, 64 bytes a leaf in all, and hashed once; the hash
+ * of an incomplete one is computed from at most log2(n) of them on demand.
  */
-import { EMPTY_HASH } from '../../shared/hash.js';
+import { EMPTY_HASH } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import { atOnce } from '../../shared/scheduling/slice.js';
 import { ChunkedRows } from './chunkedRows.js';
-
-/** From `left ‖ right`, 64 bytes that are not to be kept, to their node. */
-export type HashNode = (children: Uint8Array) => Uint8Array;
+import { type HashNode, joinNodes } from './merkleNode.js';
 
 /** Leaves of a past tree that differ from the tree's. More may be added while a walk over it rests. */
 export interface Overrides {
-  /** Whether one is in `low` to `high` (exclusive): a range that splitting the past tree yields. */
+  /** Whether there is one in `low` to `high` (exclusive): a range that splitting the past tree yields. */
   isAny(low: number, high: number): boolean;
-  /** There is one at `index`. */
+  /** The one at `index`, which exists. */
   leaf(index: number): Uint8Array;
-  /** Comes first, and after each rest: takes in what was changed meanwhile. Yields where it may rest itself. */
+  /** Takes in the changes made meanwhile: called first, and after each rest. Yields where it may rest itself. */
   follow(): Generator<undefined, void>;
 }
 
-/** How the tree was when it had `size` leaves. */
 export interface PastTree {
   readonly size: number;
-  readonly overrides: Overrides;
+  /** Undefined: no leaf has changed since. */
+  readonly overrides?: Overrides;
 }
-
-const NO_LEAVES: Overrides = {
-  isAny: () => false,
-  leaf: (index) => {
-    throw new RangeError(`leaf ${index} is not another`);
-  },
-  follow: function* () {},
-};
 
 /** Row arithmetic is done in 32 bits. */
 const LEAVES_MAX = 2 ** 31;
-/** Changed leaves whose ancestors are hashed together: fewer hashes where they share some, and under 2 ms of them. */
+/** Changed leaves whose ancestors are hashed together: shared ancestors are hashed once, in under 2 ms. */
 const CHANGED_MAX = 256;
 /** Leaves of a past subtree that are hashed without a rest: under 1 ms. */
 const LEAVES_PER_STEP = 512;
 
-type Hashes = ChunkedRows<Uint8Array>;
-
-/** All hashes of a tree, those of a level in chunks as `ChunkedRows` has them: passes between threads without a copy. */
+/** All hashes of a tree, the chunks of `ChunkedRows` for each level: passes between threads without a copy. */
 export interface TreeHashes {
   readonly size: number;
   readonly levels: readonly (readonly Uint8Array[])[];
 }
+
+type Hashes = ChunkedRows<Uint8Array>;
 const newLevel = (): Hashes => new ChunkedRows((elements) => new Uint8Array(elements), HASH_BYTES);
 
 export class MerkleTree {
@@ -55,7 +46,6 @@ export class MerkleTree {
   readonly #levels: Hashes[] = [newLevel()];
   /** Leaves that were set and whose ancestors are not hashed yet. */
   #changed: number[] = [];
-  readonly #children = new Uint8Array(2 * HASH_BYTES);
 
   constructor(private readonly hashNode: HashNode) {}
 
@@ -63,31 +53,31 @@ export class MerkleTree {
     return this.#leaves.length;
   }
 
-  /** Not to be changed. */
+  /** All hashes, which must not be changed. */
   hashes(): TreeHashes {
-    this.#settle();
+    this.#hashChanged();
     return { size: this.size, levels: this.#levels.map(({ chunks }) => chunks) };
   }
 
-  /** Becomes the tree that these are of, while it has no leaves. They are its own from then on. */
+  /** Takes over the hashes of another tree. This tree is empty. */
   adopt({ size, levels }: TreeHashes): void {
     for (const [level, chunks] of levels.entries()) {
       this.#levels[level] ??= newLevel();
-      (this.#levels[level] as Hashes).adopt(chunks, Math.floor(size / 2 ** level));
+      this.#levels[level].adopt(chunks, Math.floor(size / 2 ** level));
     }
   }
 
-  /** Appends the leaves that stand one after another in `leaves`. Hashes each node that becomes complete once. */
+  /** Appends leaves, one after another in `leaves`. Hashes each node once, when it becomes complete. */
   append(leaves: Uint8Array): void {
     if (this.size + leaves.length / HASH_BYTES > LEAVES_MAX)
       throw new RangeError(`a tree of over ${LEAVES_MAX} leaves`);
     this.#leaves.append(leaves);
     for (let level = 0; ; level++) {
-      const below = this.#levels[level] as Hashes;
+      const below = this.#levels[level]!;
       const complete = below.length >>> 1;
       if (complete === (this.#levels[level + 1]?.length ?? 0)) return;
       this.#levels[level + 1] ??= newLevel();
-      const above = this.#levels[level + 1] as Hashes;
+      const above = this.#levels[level + 1]!;
       while (above.length < complete) above.append(this.hashNode(below.pair(above.length)));
     }
   }
@@ -96,7 +86,7 @@ export class MerkleTree {
     this.#assertHolds(index, this.size);
     this.#leaves.set(index, leaf);
     this.#changed.push(index);
-    if (this.#changed.length >= CHANGED_MAX) this.#settle();
+    if (this.#changed.length >= CHANGED_MAX) this.#hashChanged();
   }
 
   /** A copy. */
@@ -110,27 +100,24 @@ export class MerkleTree {
     return this.mthOf(this.size);
   }
 
-  /** The same of the first `size` leaves. Costs log2(size) hashes. */
+  /** The hash of the tree of the first `size` leaves. Costs log2(size) hashes. */
   mthOf(size: number): Uint8Array {
-    return finish(this.pastMth({ size, overrides: NO_LEAVES }));
+    return atOnce(this.pastMth({ size }));
   }
 
-  /** The siblings on the way from the leaf to the root, 32 bytes each, bottom first. */
+  /** The siblings from the leaf to the root, 32 bytes each, bottom first. */
   path(index: number, size = this.size): Uint8Array {
-    return finish(this.pastPath(index, { size, overrides: NO_LEAVES }));
+    return atOnce(this.pastPath(index, { size }));
   }
 
-  /** The node over leaves `low` to `high` (exclusive), a range that splitting yields. Costs log2 of their number in hashes. */
+  /** The node over leaves `low` to `high` (exclusive), a range that splitting yields. Costs log2(high − low) hashes. */
   node(low: number, high: number): Uint8Array {
     this.#assertHolds(high - 1, this.size);
-    this.#settle();
-    return this.#subtree(low, high, NO_LEAVES).slice();
+    this.#hashChanged();
+    return this.#subtree(low, high).slice();
   }
 
-  /**
-   * The hash of a past tree, as a walk that yields where it may rest. Costs log2(size) hashes, and as many again for each
-   * override where they lie apart.
-   */
+  /** The hash of a past tree: a walk that yields where it may rest. Costs log2(size) hashes, and as many an override. */
   *pastMth({ size, overrides }: PastTree): Generator<undefined, Uint8Array> {
     if (size === 0) return EMPTY_HASH.slice();
     this.#assertHolds(size - 1, this.size);
@@ -156,58 +143,50 @@ export class MerkleTree {
         low = middle;
       }
     }
-    return concat(siblings.reverse());
+    return new Uint8Array(Buffer.concat(siblings.reverse()));
   }
 
   get #leaves(): Hashes {
-    return this.#levels[0] as Hashes;
+    return this.#levels[0]!;
   }
 
-  /** What is changed from here on is among the overrides, so that its ancestors are not read any more. */
-  *#begin(overrides: Overrides): Generator<undefined, void> {
-    this.#settle();
-    yield* overrides.follow();
+  /** Hashes all pending ancestors: later changes are among the overrides, so their ancestors are not read. */
+  *#begin(overrides?: Overrides): Generator<undefined, void> {
+    this.#hashChanged();
+    if (overrides !== undefined) yield* overrides.follow();
   }
 
-  /** As `#subtree`, with rests where there is much to hash; a copy, since the tree may change in a rest. */
-  *#walk(low: number, high: number, overrides: Overrides): Generator<undefined, Uint8Array> {
-    if (high - low <= LEAVES_PER_STEP || !overrides.isAny(low, high))
+  /** `#subtree` with rests where there is much to hash; a copy, since the tree may change in a rest. */
+  *#walk(low: number, high: number, overrides?: Overrides): Generator<undefined, Uint8Array> {
+    if (high - low <= LEAVES_PER_STEP || !overrides?.isAny(low, high))
       return this.#subtree(low, high, overrides).slice();
     const middle = low + splitOf(high - low);
     const left = yield* this.#walk(low, middle, overrides);
     yield;
     yield* overrides.follow();
     const right = yield* this.#walk(middle, high, overrides);
-    return this.#join(left, right);
+    return joinNodes(left, right, this.hashNode);
   }
 
-  /**
-   * The node over leaves `low` to `high` (exclusive), one of the ranges that splitting yields, with the overrides in it.
-   * Perhaps a view.
-   */
-  #subtree(low: number, high: number, overrides: Overrides): Uint8Array {
+  /** The node over leaves `low` to `high` (exclusive), with the overrides in it. May be a view. */
+  #subtree(low: number, high: number, overrides?: Overrides): Uint8Array {
     const width = high - low;
     const isComplete = isPowerOfTwo(width);
-    if (isComplete && !overrides.isAny(low, high)) return (this.#levels[Math.log2(width)] as Hashes).at(low / width);
-    if (width === 1) return overrides.leaf(low);
+    if (isComplete && !overrides?.isAny(low, high)) return this.#levels[Math.log2(width)]!.at(low / width);
+    // A single leaf is complete, so it has an override here.
+    if (width === 1) return overrides!.leaf(low);
     const middle = low + splitOf(width);
     const left = this.#subtree(low, middle, overrides);
-    return this.#join(left, this.#subtree(middle, high, overrides));
-  }
-
-  #join(left: Uint8Array, right: Uint8Array): Uint8Array {
-    this.#children.set(left);
-    this.#children.set(right, HASH_BYTES);
-    return this.hashNode(this.#children);
+    return joinNodes(left, this.#subtree(middle, high, overrides), this.hashNode);
   }
 
   /** Hashes the complete ancestors of the changed leaves, each once, level by level. */
-  #settle(): void {
+  #hashChanged(): void {
     if (this.#changed.length === 0) return;
     const touched = this.#changed.sort((a, b) => a - b);
     for (let level = 1; touched.length > 0 && level < this.#levels.length; level++) {
-      const below = this.#levels[level - 1] as Hashes;
-      const above = this.#levels[level] as Hashes;
+      const below = this.#levels[level - 1]!;
+      const above = this.#levels[level]!;
       let kept = 0;
       for (const index of touched) {
         const parent = index >>> 1;
@@ -231,17 +210,3 @@ const isPowerOfTwo = (n: number): boolean => (n & (n - 1)) === 0;
 
 /** The largest power of two below `n`, for n of 2 or more. */
 export const splitOf = (n: number): number => 2 ** (31 - Math.clz32(n - 1));
-
-function concat(hashes: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(hashes.length * HASH_BYTES);
-  for (const [i, hash] of hashes.entries()) all.set(hash, i * HASH_BYTES);
-  return all;
-}
-
-/** Walks to the end without a rest. */
-export function finish<T>(walk: Generator<undefined, T>): T {
-  for (;;) {
-    const step = walk.next();
-    if (step.done) return step.value;
-  }
-}

@@ -10,13 +10,13 @@ const WORD_SHIFT = 5;
 const PAGE_SHIFT = 10;
 
 /**
- * The leaves below `size` as they were after the write `sequence`, where the tree holds others now. Finding them costs a
- * look at each change made since, a few at a time; changes that come in meanwhile are taken in by `follow`.
+ * The leaves below `size` that have changed since the write `sequence`, as they were after it. Finding them costs a look
+ * at each change made since, a few at a time; `follow` takes in the changes made meanwhile.
  *
- * Memory, while it is in use: 4 bytes for each leaf of a page that has one of these, and one bit for each of all.
+ * Memory, while in use: 4 bytes for each leaf of a page that has a changed one, and one bit for each leaf of all.
  */
 export class PastLeaves implements Overrides {
-  /** By leaf index, in pages: 1 + the place in the journal of the first change since, or 0. A map would stop to grow. */
+  /** By leaf index, in pages: 1 + the place in the journal of the first change since, or 0. A map would pause to grow. */
   readonly #places: (Int32Array | undefined)[] = [];
   /** Whether the leaf has an entry; in each level above, whether any of 32 below has. */
   readonly #levels: Uint32Array[] = [];
@@ -30,10 +30,10 @@ export class PastLeaves implements Overrides {
     this.#next = journal.firstSince(sequence + 1);
   }
 
-  /** Yields where the caller may rest. Has nothing left to do once it has followed the journal to its end. */
+  /** Takes in the changes up to the journal's end. Yields where the caller may rest. */
   *follow(): Generator<undefined, void> {
     let looked = 0;
-    for (; !this.#isFollowing; this.#next++) {
+    for (; this.#next < this.journal.length; this.#next++) {
       const index = this.journal.indexAt(this.#next);
       if (index < this.size && this.#placeOf(index) === 0) this.#add(index, this.#next);
       if (++looked % CHANGES_PER_STEP === 0) yield;
@@ -51,15 +51,11 @@ export class PastLeaves implements Overrides {
       last >>>= WORD_SHIFT;
     }
     const mask = (0xffff_ffff >>> (31 - (last & 31))) & (0xffff_ffff << (from & 31));
-    return (((this.#levels[level] as Uint32Array)[from >>> WORD_SHIFT] as number) & mask) !== 0;
+    return (this.#levels[level]![from >>> WORD_SHIFT]! & mask) !== 0;
   }
 
   leaf(index: number): Uint8Array {
     return this.journal.oldLeafAt(this.#placeOf(index) - 1);
-  }
-
-  get #isFollowing(): boolean {
-    return this.#next === this.journal.length;
   }
 
   #placeOf(index: number): number {
@@ -74,12 +70,12 @@ export class PastLeaves implements Overrides {
     let bit = index;
     for (const level of this.#levels) {
       const word = bit >>> WORD_SHIFT;
-      level[word] = (level[word] as number) | (1 << (bit & 31));
+      level[word] = level[word]! | (1 << (bit & 31));
       bit = word;
     }
   }
 
-  /** Not before they are needed: nothing was changed since the newest write, whose receipt is asked for most. */
+  /** Called at the first change: after the newest write, whose receipt is asked for most, there is none. */
   #makeLevels(): void {
     let bits = this.size;
     do {

@@ -1,24 +1,23 @@
 /**
- * Receipts: what a write did, in bytes that check by themselves. The proof, version 1, all integers little-endian:
+ * Receipts: what a write did, verifiable from the receipt alone. The proof, version 1, all integers little-endian:
  *
  *     0  u8 version | u8 kind (1 insert, 2 change) | u8 path length p | 5 zero bytes
  *     8  u64 record_id | u64 leaves after | u64 sequence | u64 time_ms
  *    40  old leaf | new leaf | chain head before | event hash | graph root | config hash (32 each)
  *   232  p siblings, 32 each, bottom first
  *
- * With the old leaf the path leads to the old root, with the new leaf to the new root, so the write changed this record
- * and nothing else. An insert has no old leaf: its siblings alone make the tree before it. The new root, with the rest
- * of the proof, makes the state hash.
+ * With the old leaf the path leads to the old root, with the new leaf to the new root, so the write changed this
+ * record only. An insert has no old leaf: its siblings alone make the tree before it. The new root and the rest of the
+ * proof give the state hash.
  */
-import type { Receipt } from '../../shared/calls.js';
-import { toHex } from '../../shared/hash.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { nextChainHead } from '../../shared/log/chain.js';
-import { writeU64 } from '../../shared/u64.js';
-import { foldPath, foldWithoutLeaf } from './merklePath.js';
+import type { Receipt } from '../../shared/model/receipt.js';
+import { foldPath, foldWithoutLeaf } from './merkleNode.js';
 import { stateHash } from './stateHash.js';
-import { hashStateNode, stateRoot } from './stateNode.js';
-import type { TreeWrite } from './stateTree.js';
+import { hashStateNode, stateRoot, type TreeWrite } from './stateTree.js';
 
 export interface WriteFacts {
   readonly recordId: number;
@@ -35,7 +34,7 @@ const KIND = { insert: 1, change: 2 } as const;
 const HASHES_AT = 40;
 const PATH_AT = HASHES_AT + 6 * HASH_BYTES;
 
-/** Costs two hashes for each sibling. The roots are folded from the proof itself. */
+/** Computes both roots from the path. Costs two hashes for each sibling. */
 export function makeReceipt(facts: WriteFacts, write: TreeWrite): Receipt {
   const { recordId, sequence, timeMs, graphRoot, configHash } = facts;
   const newRoot = stateRoot(write.leaves, mthWith(write.newLeaf, recordId, write));

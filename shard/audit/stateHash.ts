@@ -1,10 +1,8 @@
-import { DOMAIN, hash } from '../../shared/hash.js';
+import { DOMAIN, hash } from '../../shared/hashing/hash.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import { writeU64 } from '../../shared/u64.js';
 
-/** What a collection is after a write: what it holds, how it came there, and what it is a collection of. */
 export interface StateSummary {
-  /** The genesis event's hash. */
   readonly configHash: Uint8Array;
   readonly stateRoot: Uint8Array;
   readonly graphRoot: Uint8Array;

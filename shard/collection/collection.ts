@@ -1,55 +1,54 @@
 /**
- * A collection is a single ordered machine:
+ * One collection: a state machine that its log drives.
  *
  *   validate → append to the log → apply to the state → answer
  *
- * Nothing is applied before it is durable, nothing is answered before it is applied. Recovery is the same code as normal
- * operation: read frames, verify, apply. So is following another shard, which writes:
+ * Nothing is applied before it is durable, and nothing is answered before it is applied. Recovery and following run the same
+ * code: read frames, verify, apply.
  *
- *   open ──▶ following ──lead──▶ leading (see `writing.ts`)
- *                 ▲──standDown──┘
+ *   open ──▶ follower ──promote──▶ owner (see `commitLoop.ts`)
+ *               ▲──────demote──────┘
  */
-import type { CollectionConfig, ControlCall, ReadCall, Results, SearchCall, WriteCall } from '../../shared/calls.js';
-import { unreachable, type VouchError } from '../../shared/errors.js';
-import { toHex } from '../../shared/hash.js';
-import type { IndexKind } from '../../shared/indexSpec.js';
+import type { VouchError } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import type { EventLog, StoredFrame } from '../../shared/log/eventLog.js';
 import type { LogCount } from '../../shared/log/logCount.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { Amount, HeldBytes } from '../../shared/model/quotas.js';
+import type { Call } from '../../shared/protocol/calls.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import { CollectionVault } from '../encrypted/collectionVault.js';
-import { Pace } from '../graph/pace.js';
+import { CollectionAsOf } from '../asOf/collectionAsOf.js';
 import { readGraph } from '../graph/read.js';
 import { CollectionIndex } from '../index/collectionIndex.js';
-import type { VectorBlocks } from '../kernel/vectorBlocks.js';
-import { moved } from '../moving.js';
-import { CollectionPast } from '../past/collectionPast.js';
-import type { SavedSnapshot } from '../past/snapshots.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
-import { search } from '../search/search.js';
+import { readRecords } from '../records/readRecords.js';
+import { moved } from '../serving/moved.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
 import { type OpenState, openState } from '../snapshot/openState.js';
+import type { SavedSnapshot } from '../snapshot/savedSnapshots.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { Journal } from '../state/journal.js';
+import { missing } from '../state/refusals.js';
+import { CollectionVault } from '../vault/collectionVault.js';
+import { CapacityReservation } from './capacityReservation.js';
 import type { CollectionContext } from './collectionContext.js';
-import type { CollectionState } from './collectionState.js';
-import { CommitRoom } from './commitRoom.js';
-import { Damaged, noticingDamage } from './damaged.js';
-import { missing } from './framePlan.js';
-import type { Feed, Journal } from './journal.js';
-import { LogImport } from './logImport.js';
+import { CollectionSearch } from './collectionSearch.js';
+import { CommitLoop } from './commitLoop.js';
+import type { CollectionParts } from './logImport.js';
 import { LogReading } from './logReading.js';
-import { Reach } from './reach.js';
-import { componentsOf, resultOf } from './resultBytes.js';
-import { Writing } from './writing.js';
+import { CollectionWatermark } from './watermark.js';
+import type { NotedWatermark } from './watermarkNotes.js';
 
 export class Collection {
-  readonly #past: CollectionPast;
-  readonly #vault: CollectionVault;
-  readonly #proofs: CollectionProofs;
-  readonly #reading: LogReading;
-  readonly #import: LogImport;
-  readonly #room: CommitRoom;
+  readonly #asOf: CollectionAsOf;
+  readonly #searches: CollectionSearch;
+  readonly #parts: CollectionParts;
+  readonly #logReading: LogReading;
   /** While this shard owns the collection. */
-  #writing: Writing | undefined;
+  #commits: CommitLoop | undefined;
   #snapshots: CollectionSnapshots | undefined;
   #logCheck: CollectionLogCheck | undefined;
 
@@ -57,82 +56,86 @@ export class Collection {
     private readonly config: CollectionConfig,
     private readonly context: CollectionContext,
     private readonly log: EventLog,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
-    private readonly index: CollectionIndex,
-    private readonly reach: Reach,
+    readonly state: CollectionState,
+    readonly journal: Journal,
+    readonly index: CollectionIndex,
+    private readonly watermark: CollectionWatermark,
     private readonly opened: Pick<OpenState, 'snapshot' | 'unread'>,
     private readonly onDamage: (damage: Damaged) => VouchError,
   ) {
-    this.#room = new CommitRoom(config, state, journal, context.quota, context.clock);
-    this.#proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
-    this.#vault = new CollectionVault(config, state, journal, context.vault, context.quota);
-    this.#reading = new LogReading(log, journal.history, context.clock);
-    this.#import = new LogImport(config, state, journal, this.#room, this.#proofs, this.#vault, context);
+    const capacity = new CapacityReservation(config, state, journal, context.quota, context.clock);
+    const proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
+    const vault = new CollectionVault(config, state, journal, context.vault, (brings) => capacity.room(brings));
+    this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault };
+    this.#logReading = new LogReading(log, journal.history, context.clock);
     const { snapshots, dedupWindow } = context;
     const place = snapshots && { folder: snapshots.store.folderOf(config.id), dedupWindow };
-    this.#past = new CollectionPast(config, log, state, journal, { ...context, metrics: context.metrics.past }, place);
+    this.#asOf = new CollectionAsOf(config, log, state, journal, context, place);
+    this.#searches = new CollectionSearch(state, journal, index, this.#asOf, context.clock);
   }
 
   /**
-   * Reads its newest snapshot, and the log from there on; its index comes later, in the background. It follows then: what
-   * it is to write or to answer for begins with `lead`. Throws Damaged where the log does not verify, or has lost what is
-   * known to have been committed.
+   * Reads the newest snapshot and the log behind it; the index follows in the background. The collection is a follower
+   * until `promote`. Throws Damaged if the log does not verify, or has lost events that are known to have been committed.
    */
   static async open(
     config: CollectionConfig,
     context: CollectionContext,
     onDamage: (damage: Damaged) => VouchError,
   ): Promise<Collection> {
+    const noted = await context.watermarks.read(config.id);
+    const open = (): Promise<Collection> => Collection.#openNow(config, context, noted, onDamage);
+    return context.memoryGuard.opening(openBytes(config, noted), open);
+  }
+
+  static async #openNow(
+    config: CollectionConfig,
+    context: CollectionContext,
+    noted: NotedWatermark | undefined,
+    onDamage: (damage: Damaged) => VouchError,
+  ): Promise<Collection> {
     const log = await noticingDamage(() => context.logs.open(config.id));
-    const noting = context.reach.read(config.id);
-    // It is waited for when the log is read, if that can be.
-    noting.catch(() => undefined);
-    let vectors: VectorBlocks | undefined;
+    let state: CollectionState | undefined;
     try {
       const opened = await openState(config, log, context);
-      const { state, journal } = opened;
-      vectors = state.vectors;
-      const reach = new Reach(config, log, journal, context.reach, context.clock);
-      await reach.assertAs(await noting);
-      const index = await CollectionIndex.open(
-        {
-          config,
-          vectors: state.vectors,
-          get sequence() {
-            return journal.sequence;
-          },
-          liveSlotOf: (recordId) => state.liveSlotOf(recordId),
+      const { journal } = opened;
+      state = opened.state;
+      const { vectors } = state;
+      const watermark = new CollectionWatermark(config, log, journal, context.watermarks, context.clock);
+      await watermark.assertAs(noted);
+      const indexed = {
+        config,
+        vectors,
+        get sequence() {
+          return journal.sequence;
         },
-        context.indexes,
-      );
-      state.onDeath = (slot) => index.removed(slot);
-      return new Collection(config, context, log, state, journal, index, reach, opened, onDamage);
+        records: state,
+      };
+      const index = await CollectionIndex.open(indexed, context.indexes);
+      state.onDeath = (slot, isReplaced) => index.remove(slot, isReplaced);
+      return new Collection(config, context, log, state, journal, index, watermark, opened, onDamage);
     } catch (error) {
-      vectors?.destroy();
+      state?.vectors.destroy();
       await log.close();
       throw error;
     }
   }
 
-  get recordsInUse(): number {
-    return this.#room.recordsInUse;
+  get heldBytes(): HeldBytes {
+    return this.state.heldBytes;
+  }
+
+  /** What must stay reserved for it. */
+  get inUse(): Amount {
+    return this.#parts.capacity.inUse;
   }
 
   count(): LogCount {
     return { records: this.state.liveRecords, logBytes: this.journal.logBytes, sequence: this.journal.sequence };
   }
 
-  /** The index that serves searches. */
-  get serving(): IndexKind | 'brute' {
-    return this.index.serving;
-  }
-
-  get indexLoad(): { readonly tail: number; readonly bytes: number; readonly progress: number | undefined } {
-    return this.index;
-  }
-
-  async read(call: ReadCall, envelope: Envelope): Promise<Results[ReadCall['op']]> {
+  /** Runs a call of any kind; only an owner runs writes and control calls. */
+  async run(call: Call, envelope: Envelope): Promise<unknown> {
     switch (call.op) {
       case 'get': {
         const record = this.state.record(call.id);
@@ -140,7 +143,17 @@ export class Collection {
         return record;
       }
       case 'search':
-        return this.#search(call, envelope);
+        return call.asOf === undefined
+          ? this.#searches.search(call, envelope.deadlineMs)
+          : this.#orCallerError(() => this.#searches.search(call, envelope.deadlineMs));
+      case 'searchBatch':
+        return this.#orCallerError(() => this.#searches.batch(call, envelope.deadlineMs));
+      case 'listRecords':
+      case 'getRecords':
+      case 'countRecords':
+      case 'facets':
+      case 'vectorOf':
+        return readRecords(this.state, call, new Slice(this.context.clock, envelope.deadlineMs));
       case 'describe':
         return this.count();
       case 'indexState':
@@ -150,236 +163,199 @@ export class Collection {
       case 'graphEdges':
       case 'graphSubgraph':
       case 'graphQuery':
-        return readGraph(this.state.graph, call, new Pace(this.context.clock, envelope.deadlineMs));
+        return readGraph(this.state.graph, call, new Slice(this.context.clock, envelope.deadlineMs));
       case 'getEncrypted':
-        return this.#showing(() => this.#vault.read(call.id));
+        return this.#orCallerError(() => this.#parts.vault.read(call.id));
       case 'readLog':
-        return this.#showing(() => this.#reading.read(call.from, call.maxBytes, envelope.deadlineMs));
-      default: // Proofs are left, and they know all of them.
-        return this.#showing(() => this.#proofs.answer(call, envelope.deadlineMs));
-    }
-  }
-
-  async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
-    return this.#leading.write(call, envelope);
-  }
-
-  async control(call: ControlCall, envelope: Envelope): Promise<Results[ControlCall['op']]> {
-    const writing = this.#leading;
-    switch (call.op) {
+        return this.#orCallerError(() => this.#logReading.read(call.from, call.maxBytes, envelope.deadlineMs));
+      case 'proofState':
+      case 'proofReceipt':
+      case 'proofInclusion':
+      case 'proofConsistency':
+      case 'checkpoint':
+      case 'timeline':
+        return this.#orCallerError(() => this.#parts.proofs.answer(call, envelope.deadlineMs));
       case 'configureIndex':
-        return writing.unlessOver(this.index.configure(call.spec));
+        return this.#owned.orTermEnded(this.index.configure(call.spec));
       case 'hold':
-        await writing.hold(call.token, call.holdMs);
+        await this.#owned.hold(call.token, call.holdMs);
         return null;
       case 'release':
-        writing.release(call.token);
+        this.#owned.writeHold.release(call.token);
         return null;
       case 'rebuild':
-        // What was being built goes with the term: built by the next owner it is as good as never begun here.
-        await writing.unlessOver(this.index.rebuild(call.kind), moved);
+        // The next owner builds the index itself, so a build that ends with the term has had no effect.
+        await this.#owned.orTermEnded(this.index.rebuild(call.kind), moved);
         return { records: this.state.liveRecords };
       case 'importFrames':
-        return writing.importFrames(call.frames, call.upTo, envelope);
+        return this.#owned.importFrames(call.frames, call.upTo, envelope);
       default:
-        return unreachable(call);
+        return this.#owned.write(call, envelope);
     }
   }
 
-  /** From now on this shard owns the collection; all is applied that the log holds. */
-  lead(): void {
-    const { state, journal, reach, context, config } = this;
-    this.#room.settle();
-    // Where it cannot be told now, whoever is to be answered waits for the next try.
-    if (journal.sequence > 0) reach.tell().catch(() => undefined);
-    reach.advanced();
-    this.#writing = new Writing({
-      ...{ state, journal, reach, context },
-      vault: this.#vault,
-      proofs: this.#proofs,
-      room: this.#room,
-      imports: this.#import,
-      onCommit: () => {
-        reach.advanced();
-        this.index.maintain();
-        this.#snapshots?.consider();
-      },
-      shown: (error) => this.#shown(error),
-    });
+  /** Makes this shard the owner. Everything that the log holds must be applied. */
+  promote(): void {
+    const { journal, watermark, context, config } = this;
+    this.#parts.capacity.release();
+    // If it cannot be noted now, the first answer waits for the next attempt.
+    if (journal.sequence > 0) watermark.ensureNoted().catch(() => undefined);
+    watermark.advanced();
+    const onCommit = (): void => {
+      watermark.advanced();
+      this.index.maintain();
+      this.#snapshots?.consider();
+    };
+    this.#commits = new CommitLoop(this.#parts, onCommit, (error) => this.#toCallerError(error));
     const { snapshots } = context;
     if (snapshots === undefined) return;
-    const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#past.snapshot(upTo);
+    const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
     const { snapshot, unread } = this.opened;
     this.#snapshots ??= new CollectionSnapshots(config.id, snapshots, snapshot, () => journal, make);
     this.#snapshots.consider();
     if (unread === undefined) return;
-    const check: CheckLog = (...asked) => this.#past.check(...asked);
-    this.#logCheck ??= new CollectionLogCheck(config.id, snapshots, unread, check, (damage) => this.#shown(damage));
+    const check: CheckLog = (...asked) => this.#asOf.check(...asked);
+    this.#logCheck ??= new CollectionLogCheck(config.id, snapshots, unread, check, (damage) =>
+      this.#toCallerError(damage),
+    );
   }
 
+  /** Whether writes wait for the end of a `hold` call. */
   get isHeld(): boolean {
-    return this.#writing?.isHeld ?? false;
+    return this.#commits?.writeHold.isHeld ?? false;
   }
 
-  /** Whether no commit is under way; what comes waits until `resume`. */
+  /** Resolves to whether the running commit has ended in time. No commit begins until `resume`. */
   pause(withinMs: number): Promise<boolean> {
-    return this.#leading.pause(withinMs);
+    return this.#owned.pause(withinMs);
   }
 
   resume(): void {
-    this.#writing?.resume();
+    this.#commits?.resume();
   }
 
-  /** What waits is answered by whoever owns the collection next. Resolves when no commit is under way. */
-  async standDown(): Promise<void> {
-    const writing = this.#writing;
-    this.#writing = undefined;
+  /** Makes this shard a follower. Waiting writes are answered as moved; resolves when the running commit has ended. */
+  async demote(): Promise<void> {
+    const commits = this.#commits;
+    this.#commits = undefined;
     this.journal.feed = undefined;
-    this.reach.forget();
-    writing?.end(moved());
-    await writing?.idle();
+    this.watermark.forget();
+    commits?.end(moved());
+    await commits?.idle();
   }
 
-  /** Reads and applies what the log holds beyond the state. Of a follower. */
+  /** Throws if the log has lost what was applied. `loss`: how that is known already. */
+  async assertStored(loss: string | undefined): Promise<void> {
+    await this.#orCallerError(() => this.journal.assertStored(loss));
+  }
+
+  /** Reads and applies what the log holds beyond the state of a follower. */
   async catchUp(): Promise<void> {
-    await this.#showing(() => this.journal.catchUp());
+    await this.#orCallerError(() => this.journal.catchUp());
     this.index.maintain();
   }
 
-  /** The same of a follower that becomes the owner. Throws Damaged where the log is not as it was noted. */
+  /** Catches up before `promote`. Throws Damaged if the log does not match its watermark. */
   async takeOver(): Promise<void> {
-    await this.#showing(() => this.reach.confirm());
+    await this.#orCallerError(() => this.watermark.confirm());
     this.index.maintain();
   }
 
-  /** Of a follower: as `Journal.take`. */
+  /** Applies a frame of the owner to a follower, as `Journal.take`. */
   async take(committed: StoredFrame): Promise<boolean> {
-    const isTaken = await this.#showing(() => this.journal.take(committed));
+    const isTaken = await this.#orCallerError(() => this.journal.take(committed));
     this.index.maintain();
     return isTaken;
   }
 
-  /** Of an owner: verifies the vault's entry for one key, where live records stand under it. Throws where it is damaged. */
+  /** Verifies an owner's vault entry of one key, if live records use it. Throws if the entry is damaged. */
   async checkKey(keyId: string): Promise<void> {
-    if (this.#writing !== undefined) await this.#showing(() => this.#vault.checkKey(keyId));
+    if (this.#commits !== undefined) await this.#orCallerError(() => this.#parts.vault.checkKey(keyId));
   }
 
-  /** Of an owner: verifies them for all its keys. False where it is not the owner. Throws where one is damaged. */
+  /** Verifies an owner's vault entries of all keys; false for a follower. Throws if an entry is damaged. */
   async checkKeys(rest: (entries: number) => Promise<void>): Promise<boolean> {
-    const writing = this.#writing;
-    if (writing === undefined) return false;
-    const { id: collectionId } = this.config;
-    const { keys, closed } = await this.#showing(() =>
-      this.#vault.checkKeys(async (entries) => {
-        await rest(entries);
-        if (this.#writing !== writing) throw moved();
-      }),
-    );
-    const { logger } = this.context;
-    if (closed > 0) logger.warn({ collectionId, keys: closed }, 'records are under keys that cannot be opened here');
-    else if (keys > 0) logger.info({ collectionId, keys }, 'the vault entries of the collection are whole');
+    const commits = this.#commits;
+    if (commits === undefined) return false;
+    const restAsOwner = async (entries: number): Promise<void> => {
+      await rest(entries);
+      if (this.#commits !== commits) throw moved();
+    };
+    await this.#orCallerError(() => this.#parts.vault.checkKeys(restAsOwner, this.context.logger));
     return true;
   }
 
-  /** As `CollectionIndex.asDesired`. */
-  indexAsDesired(): Promise<void> {
-    return this.index.asDesired();
-  }
-
-  set feed(feed: Feed | undefined) {
-    this.journal.feed = feed;
-  }
-
-  /** Committed events in whole frames. */
-  get sequence(): number {
-    return this.journal.sequence;
-  }
-
-  get isWhole(): boolean {
-    return this.journal.isWhole;
-  }
-
-  /** Where the state is that after a whole frame, which is its sequence, and its hash. */
+  /** The state hash and its sequence, if the state is that after a whole frame. */
   stateHash(): { readonly sequence: number; readonly stateHash: string } | undefined {
     const { journal } = this;
     if (!journal.isWhole || journal.sequence === 0) return undefined;
     return { sequence: journal.sequence, stateHash: toHex(journal.stateHash()) };
   }
 
-  /** After event `sequence`; undefined where it cannot be told cheaply. */
+  /** The state hash after event `sequence`; undefined if it is expensive to compute. */
   stateHashAt(sequence: number, deadlineMs: number): Promise<string | undefined> {
-    return this.#past.hashAt(sequence, new Pace(this.context.clock, deadlineMs));
+    return this.#asOf.hashAt(sequence, new Slice(this.context.clock, deadlineMs));
   }
 
-  /** As `CollectionState.isAsHashed`. */
-  isAsHashed(recordId: number): boolean {
-    return this.state.isAsHashed(recordId);
-  }
-
-  /** Ids that were given. */
-  get records(): number {
-    return this.state.nextRecordId - 1;
-  }
-
-  /** Nothing that may take long is begun or goes on: the collection is about to be closed. */
-  hurry(): void {
-    this.#writing?.hurry();
-    this.index.hurry();
-    this.#proofs.hurry();
+  /** Ends long work and begins none: the collection is about to be closed. */
+  cancelBackgroundWork(): void {
+    this.#commits?.writeHold.over();
+    this.index.cancelBackgroundWork();
+    this.#parts.proofs.cancelBackgroundWork();
     this.#logCheck?.stop();
-    void this.#past.close();
+    void this.#asOf.close();
   }
 
-  /** Finishes the commit under way; what waits behind it is refused. `keep`: this shard will open it again. */
+  /** Finishes the running commit and refuses the waiting writes. `keep`: this shard will open the collection again. */
   async close({ keep }: { keep: boolean }): Promise<void> {
-    const writing = this.#writing;
-    writing?.end(moved());
-    this.hurry();
-    await writing?.idle();
+    const commits = this.#commits;
+    commits?.end(moved());
+    this.cancelBackgroundWork();
+    await commits?.idle();
     await this.index.close({ keep });
-    await this.#past.close();
+    await this.#asOf.close();
     await this.#snapshots?.close();
     await this.#logCheck?.close();
-    await writing?.answered();
-    if (keep) await this.reach.last();
-    this.reach.forget();
+    await commits?.answered();
+    if (keep) await this.watermark.last();
+    this.watermark.forget();
     await this.log.close();
     this.state.vectors.destroy();
   }
 
-  async #search(call: SearchCall, { deadlineMs }: Envelope): Promise<Results['search']> {
-    const query = componentsOf(call.query);
-    const pace = (): Pace => new Pace(this.context.clock, deadlineMs);
-    const { asOf } = call;
-    const sequence = call.tellSequence && { sequence: this.journal.seenSequence };
-    if (asOf === undefined) {
-      const { vectors, metadata, texts, graph, insertions } = this.state;
-      const searched = { vectors, metadata, texts, graph, insertions, index: this.index };
-      return { ...resultOf(await search(searched, query, call, pace)), ...sequence };
-    }
-    const past = await this.#showing(() => this.#past.search({ call, asOf, query, deadlineMs, pace }));
-    return { ...resultOf(past.found), ...sequence, asOf: past.asOf };
-  }
-
-  async #showing<T>(work: () => Promise<T>): Promise<T> {
+  async #orCallerError<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw this.#shown(error);
+      throw this.#toCallerError(error);
     }
   }
 
-  /** What the caller is told. Once its log is damaged, a collection that went on would build upon the damage. */
-  #shown(error: unknown): unknown {
+  /** The error that a caller gets. Damage quarantines the collection: further commits would build upon it. */
+  #toCallerError(error: unknown): unknown {
     if (!(error instanceof Damaged)) return error;
     this.#logCheck?.stop();
     const quarantine = this.onDamage(error);
-    this.#writing?.refuse(quarantine);
+    this.#commits?.refuse(quarantine);
     return quarantine;
   }
 
-  get #leading(): Writing {
-    if (this.#writing === undefined) throw moved();
-    return this.#writing;
+  /** The commit loop of the owner; throws on a follower. */
+  get #owned(): CommitLoop {
+    if (this.#commits === undefined) throw moved();
+    return this.#commits;
   }
+}
+
+/** Memory of a record besides its vector, and of a byte of metadata or text with what is indexed of it; measured, and rounded up. */
+const RECORD_BYTES = 500;
+const INDEXED_BYTES = 4;
+
+/** About the memory that an opened collection takes, by its watermark. */
+function openBytes({ dimension }: CollectionConfig, noted: NotedWatermark | undefined): number {
+  if (noted === undefined) return 0;
+  const rowBytes = 4 * dimension;
+  if (noted.held === undefined) return noted.sequence * (rowBytes + RECORD_BYTES);
+  const { vectors, metadata, texts } = noted.held;
+  return vectors + (vectors / rowBytes) * RECORD_BYTES + (metadata + texts) * INDEXED_BYTES;
 }

@@ -1,39 +1,44 @@
-/** What a shard lends to each of its collections. */
+/** The resources of a shard that its collections share. */
+
 import type { Clock } from '../../shared/clock.js';
 import type { EventLogs } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { Signer } from '../../shared/signing/signer.js';
 import type { Transport } from '../../shared/transport/transport.js';
-import type { Admission } from '../admission.js';
-import type { DamageReports } from '../damageReports.js';
-import type { RecordVault } from '../encrypted/recordVault.js';
+import type { AsOfThread } from '../asOf/asOfThread.js';
 import type { IndexServices } from '../index/services.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
-import type { ShardMetrics } from '../metrics.js';
-import type { Openings } from '../openings.js';
-import type { PastThread } from '../past/pastThread.js';
-import type { Signer } from '../proof/signer.js';
-import type { Quota } from '../quota.js';
+import type { CallAdmission } from '../serving/admission.js';
+import type { DamageReports } from '../serving/damageReports.js';
+import type { MemoryGuard } from '../serving/memoryGuard.js';
+import type { Openings } from '../serving/openings.js';
+import type { Quota } from '../serving/quota.js';
+import type { StoreGuard } from '../serving/storeGuard.js';
 import type { SnapshotServices } from '../snapshot/snapshotServices.js';
-import type { ReachNotes } from './reachNotes.js';
+import type { RecordVault } from '../vault/recordVault.js';
+import type { WatermarkNotes } from './watermarkNotes.js';
 
 export interface CollectionContext {
-  readonly admission: Admission;
+  readonly admission: CallAdmission;
   readonly openings: Openings;
   readonly logs: EventLogs;
-  readonly reach: ReachNotes;
+  readonly watermarks: WatermarkNotes;
   readonly transport: Transport;
   readonly memory: VectorMemory;
   readonly quota: Quota;
+  readonly memoryGuard: MemoryGuard;
+  readonly storeGuard: StoreGuard;
   readonly vault: RecordVault;
   readonly indexes: IndexServices;
-  readonly pasts: PastThread;
+  readonly pasts: AsOfThread;
   /** Undefined: collections are opened from their logs alone. */
   readonly snapshots?: SnapshotServices;
   readonly damages: DamageReports;
   readonly signer: Signer;
-  readonly metrics: ShardMetrics;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Request ids a collection remembers. */
+  /** The number of request ids that a collection remembers. */
   readonly dedupWindow: number;
 }

@@ -1,109 +1,127 @@
 /**
- * A frame of an export on its way into this log. It is judged before it is stored, since what is stored can only be applied
- * or be damage: first its bytes and its place in the chain, then its events, by planning the writes that they state. A
- * frame is taken only where those writes, made here, would have led to the same events.
+ * The import of exported frames into this log. A frame is judged before it is stored, since a stored frame that cannot be
+ * applied is damage: first its bytes and its place in the chain, then its events. It is accepted only if the writes that its
+ * events state would lead to the same events here.
  */
-import type { CollectionConfig, Results } from '../../shared/calls.js';
-import type { Clock } from '../../shared/clock.js';
-import { unavailable, unreachable, VouchError } from '../../shared/errors.js';
-import { toHex } from '../../shared/hash.js';
+
+import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import { EMPTY_LOG } from '../../shared/log/chain.js';
+import { Damaged } from '../../shared/log/damaged.js';
 import type { Event } from '../../shared/log/event.js';
-import { claimedStart, type Frame, readFrameHeader } from '../../shared/log/frame.js';
-import { verifyFrame } from '../../shared/log/frameVerifier.js';
-import { Malformed } from '../../shared/malformed.js';
-import type { CollectionVault } from '../encrypted/collectionVault.js';
-import type { SealedCall } from '../encrypted/sealedCall.js';
-import type { ShardMetrics } from '../metrics.js';
-import { nextTurn, Slice } from '../pause.js';
+import { claimedStart, type Frame, readFrameHeader, verifyFrame } from '../../shared/log/frame.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { Results } from '../../shared/protocol/calls.js';
+import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
 import type { CollectionProofs } from '../proof/collectionProofs.js';
-import type { CollectionState } from './collectionState.js';
-import type { CommitRoom } from './commitRoom.js';
-import { Damaged } from './damaged.js';
-import { FramePlan } from './framePlan.js';
-import type { Journal } from './journal.js';
-import { configHashIn } from './replay.js';
+import type { CollectionState } from '../state/collectionState.js';
+import { CommitBuilder } from '../state/commitBuilder.js';
+import { addedBytes } from '../state/growth.js';
+import type { Journal } from '../state/journal.js';
+import type { PlannedCall } from '../state/plannedCalls.js';
+import { configHashIn } from '../state/replay.js';
+import type { CollectionVault } from '../vault/collectionVault.js';
+import type { CapacityReservation } from './capacityReservation.js';
+import type { CollectionContext } from './collectionContext.js';
+import type { CollectionWatermark } from './watermark.js';
 
-export class LogImport {
-  constructor(
-    private readonly config: CollectionConfig,
-    private readonly state: CollectionState,
-    private readonly journal: Journal,
-    private readonly room: CommitRoom,
-    private readonly proofs: CollectionProofs,
-    private readonly vault: CollectionVault,
-    private readonly context: { readonly clock: Clock; readonly metrics: ShardMetrics },
-  ) {}
-
-  /**
-   * Stores and applies the frames one by one, and passes over those that are there, once verified. No commit may be under way. Throws
-   * `validation_error` where a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`, `unavailable`,
-   * and Damaged. The frames before it stay; of it nothing is stored, but for an outcome that is not known. `beforeEach` may
-   * end it between two frames by throwing.
-   */
-  async add(
-    frames: readonly Uint8Array[],
-    upTo: number,
-    deadlineMs: number,
-    beforeEach: () => void,
-  ): Promise<Results['importFrames']> {
-    const { journal, proofs, context } = this;
-    try {
-      await journal.settle();
-      for (const bytes of frames) {
-        beforeEach();
-        if (context.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before all frames were stored');
-        const frame = await refusing(() => this.#verified(bytes, upTo));
-        if (frame === undefined) continue;
-        await this.#assertPlanned(frame);
-        await this.vault.enter(frame.events, deadlineMs);
-        await journal.adopt(frame, deadlineMs, context.metrics.startCommit(frame.events.length));
-      }
-    } finally {
-      this.room.settle();
-    }
-    const { stateHash } = await proofs.stateProof();
-    return {
-      sequence: journal.sequence,
-      chainHead: toHex(journal.history.end.chainHead),
-      stateHash: toHex(stateHash),
-    };
-  }
-
-  /** Undefined where it is there. */
-  async #verified(bytes: Uint8Array, upTo: number): Promise<Frame | undefined> {
-    const { end, tree } = this.journal.history;
-    const { firstSequence, events } = readFrameHeader(bytes);
-    if (firstSequence + events <= end.nextSequence) {
-      const { end: frameEnd } = await verifyFrame(bytes, claimedStart(bytes), nextTurn);
-      if (Buffer.compare(frameEnd.chainHead, tree.chainHead(frameEnd.nextSequence - 1)) !== 0)
-        throw refused(`its events up to ${frameEnd.nextSequence - 1} are others than those that are here`);
-      return undefined;
-    }
-    if (firstSequence + events > upTo + 1) throw refused(`it goes beyond event ${upTo}, the last that was announced`);
-    const frame = await verifyFrame(bytes, end, nextTurn);
-    if (end === EMPTY_LOG) configHashIn(frame, this.config);
-    return frame;
-  }
-
-  async #assertPlanned({ events, header }: Frame): Promise<void> {
-    const vectors = events.filter(({ type }) => type === 'insert').length;
-    const sealed = events.filter(({ type }) => type === 'insertEncrypted').length;
-    const plan = new FramePlan(this.state, await this.room.take(vectors + sealed, vectors));
-    const slice = new Slice(this.context.clock);
-    for (const event of events) {
-      if (event.type === 'genesis') continue;
-      const planned = plan.events.length;
-      planning(event, () => plan.add(callOf(event)));
-      if (!isSame(plan.events[planned], event)) throw refused(`event ${event.sequence} cannot follow those before it`);
-      if (slice.due) await slice.next();
-    }
-    if (plan.liveRecords !== header.liveRecords)
-      throw refused(`it says ${header.liveRecords} live records where there are ${plan.liveRecords}`);
-  }
+/** An open collection, taken apart. */
+export interface CollectionParts {
+  readonly config: CollectionConfig;
+  readonly context: CollectionContext;
+  readonly state: CollectionState;
+  readonly journal: Journal;
+  readonly watermark: CollectionWatermark;
+  readonly capacity: CapacityReservation;
+  readonly proofs: CollectionProofs;
+  readonly vault: CollectionVault;
 }
 
-/** What does not verify here was sent so: nothing of this service is damaged by it. */
+/**
+ * Stores and applies the frames one by one, and skips those that are stored already, once verified. No commit may run.
+ * Throws `validation_error` if a frame is not the next of this log or goes beyond `upTo`, `capacity_exceeded`,
+ * `unavailable`, and Damaged; the frames before it stay. `beforeEach` may end it between two frames by throwing.
+ */
+export async function importFrames(
+  parts: CollectionParts,
+  frames: readonly Uint8Array[],
+  upTo: number,
+  deadlineMs: number,
+  beforeEach: () => void,
+): Promise<Results['importFrames']> {
+  const { journal, vault, context } = parts;
+  try {
+    await journal.resolveAppend();
+    for (const bytes of frames) {
+      beforeEach();
+      if (context.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before all frames were stored');
+      const frame = await refusing(() => verified(parts, bytes, upTo));
+      if (frame === undefined) continue;
+      await assertPlanned(parts, frame);
+      await vault.enter(frame.events, deadlineMs);
+      await journal.adopt(frame, deadlineMs, startCommit(context.metrics, frame.events.length));
+    }
+  } finally {
+    parts.capacity.release();
+  }
+  const { stateHash } = await parts.proofs.stateProof();
+  return { sequence: journal.sequence, chainHead: toHex(journal.history.end.chainHead), stateHash: toHex(stateHash) };
+}
+
+/** Measures a commit; the returned function is called when the log has made the frame durable. */
+export function startCommit(metrics: Metrics, events: number): (frameBytes: number) => void {
+  const durable = metrics.startTimer('vouch_commit_seconds');
+  return (frameBytes) => {
+    durable();
+    metrics.count('vouch_committed_events_total', events);
+    metrics.count('vouch_committed_bytes_total', frameBytes);
+  };
+}
+
+/** Undefined if the frame is stored already. */
+async function verified(
+  { config, journal }: CollectionParts,
+  bytes: Uint8Array,
+  upTo: number,
+): Promise<Frame | undefined> {
+  const { end, tree } = journal.history;
+  const { firstSequence, events } = readFrameHeader(bytes);
+  if (firstSequence + events <= end.nextSequence) {
+    const { end: frameEnd } = await verifyFrame(bytes, claimedStart(bytes), nextTurn);
+    if (Buffer.compare(frameEnd.chainHead, tree.chainHead(frameEnd.nextSequence - 1)) !== 0)
+      throw refused(`its events up to ${frameEnd.nextSequence - 1} are others than those that are here`);
+    return undefined;
+  }
+  if (firstSequence + events > upTo + 1) throw refused(`it goes beyond event ${upTo}, the last that was announced`);
+  const frame = await verifyFrame(bytes, end, nextTurn);
+  if (end === EMPTY_LOG) configHashIn(frame, config);
+  return frame;
+}
+
+async function assertPlanned({ state, capacity, context }: CollectionParts, { events, header }: Frame): Promise<void> {
+  const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
+  for (const event of events) {
+    if (event.type === 'insert' || event.type === 'replace') brought.vectors++;
+    if (event.type === 'replace') brought.replaceable++;
+    if (event.type === 'insert' || event.type === 'insertEncrypted') brought.records++;
+    if (event.type !== 'genesis') brought.growthBytes += addedBytes(event);
+  }
+  const builder = new CommitBuilder(state, await capacity.take(brought));
+  const slice = new Slice(context.clock);
+  for (const event of events) {
+    if (event.type === 'genesis') continue;
+    const planned = builder.events.length;
+    planning(event, () => builder.add(callOf(event)));
+    if (!isSame(builder.events[planned], event)) throw refused(`event ${event.sequence} cannot follow those before it`);
+    if (slice.due) await slice.next();
+  }
+  if (builder.liveRecords !== header.liveRecords)
+    throw refused(`it says ${header.liveRecords} live records where there are ${builder.liveRecords}`);
+}
+
+/** Turns damage into a refusal: the frame was sent like this, and nothing of this service is damaged. */
 async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -126,10 +144,11 @@ function planning(event: Event, add: () => void): void {
   }
 }
 
-/** Which records, nodes and edges are new follows from the state; all else is in the event as the write had it. */
+/** Compares what follows from the state: ids. The rest of the planned event was copied from `event`. */
 function isSame(planned: Event | undefined, event: Event): boolean {
   switch (event.type) {
     case 'insert':
+    case 'replace':
     case 'insertEncrypted':
       return planned?.type === event.type && planned.recordId === event.recordId;
     case 'addNode':
@@ -141,13 +160,12 @@ function isSame(planned: Event | undefined, event: Event): boolean {
   }
 }
 
-/** The write that an event states. Without request ids: how many are remembered is each node's own affair. */
-function callOf(event: Exclude<Event, { type: 'genesis' }>): SealedCall {
+/** The write that an event states, without its request id: each node remembers its own number of those. */
+function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
   switch (event.type) {
-    case 'insert': {
-      const { vector, tag, metadata, text } = event;
-      return { op: 'insert', vector, tag, requestId: null, metadata, text: text && textOf(text) };
-    }
+    case 'insert':
+    case 'replace':
+      return { op: 'stated', of: event };
     case 'insertEncrypted': {
       const { keyId, nonce, ciphertext, tag } = event;
       return { op: 'insertEncrypted', keyId: toHex(keyId), nonce, ciphertext, tag, requestId: null };
@@ -171,5 +189,3 @@ function callOf(event: Exclude<Event, { type: 'genesis' }>): SealedCall {
       return unreachable(event);
   }
 }
-
-const textOf = (text: Uint8Array): string => Buffer.from(text.buffer, text.byteOffset, text.length).toString();

@@ -1,20 +1,21 @@
-/** Stored frames as they are, for an export: while the collection is written to, and without keeping anybody waiting. */
-import type { Results } from '../../shared/calls.js';
+/** Reads of stored frames for an export, beside the commits. */
+
 import type { Clock } from '../../shared/clock.js';
-import { unavailable } from '../../shared/errors.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import { type EventLog, LOG_START, type Position } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
-import { Malformed } from '../../shared/malformed.js';
-import { Turns } from '../../shared/turns.js';
-import { Damaged, noticingDamage } from './damaged.js';
-import type { LogHistory } from './history.js';
+import type { Results } from '../../shared/protocol/calls.js';
+import { Mutex } from '../../shared/scheduling/mutex.js';
+import type { LogHistory } from '../state/logHistory.js';
 
-/** What stands around each frame in a message. */
+/** The bytes around each frame in a message. */
 const PER_FRAME_BYTES = 8;
 
 export class LogReading {
-  /** One at a time, whoever asks: what waits holds no memory. */
-  readonly #turns = new Turns();
+  /** One read at a time: waiting reads hold no memory. */
+  readonly #turns = new Mutex();
 
   constructor(
     private readonly log: EventLog,
@@ -23,11 +24,11 @@ export class LogReading {
   ) {}
 
   /**
-   * The frames from the one with event `from` on, as many as fit, at least one; none where the log has no such event.
-   * Never beyond what is applied. Throws `unavailable` where its turn comes too late, and Damaged.
+   * Returns the applied frames from the one with event `from` on, as many as fit, at least one; none if the log has no such
+   * event. Throws `unavailable` if its turn comes too late, and Damaged.
    */
   read(from: number, maxBytes: number, deadlineMs: number): Promise<Results['readLog']> {
-    return this.#turns.take(async () => {
+    return this.#turns.run(async () => {
       if (this.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before the log could be read');
       const { nextSequence } = this.history.end;
       const end = Math.max(nextSequence - 1, 0);
@@ -50,14 +51,14 @@ export class LogReading {
     return { frames, last: next - 1 };
   }
 
-  /** Where the frame before the one with event `sequence` stands. */
+  /** The position of the frame before the one with event `sequence`. */
   #before(sequence: number): Position {
     const { firstSequence } = this.history.frameWith(sequence);
     return firstSequence === 0 ? LOG_START : this.history.frameWith(firstSequence - 1).position;
   }
 }
 
-/** The sequence that follows the frame, which begins with `first` where that is known. Throws Damaged. */
+/** The sequence after the frame, which must begin with `first` if that is given. Throws Damaged. */
 function nextAfter(frame: Uint8Array, first?: number): number {
   try {
     const { firstSequence, events } = readFrameHeader(frame);

@@ -1,25 +1,20 @@
-import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors.js';
-import { moved } from '../moving.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { moved } from '../serving/moved.js';
 
-/** Who keeps a collection from taking writes, and until when: a holder that is gone must not keep it for ever. */
+/** A hold on the writes of a collection. It ends by itself, in case its holder has died. */
 export class WriteHold {
   #token: string | undefined;
-  #untilMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  /** `onEnd` is called when nobody holds any more. */
-  constructor(
-    private readonly clock: Clock,
-    private readonly onEnd: () => void,
-  ) {}
+  /** `onEnd` is called when the hold ends. */
+  constructor(private readonly onEnd: () => void) {}
 
   get isHeld(): boolean {
     return this.#token !== undefined;
   }
 
-  /** Begins, or goes on, for `holdMs` from now. Throws `conflict` where somebody else holds, `unavailable` once over. */
+  /** Begins or extends the hold to `holdMs` from now. Throws `conflict` during another's hold, and `unavailable` after `over`. */
   take(token: string, holdMs: number): void {
     if (this.#isOver) throw moved();
     if (this.#token !== undefined && this.#token !== token)
@@ -28,15 +23,15 @@ export class WriteHold {
         'the indexes of this project are being rebuilt already; wait until that has ended',
       );
     this.#token = token;
-    this.#untilMs = this.clock.monotonicMs() + holdMs;
-    this.#timer ??= this.#wait(holdMs);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#end(), holdMs).unref();
   }
 
   release(token: string): void {
     if (this.#token === token) this.#end();
   }
 
-  /** Nobody holds any more, nor ever again. */
+  /** Ends the hold, and allows no other. */
   over(): void {
     this.#isOver = true;
     this.#end();
@@ -44,16 +39,7 @@ export class WriteHold {
 
   #end(): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
     this.#token = undefined;
     this.onEnd();
-  }
-
-  #wait(forMs: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      const leftMs = this.#untilMs - this.clock.monotonicMs();
-      if (leftMs <= 0) this.#end();
-      else this.#timer = this.#wait(leftMs);
-    }, forMs).unref();
   }
 }

@@ -1,43 +1,49 @@
 /**
- * The writes that wait for a commit, bounded in number and bytes, and by the time that they wait. A commit takes all that
- * waits, up to a size from which on more would only make it longer: so that what is small is not kept by much that is
- * large, and what would have to wait too long is refused when it comes.
+ * The queue of writes before a commit, bounded in number, bytes and waiting time. A commit takes waiting writes up to a size
+ * from which on more would only make it longer, so small writes do not wait for much that is large. A write that would have
+ * to wait too long is refused when it arrives.
  */
 import type { Clock } from '../../shared/clock.js';
+import { unreachable } from '../../shared/errors/errors.js';
 import {
-  DELETION_SIZE_BYTES,
-  EDGE,
+  fixedSizeBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
-  NODE,
   SHRED_KEY,
   updateMetadataSizeBytes,
 } from '../../shared/log/eventLayout.js';
+import type { DeleteManyCall, WriteCall } from '../../shared/protocol/calls.js';
+import { WaitBound } from '../../shared/scheduling/waitBound.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import { WaitBound } from '../../shared/waitBound.js';
-import type { Admission } from '../admission.js';
-import type { SealedCall } from '../encrypted/sealedCall.js';
+import type { CallAdmission } from '../serving/admission.js';
+import type { SealedCall } from '../state/plannedCalls.js';
 
 export interface Waiting {
   readonly call: SealedCall;
   readonly envelope: Envelope;
-  /** What its events take in a frame, at most. */
+  /** The most bytes that its events take in a frame. */
   readonly sizeBytes: number;
-  /** Records it adds, at most. */
+  /** The most records that it adds. */
   readonly records: number;
+  /** The most bytes by which the collection grows; 0 for deletes and shreds, which no quota refuses. */
+  readonly growthBytes: number;
   readonly arrivedMs: number;
-  /** Bytes to be committed before it; undefined where its wait says nothing of how long that takes. */
+  /** It gets a frame of its own, as what it changes is chosen from the state before that. */
+  readonly isAlone: boolean;
+  /** The most records that it replaces, of those that it adds. */
+  readonly replaceable: number;
+  /** Bytes to be committed before it; undefined if writes are held, as its wait then says nothing about commits. */
   readonly aheadBytes: number | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const WRITES_MAX = 4_096;
-/** Two of the largest frames: more would wait for a third commit. */
+/** Two of the largest frames: further writes would wait for a third commit. */
 const BYTES_MAX = 32 * 1024 * 1024;
-/** Of a commit of several writes: some 50 ms of work, beside which the way to the log and back is little. */
+/** The size of a commit of several writes: some 50 ms of work, far more than the way to the log and back. */
 const GROUPED_BYTES = 2 * 1024 * 1024;
-/** So many may wait for one another however long they take: a client that loads in parallel is no crowd. */
+/** So few writes may wait however long commits take: a client that loads in parallel is no overload. */
 const FEW = 8;
 /** The length before each event in a frame. */
 const PER_EVENT_BYTES = 4;
@@ -45,17 +51,17 @@ const PER_EVENT_BYTES = 4;
 export class WriteQueue {
   #waiting: Waiting[] = [];
   #sizeBytes = 0;
-  /** Of the commit that is under way. */
+  /** Bytes of the running commit. */
   #takenBytes = 0;
-  /** Some write has waited ever since. */
+  /** Since when the queue has not been empty. */
   #sinceMs = 0;
   readonly #bound: WaitBound;
 
   constructor(
     private readonly clock: Clock,
-    private readonly admission: Pick<Admission, 'queueMs' | 'refusal'>,
+    private readonly admission: Pick<CallAdmission, 'maxQueueWaitMs' | 'refusal'>,
   ) {
-    this.#bound = new WaitBound(admission.queueMs);
+    this.#bound = new WaitBound(admission.maxQueueWaitMs);
   }
 
   get isEmpty(): boolean {
@@ -63,11 +69,13 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves or rejects when the write is answered. Throws Overloaded where too much waits already, or it would have to
-   * wait too long. `isHeld`: they wait because somebody wants them to.
+   * Resolves or rejects when the write is answered. Throws Overloaded if too many writes wait, or it would wait too long.
+   * `isHeld`: commits are paused or held.
    */
   add(call: SealedCall, envelope: Envelope, isHeld: boolean): Promise<unknown> {
-    const { sizeBytes, records } = measure(call);
+    const measured = measure(call);
+    const { sizeBytes } = measured;
+    const isAlone = call.op === 'deleteMany' && 'filter' in call.of;
     const arrivedMs = this.clock.monotonicMs();
     if (this.#waiting.length >= WRITES_MAX || (this.#sizeBytes > 0 && this.#sizeBytes + sizeBytes > BYTES_MAX))
       throw this.admission.refusal('write_queue');
@@ -75,19 +83,21 @@ export class WriteQueue {
     else if (!isHeld && this.#isSlow(arrivedMs)) throw this.admission.refusal('write_waited');
     const aheadBytes = isHeld ? undefined : this.#sizeBytes + this.#takenBytes;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, envelope, sizeBytes, records, arrivedMs, aheadBytes, resolve, reject });
+      this.#waiting.push({ call, envelope, ...measured, isAlone, arrivedMs, aheadBytes, resolve, reject });
       this.#sizeBytes += sizeBytes;
     });
   }
 
-  /** The writes that go into the next frame together: the oldest, as many as fit, at least one. */
+  /** Takes the writes of the next frame: the oldest, as many as fit, at least one. */
   take(frameBytes: number): Waiting[] {
     const groupBytes = Math.min(frameBytes, GROUPED_BYTES);
     const nowMs = this.clock.monotonicMs();
     let count = 0;
     let sizeBytes = 0;
+    let isAlone = false;
     for (const waiting of this.#waiting) {
-      if (count > 0 && sizeBytes + waiting.sizeBytes > groupBytes) break;
+      if (count > 0 && (waiting.isAlone || isAlone || sizeBytes + waiting.sizeBytes > groupBytes)) break;
+      isAlone = waiting.isAlone;
       sizeBytes += waiting.sizeBytes;
       count++;
       if (waiting.aheadBytes !== undefined) this.#bound.through(waiting.aheadBytes, nowMs - waiting.arrivedMs);
@@ -99,15 +109,15 @@ export class WriteQueue {
     return taken;
   }
 
-  /** What was taken last is in the log, or will never be. */
+  /** Called when the commit of the taken writes has ended. */
   committed(): void {
     this.#takenBytes = 0;
   }
 
-  /** Of a queue in which something waits: for too long already, or whoever comes now would. */
+  /** Whether the oldest write of the queue, which is not empty, has waited too long, or a new one would. */
   #isSlow(nowMs: number): boolean {
     const oldest = this.#waiting[0] as Waiting;
-    if (nowMs - oldest.arrivedMs > this.admission.queueMs) return true;
+    if (nowMs - oldest.arrivedMs > this.admission.maxQueueWaitMs) return true;
     if (this.#waiting.length < FEW) return false;
     return !this.#bound.admits(this.#sizeBytes + this.#takenBytes, nowMs - this.#sinceMs);
   }
@@ -120,37 +130,83 @@ export class WriteQueue {
   }
 }
 
-const insertBytes = (
+/** Whether a write is refused where memory or store are nearly full: deletes and shreds are not, as they make room. */
+export function mayGrow({ op }: WriteCall): boolean {
+  switch (op) {
+    case 'insert':
+    case 'insertBatch':
+    case 'insertEncrypted':
+    case 'updateMetadata':
+    case 'addNode':
+    case 'addEdge':
+      return true;
+    case 'softDelete':
+    case 'delete':
+    case 'deleteMany':
+    case 'shredKey':
+    case 'deleteNode':
+    case 'deleteEdge':
+      return false;
+    default:
+      return unreachable(op);
+  }
+}
+
+type Measure = Pick<Waiting, 'sizeBytes' | 'records' | 'growthBytes' | 'replaceable'>;
+
+const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
+
+const NOTHING = { sizeBytes: 0, records: 0, growthBytes: 0, replaceable: 0 };
+
+/** The bytes that so many deletions take in a frame. */
+export const deletionsBytes = (count: number): number => count * (PER_EVENT_BYTES + fixedSizeBytes('delete'));
+
+const idsOf = (of: DeleteManyCall['of']): number =>
+  'filter' in of ? 0 : 'ids' in of ? of.ids.length : of.externalIds.length;
+
+const contentBytes = (
   vector: number,
   metadata: Uint8Array | null | undefined,
   text: string | null | undefined,
-): number =>
-  PER_EVENT_BYTES + insertSizeBytes(vector, metadata?.length ?? 0, text == null ? 0 : Buffer.byteLength(text));
+): number => vector + (metadata?.length ?? 0) + (text == null ? 0 : Buffer.byteLength(text));
 
-function measure(call: SealedCall): { sizeBytes: number; records: number } {
+function inserts(records: number, content: number): Measure {
+  const sizeBytes = records * PER_INSERT_BYTES + content;
+  return { sizeBytes, records, growthBytes: sizeBytes + content, replaceable: 0 };
+}
+
+function measure(call: SealedCall): Measure {
   switch (call.op) {
     case 'insert':
-      return { sizeBytes: insertBytes(call.vector.length, call.metadata, call.text), records: 1 };
+      return inserts(1, contentBytes(call.vector.length, call.metadata, call.text));
     case 'insertBatch': {
-      const vectorBytes = call.count === 0 ? 0 : call.vectors.length / call.count;
-      let sizeBytes = 0;
-      for (let i = 0; i < call.count; i++) sizeBytes += insertBytes(vectorBytes, call.metadata?.[i], call.texts?.[i]);
-      return { sizeBytes, records: call.count };
+      let content = call.vectors.length;
+      for (let i = 0; i < call.count; i++) content += contentBytes(0, call.metadata?.[i], call.texts?.[i]);
+      for (const externalId of call.externalIds ?? []) content += Buffer.byteLength(externalId);
+      return { ...inserts(call.count, content), replaceable: call.externalIds === undefined ? 0 : call.count };
     }
-    case 'insertEncrypted':
-      return { sizeBytes: PER_EVENT_BYTES + insertEncryptedSizeBytes(call.ciphertext.length), records: 1 };
+    case 'insertEncrypted': {
+      const { length } = call.ciphertext;
+      const sizeBytes = PER_EVENT_BYTES + insertEncryptedSizeBytes(length);
+      return { sizeBytes, records: 1, growthBytes: sizeBytes + length, replaceable: 0 };
+    }
+    case 'updateMetadata': {
+      const sizeBytes = PER_EVENT_BYTES + updateMetadataSizeBytes(call.metadata.length);
+      return { ...NOTHING, sizeBytes, growthBytes: sizeBytes + call.metadata.length };
+    }
+    case 'addNode':
+    case 'addEdge': {
+      const sizeBytes = PER_EVENT_BYTES + fixedSizeBytes(call.op);
+      return { ...NOTHING, sizeBytes, growthBytes: sizeBytes };
+    }
     case 'shredKey':
-      return { sizeBytes: PER_EVENT_BYTES + SHRED_KEY.end, records: 0 };
+      return { ...NOTHING, sizeBytes: PER_EVENT_BYTES + SHRED_KEY.end };
     case 'softDelete':
     case 'delete':
     case 'deleteNode':
     case 'deleteEdge':
-      return { sizeBytes: PER_EVENT_BYTES + DELETION_SIZE_BYTES, records: 0 };
-    case 'updateMetadata':
-      return { sizeBytes: PER_EVENT_BYTES + updateMetadataSizeBytes(call.metadata.length), records: 0 };
-    case 'addNode':
-      return { sizeBytes: PER_EVENT_BYTES + NODE.end, records: 0 };
-    case 'addEdge':
-      return { sizeBytes: PER_EVENT_BYTES + EDGE.end, records: 0 };
+      return { ...NOTHING, sizeBytes: PER_EVENT_BYTES + fixedSizeBytes(call.op) };
+    case 'deleteMany':
+      return { ...NOTHING, sizeBytes: deletionsBytes(idsOf(call.of)) };
   }
 }

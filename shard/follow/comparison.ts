@@ -1,23 +1,20 @@
 /**
- * Whether followers are what their owners are. The state hash is compared at the same event, where something was written;
- * and records are hashed again, a few at a time, round and round: the state tree knows what they were when they came, and
- * not what has become of their memory since.
+ * Compares followers with their owners: the state hash at the same event, after each write. It also hashes records again,
+ * a few at a time, in turn: the state tree has their hashes at insert, and does not notice a later change of their memory.
  */
-import { messageOf } from '../../shared/errors.js';
-import { severalAtOnce } from '../../shared/severalAtOnce.js';
-import { Slice } from '../pause.js';
-import type { Follower } from './follower.js';
-import { askShard, type FollowServices } from './followServices.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import { askShard, type Follower, type FollowServices } from './follower.js';
 
-/** Owners asked at a time. */
 const AT_ONCE = 8;
 
 export class Comparison {
-  /** The event up to which each has been found the same. */
+  /** The last event at which each was equal to its owner. */
   readonly #comparedAt = new WeakMap<Follower, number>();
-  /** The record of each that comes next. */
+  /** The next record of each to hash. */
   readonly #nextRecord = new WeakMap<Follower, number>();
-  /** Whose records come first in the next round. */
+  /** Index of the follower whose records come next. */
   #turn = 0;
 
   constructor(private readonly services: FollowServices) {}
@@ -25,7 +22,7 @@ export class Comparison {
   async round(): Promise<void> {
     const followers = [...this.services.all].filter(({ collection }) => collection !== undefined);
     await this.#rehash(followers);
-    await severalAtOnce(followers, AT_ONCE, (follower) => this.#compare(follower));
+    await mapConcurrent(followers, AT_ONCE, (follower) => this.#compare(follower));
   }
 
   async #compare(follower: Follower): Promise<void> {
@@ -44,30 +41,30 @@ export class Comparison {
         return;
       }
       this.#comparedAt.set(follower, sequence);
-      services.metrics.compared();
+      services.metrics.count('vouch_follower_compared_total');
     } catch (error) {
       services.logger.debug({ collectionId, owner, error: messageOf(error) }, 'a follower is compared later');
     }
   }
 
-  /** As many as fit a slice of the event loop, one follower after another. */
+  /** Hashes as many records as fit a slice of the event loop, one follower after another. */
   async #rehash(followers: readonly Follower[]): Promise<void> {
     const slice = new Slice(this.services.clock);
     for (let n = 0; n < followers.length && !slice.due; n++) {
       const follower = followers[this.#turn++ % followers.length] as Follower;
       const wrong = this.#firstWrong(follower, slice);
-      if (wrong !== undefined) await follower.diverge(`record ${wrong} in its memory is not what it was when it came`);
+      if (wrong !== undefined) await follower.diverge(`record ${wrong} in its memory is not the one that was inserted`);
     }
   }
 
   #firstWrong(follower: Follower, slice: Slice): number | undefined {
     const { collection } = follower;
-    if (collection === undefined || !collection.isWhole) return undefined;
-    const { records } = collection;
+    if (collection === undefined || !collection.journal.isWhole) return undefined;
+    const records = collection.state.nextRecordId - 1;
     let next = this.#nextRecord.get(follower) ?? 1;
     for (let looked = 0; looked < records && !slice.due; looked++, next++) {
       if (next > records) next = 1;
-      if (!collection.isAsHashed(next)) return next;
+      if (!collection.state.isAsHashed(next)) return next;
     }
     this.#nextRecord.set(follower, next);
     return undefined;

@@ -1,7 +1,7 @@
 /** A committed frame on its way from the owner to the followers: msgpack `[epoch, position, frame]`. */
 import typia from 'typia';
 import type { StoredFrame } from '../../shared/log/eventLog.js';
-import { pack, unpack } from '../../shared/wire.js';
+import { pack, unpack } from '../../shared/protocol/wire.js';
 
 type FeedMessage = readonly [epoch: number, position: number, frame: Uint8Array];
 
@@ -11,7 +11,7 @@ const isFeedMessage = typia.createIs<FeedMessage>();
 export const packFeed = (epoch: number, { position, bytes }: StoredFrame): Uint8Array =>
   pack([epoch, position, bytes] satisfies FeedMessage);
 
-/** The frame is a view of `body`. Undefined where it is no such message: whoever reaches the server can publish one. */
+/** The frame is a view of `body`. Undefined where it is no such message: every client of the server can publish one. */
 export function unpackFeed(body: Uint8Array): (StoredFrame & { readonly epoch: number }) | undefined {
   try {
     const message = unpack(body);

@@ -1,63 +1,103 @@
 /**
- * One collection that this shard replays beside its owner.
+ * A collection that this shard replays beside its owner.
  *
- *   idle ──its owner has it open, or it is to be warmed──▶ opening ──▶ following ──is not what its owner is──▶ diverged
- *     ▲                                                      │
- *     └───────────────could not be: tried again──────────────┘
+ *   idle ──its owner has it open, or it is warmed──▶ opening ──▶ following ──differs from its owner──▶ diverged
+ *     ▲                                                │
+ *     └─────────────────────failed─────────────────────┘
  *
- * While it is idle it costs an entry in a list. Then it applies the frames that the owner tells of; where one is missing,
- * or nothing is heard though there is more, it reads the log. It answers searches while its state is fresh.
+ * An idle follower costs an entry in a list. A following one applies the frames that its owner publishes; it reads the log
+ * where one is missing, or none comes though there are more. It answers eventual searches while its state is fresh, and
+ * strong ones as `strongSearch.ts` says.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { areReads } from '../../shared/callShapes.js';
-import type { ReadCall, SearchResult } from '../../shared/calls.js';
-import { messageOf } from '../../shared/errors.js';
-import type { Ownership } from '../../shared/owners.js';
-import { feedSubject, followersSubject } from '../../shared/subjects.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { StoredFrame } from '../../shared/log/eventLog.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { areReads } from '../../shared/protocol/callShapes.js';
+import type { ReadCall, SearchResult, ShardCall, ShardResults } from '../../shared/protocol/calls.js';
+import { ask } from '../../shared/protocol/wire.js';
+import type { Ownership } from '../../shared/registry/owners.js';
+import { feedSubject, followerSubject, followersSubject, shardSubject } from '../../shared/transport/subjects.js';
 import type { Envelope, Serving } from '../../shared/transport/transport.js';
 import type { Collection } from '../collection/collection.js';
-import type { HostedCollection } from '../hostedCollection.js';
-import { moved } from '../moving.js';
-import { FeedBuffer } from './feedBuffer.js';
+import type { CollectionContext } from '../collection/collectionContext.js';
+import type { CollectionHandle } from '../collection/collectionHandle.js';
+import type { CallHandler, CallRunner } from '../serving/callRunner.js';
+import { moved } from '../serving/moved.js';
+import { AppliedWaits } from './appliedWaits.js';
 import { unpackFeed } from './feedMessage.js';
-import type { FollowServices } from './followServices.js';
 import { Freshness } from './freshness.js';
+import type { ReadIndex } from './readIndex.js';
+import { type FollowedCopy, StrongSearch } from './strongSearch.js';
 
-export const FOLLOWER_STATES = ['idle', 'opening', 'following', 'diverged'] as const;
-export type FollowerState = (typeof FOLLOWER_STATES)[number];
+export type FollowerState = 'idle' | 'opening' | 'following' | 'diverged';
 
-/** Whoever warms asks again: that takes less than being waited for. */
+/** The caller of `warm` repeats the call rather than wait longer. */
 const WARM_WAIT_MS = 300;
+/** An owner that does not answer within this is asked again in the next round. */
+const ASK_MS = 1_500;
+/** A frame that an owner has committed comes sooner than this, or is lost; then the log is read within the other time. */
+const FEED_MS = 30;
+const LOG_READ_MS = 470;
+/** Frames beyond this are dropped: the log has them. */
+const BUFFERED_MAX_BYTES = 32 << 20;
 
-export class Follower {
+/** What the followers of a shard share. */
+export interface FollowServices extends CollectionContext {
+  /** The shard's name. */
+  readonly shard: string;
+  readonly all: Set<Follower>;
+  readonly runner: CallRunner;
+  readonly readIndex: ReadIndex;
+  /** A follower whose state may be older than this answers no eventual search. */
+  readonly staleMs: number;
+}
+
+/** Throws what the other shard throws, and `unavailable`. */
+export const askShard = <C extends ShardCall>(
+  { transport, clock }: FollowServices,
+  shard: string,
+  call: C,
+): Promise<ShardResults[C['op']]> =>
+  ask(transport, shardSubject(shard), call, { requestId: 'follow', deadlineMs: clock.nowMs() + ASK_MS });
+
+export class Follower implements FollowedCopy {
   #state: FollowerState = 'idle';
   #isStopped = false;
-  /** Not while it waits for its turn. */
+  /** The opening, once its turn has come. */
   #opening: Promise<void> | undefined;
   #listening: Serving | undefined;
   #serving: Serving | undefined;
   readonly #freshness = new Freshness();
-  readonly #feed = new FeedBuffer();
+  /** Published frames that are not applied yet. */
+  #frames: StoredFrame[] = [];
+  #bufferedBytes = 0;
+  readonly #applied = new AppliedWaits();
+  readonly #strong: StrongSearch;
   #advancing: Promise<void> | undefined;
-  /** There is something in the log that was not told, or may be. */
+  /** The log holds a frame that did not arrive, or may. */
   #mustRead = false;
-  /** Wait until the log is read. */
+  /** Called when the log is read. */
   #readers: ((isRead: boolean) => void)[] = [];
 
   constructor(
-    private readonly hosted: HostedCollection,
+    private readonly handle: CollectionHandle,
     private ownership: Ownership,
     private readonly services: FollowServices,
   ) {
+    this.#strong = new StrongSearch(this, services);
     services.all.add(this);
-    if (hosted.isOpen) this.open();
+    if (handle.openCollection !== undefined) this.open();
+  }
+
+  get config(): CollectionConfig {
+    return this.handle.config;
   }
 
   get collectionId(): number {
-    return this.hosted.config.id;
+    return this.config.id;
   }
 
-  /** The shard that it follows. */
   get owner(): string {
     return this.ownership.shard;
   }
@@ -74,19 +114,18 @@ export class Follower {
     return this.#state === 'diverged';
   }
 
-  /** It can never be taken over as it is. */
   get isOfNoUse(): boolean {
-    return this.hasDiverged || this.hosted.quarantined;
+    return this.hasDiverged || this.handle.quarantined;
   }
 
   /** Undefined while it does not follow. */
   get collection(): Collection | undefined {
-    return this.#state === 'following' && !this.#isStopped ? this.hosted.openCollection : undefined;
+    return this.#state === 'following' && !this.#isStopped ? this.handle.openCollection : undefined;
   }
 
-  /** Events that it is behind its owner. */
+  /** Number of events that it is behind its owner. */
   get lag(): number {
-    return this.collection === undefined ? 0 : this.#freshness.lag(this.collection.sequence);
+    return this.collection === undefined ? 0 : this.#freshness.lag(this.collection.journal.sequence);
   }
 
   /** How old its state may be, in milliseconds. */
@@ -94,9 +133,8 @@ export class Follower {
     return this.services.clock.monotonicMs() - this.#freshness.asOfMs;
   }
 
-  /** Opens it in the background, where it is not. */
   open(): void {
-    if (this.#state !== 'idle' || this.#isStopped || this.hosted.quarantined) return;
+    if (this.#state !== 'idle' || this.#isStopped || this.handle.quarantined) return;
     this.#state = 'opening';
     void this.services.openings.inBackground(() => {
       this.#opening = this.#openNow().catch((error: unknown) => this.#failed(error));
@@ -104,7 +142,7 @@ export class Follower {
     });
   }
 
-  /** Whether all is applied that the log held when this was called. Not waited for longer than a moment. */
+  /** Whether everything is applied that the log held at the call. Waits only for a moment. */
   async warm(): Promise<boolean> {
     this.open();
     if (this.#state !== 'following') return false;
@@ -113,73 +151,103 @@ export class Follower {
     return Promise.race([read, delay(WARM_WAIT_MS, false, { ref: false })]);
   }
 
+  async reached(sequence: number): Promise<boolean> {
+    if (await this.#applied.until(sequence, FEED_MS)) return true;
+    const { collection } = this;
+    if (collection === undefined) return false;
+    if (collection.journal.seenSequence >= sequence) return true;
+    this.#readLog();
+    return this.#applied.until(sequence, LOG_READ_MS);
+  }
+
   /** The owner, asked at `askedMs`, has committed `sequence` events. */
   ownerHas(sequence: number, askedMs: number): void {
     const { collection } = this;
     if (collection === undefined) return;
-    // What was told of a round ago and is not here was missed.
-    if (this.#freshness.told(askedMs, sequence, collection.sequence)) this.#readLog();
+    // Events that the owner had a round ago and that are not here were missed.
+    if (this.#freshness.answered(askedMs, sequence, collection.journal.sequence)) this.#readLog();
   }
 
-  /** It is not what its owner is: it answers nothing any more. */
+  /** Quarantines it because it differs from its owner. */
   async diverge(reason: string): Promise<void> {
     if (this.#state !== 'following') return;
     this.#state = 'diverged';
     const { logger, damages, metrics } = this.services;
     const { collectionId } = this;
-    metrics.diverged();
-    logger.error({ collectionId, owner: this.owner, reason }, 'a follower is not what its owner is; it is quarantined');
+    metrics.count('vouch_follower_diverged_total');
+    logger.error({ collectionId, owner: this.owner, reason }, 'a follower differs from its owner; it is quarantined');
     damages.report({ collectionId, part: 'follower', reason });
-    await this.#giveUp();
+    await this.#disconnect();
   }
 
-  /** Resolves when nothing is applied any more. What is open stays open. */
+  /** Resolves when nothing more is applied. The collection stays open. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.services.all.delete(this);
     await this.#opening;
-    await this.#giveUp();
+    await this.#disconnect();
     await this.#advancing;
     for (const reader of this.#readers.splice(0)) reader(false);
   }
 
   async #openNow(): Promise<void> {
     if (this.#isStopped) return;
-    const { transport, answering, admission } = this.services;
-    // Before the log is read, so that nothing between the two is missed.
+    const { transport } = this.services;
+    // Listens before the log is read, so that no frame between the two is missed.
     this.#listening ??= await transport.listen(feedSubject(this.collectionId), (_, body) => this.#hear(body));
-    const collection = await this.hosted.opened();
+    const collection = await this.handle.opened();
     await collection.catchUp();
-    this.hosted.indexAsDesired();
+    this.handle.applyDesiredIndex();
     if (this.#isStopped) return;
     this.#state = 'following';
     this.#advance();
-    this.#serving ??= await transport.serve(followersSubject(this.collectionId), (message) =>
-      answering.answer(
-        message,
-        areReads,
-        ({ call, ...envelope }) => admission.read(this.collectionId, call, () => this.#answer(call, envelope)),
-        ALWAYS,
-      ),
-    );
+    this.#serving ??= await this.#serve();
   }
 
-  async #answer(call: ReadCall, envelope: Envelope): Promise<unknown> {
+  /** What a follower may answer depends on how old its state is, or on what its owner tells, and on no lease of its own. */
+  async #serve(): Promise<Serving> {
+    const { transport, runner, shard } = this.services;
+    const handler = { areCalls: areReads, assertMayRun: () => undefined, assertMayAnswer: () => undefined };
+    const eventual: CallHandler<ReadCall> = {
+      ...handler,
+      reader: this.config,
+      run: (call, envelope) => this.#read(call, envelope),
+    };
+    const strong: CallHandler<ReadCall> = { ...handler, run: (call, envelope) => this.#strong.run(call, envelope) };
+    const served: Serving[] = [];
+    const stop = async (): Promise<void> => {
+      await Promise.all(served.map((serving) => serving.stop()));
+    };
+    const serve = async (subject: string, reads: CallHandler<ReadCall>): Promise<void> => {
+      served.push(await transport.serve(subject, (message) => runner.answer(message, reads)));
+    };
+    try {
+      await serve(followersSubject(this.collectionId), eventual);
+      await serve(followerSubject(this.collectionId, shard), strong);
+      return { stop };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  }
+
+  async #read(call: ReadCall, envelope: Envelope): Promise<unknown> {
     const { collection } = this;
     const { metrics } = this.services;
     if (call.op !== 'search' || collection === undefined) throw moved();
     const { asOfMs } = this.#freshness;
-    // What it does not have yet, the owner may.
-    if (call.asOf !== undefined && 'logIndex' in call.asOf && call.asOf.logIndex > collection.sequence) throw moved();
+    // The owner may have events that it does not.
+    if (call.asOf !== undefined && 'logIndex' in call.asOf && call.asOf.logIndex > collection.journal.sequence)
+      throw moved();
     try {
       this.#assertFresh(asOfMs);
-      const found = (await collection.read(call, envelope)) as SearchResult;
+      const found = (await collection.run(call, envelope)) as SearchResult;
       this.#assertFresh(asOfMs);
-      metrics.searched('answered');
+      metrics.count('vouch_follower_searches_total', { consistency: 'eventual', outcome: 'answered' });
       return found;
     } catch (error) {
-      metrics.searched('passed on');
-      // Of a copy that is of no use, the owner knows nothing.
+      metrics.count('vouch_follower_searches_total', { consistency: 'eventual', outcome: 'forwarded' });
+      // A failure of a stopped or diverged copy is none of the owner's.
       if (this.collection === undefined) throw moved();
       throw error;
     }
@@ -193,7 +261,9 @@ export class Follower {
   #hear(body: Uint8Array): void {
     const frame = unpackFeed(body);
     if (frame === undefined || frame.epoch < this.ownership.epoch) return;
-    this.#feed.add(frame);
+    this.#frames.push(frame);
+    this.#bufferedBytes += frame.bytes.length;
+    if (this.#bufferedBytes > BUFFERED_MAX_BYTES) this.#dropFrames();
     this.#advance();
   }
 
@@ -203,7 +273,7 @@ export class Follower {
   }
 
   get #hasWork(): boolean {
-    return this.collection !== undefined && (this.#mustRead || !this.#feed.isEmpty);
+    return this.collection !== undefined && (this.#mustRead || this.#frames.length > 0);
   }
 
   #advance(): void {
@@ -214,7 +284,9 @@ export class Follower {
     try {
       while (this.#hasWork) {
         await this.#advanceOne(this.collection as Collection);
-        this.#freshness.applied(this.hosted.openCollection?.sequence ?? 0);
+        const sequence = this.handle.openCollection?.journal.sequence ?? 0;
+        this.#freshness.applied(sequence);
+        this.#applied.applied(sequence);
       }
     } catch (error) {
       this.#failed(error);
@@ -235,34 +307,38 @@ export class Follower {
       } finally {
         for (const reader of readers) reader(isRead);
       }
-      metrics.read();
+      metrics.count('vouch_follower_log_reads_total');
       return;
     }
-    const frame = this.#feed.shift();
+    const frame = this.#frames.shift();
     if (frame === undefined) return;
-    if (await collection.take(frame)) metrics.applied();
+    this.#bufferedBytes -= frame.bytes.length;
+    if (await collection.take(frame)) metrics.count('vouch_feed_frames_total', { way: 'applied' });
     else {
-      metrics.missed();
+      metrics.count('vouch_feed_frames_total', { way: 'missed' });
       this.#mustRead = true;
     }
   }
 
-  /** It is tried again: by the next round where it follows, by the next that finds it open at its owner where it does not. */
+  /** The next round tries again: it reads the log, or opens the collection if its owner has it open. */
   #failed(error: unknown): void {
     const { collectionId } = this;
     if (this.#state === 'opening') this.#state = 'idle';
-    this.services.logger.warn({ collectionId, error: messageOf(error) }, 'a follower could not go on; it tries again');
+    this.services.logger.warn({ collectionId, error: messageOf(error) }, 'a follower failed; it tries again');
   }
 
-  async #giveUp(): Promise<void> {
+  async #disconnect(): Promise<void> {
     const [listening, serving] = [this.#listening, this.#serving];
     this.#listening = undefined;
     this.#serving = undefined;
-    this.#feed.clear();
+    this.#dropFrames();
+    this.#strong.stop();
     await listening?.stop();
     await serving?.stop();
   }
-}
 
-/** What a follower may answer it knows by itself: by how old its state may be. */
-const ALWAYS = { before: () => undefined, after: () => undefined };
+  #dropFrames(): void {
+    this.#frames = [];
+    this.#bufferedBytes = 0;
+  }
+}

@@ -1,31 +1,30 @@
 /**
- * Everything this shard follows: asks the owners, in rounds, how far they are and what they have open, and whether what is
- * here is the same. One call a pair of shards and round, however many collections; no owner keeps another's round waiting.
+ * Everything this shard follows: asks the owners in rounds how far they are and what they have open, and compares. One call
+ * for each pair of shards and round, however many collections; no owner delays the round of another.
  */
-import { messageOf } from '../../shared/errors.js';
-import { Rounds } from '../../shared/rounds.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { Readings } from '../../shared/metrics/metrics.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { Comparison } from './comparison.js';
-import type { Follower, FollowerState } from './follower.js';
-import type { FollowGauges } from './followMetrics.js';
-import { askShard, type FollowServices } from './followServices.js';
+import { askShard, type Follower, type FollowerState, type FollowServices } from './follower.js';
 
 const ROUND_MS = 500;
 const COMPARE_MS = 1_500;
-/** What is not open is asked after in every so many rounds. */
+/** Idle followers are asked for once in this many rounds. */
 const IDLE_ROUNDS = 4;
 const DAY_MS = 86_400_000;
 
 export class Following {
-  readonly #rounds: Rounds;
-  readonly #comparisons: Rounds;
-  /** Owners that have not answered yet. */
+  readonly #rounds: PeriodicTask;
+  readonly #comparisons: PeriodicTask;
+  /** Calls that owners have not answered yet. */
   readonly #asking = new Set<string>();
   #round = 0;
 
   constructor(private readonly services: FollowServices) {
     const comparison = new Comparison(services);
-    this.#rounds = new Rounds(async () => this.#askOwners(), ROUND_MS);
-    this.#comparisons = new Rounds(() => comparison.round(), COMPARE_MS);
+    this.#rounds = new PeriodicTask(async () => this.#askOwners(), ROUND_MS);
+    this.#comparisons = new PeriodicTask(() => comparison.round(), COMPARE_MS);
   }
 
   start(): void {
@@ -38,7 +37,7 @@ export class Following {
     await this.#comparisons.stop();
   }
 
-  gauges(): FollowGauges {
+  gauges(): Readings {
     const states: Record<FollowerState, number> = { idle: 0, opening: 0, following: 0, diverged: 0 };
     let lag = 0;
     let staleMs = 0;
@@ -48,7 +47,11 @@ export class Following {
       lag = Math.max(lag, follower.lag);
       staleMs = Math.max(staleMs, Math.min(follower.staleMs, DAY_MS));
     }
-    return { states, lag, staleMs };
+    return {
+      vouch_collections_followed: states,
+      vouch_follower_lag_events: lag,
+      vouch_follower_stale_seconds: staleMs / 1000,
+    };
   }
 
   #askOwners(): void {
@@ -88,13 +91,13 @@ export class Following {
   }
 }
 
-function byOwner(all: Iterable<Follower>, isMeant: (follower: Follower) => boolean): Map<string, Follower[]> {
+function byOwner(all: Iterable<Follower>, isIncluded: (follower: Follower) => boolean): Map<string, Follower[]> {
   const grouped = new Map<string, Follower[]>();
   for (const follower of all) {
-    if (!isMeant(follower)) continue;
-    const group = grouped.get(follower.owner);
-    if (group === undefined) grouped.set(follower.owner, [follower]);
-    else group.push(follower);
+    if (!isIncluded(follower)) continue;
+    const group = grouped.get(follower.owner) ?? [];
+    grouped.set(follower.owner, group);
+    group.push(follower);
   }
   return grouped;
 }

@@ -1,44 +1,39 @@
+/** Answers of the owner that are kept; a follower that is further behind is not fresh anyway. */
+const ANSWERS_MAX = 32;
+
 /**
- * How old a follower's state may be. Its owner says now and then how far it is; what it says holds from the moment on at
- * which it was asked, by the clock of who asked, so no two clocks are compared. A state with all of that applied is
- * therefore no older than the question.
+ * Bounds the age of a follower's state. Its owner answers now and then how far it is; a state with all of that applied is
+ * no older than the question, by the clock of the follower alone.
  */
-interface Told {
-  readonly askedMs: number;
-  readonly sequence: number;
-}
-
-/** Answers that wait to be caught up with; a follower that is further behind is not fresh anyway. */
-const TOLD_MAX = 32;
-
 export class Freshness {
-  /** Not caught up with yet, oldest first. */
-  readonly #told: Told[] = [];
+  /** Answers that the follower has not caught up with, oldest first. */
+  readonly #answers: { readonly askedMs: number; readonly sequence: number }[] = [];
   #asOfMs = Number.NEGATIVE_INFINITY;
   #ownerSequence = 0;
 
-  /** The owner, asked at `askedMs`, has `sequence`. True where it has told of something before that is missing still. */
-  told(askedMs: number, sequence: number, applied: number): boolean {
+  /** The owner, asked at `askedMs`, has `sequence`. True where events of an earlier answer are still missing. */
+  answered(askedMs: number, sequence: number, applied: number): boolean {
     this.applied(applied);
-    const isBehind = this.#told.length > 0;
+    const isBehind = this.#answers.length > 0;
     this.#ownerSequence = sequence;
-    if (this.#told.length === TOLD_MAX) this.#told.shift();
-    this.#told.push({ askedMs, sequence });
+    if (this.#answers.length === ANSWERS_MAX) this.#answers.shift();
+    this.#answers.push({ askedMs, sequence });
     this.applied(applied);
     return isBehind;
   }
 
   /** The state has all events up to `sequence`. */
   applied(sequence: number): void {
-    while (this.#told.length > 0 && this.#told[0]!.sequence <= sequence) this.#asOfMs = this.#told.shift()!.askedMs;
+    while (this.#answers.length > 0 && this.#answers[0]!.sequence <= sequence)
+      this.#asOfMs = this.#answers.shift()!.askedMs;
   }
 
-  /** The state is at least as new as at that moment of the monotonic clock. */
+  /** The state is not older than this moment of the monotonic clock. */
   get asOfMs(): number {
     return this.#asOfMs;
   }
 
-  /** Events that the owner had when it was last asked, and that are missing here. */
+  /** Number of events that the owner had when last asked and that are missing here. */
   lag(applied: number): number {
     return Math.max(this.#ownerSequence - applied, 0);
   }

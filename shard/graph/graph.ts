@@ -1,25 +1,26 @@
 /**
- * The graph of a collection, as a pure function of its log: `apply` is given every graph event once, in order, and
- * `recordDeleted` every record that is deleted for good. Each costs O(log n) hashes and no walk over edges: what hung on
- * a node that is gone is told by that, and leaves the lists of its neighbours as they grow.
+ * The graph of a collection, a pure function of its log: `apply` takes every graph event once, in order, and
+ * `recordDeleted` every record that is deleted for good. Each costs O(log n) hashes and no walk over edges: an edge exists
+ * only while both its nodes do, and the lists of its nodes drop it later, as they grow.
  *
- * Memory: 64 bytes in its tree for a node or an edge, and beside it some 40 for an edge and 90 for a node that has edges.
- * Ids are never reused, so what is deleted leaves most of that behind.
+ * Memory: 64 bytes for each node and edge in its tree, about 40 more for an edge and 90 for a node with edges. Ids are
+ * never reused, so a deleted node or edge keeps most of its memory.
  */
-import { unreachable } from '../../shared/errors.js';
-import { type GraphEdge, type GraphNode, NODE_KINDS } from '../../shared/graph.js';
-import { EMPTY_HASH } from '../../shared/hash.js';
+import { unreachable } from '../../shared/errors/errors.js';
+import { EMPTY_HASH } from '../../shared/hashing/hash.js';
+import { Damaged } from '../../shared/log/damaged.js';
 import type { AddEdge, AddNode, GraphEvent } from '../../shared/log/event.js';
+import { type GraphEdge, type GraphNode, NODE_KINDS } from '../../shared/model/graph.js';
 import type { TreeHashes } from '../audit/merkleTree.js';
-import { Damaged } from '../collection/damaged.js';
 import { edgeLeaf, graphRoot, nodeLeaf } from './graphRoot.js';
 import { GraphTree } from './graphTree.js';
-import { appendId } from './idList.js';
 import { RootHistory } from './rootHistory.js';
 
-/** The kind of what was deleted. */
+/** The kind of a deleted node or edge. */
 const GONE = -1;
 const NO_IDS: readonly number[] = [];
+/** Lists are checked for dead ids from this length on. */
+const CHECKED_LENGTH_MIN = 32;
 
 export class Graph {
   readonly #nodeTree = new GraphTree();
@@ -35,16 +36,16 @@ export class Graph {
   readonly #to: number[] = [];
   /** By record id. */
   readonly #nodesOf = new Map<number, number[]>();
-  /** Nodes there are, by kind. */
+  /** The number of nodes, by kind. */
   readonly #counts: number[] = NODE_KINDS.map(() => 0);
-  readonly #history = new RootHistory();
+  /** Earlier roots, for receipts and snapshots. */
+  readonly history = new RootHistory();
   #root: Uint8Array | undefined = EMPTY_HASH;
-  /** The newest write that changed the graph, and whether it was one of a record. */
   #changedBy = { sequence: 0, isOfRecord: false };
 
-  /** Sequence of the newest write that changed it; 0: none has. */
-  get changedAt(): number {
-    return this.#changedBy.sequence;
+  /** The newest write that changed the graph, sequence 0 before the first; and whether it was a write of a record. */
+  get changedBy(): { readonly sequence: number; readonly isOfRecord: boolean } {
+    return this.#changedBy;
   }
 
   get nextNodeId(): number {
@@ -69,79 +70,59 @@ export class Graph {
     return { id, from: this.#from[id - 1]!, to: this.#to[id - 1]!, kind: this.#edgeKinds[id - 1]! };
   }
 
-  /** `kind` null: of all kinds. */
+  /** Counts the nodes of a kind; null: of all kinds. */
   countNodes(kind: number | null): number {
     return kind === null ? this.#counts.reduce((sum, count) => sum + count) : this.#counts[kind]!;
   }
 
-  /** Ids of the edges that begin at the node, ascending; those that are gone may be among them. */
+  /** Returns the ids of the edges that begin at the node, ascending. Deleted ones may be among them. */
   outgoing = (nodeId: number): readonly number[] => this.#outgoing[nodeId - 1] ?? NO_IDS;
 
-  /** The same for the edges that end there. */
+  /** Returns the ids of the edges that end at the node, as `outgoing`. */
   incoming = (nodeId: number): readonly number[] => this.#incoming[nodeId - 1] ?? NO_IDS;
 
-  /** Ids of the nodes that are linked to the record, ascending. */
-  nodesOf(recordId: number): readonly number[] {
+  /** Returns the ids of the nodes that are linked to the record, ascending. */
+  nodesOfRecord(recordId: number): readonly number[] {
     const ids = this.#nodesOf.get(recordId);
     return ids === undefined ? NO_IDS : ids.filter((id) => this.hasNode(id));
   }
 
-  /** Kept until the next change. Costs log2 of nodes and of edges in hashes after each. */
+  /** Returns the root, which is cached until the next change. Costs log2 of nodes and of edges in hashes after it. */
   root(): Uint8Array {
     this.#root ??= graphRoot(this.#nodeTree, this.#edgeTree);
     return this.#root;
   }
 
-  /** The root after a write of a record, however long ago. Of writes of the graph it knows only the newest. */
+  /** Returns the root after any write of a record, or after the newest write of the graph. */
   rootAt(sequence: number): Uint8Array {
-    return sequence >= this.#changedBy.sequence ? this.root() : this.#history.at(sequence);
+    return sequence >= this.#changedBy.sequence ? this.root() : this.history.at(sequence);
   }
 
-  /** Of an id that was given: null, where what had it was deleted. */
-  nodeGiven(id: number): GraphNode | null {
-    return this.node(id) ?? null;
-  }
-
-  /** The same for an edge; one that went with a node counts as there. */
-  edgeGiven(id: number): GraphEdge | null {
+  /** Returns the edge for a snapshot, also where it was deleted with a node; null where it was deleted itself. */
+  snapshotEdge(id: number): GraphEdge | null {
     const kind = this.#edgeKinds[id - 1]!;
     return kind === GONE ? null : { id, from: this.#from[id - 1]!, to: this.#to[id - 1]!, kind };
   }
 
-  /** Roots there once were, for a snapshot. */
-  get history(): RootHistory {
-    return this.#history;
-  }
-
-  get changedBy(): { readonly sequence: number; readonly isOfRecord: boolean } {
-    return this.#changedBy;
-  }
-
-  /** The next node of a graph that comes from a snapshot: as `nodeGiven`. All nodes come before the first edge. */
-  restoreNode(node: GraphNode | null): void {
+  /** Adds the next node of a snapshot. All nodes come before the first edge. */
+  restoreNode(node: GraphNode | AddNode | null): void {
     const id = this.nextNodeId;
     this.#nodeKinds.push(node?.kind ?? GONE);
     this.#recordIds.push(node?.recordId ?? null);
     if (node === null) return;
     this.#counts[node.kind]!++;
-    if (node.recordId !== null)
-      this.#nodesOf.set(
-        node.recordId,
-        appendId(this.#nodesOf.get(node.recordId), id, () => true),
-      );
+    this.#linkRecord(node.recordId, id);
   }
 
-  restoreEdge(edge: GraphEdge | null): void {
+  restoreEdge(edge: GraphEdge | AddEdge | null): void {
     const id = this.nextEdgeId;
     this.#edgeKinds.push(edge?.kind ?? GONE);
     this.#from.push(edge?.from ?? 0);
     this.#to.push(edge?.to ?? 0);
-    if (edge === null || !this.#hasEdge(id)) return;
-    this.#outgoing[edge.from - 1] = appendId(this.#outgoing[edge.from - 1], id, () => true);
-    this.#incoming[edge.to - 1] = appendId(this.#incoming[edge.to - 1], id, () => true);
+    if (edge !== null && this.#hasEdge(id)) this.#linkNodes(edge.from, edge.to, id);
   }
 
-  /** After nodes, edges and `history`. */
+  /** Restores the trees, after nodes, edges and `history`. */
   restoreTrees(nodes: TreeHashes, edges: TreeHashes, changedBy: Graph['changedBy']): void {
     this.#nodeTree.adopt(nodes);
     this.#edgeTree.adopt(edges);
@@ -149,7 +130,7 @@ export class Graph {
     this.#root = undefined;
   }
 
-  /** Throws Damaged where the event cannot follow the ones before it. That a record is live is for the caller to see. */
+  /** Throws Damaged where the event cannot follow the earlier ones. The caller checks that a record is live. */
   apply(event: GraphEvent): void {
     switch (event.type) {
       case 'addNode':
@@ -158,7 +139,8 @@ export class Graph {
       case 'deleteNode':
         if (!this.hasNode(event.nodeId)) throw new Damaged(`an event deletes node ${event.nodeId}, which is not there`);
         this.#changing(event.sequence, false);
-        this.#deleteNode(event.nodeId);
+        this.#forgetNode(event.nodeId);
+        this.#nodeTree.clear(event.nodeId);
         return;
       case 'addEdge':
         this.#addEdge(event);
@@ -176,19 +158,19 @@ export class Graph {
   }
 
   /**
-   * The write `sequence` deletes the record for good: its nodes go, all in this step, at some 20 ns each. The hashes follow,
-   * in steps of `settleSome` or when the root is asked for.
+   * Deletes the nodes of a record that the write `sequence` deletes for good, all in this call, at about 20 ns each. Their
+   * hashes follow in calls of `hashSome`, or with the next root.
    */
   recordDeleted(recordId: number, sequence: number): void {
-    const ids = this.nodesOf(recordId);
+    const ids = this.nodesOfRecord(recordId);
     if (ids.length > 0) this.#changing(sequence, true);
     for (const id of ids) this.#forgetNode(id);
     this.#nodeTree.clearLater(ids);
     this.#nodesOf.delete(recordId);
   }
 
-  /** Hashes a little of what a record's deletion has left to be hashed, for under a millisecond; true where there is more. */
-  settleSome(): boolean {
+  /** Hashes some nodes that a record's deletion has left to hash, for under a millisecond; true where there are more. */
+  hashSome(): boolean {
     return this.#nodeTree.clearSome();
   }
 
@@ -198,59 +180,68 @@ export class Graph {
   }
 
   #addNode(event: AddNode): void {
-    const { sequence, nodeId, recordId, kind } = event;
+    const { sequence, nodeId } = event;
     if (nodeId !== this.nextNodeId)
       throw new Damaged(`event ${sequence} adds node ${nodeId} where ${this.nextNodeId} is next`);
     this.#changing(sequence, false);
-    this.#nodeKinds.push(kind);
-    this.#recordIds.push(recordId);
-    this.#counts[kind]!++;
-    if (recordId !== null)
-      this.#nodesOf.set(
-        recordId,
-        appendId(this.#nodesOf.get(recordId), nodeId, (id) => this.hasNode(id)),
-      );
+    this.restoreNode(event);
     this.#nodeTree.append(nodeLeaf(event));
-  }
-
-  #deleteNode(id: number): void {
-    this.#forgetNode(id);
-    this.#nodeTree.clear(id);
   }
 
   #forgetNode(id: number): void {
     const at = id - 1;
     this.#counts[this.#nodeKinds[at]!]!--;
     this.#nodeKinds[at] = GONE;
-    // A list that is not there must not be made, and beyond the end of the arrays there is none.
+    // Where a node has no list, a write of undefined would lengthen the arrays or make them sparse.
     if (at < this.#outgoing.length && this.#outgoing[at] !== undefined) this.#outgoing[at] = undefined;
     if (at < this.#incoming.length && this.#incoming[at] !== undefined) this.#incoming[at] = undefined;
   }
 
   #addEdge(event: AddEdge): void {
-    const { sequence, edgeId, from, to, kind } = event;
+    const { sequence, edgeId, from, to } = event;
     if (edgeId !== this.nextEdgeId)
       throw new Damaged(`event ${sequence} adds edge ${edgeId} where ${this.nextEdgeId} is next`);
     for (const end of [from, to])
       if (!this.hasNode(end)) throw new Damaged(`event ${sequence} adds an edge at node ${end}, which is not there`);
     this.#changing(sequence, false);
-    this.#edgeKinds.push(kind);
-    this.#from.push(from);
-    this.#to.push(to);
-    const isThere = (id: number): boolean => this.#hasEdge(id);
-    this.#outgoing[from - 1] = appendId(this.#outgoing[from - 1], edgeId, isThere);
-    this.#incoming[to - 1] = appendId(this.#incoming[to - 1], edgeId, isThere);
+    this.restoreEdge(event);
     this.#edgeTree.append(edgeLeaf(event));
   }
 
+  #linkRecord(recordId: number | null, nodeId: number): void {
+    if (recordId === null) return;
+    const nodeIds = appendId(this.#nodesOf.get(recordId), nodeId, (id) => this.hasNode(id));
+    this.#nodesOf.set(recordId, nodeIds);
+  }
+
+  #linkNodes(from: number, to: number, edgeId: number): void {
+    const exists = (id: number): boolean => this.#hasEdge(id);
+    this.#outgoing[from - 1] = appendId(this.#outgoing[from - 1], edgeId, exists);
+    this.#incoming[to - 1] = appendId(this.#incoming[to - 1], edgeId, exists);
+  }
+
   /**
-   * Comes before each change. The root until now is kept where a write of a record has seen it, since only receipts of
-   * these will ask for it: writes of the graph that follow one another cost no root each.
+   * Prepares a change: keeps the current root where the receipt of a write of a record may ask for it. So writes of the
+   * graph that follow one another cost no root each.
    */
   #changing(sequence: number, isOfRecord: boolean): void {
     const { sequence: before, isOfRecord: wasOfRecord } = this.#changedBy;
-    if (before > 0 && (wasOfRecord || sequence > before + 1)) this.#history.add(before, this.root());
+    if (before > 0 && (wasOfRecord || sequence > before + 1)) this.history.add(before, this.root());
     this.#changedBy = { sequence, isOfRecord };
     this.#root = undefined;
   }
+}
+
+/**
+ * Adds an id to a list, and returns the list, or a shorter copy without dead ids where half are dead. The list is checked
+ * when its length has doubled, which costs one step an id on average. It never shrinks in place: a walk may hold it.
+ */
+function appendId(list: number[] | undefined, id: number, exists: (id: number) => boolean): number[] {
+  if (list === undefined) return [id];
+  list.push(id);
+  const { length } = list;
+  if (length < CHECKED_LENGTH_MIN || (length & (length - 1)) !== 0) return list;
+  let alive = 0;
+  for (const each of list) if (exists(each)) alive++;
+  return 2 * alive <= length ? list.filter(exists) : list;
 }

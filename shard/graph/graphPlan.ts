@@ -1,15 +1,8 @@
-/** The graph's part of a frame's plan: each write is judged against the graph as the writes before it will leave it. */
-import { unreachable, VouchError } from '../../shared/errors.js';
-import type { GraphEdge, GraphNode, GraphWrite } from '../../shared/graph.js';
+/** The graph's part of a frame's plan: each write is checked against the graph as it will be after the earlier writes. */
+import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { GraphEvent } from '../../shared/log/event.js';
-
-/** What a plan must know of the graph it will be applied to. */
-export interface GraphView {
-  readonly nextNodeId: number;
-  readonly nextEdgeId: number;
-  node(id: number): GraphNode | undefined;
-  edge(id: number): GraphEdge | undefined;
-}
+import type { GraphEdge, GraphNode, GraphWrite } from '../../shared/model/graph.js';
+import type { Graph } from './graph.js';
 
 type Undated<E> = E extends unknown ? Omit<E, 'sequence' | 'timeMs'> : never;
 export type PlannedGraphEvent = Undated<GraphEvent>;
@@ -17,16 +10,16 @@ export type PlannedGraphEvent = Undated<GraphEvent>;
 export class GraphPlan {
   readonly #nodes = new Map<number, GraphNode>();
   readonly #edges = new Map<number, GraphEdge>();
-  readonly #goneNodes = new Set<number>();
-  readonly #goneEdges = new Set<number>();
+  readonly #deletedNodes = new Set<number>();
+  readonly #deletedEdges = new Set<number>();
 
   /** `isDeleted`: whether the plan so far deletes the record for good. */
   constructor(
-    private readonly graph: GraphView,
+    private readonly graph: Graph,
     private readonly isDeleted: (recordId: number) => boolean,
   ) {}
 
-  /** Throws `not_found`. That the record of a new node is live is for the caller to see. */
+  /** Throws `not_found`. The caller checks that the record of a new node is live. */
   add(call: GraphWrite): PlannedGraphEvent {
     switch (call.op) {
       case 'addNode': {
@@ -37,7 +30,7 @@ export class GraphPlan {
       }
       case 'deleteNode':
         this.#assertNode(call.id);
-        this.#goneNodes.add(call.id);
+        this.#deletedNodes.add(call.id);
         return { type: 'deleteNode', nodeId: call.id };
       case 'addEdge': {
         const { from, to, kind } = call;
@@ -49,7 +42,7 @@ export class GraphPlan {
       }
       case 'deleteEdge':
         if (!this.#hasEdge(call.id)) throw missingEdge(call.id);
-        this.#goneEdges.add(call.id);
+        this.#deletedEdges.add(call.id);
         return { type: 'deleteEdge', edgeId: call.id };
       default:
         return unreachable(call);
@@ -62,13 +55,13 @@ export class GraphPlan {
 
   #hasNode(id: number): boolean {
     const node = this.#nodes.get(id) ?? this.graph.node(id);
-    if (node === undefined || this.#goneNodes.has(id)) return false;
+    if (node === undefined || this.#deletedNodes.has(id)) return false;
     return node.recordId === null || !this.isDeleted(node.recordId);
   }
 
   #hasEdge(id: number): boolean {
     const edge = this.#edges.get(id) ?? this.graph.edge(id);
-    return edge !== undefined && !this.#goneEdges.has(id) && this.#hasNode(edge.from) && this.#hasNode(edge.to);
+    return edge !== undefined && !this.#deletedEdges.has(id) && this.#hasNode(edge.from) && this.#hasNode(edge.to);
   }
 }
 

@@ -1,15 +1,16 @@
 /**
- * The hashes of a graph: two Merkle trees of the shape of the state tree, over all node ids and over all edge ids ever
- * given, and a root over both.
+ * The hashes of a graph: two Merkle trees of the shape of the state tree, over all node ids and all edge ids ever given,
+ * and a root over both.
  *
- * The leaf of a deleted node or edge is empty. Edges that went with a node keep their leaf: an edge is there where its
- * leaf is and the leaves of both its ends are. So a node goes in O(log n) hashes, whatever hangs on it.
+ * The leaf of a deleted node or edge is empty. An edge that was deleted with a node keeps its leaf: an edge exists where
+ * its own leaf and those of both its nodes are not empty. So a node is deleted in O(log n) hashes, with any number of edges.
  */
-import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hash.js';
+import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import type { AddEdge, AddNode } from '../../shared/log/event.js';
-import { writeU64 } from '../../shared/u64.js';
 import { nodeHasher } from '../audit/merkleNode.js';
+import type { MerkleTree } from '../audit/merkleTree.js';
 
 const nodeMessage = new Uint8Array(24);
 const nodeView = new DataView(nodeMessage.buffer);
@@ -44,14 +45,8 @@ const rootMessage = new Uint8Array(TREES_AT + 2 * HASH_BYTES);
 const rootView = new DataView(rootMessage.buffer);
 rootMessage[0] = DOMAIN.graphRoot;
 
-/** What one of the trees is: its leaves, which are the ids ever given, and its hash. */
-export interface TreeSummary {
-  readonly size: number;
-  mth(): Uint8Array;
-}
-
 /** H(0x17 ‖ u64 node ids ‖ u64 edge ids ‖ hash of the node tree ‖ hash of the edge tree); empty before the first node. */
-export function graphRoot(nodes: TreeSummary, edges: TreeSummary): Uint8Array {
+export function graphRoot(nodes: MerkleTree, edges: MerkleTree): Uint8Array {
   if (nodes.size === 0) return EMPTY_HASH;
   writeU64(rootView, 1, nodes.size);
   writeU64(rootView, 9, edges.size);

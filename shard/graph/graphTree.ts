@@ -1,65 +1,47 @@
-import { EMPTY_HASH } from '../../shared/hash.js';
-import { MerkleTree, type TreeHashes } from '../audit/merkleTree.js';
+import { EMPTY_HASH } from '../../shared/hashing/hash.js';
+import { MerkleTree } from '../audit/merkleTree.js';
 import { hashGraphTreeNode } from './graphRoot.js';
 
-/** Leaves that are cleared at once: under a millisecond, with the nodes above them. */
+/** Leaves that are cleared at once: under a millisecond, including the nodes above. */
 const CLEARED_AT_ONCE = 256;
 
-/** The Merkle tree over nodes or over edges, by id. Its hash is kept until it changes. */
-export class GraphTree {
-  /** Ids whose leaves are still to be cleared, before the hash is asked for. */
-  readonly #doomed: (readonly number[])[] = [];
-  /** Of the first of the lists, how many have been. */
+/** The Merkle tree over nodes or over edges, by id. */
+export class GraphTree extends MerkleTree {
+  /** Lists of ids whose leaves must be cleared before the next hash. */
+  readonly #pending: (readonly number[])[] = [];
+  /** The number of leaves cleared of the first list. */
   #cleared = 0;
-  readonly #tree = new MerkleTree(hashGraphTreeNode);
-  #mth: Uint8Array | undefined;
 
-  /** Ids ever given. */
-  get size(): number {
-    return this.#tree.size;
+  constructor() {
+    super(hashGraphTreeNode);
   }
 
-  /** The leaf of the next id. */
-  append(leaf: Uint8Array): void {
-    this.#tree.append(leaf);
-    this.#mth = undefined;
-  }
-
-  adopt(hashes: TreeHashes): void {
-    this.#tree.adopt(hashes);
-    this.#mth = undefined;
-  }
-
-  /** What has this id is deleted. */
+  /** Clears the leaf of a deleted id. */
   clear(id: number): void {
-    this.#tree.set(id - 1, EMPTY_HASH);
-    this.#mth = undefined;
+    this.set(id - 1, EMPTY_HASH);
   }
 
-  /** What has these ids is deleted: so many that their leaves are better cleared a few at a time, by `clearSome`. */
+  /** Clears the leaves of many deleted ids later, a few at a time, by `clearSome`. */
   clearLater(ids: readonly number[]): void {
-    if (ids.length === 0) return;
-    this.#doomed.push(ids);
-    this.#mth = undefined;
+    if (ids.length > 0) this.#pending.push(ids);
   }
 
-  /** Clears a few of the leaves that are to be; true where there are more. */
+  /** Clears a few leaves; true where more are left. */
   clearSome(): boolean {
-    const [ids] = this.#doomed;
+    const [ids] = this.#pending;
     if (ids === undefined) return false;
     const end = Math.min(this.#cleared + CLEARED_AT_ONCE, ids.length);
-    while (this.#cleared < end) this.#tree.set(ids[this.#cleared++]! - 1, EMPTY_HASH);
+    while (this.#cleared < end) this.clear(ids[this.#cleared++]!);
     if (end === ids.length) {
-      this.#doomed.shift();
+      this.#pending.shift();
       this.#cleared = 0;
     }
-    return this.#doomed.length > 0;
+    return this.#pending.length > 0;
   }
 
-  /** Costs log2(size) hashes after a change, and more where many leaves are still to be cleared. */
-  mth(): Uint8Array {
+  /** Returns the hash. Costs log2(size) hashes, and more where many leaves are still to be cleared. */
+  override mth(): Uint8Array {
     while (this.clearSome());
-    this.#mth ??= this.#tree.mth();
-    return this.#mth;
+    return super.mth();
   }
 }

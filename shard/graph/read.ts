@@ -1,5 +1,5 @@
-/** The answers to what is asked of a graph. Each gives way to others while it takes long. */
-import { unreachable, VouchError } from '../../shared/errors.js';
+/** The reads of a graph. Long ones pause between slices. */
+import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import {
   GRAPH_PAGE_MAX,
   type GraphEdge,
@@ -7,27 +7,27 @@ import {
   type GraphNode,
   type GraphRead,
   type GraphResults,
-} from '../../shared/graph.js';
+} from '../../shared/model/graph.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import { TopK } from '../kernel/topK.js';
 import type { Graph } from './graph.js';
 import { missingNode } from './graphPlan.js';
-import type { Pace } from './pace.js';
-import { smallest } from './smallest.js';
 import { walk } from './walk.js';
 
 type Read<Op extends GraphRead['op']> = Extract<GraphRead, { op: Op }>;
 
-export async function readGraph(graph: Graph, call: GraphRead, pace: Pace): Promise<GraphResults[GraphRead['op']]> {
+export async function readGraph(graph: Graph, call: GraphRead, slice: Slice): Promise<GraphResults[GraphRead['op']]> {
   switch (call.op) {
     case 'graphNode':
       return nodeOf(graph, call.id);
     case 'graphNodes':
-      return nodes(graph, call, pace);
+      return nodes(graph, call, slice);
     case 'graphEdges':
-      return edges(graph, call, pace);
+      return edges(graph, call, slice);
     case 'graphSubgraph':
-      return subgraph(graph, call, pace);
+      return subgraph(graph, call, slice);
     case 'graphQuery':
-      return query(graph, call, pace);
+      return query(graph, call, slice);
     default:
       return unreachable(call);
   }
@@ -42,13 +42,13 @@ function nodeOf(graph: Graph, id: number): GraphNode {
 async function nodes(
   graph: Graph,
   { kind, offset, limit }: Read<'graphNodes'>,
-  pace: Pace,
+  slice: Slice,
 ): Promise<GraphResults['graphNodes']> {
   const count = graph.countNodes(kind);
   const page: GraphNode[] = [];
   let skipped = 0;
   for (let id = 1; page.length < limit && skipped + page.length < count && id < graph.nextNodeId; id++) {
-    if (pace.step()) await pace.rest();
+    if (slice.step()) await slice.next();
     const node = graph.node(id);
     if (node === undefined || (kind !== null && node.kind !== kind)) continue;
     if (skipped < offset) skipped++;
@@ -60,7 +60,7 @@ async function nodes(
 async function edges(
   graph: Graph,
   { id, offset, limit }: Read<'graphEdges'>,
-  pace: Pace,
+  slice: Slice,
 ): Promise<GraphResults['graphEdges']> {
   nodeOf(graph, id);
   const page: GraphEdge[] = [];
@@ -68,7 +68,7 @@ async function edges(
   const ids = graph.outgoing(id);
   const { length } = ids;
   for (let i = 0; i < length && page.length < (limit ?? GRAPH_PAGE_MAX + 1); i++) {
-    if (pace.step()) await pace.rest();
+    if (slice.step()) await slice.next();
     const edge = graph.edge(ids[i]!);
     if (edge === undefined) continue;
     if (skipped < offset) skipped++;
@@ -82,11 +82,11 @@ async function edges(
 async function subgraph(
   graph: Graph,
   { root, depth }: Read<'graphSubgraph'>,
-  pace: Pace,
+  slice: Slice,
 ): Promise<GraphResults['graphSubgraph']> {
   nodeOf(graph, root);
   const depths = new Map<number, number>();
-  await walk(graph, [root], { direction: 'outgoing', depth, edgeKind: null }, pace, (nodeId, hops) => {
+  await walk(graph, [root], { direction: 'outgoing', depth, edgeKind: null }, slice, (nodeId, hops) => {
     depths.set(nodeId, hops);
     return depths.size <= GRAPH_PAGE_MAX;
   });
@@ -95,7 +95,7 @@ async function subgraph(
     const ids = graph.outgoing(nodeId);
     const { length } = ids;
     for (let i = 0; i < length && between.length <= GRAPH_PAGE_MAX; i++) {
-      if (pace.step()) await pace.rest();
+      if (slice.step()) await slice.next();
       const edge = graph.edge(ids[i]!);
       if (edge !== undefined && depths.has(edge.to)) between.push(edge);
     }
@@ -105,24 +105,19 @@ async function subgraph(
       `the subgraph has more than ${GRAPH_PAGE_MAX} nodes or edges: ask for less depth, or use /v1/graph/query`,
     );
   const byDepthThenId = [...depths].sort(([a, one], [b, other]) => one - other || a - b);
-  return {
-    nodes: nodesThere(
-      graph,
-      byDepthThenId.map(([nodeId]) => nodeId),
-    ),
-    edges: between.sort((a, b) => a.id - b.id),
-  };
+  const nodeIds = byDepthThenId.map(([nodeId]) => nodeId);
+  return { nodes: existingNodes(graph, nodeIds), edges: between.sort((a, b) => a.id - b.id) };
 }
 
 async function query(
   graph: Graph,
   { start, direction, edgeKind, nodeKind, depth, limit }: Read<'graphQuery'>,
-  pace: Pace,
+  slice: Slice,
 ): Promise<GraphResults['graphQuery']> {
   nodeOf(graph, start);
   let count = 0;
   const rings: number[][] = [];
-  await walk(graph, [start], { direction, depth, edgeKind }, pace, (nodeId, hops) => {
+  await walk(graph, [start], { direction, depth, edgeKind }, slice, (nodeId, hops) => {
     rings[hops] ??= [];
     if (nodeKind !== null && graph.node(nodeId)?.kind !== nodeKind) return true;
     rings[hops].push(nodeId);
@@ -132,13 +127,23 @@ async function query(
   const hits: GraphHit[] = [];
   for (const [hops, ring] of rings.entries()) {
     if (hits.length >= limit) break;
-    const first = await smallest(ring, limit - hits.length, pace);
-    hits.push(...nodesThere(graph, first).map((node) => ({ ...node, depth: hops })));
+    const first = await smallest(ring, limit - hits.length, slice);
+    hits.push(...existingNodes(graph, first).map((node) => ({ ...node, depth: hops })));
   }
   return { hits, count };
 }
 
-/** What was deleted while a walk rested is not there any more. */
-const nodesThere = (graph: Graph, ids: readonly number[]): GraphNode[] => ids.flatMap((id) => graph.node(id) ?? []);
+/** Returns the nodes that still exist: a node may be deleted while a walk pauses. */
+const existingNodes = (graph: Graph, ids: readonly number[]): GraphNode[] => ids.flatMap((id) => graph.node(id) ?? []);
+
+/** The `count` smallest ids, ascending. */
+async function smallest(ids: readonly number[], count: number, slice: Slice): Promise<number[]> {
+  const best = new TopK(Math.min(count, ids.length));
+  for (const id of ids) {
+    best.offer(0, id, 0);
+    if (slice.step()) await slice.next();
+  }
+  return [...best.sorted().keys];
+}
 
 const tooMany = (message: string): VouchError => new VouchError('validation_error', message);

@@ -1,62 +1,75 @@
 /** Breadth-first search. */
-import type { Direction } from '../../shared/graph.js';
+import type { Direction } from '../../shared/model/graph.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import { BitSet } from '../kernel/bitSet.js';
 import type { Graph } from './graph.js';
-import { NodeSet } from './nodeSet.js';
-import type { Pace } from './pace.js';
 
-export interface Way {
+const PAGE_SHIFT = 12;
+const PAGE_IDS = 1 << PAGE_SHIFT;
+
+export interface WalkOptions {
   readonly direction: Direction;
   readonly depth: number;
-  /** Edges of one kind only; null: of any. */
+  /** The kind of the edges to follow; null: all. */
   readonly edgeKind: number | null;
 }
 
 /**
- * Calls `reached` with each node within `depth` hops of the seeds, once and with its distance, nearest first. Ends where
- * that returns false. Costs a step for each node but the farthest and each edge at one. Writes made while it rests may be seen
- * or not.
+ * Calls `visit` with each node within `depth` hops of the seeds, once and with its distance, nearest first, until it
+ * returns false. Costs a step for each node below that depth and for each of its edges. May or may not see writes that are
+ * made while it pauses.
  */
 export async function walk(
   graph: Graph,
   seeds: readonly number[],
-  { direction, depth: farthest, edgeKind }: Way,
-  pace: Pace,
-  reached: (nodeId: number, depth: number) => boolean,
+  { direction, depth: maxDepth, edgeKind }: WalkOptions,
+  slice: Slice,
+  visit: (nodeId: number, depth: number) => boolean,
 ): Promise<void> {
-  const met = new NodeSet();
-  let ring = seeds.filter((seed) => met.add(seed));
-  for (const seed of ring) if (!reached(seed, 0)) return;
-  const sides = sidesOf(graph, direction);
-  for (let depth = 1; depth <= farthest && ring.length > 0; depth++) {
+  const visited = new NodeSet();
+  let ring = seeds.filter((seed) => visited.add(seed));
+  for (const seed of ring) if (!visit(seed, 0)) return;
+  const sides = [
+    ...(direction === 'incoming' ? [] : [{ edgesOf: graph.outgoing, farEnd: 'to' } as const]),
+    ...(direction === 'outgoing' ? [] : [{ edgesOf: graph.incoming, farEnd: 'from' } as const]),
+  ];
+  for (let depth = 1; depth <= maxDepth && ring.length > 0; depth++) {
     const next: number[] = [];
     for (const nodeId of ring)
       for (const { edgesOf, farEnd } of sides) {
-        if (pace.step()) await pace.rest();
+        if (slice.step()) await slice.next();
         const edges = edgesOf(nodeId);
-        // The list may grow while the walk rests.
+        // The list may grow while the walk pauses.
         const { length } = edges;
         for (let i = 0; i < length; i++) {
-          if (pace.step()) await pace.rest();
+          if (slice.step()) await slice.next();
           const edge = graph.edge(edges[i]!);
           if (edge === undefined || (edgeKind !== null && edge.kind !== edgeKind)) continue;
           const far = edge[farEnd];
-          if (!met.add(far)) continue;
-          if (!reached(far, depth)) return;
-          if (depth < farthest) next.push(far);
+          if (!visited.add(far)) continue;
+          if (!visit(far, depth)) return;
+          if (depth < maxDepth) next.push(far);
         }
       }
     ring = next;
   }
 }
 
-interface Side {
-  readonly edgesOf: (nodeId: number) => readonly number[];
-  readonly farEnd: 'from' | 'to';
-}
+/**
+ * A set of ids, as bitmaps of 4,096 each: it grows to millions without a rehash, which would hold the event loop, and a
+ * few ids take half a KiB for each neighbourhood.
+ */
+class NodeSet {
+  readonly #pages = new Map<number, BitSet>();
 
-function sidesOf({ outgoing, incoming }: Graph, direction: Direction): Side[] {
-  const sides: Side[] = [];
-  if (direction !== 'incoming') sides.push({ edgesOf: outgoing, farEnd: 'to' });
-  if (direction !== 'outgoing') sides.push({ edgesOf: incoming, farEnd: 'from' });
-  return sides;
+  /** False where the set had it already. */
+  add(id: number): boolean {
+    const number = id >>> PAGE_SHIFT;
+    let page = this.#pages.get(number);
+    if (page === undefined) {
+      page = BitSet.ofSize(PAGE_IDS);
+      this.#pages.set(number, page);
+    }
+    return page.add(id % PAGE_IDS);
+  }
 }

@@ -1,30 +1,36 @@
-import type { IndexKind, IndexParameters } from '../../shared/indexSpec.js';
-import type { Build } from './build/buildThread.js';
-import { Cancelled } from './build/progress.js';
+import type { Logger } from '../../shared/logger.js';
+import type { IndexKind, IndexParameters } from '../../shared/model/indexSpec.js';
+import type { Build } from './builds/workerLane.js';
+import { Cancelled } from './progress.js';
 import type { SavedGeneration } from './store/generationFiles.js';
 
-export interface BuildingFacts {
+const LOG_INTERVAL_MS = 5_000;
+
+interface BuildingFacts {
   readonly number: number;
   readonly kind: IndexKind;
   readonly parameters: IndexParameters;
-  /** Somebody asked for it, and wants to be told; the others come of maintenance and give way. */
-  readonly asked: boolean;
+  /** A caller asked for it and waits; other builds come of maintenance and give way. */
+  readonly requested: boolean;
   readonly startedAtMs: number;
   readonly baseSequence: number;
 }
 
-/** A generation on its way: being built, loaded or opened. */
+/** How long it took, by whether it was built or loaded. */
+export type BuildMetric = 'vouch_index_build_seconds' | 'vouch_index_load_seconds';
+
+/** A generation that is being built, loaded or opened. */
 export class Building {
   /** Slots that died since its rows were looked up. */
   readonly died: number[] = [];
-  /** Resolves when it has ended, one way or the other: with why it failed, where it did. */
+  /** Resolves when it has ended; to the reason, where it failed. */
   done: Promise<string | undefined> = Promise.resolve(undefined);
   #build: Build | undefined;
   #cancelled = false;
 
   constructor(readonly facts: BuildingFacts) {}
 
-  /** Of all work: 0 to 1. */
+  /** The share of the work that is done: 0 to 1. */
   get progress(): number {
     const { done = 0, total = 0 } = this.#build?.progress ?? {};
     return total === 0 ? 0 : Math.min(done / total, 1);
@@ -42,7 +48,16 @@ export class Building {
     this.#build?.cancel();
   }
 
+  /** Throws Cancelled. */
   assertWanted(): void {
     if (this.#cancelled) throw new Cancelled();
+  }
+
+  /** Logs the progress every few seconds, until the returned function is called. */
+  logProgress(logger: Logger, fields: object): () => void {
+    const timer = setInterval(() => {
+      logger.info({ ...fields, percent: Math.floor(100 * this.progress) }, 'an index is being built');
+    }, LOG_INTERVAL_MS).unref();
+    return () => clearInterval(timer);
   }
 }

@@ -1,9 +1,9 @@
-/** Which index each collection is to have: the catalog's word, read and changed by the shard that owns the collection. */
+/** The desired index of each collection, in the catalog: read and changed by the shard that owns the collection. */
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
-import type { CollectionConfig } from '../../shared/calls.js';
-import { catalogEntryOf, catalogKey, withSpec } from '../../shared/catalogEntry.js';
-import { VouchError } from '../../shared/errors.js';
-import { EXACT, type IndexSpec } from '../../shared/indexSpec.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { EXACT, type IndexSpec } from '../../shared/model/indexSpec.js';
+import { catalogEntryOf, catalogKey, withSpec } from '../../shared/registry/catalogEntry.js';
 
 export class DesiredSpecs {
   /** `catalog`: BUCKETS.catalog. */
@@ -15,15 +15,15 @@ export class DesiredSpecs {
   }
 
   /**
-   * Changes nothing but the index. Throws as `read` does; after `unavailable` it is not known which of the two specs the
-   * catalog has.
+   * Changes the desired index and nothing else. Throws as `read`; after `unavailable` the catalog may have either of the
+   * two specs.
    */
   async write(config: CollectionConfig, spec: IndexSpec): Promise<void> {
     for (;;) {
       const entry = await this.#entryOf(config);
       const revision = await this.catalog.update(entry.key, withSpec(entry, spec), entry.revision);
-      // Otherwise the entry has changed since it was read: perhaps it is another collection's by now.
       if (revision !== undefined) return;
+      // The entry has changed since it was read, and may be another collection's by now.
     }
   }
 
@@ -41,7 +41,7 @@ export class DesiredSpecs {
   }
 }
 
-/** A collection whose catalog entry is gone is being deleted: it needs none any more. */
+/** Returns the desired index; exact search for a collection that is being deleted, whose catalog entry is gone. */
 export async function desiredSpec(specs: Pick<DesiredSpecs, 'read'>, config: CollectionConfig): Promise<IndexSpec> {
   try {
     return await specs.read(config);

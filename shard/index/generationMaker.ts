@@ -1,22 +1,23 @@
-/** Builds, loads and saves generations of one collection: what runs between the owner's thread, the build thread and the disk. */
-import { join } from 'node:path';
-import { makeDirectory } from '../../shared/durable.js';
-import { messageOf } from '../../shared/errors.js';
-import type { FrozenBlock, GenerationFacts } from './build/order.js';
-import { Cancelled } from './build/progress.js';
+/** Builds, loads and saves the generations of one collection, between its owner's thread, the build thread and the disk. */
+import { messageOf } from '../../shared/errors/errors.js';
+import { makeDirectory } from '../../shared/files/durable.js';
+import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
+import { SlotSet } from '../kernel/slotSet.js';
 import type { Building } from './building.js';
-import type { Generation } from './generation.js';
-import type { IndexedCollection } from './indexedCollection.js';
+import type { FrozenBlock } from './builds/frozenRows.js';
+import { Generation, type GenerationParts } from './generation.js';
 import { KINDS } from './kinds.js';
 import { INDEXED_ROWS_MIN } from './maintenance.js';
-import { openGeneration, unindexedGeneration } from './openGeneration.js';
-import type { IndexServices } from './services.js';
-import { DamagedGeneration } from './store/damagedGeneration.js';
-import type { SavedGeneration } from './store/generationFiles.js';
+import { Cancelled } from './progress.js';
+import { ReplacedSince } from './replaced.js';
+import { NO_RECORD, NO_SLOT, Rows } from './rows.js';
+import type { IndexedCollection, IndexServices } from './services.js';
+import { payloadPath, readRows, type SavedGeneration } from './store/generationFiles.js';
+import { DamagedGeneration, type GenerationFacts } from './store/manifest.js';
 
 export interface Made {
   readonly generation: Generation;
-  /** What was saved of it; undefined where it has no index. */
+  /** Undefined where the generation has no index. */
   readonly saved: SavedGeneration | undefined;
 }
 
@@ -30,21 +31,25 @@ export class GenerationMaker {
   ) {}
 
   /**
-   * Of the rows of `blocks`. `from`: what serves now, to be extended where it was built alike; undefined: from scratch.
-   * Throws Cancelled.
+   * Builds an index of the rows of `blocks`. `from`: the serving generation, to be extended where its build parameters
+   * are the same; undefined: from scratch. Throws Cancelled.
    */
   async build(building: Building, blocks: readonly FrozenBlock[], from: Made | undefined): Promise<Made> {
+    const { kind, parameters } = building.facts;
     if (this.collection.vectors.liveCount < INDEXED_ROWS_MIN)
-      return { generation: unindexedGeneration(this.collection, building.facts), saved: undefined };
-    const base = this.#isExtendable(from, building) ? from : undefined;
-    return this.#open(await this.#built(building, blocks, base), building);
+      return { generation: this.#generation(building, {}), saved: undefined };
+    const isExtendable =
+      from?.saved !== undefined &&
+      from.generation.parts.kind === kind &&
+      KINDS[kind].sameBuild(from.generation.parts.parameters, parameters);
+    return this.#open(await this.#buildFiles(building, blocks, isExtendable ? from : undefined), building);
   }
 
   /** Throws Unusable, Cancelled. */
   async load(building: Building, saved: SavedGeneration): Promise<Made> {
     const { store, builds } = this.services;
     try {
-      this.#assertOurs(saved, building);
+      this.#assertOurs(saved.facts, building);
       await builds.verify(saved);
       return await this.#open(saved, building);
     } catch (error) {
@@ -55,32 +60,34 @@ export class GenerationMaker {
     }
   }
 
-  /** Saves what the generation covers now, under a new number. */
+  /** Saves the covered rows of the generation under a new number. */
   async persist(generation: Generation): Promise<SavedGeneration> {
     const { store, builds } = this.services;
     const { config, sequence } = this.collection;
     const number = store.nextNumber(config.id);
     const folder = store.folderOf(config.id, number);
     await makeDirectory(folder);
-    const rows = await generation.persist(join(folder, 'payload'));
-    const { kind, parameters, trainedRows } = generation;
-    const facts = { ...this.#identity(), number, kind, parameters, sequence, trainedRows };
+    const rows = await generation.persist(payloadPath(folder));
+    const { kind, parameters, trainedRows } = generation.parts;
+    const facts = { ...this.#identity, number, kind, parameters, sequence, trainedRows };
     const saved = await builds.seal(facts, folder, rows);
     generation.saved(number, rows.recordIds.length);
     return saved;
   }
 
-  async #built(building: Building, blocks: readonly FrozenBlock[], base: Made | undefined): Promise<SavedGeneration> {
+  async #buildFiles(
+    building: Building,
+    blocks: readonly FrozenBlock[],
+    base: Made | undefined,
+  ): Promise<SavedGeneration> {
     const { store, logger } = this.services;
     try {
       return await this.#inThread(building, blocks, base);
     } catch (error) {
       if (base?.saved === undefined || error instanceof Cancelled) throw error;
-      // What it was to be built on may be the reason.
-      logger.warn(
-        { collectionId: this.collection.config.id, reason: messageOf(error) },
-        'an index is built from nothing',
-      );
+      // The base may be the reason.
+      const fields = { collectionId: this.collection.config.id, reason: messageOf(error) };
+      logger.warn(fields, 'an index could not be extended and is built from scratch');
       if (error instanceof DamagedGeneration) await store.setAside(base.saved, error.message);
       return this.#inThread(building, blocks, undefined);
     }
@@ -89,51 +96,78 @@ export class GenerationMaker {
   #inThread(building: Building, blocks: readonly FrozenBlock[], base: Made | undefined): Promise<SavedGeneration> {
     const { store, builds, logger } = this.services;
     const { vectors, config } = this.collection;
-    const { kind, parameters, number, baseSequence, asked } = building.facts;
-    const about = {
-      collectionId: config.id,
-      kind,
-      generation: number,
-      baseSequence,
-      extends: base?.saved?.facts.number,
-    };
-    logger.info({ ...about, parameters, rows: vectors.liveCount }, 'an index is being built');
+    const { kind, parameters, number, baseSequence, requested } = building.facts;
+    const { liveCount } = vectors;
+    logger.info(
+      {
+        ...{ collectionId: config.id, kind, generation: number, baseSequence, extends: base?.saved?.facts.number },
+        ...{ parameters, rows: liveCount },
+      },
+      'the build of an index begins',
+    );
+    const trainedRows = base?.generation.parts.trainedRows ?? liveCount;
     const order = {
-      facts: this.#facts(building, base?.generation.trainedRows ?? vectors.liveCount),
+      facts: { ...this.#identity, number, kind, parameters, sequence: baseSequence, trainedRows },
       strideBytes: vectors.shape.strideBytes,
       blocks,
       folder: store.folderOf(config.id, number),
       baseFolder: base?.saved?.folder,
+      replaced: base?.saved === undefined ? new Float64Array(0) : this.#replacedSince(base.saved.facts.sequence),
     };
-    return building.inThread(builds.build(order, { urgent: asked }));
+    return building.inThread(builds.build(order, { urgent: requested }));
   }
 
+  /**
+   * Opens the files of a generation, after a build and after a restart alike. The caller keeps a scan begun meanwhile, so
+   * that no slot changes hands, and removes from the generation the rows that die from now on.
+   */
   async #open(saved: SavedGeneration, building: Building): Promise<Made> {
     building.assertWanted();
-    const generation = await openGeneration(this.collection, this.services, saved, building.facts.parameters);
-    return { generation, saved };
+    const { vectors } = this.collection;
+    const { kind, parameters } = building.facts;
+    const rows = new Rows(new SlotSet(vectors.shape));
+    const refused = new SlotSet(vectors.shape);
+    const { recordIds, leftOut } = await readRows(saved);
+    const slice = new Slice(this.services.clock);
+    const replaced = new ReplacedSince(this.collection.records.versions, saved.facts.sequence);
+    for (let ordinal = 0; ordinal < recordIds.length; ordinal++) {
+      const id = recordIds[ordinal]!;
+      // A record that has another row since is left to the tail.
+      const slot = replaced.has(id) ? undefined : this.collection.records.liveSlotOf(id);
+      const covers = slot !== undefined && !leftOut.has(ordinal);
+      rows.add(slot === undefined ? NO_RECORD : id, covers ? slot : NO_SLOT);
+      if (covers) refused.delete(slot);
+      else if (slot !== undefined) refused.add(slot);
+      if (slice.due) await slice.next();
+    }
+    const path = payloadPath(saved.folder);
+    const index = await KINDS[kind].open({ path, vectors, rows, parameters, pause: nextTurn });
+    const { number, trainedRows } = saved.facts;
+    const parts = { number, rows, refused, index, trainedRows, savedRows: recordIds.length };
+    return { generation: this.#generation(building, parts), saved };
   }
 
-  #isExtendable(from: Made | undefined, { facts }: Building): boolean {
-    return (
-      from?.saved !== undefined &&
-      from.generation.kind === facts.kind &&
-      KINDS[facts.kind].sameBuild(from.generation.parameters, facts.parameters)
-    );
+  /** Makes a generation; without `parts`, one of so few rows that it has no index. */
+  #generation({ facts: { number, kind, parameters } }: Building, parts: Partial<GenerationParts>): Generation {
+    const { vectors } = this.collection;
+    return new Generation({
+      ...{ number, kind, parameters, vectors, index: undefined, trainedRows: 0, savedRows: 0 },
+      ...{ rows: new Rows(new SlotSet(vectors.shape)), refused: new SlotSet(vectors.shape) },
+      ...parts,
+    });
   }
 
-  #identity(): Pick<GenerationFacts, 'collectionId' | 'createdAtMs' | 'dimension'> {
+  #replacedSince(sequence: number): Float64Array {
+    return Float64Array.from(new ReplacedSince(this.collection.records.versions, sequence).all());
+  }
+
+  get #identity(): Pick<GenerationFacts, 'collectionId' | 'createdAtMs' | 'dimension'> {
     const { id: collectionId, createdAtMs, dimension } = this.collection.config;
     return { collectionId, createdAtMs, dimension };
   }
 
-  #facts({ facts }: Building, trainedRows: number): GenerationFacts {
-    const { number, kind, parameters, baseSequence: sequence } = facts;
-    return { ...this.#identity(), number, kind, parameters, sequence, trainedRows };
-  }
-
-  #assertOurs({ facts }: SavedGeneration, building: Building): void {
-    const { collectionId, createdAtMs, dimension } = this.#identity();
+  #assertOurs(facts: GenerationFacts, building: Building): void {
+    const { collectionId, createdAtMs, dimension } = this.#identity;
     const isOurs =
       facts.collectionId === collectionId && facts.createdAtMs === createdAtMs && facts.dimension === dimension;
     if (!isOurs) throw new Error('it belongs to another collection');

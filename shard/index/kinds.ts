@@ -1,5 +1,5 @@
-/** The kinds there are. */
-import type { IndexKind } from '../../shared/indexSpec.js';
+/** The table of the kinds of index. */
+import type { IndexKind } from '../../shared/model/indexSpec.js';
 import { bq } from './bq/bq.js';
 import { bqBuilder } from './bq/builder.js';
 import { hnswBuilder } from './hnsw/builder.js';

@@ -1,23 +1,26 @@
+import { Column } from '../kernel/column.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 
-/** A slot that no row has. */
+/** The slot of a row that is gone, and of a record without a vector. */
 export const NO_SLOT = 0xffff_ffff;
-const NO_ORDINAL = -1;
+const NO_ORDINAL = 0xffff_ffff;
+/** In place of the record id of a row that is gone: its record may have another row. */
+export const NO_RECORD = 0;
 
 /**
- * The rows of a generation: ordinal ↔ slot, and which record each is. What is covered is found through the index; all
- * else that lives is the tail, and is searched exactly.
+ * The rows of a generation: ordinal ↔ slot, and the record of each. Covered rows are found through the index; the other
+ * live rows are the tail, which is searched exactly.
  */
 export class Rows {
   /** By ordinal. */
-  readonly #recordIds: number[] = [];
-  readonly #slots: number[] = [];
+  readonly #recordIds = Column.uint32(NO_RECORD);
+  readonly #slots = Column.uint32(NO_SLOT);
   /** By slot. */
-  readonly #ordinals: number[] = [];
+  readonly #ordinals = Column.uint32(NO_ORDINAL);
 
   constructor(readonly covered: SlotSet) {}
 
-  /** Ordinals given, those of rows that are gone included. */
+  /** Ordinals given, including those of rows that are gone. */
   get count(): number {
     return this.#slots.length;
   }
@@ -27,44 +30,41 @@ export class Rows {
     return this.count - this.covered.count;
   }
 
-  /** By ordinal. */
-  get recordIds(): readonly number[] {
-    return this.#recordIds;
+  /** By ordinal, a copy; NO_RECORD for a row that is gone. */
+  get recordIds(): Float64Array {
+    return this.#recordIds.toFloat64();
   }
 
-  /** Of a row that is gone: NO_SLOT. */
+  /** Returns NO_SLOT for a row that is gone. */
   slotOf(ordinal: number): number {
-    return this.#slots[ordinal] ?? NO_SLOT;
+    return this.#slots.get(ordinal);
   }
 
   /** Undefined where the slot's row is not covered. */
   ordinalOf(slot: number): number | undefined {
-    const ordinal = this.#ordinals[slot] ?? NO_ORDINAL;
+    const ordinal = this.#ordinals.get(slot);
     return ordinal === NO_ORDINAL ? undefined : ordinal;
   }
 
-  /** Gives the record the next ordinal. `slot`: NO_SLOT where it is not to be found. */
+  /** Gives the record the next ordinal. `slot`: NO_SLOT where the index must not find it. */
   add(recordId: number, slot: number): number {
     const ordinal = this.count;
     this.#recordIds.push(recordId);
     this.#slots.push(slot);
-    if (slot !== NO_SLOT) this.#cover(ordinal, slot);
+    if (slot === NO_SLOT) return ordinal;
+    this.#ordinals.set(slot, ordinal);
+    this.covered.add(slot);
     return ordinal;
   }
 
-  /** The row is gone, or left to the tail. Returns its ordinal; undefined where it is not covered. */
+  /** Removes a row, or leaves it to the tail. Returns its ordinal; undefined where it is not covered. */
   remove(slot: number): number | undefined {
     const ordinal = this.ordinalOf(slot);
     if (ordinal === undefined) return undefined;
-    this.#slots[ordinal] = NO_SLOT;
-    this.#ordinals[slot] = NO_ORDINAL;
+    this.#slots.set(ordinal, NO_SLOT);
+    this.#recordIds.set(ordinal, NO_RECORD);
+    this.#ordinals.set(slot, NO_ORDINAL);
     this.covered.delete(slot);
     return ordinal;
-  }
-
-  #cover(ordinal: number, slot: number): void {
-    while (this.#ordinals.length <= slot) this.#ordinals.push(NO_ORDINAL);
-    this.#ordinals[slot] = ordinal;
-    this.covered.add(slot);
   }
 }

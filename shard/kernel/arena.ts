@@ -1,30 +1,30 @@
-import { VouchError } from '../../shared/errors.js';
+import { VouchError } from '../../shared/errors/errors.js';
 import { BuddyAllocator, classBytes } from './buddyAllocator.js';
 import { type Kernel, openKernel, openMemory, PAGE_BYTES, type SharedMemory } from './kernel.js';
 
-/** The memory grows by no less, so that many small blocks are not as many system calls. It costs address space only. */
+/** The least that the memory grows by, to save system calls. It costs address space only. */
 const GROWTH_BYTES = 1 << 20;
 
 const refused = (cause: unknown): VouchError =>
   new VouchError('capacity_exceeded', 'the system has no more memory for vectors', { cause });
 
-/** One WebAssembly memory, the kernel over it, and the books of who has which part of it. */
+/** A WebAssembly memory, the kernel over it, and the allocator of its parts. */
 export class Arena {
   readonly kernel: Kernel;
-  readonly #memory: SharedMemory;
+  readonly memory: SharedMemory;
   readonly #allocator: BuddyAllocator;
   readonly #ownBytes: number;
 
-  /** `sizeBytes`: what it may grow to, a power of two up to 4 GiB. Throws `capacity_exceeded`. */
+  /** `sizeBytes`: the most it may grow to, a power of two up to 4 GiB. Throws `capacity_exceeded`. */
   constructor(sizeBytes: number) {
     this.#allocator = new BuddyAllocator(sizeBytes);
     try {
-      this.#memory = openMemory(sizeBytes);
-      this.kernel = openKernel(this.#memory);
+      this.memory = openMemory(sizeBytes);
+      this.kernel = openKernel(this.memory);
     } catch (error) {
       throw error instanceof RangeError ? refused(error) : error;
     }
-    // Address 0 is nobody's. The kernel has no data of its own: the build checks it.
+    // Address 0 is left unused. The kernel has no data of its own: the build checks it.
     this.#allocator.allocate(1);
     this.#ownBytes = this.#allocator.usedBytes;
   }
@@ -37,14 +37,14 @@ export class Arena {
     return this.#allocator.usedBytes - this.#ownBytes;
   }
 
-  /** What it has grown to. The system backs a page of it once it was written. */
+  /** The size it has grown to. The system backs a page once it was written. */
   get grownBytes(): number {
-    return this.#memory.buffer.byteLength;
+    return this.memory.buffer.byteLength;
   }
 
-  /** Views of it stay valid, and see the same memory, when it grows. */
+  /** Views of it stay valid when the memory grows. */
   get buffer(): SharedArrayBuffer {
-    return this.#memory.buffer;
+    return this.memory.buffer;
   }
 
   /** Undefined where there is no free piece of that size; throws `capacity_exceeded` where the system gives no memory. */
@@ -68,6 +68,6 @@ export class Arena {
     const now = this.grownBytes;
     if (endBytes <= now) return;
     const wanted = Math.min(Math.max(endBytes, now + GROWTH_BYTES), this.sizeBytes);
-    this.#memory.grow(Math.ceil((wanted - now) / PAGE_BYTES));
+    this.memory.grow(Math.ceil((wanted - now) / PAGE_BYTES));
   }
 }

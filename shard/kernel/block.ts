@@ -1,10 +1,12 @@
-import type { BlockShape } from './blockShape.js';
-import { bitmapBytesOf } from './blockShape.js';
+import { BitSet } from './bitSet.js';
+import { type BlockShape, bitmapBytesOf } from './blockShape.js';
+import { CodePlane } from './codePlane.js';
+import { narrowReach } from './narrowReach.js';
 import type { Region, VectorMemory } from './vectorMemory.js';
 
 const ID_BYTES = 8;
 
-/** One block of rows, its memory and the views of it. See `blockShape.ts` for the layout. */
+/** A block of rows: its memory and the views of it. `blockShape.ts` has the layout. */
 export class Block {
   readonly region: Region;
   readonly firstSlot: number;
@@ -14,17 +16,17 @@ export class Block {
   readonly idsAddress: number;
   readonly bitmapAddress: number;
   readonly ids: Float64Array;
-  /** The live bitmap, as two u32 for each of the kernel's u64. */
-  readonly live: Uint32Array;
-  liveCount = 0;
-  /** No component here is larger than this in magnitude. It does not shrink when rows go. */
+  /** The live rows, in whole u64 for the kernel. */
+  readonly live: BitSet;
+  /** An upper bound of the magnitude of all components. It does not shrink when rows go. */
   largestComponent = 0;
-  /** No row here has, or had, a larger id. */
+  /** The largest id of a row that is or was here. */
   largestId = 0;
   readonly #vectors: Uint8Array;
+  readonly #plane: CodePlane | undefined;
 
-  /** The memory comes as others left it: the bitmap is cleared, a row is there once it is written. */
-  constructor(memory: VectorMemory, shape: BlockShape, index: number) {
+  /** Clears the bitmap, as the memory may have been used before. `before`: the block before. */
+  constructor(memory: VectorMemory, shape: BlockShape, index: number, before?: Block) {
     this.firstSlot = shape.firstSlot(index);
     this.rows = shape.rows(index);
     this.strideBytes = shape.strideBytes;
@@ -36,34 +38,51 @@ export class Block {
     this.bitmapAddress = this.idsAddress + this.rows * ID_BYTES;
     this.#vectors = new Uint8Array(arena.buffer, this.vectorsAddress, vectorsBytes);
     this.ids = new Float64Array(arena.buffer, this.idsAddress, this.rows);
-    this.live = new Uint32Array(arena.buffer, this.bitmapAddress, bitmapBytesOf(this.rows) / 4).fill(0);
+    this.live = new BitSet(new Uint32Array(arena.buffer, this.bitmapAddress, bitmapBytesOf(this.rows) / 4).fill(0));
+    if (!shape.hasPlane(index)) return;
+    const planeAddress = this.bitmapAddress + bitmapBytesOf(this.rows);
+    this.#plane = new CodePlane(this, shape.codeBytes, narrowReach(shape.dimension), planeAddress);
+    if (before?.planeAddress) this.#plane.inherit(before.#plane!);
+    this.largestComponent = this.#plane.largest;
+  }
+
+  /** Of the code plane, for the kernel; 0 where the rows have no codes. */
+  get planeAddress(): number {
+    return this.#plane?.address ?? 0;
   }
 
   get words(): number {
-    return this.live.length / 2;
+    return this.live.words.length / 2;
+  }
+
+  /** Until `endRead`, middles and steps of the code plane stay as they are, so that other threads can read it. */
+  beginRead(): void {
+    this.#plane?.beginRead();
+  }
+
+  endRead(): void {
+    this.#plane?.endRead();
   }
 
   write(row: number, id: number, vector: Uint8Array): void {
-    const { arena } = this.region;
     const offset = row * this.strideBytes;
     this.#vectors.set(vector, offset);
-    if (vector.length < this.strideBytes) this.#vectors.fill(0, offset + vector.length, offset + this.strideBytes);
-    const largest = arena.kernel.largestComponent(this.vectorsAddress + offset, this.strideBytes) >>> 0;
-    this.largestComponent = Math.max(this.largestComponent, largest);
+    this.#vectors.fill(0, offset + vector.length, offset + this.strideBytes);
     this.ids[row] = id;
-    this.largestId = Math.max(this.largestId, id);
+    this.wrote(row, 1);
   }
 
-  /** Vectors and ids of these rows were written by another, in this memory. */
+  /** Takes note of rows whose vectors and ids have been written in place. */
   wrote(row: number, rows: number): void {
     const { kernel } = this.region.arena;
-    const largest =
-      kernel.largestComponent(this.vectorsAddress + row * this.strideBytes, rows * this.strideBytes) >>> 0;
+    const address = this.vectorsAddress + row * this.strideBytes;
+    const largest = kernel.largestComponent(address, rows * this.strideBytes) >>> 0;
     this.largestComponent = Math.max(this.largestComponent, largest);
     for (let at = row; at < row + rows; at++) this.largestId = Math.max(this.largestId, this.ids[at]!);
+    this.#plane?.wrote(row, rows, this.largestComponent);
   }
 
-  /** A copy, `sizeBytes` of the row. */
+  /** A copy of the first `sizeBytes` of the row. */
   vectorBytes(row: number, sizeBytes: number): Uint8Array {
     const offset = row * this.strideBytes;
     return this.#vectors.slice(offset, offset + sizeBytes);
@@ -72,15 +91,6 @@ export class Block {
   erase(row: number): void {
     this.#vectors.fill(0, row * this.strideBytes, (row + 1) * this.strideBytes);
     this.ids[row] = 0;
-  }
-
-  isLive(row: number): boolean {
-    return ((this.live[row >>> 5]! >>> (row & 31)) & 1) === 1;
-  }
-
-  setLive(row: number, live: boolean): void {
-    if (this.isLive(row) === live) return;
-    this.live[row >>> 5]! ^= 1 << (row & 31);
-    this.liveCount += live ? 1 : -1;
+    this.#plane?.erase(row);
   }
 }

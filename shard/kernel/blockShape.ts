@@ -1,38 +1,56 @@
 /**
- * How the rows of a collection lie in blocks. A block is a power of two of bytes, which the allocator gives without
- * waste, filled with as many rows as go in; the first holds 8 rows or more, each next is twice as large, up to a
- * megabyte. Slots are numbered through all blocks.
+ * The layout of a collection's rows in blocks. A block is a power of two of bytes, which the allocator gives without waste,
+ * filled with rows; the first holds 8 rows or more, each next is twice as large, up to a megabyte or 64 rows. Slots
+ * are numbered through all blocks.
  *
- *   vectors: rows × strideBytes | ids: rows × f64 | live bitmap: a u64 for every 64 rows, bit r % 64 of word r / 64
+ *   vectors: rows × strideBytes | ids: rows × f64 | live bitmap: a u64 for every 64 rows, bit r % 64 of word r / 64 |
+ *   code plane, where the dimension and the number of rows are worth one
  */
 import { classBytes } from './buddyAllocator.js';
+import { CODED_ROWS, CODED_ROWS_MIN, codeBytesOf, planeFixedBytes, planeRowBytes } from './codePlane.js';
 
 const FIRST_ROWS = 8;
 const STEADY_BYTES = 1 << 20;
+const STEADY_ROWS = 64;
 const ID_BYTES = 8;
 const WORD_BYTES = 8;
 const WORD_ROWS = 64;
 
-/** Components that the kernel reads at once; the rest of the last four is zero. */
+/** Components that the kernel reads at once; a row is padded with zeros to a multiple of it. */
 const LANES = 4;
 const COMPONENT_BYTES = 4;
 
+/** One thread (3 GHz, AVX-512), from 16 to 4,096 dimensions. Only ratios matter, and those differ little between machines. */
+const ROW_NS = 1.5;
+const ROW_BYTE_NS = 0.04;
+const CODE_BYTE_NS = 0.055;
+
 export const bitmapBytesOf = (rows: number): number => Math.ceil(rows / WORD_ROWS) * WORD_BYTES;
 
+function rowsWithin(sizeBytes: number, rowBytes: number): number {
+  let rows = Math.max(0, Math.floor(sizeBytes / rowBytes));
+  while (rows > 0 && rows * rowBytes + bitmapBytesOf(rows) > sizeBytes) rows--;
+  return rows;
+}
+
 export class BlockShape {
-  /** Bytes from a row to the next. */
+  /** The distance of two rows. */
   readonly strideBytes: number;
+  /** Of the codes of a row; 0 where no block has codes. */
+  readonly codeBytes: number;
   readonly #firstBytes: number;
-  /** First slots of the blocks that still grow, and of the first one of full size. */
+  /** The first slots of the blocks that are smaller than the last, and of the first one of full size. */
   readonly #growing: number[] = [0];
   readonly #steadyRows: number;
 
   constructor(readonly dimension: number) {
     this.strideBytes = Math.ceil(dimension / LANES) * LANES * COMPONENT_BYTES;
+    this.codeBytes = codeBytesOf(dimension);
     this.#firstBytes = classBytes(FIRST_ROWS * (this.strideBytes + ID_BYTES) + bitmapBytesOf(FIRST_ROWS));
+    const steadyBytes = Math.max(STEADY_BYTES, classBytes(STEADY_ROWS * (this.strideBytes + ID_BYTES)));
     let slots = 0;
     let sizeBytes = this.#firstBytes;
-    for (; sizeBytes < STEADY_BYTES; sizeBytes *= 2) {
+    for (; sizeBytes < steadyBytes; sizeBytes *= 2) {
       slots += this.#rowsIn(sizeBytes);
       this.#growing.push(slots);
     }
@@ -48,9 +66,25 @@ export class BlockShape {
     return this.firstSlot(index + 1) - this.firstSlot(index);
   }
 
+  /** Whether block `index` has a code plane, behind its bitmap. */
+  hasPlane(index: number): boolean {
+    return this.#codedRowsIn(this.blockBytes(index)) >= CODED_ROWS_MIN;
+  }
+
+  /** The time that an exact scan takes for a row, in that of a row that is measured. */
+  get scannedRowCost(): number {
+    if (this.codeBytes === 0) return 1;
+    return (ROW_NS + this.codeBytes * CODE_BYTE_NS) / (ROW_NS + this.strideBytes * ROW_BYTE_NS);
+  }
+
   /** The most rows of a block. */
   get rowsMax(): number {
     return this.#steadyRows;
+  }
+
+  /** Bits of a bitmap of the block's rows. */
+  bitmapBits(index: number): number {
+    return 8 * bitmapBytesOf(this.rows(index));
   }
 
   firstSlot(index: number): number {
@@ -68,9 +102,15 @@ export class BlockShape {
   }
 
   #rowsIn(sizeBytes: number): number {
-    const rowBytes = this.strideBytes + ID_BYTES;
-    let rows = Math.floor(sizeBytes / rowBytes);
-    while (rows * rowBytes + bitmapBytesOf(rows) > sizeBytes) rows--;
-    return rows;
+    const coded = this.#codedRowsIn(sizeBytes);
+    return coded >= CODED_ROWS_MIN ? coded : rowsWithin(sizeBytes, this.strideBytes + ID_BYTES);
+  }
+
+  /** Rows in a block with a code plane. */
+  #codedRowsIn(sizeBytes: number): number {
+    if (this.codeBytes === 0) return 0;
+    const rowBytes = this.strideBytes + ID_BYTES + planeRowBytes(this.codeBytes);
+    const rows = rowsWithin(sizeBytes - planeFixedBytes(this.codeBytes), rowBytes);
+    return rows - (rows % CODED_ROWS);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which parts of an address range are taken: a binary buddy allocator (Knuth, TAOCP 1, 2.5). It keeps its books
- * outside of the range, so what it hands out may be larger than the memory that exists so far.
+ * A binary buddy allocator of an address range (Knuth, TAOCP 1, 2.5). Its bookkeeping lies outside of the range, so the
+ * range may be larger than the memory that exists so far.
  */
 
 /** The smallest class, and the alignment of every address: a cache line. */
@@ -9,13 +9,13 @@ const GRANULE_BYTES = 64;
 /** log2 of the smallest class, counted in granules, that holds `sizeBytes`. */
 const orderOf = (sizeBytes: number): number => Math.ceil(Math.log2(Math.max(1, Math.ceil(sizeBytes / GRANULE_BYTES))));
 
-/** What an allocation of `sizeBytes` really takes: the next power of two. */
+/** The bytes that an allocation of `sizeBytes` takes: the next power of two. */
 export const classBytes = (sizeBytes: number): number => GRANULE_BYTES * 2 ** orderOf(sizeBytes);
 
 export class BuddyAllocator {
   /** Free pieces by order; addresses in granules, so that 4 GiB of them are small integers. */
   readonly #free: Set<number>[];
-  /** Order of each piece that is taken. */
+  /** The order of each allocated piece. */
   readonly #taken = new Map<number, number>();
   #usedBytes = 0;
 
@@ -27,7 +27,7 @@ export class BuddyAllocator {
     this.#free[top]!.add(0);
   }
 
-  /** Of everything taken, each rounded up to its class. */
+  /** The bytes of all allocations, each rounded up to its class. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -47,7 +47,7 @@ export class BuddyAllocator {
     return piece! * GRANULE_BYTES;
   }
 
-  /** Takes back what `allocate` gave, and joins it with its buddies as far as they are free. */
+  /** Frees an allocation, and joins it with its buddies as far as they are free. */
   free(address: number): void {
     let piece = address / GRANULE_BYTES;
     let order = this.#taken.get(piece);

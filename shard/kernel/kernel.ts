@@ -1,31 +1,48 @@
-/** The compiled kernel (`assembly/`): what it exports, and how it is put over a memory. */
+/** The exports of the compiled kernel (`assembly/`), and its instantiation over a memory. */
 import { readFileSync } from 'node:fs';
 
 /**
- * Addresses and sizes are u32 bytes; those passed in may be any number below 2^32, those returned come as i32 and are
- * made unsigned with `>>> 0`. A scan is known by the address of its scratch. `assembly/` documents each function.
+ * The functions, which `assembly/` documents. Addresses and sizes are u32 bytes: arguments are numbers below 2^32, results
+ * come as i32 and are made unsigned with `>>> 0`. A scan is the address of its scratch.
  */
 export interface Kernel {
   scanBytes(capacity: number, strideBytes: number): number;
   beginScan(scan: number, capacity: number, strideBytes: number): number;
-  scanNarrow(
+  /** `plane`: 0 for none; `isWide`: 0 or 1; as in the three others. */
+  scanRows(
     scan: number,
     vectors: number,
     ids: number,
     bitmap: number,
     words: number,
     firstSlot: number,
-    sieveShift: number,
+    plane: number,
+    isWide: number,
   ): void;
-  scanWide(scan: number, vectors: number, ids: number, bitmap: number, words: number, firstSlot: number): void;
   rowList(scan: number): number;
-  offerNarrow(scan: number, vectors: number, ids: number, listed: number, firstSlot: number, sieveShift: number): void;
-  offerWide(scan: number, vectors: number, ids: number, listed: number, firstSlot: number): void;
-  enterGather(scan: number, vectors: number, ids: number, bitmap: number, words: number, firstSlot: number): void;
-  gatherNarrow(scan: number, limit: number, sieveShift: number): number;
-  gatherWide(scan: number, limit: number): number;
-  gatheredRows(scan: number): number;
-  entryCount(scan: number): number;
+  offerRows(
+    scan: number,
+    vectors: number,
+    ids: number,
+    listed: number,
+    firstSlot: number,
+    plane: number,
+    isWide: number,
+  ): void;
+  enterGather(
+    scan: number,
+    vectors: number,
+    ids: number,
+    bitmap: number,
+    words: number,
+    firstSlot: number,
+    plane: number,
+  ): void;
+  gatherRows(scan: number, limit: number, isWide: number): number;
+  fitPlane(plane: number, vectors: number, ids: number, rows: number, strideBytes: number): void;
+  encodeRows(plane: number, vectors: number, strideBytes: number, first: number, rows: number): void;
+  entries(scan: number): number;
+  mergeScan(scan: number, other: number): void;
   finishScan(scan: number): number;
   bitScanBytes(codeBytes: number, entries: number): number;
   beginBitScan(scan: number, codeBytes: number, wanted: number): number;
@@ -61,7 +78,7 @@ export interface Kernel {
   moveToMeans(sums: number, counts: number, lists: number, strideBytes: number, centroids: number): void;
 }
 
-/** Bytes of an entry of a finished scan, and of a gathered row: score f64, id f64, 4 bytes of no meaning, slot u32. */
+/** Bytes of an entry of a finished scan, and of a gathered row: score f64, id f64, unused u32, slot u32. */
 export const ENTRY_BYTES = 24;
 
 /** Rows that the row list of a scan holds. */
@@ -69,14 +86,14 @@ export const BATCH_ROWS = 256;
 
 export const PAGE_BYTES = 65_536;
 
-/** Shared, so that worker threads see it without a copy, and so that it grows without detaching its views. */
+/** A memory that worker threads see without a copy, and that grows without detaching its views. */
 export interface SharedMemory {
   readonly buffer: SharedArrayBuffer;
   /** Throws RangeError when the system refuses. */
   grow(pages: number): number;
 }
 
-/** The part of the WebAssembly interface used here; Node's types leave it out. */
+/** The part of the WebAssembly interface used here, which Node's types lack. */
 declare const WebAssembly: {
   readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => SharedMemory;
   readonly Module: new (bytes: Uint8Array) => object;
@@ -85,15 +102,15 @@ declare const WebAssembly: {
 
 let compiled: object | undefined;
 
-/** Compiles the kernel on the first call of the process: a few milliseconds. */
-function kernelModule(): object {
+/** An empty memory. Takes address space for all of `maximumBytes` at once, and memory as it grows. */
+export const openMemory = (maximumBytes: number): SharedMemory =>
+  new WebAssembly.Memory({ initial: 1, maximum: maximumBytes / PAGE_BYTES, shared: true });
+
+/** The kernel's code, which other threads may use as well. Compiled on the first call: a few milliseconds. */
+export function kernelModule(): object {
   compiled ??= new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)));
   return compiled;
 }
 
-/** An empty memory. Address space is taken for all of `maximumBytes` at once, memory only as it grows. */
-export const openMemory = (maximumBytes: number): SharedMemory =>
-  new WebAssembly.Memory({ initial: 1, maximum: maximumBytes / PAGE_BYTES, shared: true });
-
-export const openKernel = (memory: SharedMemory): Kernel =>
-  new WebAssembly.Instance(kernelModule(), { env: { memory } }).exports as Kernel;
+export const openKernel = (memory: SharedMemory, module = kernelModule()): Kernel =>
+  new WebAssembly.Instance(module, { env: { memory } }).exports as Kernel;

@@ -1,115 +1,97 @@
+import type { BitSet } from './bitSet.js';
+import type { Block } from './block.js';
+import type { BlockShape } from './blockShape.js';
 import type { SlotSet } from './slotSet.js';
-import type { VectorBlocks } from './vectorBlocks.js';
 
-/** Which of the live rows a scan is about. */
+/** The rows of a collection, as a scan needs them. */
+export interface ScannedRows {
+  readonly dimension: number;
+  readonly shape: BlockShape;
+  /** The largest sum of components' magnitudes that the kernel's narrow path takes; see `narrowReach.ts`. */
+  readonly narrowReach: number;
+  readonly blocks: readonly Block[];
+  readonly liveCount: number;
+  readonly idOf: (slot: number) => number;
+  /** Keeps all present rows from being overwritten until `endScan` is called with the number returned. */
+  beginScan(): number;
+  endScan(scan: number): void;
+}
+
+/** The rows that a scan is about: the live ones that are in each set given, or those held. */
 export interface Among {
-  /** Where given: these and no others. */
   readonly eligible?: SlotSet | undefined;
-  /** Not these: live rows, all of them. */
+  /** Live rows to be left out. */
   readonly except?: SlotSet | undefined;
-  /** As `eligible`, but live rows, all of them. */
+  /** As `eligible`, but all of them are live. */
   readonly within?: SlotSet | undefined;
-  /** These and no others, live or retired, whatever else is given. Must not change while they are scanned. */
+  /** These rows alone, live or retired. The set must not change while it is scanned. */
   readonly held?: SlotSet | undefined;
 }
 
 /**
- * The rows that a scan considers: live ∧ eligible ∧ within ∧ ¬except, or those held. They change with the collection until `freeze`; from then
- * on they are what they were at that moment, and stay readable until `close`.
+ * The rows that a scan considers. They change with the collection until `freeze`; from then on they are what they were
+ * at that moment, and stay readable until `close`.
  */
 export class RowChoice {
-  readonly #eligible: SlotSet | undefined;
-  readonly #except: SlotSet | undefined;
-  readonly #within: SlotSet | undefined;
-  readonly #held: SlotSet | undefined;
-  #frozen:
-    | { readonly scan: number; readonly firstBlock: number; readonly bitmaps: readonly (Uint32Array | undefined)[] }
-    | undefined;
+  #frozen: { readonly scan: number; readonly rows: readonly (BitSet | undefined)[] } | undefined;
+
+  /** What `rows` returns, of one block after another. */
+  #rows: BitSet | undefined;
 
   constructor(
-    private readonly vectors: VectorBlocks,
-    { eligible, except, within, held }: Among,
-  ) {
-    this.#eligible = eligible;
-    this.#except = except;
-    this.#within = within;
-    this.#held = held;
-  }
+    private readonly vectors: ScannedRows,
+    private readonly among: Among,
+  ) {}
 
-  /** No more rows than this are considered. */
+  /** An upper bound of how many rows are considered. */
   get most(): number {
-    if (this.#held !== undefined) return this.#held.count;
-    const left = (this.#within?.count ?? this.vectors.liveCount) - (this.#except?.count ?? 0);
-    return Math.min(left, this.#eligible?.count ?? left);
+    const { eligible, except, within, held } = this.among;
+    if (held !== undefined) return held.count;
+    const left = (within?.count ?? this.vectors.liveCount) - (except?.count ?? 0);
+    return Math.min(left, eligible?.count ?? left);
   }
 
-  /** Blocks from here on hold nothing that is considered. */
+  /** Blocks from here on hold no row that is considered. */
   get endBlock(): number {
-    const frozen = this.#frozen;
-    return frozen === undefined ? this.vectors.blocks.length : frozen.firstBlock + frozen.bitmaps.length;
+    return (this.#frozen?.rows ?? this.vectors.blocks).length;
   }
 
-  /** Whether block `index` holds nothing that is considered; may be false where it does not. */
+  /** True where block `index` holds no row that is considered; false where it may hold one. */
   isEmpty(index: number): boolean {
-    const frozen = this.#frozen;
-    if (frozen !== undefined) return frozen.bitmaps[index - frozen.firstBlock] === undefined;
-    if (this.#held !== undefined) return this.#held.countIn(index) === 0;
-    if (this.vectors.blocks[index]!.liveCount === (this.#except?.countIn(index) ?? 0)) return true;
-    return this.#eligible?.countIn(index) === 0 || this.#within?.countIn(index) === 0;
+    if (this.#frozen !== undefined) return this.#frozen.rows[index] === undefined;
+    const { eligible, except, within, held } = this.among;
+    if (held !== undefined) return held.countIn(index) === 0;
+    if (this.vectors.blocks[index]!.live.count === (except?.countIn(index) ?? 0)) return true;
+    return eligible?.countIn(index) === 0 || within?.countIn(index) === 0;
   }
 
-  /** Whether what is considered of block `index` is its live rows, as its own bitmap has them. */
-  isAllLive(index: number): boolean {
-    if (this.#frozen !== undefined || this.#eligible !== undefined || this.#held !== undefined) return false;
-    const { liveCount } = this.vectors.blocks[index]!;
-    return (this.#within?.countIn(index) ?? liveCount) === liveCount && (this.#except?.countIn(index) ?? 0) === 0;
-  }
-
-  /** Writes the bitmap of block `index`, which is not empty, at the beginning of `into`. */
-  write(index: number, into: Uint32Array): void {
-    const frozen = this.#frozen;
-    if (frozen !== undefined) {
-      into.set(frozen.bitmaps[index - frozen.firstBlock]!);
-      return;
-    }
-    if (this.#held !== undefined) {
-      into.set(this.#held.bitmap(index)!);
-      return;
-    }
+  /**
+   * The rows of block `index`, which is not empty; its own bitmap where they are all that live. Not to be changed, and valid
+   * until the next call.
+   */
+  rows(index: number): BitSet {
+    if (this.#frozen !== undefined) return this.#frozen.rows[index]!;
+    const { held, eligible, within, except } = this.among;
+    if (held !== undefined) return held.bitmap(index)!;
     const { live } = this.vectors.blocks[index]!;
-    const except = this.#except?.bitmap(index);
-    into.set(live);
-    for (const only of [this.#eligible?.bitmap(index), this.#within?.bitmap(index)])
-      if (only !== undefined) for (let i = 0; i < live.length; i++) into[i]! &= only[i]!;
-    if (except !== undefined) for (let i = 0; i < live.length; i++) into[i]! &= ~except[i]!;
+    const only = eligible?.bitmap(index);
+    const without = except?.bitmap(index);
+    if (only === undefined && without === undefined && (within?.countIn(index) ?? live.count) === live.count)
+      return live;
+    this.#rows = this.#rows?.copy(live) ?? live.clone();
+    const rows = this.#rows;
+    if (only !== undefined) rows.intersect(only);
+    if (within !== undefined) rows.intersect(within.bitmap(index)!);
+    if (without !== undefined) rows.subtract(without);
+    return rows;
   }
 
-  /** Whether the row of block `index`, which is not empty, is considered. */
-  has(index: number, row: number): boolean {
-    const frozen = this.#frozen;
-    if (frozen === undefined && this.#held !== undefined) return isSet(this.#held.bitmap(index)!, row);
-    const bits = frozen === undefined ? this.vectors.blocks[index]!.live : frozen.bitmaps[index - frozen.firstBlock]!;
-    if (!isSet(bits, row)) return false;
-    if (frozen !== undefined) return true;
-    const isIn = (set: SlotSet | undefined): boolean => {
-      const members = set?.bitmap(index);
-      return members !== undefined && isSet(members, row);
+  /** Keeps the rows of all blocks as they are now. Once frozen it stays so. */
+  freeze(): void {
+    this.#frozen ??= {
+      rows: this.vectors.blocks.map((_, index) => (this.isEmpty(index) ? undefined : this.rows(index).clone())),
+      scan: this.vectors.beginScan(),
     };
-    if (this.#eligible !== undefined && !isIn(this.#eligible)) return false;
-    if (this.#within !== undefined && !isIn(this.#within)) return false;
-    return !isIn(this.#except);
-  }
-
-  /** Keeps what blocks from `firstBlock` on hold now; those before are done with. Once frozen it stays so. */
-  freeze(firstBlock: number): void {
-    if (this.#frozen !== undefined) return;
-    const bitmaps = this.vectors.blocks.slice(firstBlock).map(({ live }, at) => {
-      if (this.isEmpty(firstBlock + at)) return undefined;
-      const bitmap = new Uint32Array(live.length);
-      this.write(firstBlock + at, bitmap);
-      return bitmap;
-    });
-    this.#frozen = { scan: this.vectors.beginScan(), firstBlock, bitmaps };
   }
 
   close(): void {
@@ -117,5 +99,3 @@ export class RowChoice {
     this.#frozen = undefined;
   }
 }
-
-const isSet = (bits: Uint32Array, row: number): boolean => ((bits[row >>> 5]! >>> (row & 31)) & 1) === 1;

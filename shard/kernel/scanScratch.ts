@@ -1,33 +1,44 @@
 import type { Arena } from './arena.js';
+import type { BlockShape } from './blockShape.js';
 import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
 import { MovingScratch } from './movingScratch.js';
 import type { Region } from './vectorMemory.js';
 
-/** Nearest first; equal scores by id. `scores`: exact squared L2 distances, rounded once to f64. */
+/** The rows found, nearest first; equal scores by id. `scores`: exact squared L2 distances, rounded once to f64. */
 export interface Hits {
   readonly ids: Float64Array;
   readonly slots: Uint32Array;
   readonly scores: Float64Array;
 }
 
-export interface ScratchSize {
-  /** Entries of the heap. */
-  readonly capacity: number;
-  readonly strideBytes: number;
-  /** The largest bitmap that will be staged. */
-  readonly bitmapBytes: number;
+export const hitsOfLength = (count: number): Hits => ({
+  ids: new Float64Array(count),
+  slots: new Uint32Array(count),
+  scores: new Float64Array(count),
+});
+
+interface ScratchViews {
+  readonly region: Region;
+  /** The kernel's list of rows to consider. */
+  readonly rowList: Uint32Array;
+  /** The entries, as f64 and as u32. */
+  readonly numbers: Float64Array;
+  readonly words: Uint32Array;
 }
 
 /** The scratch of a search, with the query and the nearest rows so far. */
 export class ScanScratch extends MovingScratch {
   readonly largestQueryComponent: number;
-  #listed: { readonly region: Region; readonly rows: Uint32Array } | undefined;
+  readonly #capacity: number;
+  #views: ScratchViews | undefined;
 
-  /** `query`: the little-endian bytes of the components. */
-  constructor(arena: Arena, query: Uint8Array, { capacity, strideBytes, bitmapBytes }: ScratchSize) {
-    // The kernel would read a number below 0 as a large one, and write behind the memory it has.
+  /** `query`: the little-endian bytes of the components; `capacity`: the most rows to be found. */
+  constructor(arena: Arena, query: Uint8Array, capacity: number, shape: BlockShape) {
+    // The kernel would read a number below 0 as a large one, and write beyond its memory.
     if (!(Number.isInteger(capacity) && capacity >= 0)) throw new RangeError(`a heap of ${capacity} entries`);
-    super(arena, arena.kernel.scanBytes(capacity, strideBytes), bitmapBytes);
+    const { strideBytes } = shape;
+    super(arena, arena.kernel.scanBytes(capacity, strideBytes), shape);
+    this.#capacity = capacity;
     const at = arena.kernel.beginScan(this.address, capacity, strideBytes) >>> 0;
     const row = new Uint8Array(arena.buffer, at, strideBytes);
     row.set(query);
@@ -35,24 +46,34 @@ export class ScanScratch extends MovingScratch {
     this.largestQueryComponent = arena.kernel.largestComponent(at, strideBytes) >>> 0;
   }
 
-  /** The kernel's list of rows to consider. Valid until the scratch moves. */
-  get rowList(): Uint32Array {
+  /** Valid until the scratch moves. */
+  get views(): ScratchViews {
     const { region } = this;
-    if (this.#listed?.region !== region) {
-      const at = region.arena.kernel.rowList(region.address) >>> 0;
-      this.#listed = { region, rows: new Uint32Array(region.arena.buffer, at, BATCH_ROWS) };
+    if (this.#views?.region !== region) {
+      const { kernel, buffer } = region.arena;
+      const entries = kernel.entries(region.address) >>> 0;
+      this.#views = {
+        region,
+        rowList: new Uint32Array(buffer, kernel.rowList(region.address) >>> 0, BATCH_ROWS),
+        numbers: new Float64Array(buffer, entries, (this.#capacity * ENTRY_BYTES) / 8),
+        words: new Uint32Array(buffer, entries, (this.#capacity * ENTRY_BYTES) / 4),
+      };
     }
-    return this.#listed.rows;
+    return this.#views;
   }
 
-  /** Sorts what was found. Nothing can be scanned afterwards. */
+  /** Takes over the nearest rows of another search for the same query, which may move. */
+  take(other: ScanScratch): void {
+    const { arena } = this.region;
+    other.moveTo(arena);
+    arena.kernel.mergeScan(this.address, other.address);
+  }
+
+  /** Sorts the nearest rows. Nothing can be scanned afterwards. */
   hits(): Hits {
-    const { arena, address } = this.region;
-    const count = arena.kernel.entryCount(address);
-    const entries = arena.kernel.finishScan(address) >>> 0;
-    const numbers = new Float64Array(arena.buffer, entries, (count * ENTRY_BYTES) / 8);
-    const words = new Uint32Array(arena.buffer, entries, (count * ENTRY_BYTES) / 4);
-    const hits = { ids: new Float64Array(count), slots: new Uint32Array(count), scores: new Float64Array(count) };
+    const { numbers, words } = this.views;
+    const count = this.region.arena.kernel.finishScan(this.address);
+    const hits = hitsOfLength(count);
     for (let i = 0; i < count; i++) {
       hits.scores[i] = numbers[3 * i]!;
       hits.ids[i] = numbers[3 * i + 1]!;

@@ -1,19 +1,19 @@
 /**
- * When a released slot may be used again: not before every scan that began earlier has ended, since such a scan still
- * reads the row. Scans and releases are put in one order by a counter.
+ * Gives released slots out again once every scan that began before the release has ended, as such a scan may read the
+ * row. A counter orders scans and releases.
  */
 export class SlotReuse {
   readonly #free: number[] = [];
   /** Released slots that a scan may still read → the number of the newest such scan. Oldest release first. */
-  readonly #waiting = new Map<number, number>();
-  /** Numbers of the scans under way, oldest first. */
+  readonly #released = new Map<number, number>();
+  /** The numbers of the running scans, oldest first. */
   readonly #scans = new Set<number>();
   #newestScan = 0;
 
-  /** `erase` is called with a slot when nothing reads it any more, before it is given out again. */
+  /** `erase`: called with a slot when no scan reads it any more, before it is given out again. */
   constructor(private readonly erase: (slot: number) => void) {}
 
-  /** Slots that can be taken now. */
+  /** The number of slots that can be taken now. */
   get freeCount(): number {
     return this.#free.length;
   }
@@ -27,8 +27,8 @@ export class SlotReuse {
   }
 
   release(slot: number): void {
-    if (this.#waiting.has(slot)) throw new Error(`slot ${slot} was released before`);
-    if (this.isRead) this.#waiting.set(slot, this.#newestScan);
+    if (this.#released.has(slot)) throw new Error(`slot ${slot} was released before`);
+    if (this.isRead) this.#released.set(slot, this.#newestScan);
     else this.#reclaim(slot);
   }
 
@@ -41,9 +41,9 @@ export class SlotReuse {
   endScan(scan: number): void {
     this.#scans.delete(scan);
     const [oldest = Number.POSITIVE_INFINITY] = this.#scans;
-    for (const [slot, newestReader] of this.#waiting) {
+    for (const [slot, newestReader] of this.#released) {
       if (newestReader >= oldest) return;
-      this.#waiting.delete(slot);
+      this.#released.delete(slot);
       this.#reclaim(slot);
     }
   }

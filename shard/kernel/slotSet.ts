@@ -1,25 +1,17 @@
-import { bitCount } from './bits.js';
+import { BitSet } from './bitSet.js';
 import type { BlockShape } from './blockShape.js';
-import { bitmapBytesOf } from './blockShape.js';
 
-const WORD_BITS = 32;
-
-interface Part {
-  readonly bits: Uint32Array;
-  count: number;
-}
-
-/** A set of slots of one collection, as bitmaps that lie as its blocks do: what a filter hands to a scan. */
+/** A set of slots of one collection, as a bitmap for each block, laid out as `Block.live`. */
 export class SlotSet {
-  readonly #parts: (Part | undefined)[] = [];
+  readonly #bitmaps: (BitSet | undefined)[] = [];
   #count = 0;
 
   constructor(private readonly shape: BlockShape) {}
 
-  /** The slots whose bit is set: slot s is bit s % 32 of word s / 32, through all blocks. */
-  static ofWords(shape: BlockShape, words: Uint32Array): SlotSet {
+  static of(shape: BlockShape, slots: BitSet): SlotSet {
     const set = new SlotSet(shape);
-    for (let index = 0; shape.firstSlot(index) < WORD_BITS * words.length; index++) set.#take(index, words);
+    for (let index = 0; shape.firstSlot(index) < 32 * slots.words.length; index++)
+      set.put(index, slots.slice(shape.firstSlot(index), shape.rows(index)));
     return set;
   }
 
@@ -28,69 +20,56 @@ export class SlotSet {
   }
 
   add(slot: number): void {
-    this.#set(slot, true);
+    const index = this.shape.blockOf(slot);
+    this.#bitmaps[index] ??= BitSet.ofSize(this.shape.bitmapBits(index));
+    if (this.#bitmaps[index]!.add(slot - this.shape.firstSlot(index))) this.#count++;
   }
 
   delete(slot: number): void {
-    this.#set(slot, false);
+    const index = this.shape.blockOf(slot);
+    if (this.#bitmaps[index]?.delete(slot - this.shape.firstSlot(index)) === true) this.#count--;
   }
 
   has(slot: number): boolean {
     const index = this.shape.blockOf(slot);
-    const row = slot - this.shape.firstSlot(index);
-    return ((this.#parts[index]?.bits[row >>> 5] ?? 0) >>> (row & 31)) % 2 === 1;
+    return this.#bitmaps[index]?.has(slot - this.shape.firstSlot(index)) === true;
   }
 
-  /** Makes block `index`, which is empty yet, what `bits` says, laid out as `Block.live`. They are the set's from now on. */
-  put(index: number, bits: Uint32Array): void {
-    let count = 0;
-    for (let i = 0; i < bits.length; i++) count += bitCount(bits[i]!);
-    this.#put(index, bits, count);
+  /** Gives block `index`, which is empty yet, a bitmap, which is the set's from now on. */
+  put(index: number, bitmap: BitSet): void {
+    if (bitmap.isEmpty) return;
+    this.#bitmaps[index] = bitmap;
+    this.#count += bitmap.count;
   }
 
-  /** Slots of block `index` that are in the set. */
+  /** The number of slots of block `index` that are in the set. */
   countIn(index: number): number {
-    return this.#parts[index]?.count ?? 0;
+    return this.#bitmaps[index]?.count ?? 0;
   }
 
-  /** The bitmap of block `index`, as `Block.live`; undefined where nothing of the block is in the set. */
-  bitmap(index: number): Uint32Array | undefined {
-    const part = this.#parts[index];
-    return part === undefined || part.count === 0 ? undefined : part.bits;
+  /** The bitmap of block `index`; undefined where it is empty. */
+  bitmap(index: number): BitSet | undefined {
+    return this.countIn(index) === 0 ? undefined : this.#bitmaps[index];
   }
 
-  /** Makes block `index`, which is empty yet, what `words` have of it. */
-  #take(index: number, words: Uint32Array): void {
-    const rows = this.shape.rows(index);
-    const first = this.shape.firstSlot(index);
-    const bits = new Uint32Array(bitmapBytesOf(rows) / 4);
-    const shift = first & 31;
-    let count = 0;
-    for (let row = 0, from = first >>> 5; row < rows && from < words.length; row += WORD_BITS, from++) {
-      // A shift by 32 would be one by 0.
-      const word = (words[from]! >>> shift) | (((words[from + 1] ?? 0) << 1) << (31 - shift));
-      const kept = rows - row < WORD_BITS ? word & ((1 << (rows - row)) - 1) : word;
-      bits[row >>> 5] = kept;
-      count += bitCount(kept);
+  /** A new set of the same collection. */
+  emptied(): SlotSet {
+    return new SlotSet(this.shape);
+  }
+
+  /** A new set of the slots that are in both. */
+  intersection(other: SlotSet): SlotSet {
+    const both = new SlotSet(this.shape);
+    for (const [index, bitmap] of this.#bitmaps.entries()) {
+      const others = other.bitmap(index);
+      if (bitmap !== undefined && others !== undefined) both.put(index, bitmap.clone().intersect(others));
     }
-    this.#put(index, bits, count);
+    return both;
   }
 
-  #put(index: number, bits: Uint32Array, count: number): void {
-    if (count === 0) return;
-    this.#parts[index] = { bits, count };
-    this.#count += count;
-  }
-
-  #set(slot: number, member: boolean): void {
-    if (this.has(slot) === member) return;
-    const index = this.shape.blockOf(slot);
-    const row = slot - this.shape.firstSlot(index);
-    this.#parts[index] ??= { bits: new Uint32Array(bitmapBytesOf(this.shape.rows(index)) / 4), count: 0 };
-    const part = this.#parts[index]!;
-    part.bits[row >>> 5]! ^= 1 << (row & 31);
-    const by = member ? 1 : -1;
-    part.count += by;
-    this.#count += by;
+  /** Ascending. */
+  *[Symbol.iterator](): Generator<number> {
+    for (const [index, bitmap] of this.#bitmaps.entries())
+      if (bitmap !== undefined) for (const row of bitmap) yield this.shape.firstSlot(index) + row;
   }
 }

@@ -1,30 +1,53 @@
+import { assertWhole } from '../../shared/model/whole.js';
 import { ascending } from './ascending.js';
 import { Block } from './block.js';
 import { BlockShape } from './blockShape.js';
 import { ExactScan } from './exactScan.js';
 import { ListedScan } from './listedScan.js';
-import type { Among } from './rowChoice.js';
-import { narrowReach } from './scanPath.js';
+import { narrowReach } from './narrowReach.js';
+import { type Among, RowChoice, type ScannedRows } from './rowChoice.js';
 import type { Hits } from './scanScratch.js';
+import type { ScanThreads } from './scanThreads.js';
 import type { SlicedScan } from './slicedScan.js';
 import { SlotReuse } from './slotReuse.js';
-import { SlotSet } from './slotSet.js';
+import type { SlotSet } from './slotSet.js';
 import type { VectorMemory } from './vectorMemory.js';
-import type { WeightedHits } from './weightedHeap.js';
-import { type WeightedBounds, WeightedScan, type Weights } from './weightedScan.js';
+import {
+  type Collector,
+  topWeighted,
+  type WeightedBounds,
+  WeightedScan,
+  type Weights,
+  weightedHits,
+} from './weightedScan.js';
 
 const COMPONENT_BYTES = 4;
 
-async function finished<S extends SlicedScan>(scan: S, pause: () => Promise<void>): Promise<ReturnType<S['hits']>> {
+const hitsOf = (scan: SlicedScan): Hits => scan.hits();
+
+async function finished<Scan extends SlicedScan, Result>(
+  scan: Scan,
+  pause: () => Promise<void>,
+  result: (scan: Scan) => Result,
+): Promise<Result> {
   try {
     while (!scan.step()) await pause();
-    return scan.hits() as ReturnType<S['hits']>;
+    return result(scan);
   } finally {
     scan.close();
   }
 }
 
-/** Rows that lie one after another in a memory that every thread sees. */
+/** As `finished`, by all threads that are free, and by this one where there is no memory for that or a thread dies. */
+async function finishedByThreads(scan: ExactScan, threads: ScanThreads, pause: () => Promise<void>): Promise<Hits> {
+  try {
+    return (await threads.run(scan)) ?? (await finished(scan, pause, hitsOf));
+  } finally {
+    scan.close();
+  }
+}
+
+/** Consecutive rows in a memory that every thread sees. */
 export interface RowPlaces {
   readonly buffer: SharedArrayBuffer;
   readonly vectorsAddress: number;
@@ -34,20 +57,19 @@ export interface RowPlaces {
 }
 
 /**
- * The vectors of one collection: rows of Q16.16 components in blocks that never move. A slot is a row's number, small
- * and reused.
+ * The vectors of one collection: rows of Q16.16 components in blocks that never move. A slot is the number of a row, and
+ * is reused.
  *
  *   acquire ──► write ──► publish ──► live ──► retire ──► kept, but not found
  *      ▲                               │                    │
  *      └────────── erased ◄────────────┴────── release ─────┘
  */
-export class VectorBlocks {
+export class VectorBlocks implements ScannedRows {
   readonly shape: BlockShape;
-  /** The largest sum of components' magnitudes that the kernel's narrow way takes; see `scanPath.ts`. */
   readonly narrowReach: number;
   readonly #blocks: Block[] = [];
   readonly #reuse = new SlotReuse((slot) => this.#blockOf(slot).erase(slot - this.#blockOf(slot).firstSlot));
-  /** Slots from here on were never used. */
+  /** The first slot that was never used. */
   #nextSlot = 0;
   #capacity = 0;
   #liveCount = 0;
@@ -70,13 +92,14 @@ export class VectorBlocks {
     return this.#liveCount;
   }
 
-  /** Vector memory held. */
+  /** The vector memory held. */
   get bytes(): number {
     return this.#blocks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
   }
 
-  /** Makes the next `count` calls of `acquire` succeed. Throws `capacity_exceeded`. */
+  /** Ensures that the next `count` calls of `acquire` succeed. Throws `capacity_exceeded`. */
   reserve(count: number): void {
+    assertWhole(count);
     while (this.#reuse.freeCount + this.#capacity - this.#nextSlot < count) this.#addBlock();
   }
 
@@ -89,8 +112,8 @@ export class VectorBlocks {
   }
 
   /**
-   * Slots for `count` new rows, one after another, while none was ever released: for rows that are written in place, by
-   * whichever thread, and then told of by `wrote`. Returns the first. Throws `capacity_exceeded`.
+   * The first of `count` consecutive slots for rows that any thread writes in place; `wrote` must follow. For a collection in
+   * which no slot was ever released. Throws `capacity_exceeded`.
    */
   acquireRows(count: number): number {
     this.reserve(count);
@@ -98,9 +121,9 @@ export class VectorBlocks {
     return this.#nextSlot - count;
   }
 
-  /** Where the rows from `slot` on lie, block by block. */
+  /** The places of the rows from `slot` on, block by block. */
   places(slot: number, count: number): RowPlaces[] {
-    return this.#blocksFrom(slot, count).map(({ block, row, rows }) => ({
+    return [...this.#blocksFrom(slot, count)].map(({ block, row, rows }) => ({
       buffer: block.region.arena.buffer,
       vectorsAddress: block.vectorsAddress + row * block.strideBytes,
       idsAddress: block.idsAddress + row * Float64Array.BYTES_PER_ELEMENT,
@@ -109,17 +132,17 @@ export class VectorBlocks {
     }));
   }
 
-  /** The rows from `slot` on are written: vectors, zeros up to the stride, and ids. */
+  /** Takes note that the rows from `slot` on are written: vectors, zeros up to the stride, and ids. */
   wrote(slot: number, count: number): void {
     for (const { block, row, rows } of this.#blocksFrom(slot, count)) block.wrote(row, rows);
   }
 
-  /** `vector`: the little-endian bytes of the components, at any alignment. The row cannot be found yet. */
+  /** Writes a row that cannot be found yet. `vector`: the little-endian bytes of the components, at any alignment. */
   write(slot: number, id: number, vector: Uint8Array): void {
     const block = this.#blockOf(slot);
     const row = slot - block.firstSlot;
     if (vector.length !== this.dimension * COMPONENT_BYTES) throw new Error(`a vector of ${vector.length} bytes`);
-    if (block.isLive(row)) throw new Error(`slot ${slot} is live`);
+    if (block.live.has(row)) throw new Error(`slot ${slot} is live`);
     block.write(row, id, vector);
   }
 
@@ -127,51 +150,46 @@ export class VectorBlocks {
     this.#setLive(slot, true);
   }
 
-  /** The row is not found any more; its vector is kept. */
+  /** Hides the row from scans; its vector is kept. */
   retire(slot: number): void {
     this.#setLive(slot, false);
   }
 
-  /** The row is not found any more; its vector is erased and its slot reused when no scan under way can read it. */
+  /** Hides the row from scans; its vector is erased and its slot reused when no running scan can read it. */
   release(slot: number): void {
     this.#setLive(slot, false);
     this.#reuse.release(slot);
   }
 
-  /** A copy, of live and retired rows. */
+  /** A copy of the vector of a live or retired row. */
   vectorBytes(slot: number): Uint8Array {
     const block = this.#blockOf(slot);
     return block.vectorBytes(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
   }
 
-  idOf(slot: number): number {
+  readonly idOf = (slot: number): number => {
     const block = this.#blockOf(slot);
     return block.ids[slot - block.firstSlot]!;
-  }
+  };
 
   isLive(slot: number): boolean {
     const block = this.#blockOf(slot);
-    return block.isLive(slot - block.firstSlot);
-  }
-
-  /** An empty set of this collection's slots. */
-  slotSet(): SlotSet {
-    return new SlotSet(this.shape);
+    return block.live.has(slot - block.firstSlot);
   }
 
   /**
-   * The `k` rows nearest to `query` (components, or their little-endian bytes), of all that live or those that `among`
-   * names. A small collection is searched before this returns; a large one in slices of about 2 ms, with `pause` awaited
-   * between them, and as it was at the call.
+   * The `k` rows nearest to `query` (components, or their little-endian bytes), of all that live or those in `among`, as they
+   * are at the call. A small collection is searched before this returns; a large one in slices of about 2 ms, with `pause`
+   * awaited between them, or where the process has threads for it, by those.
    */
   search(query: Int32Array | Uint8Array, k: number, pause: () => Promise<void>, among: Among = {}): Promise<Hits> {
-    return finished(new ExactScan(this, query, k, among), pause);
+    const scan = new ExactScan(this, query, k, among);
+    const { threads } = this.memory;
+    if (threads?.takes(scan)) return finishedByThreads(scan, threads, pause);
+    return finished(scan, pause, hitsOf);
   }
 
-  /**
-   * As `search`, by score / weight, then by score, then by id. `bounds`: rows that the caller does not ask about may be
-   * left out, and most of them are.
-   */
+  /** As `search`, by score / weight, then by score, then by id. Most rows outside of `bounds` are left out. */
   searchWeighted(
     query: Int32Array | Uint8Array,
     k: number,
@@ -179,14 +197,25 @@ export class VectorBlocks {
     pause: () => Promise<void>,
     among: Among = {},
     bounds?: WeightedBounds,
-  ): Promise<WeightedHits> {
-    return finished(new WeightedScan(this, query, k, weights, among, bounds), pause);
+  ): Promise<Hits> {
+    const best = topWeighted(Math.min(k, new RowChoice(this, among).most), this);
+    const scan = new WeightedScan(this, query, best, weights, among, bounds);
+    return finished(scan, pause, () => weightedHits(best, this));
   }
 
-  /**
-   * As `search`, of the live rows among `slots`, which may come in any order, more than once, and hold no row. Costs
-   * what the rows cost, however many others there are.
-   */
+  /** As `searchWeighted`, for a collector that chooses among the rows. */
+  gather(
+    query: Int32Array | Uint8Array,
+    collector: Collector,
+    weights: Weights,
+    pause: () => Promise<void>,
+    among: Among = {},
+    bounds?: WeightedBounds,
+  ): Promise<void> {
+    return finished(new WeightedScan(this, query, collector, weights, among, bounds), pause, () => undefined);
+  }
+
+  /** As `search`, of the live rows among `slots`, in any order; repeated slots and those without a row do no harm. */
   rank(
     query: Int32Array | Uint8Array,
     k: number,
@@ -194,54 +223,52 @@ export class VectorBlocks {
     pause: () => Promise<void>,
     eligible?: SlotSet,
   ): Promise<Hits> {
-    return finished(new ListedScan(this, query, k, ascending(slots), eligible), pause);
+    const chosen = eligible === undefined ? slots : slots.filter((slot) => eligible.has(slot));
+    return finished(new ListedScan(this, query, k, ascending(chosen)), pause, hitsOf);
   }
 
-  /** Until `endScan` is called with the number returned, no row that is there now is overwritten. */
   beginScan(): number {
     return this.#reuse.beginScan();
   }
 
   endScan(scan: number): void {
     this.#reuse.endScan(scan);
-    if (this.#destroyed) this.#giveBack();
+    if (this.#destroyed) this.#free();
   }
 
-  /** Gives all memory back, when the scans under way have ended. Nothing else may be called afterwards. */
+  /** Frees all memory when the running scans have ended. Nothing else may be called afterwards. */
   destroy(): void {
     this.#destroyed = true;
-    this.#giveBack();
+    this.#free();
   }
 
-  #giveBack(): void {
+  #free(): void {
     if (this.#reuse.isRead) return;
     for (const { region } of this.#blocks.splice(0)) this.memory.freeBlock(region);
   }
 
   #addBlock(): void {
     if (this.#destroyed) throw new Error('the collection has been destroyed');
-    const block = new Block(this.memory, this.shape, this.#blocks.length);
+    const block = new Block(this.memory, this.shape, this.#blocks.length, this.#blocks.at(-1));
     this.#blocks.push(block);
     this.#capacity += block.rows;
   }
 
-  #blocksFrom(slot: number, count: number): { block: Block; row: number; rows: number }[] {
-    const parts: { block: Block; row: number; rows: number }[] = [];
+  *#blocksFrom(slot: number, count: number): Generator<{ block: Block; row: number; rows: number }> {
     for (let at = slot; at < slot + count; ) {
       const block = this.#blockOf(at);
       const row = at - block.firstSlot;
       const rows = Math.min(block.rows - row, slot + count - at);
-      parts.push({ block, row, rows });
+      yield { block, row, rows };
       at += rows;
     }
-    return parts;
   }
 
   #setLive(slot: number, live: boolean): void {
     const block = this.#blockOf(slot);
-    this.#liveCount -= block.liveCount;
-    block.setLive(slot - block.firstSlot, live);
-    this.#liveCount += block.liveCount;
+    const row = slot - block.firstSlot;
+    if (live && block.live.add(row)) this.#liveCount++;
+    if (!live && block.live.delete(row)) this.#liveCount--;
   }
 
   #blockOf(slot: number): Block {

@@ -1,14 +1,15 @@
-import { VouchError } from '../../shared/errors.js';
+import { VouchError } from '../../shared/errors/errors.js';
 import { Arena } from './arena.js';
 import { classBytes } from './buddyAllocator.js';
+import type { ScanThreads } from './scanThreads.js';
 
 /** All that a 32-bit address reaches. */
 const ARENA_BYTES = 2 ** 32;
 
-/** Of each arena, this part is left to scans, which must work in the arena they read however full it is. */
+/** The part of each arena that is left to scans, which must work in the arena they read. */
 const SCRATCH_PART = 1 / 64;
 
-/** Given up as soon as it is empty, so that the system gets the memory back; smaller ones are kept for the next user. */
+/** A larger arena is given back to the system once it is empty; smaller ones are kept for reuse. */
 const KEPT_EMPTY_BYTES = 64 << 20;
 
 /** A piece of an arena. */
@@ -18,11 +19,13 @@ export interface Region {
   readonly sizeBytes: number;
 }
 
-export interface VectorMemoryOptions {
-  /** Bytes that blocks may take in all. */
+interface VectorMemoryOptions {
+  /** The bytes that all blocks together may take. */
   readonly boundBytes?: number;
-  /** What one arena grows to: a power of two up to 4 GiB. */
+  /** The size that one arena grows to: a power of two up to 4 GiB. */
   readonly arenaBytes?: number;
+  /** The threads that share long scans; undefined: none. */
+  readonly threads?: ScanThreads;
 }
 
 /** The memory of all collections of a process. Nothing is taken from the system before the first block. */
@@ -31,20 +34,27 @@ export class VectorMemory {
   readonly #arenaBytes: number;
   readonly #arenas = new Set<Arena>();
   #blockBytes = 0;
+  readonly threads: ScanThreads | undefined;
 
-  constructor({ boundBytes = Number.POSITIVE_INFINITY, arenaBytes = ARENA_BYTES }: VectorMemoryOptions = {}) {
+  constructor({ boundBytes = Number.POSITIVE_INFINITY, arenaBytes = ARENA_BYTES, threads }: VectorMemoryOptions = {}) {
     this.#boundBytes = boundBytes;
     this.#arenaBytes = arenaBytes;
+    this.threads = threads;
   }
 
-  /** Bytes of the blocks that collections hold. */
+  /** The bytes of the blocks that collections hold. */
   get usedBytes(): number {
     return this.#blockBytes;
   }
 
-  /** Bytes that the arenas have grown to, free ones and those of scans included. */
+  /** The bytes that the arenas have grown to, free ones and those of scans included. */
   get grownBytes(): number {
     return [...this.#arenas].reduce((sum, { grownBytes }) => sum + grownBytes, 0);
+  }
+
+  /** The bytes that the arenas have grown to and that nothing uses. */
+  get freeBytes(): number {
+    return [...this.#arenas].reduce((sum, { grownBytes, usedBytes }) => sum + grownBytes - usedBytes, 0);
   }
 
   /** Memory for a block. Throws `capacity_exceeded` at the bound, and where the system has no more. */
@@ -52,7 +62,7 @@ export class VectorMemory {
     const takenBytes = classBytes(sizeBytes);
     if (this.#blockBytes + takenBytes > this.#boundBytes)
       throw new VouchError('capacity_exceeded', `this node keeps ${this.#boundBytes} bytes of vectors and no more`);
-    const region = this.#findRoom(sizeBytes, takenBytes) ?? this.#openRoom(sizeBytes);
+    const region = this.#allocate(sizeBytes, takenBytes) ?? this.#allocateInNewArena(sizeBytes);
     this.#blockBytes += takenBytes;
     return region;
   }
@@ -60,10 +70,12 @@ export class VectorMemory {
   freeBlock(region: Region): void {
     this.#blockBytes -= classBytes(region.sizeBytes);
     region.arena.free(region.address);
-    if (region.arena.usedBytes === 0 && region.arena.grownBytes > KEPT_EMPTY_BYTES) this.#arenas.delete(region.arena);
+    if (region.arena.usedBytes > 0 || region.arena.grownBytes <= KEPT_EMPTY_BYTES) return;
+    this.#arenas.delete(region.arena);
+    this.threads?.forget(region.arena);
   }
 
-  #findRoom(sizeBytes: number, takenBytes: number): Region | undefined {
+  #allocate(sizeBytes: number, takenBytes: number): Region | undefined {
     for (const arena of this.#arenas) {
       if (arena.usedBytes + takenBytes > arena.sizeBytes * (1 - SCRATCH_PART)) continue;
       const address = arena.allocate(sizeBytes);
@@ -72,7 +84,7 @@ export class VectorMemory {
     return undefined;
   }
 
-  #openRoom(sizeBytes: number): Region {
+  #allocateInNewArena(sizeBytes: number): Region {
     const arena = new Arena(this.#arenaBytes);
     const address = arena.allocate(sizeBytes);
     if (address === undefined) throw new Error(`a block of ${sizeBytes} bytes is larger than an arena`);

@@ -1,65 +1,65 @@
-import type { Arena } from './arena.js';
+import type { BitSet } from './bitSet.js';
 import type { Block } from './block.js';
-import { bitmapBytesOf } from './blockShape.js';
-import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
-import type { Among } from './rowChoice.js';
-import { type ScanPath, WIDE } from './scanPath.js';
-import type { ScanScratch } from './scanScratch.js';
+import { BATCH_ROWS } from './kernel.js';
+import type { Among, ScannedRows } from './rowChoice.js';
+import type { Hits, ScanScratch } from './scanScratch.js';
 import { SlicedScan } from './slicedScan.js';
-import type { VectorBlocks } from './vectorBlocks.js';
-import { WeightedHeap, type WeightedHits } from './weightedHeap.js';
+import type { SlotSet } from './slotSet.js';
+import { TopK } from './topK.js';
+import type { Way } from './way.js';
 
-/** How much rows count for. Weights are in (0, 1], and no smaller than 2^-900. */
+/** The weights of rows, in (0, 1] and no smaller than 2^-900. Upper bounds hold but for what `ROUNDING` makes up for. */
 export interface Weights {
-  /** Of the row at `slot`. */
   of(slot: number): number;
-  /** No less than that, but for what `ROUNDING` makes up for, and found faster. */
+  /** An upper bound of the weight at `slot`, found faster. */
   atMost(slot: number): number;
-  /** No row of block `index` weighs more, but for what `ROUNDING` makes up for. */
+  /** An upper bound of the weights in block `index`. */
   most(index: number): number;
-  /** A few rows that weigh more than all others, where such are known; so as long as a scan goes on that begins now. */
+  /** A few rows that weigh more than all others, where such are known; valid for a scan that begins now. */
   heavy(): HeavyRows | undefined;
 }
 
 export interface HeavyRows {
-  /** By block, a bit for each row, laid out as `Block.live`; none where no row is heavy. */
-  readonly rows: readonly (Uint32Array | undefined)[];
-  /** No other row weighs more, but for what `ROUNDING` makes up for. */
+  readonly rows: SlotSet;
+  /** An upper bound of the weights of all other rows. */
   readonly othersMost: number;
 }
 
-type Rows = Uint32Array | undefined;
-
-/** What the caller asks about; a row that is neither may be left out. */
+/** The rows that the caller asks about; others may be left out. */
 export interface WeightedBounds {
-  /** Rows whose score / weight is no larger. */
+  /** The largest score / weight. */
   readonly weightedMost: number;
-  /** Rows whose score is no smaller: nearer ones are known, or not wanted. */
+  /** The smallest score: nearer rows are known, or not wanted. */
   readonly scoreLeast: number;
+  /** The largest score; absent: any. */
+  readonly scoreMost?: number;
 }
 
-/** A block, or its heavy rows, or its others. */
+/** Takes the rows that a scan finds. */
+export interface Collector {
+  /** A row with a larger score / weight is not wanted. It may only fall. */
+  readonly worst: number;
+  offer(slot: number, weighted: number, score: number): void;
+}
+
+/** The weights of rows that all weigh the same: a scan by score alone. */
+export const EVEN: Weights = { of: () => 1, atMost: () => 1, most: () => 1, heavy: () => undefined };
+
+/** A block, or its heavy rows, or its other rows. */
 interface Part {
   readonly index: number;
   readonly most: number;
-  /** Only these, where given. */
-  readonly within: Rows;
-  /** Not these, which are of a part before. */
-  readonly without: Rows;
-}
-
-/** Entries as `ENTRY_BYTES` has them, as f64 and as u32. */
-interface GatheredRows {
-  readonly arena: Arena;
-  readonly scan: number;
-  readonly numbers: Float64Array;
-  readonly words: Uint32Array;
+  readonly within?: BitSet | undefined;
+  /** The heavy rows, which belong to an earlier part. */
+  readonly without?: BitSet | undefined;
 }
 
 const UNBOUNDED: WeightedBounds = { weightedMost: Number.POSITIVE_INFINITY, scoreLeast: 0 };
 
-/** What it costs to look at a row that the kernel lets through: about 20 ns, in bytes that are scanned meanwhile. */
+/** The cost of looking at a row that the kernel lets through: about 20 ns, in bytes that are scanned meanwhile. */
 const TAKEN_COST_BYTES = 512;
+/** The cost of a row that comes into a heap of thousands: about 300 ns. */
+const OFFERED_COST_BYTES = 4_096;
 
 /** Where other rows weigh more than this share of the heaviest, telling them apart costs more than it saves. */
 const LIGHTER = 9 / 10;
@@ -73,52 +73,47 @@ const WITHIN_SHARE = 1 / 8;
 const ROUNDING = 1 + 2 ** -48;
 
 /** The largest score of a row that is asked about, in a block whose largest weight is `most`. */
-const scoreMost = ({ weightedMost }: WeightedBounds, most: number): number => weightedMost * most * ROUNDING;
+const scoreMostOf = ({ weightedMost, scoreMost = Number.POSITIVE_INFINITY }: WeightedBounds, most: number): number =>
+  Math.min(weightedMost * most * ROUNDING, scoreMost);
 
 /** Whether a block whose largest weight is `most` may hold a row that is asked about. */
-export const mayHold = (bounds: WeightedBounds, most: number): boolean => bounds.scoreLeast <= scoreMost(bounds, most);
+export const mayHold = (bounds: WeightedBounds, most: number): boolean =>
+  bounds.scoreLeast <= scoreMostOf(bounds, most);
+
+/** The first `k` slots by score / weight (the key), then by score (the tie), then by id. */
+export const topWeighted = (k: number, { idOf }: Pick<ScannedRows, 'idOf'>): TopK =>
+  new TopK(k, (slot, other) => idOf(slot) < idOf(other));
+
+export function weightedHits(best: TopK, { idOf }: Pick<ScannedRows, 'idOf'>): Hits {
+  const { items: slots, ties: scores } = best.sorted();
+  return { ids: Float64Array.from(slots, idOf), slots, scores };
+}
 
 /**
- * A search for the rows that come first by score / weight. In a block whose largest weight is w, a row that comes
+ * A scan that offers the rows that come first by score / weight to a collector. In a block whose largest weight is w, a row that comes
  * before the distance D has a score within D * w: that is the limit the kernel is given, and lowered as rows are found.
- * Only rows within it are weighed, one by one. The blocks of the largest weights come first, since they lower it most;
- * and of blocks in which heavy rows lie among light ones, the heavy ones come before, by themselves: else one of them would
- * let through all light ones that are as near.
+ * Only rows within it are weighed, one by one. The blocks of the largest weights come first, since they lower it most.
+ * Heavy rows that lie among light ones are scanned before by themselves: else one of them would let through all light
+ * ones that are as near.
  */
 export class WeightedScan extends SlicedScan {
-  protected readonly most: number;
-  protected readonly bitmapBytes: number;
-  readonly #weights: Weights;
-  readonly #bounds: WeightedBounds;
-  readonly #best: WeightedHeap;
   /** Undefined before the first step. */
   #parts: readonly Part[] | undefined;
   #at = 0;
-  /** Where the kernel puts what it gathers, until the scratch moves. */
-  #gathered: GatheredRows | undefined;
 
   constructor(
-    vectors: VectorBlocks,
+    vectors: ScannedRows,
     query: Int32Array | Uint8Array,
-    k: number,
-    weights: Weights,
+    private readonly best: Collector,
+    private readonly weights: Weights,
     among: Among = {},
-    bounds = UNBOUNDED,
+    private readonly bounds = UNBOUNDED,
   ) {
     super(vectors, query, BATCH_ROWS, among);
-    this.most = this.choice.most;
-    this.bitmapBytes = bitmapBytesOf(vectors.shape.rowsMax);
-    this.#weights = weights;
-    this.#bounds = bounds;
-    this.#best = new WeightedHeap(Math.min(k, this.most));
-  }
-
-  override hits(): WeightedHits {
-    return this.#best.hits();
   }
 
   protected nextBlock(): number | undefined {
-    this.#parts ??= partsOf(this.vectors.blocks, this.#weights);
+    this.#parts ??= partsOf(this.vectors.blocks, this.weights);
     for (; this.#at < this.#parts.length; this.#at++) {
       const { index, most } = this.#parts[this.#at]!;
       if (mayHold(this.#asked, most) && !this.choice.isEmpty(index)) return index;
@@ -126,77 +121,54 @@ export class WeightedScan extends SlicedScan {
     return undefined;
   }
 
-  /** Blocks do not come in the order of their numbers. */
-  protected override firstLeft(): number {
-    return 0;
-  }
-
-  protected scanBlock(index: number, block: Block, scratch: ScanScratch, path: ScanPath): number {
-    const { region, vectorsAddress, idsAddress, bitmapAddress, words, firstSlot, rows, strideBytes } = block;
+  protected scanBlock(index: number, block: Block, scratch: ScanScratch, { plane, isWide, cost }: Way): number {
+    const { region, vectorsAddress, idsAddress, words, firstSlot, rows, strideBytes } = block;
     const { kernel } = region.arena;
-    const part = this.#parts![this.#at++]!;
-    const { address } = scratch;
-    const isWhole = part.within === undefined && part.without === undefined;
-    const bitmap =
-      isWhole && this.choice.isAllLive(index) ? bitmapAddress : scratch.stage((into) => this.#write(part, into));
-    const scannedBytes = (part.within === undefined ? 1 : WITHIN_SHARE) * rows * strideBytes;
-    kernel.enterGather(address, vectorsAddress, idsAddress, bitmap, words, firstSlot);
-    for (let taken = 0; ; ) {
-      const limit = scoreMost(this.#asked, part.most);
-      const count = path === WIDE ? kernel.gatherWide(address, limit) : kernel.gatherNarrow(address, limit, path);
-      if (count === 0) return scannedBytes + taken * TAKEN_COST_BYTES;
-      this.#take(count, region.arena, address);
-      taken += count;
+    const { most, within, without } = this.#parts![this.#at++]!;
+    let chosen = this.choice.rows(index);
+    if (within !== undefined || without !== undefined) chosen = chosen.clone();
+    if (within !== undefined) chosen.intersect(within);
+    if (without !== undefined) chosen.subtract(without);
+    const bitmap = chosen === block.live ? block.bitmapAddress : scratch.stage(chosen);
+    const scannedBytes = (within === undefined ? 1 : WITHIN_SHARE) * rows * strideBytes * cost;
+    kernel.enterGather(scratch.address, vectorsAddress, idsAddress, bitmap, words, firstSlot, plane);
+    for (let takenBytes = 0; ; ) {
+      const count = kernel.gatherRows(scratch.address, scoreMostOf(this.#asked, most), isWide);
+      if (count === 0) return scannedBytes + takenBytes;
+      takenBytes += count * TAKEN_COST_BYTES + this.#take(count, scratch) * OFFERED_COST_BYTES;
     }
   }
 
-  #write({ index, within, without }: Part, into: Uint32Array): void {
-    this.choice.write(index, into);
-    if (within !== undefined) for (let i = 0; i < within.length; i++) into[i]! &= within[i]!;
-    if (without !== undefined) for (let i = 0; i < without.length; i++) into[i]! &= ~without[i]!;
-  }
-
-  /** What is asked about and may still come in. */
+  /** The rows that are asked about and may still come in. */
   get #asked(): WeightedBounds {
-    const { weightedMost, scoreLeast } = this.#bounds;
-    return { weightedMost: Math.min(weightedMost, this.#best.worst), scoreLeast };
+    return { ...this.bounds, weightedMost: Math.min(this.bounds.weightedMost, this.best.worst) };
   }
 
-  #take(count: number, arena: Arena, scan: number): void {
-    const { numbers, words } = this.#gatheredRows(arena, scan);
+  /** Returns how many of the gathered rows were offered. */
+  #take(count: number, scratch: ScanScratch): number {
+    const { numbers, words } = scratch.views;
+    let offered = 0;
     for (let i = 0; i < count; i++) {
       const slot = words[6 * i + 5]!;
       const score = numbers[3 * i]!;
-      if (score > this.#best.worst * this.#weights.atMost(slot) * ROUNDING) continue;
-      this.#best.offer(numbers[3 * i + 1]!, slot, score, this.#weights.of(slot));
+      if (score > this.best.worst * this.weights.atMost(slot) * ROUNDING) continue;
+      this.best.offer(slot, score / this.weights.of(slot), score);
+      offered++;
     }
-  }
-
-  #gatheredRows(arena: Arena, scan: number): GatheredRows {
-    if (this.#gathered?.arena !== arena || this.#gathered.scan !== scan) {
-      const at = arena.kernel.gatheredRows(scan) >>> 0;
-      const sizeBytes = Math.min(BATCH_ROWS, this.most) * ENTRY_BYTES;
-      this.#gathered = {
-        ...{ arena, scan },
-        numbers: new Float64Array(arena.buffer, at, sizeBytes / 8),
-        words: new Uint32Array(arena.buffer, at, sizeBytes / 4),
-      };
-    }
-    return this.#gathered;
+    return offered;
   }
 }
 
 /** The heaviest rows of all blocks, where they are much heavier than the others; then the others. */
 function partsOf(blocks: readonly Block[], weights: Weights): Part[] {
-  const mosts = blocks.map((_, index) => weights.most(index));
-  const heaviest = mosts.reduce((most, each) => Math.max(most, each), 0);
+  const all = blocks.map((_, index): Part => ({ index, most: weights.most(index) }));
+  const heaviest = all.reduce((most, part) => Math.max(most, part.most), 0);
   const heavy = weights.heavy();
   const byMost = (parts: Part[]): Part[] => parts.sort((a, b) => b.most - a.most);
-  const all = mosts.map((most, index): Part => ({ index, most, within: undefined, without: undefined }));
   if (heavy === undefined || heavy.othersMost > LIGHTER * heaviest) return byMost(all);
-  const { rows, othersMost } = heavy;
+  const heavyIn = ({ index }: Part): BitSet | undefined => heavy.rows.bitmap(index);
   return [
-    ...byMost(all.map((part) => ({ ...part, within: rows[part.index] })).filter(({ within }) => within !== undefined)),
-    ...byMost(all.map((part) => ({ ...part, most: Math.min(part.most, othersMost), without: rows[part.index] }))),
+    ...byMost(all.map((part) => ({ ...part, within: heavyIn(part) })).filter(({ within }) => within !== undefined)),
+    ...byMost(all.map((part) => ({ ...part, most: Math.min(part.most, heavy.othersMost), without: heavyIn(part) }))),
   ];
 }

@@ -1,13 +1,13 @@
-/** Stored metadata, read as the JSON object that it is or is not, and what is found in it. */
-import { isArray } from '../../shared/canonicalJson.js';
-import { type Json, PATH_SEPARATOR } from '../../shared/filter.js';
+/** Stored metadata as a JSON object, and the values in it. */
+import { isArray } from '../../shared/hashing/canonicalJson.js';
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
+import { type Json, PATH_SEPARATOR } from '../../shared/model/filter.js';
 
 export interface MetadataObject {
   readonly [key: string]: Json;
 }
 
-/** Undefined where it is not JSON of an object, or nests deeper than allowed: such metadata is opaque bytes. */
+/** Parses metadata; undefined where it is no JSON object, or nests too deep: such metadata is opaque bytes. */
 export function metadataObject(stored: Uint8Array | null): MetadataObject | undefined {
   if (stored === null) return undefined;
   let value: Json;
@@ -19,9 +19,9 @@ export function metadataObject(stored: Uint8Array | null): MetadataObject | unde
   return isObject(value) && nestsWithin(value, JSON_DEPTH_MAX) ? value : undefined;
 }
 
-export type Visit = (path: string, value: Json) => void;
+type Visit = (path: string, value: Json) => void;
 
-/** Every value of the object with the path where a filter finds it; the same may be visited more than once. */
+/** Visits every value of the object with its path; one value may be visited more than once. */
 export function forEachValue(object: MetadataObject, visit: Visit, prefix = ''): void {
   for (const key of Object.keys(object)) {
     const path = prefix + key;

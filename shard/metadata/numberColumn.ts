@@ -1,27 +1,30 @@
 /**
- * The numbers at one path, by slot: a column that is scanned from end to end, 1.1 ms for a million slots however many
- * match. A slot that lies beyond the column, or has several numbers (an array), is held beside it; so is every slot of
- * a path that few records have.
+ * The numbers at one path, by slot: a column that is scanned from end to end, 1.1 ms for a million slots. Slots beyond the
+ * column, slots with several numbers (an array), and all slots of a path that few records have are held beside it.
  */
-import type { Order } from '../../shared/filter.js';
-import { nextAbove, nextBelow } from './nextDouble.js';
-import { setBit, WORD_SLOTS, type Words } from './slotBits.js';
+import type { Order } from '../../shared/model/filter.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import type { BitSet } from '../kernel/bitSet.js';
+import type { SlotValues } from './slotValues.js';
 
-/** What has no number in the column; no comparison is true of it. */
+/** Stands in the column for no number; no comparison is true of it. */
 const NONE = Number.NaN;
-/** The column is made, or made longer, where there is a number for so many slots; and where there are not just a few. */
+/** The column is made, or made longer, when one in so many slots has a number, and at least as many as the minimum. */
 const SPARSE = 16;
 const BESIDE_MIN = 64;
 /** Room for slots to come. */
 const AHEAD = 1.2;
-/** Up to so many numbers are looked for one after another. */
+const WORD_SLOTS = 32;
+/** The most numbers that are looked for one after another. */
 const SCANS_MAX = 2;
-/** Of the sieve that numbers are first passed through. */
+/** log2 of the places of the sieve that numbers are first passed through. */
 const SIEVE_BITS = 16;
-/** Of a number beside the column. */
+/** Numbers that are collected in one step: about a tenth of a millisecond. */
+const COLLECTED_PER_STEP = 4_096;
+/** Estimated heap bytes of a number beside the column. */
 const ENTRY_BYTES = 56;
 
-/** Both ends included. */
+/** An interval that includes both ends. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
@@ -40,12 +43,26 @@ export function intervalOf(order: Order, value: number): Interval {
   }
 }
 
+const bits = new BigInt64Array(1);
+const double = new Float64Array(bits.buffer);
+
+/** The least double above `value`, so that `>` becomes `>=`; NaN above infinity. Neighbours differ by 1 as integers (IEEE 754). */
+function nextAbove(value: number): number {
+  if (value === Infinity) return Number.NaN;
+  if (value === 0) return Number.MIN_VALUE;
+  double[0] = value;
+  bits[0]! += value > 0 ? 1n : -1n;
+  return double[0];
+}
+
+const nextBelow = (value: number): number => -nextAbove(-value);
+
 export class NumberColumn {
   #column = new Float64Array(0);
   /** Numbers in the column. */
   #count = 0;
   readonly #beside = new Map<number, number>();
-  /** Slots with more than one number, the same one maybe twice; none of these is in the column. */
+  /** The numbers of slots with more than one, the same one maybe twice; these slots are not in the column. */
   readonly #several = new Map<number, number[]>();
   #severalCount = 0;
 
@@ -54,7 +71,7 @@ export class NumberColumn {
     return this.#column.byteLength + besideBytes + 10 * this.#severalCount;
   }
 
-  /** `slots`: those of the collection lie below it. 0 and −0 are one number. */
+  /** `slots`: an upper bound of the slots of the collection. 0 and −0 are one number. */
   add(number: number, slot: number, slots: number): void {
     const value = number + 0;
     const several = this.#several.get(slot);
@@ -72,7 +89,7 @@ export class NumberColumn {
     }
   }
 
-  /** All numbers of the slot. */
+  /** Removes all numbers of the slot. */
   remove(slot: number): void {
     this.#severalCount -= this.#several.get(slot)?.length ?? 0;
     if (this.#several.delete(slot) || this.#beside.delete(slot)) return;
@@ -81,21 +98,39 @@ export class NumberColumn {
     this.#count -= 1;
   }
 
-  /** Adds the slots that have a number within to `words`. */
-  within({ low, high }: Interval, words: Words): void {
-    scan(this.#column, low, high, words);
-    for (const [slot, value] of this.#beside) if (value >= low && value <= high) setBit(words, slot);
+  /** Adds the slots that have a number in the interval to `slots`. */
+  within({ low, high }: Interval, slots: BitSet): void {
+    scan(this.#column, low, high, slots);
+    for (const [slot, value] of this.#beside) if (value >= low && value <= high) slots.add(slot);
     for (const [slot, values] of this.#several)
-      for (const value of values) if (value >= low && value <= high) setBit(words, slot);
+      for (const value of values) if (value >= low && value <= high) slots.add(slot);
   }
 
-  /** Adds the slots that have one of the numbers to `words`. */
-  among(values: ReadonlySet<number>, words: Words): void {
-    if (values.size <= SCANS_MAX) for (const value of values) scan(this.#column, value, value, words);
-    else scanAmong(this.#column, values, words);
-    for (const [slot, value] of this.#beside) if (values.has(value)) setBit(words, slot);
+  /** Adds the slots that have one of the numbers to `slots`. */
+  among(values: ReadonlySet<number>, slots: BitSet): void {
+    if (values.size <= SCANS_MAX) for (const value of values) scan(this.#column, value, value, slots);
+    else scanAmong(this.#column, values, slots);
+    for (const [slot, value] of this.#beside) if (values.has(value)) slots.add(slot);
+    for (const [slot, several] of this.#several) for (const value of several) if (values.has(value)) slots.add(slot);
+  }
+
+  /** As `PathIndex.collect`. Numbers beside the column pass to it, and never back: they come first. */
+  *collect(into: SlotValues): Steps<void> {
+    let steps = 0;
+    for (const [slot, value] of this.#beside) {
+      into.add(slot, into.ordinalOf(value));
+      if (++steps % COLLECTED_PER_STEP === 0) yield;
+    }
     for (const [slot, several] of this.#several)
-      for (const value of several) if (values.has(value)) setBit(words, slot);
+      for (const value of several) {
+        into.add(slot, into.ordinalOf(value));
+        if (++steps % COLLECTED_PER_STEP === 0) yield;
+      }
+    for (let slot = 0; slot < this.#column.length; slot++) {
+      const value = this.#column[slot]!;
+      if (!Number.isNaN(value)) into.add(slot, into.ordinalOf(value));
+      if (++steps % COLLECTED_PER_STEP === 0) yield;
+    }
   }
 
   #single(slot: number): number | undefined {
@@ -124,9 +159,9 @@ export class NumberColumn {
   }
 }
 
-/** Without a branch on what it finds, which would cost three times as much where half of the rows match. */
-function scan(column: Float64Array, low: number, high: number, words: Words): void {
-  const end = Math.min(words.length, column.length >>> 5);
+/** Scans without a branch on the values, which would cost three times as much where half of the rows match. */
+function scan(column: Float64Array, low: number, high: number, slots: BitSet): void {
+  const end = Math.min(slots.words.length, column.length >>> 5);
   for (let w = 0; w < end; w++) {
     const first = w << 5;
     let bits = 0;
@@ -137,26 +172,26 @@ function scan(column: Float64Array, low: number, high: number, words: Words): vo
         (isWithin(column[at + 1]!, low, high) << 1) |
         (isWithin(column[at + 2]!, low, high) << 2) |
         (isWithin(column[at + 3]!, low, high) << 3);
-    words[w]! |= bits;
+    slots.addWord(w, bits);
   }
 }
 
-/** `values`: fewer than 65,536. A look into the set costs ten times what the sieve does, which says what to compare with. */
-function scanAmong(column: Float64Array, values: ReadonlySet<number>, words: Words): void {
+/** `values`: fewer than 65,536. The sieve tells what to compare with, at a tenth of the cost of a look into the set. */
+function scanAmong(column: Float64Array, values: ReadonlySet<number>, slots: BitSet): void {
   const sought = Float64Array.from(values, (value) => value + 0);
   const soughtHalves = new Uint32Array(sought.buffer);
-  /** By place: 1 + the index of one that is sought there; 0: none is. */
+  /** By place: 1 + the index of a sought number; 0 for none. */
   const sieve = new Uint16Array(1 << SIEVE_BITS);
   for (let i = 0; i < sought.length; i++) sieve[mixed(soughtHalves, i)] = i + 1;
   const halves = new Uint32Array(column.buffer);
-  const end = Math.min(words.length * WORD_SLOTS, column.length);
+  const end = Math.min(slots.words.length * WORD_SLOTS, column.length);
   for (let slot = 0; slot < end; slot++) {
     const after = sieve[mixed(halves, slot)]!;
-    if (after > 0 && (sought[after - 1] === column[slot] || values.has(column[slot]!))) setBit(words, slot);
+    if (after > 0 && (sought[after - 1] === column[slot] || values.has(column[slot]!))) slots.add(slot);
   }
 }
 
-/** The place of double `index`, of which these are the halves. */
+/** The place in the sieve of double `index`, given the halves of all. */
 const mixed = (halves: Uint32Array, index: number): number =>
   Math.imul(halves[2 * index]! ^ Math.imul(halves[2 * index + 1]!, 0x85ebca6b), 0x9e3779b1) >>> (32 - SIEVE_BITS);
 

@@ -1,68 +1,63 @@
-import { unreachable } from '../../shared/errors.js';
-import type { Json, Order, Test } from '../../shared/filter.js';
+import { unreachable } from '../../shared/errors/errors.js';
+import type { Json, Order, Test } from '../../shared/model/filter.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import { BitSet } from '../kernel/bitSet.js';
 import { intervalOf, NumberColumn } from './numberColumn.js';
 import { addTo, type Posting, postingBytes, withoutSlot, withSlot } from './posting.js';
-import type { Words } from './slotBits.js';
+import type { SlotValues } from './slotValues.js';
 import { SortedTerms } from './sortedTerms.js';
-import { abridged, PLAIN_CHARS_MAX, PREFIX_CHARS, termOf } from './term.js';
+import { kindOf, prefixOf, type TermKind, termOf } from './terms.js';
 
-/** This object and its place in the map of paths. */
+/** The bytes of this object and of its place in the map of paths. */
 const OWN_BYTES = 300;
+/** Slots that are collected in one step: about a tenth of a millisecond. */
+const SLOTS_PER_STEP = 8_192;
+/** The same for terms. */
+const TERMS_PER_STEP = 128;
 
 const always = (): boolean => true;
 const never = (): boolean => false;
-const prefixOf = (term: string): string => term.slice(0, PREFIX_CHARS);
 
-/** All values at one path, each with the slots that have it. What no value needs is not made. */
+/** All values at one path, each with the slots that have it. Its parts are made when a value needs them. */
 export class PathIndex {
   #present: Posting | undefined;
   #numbers: NumberColumn | undefined;
-  #strings: SortedTerms | undefined;
-  #longStrings: SortedTerms | undefined;
-  /** True, false, null, arrays and objects. */
-  #others: SortedTerms | undefined;
+  readonly #terms: { [kind in TermKind]?: SortedTerms } = {};
 
   get isEmpty(): boolean {
     return this.#present === undefined;
   }
 
   get bytes(): number {
-    const parts = [this.#numbers, this.#strings, this.#longStrings, this.#others];
+    const parts = [this.#numbers, ...Object.values(this.#terms)];
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), OWN_BYTES + postingBytes(this.#present));
   }
 
-  /** May be called again with the same. `slots`: those of the collection lie below it. */
+  /** May be called again with the same. `slots`: an upper bound of the slots of the collection. */
   add(value: Json, slot: number, slots: number): void {
     this.#present = withSlot(this.#present, slot, slots);
     if (typeof value === 'number') {
       this.#numbers ??= new NumberColumn();
       this.#numbers.add(value, slot, slots);
-    } else if (typeof value !== 'string') {
-      this.#others ??= new SortedTerms();
-      this.#others.add(termOf(value), slot, slots);
-    } else if (value.length <= PLAIN_CHARS_MAX) {
-      this.#strings ??= new SortedTerms();
-      this.#strings.add(value, slot, slots);
     } else {
-      this.#longStrings ??= new SortedTerms();
-      this.#longStrings.add(abridged(value), slot, slots);
+      const kind = kindOf(value);
+      this.#terms[kind] ??= new SortedTerms();
+      this.#terms[kind].add(termOf(value), slot, slots);
     }
   }
 
-  /** To be called with every value that was added for the slot. */
+  /** Must be called with every value that was added for the slot. */
   remove(value: Json, slot: number): void {
     if (this.#present !== undefined) this.#present = withoutSlot(this.#present, slot);
     if (typeof value === 'number') this.#numbers?.remove(slot);
-    else if (typeof value !== 'string') this.#others?.remove(termOf(value), slot);
-    else if (value.length <= PLAIN_CHARS_MAX) this.#strings?.remove(value, slot);
-    else this.#longStrings?.remove(abridged(value), slot);
+    else this.#terms[kindOf(value)]?.remove(termOf(value), slot);
   }
 
   /**
-   * Adds the slots with a value that the test holds for to `matching`; for `ne`, `nin` and not `exists`, those that it
-   * does not hold for. Where only a value's own text can tell, the slot is added to `doubtful`.
+   * Adds the slots with a value that the test, without its negation, holds for to `matching`. Where only a value's own
+   * text can tell, the slot is added to `doubtful`.
    */
-  select(test: Test, matching: Words, doubtful: Words): void {
+  select(test: Test, matching: BitSet, doubtful: BitSet): void {
     switch (test.kind) {
       case 'eq':
       case 'ne':
@@ -87,31 +82,65 @@ export class PathIndex {
     }
   }
 
-  #equal(values: readonly Json[], matching: Words): void {
+  /**
+   * Adds the values of all slots, in steps, between which the index may change: it is complete for the slots that are not
+   * written meanwhile.
+   */
+  *collect(into: SlotValues): Steps<void> {
+    const { strings, longStrings, others } = this.#terms;
+    if (this.#numbers !== undefined) yield* this.#numbers.collect(into);
+    if (strings !== undefined) yield* collectTerms(strings, into, (term) => into.ordinalOf(term));
+    if (longStrings !== undefined) yield* collectTerms(longStrings, into, (term) => into.ordinalOfLong(term));
+    if (others === undefined) return;
+    for (const value of [null, false, true]) {
+      const slots = others.of(termOf(value));
+      if (slots !== undefined) yield* collectSlots(slots, into, into.ordinalOf(value));
+    }
+  }
+
+  #equal(values: readonly Json[], matching: BitSet): void {
     const numbers = new Set<number>();
     for (const value of values) {
       if (typeof value === 'number') numbers.add(value);
-      else if (typeof value !== 'string') this.#others?.equal(termOf(value), matching);
-      else if (value.length <= PLAIN_CHARS_MAX) this.#strings?.equal(value, matching);
-      else this.#longStrings?.equal(abridged(value), matching);
+      else this.#terms[kindOf(value)]?.equal(termOf(value), matching);
     }
     if (numbers.size > 0) this.#numbers?.among(numbers, matching);
   }
 
-  #ordered(order: Order, value: string, matching: Words, doubtful: Words): void {
+  #ordered(order: Order, value: string, matching: BitSet, doubtful: BitSet): void {
     const isUpwards = order === 'gt' || order === 'gte';
     const isBelow =
       order === 'gt' || order === 'lte'
         ? (term: string): boolean => term <= value
         : (term: string): boolean => term < value;
-    if (isUpwards) this.#strings?.between(isBelow, always, matching);
-    else this.#strings?.between(never, isBelow, matching);
+    const { strings, longStrings } = this.#terms;
+    if (isUpwards) strings?.between(isBelow, always, matching);
+    else strings?.between(never, isBelow, matching);
     // A long string whose beginning is not that of the value is above or below it as its beginning is.
     const prefix = prefixOf(value);
     const isBefore = (term: string): boolean => prefixOf(term) < prefix;
     const isUpTo = (term: string): boolean => prefixOf(term) <= prefix;
-    if (isUpwards) this.#longStrings?.between(isUpTo, always, matching);
-    else this.#longStrings?.between(never, isBefore, matching);
-    this.#longStrings?.between(isBefore, isUpTo, doubtful);
+    if (isUpwards) longStrings?.between(isUpTo, always, matching);
+    else longStrings?.between(never, isBefore, matching);
+    longStrings?.between(isBefore, isUpTo, doubtful);
+  }
+}
+
+function* collectTerms(terms: SortedTerms, into: SlotValues, ordinalOf: (term: string) => number): Steps<void> {
+  let steps = 0;
+  for (const [term, slots] of terms.each()) {
+    if (typeof slots === 'number') into.add(slots, ordinalOf(term));
+    else yield* collectSlots(slots, into, ordinalOf(term));
+    if (++steps % TERMS_PER_STEP === 0) yield;
+  }
+}
+
+function* collectSlots(slots: Posting, into: SlotValues, ordinal: number): Steps<void> {
+  if (typeof slots === 'number') return into.add(slots, ordinal);
+  let steps = 0;
+  // A list moves when a slot is removed from it; a set of bits does not.
+  for (const slot of slots instanceof BitSet ? slots : [...slots]) {
+    into.add(slot, ordinal);
+    if (++steps % SLOTS_PER_STEP === 0) yield;
   }
 }

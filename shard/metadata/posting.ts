@@ -1,20 +1,21 @@
 /**
- * The slots that have one value: a lone slot as itself, a few in ascending order, many as bits. Millions of values that
- * one record has each so take no object of their own, and a value that half of the records have takes a bit a slot.
+ * The slots that have one value: a single slot as a number, a few as an ascending list, many as bits. So a value that one
+ * record has takes no object of its own, and a value that half of the records have takes a bit a slot.
  */
-import { SlotBits, setBit, uniteWith, type Words } from './slotBits.js';
+import { BitSet } from '../kernel/bitSet.js';
+import { partition } from '../kernel/partition.js';
 
-export type Posting = number | number[] | SlotBits;
+export type Posting = number | number[] | BitSet;
 
 const LISTED_MIN = 32;
 /** A listed slot takes 8 bytes, as much as the bits of 64. */
 const SLOTS_PER_LISTED = 64;
 
-/** `posting` with `slot`, in a collection whose slots lie below `slots`. Changes what it was given. */
+/** Adds `slot` to `posting`, which it may change. `slots`: an upper bound of the slots of the collection. */
 export function withSlot(posting: Posting | undefined, slot: number, slots: number): Posting {
   if (posting === undefined || posting === slot) return slot;
   if (typeof posting === 'number') return posting < slot ? [posting, slot] : [slot, posting];
-  if (posting instanceof SlotBits) {
+  if (posting instanceof BitSet) {
     posting.add(slot);
     return posting;
   }
@@ -23,15 +24,15 @@ export function withSlot(posting: Posting | undefined, slot: number, slots: numb
   if (at === posting.length) posting.push(slot);
   else if (posting[at] !== slot) posting.splice(at, 0, slot);
   if (posting.length < Math.max(LISTED_MIN, slots / SLOTS_PER_LISTED)) return posting;
-  const bits = new SlotBits(slots);
+  const bits = BitSet.ofSize(slots);
   for (const listed of posting) bits.add(listed);
   return bits;
 }
 
-/** `posting` without `slot`; undefined where nothing is left. Changes what it was given. */
+/** Removes `slot` from `posting`, which it may change; undefined where none is left. */
 export function withoutSlot(posting: Posting, slot: number): Posting | undefined {
   if (typeof posting === 'number') return posting === slot ? undefined : posting;
-  if (posting instanceof SlotBits) {
+  if (posting instanceof BitSet) {
     posting.delete(slot);
     return posting.count === 0 ? undefined : posting;
   }
@@ -40,26 +41,17 @@ export function withoutSlot(posting: Posting, slot: number): Posting | undefined
   return posting.length === 1 ? posting[0] : posting;
 }
 
-export function addTo(words: Words, posting: Posting): void {
-  if (typeof posting === 'number') setBit(words, posting);
-  else if (posting instanceof SlotBits) uniteWith(words, posting.words);
-  else for (const slot of posting) setBit(words, slot);
+export function addTo(slots: BitSet, posting: Posting): void {
+  if (typeof posting === 'number') slots.add(posting);
+  else if (posting instanceof BitSet) slots.unite(posting);
+  else for (const slot of posting) slots.add(slot);
 }
 
-/** Heap bytes besides the reference to it; a list with what it has grown ahead. */
+/** Estimated heap bytes besides the reference to it. */
 export function postingBytes(posting: Posting | undefined): number {
   if (posting === undefined || typeof posting === 'number') return 0;
-  return posting instanceof SlotBits ? 200 + posting.bytes : 48 + 10 * posting.length;
+  return posting instanceof BitSet ? 200 + posting.words.byteLength : 48 + 10 * posting.length;
 }
 
-/** Where `slot` stands in the ascending list, or would. */
-function firstFrom(listed: readonly number[], slot: number): number {
-  let low = 0;
-  let high = listed.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (listed[middle]! < slot) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+/** The index of `value` in an ascending list, or where it would be. */
+export const firstFrom = <T>(list: readonly T[], value: T): number => partition(list.length, (at) => list[at]! < value);

@@ -9,14 +9,15 @@
  *   <state hash>
  *   <unix milliseconds>                              when it was signed
  *
- * A log that was imported from elsewhere has a genesis that names another collection. That is not repeated: anybody could
- * import a made-up log under a real collection's name, and have it signed as that.
+ * The genesis of an imported log names another collection. The checkpoint does not repeat that name: anybody could import a
+ * forged log, and get it signed under a real collection's name.
  */
-import type { CollectionConfig } from '../../shared/calls.js';
-import { toHex } from '../../shared/hash.js';
-import type { LogHead } from '../../shared/proofs.js';
 
-export interface CheckpointFacts {
+import { toHex } from '../../shared/hashing/hash.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { LogHead } from '../../shared/protocol/proofs.js';
+
+interface CheckpointFacts {
   readonly collection: Pick<CollectionConfig, 'project' | 'name' | 'id'>;
   readonly configHash: Uint8Array;
   readonly log: LogHead;

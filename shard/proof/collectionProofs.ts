@@ -1,33 +1,37 @@
-/** What a collection proves of itself: of its state, of past writes, and of its log. */
-import type { CollectionConfig, Receipt, Results } from '../../shared/calls.js';
-import type { Clock } from '../../shared/clock.js';
-import { unavailable, unreachable, VouchError } from '../../shared/errors.js';
-import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hash.js';
-import { EMPTY_LOG, nextChainHead } from '../../shared/log/chain.js';
-import { type Event, genesisOf } from '../../shared/log/event.js';
-import { encodeEvent } from '../../shared/log/eventWriter.js';
-import type { LogHead, ProofCall, ProofResults } from '../../shared/proofs.js';
-import { Turns } from '../../shared/turns.js';
-import type { CollectionState } from '../collection/collectionState.js';
-import type { Journal } from '../collection/journal.js';
-import { moved } from '../moving.js';
-import { checkpointText } from './checkpoint.js';
-import { consistencyProof, inclusionProof } from './proofBytes.js';
-import type { Signer } from './signer.js';
-import { timelinePage } from './timeline.js';
-import { recordOf } from './writeReceipt.js';
+/** The proofs of a collection: of its state, of past writes, and of its log. */
 
-interface StateNow {
-  readonly configHash: Uint8Array;
-  readonly stateHash: Uint8Array;
-  readonly chainHead: Uint8Array;
-}
+import type { Clock } from '../../shared/clock.js';
+import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { EMPTY_HASH, toHex } from '../../shared/hashing/hash.js';
+import { EMPTY_LOG } from '../../shared/log/chain.js';
+import type { Event } from '../../shared/log/event.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { PastReceipt, Receipt } from '../../shared/model/receipt.js';
+import type { Results } from '../../shared/protocol/calls.js';
+import type { LogHead, ProofCall, ProofResults } from '../../shared/protocol/proofs.js';
+import { Mutex } from '../../shared/scheduling/mutex.js';
+import type { Signer } from '../../shared/signing/signer.js';
+import { moved } from '../serving/moved.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { Journal } from '../state/journal.js';
+import { emptyHashes } from '../state/replay.js';
+import { recordOf } from '../state/writeReceipt.js';
+import { checkpointText } from './checkpoint.js';
+import { timelinePage } from './timeline.js';
+
+/**
+ * Proofs about the log, in bytes. Version 1:
+ *
+ *   inclusion    u8 version | chain head after the event (32) | siblings (32 each), bottom first
+ *   consistency  u8 version | nodes (32 each), as `LogTree.consistency` gives them
+ */
+const PROOF_VERSION = Uint8Array.of(1);
 
 export class CollectionProofs {
-  /** Receipts of far back are made one at a time: each takes slices of the event loop, and they add up. */
-  readonly #making = new Turns();
-  /** Nothing that may take long goes on. */
-  #hurried = false;
+  /** Receipts of past writes are made one at a time: each takes slices of the event loop, and they add up. */
+  readonly #receipts = new Mutex();
+  /** The collection is about to be closed. */
+  #isClosing = false;
 
   constructor(
     private readonly config: CollectionConfig,
@@ -37,13 +41,13 @@ export class CollectionProofs {
     private readonly clock: Clock,
   ) {}
 
-  /** Throws `validation_error` where the log has not what is asked for, `unavailable`, and Damaged. */
+  /** Throws `validation_error` if the log does not hold what is asked for, `unavailable`, and Damaged. */
   async answer(call: ProofCall, deadlineMs: number): Promise<Results[ProofCall['op']]> {
     switch (call.op) {
       case 'proofState':
         return this.stateProof();
       case 'proofReceipt':
-        return this.receipt(call.sequence, deadlineMs);
+        return this.#pastReceipt(call.sequence, deadlineMs);
       case 'proofInclusion':
         return this.#inclusion(call.sequence, call.size);
       case 'proofConsistency':
@@ -57,27 +61,34 @@ export class CollectionProofs {
     }
   }
 
-  /** What takes long ends: the collection is about to be closed. */
-  hurry(): void {
-    this.#hurried = true;
+  /** Ends proofs that take long: the collection is about to be closed. */
+  cancelBackgroundWork(): void {
+    this.#isClosing = true;
   }
 
-  /** Of the write that committed event `sequence`, however long ago. */
+  /** Makes the receipt of the write that committed event `sequence`, however long ago. */
   async receipt(sequence: number, deadlineMs: number): Promise<Receipt> {
+    const { request_id: _, ...receipt } = await this.#pastReceipt(sequence, deadlineMs);
+    return receipt;
+  }
+
+  async #pastReceipt(sequence: number, deadlineMs: number): Promise<PastReceipt> {
     this.#assertInLog(sequence);
     const assertInTime = (): void => this.#assertInTime(deadlineMs);
-    return this.#making.take(async () => {
+    return this.#receipts.run(async () => {
       assertInTime();
-      // Only now: who waits holds no frame.
+      // Read only now, so that waiting calls hold no frame.
       const frame = await this.journal.frameWith(sequence);
       const event = frame.events[sequence - frame.header.firstSequence] as Event;
       if (recordOf(event) === undefined) throw changedNoRecord(event);
       assertInTime();
-      return this.journal.receiptOf(sequence, frame, assertInTime);
+      const receipt = await this.journal.receiptOf(sequence, frame, assertInTime);
+      const requestId = 'requestId' in event ? event.requestId : null;
+      return requestId === null ? receipt : { ...receipt, request_id: toHex(requestId) };
     });
   }
 
-  /** What the whole frames of the log have made of the collection. */
+  /** Proves the state after the last whole frame. */
   async stateProof(): Promise<ProofResults['proofState']> {
     await this.journal.whole();
     const { stateHash, chainHead } = this.#now();
@@ -92,16 +103,17 @@ export class CollectionProofs {
         `size is ${size}; a log with event ${sequence} in it has ${sequence + 1} to ${this.#size} events, the genesis included`,
       );
     const { tree } = this.journal.history;
-    const proof = inclusionProof(tree.chainHead(sequence), tree.path(sequence, size));
+    const proof = Buffer.concat([PROOF_VERSION, tree.chainHead(sequence), tree.path(sequence, size)]);
     return { sequence, log: this.#head(size), proof };
   }
 
   #consistency(from: number, to: number): ProofResults['proofConsistency'] {
     if (from > to) throw invalid(`from is ${from} and to is ${to}; the earlier of the two comes first`);
     this.#assertNotBeyond(to);
-    // Before the first write there is no genesis either.
+    // An empty log has no genesis either.
     const [earlier, later] = [from, to].map((sequence) => Math.min(sequence + 1, this.#size)) as [number, number];
-    const proof = consistencyProof(this.journal.history.tree.consistency(earlier, later));
+    const nodes = this.journal.history.tree.consistency(earlier, later);
+    const proof = Buffer.concat([PROOF_VERSION, nodes]);
     return { from: this.#head(earlier), to: this.#head(later), proof };
   }
 
@@ -129,15 +141,11 @@ export class CollectionProofs {
     return { sequence: Math.max(size - 1, 0), size, root: this.journal.history.tree.root(size) };
   }
 
-  /** No part of a frame is applied. The state before the first write is the one after the genesis that will be written. */
-  #now(): StateNow {
+  /** The present hashes, between two frames. An empty log gets those after the genesis that will be written. */
+  #now(): ReturnType<typeof emptyHashes> {
     const { configHash, end } = this.journal.history;
-    if (end !== EMPTY_LOG) return { configHash, stateHash: this.journal.stateHash(), chainHead: end.chainHead };
-    const genesis = genesisOf(this.config);
-    const willBe = hash(Uint8Array.of(DOMAIN.logLeaf, ...encodeEvent(genesis)));
-    const chainHead = nextChainHead(EMPTY_HASH, willBe);
-    const stateHash = this.state.hash({ configHash: willBe, chainHead, sequence: 0, timeMs: genesis.timeMs });
-    return { configHash: willBe, stateHash, chainHead };
+    if (end === EMPTY_LOG) return emptyHashes(this.config, this.state);
+    return { configHash, stateHash: this.journal.stateHash(), chainHead: end.chainHead };
   }
 
   #assertInLog(sequence: number): void {
@@ -151,7 +159,7 @@ export class CollectionProofs {
   }
 
   #assertInTime(deadlineMs: number): void {
-    if (this.#hurried) throw moved();
+    if (this.#isClosing) throw moved();
     if (this.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed during the making of a proof');
   }
 }

@@ -1,11 +1,11 @@
-/** A page of what happened to a collection, read from its log. */
-import { unreachable } from '../../shared/errors.js';
-import { toHex } from '../../shared/hash.js';
+/** A page of a collection's timeline, read from its log. */
+import { unreachable } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import type { Event, Genesis } from '../../shared/log/event.js';
-import type { ProofResults, TimelineCall, TimelineEvent } from '../../shared/proofs.js';
-import type { Journal } from '../collection/journal.js';
+import type { ProofResults, TimelineCall, TimelineEvent } from '../../shared/protocol/proofs.js';
+import type { Journal } from '../state/journal.js';
 
-/** Reads the frames that the page lies in: `afterFrame` may end it by throwing. */
+/** Reads the frames of the page; `afterFrame` may end it by throwing. */
 export async function timelinePage(
   journal: Journal,
   { fromMs, toMs, after, limit }: TimelineCall,
@@ -20,23 +20,22 @@ export async function timelinePage(
     const frame = await journal.frameWith(next);
     const from = next - frame.header.firstSequence;
     const page = frame.events.slice(from, from + end - next + 1);
-    // The genesis is event 0, and no page begins there.
-    for (const event of page) events.push(shown(event as Exclude<Event, Genesis>));
+    // Event 0, the genesis, is on no page.
+    for (const event of page as Exclude<Event, Genesis>[]) {
+      const { sequence, timeMs, type } = event;
+      events.push({ sequence, timeMs, type, ...subjectOf(event) });
+    }
     next += page.length;
     afterFrame();
   }
   return { events, total: Math.max(last - first + 1, 0) };
 }
 
-function shown(event: Exclude<Event, Genesis>): TimelineEvent {
-  const { sequence, timeMs, type } = event;
-  return { sequence, timeMs, type, ...subjectOf(event) };
-}
-
-/** What the event is about. Views of the frame are told as text, so that it can go. */
+/** The ids that the event is about. Bytes become text, so that the frame can be freed. */
 function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordId' | 'nodeId' | 'edgeId' | 'keyId'> {
   switch (event.type) {
     case 'insert':
+    case 'replace':
     case 'softDelete':
     case 'delete':
     case 'updateMetadata':

@@ -1,6 +1,8 @@
-/** How much a record counts for as it ages; see `Decay`. All pure. */
-import type { Decay } from '../../shared/calls.js';
+/** The factor by which a record counts less as it ages; see `Decay`. */
+import type { Decay } from '../../shared/protocol/calls.js';
 import type { Hits } from '../kernel/scanScratch.js';
+import type { HeavyRows, Weights } from '../kernel/weightedScan.js';
+import type { InsertionTimes } from '../state/decayTimes.js';
 import type { Found } from './found.js';
 
 /** Half-lives after which a record ages no further: a score / 2^-900 is still finite, a score * 2^-900 still normal. */
@@ -18,7 +20,7 @@ export const ageFactor = (ageSecs: number, halfLifeSecs: number): number =>
 const POWERS = Float64Array.from({ length: HALF_LIVES_MAX + 1 }, (_, n) => 2 ** -n);
 
 /**
- * At least `ageFactor`, but for a rounding error, and at most 1.07 times it, for a fraction of what a power costs: on
+ * At least `ageFactor`, but for a rounding error, and at most 1.07 times it, for a fraction of the cost of a power: on
  * the chord from one whole number of half-lives to the next, below which a power of two hangs.
  */
 export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
@@ -27,10 +29,53 @@ export function ageFactorMost(ageSecs: number, halfLifeSecs: number): number {
   return POWERS[whole]! * (1 - (halfLives - whole) / 2);
 }
 
-/** The hits with their factors and ages, in the order they are in. `insertedMsOf`: by slot, unix milliseconds. */
-export function aged(hits: Hits, insertedMsOf: (slot: number) => number, { nowMs, halfLifeSecs }: Decay): Found {
+/** The hits with their factors and ages, in the order they are in. */
+export function aged(hits: Hits, insertions: Pick<InsertionTimes, 'of'>, { nowMs, halfLifeSecs }: Decay): Found {
   const { ids, slots, scores } = hits;
-  const agesSecs = Float64Array.from(slots, (slot) => ageSecs(nowMs, insertedMsOf(slot)));
-  const factors = agesSecs.map((age) => ageFactor(age, halfLifeSecs));
+  const agesSecs = new Float64Array(slots.length);
+  const factors = new Float64Array(slots.length);
+  for (let i = 0; i < slots.length; i++) {
+    agesSecs[i] = ageSecs(nowMs, insertions.of(slots[i]!));
+    factors[i] = ageFactor(agesSecs[i]!, halfLifeSecs);
+  }
   return { ids, slots, scores, aged: { factors, agesSecs } };
+}
+
+/** The factors of a collection's rows, as weights for a scan. The youngest rows are the heavy ones. */
+export class DecayWeights implements Weights {
+  /** Rows that come together were often inserted together. */
+  #lastAgeSecs = 0;
+  #lastFactor = 1;
+
+  constructor(
+    private readonly insertions: InsertionTimes,
+    private readonly decay: Decay,
+  ) {}
+
+  of(slot: number): number {
+    return this.#factorAt(this.insertions.of(slot));
+  }
+
+  atMost(slot: number): number {
+    const { nowMs, halfLifeSecs } = this.decay;
+    return ageFactorMost(ageSecs(nowMs, this.insertions.of(slot)), halfLifeSecs);
+  }
+
+  most(index: number): number {
+    return this.#factorAt(this.insertions.newestIn(index));
+  }
+
+  heavy(): HeavyRows | undefined {
+    const { young } = this.insertions;
+    return young && { rows: young.rows, othersMost: this.#factorAt(young.afterMs) };
+  }
+
+  #factorAt(insertedMs: number): number {
+    const age = ageSecs(this.decay.nowMs, insertedMs);
+    if (age !== this.#lastAgeSecs) {
+      this.#lastAgeSecs = age;
+      this.#lastFactor = ageFactor(age, this.decay.halfLifeSecs);
+    }
+    return this.#lastFactor;
+  }
 }

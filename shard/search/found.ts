@@ -1,3 +1,6 @@
+/** The records that a search found, and their form on the wire. */
+import type { Results } from '../../shared/protocol/calls.js';
+import type { RecordFields } from '../../shared/protocol/records.js';
 import type { Hits } from '../kernel/scanScratch.js';
 
 /** Records that were found, best first: arrays of one length. */
@@ -6,8 +9,46 @@ export interface Found extends Hits {
   readonly aged?: { readonly factors: Float64Array; readonly agesSecs: Float64Array };
   /** With the graph: hops to the nearest seed, −1 where none is within reach. */
   readonly hops?: Int32Array;
+  /** With groups: for each hit the place of its value in `values`, which are canonical JSON. */
+  readonly groups?: { readonly of: Int32Array; readonly values: readonly string[] };
 }
 
-/** What hit `i` is ordered by before text and graph have a say. */
+/** Records with the fields that were asked for. `takenBytes`: what fields and groups take. */
+export type FoundFields = Found & { readonly fields?: RecordFields; readonly takenBytes?: number };
+
+/** The distance that orders hit `i` before text and graph have a say. */
 export const distanceOf = ({ scores, aged }: Found, i: number): number =>
   aged === undefined ? scores[i]! : scores[i]! / aged.factors[i]!;
+
+/** The hits at `places`, in that order, without their hops and groups. */
+export function hitsAt({ ids, slots, scores, aged }: Found, places: Uint32Array): Found {
+  const at = (column: Float64Array): Float64Array => floats(places.length, (i) => column[places[i]!]!);
+  const hits = { ids: at(ids), slots: places.map((place) => slots[place]!), scores: at(scores) };
+  return aged === undefined ? hits : { ...hits, aged: { factors: at(aged.factors), agesSecs: at(aged.agesSecs) } };
+}
+
+/** A loop: `Float64Array.from` and `map` take ten times as long. */
+export function floats(length: number, value: (i: number) => number): Float64Array {
+  const values = new Float64Array(length);
+  for (let i = 0; i < length; i++) values[i] = value(i);
+  return values;
+}
+
+export const resultOf = ({ ids, scores, aged, hops, groups, fields }: FoundFields): Results['search'] => ({
+  ids: bytesOf(ids),
+  scores: bytesOf(scores),
+  ...(aged === undefined ? {} : { factors: bytesOf(aged.factors), agesSecs: bytesOf(aged.agesSecs) }),
+  ...(hops === undefined ? {} : { hops: bytesOf(hops) }),
+  ...(groups === undefined ? {} : { groups: bytesOf(groups.of), groupValues: groups.values }),
+  ...(fields === undefined ? {} : { fields }),
+});
+
+/** The little-endian bytes of numbers, as they travel. */
+export const bytesOf = (numbers: Float64Array | Int32Array): Uint8Array =>
+  new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+
+/** `bytes`: little-endian, at any alignment. */
+export const componentsOf = (bytes: Uint8Array): Int32Array =>
+  bytes.byteOffset % 4 === 0
+    ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+    : new Int32Array(Uint8Array.from(bytes).buffer);

@@ -2,77 +2,229 @@
  * A search of one collection, step by step. What a request does not name is not there, and costs nothing:
  *
  *   filter ──▶ eligible ──▶ nearest (by decayed distance) ──▶ blend with the text ──▶ graph ──▶ best k
+ *                   └─────▶ groups of a metadata key ──▶ best of each
  */
-import type { Decay, SearchCall, TextQuery } from '../../shared/calls.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import type { Decay, Grouping, SearchCall, TextQuery } from '../../shared/protocol/calls.js';
+import { nextTurn, type Slice } from '../../shared/scheduling/slice.js';
 import type { Graph } from '../graph/graph.js';
-import type { Pace } from '../graph/pace.js';
-import { rerankByGraph } from '../graph/rerank.js';
 import type { CollectionIndex } from '../index/collectionIndex.js';
-import type { Hits } from '../kernel/scanScratch.js';
-import type { SlotSet } from '../kernel/slotSet.js';
+import { partition } from '../kernel/partition.js';
+import { hitsOfLength } from '../kernel/scanScratch.js';
+import { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
-import { nextTurn } from '../pause.js';
+import { valueText } from '../records/facets.js';
+import { searchableSlot } from '../records/readRecords.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { OpenTextQuery } from '../text/openTextQuery.js';
 import type { TextIndex } from '../text/textIndex.js';
-import type { TextMatches } from '../text/textMatches.js';
 import { blend } from './blend.js';
 import { aged } from './decay.js';
-import type { InsertionTimes, Young } from './decayTimes.js';
-import type { Found } from './found.js';
+import { componentsOf, type Found, type FoundFields, floats, hitsAt } from './found.js';
+import { withExternalIds, withFields } from './foundFields.js';
+import { rerankByGraph } from './graphRerank.js';
+import { groupedSearch } from './grouped.js';
 import { type Decaying, nearestDecayed } from './nearestDecayed.js';
 
-/** A collection as a search sees it. */
-export interface Searched {
-  readonly vectors: Pick<VectorBlocks, 'beginScan' | 'endScan' | 'rank'> & Decaying['vectors'];
+/** The parts of a collection that a search looks at. */
+export interface Searched extends Decaying {
+  readonly vectors: Decaying['vectors'] &
+    Pick<VectorBlocks, 'beginScan' | 'endScan' | 'search' | 'rank' | 'gather' | 'shape' | 'vectorBytes'>;
   readonly index: Pick<CollectionIndex, 'search' | 'serving'>;
-  readonly metadata: Pick<MetadataIndex, 'select'>;
+  readonly metadata: Pick<MetadataIndex, 'select' | 'values' | 'longValue'>;
+  /** The records of these rows. */
+  readonly records: CollectionState;
   readonly texts: TextIndex;
   readonly graph: Graph;
-  readonly insertions: InsertionTimes;
 }
 
-/** Records that the text may reorder: of each that is asked for so many, and no more than the most that can be asked for. */
+const TRIES_MAX = 3;
+/** Records that the text may reorder: so many for each result, and no more than the most that can be asked for. */
 const POOL_PER_RESULT = 20;
 const POOL_MAX = 5_000;
 
-const NOTHING: Found = { ids: new Float64Array(0), slots: new Uint32Array(0), scores: new Float64Array(0) };
+/** The options of a search. */
+export type SearchOptions = Omit<SearchCall, 'op' | 'query' | 'asOf' | 'tellSequence'>;
 
-/** `query`: components. `pace`: of a walk through the graph. */
-export async function search(
+/** Whether the search asks for the nearest `k` and for nothing else. */
+export const isPlain = ({ filter, decay, text, graph, like, scoreMost, group, fields }: SearchOptions): boolean =>
+  filter === undefined &&
+  decay === undefined &&
+  text === undefined &&
+  graph === undefined &&
+  like === undefined &&
+  scoreMost === undefined &&
+  group === undefined &&
+  fields === undefined;
+
+/** `query`: components; undefined: the vector of the record `like`. `slice`: makes the slices of each part of the work. */
+export async function searchCollection(
   searched: Searched,
-  query: Int32Array,
-  call: Omit<SearchCall, 'op' | 'query'>,
-  pace: () => Pace,
-): Promise<Found> {
-  const { filter, decay, text, graph, k } = call;
-  if (filter === undefined && decay === undefined && text === undefined && graph === undefined)
-    return searched.index.search(query, k);
+  query: Int32Array | undefined,
+  call: SearchOptions,
+  slice: () => Slice,
+): Promise<FoundFields> {
+  if (query !== undefined && isPlain(call))
+    return withExternalIds(await searched.index.search(query, call.k), searched.records);
+  for (let tries = 1; tries < TRIES_MAX; tries++) {
+    const found = await searchOnce(searched, query, call, slice);
+    if (found !== undefined) return found;
+  }
+  // Records are being replaced all the time: this one takes the rows of one moment.
+  const index = { serving: 'brute', search: exactSearch(searched) } as const;
+  return (await searchOnce({ ...searched, index }, query, call, slice, 'last'))!;
+}
+
+const exactSearch =
+  ({ vectors }: Searched): Searched['index']['search'] =>
+  (query, k, eligible) =>
+    vectors.search(query, k, nextTurn, { eligible });
+
+/** Undefined if a record was replaced meanwhile in a way that the search may have seen both of its contents, or none. */
+async function searchOnce(
+  searched: Searched,
+  query: Int32Array | undefined,
+  call: SearchOptions,
+  slice: () => Slice,
+  tries?: 'last',
+): Promise<FoundFields | undefined> {
+  const { vectors, records } = searched;
+  const { replacements } = records.versions;
   // Slots are passed from step to step: until the last one none of them may pass to another record.
-  const scan = searched.vectors.beginScan();
+  const scan = vectors.beginScan();
   try {
-    const eligible = filter === undefined ? undefined : searched.metadata.select(filter);
-    const found = await new Steps(searched, query, decay, eligible, pace).run(k, text);
-    return graph === undefined ? found : await rerankByGraph(found, searched.graph, graph, pace());
+    const target = targetOf(searched, query, call.like);
+    const { group } = call;
+    const found = await (group === undefined
+      ? searchRecords(searched, target, call, slice)
+      : searchGroups(searched, target, call, group, slice));
+    const hasSteps = call.decay !== undefined || call.text !== undefined || call.like !== undefined;
+    if (hasSteps && tries !== 'last' && records.versions.replacements !== replacements) return undefined;
+    if (call.maxBytes === undefined) return withExternalIds(found, records);
+    return await withFields(found, records, call, slice(), tries);
   } finally {
-    searched.vectors.endScan(scan);
+    vectors.endScan(scan);
   }
 }
 
-class Steps {
+async function searchRecords(
+  searched: Searched,
+  target: Target,
+  call: SearchOptions,
+  slice: () => Slice,
+): Promise<Found> {
+  const { filter, text, graph, k } = call;
+  // From here to the first step nothing is awaited: the eligible rows and the scanned rows are of one state.
+  const eligible = filter === undefined ? undefined : (await searched.metadata.select(filter, slice()))();
+  const steps = new SearchSteps(searched, target, call, eligible, slice);
+  const found = await steps.run(k, text);
+  if (graph === undefined) return found;
+  await steps.rest();
+  return rerankByGraph(found, searched.graph, graph, slice());
+}
+
+interface Target {
+  /** Components. */
+  readonly query: Int32Array;
+  /** The row that is left out. */
+  readonly without: number | undefined;
+}
+
+/** Throws `record_not_found`, `validation_error` if the vector of `like` is asked for. */
+function targetOf({ vectors, records }: Searched, query: Int32Array | undefined, like: number | undefined): Target {
+  if (query !== undefined) return { query, without: like === undefined ? undefined : records.liveSlotOf(like) };
+  if (like === undefined) throw new VouchError('validation_error', 'a search without a query');
+  const without = searchableSlot(records, like);
+  return { query: componentsOf(vectors.vectorBytes(without)), without };
+}
+
+async function searchGroups(
+  { vectors, metadata, insertions }: Searched,
+  { query, without }: Target,
+  { filter, decay, k, scoreMost }: SearchOptions,
+  { key, size }: Grouping,
+  slice: () => Slice,
+): Promise<Found> {
+  for (;;) {
+    const resting = slice();
+    const valuesNow = await metadata.values(key, resting);
+    const eligibleNow = filter && (await metadata.select(filter, resting));
+    // From here on all is of one state: the rows are held, and these sets are this search's own.
+    const [values, eligible] = [valuesNow(), eligibleNow?.()];
+    const having = SlotSet.of(vectors.shape, values.slots);
+    const rows = eligible === undefined ? having : having.intersection(eligible);
+    if (without !== undefined) rows.delete(without);
+    const asked = { query, k, size, decay, scoreMost };
+    const { ordinals, ...found } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
+    const places = new Map<number, number>();
+    const texts: (string | undefined)[] = [];
+    for (const [i, ordinal] of ordinals.entries()) {
+      if (places.has(ordinal)) continue;
+      places.set(ordinal, texts.length);
+      texts.push(valueText(metadata, key, values, ordinal, found.slots[i]!));
+    }
+    // A long string is read from a record that has it. If that was written meanwhile, all is searched again.
+    if (texts.includes(undefined)) continue;
+    return {
+      ...found,
+      groups: { of: Int32Array.from(ordinals, (one) => places.get(one)!), values: texts as string[] },
+    };
+  }
+}
+
+/** A selection that also sets `seen` to the sequence of the state that it, and so the search, is of. */
+export const notedSelection = (
+  metadata: Searched['metadata'],
+  journal: { readonly seenSequence: number },
+  seen: { sequence: number },
+): Searched['metadata'] => ({
+  longValue: (...of) => metadata.longValue(...of),
+  values: async (path, slice) => {
+    const values = await metadata.values(path, slice);
+    return () => {
+      seen.sequence = journal.seenSequence;
+      return values();
+    };
+  },
+  select: async (filter, slice) => {
+    const selected = await metadata.select(filter, slice);
+    return () => {
+      seen.sequence = journal.seenSequence;
+      return selected();
+    };
+  },
+});
+
+class SearchSteps {
+  /** Each step may take a millisecond or two where `k` is large: they must not add up. */
+  readonly #resting: Slice;
+
   constructor(
     private readonly searched: Searched,
-    private readonly query: Int32Array,
-    private readonly decay: Decay | undefined,
+    private readonly target: Target,
+    private readonly call: SearchOptions,
     private readonly eligible: SlotSet | undefined,
-    private readonly pace: () => Pace,
-  ) {}
+    private readonly slice: () => Slice,
+  ) {
+    this.#resting = slice();
+  }
+
+  /** Gives way between two steps. */
+  async rest(): Promise<void> {
+    if (this.#resting.due) await this.#resting.next();
+  }
+
+  get #decay(): Decay | undefined {
+    return this.call.decay;
+  }
 
   async run(k: number, text: TextQuery | undefined): Promise<Found> {
     const { texts } = this.searched;
-    if (this.eligible?.count === 0) return NOTHING;
+    if (this.eligible?.count === 0) return hitsOfLength(0);
     if (text === undefined || texts.documents === 0) return this.#nearest(k);
     // Opened first: the texts are those of the call, as the rows of a scan are, whatever is written meanwhile.
-    const matches = texts.match(text.query);
+    const matches = texts.openQuery(text.query);
     try {
       return matches.isEmpty ? await this.#nearest(k) : await this.#blended(k, matches, text.hybrid);
     } finally {
@@ -80,62 +232,85 @@ class Steps {
     }
   }
 
-  async #blended(k: number, matches: TextMatches, hybrid: boolean): Promise<Found> {
+  async #blended(k: number, matches: OpenTextQuery, hybrid: boolean): Promise<Found> {
     const pool = Math.min(POOL_PER_RESULT * k, POOL_MAX);
     const near = await this.#nearest(pool);
-    if (!hybrid) return blend(near, await matches.scores(near.slots, this.pace), k);
-    const { best, scores } = await matches.best(pool, this.eligible, near.slots, this.pace);
+    await this.rest();
+    if (!hybrid) {
+      const scores = await matches.scores(near.slots, this.slice);
+      await this.rest();
+      return blend(near, scores, k);
+    }
+    const { best, scores } = await matches.best(pool, this.eligible, near.slots, this.slice);
+    await this.rest();
     const bm25 = new Map<number, number>();
     for (let i = 0; i < best.slots.length; i++) bm25.set(best.slots[i]!, best.scores[i]!);
     for (const slot of near.slots) bm25.delete(slot);
-    const others = await this.#ranked(Uint32Array.from(bm25.keys()));
-    return blend(
-      joined(near, others),
-      floats(
-        scores,
-        Float64Array.from(others.slots, (slot) => bm25.get(slot)!),
-      ),
-      k,
-    );
+    if (this.target.without !== undefined) bm25.delete(this.target.without);
+    const others = within(await this.#ranked(Uint32Array.from(bm25.keys())), this.call.scoreMost);
+    await this.rest();
+    const othersBm25 = floats(others.slots.length, (i) => bm25.get(others.slots[i]!)!);
+    return blend(joined(near, others), concatenated(scores, othersBm25), k);
   }
 
   async #nearest(n: number): Promise<Found> {
-    const { searched, query, decay, eligible } = this;
-    if (decay === undefined) return searched.index.search(query, n, eligible);
-    const { vectors, index, insertions } = searched;
-    const insertedMsOf = (slot: number): number => insertions.of(slot);
-    const newestMsIn = (block: number): number => insertions.newestIn(block);
-    const young = (): Young | undefined => insertions.young;
-    return nearestDecayed({ vectors, index, insertedMsOf, newestMsIn, young }, query, n, decay, eligible, nextTurn);
+    const { searched, eligible, call } = this;
+    const { query, without } = this.target;
+    const wanted = without === undefined ? n : n + 1;
+    const found =
+      this.#decay === undefined
+        ? within(await searched.index.search(query, wanted, eligible), call.scoreMost)
+        : await nearestDecayed(searched, query, wanted, this.#decay, eligible, nextTurn, call.scoreMost);
+    return without === undefined ? found : leftOut(found, call.like!, n);
   }
 
-  /** Those of the slots that live, by distance. */
+  /** The live rows among the slots, by distance. */
   async #ranked(slots: Uint32Array): Promise<Found> {
-    const ranked = await this.searched.vectors.rank(this.query, slots.length, slots, nextTurn);
-    return this.decay === undefined ? ranked : this.#aged(ranked, this.decay);
-  }
-
-  #aged(hits: Hits, decay: Decay): Found {
-    return aged(hits, (slot) => this.searched.insertions.of(slot), decay);
+    const ranked = await this.searched.vectors.rank(this.target.query, slots.length, slots, nextTurn);
+    return this.#decay === undefined ? ranked : aged(ranked, this.searched.insertions, this.#decay);
   }
 }
 
-/** One after the other; not in order any more. */
+/** The hits with scores up to the largest one. They are in the order of their scores. */
+function within(found: Found, scoreMost: number | undefined): Found {
+  if (scoreMost === undefined) return found;
+  const { scores } = found;
+  const end = partition(scores.length, (i) => scores[i]! <= scoreMost);
+  return end === scores.length
+    ? found
+    : hitsAt(
+        found,
+        places(end, (i) => i),
+      );
+}
+
+/** The first `n` hits without the record. */
+function leftOut(found: Found, recordId: number, n: number): Found {
+  const at = found.ids.indexOf(recordId);
+  const count = Math.min(n, at < 0 ? found.slots.length : found.slots.length - 1);
+  return hitsAt(
+    found,
+    places(count, (i) => (at >= 0 && i >= at ? i + 1 : i)),
+  );
+}
+
+const places = (count: number, place: (i: number) => number): Uint32Array => {
+  const made = new Uint32Array(count);
+  for (let i = 0; i < count; i++) made[i] = place(i);
+  return made;
+};
+
+/** The hits of one, then those of the other, which are aged if those are. */
 function joined(one: Found, other: Found): Found {
-  const slots = new Uint32Array(one.slots.length + other.slots.length);
-  slots.set(one.slots);
-  slots.set(other.slots, one.slots.length);
-  const hits = { ids: floats(one.ids, other.ids), slots, scores: floats(one.scores, other.scores) };
+  const slots = concatenated(one.slots, other.slots);
+  const hits = { ids: concatenated(one.ids, other.ids), slots, scores: concatenated(one.scores, other.scores) };
   if (one.aged === undefined || other.aged === undefined) return hits;
-  const { factors, agesSecs } = other.aged;
-  return {
-    ...hits,
-    aged: { factors: floats(one.aged.factors, factors), agesSecs: floats(one.aged.agesSecs, agesSecs) },
-  };
+  const factors = concatenated(one.aged.factors, other.aged.factors);
+  return { ...hits, aged: { factors, agesSecs: concatenated(one.aged.agesSecs, other.aged.agesSecs) } };
 }
 
-function floats(one: Float64Array, other: Float64Array): Float64Array {
-  const both = new Float64Array(one.length + other.length);
+function concatenated<Column extends Float64Array | Uint32Array>(one: Column, other: Column): Column {
+  const both = new (one.constructor as new (length: number) => Column)(one.length + other.length);
   both.set(one);
   both.set(other, one.length);
   return both;

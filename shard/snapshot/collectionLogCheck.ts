@@ -1,20 +1,20 @@
 /**
- * The log that a collection's snapshot stands for was not read when it was opened. It is now, in the background and at
- * leisure, so that damage there is found although nobody asks for it.
+ * The background check of the log before a collection's snapshot, which opening the collection did not read: it finds
+ * damage there that no request would meet.
  *
  *   waits ──its turn──▶ is read ──▶ whole
- *     ▲                  │    └──▶ damaged: told, and that is all
+ *     ▲                  │    └──▶ damaged: reported once
  *     └──after a while───┘ could not be read
  */
-import { messageOf } from '../../shared/errors.js';
-import { Damaged } from '../collection/damaged.js';
-import { LOG_BEGIN, type LogPlace } from '../past/checkLog.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { Damaged } from '../../shared/log/damaged.js';
+import { LOG_BEGIN, type LogPlace } from './checkLog.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
-/** A log that ends too early, as often as this and with nothing read in between, has lost its end. */
+/** A log that ends too early this often, with nothing read in between, has lost its end. */
 const ENDS_EARLY_MAX = 3;
 
-/** As `PastThread.check`. */
+/** As `CollectionAsOf.check`. */
 export type CheckLog = (from: LogPlace, upTo: LogPlace, onReached: (reached: LogPlace) => void) => Promise<boolean>;
 
 export class CollectionLogCheck {
@@ -24,7 +24,7 @@ export class CollectionLogCheck {
   #waiting: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `upTo`: where the snapshot stands. `onDamage` is called once, at most, and not after `stop`. */
+  /** `upTo`: the end of the snapshot. `onDamage` is called at most once, and not after `stop`. */
   constructor(
     private readonly collectionId: number,
     private readonly services: SnapshotServices,
@@ -36,7 +36,7 @@ export class CollectionLogCheck {
     this.#takeTurn();
   }
 
-  /** Nothing is told of it any more, and it is not begun again. */
+  /** Ends reports, and further tries. */
   stop(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -44,14 +44,14 @@ export class CollectionLogCheck {
     this.services.unchecked.delete(this.collectionId);
   }
 
-  /** Resolves when it does not go on; what reads has been told to end. One that waits for its turn is not waited for. */
+  /** Resolves when it has ended; its reading has been told to end. Does not wait for its turn. */
   async close(): Promise<void> {
     this.stop();
     await this.#checking;
   }
 
   #takeTurn(): void {
-    void this.services.checkTurns.take(async () => {
+    void this.services.checkTurns.run(async () => {
       if (this.#closed) return;
       this.#checking = this.#checkNow();
       await this.#checking;
@@ -73,7 +73,7 @@ export class CollectionLogCheck {
     } catch (error) {
       if (this.#closed) return;
       const isDamaged = error instanceof Damaged;
-      metrics.checkFailed(isDamaged ? 'damaged' : 'unreadable');
+      metrics.count('vouch_log_check_failures_total', { reason: isDamaged ? 'damaged' : 'unreadable' });
       if (isDamaged) {
         this.stop();
         this.onDamage(error);
@@ -81,19 +81,19 @@ export class CollectionLogCheck {
       }
       logger.warn(
         { ...about, error: messageOf(error) },
-        'the log before the snapshot could not be read; it is tried again later',
+        'the log before the snapshot could not be read; it is retried',
       );
       this.#waiting = setTimeout(() => this.#takeTurn(), this.services.checkAgainMs).unref();
     }
   }
 
   #advance(reached: LogPlace): void {
-    this.services.metrics.checked(reached.end.logBytes - this.#reached.end.logBytes);
+    this.services.metrics.count('vouch_log_checked_bytes_total', reached.end.logBytes - this.#reached.end.logBytes);
     this.#reached = reached;
     this.#endedEarly = 0;
   }
 
-  /** Once may be a replica that lags, or the owner's own connection; what was there cannot be gone for ever. */
+  /** A replica that lags, or the owner's connection, may cause this once; events that were there do not stay away. */
   #endsEarly(): Error {
     const last = this.upTo.end.nextSequence - 1;
     const reason = `it ends before event ${last}, which was there when the snapshot was made`;

@@ -1,65 +1,58 @@
-/** When a collection gets its next snapshot. It is made by the thread of past states, from the one before and the log. */
-import { messageOf } from '../../shared/errors.js';
-import type { SavedSnapshot } from '../past/snapshots.js';
+/** Decides when a collection gets its next snapshot. The thread of historical states makes it. */
+import { messageOf } from '../../shared/errors/errors.js';
+import type { SavedSnapshot } from './savedSnapshots.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
-/** The snapshot that a collection has. */
 export interface SnapshotMark {
   readonly sizeBytes: number;
-  /** Of the log that it stands for. */
+  /** Of the log that it replaces. */
   readonly logBytes: number;
   readonly madeAtMs: number;
 }
 
-/** A collection as it is when a snapshot of it is begun: at a frame end. */
-export interface Snapshotted {
-  readonly sequence: number;
-  readonly logBytes: number;
-}
-
-/** After a failure, the log grows by this part of what it grows from one to the next before it is tried again. */
+/** After a failure the next try comes after this part of the usual growth of the log. */
 const RETRY_PART = 4;
 
 export class CollectionSnapshots {
   #last: SnapshotMark | undefined;
-  /** Log bytes from which on the next one is due. */
+  /** Log bytes at which the next one is due. */
   #dueAtBytes: number;
-  /** Waits for its turn, or is being made. */
+  /** One waits for its turn, or is being made. */
   #isWanted = false;
   #making: Promise<void> | undefined;
   #closed = false;
 
-  /** `make`: of the newest frame end at or before that event; undefined where there is nothing new. */
+  /** `make`: makes one of the newest frame end at or before that event; undefined where nothing is new. */
   constructor(
     private readonly collectionId: number,
     private readonly services: SnapshotServices,
     last: SnapshotMark | undefined,
-    private readonly now: () => Snapshotted,
+    private readonly now: () => { readonly sequence: number; readonly logBytes: number },
     private readonly make: (upTo: number) => Promise<SavedSnapshot | undefined>,
   ) {
     this.#learn(last);
     this.#dueAtBytes = (last?.logBytes ?? 0) + this.#stepBytes;
   }
 
-  /** To be called when the log may have grown. Costs a comparison, mostly. */
+  /** Called when the log may have grown. Mostly costs a comparison. */
   consider(): void {
     if (this.#closed || this.#isWanted || this.now().logBytes < this.#dueAtBytes) return;
     this.#isWanted = true;
-    void this.services.turns.take(async () => {
+    void this.services.turns.run(async () => {
       this.#making = this.#makeNow();
       await this.#making;
       this.#isWanted = false;
     });
   }
 
-  /** Resolves when none is being made any more; what makes it has been told to end. One that waits is not waited for. */
+  /** Resolves when none is being made; its maker has been told to end. Does not wait for one that waits its turn. */
   async close(): Promise<void> {
     this.#closed = true;
     this.services.madeAtMs.delete(this.collectionId);
     await this.#making;
   }
 
-  /** A snapshot of half the size of the one before would be made twice as often as the log is worth it. */
+  /** The log grows by at least half the size of the last snapshot, so that snapshots cost less than the log. */
   get #stepBytes(): number {
     return Math.max(this.services.everyBytes, (this.#last?.sizeBytes ?? 0) / 2);
   }
@@ -76,7 +69,7 @@ export class CollectionSnapshots {
       const saved = await this.make(sequence);
       if (saved !== undefined) {
         this.#learn({ sizeBytes: saved.sizeBytes, logBytes, madeAtMs: clock.nowMs() });
-        metrics.made('done', seconds());
+        metrics.observe('vouch_snapshot_seconds', { outcome: 'done' }, seconds());
         logger.info({ ...about, sizeBytes: saved.sizeBytes, seconds: seconds() }, 'a snapshot is made');
       }
       this.#dueAtBytes = logBytes + this.#stepBytes;
@@ -84,8 +77,8 @@ export class CollectionSnapshots {
     } catch (error) {
       this.#dueAtBytes = logBytes + this.#stepBytes / RETRY_PART;
       if (this.#closed) return;
-      metrics.made('failed', seconds());
-      logger.warn({ ...about, error: messageOf(error) }, 'a snapshot was not made; it is tried again later');
+      metrics.observe('vouch_snapshot_seconds', { outcome: 'failed' }, seconds());
+      logger.warn({ ...about, error: messageOf(error) }, 'a snapshot was not made; it is retried later');
     }
   }
 

@@ -1,10 +1,7 @@
-/**
- * The snapshots of one collection: `<sequence>.snapshot`, and `….damaged` of those that did not verify, in a folder that
- * is there from the first on.
- */
-import { readdir, stat } from 'node:fs/promises';
+/** The snapshots of one collection: `<sequence>.snapshot`, and `….damaged` for those that did not verify, in a folder. */
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf, move } from '../../shared/durable.js';
+import { codeOf, fileBytes, move } from '../../shared/files/durable.js';
 
 const SNAPSHOT = /^(\d{16})\.snapshot$/;
 
@@ -18,20 +15,20 @@ export interface SnapshotName {
 export const snapshotPath = (folder: string, sequence: number): string =>
   join(folder, `${String(sequence).padStart(16, '0')}.snapshot`);
 
-/** Newest first; nothing where there is no folder. Looks into no file. */
+/** Newest first; none where there is no folder. Opens no file. */
 export async function snapshotsIn(folder: string): Promise<SnapshotName[]> {
   const found: SnapshotName[] = [];
   for (const name of await namesIn(folder)) {
     const digits = SNAPSHOT.exec(name)?.[1];
     if (digits === undefined) continue;
     const path = join(folder, name);
-    const sizeBytes = await sizeOf(path);
+    const sizeBytes = await fileBytes(path);
     if (sizeBytes !== undefined) found.push({ path, sequence: Number(digits), sizeBytes });
   }
   return found.sort((one, other) => other.sequence - one.sequence);
 }
 
-/** For whoever wants to look into it: under a name that no snapshot has had before. Returns that name. */
+/** Renames a damaged snapshot, for inspection, to a name that is not taken. Returns that name. */
 export async function setAside(path: string): Promise<string> {
   const taken = new Set(await namesIn(join(path, '..')));
   let aside = `${path}.damaged`;
@@ -45,16 +42,6 @@ export async function namesIn(folder: string): Promise<string[]> {
     return await readdir(folder);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-/** Undefined where it was removed meanwhile. */
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The bytes of a snapshot: what a collection is after the last event of a frame, so that its log need not be read up to
- * there. All integers and floats are little-endian; u64 are below 2^53.
+ * The bytes of a snapshot: the state of a collection after the last event of a frame, from which it is opened without
+ * reading its log up to there. All integers and floats are little-endian; u64 are below 2^53.
  *
- *   header    0  "VSNP" | u32 version = 1 | 8 B checksum: the first of H over the 8 bytes before
+ *   header    0  "VSNP" | u32 version = 3 | 8 B checksum: the first of H over the 8 bytes before
  *   chunks   16  one after another, without a gap: see below
  *   facts        u64 collection id | u64 sequence | u64 time_ms of the last event | u64 log bytes | u64 position of the
  *                last frame | u64 record ids ever given | u64 live records | u64 request ids the window takes | u64 sequence
@@ -12,43 +12,55 @@
  *                u64 offset | u64 length | seal (32)
  *   trailer −40  u64 offset of the facts | checksum: H over that offset, facts and table (32)
  *
- * A chunk holds rows of one kind, about a MiB of them, so that neither who writes nor who reads has more than that of the
- * file at a time. Its seal is H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes); of a chunk of
- * records it is taken over the head and the records' leaves in the state tree instead (`recordChunk.ts`). The seals
- * are in the table, and the table is under the file's checksum: with it every byte of the file is.
+ * A chunk holds rows of one kind, about a MiB of them: writer and reader hold no more than that of the file at a time.
+ * Its seal is H("VSNC" | u32 kind | u64 first row | u64 rows | u32 rows stored | the bytes); the seal of a chunk of
+ * records is taken over the head and the records' leaves in the state tree instead (`recordChunk.ts`). The table holds
+ * the seals and is under the file's checksum, which so covers every byte of the file.
  *
  *   frames       f64 first sequence | f64 time of its first event | f64 position
  *   chain heads  32, by sequence: the leaves of the log tree
  *   records      by id, see `recordChunk.ts`; rows: ids, rows stored: those not deleted for good
- *   encrypted    f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence | f64 state (1 live, 2 tombstoned) | key id
- *                (16) | content hash (32), by id
+ *   encrypted    f64 id | f64 tag | f64 inserted at, unix ms | f64 sequence | f64 state (1 live, 2 tombstoned) | f64 bytes
+ *                of the ciphertext | key id (16) | content hash (32), by id
  *   shredded     key id (16)
  *   leaf changes f64 sequence | f64 index of the leaf | f64 leaves there were | the leaf before (32)
  *   requests     request id (16) | f64 record id | f64 sequence, oldest first
  *   nodes        f64 kind, −1: deleted | f64 record id, 0: none
  *   edges        f64 kind, −1: deleted | f64 from | f64 to
  *   graph roots  f64 sequence | root (32): those that the graph once had
- *   lifetimes    f64: how many lists `Lifetimes.save` gives, the length of each, and all their numbers
+ *   lifetimes    f64: how many lists `VersionVisibility.save` gives, the length of each, and all their numbers
  *
- * The state tree's leaves are not in the file: they are made again from the records, and with them the state hash. No
- * plaintext of an encrypted record and no data key, wrapped or not, is ever in a state, and so none is in a snapshot.
+ * The leaves of the state tree are not in the file: they are computed from the records, and with them the state hash. A
+ * state holds no plaintext of an encrypted record and no data key, wrapped or not; so neither does a snapshot.
  */
-import { hash } from '../../shared/hash.js';
-import { HASH_BYTES, KEY_ID_BYTES } from '../../shared/limits.js';
-import { writeU64 } from '../../shared/u64.js';
-import { DamagedSnapshot, UnusableSnapshot } from './damagedSnapshot.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { hash } from '../../shared/hashing/hash.js';
+import { readU64, writeU64 } from '../../shared/hashing/u64.js';
+import { HASH_BYTES } from '../../shared/limits.js';
 
-export const SNAPSHOT_VERSION = 1;
+/** A snapshot that does not verify. It is set aside: an older one or the log has all that it was made of. */
+export class DamagedSnapshot extends Error {
+  override name = 'DamagedSnapshot';
+}
+
+/** A snapshot that verifies and cannot be used: written by another version, or under other settings. It is left alone. */
+export class UnusableSnapshot extends Error {
+  override name = 'UnusableSnapshot';
+}
+
+const SNAPSHOT_VERSION = 3;
 export const HEADER_BYTES = 16;
 export const TRAILER_BYTES = 40;
-/** What a chunk is filled up to; one record that is larger has one of its own. */
+/** The size that a chunk is filled up to; a larger record has a chunk of its own. */
 export const CHUNK_BYTES = 1 << 20;
+/** Larger chunks and footers are damage, whatever the checksums say: this program writes none. */
+const SIZE_MAX_BYTES = 1 << 26;
 
-const MAGIC = 'VSNP';
-const SEAL_MAGIC = Buffer.from('VSNC', 'latin1');
-const CHECKSUM_BYTES = 8;
+const MAGIC = Buffer.from('VSNP');
+const SEAL_MAGIC = Buffer.from('VSNC');
+const SEAL_HEAD_BYTES = 28;
 
-export const KIND = {
+const KIND = {
   frames: 1,
   chainHeads: 2,
   records: 3,
@@ -62,49 +74,39 @@ export const KIND = {
   lifetimes: 11,
 } as const;
 export type ChunkKind = keyof typeof KIND;
+export type RowKind = Exclude<ChunkKind, 'records'>;
 
-/** Bytes of a row, of the kinds whose rows are all alike. */
-export const ROW_BYTES = {
-  frames: 24,
-  chainHeads: HASH_BYTES,
-  encrypted: 40 + KEY_ID_BYTES + HASH_BYTES,
-  shredded: KEY_ID_BYTES,
-  leafChanges: 24 + HASH_BYTES,
-  requests: 32,
-  nodes: 16,
-  edges: 24,
-  graphRoots: 8 + HASH_BYTES,
-  lifetimes: 8,
-} as const;
-export type RowKind = keyof typeof ROW_BYTES;
+/** The numbers among the facts, in the order of the file; the comments at the top of this file say what they are. */
+const FACT_NUMBERS = [
+  'collectionId',
+  'sequence',
+  'timeMs',
+  'logBytes',
+  'position',
+  'recordIds',
+  'liveRecords',
+  'dedupWindow',
+  'graphChangedAt',
+  'graphChangedByRecord',
+  'describedBytes',
+  'madeAtMs',
+] as const;
+const FACT_HASHES = ['configHash', 'chainHead', 'stateHash'] as const;
 
-export interface SnapshotFacts {
-  readonly collectionId: number;
-  /** Of the last event in it. */
-  readonly sequence: number;
-  readonly timeMs: number;
-  readonly logBytes: number;
-  /** Of the frame that ends with that event. */
-  readonly position: number;
-  /** Ids ever given to records. */
-  readonly recordIds: number;
-  readonly liveRecords: number;
-  readonly dedupWindow: number;
-  readonly graphChangedBy: { readonly sequence: number; readonly isOfRecord: boolean };
-  /** As `describedBytes` estimates it. */
-  readonly describedBytes: number;
-  readonly madeAtMs: number;
-  readonly configHash: Uint8Array;
-  readonly chainHead: Uint8Array;
-  readonly stateHash: Uint8Array;
-}
+export type SnapshotFacts = Readonly<
+  Record<(typeof FACT_NUMBERS)[number], number> & Record<(typeof FACT_HASHES)[number], Uint8Array>
+>;
+
+const HASHES_AT = 8 * FACT_NUMBERS.length;
+const FACTS_BYTES = HASHES_AT + FACT_HASHES.length * HASH_BYTES;
+const ENTRY_BYTES = 40 + HASH_BYTES;
 
 export interface ChunkHead {
   readonly kind: ChunkKind;
-  /** Number of its first row; of records, the first id. */
+  /** Number of its first row; for records, the first id. */
   readonly first: number;
   readonly rows: number;
-  /** As `rows`, but of records: those that are there. */
+  /** Equal to `rows`; for records, the number of those not deleted for good. */
   readonly stored: number;
 }
 
@@ -114,23 +116,23 @@ export interface ChunkEntry extends ChunkHead {
   readonly seal: Uint8Array;
 }
 
-const SEAL_HEAD_BYTES = 28;
-
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
+const headerChecksum = (bytes: Uint8Array): Uint8Array => hash(bytes.subarray(0, 8)).subarray(0, 8);
+const footerChecksum = (footer: Uint8Array, offset: Uint8Array): Uint8Array => hash(Buffer.concat([offset, footer]));
+
 export function encodeHeader(): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES);
-  bytes.set(Buffer.from(MAGIC, 'latin1'));
+  bytes.set(MAGIC);
   viewOf(bytes).setUint32(4, SNAPSHOT_VERSION, true);
-  bytes.set(hash(bytes.subarray(0, 8)).subarray(0, CHECKSUM_BYTES), 8);
+  bytes.set(headerChecksum(bytes), 8);
   return bytes;
 }
 
 /** Throws DamagedSnapshot, and UnusableSnapshot where another version has written it. */
 export function checkHeader(bytes: Uint8Array): void {
-  const isWhole = isSame(hash(bytes.subarray(0, 8)).subarray(0, CHECKSUM_BYTES), bytes.subarray(8, HEADER_BYTES));
-  if (!isWhole || Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== MAGIC)
+  if (!isSame(headerChecksum(bytes), bytes.subarray(8, HEADER_BYTES)) || !isSame(MAGIC, bytes.subarray(0, 4)))
     throw new DamagedSnapshot('its header does not verify');
   const version = viewOf(bytes).getUint32(4, true);
   if (version !== SNAPSHOT_VERSION)
@@ -139,7 +141,7 @@ export function checkHeader(bytes: Uint8Array): void {
     );
 }
 
-/** What the seal of a chunk is taken over, before its bytes. */
+/** The bytes that the seal of a chunk covers before those of the chunk. */
 export function sealHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
   const bytes = new Uint8Array(SEAL_HEAD_BYTES);
   const view = viewOf(bytes);
@@ -149,4 +151,83 @@ export function sealHead({ kind, first, rows, stored }: ChunkHead): Uint8Array {
   writeU64(view, 16, rows);
   view.setUint32(24, stored, true);
   return bytes;
+}
+
+/** Facts, table and trailer of a file whose chunks end at `offset`. */
+export function encodeFooter(facts: SnapshotFacts, chunks: readonly ChunkEntry[], offset: number): Uint8Array {
+  const end = FACTS_BYTES + chunks.length * ENTRY_BYTES;
+  const bytes = new Uint8Array(end + TRAILER_BYTES);
+  const view = viewOf(bytes);
+  for (const [i, name] of FACT_NUMBERS.entries()) writeU64(view, 8 * i, facts[name]);
+  for (const [i, name] of FACT_HASHES.entries()) bytes.set(facts[name], HASHES_AT + i * HASH_BYTES);
+  for (const [i, chunk] of chunks.entries()) {
+    const at = FACTS_BYTES + i * ENTRY_BYTES;
+    view.setUint32(at, KIND[chunk.kind], true);
+    view.setUint32(at + 4, chunk.stored, true);
+    writeU64(view, at + 8, chunk.first);
+    writeU64(view, at + 16, chunk.rows);
+    writeU64(view, at + 24, chunk.offset);
+    writeU64(view, at + 32, chunk.length);
+    bytes.set(chunk.seal, at + 40);
+  }
+  writeU64(view, end, offset);
+  bytes.set(footerChecksum(bytes.subarray(0, end), bytes.subarray(end, end + 8)), end + 8);
+  return bytes;
+}
+
+/** The offset of the facts, from the trailer of a file. Throws DamagedSnapshot. */
+export function footerOffset(trailer: Uint8Array, fileBytes: number): number {
+  const offset = numberAt(viewOf(trailer), 0);
+  const sizeBytes = fileBytes - TRAILER_BYTES - offset;
+  if (offset < HEADER_BYTES || sizeBytes < FACTS_BYTES || sizeBytes > SIZE_MAX_BYTES)
+    throw new DamagedSnapshot('its trailer does not verify');
+  return offset;
+}
+
+/** `footer`: the bytes from the facts to the end of the file. Throws DamagedSnapshot. */
+export function decodeFooter(footer: Uint8Array): { facts: SnapshotFacts; chunks: ChunkEntry[] } {
+  const view = viewOf(footer);
+  const end = footer.length - TRAILER_BYTES;
+  if (!isSame(footerChecksum(footer.subarray(0, end), footer.subarray(end, end + 8)), footer.subarray(end + 8)))
+    throw new DamagedSnapshot('its checksum does not verify');
+  if ((end - FACTS_BYTES) % ENTRY_BYTES !== 0) throw new DamagedSnapshot('its table is not whole');
+  const chunks: ChunkEntry[] = [];
+  let offset = HEADER_BYTES;
+  for (let at = FACTS_BYTES; at < end; at += ENTRY_BYTES) {
+    const chunk = decodeEntry(footer, view, at);
+    if (chunk.offset !== offset || chunk.length > SIZE_MAX_BYTES)
+      throw new DamagedSnapshot('its table does not fit its chunks');
+    offset += chunk.length;
+    chunks.push(chunk);
+  }
+  if (offset !== numberAt(view, end)) throw new DamagedSnapshot('its table does not fit its chunks');
+  const hashAt = (i: number): Uint8Array => footer.slice(HASHES_AT + i * HASH_BYTES, HASHES_AT + (i + 1) * HASH_BYTES);
+  const facts = Object.fromEntries<number | Uint8Array>([
+    ...FACT_NUMBERS.map((name, i) => [name, numberAt(view, 8 * i)] as const),
+    ...FACT_HASHES.map((name, i) => [name, hashAt(i)] as const),
+  ]);
+  return { facts: facts as SnapshotFacts, chunks };
+}
+
+function decodeEntry(footer: Uint8Array, view: DataView, at: number): ChunkEntry {
+  const code = view.getUint32(at, true);
+  const kind = (Object.keys(KIND) as ChunkKind[]).find((each) => KIND[each] === code);
+  if (kind === undefined) throw new DamagedSnapshot(`it has a chunk of kind ${code}`);
+  return {
+    kind,
+    stored: view.getUint32(at + 4, true),
+    first: numberAt(view, at + 8),
+    rows: numberAt(view, at + 16),
+    offset: numberAt(view, at + 24),
+    length: numberAt(view, at + 32),
+    seal: footer.slice(at + 40, at + ENTRY_BYTES),
+  };
+}
+
+function numberAt(view: DataView, at: number): number {
+  try {
+    return readU64(view, at);
+  } catch (error) {
+    throw error instanceof Malformed ? new DamagedSnapshot(error.message) : error;
+  }
 }

@@ -1,103 +1,110 @@
 /**
- * A collection's state as its log has it: from the newest snapshot that verifies and what the log holds beyond it, else
- * from the log alone. Either way it is the same state, and the same code applies what is read from the log.
+ * Opens a collection's state: from the newest snapshot that verifies and the log beyond it, else from the log alone. Both
+ * give the same state, and the same code applies what is read from the log.
  *
  *   of the log? ─▶ whole? ─▶ state hash? ─▶ the rest of the log ─▶ open
  *        └───────────┴────────────┴────────────────┴─▶ set aside: an older one, and after all of them the log
  *
- * One that is not of the log, or leads to something that the log does not bear out, is set aside once the log is seen to be
- * whole: until then it may be the log that is damaged.
+ * A snapshot that does not belong to the log, or that the log contradicts, is set aside once the log is known to be whole:
+ * until then the log may be what is damaged.
  */
-import type { CollectionConfig } from '../../shared/calls.js';
 import type { Clock } from '../../shared/clock.js';
-import { messageOf, VouchError } from '../../shared/errors.js';
-import type { EventLog, StoredFrame } from '../../shared/log/eventLog.js';
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { Damaged } from '../../shared/log/damaged.js';
+import type { EventLog } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
-import { CollectionState } from '../collection/collectionState.js';
-import { Damaged } from '../collection/damaged.js';
-import { LogHistory } from '../collection/history.js';
-import { Journal } from '../collection/journal.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
-import { type LogPlace, placeAt } from '../past/checkLog.js';
-import { assertOfCollection, isOfLog } from './belonging.js';
+import { CollectionState } from '../state/collectionState.js';
+import { Journal } from '../state/journal.js';
+import { type LogPlace, placeAt } from './checkLog.js';
 import type { SnapshotMark } from './collectionSnapshots.js';
-import { DamagedSnapshot, UnusableSnapshot } from './damagedSnapshot.js';
+import { DamagedSnapshot, UnusableSnapshot } from './format.js';
 import { readHere } from './readJob.js';
-import { type Restored, restoreSnapshot } from './restore.js';
+import { restoreSnapshot } from './restore.js';
+import type { SnapshotState } from './savedSnapshots.js';
 import { type OpenedSnapshot, openSnapshot } from './snapshotFile.js';
+import { assertOfCollection, isOfLog } from './snapshotIdentity.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
-/** A line of the log, while a collection is being opened. */
+/** Time between two log lines about an opening. */
 const TELL_EVERY_MS = 1_000;
 
-/** Read by this thread, in a few milliseconds: to start others takes longer. */
+/** A snapshot up to this size is read by this thread, in a few milliseconds: to start others takes longer. */
 const SMALL_BYTES = 256 << 10;
 
 export interface OpenState {
   readonly state: CollectionState;
   readonly journal: Journal;
-  /** The snapshot that it was begun from. */
   readonly snapshot: SnapshotMark | undefined;
-  /** The log up to there was not read: the snapshot stands for it. */
+  /** The end of the part of the log that the snapshot replaces, which was not read. */
   readonly unread: LogPlace | undefined;
 }
 
-export interface OpeningOptions {
+interface OpeningOptions {
   readonly memory: VectorMemory;
   readonly dedupWindow: number;
   readonly clock: Clock;
-  /** Undefined: the log alone is read. */
   readonly snapshots?: SnapshotServices;
 }
 
-/** Throws Damaged where the log does not verify, `capacity_exceeded`, `unavailable`. */
-export async function openState(
-  config: CollectionConfig,
-  log: EventLog,
-  { memory, dedupWindow, clock, snapshots }: OpeningOptions,
-): Promise<OpenState> {
-  const empty = (): CollectionState =>
-    new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
-  if (snapshots !== undefined) return new StateOpening(config, log, memory, dedupWindow, empty, snapshots).run();
-  const state = empty();
-  const journal = new Journal(config, log, state, clock);
-  await caughtUp(journal, state);
-  return { state, journal, snapshot: undefined, unread: undefined };
-}
-
-/** Where it throws, the memory is given back. */
-async function caughtUp(journal: Journal, { vectors }: CollectionState): Promise<void> {
-  try {
-    await journal.catchUp();
-  } catch (error) {
-    vectors.destroy();
-    throw error;
-  }
-}
-
-/** A snapshot that the log does not bear out. */
 interface Suspect {
   readonly path: string;
   readonly reason: string;
+}
+
+/** Throws Damaged where the log does not verify, `capacity_exceeded`, `unavailable`. */
+export function openState(config: CollectionConfig, log: EventLog, options: OpeningOptions): Promise<OpenState> {
+  const { snapshots } = options;
+  return snapshots === undefined
+    ? readLog(config, log, options)
+    : new StateOpening(config, log, options, snapshots).run();
+}
+
+interface Restored {
+  readonly from: SnapshotState;
+  readonly mark: SnapshotMark;
+}
+
+/** Reads the log from where the snapshot ends. Where it throws, the memory is given back. `onBegin` gets the journal first. */
+async function readLog(
+  config: CollectionConfig,
+  log: EventLog,
+  { memory, dedupWindow, clock }: OpeningOptions,
+  restored?: Restored,
+  onBegin?: (journal: Journal) => void,
+): Promise<OpenState> {
+  const newState = (): CollectionState =>
+    new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
+  const state = restored?.from.state ?? newState();
+  const journal = new Journal(config, log, state, clock, restored?.from.history);
+  onBegin?.(journal);
+  const { position, end } = journal.history;
+  const unread = restored && placeAt(position, end);
+  try {
+    await journal.catchUp();
+  } catch (error) {
+    state.vectors.destroy();
+    throw error;
+  }
+  return { state, journal, snapshot: restored?.mark, unread };
 }
 
 class StateOpening {
   readonly #startedMs: number;
   #records = { read: 0, of: 0 };
   #journal: Journal | undefined;
-  /** Of the last event in the log; undefined where that is not known. */
+  /** The sequence of the last event in the log; undefined where it is not known. */
   #lastSequence: Promise<number | undefined> | undefined;
-  /** It takes long enough for somebody to wonder. */
+  /** It took so long that it was logged. */
   #isTold = false;
   #isEnded = false;
 
   constructor(
     private readonly config: CollectionConfig,
     private readonly log: EventLog,
-    private readonly memory: VectorMemory,
-    private readonly dedupWindow: number,
-    private readonly empty: () => CollectionState,
+    private readonly options: OpeningOptions,
     private readonly services: SnapshotServices,
   ) {
     this.#startedMs = services.clock.monotonicMs();
@@ -107,7 +114,8 @@ class StateOpening {
     const telling = setInterval(() => this.#tell(), TELL_EVERY_MS).unref();
     try {
       const opened = await this.#open();
-      this.services.metrics.opened(opened.snapshot === undefined ? 'log' : 'snapshot', this.#seconds);
+      const from = opened.snapshot === undefined ? 'log' : 'snapshot';
+      this.services.metrics.observe('vouch_open_seconds', { from }, this.#seconds);
       this.#tellEnd('opened a collection');
       return opened;
     } catch (error) {
@@ -122,62 +130,61 @@ class StateOpening {
 
   async #open(): Promise<OpenState> {
     const suspects: Suspect[] = [];
-    const opened =
-      (await this.#fromSnapshot(suspects)) ??
-      (await this.#caughtUp({ state: this.empty(), history: new LogHistory() }, undefined));
-    // Of the two, the log is what counts: it verifies by itself, so it was the snapshots that were wrong.
+    const opened = (await this.#fromSnapshot(suspects)) ?? (await this.#readLog());
+    // The log verifies by itself, so the snapshots are wrong.
     for (const { path, reason } of suspects) await this.#setAside(path, reason);
     return opened;
   }
 
-  /** Undefined where there is none to begin from. What does not fit the log is added to `suspects`: either may be wrong. */
+  /** Undefined where there is no snapshot to use. Adds those that do not agree with the log to `suspects`. */
   async #fromSnapshot(suspects: Suspect[]): Promise<OpenState | undefined> {
     for (const snapshot of await this.#usable(suspects)) {
-      const restored = await this.#restored(snapshot);
-      if (restored === undefined) continue;
+      const from = await this.#restored(snapshot);
+      if (from === undefined) continue;
+      const { sizeBytes, facts, path } = snapshot;
       try {
-        return await this.#caughtUp(restored, markOf(snapshot));
+        return await this.#readLog({ from, mark: { sizeBytes, logBytes: facts.logBytes, madeAtMs: facts.madeAtMs } });
       } catch (error) {
         if (!(error instanceof Damaged)) throw error;
-        suspects.push({ path: snapshot.path, reason: messageOf(error) });
+        suspects.push({ path, reason: messageOf(error) });
         return undefined;
       }
     }
     return undefined;
   }
 
-  /** Newest first. All are looked at, so that past states too begin from those only that belong to the log. */
+  /** Newest first. All are checked, so that historical states too begin only from those that belong to the log. */
   async #usable(suspects: Suspect[]): Promise<OpenedSnapshot[]> {
     const usable: OpenedSnapshot[] = [];
     for (const { path } of await this.services.store.newestFirst(this.config.id)) {
-      const judged = await this.#judged(path, async () => {
+      const checked = await this.#orUndefined(path, async () => {
         const snapshot = await openSnapshot(path);
-        assertOfCollection(snapshot, this.config, this.dedupWindow);
+        assertOfCollection(snapshot, this.config, this.options.dedupWindow);
         return { snapshot, fits: await isOfLog(snapshot.facts, this.log, this.services.clock) };
       });
-      if (judged?.fits) usable.push(judged.snapshot);
-      else if (judged !== undefined) suspects.push({ path, reason: 'it does not belong to the log' });
+      if (checked?.fits) usable.push(checked.snapshot);
+      else if (checked !== undefined) suspects.push({ path, reason: 'it does not belong to the log' });
     }
     return usable;
   }
 
-  #restored(snapshot: OpenedSnapshot): Promise<Restored | undefined> {
-    const { config, memory, dedupWindow } = this;
-    const { threads, clock, progress } = this.services;
+  #restored(snapshot: OpenedSnapshot): Promise<SnapshotState | undefined> {
+    const { config } = this;
+    const { memory, dedupWindow } = this.options;
+    const { threads, progress } = this.services;
     const onProgress = (read: number, of: number): void => {
       this.#records = { read, of };
       progress.set(config.id, read / of);
     };
     const isSmall = snapshot.sizeBytes <= SMALL_BYTES;
-    const read = isSmall ? readHere : threads.read;
-    const readers = isSmall ? 1 : threads.count;
-    return this.#judged(snapshot.path, () =>
-      restoreSnapshot(snapshot, { config, memory, dedupWindow, read, readers, clock, onProgress }),
+    const reading = isSmall ? { read: readHere, readers: 1 } : { read: threads.read, readers: threads.count };
+    return this.#orUndefined(snapshot.path, () =>
+      restoreSnapshot(snapshot, { config, memory, dedupWindow, ...reading, onProgress }),
     );
   }
 
-  /** Undefined where there is nothing to begin from: why, the log says. Throws Damaged where it is the log that is. */
-  async #judged<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
+  /** Undefined where the snapshot cannot be used; the log says why. Throws Damaged where the log is damaged. */
+  async #orUndefined<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
     const { metrics, logger } = this.services;
     try {
       return await work();
@@ -187,26 +194,21 @@ class StateOpening {
         await this.#setAside(path, error.message);
         return undefined;
       }
-      if (error instanceof UnusableSnapshot) metrics.refused('unusable');
-      logger.warn({ collection: this.config.id, path, reason: messageOf(error) }, 'a snapshot is not begun from');
+      if (error instanceof UnusableSnapshot) metrics.count('vouch_snapshots_refused_total', { reason: 'unusable' });
+      logger.warn({ collection: this.config.id, path, reason: messageOf(error) }, 'a snapshot is not used');
       return undefined;
     }
   }
 
   async #setAside(path: string, reason: string): Promise<void> {
-    this.services.metrics.refused('damaged');
+    this.services.metrics.count('vouch_snapshots_refused_total', { reason: 'damaged' });
     await this.services.store.setAside(this.config.id, path, reason);
   }
 
-  async #caughtUp(
-    { state, history }: Pick<Restored, 'state' | 'history'>,
-    snapshot: SnapshotMark | undefined,
-  ): Promise<OpenState> {
-    const unread = snapshot && placeAt(history.position, history.end);
-    const journal = new Journal(this.config, this.log, state, this.services.clock, history);
-    this.#journal = journal;
-    await caughtUp(journal, state);
-    return { state, journal, snapshot, unread };
+  #readLog(restored?: Restored): Promise<OpenState> {
+    return readLog(this.config, this.log, this.options, restored, (journal) => {
+      this.#journal = journal;
+    });
   }
 
   #tell(): void {
@@ -217,12 +219,12 @@ class StateOpening {
     else this.services.logger.info({ ...about, records: read, of }, 'opening a collection: reading its snapshot');
   }
 
-  /** How much there is to read is asked for once, of what takes long: nothing waits for it. */
+  /** Asks once how much there is to read; nothing waits for the answer. */
   async #tellOfLog(sequence: number): Promise<void> {
     const { logger, progress } = this.services;
     this.#lastSequence ??= this.log
       .head()
-      .then(lastOf)
+      .then((head) => head && readFrameHeader(head.bytes).lastSequence)
       .catch(() => undefined);
     const of = await this.#lastSequence;
     const about = { collection: this.config.id, seconds: this.#seconds, sequence };
@@ -231,7 +233,7 @@ class StateOpening {
     logger.info({ ...about, of }, 'opening a collection: reading its log');
   }
 
-  /** Why it was given up, whoever asked for it is told. */
+  /** The reason of a failure is not logged here: the caller gets it. */
   #tellEnd(text: string): void {
     const about = { collection: this.config.id, seconds: this.#seconds, sequence: this.#journal?.sequence };
     if (this.#isTold) this.services.logger.info(about, text);
@@ -240,17 +242,4 @@ class StateOpening {
   get #seconds(): number {
     return (this.services.clock.monotonicMs() - this.#startedMs) / 1000;
   }
-}
-
-const markOf = ({ sizeBytes, facts: { logBytes, madeAtMs } }: OpenedSnapshot): SnapshotMark => ({
-  sizeBytes,
-  logBytes,
-  madeAtMs,
-});
-
-/** Throws Malformed. */
-function lastOf(frame: StoredFrame | undefined): number | undefined {
-  if (frame === undefined) return undefined;
-  const { firstSequence, events } = readFrameHeader(frame.bytes);
-  return firstSequence + events - 1;
 }

@@ -1,58 +1,56 @@
 /**
- * The parts of reading a snapshot that cost time by the byte: read, check, hash. They know nothing of the state, so that
- * any thread can do them; where they lead goes back to the thread that has it.
+ * The parts of reading a snapshot that cost time by the byte: read, verify, hash. They do not touch the state, so any
+ * thread can do them; their results go back to the thread that owns it.
  */
-import { unreachable } from '../../shared/errors.js';
+import { unreachable } from '../../shared/errors/errors.js';
 import { HASH_BYTES } from '../../shared/limits.js';
-import type { Pause } from '../../shared/log/pacer.js';
+import type { Pause } from '../../shared/scheduling/pacer.js';
+import { nextTurn } from '../../shared/scheduling/slice.js';
 import { hashLogNode } from '../audit/logTree.js';
-import { type HashNode, MerkleTree, type TreeHashes } from '../audit/merkleTree.js';
-import { hashStateNode } from '../audit/stateNode.js';
+import type { HashNode } from '../audit/merkleNode.js';
+import { MerkleTree, type TreeHashes } from '../audit/merkleTree.js';
+import { hashStateNode } from '../audit/stateTree.js';
 import { edgeLeaf, hashGraphTreeNode, nodeLeaf } from '../graph/graphRoot.js';
 import type { RowPlaces } from '../kernel/vectorBlocks.js';
-import { nextTurn } from '../pause.js';
 import type { ChunkEntry } from './format.js';
 import { leavesOf, type RecordRows, rowsOf, sealOfRecords } from './recordChunk.js';
-import { edgesIn, nodesIn } from './rows.js';
+import { EDGES, NODES, type RowCodec, rowsIn } from './rows.js';
 import { assertSeal, readChunk, verifiedChunk } from './snapshotFile.js';
 
 /** Leaves that are hashed between two pauses: about 2 ms. */
 const STEP_BYTES = 4_096 * HASH_BYTES;
 
-/** Checks a chunk of records, writes vectors and ids to their places, and the leaves of all its ids to `leaves`. */
-export interface RecordsJob {
+/** Verifies a chunk of records, writes vectors and ids to `places`, and the leaves of all its ids to `leaves`. */
+interface RecordsJob {
   readonly op: 'records';
   readonly path: string;
   readonly chunk: ChunkEntry;
   readonly dimension: number;
   readonly places: readonly RowPlaces[];
-  /** Of the whole tree, 32 bytes an id. */
+  /** The leaves of the whole tree, 32 bytes an id. */
   readonly leaves: SharedArrayBuffer;
 }
 
-/** Reads the leaves of a tree from chunks, and hashes it. */
-export interface TreeJob {
+interface TreeJob {
   readonly op: 'chainHeads' | 'nodes' | 'edges';
   readonly path: string;
   readonly chunks: readonly ChunkEntry[];
 }
 
-/** Hashes the state tree over leaves that are all there. */
-export interface StateTreeJob {
+interface StateTreeJob {
   readonly op: 'stateTree';
   readonly leaves: SharedArrayBuffer;
 }
 
 export type ReadJob = RecordsJob | TreeJob | StateTreeJob;
 
-/** What is left to do of a chunk of records. */
+/** The parts of a chunk of records that the owner of the state reads. */
 export interface ReadRecords {
-  /** The head of the chunk, as bytes. */
   readonly head: ArrayBuffer;
   readonly descriptions: ArrayBuffer;
 }
 
-export interface Read {
+export interface ReadResults {
   records: ReadRecords;
   chainHeads: TreeHashes;
   nodes: TreeHashes;
@@ -61,13 +59,13 @@ export interface Read {
 }
 
 /** Does a job, here or in another thread. Throws DamagedSnapshot. */
-export type Reader = <J extends ReadJob>(job: J) => Promise<Read[J['op']]>;
+export type JobReader = <J extends ReadJob>(job: J) => Promise<ReadResults[J['op']]>;
 
-/** In the thread that asks, some milliseconds at a time. */
-export const readHere: Reader = async (job) => (await carryOut(job, nextTurn)) as Read[(typeof job)['op']];
+/** Does a job in the calling thread, some milliseconds at a time. */
+export const readHere: JobReader = async (job) => (await carryOut(job, nextTurn)) as ReadResults[(typeof job)['op']];
 
 /** `pause` is awaited between steps of some milliseconds. */
-export async function carryOut(job: ReadJob, pause: Pause): Promise<Read[ReadJob['op']]> {
+export async function carryOut(job: ReadJob, pause: Pause): Promise<ReadResults[ReadJob['op']]> {
   switch (job.op) {
     case 'records':
       return readRecords(job);
@@ -75,15 +73,11 @@ export async function carryOut(job: ReadJob, pause: Pause): Promise<Read[ReadJob
       return treeOf(job, hashLogNode, pause, (bytes) => bytes);
     case 'nodes':
       return treeOf(job, hashGraphTreeNode, pause, (bytes, chunk) =>
-        joined(chunk, nodesIn(bytes), (node, i) =>
-          node === null ? null : nodeLeaf({ ...node, nodeId: chunk.first + i }),
-        ),
+        leavesOfRows(chunk, NODES, bytes, (node, nodeId) => nodeLeaf({ ...node, nodeId })),
       );
     case 'edges':
       return treeOf(job, hashGraphTreeNode, pause, (bytes, chunk) =>
-        joined(chunk, edgesIn(bytes), (edge, i) =>
-          edge === null ? null : edgeLeaf({ ...edge, edgeId: chunk.first + i }),
-        ),
+        leavesOfRows(chunk, EDGES, bytes, (edge, edgeId) => edgeLeaf({ ...edge, edgeId })),
       );
     case 'stateTree': {
       const tree = new MerkleTree(hashStateNode);
@@ -95,8 +89,8 @@ export async function carryOut(job: ReadJob, pause: Pause): Promise<Read[ReadJob
   }
 }
 
-/** What may be given away with an answer rather than copied. */
-export function transferable(answer: Read[ReadJob['op']]): ArrayBuffer[] {
+/** The buffers of an answer that pass to the other thread rather than being copied. */
+export function transferable(answer: ReadResults[ReadJob['op']]): ArrayBuffer[] {
   if ('head' in answer) return [answer.head, answer.descriptions];
   return answer.levels.flatMap((chunks) => chunks.map(({ buffer }) => buffer as ArrayBuffer));
 }
@@ -144,17 +138,17 @@ async function appendAll(tree: MerkleTree, leaves: Uint8Array, pause: Pause): Pr
   }
 }
 
-/** The empty leaf for what is null. */
-function joined<T>(
-  { rows: count }: ChunkEntry,
-  rows: Iterable<T>,
-  leafOf: (row: T, index: number) => Uint8Array | null,
+/** The leaves of a chunk of nodes or edges; the empty leaf for a deleted one. */
+function leavesOfRows<T>(
+  { first, rows: count }: ChunkEntry,
+  codec: RowCodec<T | null>,
+  bytes: Uint8Array,
+  leafOf: (row: T, id: number) => Uint8Array,
 ): Uint8Array {
   const leaves = new Uint8Array(count * HASH_BYTES);
   let i = 0;
-  for (const row of rows) {
-    const leaf = leafOf(row, i);
-    if (leaf !== null) leaves.set(leaf, i * HASH_BYTES);
+  for (const row of rowsIn(codec, bytes)) {
+    if (row !== null) leaves.set(leafOf(row, first + i), i * HASH_BYTES);
     i++;
   }
   return leaves;

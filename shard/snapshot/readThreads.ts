@@ -1,18 +1,15 @@
-/**
- * Threads that read snapshots, so that a large one is read as fast as the disk gives it. They are started when something
- * is to be read, and end when nothing was for a while.
- */
+/** Threads that read large snapshots at the speed of the disk. They are started on demand and end after some idle time. */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { DamagedSnapshot } from './damagedSnapshot.js';
-import type { Read, Reader, ReadJob } from './readJob.js';
+import { DamagedSnapshot } from './format.js';
+import type { JobReader } from './readJob.js';
 import type { ReadOrder, ReadOutcome } from './readWorker.js';
 
-/** Each takes in some 150 MB/s; the thread that builds the maps takes what four of them give. */
+/** Each reads some 150 MB/s; the thread that builds the maps keeps up with four. */
 const THREADS_MAX = 4;
 const IDLE_MS = 10_000;
 
-interface Asked {
+interface PendingJob {
   readonly worker: Worker;
   readonly resolve: (answer: never) => void;
   readonly reject: (error: Error) => void;
@@ -20,31 +17,29 @@ interface Asked {
 
 export class ReadThreads {
   readonly count = Math.min(THREADS_MAX, availableParallelism());
-  /** Worker → jobs it has not answered. */
+  /** Worker → number of its pending jobs. */
   readonly #workers = new Map<Worker, number>();
-  readonly #asked = new Map<number, Asked>();
-  #orders = 0;
+  readonly #pending = new Map<number, PendingJob>();
+  #jobs = 0;
   #idle: NodeJS.Timeout | undefined;
 
   /** Throws DamagedSnapshot, and Error where the thread could not do it. */
-  readonly read: Reader = (job) => this.#ask(job);
-
-  /** Resolves when the threads have ended. What they have not answered is rejected. */
-  async close(): Promise<void> {
-    clearTimeout(this.#idle);
-    await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()));
-  }
-
-  #ask<J extends ReadJob>(job: J): Promise<Read[J['op']]> {
+  readonly read: JobReader = (job) => {
     clearTimeout(this.#idle);
     const worker = this.#leastBusy();
-    const number = ++this.#orders;
+    const number = ++this.#jobs;
     return new Promise((resolve, reject) => {
-      this.#asked.set(number, { worker, resolve, reject });
+      this.#pending.set(number, { worker, resolve, reject });
       this.#workers.set(worker, this.#workers.get(worker)! + 1);
       worker.ref();
       worker.postMessage({ number, job } satisfies ReadOrder);
     });
+  };
+
+  /** Resolves when the threads have ended. Pending jobs are rejected. */
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()));
   }
 
   #leastBusy(): Worker {
@@ -56,32 +51,32 @@ export class ReadThreads {
   #start(): Worker {
     const worker = new Worker(new URL('./readWorker.js', import.meta.url));
     let cause = 'it was ended';
-    worker.on('message', (outcome: ReadOutcome) => this.#settle(worker, outcome));
+    worker.on('message', (outcome: ReadOutcome) => this.#finish(worker, outcome));
     worker.on('error', (error) => {
       cause = error.message;
     });
-    worker.on('exit', () => this.#bury(worker, cause));
+    worker.on('exit', () => this.#onExit(worker, cause));
     this.#workers.set(worker, 0);
     return worker;
   }
 
-  #settle(worker: Worker, outcome: ReadOutcome): void {
-    const asked = this.#asked.get(outcome.number);
-    this.#asked.delete(outcome.number);
+  #finish(worker: Worker, outcome: ReadOutcome): void {
+    const pending = this.#pending.get(outcome.number);
+    this.#pending.delete(outcome.number);
     const left = this.#workers.get(worker)! - 1;
     this.#workers.set(worker, left);
     if (left === 0) worker.unref();
-    if (this.#asked.size === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
-    if ('answer' in outcome) asked?.resolve(outcome.answer as never);
-    else asked?.reject(outcome.isDamage ? new DamagedSnapshot(outcome.failure) : new Error(outcome.failure));
+    if (this.#pending.size === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+    if ('answer' in outcome) pending?.resolve(outcome.answer as never);
+    else pending?.reject(outcome.isDamage ? new DamagedSnapshot(outcome.failure) : new Error(outcome.failure));
   }
 
-  #bury(worker: Worker, cause: string): void {
+  #onExit(worker: Worker, cause: string): void {
     this.#workers.delete(worker);
-    for (const [number, asked] of this.#asked) {
-      if (asked.worker !== worker) continue;
-      this.#asked.delete(number);
-      asked.reject(new Error(`a thread that reads snapshots died: ${cause}`));
+    for (const [number, pending] of this.#pending) {
+      if (pending.worker !== worker) continue;
+      this.#pending.delete(number);
+      pending.reject(new Error(`a thread that reads snapshots died: ${cause}`));
     }
   }
 }

@@ -1,8 +1,8 @@
 /** A thread that reads snapshots. Started by `readThreads.ts`. */
 import { parentPort } from 'node:worker_threads';
-import { messageOf } from '../../shared/errors.js';
-import { DamagedSnapshot } from './damagedSnapshot.js';
-import { carryOut, type Read, type ReadJob, transferable } from './readJob.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { DamagedSnapshot } from './format.js';
+import { carryOut, type ReadJob, type ReadResults, transferable } from './readJob.js';
 
 export interface ReadOrder {
   readonly number: number;
@@ -10,7 +10,7 @@ export interface ReadOrder {
 }
 
 export type ReadOutcome = { readonly number: number } & (
-  | { readonly answer: Read[ReadJob['op']] }
+  | { readonly answer: ReadResults[ReadJob['op']] }
   | { readonly failure: string; readonly isDamage: boolean }
 );
 

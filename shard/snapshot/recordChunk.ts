@@ -2,36 +2,33 @@
  * Records in a chunk, ascending by id. With n records of d components each:
  *
  *   head         f64 id × n | f64 tag × n | f64 inserted at, unix ms × n | i32 metadata length × n, −1: none | i32 text length
- *                × n, −1: none | u8 state × n (1 live, 2 tombstoned), zeros up to a multiple of 4
+ *                × n, −1: none | i32 external id length × n, −1: none | u8 state × n (1 live, 2 tombstoned), zeros up to a multiple of 4
  *   vectors      i32 × d × n, Q16.16
- *   descriptions metadata and text of each record that has them, UTF-8
+ *   descriptions metadata, text and external id of each record that has them, UTF-8
  *
- * The seal is taken over the head and, for every id of the chunk, the leaf that the state tree has for it: whoever reads
- * a chunk makes these from the records, and so hashes each byte once, to check the file and to build the tree.
+ * The seal is taken over the head and, for every id of the chunk, its leaf in the state tree: a reader computes these from
+ * the records, and so hashes each byte once, both to verify the file and to build the tree.
  */
-import { hashStream } from '../../shared/hash.js';
+import { hashStream } from '../../shared/hashing/hash.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { leafHash, RECORD_STATE, type RecordState } from '../audit/leaf.js';
-import { DamagedSnapshot } from './damagedSnapshot.js';
-import { type ChunkHead, sealHead } from './format.js';
+import { type ChunkHead, DamagedSnapshot, sealHead } from './format.js';
 
-const HEAD_ROW_BYTES = 33;
-const NONE = -1;
+const HEAD_ROW_BYTES = 37;
+/** The length of a description that a record does not have. */
+export const NONE = -1;
 
-/** What a record takes in a chunk. */
-export const recordBytes = (dimension: number, metadataBytes: number, textBytes: number): number =>
-  HEAD_ROW_BYTES + 4 * dimension + metadataBytes + textBytes;
+export const recordBytes = (dimension: number, describedBytes: number): number =>
+  HEAD_ROW_BYTES + 4 * dimension + describedBytes;
 
-/** Views of the bytes of a chunk of `stored` records. */
-export interface RecordColumns {
-  /** All below as bytes. */
+interface RecordColumns {
   readonly head: Uint8Array;
   readonly ids: Float64Array;
   readonly tags: Float64Array;
   readonly insertedMs: Float64Array;
-  /** −1: none, as `textLengths`. */
   readonly metadataLengths: Int32Array;
   readonly textLengths: Int32Array;
+  readonly externalIdLengths: Int32Array;
   readonly states: Uint8Array;
 }
 
@@ -52,17 +49,14 @@ export function columnsAt(buffer: ArrayBuffer, at: number, stored: number): Reco
     insertedMs: new Float64Array(buffer, at + 16 * stored, stored),
     metadataLengths: new Int32Array(buffer, lengthsAt, stored),
     textLengths: new Int32Array(buffer, lengthsAt + 4 * stored, stored),
-    states: new Uint8Array(buffer, lengthsAt + 8 * stored, stored),
+    externalIdLengths: new Int32Array(buffer, lengthsAt + 8 * stored, stored),
+    states: new Uint8Array(buffer, lengthsAt + 12 * stored, stored),
   };
 }
 
 /** A chunk to be filled in. */
-export function emptyRows(stored: number, dimension: number, descriptionBytes: number): RecordRows {
-  const vectorsAt = headBytes(stored);
-  const vectorBytes = 4 * dimension * stored;
-  const buffer = new ArrayBuffer(vectorsAt + vectorBytes + descriptionBytes);
-  return rowsOf(buffer, stored, dimension);
-}
+export const emptyRows = (stored: number, dimension: number, descriptionBytes: number): RecordRows =>
+  rowsOf(new ArrayBuffer(headBytes(stored) + 4 * dimension * stored + descriptionBytes), stored, dimension);
 
 /** Throws DamagedSnapshot where the chunk cannot have so many records. */
 export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): RecordRows {
@@ -76,7 +70,7 @@ export function rowsOf(buffer: ArrayBuffer, stored: number, dimension: number): 
   };
 }
 
-/** `leaves`: of each id of the chunk, one after another. */
+/** `leaves`: those of all ids of the chunk, one after another. */
 export function sealOfRecords(head: ChunkHead, columns: RecordColumns, leaves: Uint8Array): Uint8Array {
   const stream = hashStream();
   stream.update(sealHead(head));
@@ -85,7 +79,7 @@ export function sealOfRecords(head: ChunkHead, columns: RecordColumns, leaves: U
   return stream.digest();
 }
 
-/** Of each id of the chunk, one after another. Throws DamagedSnapshot where the records do not fit the chunk. */
+/** The leaves of all ids of the chunk, one after another. Throws DamagedSnapshot where the records do not fit the chunk. */
 export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dimension: number): Uint8Array {
   assertFits(first, ids, rows);
   const leaves = new Uint8Array(ids * HASH_BYTES);
@@ -97,6 +91,8 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
     at += metadata?.length ?? 0;
     const text = taken(rows.descriptions, at, rows.textLengths[row]!);
     at += text?.length ?? 0;
+    const externalId = taken(rows.descriptions, at, rows.externalIdLengths[row]!);
+    at += externalId?.length ?? 0;
     const leaf = leafHash({
       state: rows.states[row] as RecordState,
       id,
@@ -105,13 +101,14 @@ export function leavesOf({ first, rows: ids }: ChunkHead, rows: RecordRows, dime
       vector: rows.vectors.subarray(row * vectorBytes, (row + 1) * vectorBytes),
       metadata,
       text,
+      externalId,
     });
     leaves.set(leaf, (id - first) * HASH_BYTES);
   }
   return leaves;
 }
 
-/** The bytes at `at`, as a view; null where the length says that there are none. */
+/** A view of the bytes at `at`; null where the length is `NONE`. */
 export const taken = (descriptions: Uint8Array, at: number, length: number): Uint8Array | null =>
   length === NONE ? null : descriptions.subarray(at, at + length);
 
@@ -125,12 +122,14 @@ function assertFits(first: number, ids: number, rows: RecordRows): void {
     const state = rows.states[row]!;
     const metadataLength = rows.metadataLengths[row]!;
     const textLength = rows.textLengths[row]!;
+    const externalIdLength = rows.externalIdLengths[row]!;
     const isRecord = state === RECORD_STATE.live || state === RECORD_STATE.tombstoned;
     const areNumbers = isCount(id) && isCount(rows.tags[row]!) && isCount(rows.insertedMs[row]!);
-    if (!(isRecord && areNumbers && id > before && metadataLength >= NONE && textLength >= NONE))
+    const areLengths = metadataLength >= NONE && textLength >= NONE && externalIdLength >= NONE;
+    if (!(isRecord && areNumbers && id > before && areLengths))
       throw new DamagedSnapshot(`record ${id} does not verify`);
     before = id;
-    described += Math.max(metadataLength, 0) + Math.max(textLength, 0);
+    described += Math.max(metadataLength, 0) + Math.max(textLength, 0) + Math.max(externalIdLength, 0);
   }
   if (before >= first + ids || described !== rows.descriptions.length)
     throw new DamagedSnapshot('a chunk of records is not whole');

@@ -1,76 +1,58 @@
 /**
- * A snapshot's file to the state and the history that it was written of. What costs time by the byte is a reader's, in
- * other threads where there are some; this builds maps and indexes, in slices.
+ * Restores the state and the history that a snapshot was written from. A reader, in other threads where there are some,
+ * does the work that costs time by the byte; this file builds maps and indexes, in slices.
  *
  *   facts fit the log ─▶ chunks of records, by several readers ─▶ both large trees, side by side ─▶ all else ─▶ state hash
  */
-import type { CollectionConfig } from '../../shared/calls.js';
-import { type Clock, systemClock } from '../../shared/clock.js';
+import { systemClock } from '../../shared/clock.js';
 import { HASH_BYTES } from '../../shared/limits.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { TreeHashes } from '../audit/merkleTree.js';
-import { CollectionState } from '../collection/collectionState.js';
-import { LogHistory } from '../collection/history.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
-import { Slice } from '../pause.js';
-import { DamagedSnapshot } from './damagedSnapshot.js';
-import type { ChunkEntry, RowKind } from './format.js';
-import type { Reader, ReadRecords } from './readJob.js';
+import { CollectionState } from '../state/collectionState.js';
+import { LogHistory } from '../state/logHistory.js';
+import { type ChunkEntry, type ChunkKind, DamagedSnapshot } from './format.js';
+import type { JobReader, ReadRecords } from './readJob.js';
 import { columnsAt, taken } from './recordChunk.js';
-import {
-  edgesIn,
-  encryptedIn,
-  framesIn,
-  graphRootsIn,
-  leafChangesIn,
-  nodesIn,
-  numbersIn,
-  requestsIn,
-  shreddedIn,
-} from './rows.js';
-import { chunksOf, type OpenedSnapshot, rowsIn, verifiedChunk } from './snapshotFile.js';
+import * as rows from './rows.js';
+import type { SnapshotState } from './savedSnapshots.js';
+import { chunksOf, countRows, type OpenedSnapshot, verifiedChunk } from './snapshotFile.js';
 
-export interface Restoring {
+interface RestoreOptions {
   readonly config: CollectionConfig;
   readonly memory: VectorMemory;
-  /** Request ids that the state is to remember. */
   readonly dedupWindow: number;
-  readonly read: Reader;
+  readonly read: JobReader;
   /** Jobs that the reader does at once. */
   readonly readers: number;
-  readonly clock?: Clock;
   /** Awaited after each slice of some milliseconds; may throw. */
   readonly rest?: () => Promise<void>;
   readonly onProgress?: (recordIds: number, of: number) => void;
 }
 
-export interface Restored {
-  readonly state: CollectionState;
-  readonly history: LogHistory;
-  readonly describedBytes: number;
-}
-
-/** Jobs that wait at each reader, so that it never waits itself. */
+/** Jobs given to each reader at once, so that it never waits for the next. */
 const AHEAD = 2;
-/** Rows, and records without descriptions, taken in between two looks at the clock. */
+/** Rows, and records without descriptions, between two looks at the clock. */
 const ROWS_PER_LOOK = 32;
 
 /**
- * Verified: every chunk by its seal, the whole by its state hash. Throws DamagedSnapshot, `capacity_exceeded`, and what
+ * Verifies every chunk by its seal, and the whole by its state hash. Throws DamagedSnapshot, `capacity_exceeded`, and what
  * `rest` throws; then the memory is given back.
  */
-export async function restoreSnapshot(snapshot: OpenedSnapshot, restoring: Restoring): Promise<Restored> {
-  const { config, memory, dedupWindow } = restoring;
+export async function restoreSnapshot(snapshot: OpenedSnapshot, options: RestoreOptions): Promise<SnapshotState> {
+  const { config, memory, dedupWindow } = options;
   const vectors = new VectorBlocks(memory, config.dimension);
   const state = new CollectionState(config, vectors, dedupWindow);
-  const restore = new Restore(snapshot, restoring, state);
+  const restore = new Restore(snapshot, options, state);
   try {
     await restore.all();
     return { state, history: restore.history, describedBytes: snapshot.facts.describedBytes };
   } catch (error) {
-    // Other threads may still write to the memory until they have done.
-    await restore.settled();
+    // Other threads may still write to the memory until they are done.
+    await restore.ended();
     vectors.destroy();
     throw error;
   }
@@ -78,21 +60,20 @@ export async function restoreSnapshot(snapshot: OpenedSnapshot, restoring: Resto
 
 class Restore {
   readonly history = new LogHistory();
-  readonly #slice: Slice;
-  readonly #under = new Set<Promise<unknown>>();
+  readonly #slice = new Slice(systemClock);
+  readonly #pending = new Set<Promise<unknown>>();
   readonly #leaves: SharedArrayBuffer;
 
   constructor(
     private readonly snapshot: OpenedSnapshot,
-    private readonly restoring: Restoring,
+    private readonly options: RestoreOptions,
     private readonly state: CollectionState,
   ) {
-    this.#slice = new Slice(restoring.clock ?? systemClock);
     this.#leaves = new SharedArrayBuffer(snapshot.facts.recordIds * HASH_BYTES);
   }
 
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#under);
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#pending);
   }
 
   async all(): Promise<void> {
@@ -100,12 +81,10 @@ class Restore {
     this.#assertWhole();
     await this.#records();
     await this.#encrypted();
-    const trees = this.#noted(this.#trees());
-    await this.#rows('leafChanges', leafChangesIn, ({ sequence, index, leaves, oldLeaf }) =>
-      this.state.tree.changes.add(sequence, index, leaves, oldLeaf),
-    );
-    await this.#rows('requests', requestsIn, ([key, applied]) => this.state.requests.add(key, applied));
-    await this.#rows('frames', framesIn, (frame) => this.history.restoreFrame(frame));
+    const trees = this.#track(this.#trees());
+    await this.#rows(rows.LEAF_CHANGES, (change) => this.state.tree.changes.add(change));
+    await this.#rows(rows.REQUESTS, ([key, applied]) => this.state.requests.add(key, applied));
+    await this.#rows(rows.FRAMES, (frame) => this.history.restoreFrame(frame));
     await this.#graph();
     await this.#lifetimes();
     await trees;
@@ -120,8 +99,8 @@ class Restore {
 
   #assertWhole(): void {
     const { facts } = this.snapshot;
-    const rows = (kind: ChunkEntry['kind']): number => rowsIn(chunksOf(this.snapshot, kind));
-    if (rows('records') !== facts.recordIds || rows('chainHeads') !== facts.sequence + 1)
+    const rowsOf = (kind: ChunkKind): number => countRows(chunksOf(this.snapshot, kind));
+    if (rowsOf('records') !== facts.recordIds || rowsOf('chainHeads') !== facts.sequence + 1)
       throw new DamagedSnapshot('its table does not fit its facts');
   }
 
@@ -135,9 +114,9 @@ class Restore {
       throw new DamagedSnapshot(`it says ${liveRecords} live records where there are ${this.state.liveRecords}`);
   }
 
-  /** Chunks are read ahead, by several at once, and taken in in order. */
+  /** Reads several chunks ahead, and restores their records in order. */
   async #records(): Promise<void> {
-    const { readers, config, read, onProgress } = this.restoring;
+    const { readers, config, read, onProgress } = this.options;
     const { vectors } = this.state;
     const chunks = chunksOf(this.snapshot, 'records');
     const reading: Promise<ReadRecords>[] = [];
@@ -147,7 +126,7 @@ class Restore {
       if (chunk === undefined) return;
       const places = vectors.places(vectors.acquireRows(chunk.stored), chunk.stored);
       const job = { op: 'records', path: this.snapshot.path, chunk, places } as const;
-      reading.push(this.#noted(read({ ...job, dimension: config.dimension, leaves: this.#leaves })));
+      reading.push(this.#track(read({ ...job, dimension: config.dimension, leaves: this.#leaves })));
     };
     for (let i = 0; i < AHEAD * readers; i++) readOn();
     let slot = 0;
@@ -162,12 +141,13 @@ class Restore {
   }
 
   async #take(chunk: ChunkEntry, { head, descriptions: described }: ReadRecords, firstSlot: number): Promise<void> {
-    const { ids, tags, insertedMs, metadataLengths, textLengths, states } = columnsAt(head, 0, chunk.stored);
+    const columns = columnsAt(head, 0, chunk.stored);
+    const { ids, tags, insertedMs, metadataLengths, textLengths, externalIdLengths, states } = columns;
     const descriptions = new Uint8Array(described);
     let row = 0;
     let at = 0;
     for (let id = chunk.first; id < chunk.first + chunk.rows; id++) {
-      if (id % ROWS_PER_LOOK === 0) await this.#breathe();
+      if (id % ROWS_PER_LOOK === 0) await this.#rest();
       if (ids[row] !== id) {
         this.state.restore(undefined);
         continue;
@@ -176,6 +156,8 @@ class Restore {
       at += metadata?.length ?? 0;
       const text = taken(descriptions, at, textLengths[row]!);
       at += text?.length ?? 0;
+      const externalId = taken(descriptions, at, externalIdLengths[row]!);
+      at += externalId?.length ?? 0;
       const isTombstoned = states[row] === RECORD_STATE.tombstoned;
       this.state.restore({
         slot: firstSlot + row,
@@ -184,8 +166,9 @@ class Restore {
         insertedMs: insertedMs[row]!,
         metadata,
         text,
+        externalId,
       });
-      if (metadata !== null || text !== null) await this.#breathe();
+      if (metadata !== null || text !== null || externalId !== null) await this.#rest();
       row++;
     }
   }
@@ -193,76 +176,73 @@ class Restore {
   async #encrypted(): Promise<void> {
     const { encrypted } = this.state;
     const leaves = new Uint8Array(this.#leaves);
-    await this.#rows('encrypted', encryptedIn, (record) => {
+    await this.#rows(rows.ENCRYPTED, (record) => {
       if (!(record.id >= 1 && record.id < this.state.nextRecordId))
         throw new DamagedSnapshot(`encrypted record ${record.id} does not verify`);
       encrypted.restore(record);
       leaves.set(encrypted.leafOf(record.id), (record.id - 1) * HASH_BYTES);
     });
-    await this.#rows('shredded', shreddedIn, (keyId) => encrypted.shred(keyId));
+    await this.#rows(rows.SHREDDED, (keyId) => encrypted.shred(keyId));
   }
 
-  /** Both at once; no record has changed since the leaves were made. */
+  /** Hashes both large trees at once; no record has changed since the leaves were computed. */
   async #trees(): Promise<void> {
-    const [records, events] = await this.#noted(
-      Promise.all([this.restoring.read({ op: 'stateTree', leaves: this.#leaves }), this.#tree('chainHeads')]),
+    const [records, events] = await this.#track(
+      Promise.all([this.options.read({ op: 'stateTree', leaves: this.#leaves }), this.#tree('chainHeads')]),
     );
     this.state.tree.adopt(records);
     this.history.tree.adopt(events);
   }
 
   #tree(op: 'chainHeads' | 'nodes' | 'edges'): Promise<TreeHashes> {
-    return this.#noted(this.restoring.read({ op, path: this.snapshot.path, chunks: chunksOf(this.snapshot, op) }));
+    return this.#track(this.options.read({ op, path: this.snapshot.path, chunks: chunksOf(this.snapshot, op) }));
   }
 
   async #graph(): Promise<void> {
     const { graph } = this.state;
-    const trees = this.#noted(Promise.all([this.#tree('nodes'), this.#tree('edges')]));
-    await this.#rows('nodes', nodesIn, (node) =>
-      graph.restoreNode(node === null ? null : { ...node, id: graph.nextNodeId }),
-    );
-    await this.#rows('edges', edgesIn, (edge) =>
-      graph.restoreEdge(edge === null ? null : { ...edge, id: graph.nextEdgeId }),
-    );
-    await this.#rows('graphRoots', graphRootsIn, ({ sequence, root }) => graph.history.add(sequence, root));
-    graph.restoreTrees(...(await trees), this.snapshot.facts.graphChangedBy);
+    const trees = this.#track(Promise.all([this.#tree('nodes'), this.#tree('edges')]));
+    await this.#rows(rows.NODES, (node) => graph.restoreNode(node && { ...node, id: graph.nextNodeId }));
+    await this.#rows(rows.EDGES, (edge) => graph.restoreEdge(edge && { ...edge, id: graph.nextEdgeId }));
+    await this.#rows(rows.GRAPH_ROOTS, ({ sequence, root }) => graph.history.add(sequence, root));
+    const { graphChangedAt, graphChangedByRecord } = this.snapshot.facts;
+    graph.restoreTrees(...(await trees), { sequence: graphChangedAt, isOfRecord: graphChangedByRecord === 1 });
   }
 
   async #lifetimes(): Promise<void> {
     const lists = new NumberLists();
-    await this.#rows('lifetimes', numbersIn, (number) => lists.take(number));
-    this.state.lifetimes.restore(lists.lists);
+    await this.#rows(rows.LIFETIMES, (number) => lists.take(number));
+    this.state.versions.restore(lists.lists);
   }
 
-  async #rows<T>(kind: RowKind, rowsOf: (bytes: Uint8Array) => Iterable<T>, take: (row: T) => unknown): Promise<void> {
-    for (const chunk of chunksOf(this.snapshot, kind)) {
-      await this.#breathe();
+  async #rows<T>(codec: rows.RowCodec<T>, take: (row: T) => unknown): Promise<void> {
+    for (const chunk of chunksOf(this.snapshot, codec.kind)) {
+      await this.#rest();
       let taken = 0;
-      for (const row of rowsOf(verifiedChunk(this.snapshot.path, chunk))) {
+      for (const row of rows.rowsIn(codec, verifiedChunk(this.snapshot.path, chunk))) {
         take(row);
-        if (++taken % ROWS_PER_LOOK === 0) await this.#breathe();
+        if (++taken % ROWS_PER_LOOK === 0) await this.#rest();
       }
     }
   }
 
-  async #breathe(): Promise<void> {
+  async #rest(): Promise<void> {
     if (!this.#slice.due) return;
-    await this.restoring.rest?.();
+    await this.options.rest?.();
     await this.#slice.next();
   }
 
-  /** Its failure is seen where it is awaited, which may be later. */
-  #noted<T>(work: Promise<T>): Promise<T> {
-    this.#under.add(work);
+  /** Notes work in flight. Its failure is handled where it is awaited, which may be later. */
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#pending.add(work);
     void work.then(
-      () => this.#under.delete(work),
-      () => this.#under.delete(work),
+      () => this.#pending.delete(work),
+      () => this.#pending.delete(work),
     );
     return work;
   }
 }
 
-/** Takes apart what the writer's `listed` has put together. */
+/** The lists of numbers that `listed` of `writeSnapshot.ts` puts together. */
 class NumberLists {
   readonly lists: Float64Array[] = [];
   #wanted: number | undefined;

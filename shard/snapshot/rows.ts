@@ -1,119 +1,162 @@
-/** The rows of a snapshot whose kinds have rows all alike, to bytes and back: see `format.ts`. */
-
-import type { GraphEdge, GraphNode } from '../../shared/graph.js';
-import { toHex } from '../../shared/hash.js';
+/** The rows of all kinds of chunks but records, to bytes and back: see `format.ts`. */
+import { toHex } from '../../shared/hashing/hash.js';
 import { HASH_BYTES, KEY_ID_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
+import type { GraphEdge, GraphNode } from '../../shared/model/graph.js';
 import { RECORD_STATE } from '../audit/leaf.js';
 import type { LeafChange } from '../audit/leafJournal.js';
-import type { FramePlace } from '../collection/history.js';
-import { type AppliedRequest, requestKey } from '../collection/requestWindow.js';
-import type { EncryptedRecord } from '../encrypted/encryptedRecords.js';
-import { ROW_BYTES, type RowKind } from './format.js';
-
-/** One row, to be written to or read from. */
-export interface RowBytes {
-  readonly view: DataView;
-  readonly bytes: Uint8Array;
-  readonly at: number;
-}
+import { byteKey } from '../state/byteKey.js';
+import type { AppliedRequest } from '../state/dedupWindow.js';
+import type { EncryptedRecord } from '../state/encryptedRecords.js';
+import type { FramePlace } from '../state/logHistory.js';
+import type { RowKind } from './format.js';
 
 const GONE = -1;
 const NO_RECORD = 0;
 
-const put = ({ view, at }: RowBytes, ...numbers: number[]): void =>
-  numbers.forEach((number, i) => {
-    view.setFloat64(at + 8 * i, number, true);
-  });
-const get = ({ view, at }: RowBytes, column: number): number => view.getFloat64(at + 8 * column, true);
-const part = ({ bytes, at }: RowBytes, from: number, length: number): Uint8Array =>
-  bytes.slice(at + from, at + from + length);
+/** The row at `at` of a chunk's bytes. */
+export class Row {
+  at = 0;
+  readonly #view: DataView;
 
-/** Every row of a chunk, one at a time: all at once would hold the thread. */
-function* read<T>(kind: RowKind, bytes: Uint8Array, readRow: (row: RowBytes) => T): Generator<T> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 0; at < bytes.length; at += ROW_BYTES[kind]) yield readRow({ view, bytes, at });
+  constructor(readonly bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  /** Writes f64 one after another, from byte `from` of the row on. */
+  put(from: number, ...numbers: number[]): void {
+    for (let i = 0; i < numbers.length; i++) this.#view.setFloat64(this.at + from + 8 * i, numbers[i]!, true);
+  }
+
+  get(from: number): number {
+    return this.#view.getFloat64(this.at + from, true);
+  }
+
+  putBytes(from: number, bytes: Uint8Array): void {
+    this.bytes.set(bytes, this.at + from);
+  }
+
+  /** A copy. */
+  getBytes(from: number, length: number): Uint8Array {
+    return this.bytes.slice(this.at + from, this.at + from + length);
+  }
 }
 
-export const putFrame = (row: RowBytes, { firstSequence, firstTimeMs, position }: FramePlace): void =>
-  put(row, firstSequence, firstTimeMs, position);
-export const framesIn = (bytes: Uint8Array): Generator<FramePlace> =>
-  read('frames', bytes, (row) => ({ firstSequence: get(row, 0), firstTimeMs: get(row, 1), position: get(row, 2) }));
-
-type SequencedChange = LeafChange & { readonly sequence: number };
-
-export function putLeafChange(row: RowBytes, { sequence, index, leaves, oldLeaf }: SequencedChange): void {
-  put(row, sequence, index, leaves);
-  row.bytes.set(oldLeaf, row.at + 24);
-}
-export const leafChangesIn = (bytes: Uint8Array): Generator<SequencedChange> =>
-  read('leafChanges', bytes, (row) => ({
-    sequence: get(row, 0),
-    index: get(row, 1),
-    leaves: get(row, 2),
-    oldLeaf: part(row, 24, HASH_BYTES),
-  }));
-
-export function putRequest(row: RowBytes, [key, { recordId, sequence }]: [string, AppliedRequest]): void {
-  row.bytes.set(Buffer.from(key, 'latin1'), row.at);
-  put({ ...row, at: row.at + REQUEST_ID_BYTES }, recordId, sequence);
-}
-export const requestsIn = (bytes: Uint8Array): Generator<[string, AppliedRequest]> =>
-  read('requests', bytes, (row) => [
-    requestKey(part(row, 0, REQUEST_ID_BYTES)),
-    { recordId: get(row, 2), sequence: get(row, 3) },
-  ]);
-
-/** Null: what had the id was deleted. */
-export const putNode = (row: RowBytes, node: GraphNode | null): void =>
-  put(row, node?.kind ?? GONE, node?.recordId ?? NO_RECORD);
-export const nodesIn = (bytes: Uint8Array): Generator<Omit<GraphNode, 'id'> | null> =>
-  read('nodes', bytes, (row) => {
-    const recordId = get(row, 1);
-    return get(row, 0) === GONE ? null : { kind: get(row, 0), recordId: recordId === NO_RECORD ? null : recordId };
-  });
-
-export const putEdge = (row: RowBytes, edge: GraphEdge | null): void =>
-  put(row, edge?.kind ?? GONE, edge?.from ?? 0, edge?.to ?? 0);
-export const edgesIn = (bytes: Uint8Array): Generator<Omit<GraphEdge, 'id'> | null> =>
-  read('edges', bytes, (row) =>
-    get(row, 0) === GONE ? null : { kind: get(row, 0), from: get(row, 1), to: get(row, 2) },
-  );
-
-interface PastRoot {
-  readonly sequence: number;
-  readonly root: Uint8Array;
+export interface RowCodec<T> {
+  readonly kind: RowKind;
+  readonly rowBytes: number;
+  put(row: Row, item: T): void;
+  get(row: Row): T;
 }
 
-export function putGraphRoot(row: RowBytes, { sequence, root }: PastRoot): void {
-  put(row, sequence);
-  row.bytes.set(root, row.at + 8);
+/** A node or edge with its id left out: the number of its row. Null where it was deleted. */
+type Unnumbered<T> = Omit<T, 'id'> | null;
+
+export const FRAMES: RowCodec<FramePlace> = {
+  kind: 'frames',
+  rowBytes: 24,
+  put: (row, { firstSequence, firstTimeMs, position }) => row.put(0, firstSequence, firstTimeMs, position),
+  get: (row) => ({ firstSequence: row.get(0), firstTimeMs: row.get(8), position: row.get(16) }),
+};
+
+export const CHAIN_HEADS: RowCodec<Uint8Array> = {
+  kind: 'chainHeads',
+  rowBytes: HASH_BYTES,
+  put: (row, head) => row.putBytes(0, head),
+  get: (row) => row.getBytes(0, HASH_BYTES),
+};
+
+export const LEAF_CHANGES: RowCodec<LeafChange> = {
+  kind: 'leafChanges',
+  rowBytes: 24 + HASH_BYTES,
+  put: (row, { sequence, index, leaves, oldLeaf }) => {
+    row.put(0, sequence, index, leaves);
+    row.putBytes(24, oldLeaf);
+  },
+  get: (row) => ({
+    sequence: row.get(0),
+    index: row.get(8),
+    leaves: row.get(16),
+    oldLeaf: row.getBytes(24, HASH_BYTES),
+  }),
+};
+
+export const REQUESTS: RowCodec<[string, AppliedRequest]> = {
+  kind: 'requests',
+  rowBytes: REQUEST_ID_BYTES + 16,
+  put: (row, [key, { recordId, sequence }]) => {
+    row.putBytes(0, Buffer.from(key, 'latin1'));
+    row.put(REQUEST_ID_BYTES, recordId, sequence);
+  },
+  get: (row) => [
+    byteKey(row.getBytes(0, REQUEST_ID_BYTES)),
+    { recordId: row.get(REQUEST_ID_BYTES), sequence: row.get(REQUEST_ID_BYTES + 8) },
+  ],
+};
+
+export const NODES: RowCodec<Unnumbered<GraphNode>> = {
+  kind: 'nodes',
+  rowBytes: 16,
+  put: (row, node) => row.put(0, node?.kind ?? GONE, node?.recordId ?? NO_RECORD),
+  get: (row) => {
+    const recordId = row.get(8);
+    return row.get(0) === GONE ? null : { kind: row.get(0), recordId: recordId === NO_RECORD ? null : recordId };
+  },
+};
+
+export const EDGES: RowCodec<Unnumbered<GraphEdge>> = {
+  kind: 'edges',
+  rowBytes: 24,
+  put: (row, edge) => row.put(0, edge?.kind ?? GONE, edge?.from ?? 0, edge?.to ?? 0),
+  get: (row) => (row.get(0) === GONE ? null : { kind: row.get(0), from: row.get(8), to: row.get(16) }),
+};
+
+export const GRAPH_ROOTS: RowCodec<{ readonly sequence: number; readonly root: Uint8Array }> = {
+  kind: 'graphRoots',
+  rowBytes: 8 + HASH_BYTES,
+  put: (row, { sequence, root }) => {
+    row.put(0, sequence);
+    row.putBytes(8, root);
+  },
+  get: (row) => ({ sequence: row.get(0), root: row.getBytes(8, HASH_BYTES) }),
+};
+
+export const ENCRYPTED: RowCodec<EncryptedRecord> = {
+  kind: 'encrypted',
+  rowBytes: 48 + KEY_ID_BYTES + HASH_BYTES,
+  put: (row, { id, tag, insertedMs, sequence, isTombstoned, payloadBytes, keyId, contentHash }) => {
+    row.put(0, id, tag, insertedMs, sequence, isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live, payloadBytes);
+    row.putBytes(48, Buffer.from(keyId, 'hex'));
+    row.putBytes(48 + KEY_ID_BYTES, Buffer.from(contentHash, 'latin1'));
+  },
+  get: (row) => ({
+    id: row.get(0),
+    tag: row.get(8),
+    insertedMs: row.get(16),
+    sequence: row.get(24),
+    isTombstoned: row.get(32) === RECORD_STATE.tombstoned,
+    payloadBytes: row.get(40),
+    keyId: toHex(row.getBytes(48, KEY_ID_BYTES)),
+    contentHash: Buffer.from(row.getBytes(48 + KEY_ID_BYTES, HASH_BYTES)).toString('latin1'),
+  }),
+};
+
+export const SHREDDED: RowCodec<string> = {
+  kind: 'shredded',
+  rowBytes: KEY_ID_BYTES,
+  put: (row, keyId) => row.putBytes(0, Buffer.from(keyId, 'hex')),
+  get: (row) => toHex(row.getBytes(0, KEY_ID_BYTES)),
+};
+
+/** Numbers that only `VersionVisibility` interprets. */
+export const LIFETIMES: RowCodec<number> = {
+  kind: 'lifetimes',
+  rowBytes: 8,
+  put: (row, number) => row.put(0, number),
+  get: (row) => row.get(0),
+};
+
+/** The rows of a chunk, one at a time: all at once would hold the thread. */
+export function* rowsIn<T>({ rowBytes, get }: RowCodec<T>, bytes: Uint8Array): Generator<T> {
+  const row = new Row(bytes);
+  for (; row.at < bytes.length; row.at += rowBytes) yield get(row);
 }
-export const graphRootsIn = (bytes: Uint8Array): Generator<PastRoot> =>
-  read('graphRoots', bytes, (row) => ({ sequence: get(row, 0), root: part(row, 8, HASH_BYTES) }));
-
-export function putEncrypted(row: RowBytes, record: EncryptedRecord): void {
-  const { id, tag, insertedMs, sequence, isTombstoned, keyId, contentHash } = record;
-  put(row, id, tag, insertedMs, sequence, isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live);
-  row.bytes.set(Buffer.from(keyId, 'hex'), row.at + 40);
-  row.bytes.set(Buffer.from(contentHash, 'latin1'), row.at + 40 + KEY_ID_BYTES);
-}
-export const encryptedIn = (bytes: Uint8Array): Generator<EncryptedRecord> =>
-  read('encrypted', bytes, (row) => ({
-    id: get(row, 0),
-    tag: get(row, 1),
-    insertedMs: get(row, 2),
-    sequence: get(row, 3),
-    isTombstoned: get(row, 4) === RECORD_STATE.tombstoned,
-    keyId: toHex(part(row, 40, KEY_ID_BYTES)),
-    contentHash: Buffer.from(part(row, 40 + KEY_ID_BYTES, HASH_BYTES)).toString('latin1'),
-  }));
-
-export const putShredded = ({ bytes, at }: RowBytes, keyId: string): void => bytes.set(Buffer.from(keyId, 'hex'), at);
-export const shreddedIn = (bytes: Uint8Array): Generator<string> =>
-  read('shredded', bytes, (row) => toHex(part(row, 0, KEY_ID_BYTES)));
-
-export const putChainHead = ({ bytes, at }: RowBytes, head: Uint8Array): void => bytes.set(head, at);
-
-/** Numbers of no meaning here. */
-export const putNumber = (row: RowBytes, number: number): void => put(row, number);
-export const numbersIn = (bytes: Uint8Array): Generator<number> => read('lifetimes', bytes, (row) => get(row, 0));

@@ -1,14 +1,15 @@
-/** A snapshot's file, read: its facts and table at once, its chunks one at a time, each against its seal. */
+/** Reads a snapshot's file: facts and table at once, chunks one at a time, each verified by its seal. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { hashStream } from '../../shared/hash.js';
-import { DamagedSnapshot } from './damagedSnapshot.js';
-import { decodeFooter, footerOffset } from './footer.js';
+import { hashStream } from '../../shared/hashing/hash.js';
 import {
   type ChunkEntry,
   type ChunkHead,
   type ChunkKind,
   checkHeader,
+  DamagedSnapshot,
+  decodeFooter,
+  footerOffset,
   HEADER_BYTES,
   type SnapshotFacts,
   sealHead,
@@ -22,7 +23,7 @@ export interface OpenedSnapshot {
   readonly chunks: readonly ChunkEntry[];
 }
 
-/** Checks all but the chunks. Throws DamagedSnapshot, UnusableSnapshot, and the system's error where there is no file. */
+/** Verifies all but the chunks. Throws DamagedSnapshot, UnusableSnapshot, and the system's error where there is no file. */
 export async function openSnapshot(path: string): Promise<OpenedSnapshot> {
   const file = await open(path, 'r');
   const read = async (from: number, count: number): Promise<Uint8Array> => {
@@ -48,11 +49,11 @@ export async function openSnapshot(path: string): Promise<OpenedSnapshot> {
 export const chunksOf = ({ chunks }: OpenedSnapshot, kind: ChunkKind): readonly ChunkEntry[] =>
   chunks.filter((chunk) => chunk.kind === kind);
 
-export const rowsIn = (chunks: readonly ChunkHead[]): number => chunks.reduce((sum, { rows }) => sum + rows, 0);
+export const countRows = (chunks: readonly ChunkHead[]): number => chunks.reduce((sum, { rows }) => sum + rows, 0);
 
 /**
- * The bytes of a chunk, unchecked, in a buffer of their own. Holds the thread while the disk is read: for threads that do
- * nothing else, and for chunks of a MiB. Throws DamagedSnapshot where the file ends before.
+ * The bytes of a chunk, not verified, in a buffer of their own. Blocks the thread while the disk is read: for chunks of a
+ * MiB. Throws DamagedSnapshot where the file ends before.
  */
 export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBuffer {
   const bytes = new Uint8Array(length);
@@ -69,7 +70,7 @@ export function readChunk(path: string, { offset, length }: ChunkEntry): ArrayBu
   return bytes.buffer;
 }
 
-/** Of every chunk but those of records. */
+/** The seal of a chunk of any kind but records. */
 export function sealOf(head: ChunkHead, bytes: Uint8Array): Uint8Array {
   const stream = hashStream();
   stream.update(sealHead(head));
@@ -83,7 +84,7 @@ export function assertSeal({ kind, first, seal }: ChunkEntry, found: Uint8Array)
     throw new DamagedSnapshot(`its chunk of ${kind} from ${first} on does not verify`);
 }
 
-/** The bytes of a chunk that is not one of records. Throws DamagedSnapshot. */
+/** The bytes of a chunk of any kind but records. Throws DamagedSnapshot. */
 export function verifiedChunk(path: string, chunk: ChunkEntry): Uint8Array {
   const bytes = new Uint8Array(readChunk(path, chunk));
   assertSeal(chunk, sealOf(chunk, bytes));

@@ -1,25 +1,31 @@
 /**
- * Where a shard keeps its snapshots: `<folder>/<collection id>/`, see `folder.ts`. All that is in one can be made again
- * from the log, so that what is in doubt is put out of the way rather than repaired.
+ * The snapshots of a shard: `<folder>/<collection id>/`, see `folder.ts`. Any of them can be made again from the log, so
+ * a doubtful one is set aside rather than repaired.
  *
  *   being written ──(process ends)──▶ removed at the next start
  *   complete ──▶ more than `keep` newer ones, collection deleted or another shard's ──▶ removed
  *      └──▶ does not verify ──▶ ….damaged, kept until the collection goes
  */
 import { basename, join } from 'node:path';
-import { deleteEmptyDirectory, deleteFile, deleteLeftovers, deleteTree, makeDirectory } from '../../shared/durable.js';
+import {
+  deleteEmptyDirectory,
+  deleteFile,
+  deleteLeftovers,
+  deleteTree,
+  makeDirectory,
+} from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
-import { severalAtOnce } from '../../shared/severalAtOnce.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { namesIn, type SnapshotName, setAside, snapshotsIn } from './folder.js';
 
 const COLLECTION = /^[1-9]\d{0,15}$/;
-/** Folders looked into at a time: enough to keep a disk busy. */
-const LOOKING_MAX = 16;
+/** Folders read at a time: enough to keep a disk busy. */
+const FOLDERS_AT_ONCE = 16;
 
-export type OnDamagedSnapshot = (damage: { readonly collectionId: number; readonly reason: string }) => void;
+type OnDamagedSnapshot = (damage: { readonly collectionId: number; readonly reason: string }) => void;
 
 export class SnapshotStore {
-  /** Bytes of each collection's, set aside ones not counted. */
+  /** Bytes of each collection's snapshots without those set aside. */
   readonly #sizes = new Map<number, number>();
 
   private constructor(
@@ -29,7 +35,7 @@ export class SnapshotStore {
     private readonly onDamage: OnDamagedSnapshot,
   ) {}
 
-  /** Makes the folder where it is missing, and removes what was being written when a process ended. */
+  /** Makes the folder where it is missing, and removes files that a process left half written. */
   static async open(
     folder: string,
     keep: number,
@@ -38,7 +44,7 @@ export class SnapshotStore {
   ): Promise<SnapshotStore> {
     await makeDirectory(folder);
     const store = new SnapshotStore(folder, keep, logger, onDamage);
-    await severalAtOnce(await store.#collections(), LOOKING_MAX, async (id) => {
+    await mapConcurrent(await store.#collections(), FOLDERS_AT_ONCE, async (id) => {
       await deleteLeftovers(store.folderOf(id), { isIdle: true });
       if ((await store.newestFirst(id)).length === 0) await deleteEmptyDirectory(store.folderOf(id));
     });
@@ -49,26 +55,22 @@ export class SnapshotStore {
     return join(this.folder, String(collectionId));
   }
 
-  /** As they lie there; nothing of them is verified. */
+  /** The snapshots in the folder; none is verified. */
   async newestFirst(collectionId: number): Promise<SnapshotName[]> {
     const found = await snapshotsIn(this.folderOf(collectionId));
-    this.#sizes.set(
-      collectionId,
-      found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    );
+    this.#sizes.set(collectionId, sum(found.map(({ sizeBytes }) => sizeBytes)));
     return found;
   }
 
-  /** From memory. */
+  /** As of the last look at the folder. */
   bytesOf(collectionId: number): number {
     return this.#sizes.get(collectionId) ?? 0;
   }
 
   get totalBytes(): number {
-    return [...this.#sizes.values()].reduce((sum, sizeBytes) => sum + sizeBytes, 0);
+    return sum([...this.#sizes.values()]);
   }
 
-  /** Removes all but the newest. */
   async prune(collectionId: number): Promise<void> {
     for (const { path } of (await this.newestFirst(collectionId)).slice(this.keep)) await deleteFile(path);
     await this.newestFirst(collectionId);
@@ -79,19 +81,19 @@ export class SnapshotStore {
     await this.newestFirst(collectionId);
   }
 
-  /** By the thread that makes snapshots. */
+  /** Reports a snapshot that was set aside, here or by the thread that makes snapshots. */
   wasSetAside(collectionId: number, about: { readonly reason: string; readonly [field: string]: string }): void {
     this.onDamage({ collectionId, reason: about.reason });
     this.logger.warn({ collection: collectionId, ...about }, 'a snapshot is damaged, and was set aside');
   }
 
-  /** The collection is not here any more. None of its snapshots may be under way. */
+  /** Removes the snapshots of a collection that has left the shard. None may be in the making. */
   async removeAll(collectionId: number): Promise<void> {
     this.#sizes.delete(collectionId);
     if ((await namesIn(this.folderOf(collectionId))).length > 0) await deleteTree(this.folderOf(collectionId));
   }
 
-  /** Removes what is kept of collections that are not this shard's. */
+  /** Removes the snapshots of collections that are not this shard's. */
   async sweep(isOurs: (collectionId: number) => boolean): Promise<void> {
     for (const collectionId of await this.#collections()) {
       if (isOurs(collectionId)) continue;
@@ -104,3 +106,5 @@ export class SnapshotStore {
     return (await namesIn(this.folder)).filter((name) => COLLECTION.test(name)).map(Number);
   }
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

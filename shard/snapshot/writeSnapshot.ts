@@ -1,53 +1,31 @@
-/** A state and its history to a snapshot's file, a chunk at a time. */
-import { StreamedFile } from '../../shared/durable.js';
+/** Writes a state and its history to a snapshot's file, a chunk at a time. */
+import { StreamedFile } from '../../shared/files/durable.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { RECORD_STATE } from '../audit/leaf.js';
-import type { CollectionState, RecordImage } from '../collection/collectionState.js';
-import type { LogHistory } from '../collection/history.js';
-import type { SavedNumbers } from '../collection/lifetimes.js';
-import { encodeFooter } from './footer.js';
+import type { CollectionState, RecordImage } from '../state/collectionState.js';
+import type { LogHistory } from '../state/logHistory.js';
+import type { SavedNumbers } from '../state/versionVisibility.js';
 import {
   CHUNK_BYTES,
   type ChunkEntry,
   type ChunkHead,
+  encodeFooter,
   encodeHeader,
-  ROW_BYTES,
-  type RowKind,
   type SnapshotFacts,
 } from './format.js';
-import { emptyRows, recordBytes, sealOfRecords } from './recordChunk.js';
-import {
-  putChainHead,
-  putEdge,
-  putEncrypted,
-  putFrame,
-  putGraphRoot,
-  putLeafChange,
-  putNode,
-  putNumber,
-  putRequest,
-  putShredded,
-  type RowBytes,
-} from './rows.js';
+import { emptyRows, NONE, recordBytes, sealOfRecords } from './recordChunk.js';
+import * as rows from './rows.js';
+import type { SnapshotState } from './savedSnapshots.js';
 import { sealOf } from './snapshotFile.js';
 
-export interface Written {
-  /** At the end of a frame; not changed until the file is written. */
-  readonly state: CollectionState;
-  readonly history: LogHistory;
-  readonly describedBytes: number;
-}
-
-type Put<T> = (row: RowBytes, item: T) => void;
-
 /**
- * Durable when it resolves, with its size in bytes; where it throws nothing of it is left. Works for some milliseconds at a
- * time, with `rest` awaited in between, which may throw.
+ * Durable when it resolves, with its size in bytes; where it throws nothing of it is left. The state must be at a frame
+ * end and not change meanwhile. Works for some milliseconds at a time and awaits `rest` in between, which may throw.
  */
 export async function writeSnapshot(
   path: string,
   collectionId: number,
-  written: Written,
+  written: SnapshotState,
   madeAtMs: number,
   rest: () => Promise<void>,
   chunkBytes = CHUNK_BYTES,
@@ -68,7 +46,11 @@ export async function writeSnapshot(
   }
 }
 
-function factsOf(collectionId: number, { state, history, describedBytes }: Written, madeAtMs: number): SnapshotFacts {
+function factsOf(
+  collectionId: number,
+  { state, history, describedBytes }: SnapshotState,
+  madeAtMs: number,
+): SnapshotFacts {
   const { configHash, end, position, sequence } = history;
   const { chainHead, lastTimeMs: timeMs, logBytes } = end;
   return {
@@ -80,7 +62,8 @@ function factsOf(collectionId: number, { state, history, describedBytes }: Writt
     recordIds: state.nextRecordId - 1,
     liveRecords: state.liveRecords,
     dedupWindow: state.requests.capacity,
-    graphChangedBy: state.graph.changedBy,
+    graphChangedAt: state.graph.changedBy.sequence,
+    graphChangedByRecord: state.graph.changedBy.isOfRecord ? 1 : 0,
     describedBytes: Math.ceil(describedBytes),
     madeAtMs,
     configHash,
@@ -100,28 +83,24 @@ class Writer {
 
   async history(history: LogHistory): Promise<void> {
     await this.#rows(
-      'frames',
-      each(history.frames, (index) => history.frame(index)),
-      putFrame,
+      rows.FRAMES,
+      0,
+      each(0, history.frames, (index) => history.frame(index)),
     );
     await this.#rows(
-      'chainHeads',
-      each(history.tree.size, (sequence) => history.tree.chainHead(sequence)),
-      putChainHead,
+      rows.CHAIN_HEADS,
+      0,
+      each(0, history.tree.size, (sequence) => history.tree.chainHead(sequence)),
     );
   }
 
-  /** Each chunk as full as goes. */
   async records(state: CollectionState): Promise<void> {
     let first = 1;
     let sizeBytes = 0;
     let images: (RecordImage | undefined)[] = [];
     for (let id = 1; id < state.nextRecordId; id++) {
       const image = state.image(id);
-      const takes =
-        image === undefined
-          ? HASH_BYTES
-          : recordBytes(state.dimension, image.metadata?.length ?? 0, image.text?.length ?? 0);
+      const takes = image === undefined ? HASH_BYTES : recordBytes(state.dimension, describedBytesOf(image));
       if (images.length > 0 && sizeBytes + takes > this.chunkBytes) {
         await this.#recordChunk(state, first, images);
         [first, sizeBytes, images] = [id, 0, []];
@@ -132,51 +111,56 @@ class Writer {
     if (images.length > 0) await this.#recordChunk(state, first, images);
   }
 
-  async state({ encrypted, tree, requests, graph, lifetimes }: CollectionState): Promise<void> {
-    const { history } = graph;
-    await this.#rows('encrypted', encrypted.all(), putEncrypted);
-    await this.#rows('shredded', encrypted.shreddedKeys(), putShredded);
+  async state({ encrypted, tree: { changes }, requests, graph, versions }: CollectionState): Promise<void> {
+    await this.#rows(rows.ENCRYPTED, 0, encrypted.all());
+    await this.#rows(rows.SHREDDED, 0, encrypted.shreddedKeys());
     await this.#rows(
-      'leafChanges',
-      each(tree.changes.length, (place) => tree.changes.at(place)),
-      putLeafChange,
+      rows.LEAF_CHANGES,
+      0,
+      each(0, changes.length, (place) => changes.at(place)),
     );
-    await this.#rows('requests', requests.entries(), putRequest);
+    await this.#rows(rows.REQUESTS, 0, requests.entries());
     await this.#rows(
-      'nodes',
-      each(graph.nextNodeId - 1, (index) => graph.nodeGiven(index + 1)),
-      putNode,
-    );
-    await this.#rows(
-      'edges',
-      each(graph.nextEdgeId - 1, (index) => graph.edgeGiven(index + 1)),
-      putEdge,
+      rows.NODES,
+      1,
+      each(1, graph.nextNodeId, (id) => graph.node(id) ?? null),
     );
     await this.#rows(
-      'graphRoots',
-      each(history.length, (place) => history.entry(place)),
-      putGraphRoot,
+      rows.EDGES,
+      1,
+      each(1, graph.nextEdgeId, (id) => graph.snapshotEdge(id)),
     );
-    await this.#rows('lifetimes', listed(lifetimes.save()), putNumber);
+    await this.#rows(
+      rows.GRAPH_ROOTS,
+      0,
+      each(0, graph.history.length, (place) => graph.history.entry(place)),
+    );
+    await this.#rows(rows.LIFETIMES, 0, listed(versions.save()));
   }
 
-  async #rows<T>(kind: RowKind, items: Iterable<T>, put: Put<T>): Promise<void> {
-    const rowBytes = ROW_BYTES[kind];
+  /** `first`: the number of the first row. */
+  async #rows<T>({ kind, rowBytes, put }: rows.RowCodec<T>, first: number, items: Iterable<T>): Promise<void> {
     const rowsMax = Math.max(1, Math.floor(this.chunkBytes / rowBytes));
-    let first = kind === 'nodes' || kind === 'edges' ? 1 : 0;
-    let rows = 0;
-    let bytes = new Uint8Array(0);
+    let row = new rows.Row(new Uint8Array(0));
+    let from = first;
+    let count = 0;
+    const write = async (): Promise<void> => {
+      const head: ChunkHead = { kind, first: from, rows: count, stored: count };
+      const bytes = row.bytes.subarray(0, count * rowBytes);
+      await this.#append(head, bytes, sealOf(head, bytes));
+      from += count;
+      count = 0;
+    };
     for (const item of items) {
-      // What is short has no chunk of a MiB; what is long is written in full ones.
-      if ((rows + 1) * rowBytes > bytes.length) bytes = grown(bytes, Math.min(rowsMax, 2 * rows + 4) * rowBytes);
-      put({ view: new DataView(bytes.buffer), bytes, at: rows * rowBytes }, item);
-      if (++rows < rowsMax) continue;
-      await this.#chunk({ kind, first, rows, stored: rows }, bytes.subarray(0, rows * rowBytes));
-      first += rows;
-      rows = 0;
-      bytes = new Uint8Array(bytes.length);
+      // A short list takes no chunk of a MiB; a long one is written in full chunks.
+      if (count * rowBytes === row.bytes.length) row = grown(row, Math.min(rowsMax, 2 * count + 4) * rowBytes);
+      row.at = count * rowBytes;
+      put(row, item);
+      if (++count < rowsMax) continue;
+      await write();
+      row = new rows.Row(new Uint8Array(row.bytes.length));
     }
-    if (rows > 0) await this.#chunk({ kind, first, rows, stored: rows }, bytes.subarray(0, rows * rowBytes));
+    if (count > 0) await write();
   }
 
   async #recordChunk(
@@ -185,38 +169,32 @@ class Writer {
     images: readonly (RecordImage | undefined)[],
   ): Promise<void> {
     const stored = images.filter((image) => image !== undefined);
-    const described = stored.reduce(
-      (sum, { metadata, text }) => sum + (metadata?.length ?? 0) + (text?.length ?? 0),
-      0,
-    );
-    const rows = emptyRows(stored.length, state.dimension, described);
+    const described = stored.reduce((sum, image) => sum + describedBytesOf(image), 0);
+    const columns = emptyRows(stored.length, state.dimension, described);
     const leaves = new Uint8Array(images.length * HASH_BYTES);
     let row = 0;
     let at = 0;
     for (const [i, image] of images.entries()) {
       if (image === undefined) continue;
-      const { slot, isTombstoned, tag, insertedMs, metadata, text } = image;
-      rows.ids[row] = first + i;
-      rows.tags[row] = tag;
-      rows.insertedMs[row] = insertedMs;
-      rows.states[row] = isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live;
-      rows.vectors.set(state.vectors.vectorBytes(slot), row * 4 * state.dimension);
-      rows.metadataLengths[row] = metadata?.length ?? -1;
-      rows.textLengths[row] = text?.length ?? -1;
-      for (const description of [metadata, text]) {
+      const { slot, isTombstoned, tag, insertedMs, metadata, text, externalId } = image;
+      columns.ids[row] = first + i;
+      columns.tags[row] = tag;
+      columns.insertedMs[row] = insertedMs;
+      columns.states[row] = isTombstoned ? RECORD_STATE.tombstoned : RECORD_STATE.live;
+      columns.vectors.set(state.vectors.vectorBytes(slot), row * 4 * state.dimension);
+      columns.metadataLengths[row] = metadata?.length ?? NONE;
+      columns.textLengths[row] = text?.length ?? NONE;
+      columns.externalIdLengths[row] = externalId?.length ?? NONE;
+      for (const description of [metadata, text, externalId]) {
         if (description === null) continue;
-        rows.descriptions.set(description, at);
+        columns.descriptions.set(description, at);
         at += description.length;
       }
       leaves.set(state.tree.leaf(first + i - 1), i * HASH_BYTES);
       row++;
     }
     const head: ChunkHead = { kind: 'records', first, rows: images.length, stored: stored.length };
-    await this.#append(head, new Uint8Array(rows.head.buffer), sealOfRecords(head, rows, leaves));
-  }
-
-  #chunk(head: ChunkHead, bytes: Uint8Array): Promise<void> {
-    return this.#append(head, bytes, sealOf(head, bytes));
+    await this.#append(head, new Uint8Array(columns.head.buffer), sealOfRecords(head, columns, leaves));
   }
 
   async #append(head: ChunkHead, bytes: Uint8Array, seal: Uint8Array): Promise<void> {
@@ -226,19 +204,22 @@ class Writer {
   }
 }
 
-function* each<T>(count: number, at: (index: number) => T): Generator<T> {
-  for (let index = 0; index < count; index++) yield at(index);
+const describedBytesOf = ({ metadata, text, externalId }: RecordImage): number =>
+  (metadata?.length ?? 0) + (text?.length ?? 0) + (externalId?.length ?? 0);
+
+function* each<T>(from: number, end: number, at: (index: number) => T): Generator<T> {
+  for (let index = from; index < end; index++) yield at(index);
 }
 
-/** How many lists there are, the length of each, and all their numbers: what `lists` takes apart again. */
+/** The number of lists, the length of each, and all their numbers: `NumberLists` of `restore.ts` takes them apart. */
 function* listed(lists: readonly SavedNumbers[]): Generator<number> {
   yield lists.length;
   for (const { length } of lists) yield length;
   for (const { pieces } of lists) for (const piece of pieces) yield* piece;
 }
 
-function grown(bytes: Uint8Array, sizeBytes: number): Uint8Array<ArrayBuffer> {
+function grown({ bytes }: rows.Row, sizeBytes: number): rows.Row {
   const larger = new Uint8Array(sizeBytes);
   larger.set(bytes);
-  return larger;
+  return new rows.Row(larger);
 }

@@ -6,13 +6,13 @@
 const K1 = 1.5;
 const B = 0.75;
 
-/** `documents`: how many there are; `holding`: how many of them hold the term. Above 0. */
-export const idf = (documents: number, holding: number): number =>
-  Math.log(1 + (documents - holding + 0.5) / (holding + 0.5));
+/** Returns the inverse document frequency, above 0. `frequency`: the documents that contain the term. */
+export const idf = (documents: number, frequency: number): number =>
+  Math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
 
-/** Of a term that occurs `count` times in a document of `length` tokens. */
+/** Returns the score of a term that occurs `count` times in a document of `length` tokens. */
 export const termScore = (termIdf: number, count: number, length: number, averageLength: number): number =>
   (termIdf * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / averageLength));
 
-/** Above whatever `termScore` gives for a term of that idf. */
-export const mostOf = (termIdf: number): number => termIdf * (K1 + 1);
+/** Returns an upper bound of `termScore` for a term of that idf. */
+export const maxTermScore = (termIdf: number): number => termIdf * (K1 + 1);

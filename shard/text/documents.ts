@@ -1,12 +1,11 @@
-import { bytes, grown, words } from './grown.js';
-import { countOf, MANY, numberOf, wordOf } from './termWord.js';
+import { countOf, grown, MANY, numberOf, wordOf } from './termWord.js';
 import { offsetOf, WordStore } from './wordStore.js';
 
-/** What stands for the length of a text of as many tokens, and of more. A search reads many lengths, and few of those. */
+/** Stands for the length of a text of this many tokens or more. A search reads many lengths, and few of these. */
 export const LONG = 255;
 const LONG_BYTES = 40;
 
-/** One of the terms of a document, how often it occurs in it, and where the document is in the term's postings. */
+/** A term of a document, its count there, and the position of the document in the term's postings. */
 export interface Occurrence {
   term: number;
   count: number;
@@ -14,7 +13,7 @@ export interface Occurrence {
 }
 
 /**
- * By slot, the terms of a record's text:
+ * The terms of the records' texts, by slot:
  *
  *   n | n × (term, count) by term | n × position in the term's postings | counts of `MANY` and more, by term
  */
@@ -33,12 +32,12 @@ export class Documents {
     return (this.#addresses[slot] ?? 0) !== 0;
   }
 
-  /** By slot, the tokens of its text, or `LONG`: longer than there are slots, and another array after an `add`. */
+  /** By slot, the tokens of its text, or `LONG`. Another array after an `add`; its length is a capacity. */
   get lengths(): Uint8Array {
     return this.#lengths;
   }
 
-  /** Tokens of the text of the slot; 0 where there is none. */
+  /** Returns the tokens of the text of the slot; 0 where it has none. */
   lengthOf(slot: number): number {
     const length = this.#lengths[slot] ?? 0;
     return length < LONG ? length : this.#longLengths.get(slot)!;
@@ -46,8 +45,8 @@ export class Documents {
 
   /** `occurrences`: by ascending term; `length`: tokens. */
   add(slot: number, occurrences: readonly Occurrence[], length: number): void {
-    this.#addresses = grown(this.#addresses, slot, words);
-    this.#lengths = grown(this.#lengths, slot, bytes);
+    this.#addresses = grown(this.#addresses, slot);
+    this.#lengths = grown(this.#lengths, slot);
     const terms = occurrences.length;
     const many = occurrences.filter(({ count }) => count >= MANY);
     const address = this.#store.allocate(1 + 2 * terms + many.length);
@@ -65,7 +64,7 @@ export class Documents {
     if (length >= LONG) this.#longLengths.set(slot, length);
   }
 
-  /** The slot has a text no longer. */
+  /** Removes the text of the slot. */
   remove(slot: number): void {
     const address = this.#addresses[slot]!;
     const page = this.#store.pageOf(address);
@@ -79,13 +78,13 @@ export class Documents {
     this.#longLengths.delete(slot);
   }
 
-  /** How many terms the text of the slot has: different ones. */
+  /** Returns the number of distinct terms in the text of the slot. */
   termsIn(slot: number): number {
     const address = this.#addresses[slot]!;
     return this.#store.pageOf(address)[offsetOf(address)]!;
   }
 
-  /** Each term of the text of the slot, and where it is in the term's postings. */
+  /** Calls `visitor` for each term of the text of the slot, with the text's position in the term's postings. */
   visit(slot: number, visitor: (term: number, position: number) => void): void {
     const address = this.#addresses[slot]!;
     const page = this.#store.pageOf(address);
@@ -94,7 +93,7 @@ export class Documents {
     for (let i = first; i < first + terms; i++) visitor(numberOf(page[i]!), page[i + terms]!);
   }
 
-  /** How often the term occurs in the text of the slot, if it has one. */
+  /** Returns the count of the term in the text of the slot; 0 where it has none. */
   countIn(slot: number, term: number): number {
     const address = this.#addresses[slot] ?? 0;
     if (address === 0) return 0;
@@ -108,7 +107,7 @@ export class Documents {
     return count < MANY ? count : manyAt(page, at, place);
   }
 
-  /** The document is elsewhere in the postings of `term`, one of its own. */
+  /** Sets the position of the document in the postings of `term`, one of its own. */
   setPosition(slot: number, term: number, position: number): void {
     const address = this.#addresses[slot]!;
     const page = this.#store.pageOf(address);
@@ -117,7 +116,7 @@ export class Documents {
   }
 }
 
-/** The first place whose term is not below `term`; one beyond the terms where there is none. */
+/** Returns the first place whose term is not below `term`; one beyond the terms where there is none. */
 function placeOf(page: Uint32Array, at: number, term: number): number {
   let low = at + 1;
   let high = low + page[at]!;

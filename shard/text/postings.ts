@@ -1,13 +1,12 @@
-import { grown, words } from './grown.js';
-import { numberOf, wordOf } from './termWord.js';
+import { grown, numberOf, wordOf } from './termWord.js';
 import { capacityOf, offsetOf, WordStore } from './wordStore.js';
 
-/** A list that fills less of its memory than this moves to less. */
+/** A list that fills less than this share of its memory moves to less. */
 const SPARSE = 1 / 4;
 
 /**
- * By term, the slots of the records that hold it, each with its count, in no order: what is removed is replaced by the
- * last. So a list is as long as the term has records, and nothing in it is dead.
+ * By term, the slots of the records that contain it, each with its count, in no order: a removed posting is replaced by
+ * the last, so that no posting is dead.
  */
 export class Postings {
   readonly #store = new WordStore();
@@ -20,12 +19,12 @@ export class Postings {
     return this.#store.bytes + 12 * this.#lengths.length;
   }
 
-  /** Records that hold the term. */
+  /** Returns the number of records that contain the term. */
   lengthOf(term: number): number {
     return this.#lengths[term] ?? 0;
   }
 
-  /** The words of a page, in which the term's list begins at `startOf(term)`. Until the list changes. */
+  /** Returns the page in which the term's list begins at `startOf(term)`. Valid until the list changes. */
   pageOf(term: number): Uint32Array {
     return this.#store.pageOf(this.#addresses[term]!);
   }
@@ -34,16 +33,16 @@ export class Postings {
     return offsetOf(this.#addresses[term]!);
   }
 
-  /** The slot at a position of the term's list. */
+  /** Returns the slot at a position of the term's list. */
   slotAt(term: number, position: number): number {
     return numberOf(this.pageOf(term)[this.startOf(term) + position]!);
   }
 
   /** Returns the position in the list. */
   add(term: number, slot: number, count: number): number {
-    this.#addresses = grown(this.#addresses, term, words);
-    this.#lengths = grown(this.#lengths, term, words);
-    this.#capacities = grown(this.#capacities, term, words);
+    this.#addresses = grown(this.#addresses, term);
+    this.#lengths = grown(this.#lengths, term);
+    this.#capacities = grown(this.#capacities, term);
     const position = this.#lengths[term]!;
     if (position === this.#capacities[term]!) this.#move(term, position + 1);
     this.pageOf(term)[this.startOf(term) + position] = wordOf(slot, count);
@@ -63,7 +62,7 @@ export class Postings {
     return position === last ? undefined : numberOf(moved);
   }
 
-  /** To memory for `words`, none where there are none. */
+  /** Moves the list to memory for `words`; frees its memory where that is 0. */
   #move(term: number, words: number): void {
     const length = this.#lengths[term]!;
     const before = this.#addresses[term]!;

@@ -1,6 +1,6 @@
 /**
- * A term or a slot, and how often the term occurs there, in one 32-bit word: the number above, the count in the lowest
- * four bits. A count of 15 or more is written as `MANY` and kept elsewhere.
+ * A term or a slot and a count in one 32-bit word: the count in the lowest four bits, the number above. A count of 15 or
+ * more is written as `MANY` and kept elsewhere.
  */
 const COUNT_BITS = 4;
 export const MANY = 2 ** COUNT_BITS - 1;
@@ -13,3 +13,14 @@ export function wordOf(number: number, count: number): number {
 
 export const numberOf = (word: number): number => word >>> COUNT_BITS;
 export const countOf = (word: number): number => word & MANY;
+
+const FIRST_LENGTH = 16;
+
+/** Returns `column` where it has index `at`, else a copy half as long again, filled up with zeros. */
+export function grown<C extends Uint32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(column: C, at: number): C {
+  if (at < column.length) return column;
+  const make = column.constructor as new (length: number) => C;
+  const larger = new make(Math.max(FIRST_LENGTH, at + 1, Math.ceil(1.5 * column.length)));
+  larger.set(column);
+  return larger;
+}

@@ -1,5 +1,5 @@
 /**
- * What counts as a word: a run of Unicode letters and digits (`\p{L}`, `\p{N}`) with the marks that follow them
+ * The words of a text: each is a run of Unicode letters and digits (`\p{L}`, `\p{N}`) with the marks that follow them
  * (`\p{M}`: the vowels of Hindi, accents that have no letter of their own), in lower case by Unicode's own rules, whatever
  * the locale. Before that the text is brought to NFKC, so that spellings which look alike are alike: é of one code point
  * and of two, the ligature ﬁ, full-width Latin. No stemming, no stop words; scripts written without spaces are not cut.
@@ -12,17 +12,17 @@ const IS_ASCII_WORD = Uint8Array.from({ length: 128 }, (_, code) =>
   Number(/[0-9a-z]/i.test(String.fromCharCode(code))),
 );
 
-/** The words of a text, in its order. */
+/** Returns the words of a text, in its order. */
 export const tokensOf = (text: string): string[] => asciiTokens(text) ?? unicodeTokens(text);
 
-/** Each word by itself: a sigma is a final one at the end of a word, whatever stands behind. */
+/** Lowers each word by itself: a sigma at the end of a word is a final one, whatever follows. */
 const unicodeTokens = (text: string): string[] =>
   text
     .normalize('NFKC')
     .match(WORD)
     ?.map((word) => word.toLowerCase()) ?? [];
 
-/** As `unicodeTokens`, several times as fast; undefined where the text is not ASCII alone. */
+/** As `unicodeTokens`, several times as fast; undefined where the text is not all ASCII. */
 function asciiTokens(text: string): string[] | undefined {
   const lower = text.toLowerCase();
   const tokens: string[] = [];

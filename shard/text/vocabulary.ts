@@ -1,16 +1,16 @@
-/** Tokens longer than this are cut from a text as views of it, which would keep all of it in memory. */
+/** The engine cuts longer tokens from a text as views of it, which would keep the whole text in memory. */
 const COPIED_LENGTH = 12;
-/** What a token takes besides its characters: its string's header, its entry in the map, its place in the list. */
+/** Memory of a token besides its characters: the header of its string, its entries in the map and the list. */
 const TOKEN_BYTES = 64;
 
-/** The tokens that occur, each with a small number: a term. The term of a token that is gone goes to another. */
+/** The tokens that occur, each with a small number, its term. The term of a deleted token is given to another. */
 export class Vocabulary {
   readonly #terms = new Map<string, number>();
   readonly #tokens: string[] = [];
   readonly #unused: number[] = [];
   #characters = 0;
 
-  /** About what it takes, at a byte a character. */
+  /** The approximate memory, at a byte a character. */
   get bytes(): number {
     return this.#terms.size * TOKEN_BYTES + this.#characters;
   }

@@ -1,18 +1,18 @@
 /**
- * Memory for very many short lists: blocks of 32-bit words, cut from pages. A block of up to eight words is as long as
- * asked for, a longer one up to a quarter longer (four lengths to the octave), so that what was freed fits again. An
- * address names the page and the place in it; 0 is none. Freed blocks of one length are chained through their first word;
- * the pages go when all blocks are free.
+ * An allocator for very many short lists: blocks of 32-bit words, cut from pages. A block of up to eight words has the
+ * requested length, a longer one up to a quarter more (four lengths to the octave), so that freed blocks fit again. An
+ * address names the page and the place in it; 0 is none. Free blocks of one length are chained through their first word;
+ * the pages are freed when all blocks are.
  */
 
 const PAGE_BITS = 12;
 const PAGE_WORDS = 1 << PAGE_BITS;
-/** Longer blocks have pages of their own, which go when they are freed. */
+/** Longer blocks have pages of their own, which are freed with them. */
 const SHARED_MAX_WORDS = PAGE_WORDS / 8;
 const EXACT_MAX_WORDS = 8;
 const NOTHING = new Uint32Array(0);
 
-/** The words that a block asked for at `words`, one or more, holds. */
+/** Returns the length of a block for `words`, one or more. */
 export function capacityOf(words: number): number {
   if (words <= EXACT_MAX_WORDS) return words;
   const step = 2 ** (29 - Math.clz32(words - 1));
@@ -21,28 +21,27 @@ export function capacityOf(words: number): number {
 
 export class WordStore {
   readonly #pages: Uint32Array[] = [];
-  /** Numbers of pages that are gone. */
+  /** The numbers of freed pages. */
   readonly #unused: number[] = [];
-  /** By capacity, the first block that is free; empty until one is. */
+  /** By capacity, the first free block; empty until a block is freed. */
   #free = NOTHING;
-  /** Where the page that is being cut has been cut to; begins beyond the end of none. */
+  /** The part of the current page that is not yet cut. */
   #next = 0;
   #end = 0;
   #bytes = 0;
   /** Words of blocks that are not free. */
   #taken = 0;
 
-  /** Of all pages. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The words of the page that holds the block; it begins at `offsetOf(address)`. */
+  /** Returns the page of the block, which begins at `offsetOf(address)`. */
   pageOf(address: number): Uint32Array {
     return this.#pages[address >>> PAGE_BITS]!;
   }
 
-  /** A block of `capacityOf(words)` words, of any content. */
+  /** Returns a block of `capacityOf(words)` words, with any content. */
   allocate(words: number): number {
     const capacity = capacityOf(words);
     this.#taken += capacity;
@@ -53,7 +52,7 @@ export class WordStore {
     return free;
   }
 
-  /** `words`: as it was allocated, or its capacity. */
+  /** `words`: as allocated, or the block's capacity. */
   free(address: number, words: number): void {
     const capacity = capacityOf(words);
     this.#taken -= capacity;
@@ -70,7 +69,7 @@ export class WordStore {
     if (this.#next + capacity > this.#end) {
       const address = this.#addPage(PAGE_WORDS);
       this.#end = address + PAGE_WORDS;
-      // The first word of all would have the address that means none.
+      // The very first word would have address 0, which means none.
       this.#next = Math.max(address, 1);
     }
     const address = this.#next;

@@ -1,39 +1,29 @@
 /**
- * The file that holds the master key. Whoever has it and the vault can read every encrypted record that is not shredded;
- * without it nobody can.
+ * The file that holds the master key. With it and the vault every encrypted record that is not shredded can be read;
+ * without it none can.
  *
  *   0 "VMK1" | 4 u8 keys (1 or 2) | 5 three zero bytes | 8 a key (32), the newest first | checksum (16): the first bytes
  *   of BLAKE3 over everything before
  *
- * Two keys stand in it while a rotation is under way.
+ * It holds two keys during a rotation.
  */
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import {
-  codeOf,
-  createFile,
-  makeDirectory,
-  PRIVATE_FOLDER_MODE,
-  PRIVATE_MODE,
-  supersedeFile,
-} from '../../shared/durable.js';
-import { hash, toHex } from '../../shared/hash.js';
+import { codeOf, createFile, makeDirectory, OTHERS_MODE, supersedeFile } from '../../shared/files/durable.js';
+import { hash, toHex } from '../../shared/hashing/hash.js';
 
 export const MASTER_KEY_BYTES = 32;
 export const MASTER_KEY_ID_BYTES = 8;
 
 export interface MasterKey {
-  /** 16 hex, from the key's hash: says which key it is, and nothing about it. */
+  /** 16 hex, from the key's hash: identifies the key and says nothing about it. */
   readonly id: string;
   readonly bytes: Uint8Array;
 }
 
 /** The file cannot be used. The message is one line for the operator, with the path and what to do. */
 export class MasterKeyFileError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'MasterKeyFileError';
-  }
+  override name = 'MasterKeyFileError';
 }
 
 const MAGIC = Buffer.from('VMK1');
@@ -41,7 +31,6 @@ const KEYS_AT = 8;
 const CHECKSUM_BYTES = 16;
 const KEYS_MAX = 2;
 const READS_MAX = 3;
-const OTHERS_MODE = 0o077;
 const ID_DOMAIN = Buffer.from('vouch master key id');
 
 export function masterKeyOf(bytes: Uint8Array): MasterKey {
@@ -59,7 +48,7 @@ export async function readMasterKeyFile(path: string): Promise<readonly MasterKe
     try {
       return parse(content, path);
     } catch (error) {
-      // What was opened may have been superseded, and erased while it was read.
+      // The opened file may have been superseded, and erased while it was read.
       if (reads === READS_MAX) throw error;
     } finally {
       content.fill(0);
@@ -67,12 +56,12 @@ export async function readMasterKeyFile(path: string): Promise<readonly MasterKe
   }
 }
 
-/** False where the file is there already, whoever made it. */
+/** False where the file exists already. */
 export async function createMasterKeyFile(path: string, key: MasterKey): Promise<boolean> {
   const content = serialize([key]);
   try {
-    await makeDirectory(dirname(path), PRIVATE_FOLDER_MODE);
-    return await createFile(path, content, PRIVATE_MODE);
+    await makeDirectory(dirname(path));
+    return await createFile(path, content);
   } catch (error) {
     throw new MasterKeyFileError(
       `the master key file ${path} cannot be made (${codeOf(error) ?? error}); set VOUCH_MASTER_KEY_FILE`,
@@ -82,11 +71,11 @@ export async function createMasterKeyFile(path: string, key: MasterKey): Promise
   }
 }
 
-/** Durable when it resolves; what the file held before is erased. */
+/** Durable when it resolves; the file's former content is erased. */
 export async function replaceMasterKeyFile(path: string, keys: readonly MasterKey[]): Promise<void> {
   const content = serialize(keys);
   try {
-    await supersedeFile(path, content, PRIVATE_MODE);
+    await supersedeFile(path, content);
   } finally {
     content.fill(0);
   }
@@ -123,7 +112,8 @@ function parse(content: Buffer, path: string): readonly MasterKey[] {
     refuse('is damaged: its checksum does not verify');
   return Array.from({ length: count }, (_, index) => {
     const at = KEYS_AT + index * MASTER_KEY_BYTES;
-    return masterKeyOf(copyOf(content.subarray(at, at + MASTER_KEY_BYTES)));
+    // A copy in memory of its own, not in a pool that others read and write.
+    return masterKeyOf(Uint8Array.from(content.subarray(at, at + MASTER_KEY_BYTES)));
   });
 }
 
@@ -137,13 +127,6 @@ function serialize(keys: readonly MasterKey[]): Buffer {
   for (const [index, { bytes }] of keys.entries()) content.set(bytes, KEYS_AT + index * MASTER_KEY_BYTES);
   content.set(checksumOf(content, checksumAt), checksumAt);
   return content;
-}
-
-/** In memory of its own, not in a pool that others read and write. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.alloc(bytes.length);
-  copy.set(bytes);
-  return copy;
 }
 
 const checksumOf = (content: Buffer, end: number): Buffer =>

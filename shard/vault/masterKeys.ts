@@ -1,4 +1,4 @@
-/** The master keys that this process holds: read from their file, and read again when a key is asked for that is not known. */
+/** The master keys of this process: read from their file, and again when an unknown key is needed. */
 import type { Entropy } from '../../shared/clock.js';
 import {
   createMasterKeyFile,
@@ -18,33 +18,27 @@ export class MasterKeys {
     private readonly entropy: Entropy,
   ) {}
 
-  /** Of the newest key; undefined where the file is not there. Reads it. Throws MasterKeyFileError. */
-  async newestId(): Promise<string | undefined> {
-    await this.#read();
-    return this.#keys[0]?.id;
-  }
-
-  /** The newest key's id; makes the file with a fresh key where it is not there. Throws MasterKeyFileError. */
+  /** The id of the newest key; makes the file with a fresh key where there is none. Throws MasterKeyFileError. */
   async newestOrFirst(): Promise<string> {
-    const found = await this.newestId();
+    const found = await this.#newestId();
     if (found !== undefined) return found;
     const bytes = this.entropy(MASTER_KEY_BYTES);
     await createMasterKeyFile(this.path, masterKeyOf(bytes));
     bytes.fill(0);
     // Another process may have made it first.
-    const made = await this.newestId();
+    const made = await this.#newestId();
     if (made === undefined)
       throw new MasterKeyFileError(`the master key file ${this.path} is gone as soon as it is made`);
     return made;
   }
 
-  /** Whether the key is held, by this process or, since it read it last, by the file. Throws MasterKeyFileError. */
+  /** Whether this process or the file holds the key. Throws MasterKeyFileError. */
   async has(id: string): Promise<boolean> {
     if (this.#find(id) === undefined) await this.#read();
     return this.#find(id) !== undefined;
   }
 
-  /** Whether the file holds the key now, whatever this process remembers of it. Throws MasterKeyFileError. */
+  /** Whether the file holds the key now. Throws MasterKeyFileError. */
   async inFile(id: string): Promise<boolean> {
     const keys = (await readMasterKeyFile(this.path)) ?? [];
     const isThere = keys.some((key) => key.id === id);
@@ -52,16 +46,21 @@ export class MasterKeys {
     return isThere;
   }
 
-  /** What `use` makes of the key, which it must not keep; undefined where the key is not held. Throws MasterKeyFileError. */
+  /** The result of `use`, which must not keep the key; undefined where the key is not held. Throws MasterKeyFileError. */
   async use<T>(id: string, use: (key: MasterKey) => T): Promise<T | undefined> {
     if (!(await this.has(id))) return undefined;
     const key = this.#find(id);
     return key && use(key);
   }
 
-  /** Forgets every key. */
   close(): void {
     this.#hold([]);
+  }
+
+  /** Reads the file. The id of its newest key; undefined where there is no file. Throws MasterKeyFileError. */
+  async #newestId(): Promise<string | undefined> {
+    await this.#read();
+    return this.#keys[0]?.id;
   }
 
   #find(id: string): MasterKey | undefined {

@@ -1,11 +1,21 @@
-/** Small, watched, replicated key-value state: what the cluster agrees on outside of the logs. */
+/** Small, watched, replicated key-value state, which the cluster keeps outside of the logs. */
+import { VouchError } from '../errors/errors.js';
 
-/** JSON, so that an operator can read it with the NATS CLI. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
+const KEY = /^[A-Za-z0-9_=-]+(\.[A-Za-z0-9_=-]+)*$/;
+const KEY_MAX_CHARS = 255;
+
+/** The value of an entry: JSON, which an operator can read with the NATS CLI. */
+export type BucketValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly BucketValue[]
+  | { readonly [key: string]: BucketValue | undefined };
 
 export interface Entry {
   readonly key: string;
-  readonly value: Json;
+  readonly value: BucketValue;
   /** Grows with every write of the bucket. */
   readonly revision: number;
 }
@@ -27,20 +37,37 @@ export interface Watch {
 export interface Bucket {
   get(key: string): Promise<Entry | undefined>;
   /** The new revision, or undefined where the key exists. */
-  create(key: string, value: Json): Promise<number | undefined>;
+  create(key: string, value: BucketValue): Promise<number | undefined>;
   /** The new revision, or undefined where the key's revision is no longer `revision`. */
-  update(key: string, value: Json, revision: number): Promise<number | undefined>;
-  put(key: string, value: Json): Promise<number>;
+  update(key: string, value: BucketValue, revision: number): Promise<number | undefined>;
+  put(key: string, value: BucketValue): Promise<number>;
   /**
-   * Whether there is no such entry, for sure: `get` may be answered by a server that has lost its lead and does not know of
-   * an entry that is new. Costs a write; for what is erased for good.
+   * Whether the entry certainly does not exist: `get` may be answered by a former leader that does not know of a new entry.
+   * Costs a write.
    */
   isAbsent(key: string): Promise<boolean>;
-  /** False where there was nothing to delete. */
+  /** Returns false where there was nothing to delete. */
   delete(key: string): Promise<boolean>;
   /**
-   * Calls `listener` for every entry there is, resolves, and then calls it for every change, in order.
-   * Nothing between the two is missed. After a reconnect it goes on without a gap.
+   * Calls `listener` for every entry, resolves, and then calls it for every change, in order and without a gap, also after
+   * a reconnect.
    */
   watch(listener: (change: Change) => void): Promise<Watch>;
+}
+
+/** Every entry of the bucket. A watch gives them all before it resolves; a bucket has no other list. */
+export async function entriesOf(bucket: Bucket): Promise<Entry[]> {
+  const entries = new Map<string, Entry>();
+  const watch = await bucket.watch(({ key, entry }) => {
+    if (entry === undefined) entries.delete(key);
+    else entries.set(key, entry);
+  });
+  watch.stop();
+  return [...entries.values()];
+}
+
+/** Throws `validation_error` for a key that a bucket cannot hold. */
+export function checkKey(key: string): void {
+  if (key.length > KEY_MAX_CHARS || !KEY.test(key))
+    throw new VouchError('validation_error', `${JSON.stringify(key)} is not a key of a bucket`);
 }

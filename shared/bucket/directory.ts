@@ -1,32 +1,31 @@
 /**
- * A bucket in a folder, one file a key. The process that serves holds all entries in memory; another one, such as the key
- * tool, may write to the same folder meanwhile, and is noticed. Creating a key is atomic between processes, all else
- * within one.
+ * A bucket in a folder, with one file for each key. The service holds all entries in memory; another process, such as the
+ * key tool, may write to the folder meanwhile. Creating a key is atomic between processes, other writes within one.
  */
 import { basename, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
+import { messageOf, unavailable } from '../errors/errors.js';
 import {
-  codeOf,
+  asUnavailable,
   createFile,
   deleteFile,
   deleteLeftovers,
   makeDirectory,
-  PRIVATE_MODE,
   replaceFile,
-} from '../durable.js';
-import { messageOf, unavailable, VouchError } from '../errors.js';
+} from '../files/durable.js';
 import type { Logger } from '../logger.js';
-import { Turns } from '../turns.js';
-import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
+import { Mutex } from '../scheduling/mutex.js';
+import { PeriodicTask } from '../scheduling/periodicTask.js';
+import type { Bucket, BucketValue, Change, Entry, Watch } from './bucket.js';
 import { encodeEntry, fileNameOf } from './directoryFile.js';
 import { DirectoryView } from './directoryView.js';
 import { Revisions } from './revisions.js';
 import { storable, Watchers } from './watchers.js';
 
-/** What another process has written is known after this, and the time its files take to read. */
+/** The interval of looks for writes of other processes. */
 const POLL_MS = 200;
 
-export interface DirectoryBucketOptions {
+interface DirectoryBucketOptions {
   readonly folder: string;
   readonly logger: Logger;
   readonly clock?: Clock;
@@ -35,12 +34,12 @@ export interface DirectoryBucketOptions {
 export class DirectoryBucket implements Bucket {
   readonly #folder: string;
   readonly #logger: Logger;
-  readonly #turns = new Turns();
+  readonly #writes = new Mutex();
   readonly #watchers: Watchers;
   readonly #view: DirectoryView;
   readonly #revisions: Revisions;
-  #timer: NodeJS.Timeout | undefined;
-  #polling = false;
+  readonly #polls = new PeriodicTask(() => this.#poll(), POLL_MS);
+  #isWhole = false;
   #closed = false;
 
   private constructor({ folder, logger, clock = systemClock }: DirectoryBucketOptions) {
@@ -48,16 +47,12 @@ export class DirectoryBucket implements Bucket {
     this.#logger = logger;
     this.#watchers = new Watchers(logger);
     this.#revisions = new Revisions(folder);
-    this.#view = new DirectoryView({
-      folder,
-      clock,
-      onChange: (change) => this.#watchers.tell(change),
-      onDamage: (file, reason) => {
-        // Before it serves anything a bucket must be whole; later on what it knew still holds.
-        if (this.#timer === undefined) throw new Error(`${file} is damaged: ${reason}`);
-        logger.error({ file, reason }, 'an entry of a bucket is damaged');
-      },
-    });
+    const onDamage = (file: string, reason: string): void => {
+      // At the start a bucket must be complete; later it keeps the entry that it knew.
+      if (!this.#isWhole) throw new Error(`${file} is damaged: ${reason}`);
+      logger.error({ file, reason }, 'an entry of a bucket is damaged');
+    };
+    this.#view = new DirectoryView(folder, clock, (change) => this.#watchers.tell(change), onDamage);
   }
 
   /** Reads every entry. Throws an Error that names the file where one is damaged. */
@@ -66,7 +61,8 @@ export class DirectoryBucket implements Bucket {
     await deleteLeftovers(options.folder);
     const bucket = new DirectoryBucket(options);
     await bucket.#view.lookAll(await bucket.#view.changed());
-    bucket.#timer = setInterval(() => void bucket.#poll(), POLL_MS).unref();
+    bucket.#isWhole = true;
+    bucket.#polls.start();
     return bucket;
   }
 
@@ -78,23 +74,23 @@ export class DirectoryBucket implements Bucket {
     return this.#view.entryIn(name);
   }
 
-  create(key: string, value: Json): Promise<number | undefined> {
+  create(key: string, value: BucketValue): Promise<number | undefined> {
     return this.#inTurn(key, async (name) => {
       if (this.#view.has(name)) return undefined;
       const entry = await this.#next(key, value);
-      const created = await createFile(join(this.#folder, name), encodeEntry(entry), PRIVATE_MODE);
+      const created = await createFile(join(this.#folder, name), encodeEntry(entry));
       await this.#view.look(name);
       return created ? entry.revision : undefined;
     });
   }
 
-  update(key: string, value: Json, revision: number): Promise<number | undefined> {
+  update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {
     return this.#inTurn(key, async (name) =>
       this.#view.entryIn(name)?.revision === revision ? this.#replace(name, key, value) : undefined,
     );
   }
 
-  put(key: string, value: Json): Promise<number> {
+  put(key: string, value: BucketValue): Promise<number> {
     return this.#inTurn(key, (name) => this.#replace(name, key, value));
   }
 
@@ -115,11 +111,11 @@ export class DirectoryBucket implements Bucket {
     return this.#watchers.add(this.#view.entries, listener);
   }
 
-  /** Resolves when every write is finished. */
+  /** Resolves when every write has ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
-    await this.#turns.idle();
+    await this.#polls.stop();
+    await this.#writes.idle();
     this.#watchers.clear();
   }
 
@@ -127,43 +123,37 @@ export class DirectoryBucket implements Bucket {
     if (this.#closed) throw unavailable('the bucket is closed');
   }
 
-  async #replace(name: string, key: string, value: Json): Promise<number> {
+  async #replace(name: string, key: string, value: BucketValue): Promise<number> {
     const entry = await this.#next(key, value);
-    await replaceFile(join(this.#folder, name), encodeEntry(entry), PRIVATE_MODE);
+    await replaceFile(join(this.#folder, name), encodeEntry(entry));
     await this.#view.learn(name, entry);
     return entry.revision;
   }
 
-  async #next(key: string, value: Json): Promise<Entry> {
+  async #next(key: string, value: BucketValue): Promise<Entry> {
     return Object.freeze({ key, value: storable(value), revision: await this.#revisions.after(this.#view.newest) });
   }
 
-  /** Runs `work` when the writes before it are done and the key is known as it is on disk. */
+  /** Runs `work` after earlier writes, when the key has been read from disk. */
   async #inTurn<T>(key: string, work: (name: string) => Promise<T>): Promise<T> {
     this.#expectOpen();
     const name = fileNameOf(key);
     try {
-      return await this.#turns.take(async () => {
+      return await this.#writes.run(async () => {
         await this.#view.look(name);
         return work(name);
       });
     } catch (error) {
-      const code = codeOf(error);
-      if (code === undefined || error instanceof VouchError) throw error;
-      throw unavailable(`${basename(this.#folder)} cannot be written (${code})`, error);
+      throw asUnavailable(error, `${basename(this.#folder)} cannot be written`);
     }
   }
 
   async #poll(): Promise<void> {
-    if (this.#polling) return;
-    this.#polling = true;
     try {
       const changed = await this.#view.changed();
-      if (changed.length > 0) await this.#turns.take(() => this.#view.lookAll(changed));
+      if (changed.length > 0) await this.#writes.run(() => this.#view.lookAll(changed));
     } catch (error) {
       this.#logger.warn({ folder: this.#folder, error: messageOf(error) }, 'a bucket cannot be read');
-    } finally {
-      this.#polling = false;
     }
   }
 }

@@ -1,22 +1,21 @@
 /**
- * One entry of a directory bucket as a file: its name from its key, and its content, JSON that an operator can read.
+ * The file of an entry of a directory bucket: its name, and its content, JSON that an operator can read.
  *
  *   {"version":1,"key":…,"revision":…,"value":…,"checksum":"16 hex: the first 8 bytes of BLAKE3 of [version,key,revision,value]"}
  */
-import { hash, toHex } from '../hash.js';
-import type { Entry, Json } from './bucket.js';
-import { checkKey } from './key.js';
+import { hash, toHex } from '../hashing/hash.js';
+import { type BucketValue, checkKey, type Entry } from './bucket.js';
 import { deepFreeze } from './watchers.js';
 
 const VERSION = 1;
 const EXTENSION = '.json';
-/** File systems take names of 255 bytes; an escaped key may be three times as long as the key. */
+/** File names have 255 bytes at most; an escaped key may be three times as long as the key. */
 const ESCAPED_MAX_CHARS = 200;
 const ESCAPED_KEPT_CHARS = 100;
 
 /**
- * A name of lower-case letters, digits and `_.=-%~` that no other key has, on a file system that ignores case either. It
- * never begins with a dot, nor holds a separator. Throws `validation_error` where the key is not one.
+ * The file name of a key: unique, also where case is ignored, of lower-case letters, digits and `_.=-%~`, without a dot at
+ * the begin. Throws `validation_error` where the key is malformed.
  */
 export function fileNameOf(key: string): string {
   checkKey(key);
@@ -27,7 +26,7 @@ export function fileNameOf(key: string): string {
 
 export const isEntryFile = (name: string): boolean => name.endsWith(EXTENSION) && !name.startsWith('.');
 
-const checksumOf = (key: string, revision: number, value: Json): string =>
+const checksumOf = (key: string, revision: number, value: BucketValue): string =>
   toHex(hash(Buffer.from(JSON.stringify([VERSION, key, revision, value]))).subarray(0, 8));
 
 export function encodeEntry({ key, revision, value }: Entry): string {
@@ -35,11 +34,11 @@ export function encodeEntry({ key, revision, value }: Entry): string {
   return `${JSON.stringify({ version: VERSION, key, revision, value, checksum })}\n`;
 }
 
-/** Throws Error with what is wrong where the content is not that of an entry of this file name. */
+/** Throws an Error where the content is not that of an entry of this file name. */
 export function decodeEntry(name: string, content: string): Entry {
   const stored: unknown = JSON.parse(content);
   if (typeof stored !== 'object' || stored === null) throw new Error('it holds no entry');
-  const { version, key, revision, value, checksum } = stored as Record<string, Json>;
+  const { version, key, revision, value, checksum } = stored as Record<string, BucketValue>;
   if (version !== VERSION)
     throw new Error(`entry version ${String(version)} is not known here; this program reads version ${VERSION}`);
   if (typeof key !== 'string' || typeof revision !== 'number' || value === undefined)

@@ -1,55 +1,47 @@
-/**
- * What a process knows of the entries in a folder, and how it learns what another process has changed there. Files are
- * read when they have changed and not otherwise.
- */
+/** The entries of a folder as a process knows them. It reads files that another process has changed, and no others. */
 import { type BigIntStats, statSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
-import { codeOf } from '../durable.js';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../errors/errors.js';
+import { ifThere } from '../files/durable.js';
 import type { Change, Entry } from './bucket.js';
 import { decodeEntry, isEntryFile } from './directoryFile.js';
 
-/** File times advance in steps of some milliseconds: a change this recent may hide another of the same step. */
+/** File times have steps of some milliseconds: a change this recent may hide another one of the same step. */
 const SETTLED_MS = 100;
-/** Files looked at together. */
+/** Files that are checked together. */
 const BATCH_FILES = 64;
 
 interface Known {
-  /** Undefined where the file was never whole. */
+  /** Undefined where the file was always damaged. */
   readonly entry: Entry | undefined;
-  /** Tells the contents of a file apart without reading it; undefined where it might not yet. */
+  /** Identifies the content of the file; undefined while it may hide a change. */
   readonly stamp: string | undefined;
 }
 
-export interface DirectoryViewOptions {
-  readonly folder: string;
-  readonly clock: Clock;
-  /** Told of every change, whoever made it. */
-  readonly onChange: (change: Change) => void;
-  /** Told of a file that does not verify; what was known of its entry before stays. */
-  readonly onDamage: (file: string, reason: string) => void;
-}
-
 export class DirectoryView {
-  readonly #options: DirectoryViewOptions;
   /** By file name. */
   readonly #known = new Map<string, Known>();
   #newest = 0;
-  /** The folder's time when all was known to be as it is here; undefined where that time may hide a change. */
+  /** The folder's time when all entries were known; undefined where that time may hide a change. */
   #settled: bigint | undefined;
 
-  constructor(options: DirectoryViewOptions) {
-    this.#options = options;
-  }
+  constructor(
+    private readonly folder: string,
+    private readonly clock: Clock,
+    /** Called for every change, by any process. */
+    private readonly onChange: (change: Change) => void,
+    /** Called for a damaged file, whose last known entry stays. */
+    private readonly onDamage: (file: string, reason: string) => void,
+  ) {}
 
   get entries(): Entry[] {
     return [...this.#known.values()].flatMap(({ entry }) => entry ?? []);
   }
 
-  /** The highest revision there ever was here. */
+  /** The highest known revision. */
   get newest(): number {
     return this.#newest;
   }
@@ -62,38 +54,34 @@ export class DirectoryView {
     return this.#known.get(name)?.entry;
   }
 
-  /** Brings what is known of one file up to date. */
+  /** Reads the file if it has changed. */
   async look(name: string): Promise<void> {
-    const stats = await statOf(this.#pathOf(name));
+    const stats = await ifThere(stat(this.#pathOf(name), { bigint: true }));
     if (stats === undefined) this.forget(name);
     else if (stampOf(stats) !== this.#known.get(name)?.stamp) await this.#read(name, this.#settledStamp(stats));
   }
 
-  /** Takes in what this process has just written. */
+  /** Adds an entry that this process has just written. */
   async learn(name: string, entry: Entry): Promise<void> {
-    const stats = await statOf(this.#pathOf(name));
+    const stats = await ifThere(stat(this.#pathOf(name), { bigint: true }));
     this.#learn(name, { entry, stamp: stats && this.#settledStamp(stats) });
   }
 
   forget(name: string): void {
     const entry = this.entryIn(name);
     this.#known.delete(name);
-    if (entry !== undefined) this.#options.onChange({ key: entry.key, entry: undefined });
+    if (entry !== undefined) this.onChange({ key: entry.key, entry: undefined });
   }
 
-  /**
-   * The files that are not as they are known here. Costs one `stat` where nothing in the folder was created, replaced or
-   * deleted, else one a file; yields in between.
-   */
+  /** Lists the changed files. Costs one `stat` where nothing in the folder has changed, else one for each file; yields. */
   async changed(): Promise<string[]> {
-    const { folder } = this.#options;
-    const { mtimeNs, mtimeMs } = await stat(folder, { bigint: true });
+    const { mtimeNs, mtimeMs } = await stat(this.folder, { bigint: true });
     if (mtimeNs === this.#settled) return [];
-    const names = (await readdir(folder)).filter(isEntryFile);
+    const names = (await readdir(this.folder)).filter(isEntryFile);
     const present = new Set(names);
     const changed = [...this.#known.keys()].filter((name) => !present.has(name));
     for (const [i, name] of names.entries()) {
-      // In the call: a trip through the thread pool costs ten times as much.
+      // Synchronous: the thread pool costs ten times as much.
       const stats = statSync(this.#pathOf(name), { bigint: true, throwIfNoEntry: false });
       if (stats === undefined || stampOf(stats) !== this.#known.get(name)?.stamp) changed.push(name);
       if (i % BATCH_FILES === BATCH_FILES - 1) await nextTurn();
@@ -108,32 +96,27 @@ export class DirectoryView {
   }
 
   #isSettled(mtimeMs: bigint): boolean {
-    return Math.abs(this.#options.clock.nowMs() - Number(mtimeMs)) > SETTLED_MS;
+    return Math.abs(this.clock.nowMs() - Number(mtimeMs)) > SETTLED_MS;
   }
 
-  /** A file that is replaced twice within a step of the clock may get its inode back. */
+  /** Undefined for a recent change: a file that is replaced twice within a step of the clock may get its inode back. */
   #settledStamp(stats: BigIntStats): string | undefined {
     return this.#isSettled(stats.mtimeMs) ? stampOf(stats) : undefined;
   }
 
   #pathOf(name: string): string {
-    return join(this.#options.folder, name);
+    return join(this.folder, name);
   }
 
   async #read(name: string, stamp: string | undefined): Promise<void> {
-    let content: string;
-    try {
-      content = await readFile(this.#pathOf(name), 'utf8');
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return this.forget(name);
-      throw error;
-    }
+    const content = await ifThere(readFile(this.#pathOf(name), 'utf8'));
+    if (content === undefined) return this.forget(name);
     let entry: Entry;
     try {
       entry = decodeEntry(name, content);
     } catch (error) {
       this.#known.set(name, { entry: this.entryIn(name), stamp });
-      return this.#options.onDamage(this.#pathOf(name), messageOf(error));
+      return this.onDamage(this.#pathOf(name), messageOf(error));
     }
     this.#learn(name, { entry, stamp });
   }
@@ -143,16 +126,7 @@ export class DirectoryView {
     const isNew = this.entryIn(name)?.revision !== entry.revision;
     this.#known.set(name, known);
     this.#newest = Math.max(this.#newest, entry.revision);
-    if (isNew) this.#options.onChange({ key: entry.key, entry });
-  }
-}
-
-async function statOf(path: string): Promise<BigIntStats | undefined> {
-  try {
-    return await stat(path, { bigint: true });
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    if (isNew) this.onChange({ key: entry.key, entry });
   }
 }
 

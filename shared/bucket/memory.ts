@@ -1,18 +1,17 @@
-/** A bucket that one process holds in memory: for what need not survive it. */
+/** A bucket in the memory of one process, for entries that need not survive it. */
 import { type Clock, systemClock } from '../clock.js';
-import { unavailable } from '../errors.js';
+import { unavailable } from '../errors/errors.js';
 import type { Logger } from '../logger.js';
-import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
-import { checkKey } from './key.js';
+import { type Bucket, type BucketValue, type Change, checkKey, type Entry, type Watch } from './bucket.js';
 import { storable, Watchers } from './watchers.js';
 
-interface Held {
+interface StoredEntry {
   readonly entry: Entry;
   /** On the monotonic clock. */
   readonly expiresMs: number;
 }
 
-export interface MemoryBucketOptions {
+interface MemoryBucketOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   /** Entries vanish this long after their last write. */
@@ -20,8 +19,8 @@ export interface MemoryBucketOptions {
 }
 
 export class MemoryBucket implements Bucket {
-  /** A write moves its key to the end, so the order is also that in which entries expire. */
-  readonly #held = new Map<string, Held>();
+  /** In the order of expiry: a write moves its key to the end. */
+  readonly #entries = new Map<string, StoredEntry>();
   readonly #watchers: Watchers;
   readonly #clock: Clock;
   readonly #ttlMs: number | undefined;
@@ -39,15 +38,15 @@ export class MemoryBucket implements Bucket {
     return this.#now(key);
   }
 
-  async create(key: string, value: Json): Promise<number | undefined> {
+  async create(key: string, value: BucketValue): Promise<number | undefined> {
     return this.#now(key) === undefined ? this.#write(key, value) : undefined;
   }
 
-  async update(key: string, value: Json, revision: number): Promise<number | undefined> {
+  async update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {
     return this.#now(key)?.revision === revision ? this.#write(key, value) : undefined;
   }
 
-  async put(key: string, value: Json): Promise<number> {
+  async put(key: string, value: BucketValue): Promise<number> {
     this.#now(key);
     return this.#write(key, value);
   }
@@ -65,7 +64,7 @@ export class MemoryBucket implements Bucket {
   async watch(listener: (change: Change) => void): Promise<Watch> {
     this.#expire();
     return this.#watchers.add(
-      [...this.#held.values()].map(({ entry }) => entry),
+      [...this.#entries.values()].map(({ entry }) => entry),
       listener,
     );
   }
@@ -74,44 +73,44 @@ export class MemoryBucket implements Bucket {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#watchers.clear();
-    this.#held.clear();
+    this.#entries.clear();
   }
 
   #now(key: string): Entry | undefined {
     checkKey(key);
     this.#expire();
-    return this.#held.get(key)?.entry;
+    return this.#entries.get(key)?.entry;
   }
 
-  #write(key: string, value: Json): number {
+  #write(key: string, value: BucketValue): number {
     const entry: Entry = Object.freeze({ key, value: storable(value), revision: ++this.#revision });
-    this.#held.delete(key);
-    this.#held.set(key, { entry, expiresMs: this.#clock.monotonicMs() + (this.#ttlMs ?? Number.POSITIVE_INFINITY) });
+    this.#entries.delete(key);
+    this.#entries.set(key, { entry, expiresMs: this.#clock.monotonicMs() + (this.#ttlMs ?? Number.POSITIVE_INFINITY) });
     this.#schedule();
     this.#watchers.tell({ key, entry });
     return entry.revision;
   }
 
   #drop(key: string): void {
-    this.#held.delete(key);
+    this.#entries.delete(key);
     this.#watchers.tell({ key, entry: undefined });
   }
 
-  /** Drops what has expired. Throws where the bucket is closed. */
+  /** Drops expired entries. Throws where the bucket is closed. */
   #expire(): void {
     if (this.#closed) throw unavailable('the bucket is closed');
     if (this.#ttlMs === undefined) return;
     const nowMs = this.#clock.monotonicMs();
-    for (const [key, { expiresMs }] of this.#held) {
+    for (const [key, { expiresMs }] of this.#entries) {
       if (expiresMs > nowMs) break;
       this.#drop(key);
     }
   }
 
-  /** One timer, for the entry that expires next. */
+  /** Sets the timer for the entry that expires next. */
   #schedule(): void {
     if (this.#ttlMs === undefined || this.#timer !== undefined) return;
-    const [next] = this.#held.values();
+    const [next] = this.#entries.values();
     if (next === undefined) return;
     this.#timer = setTimeout(
       () => {

@@ -1,99 +1,95 @@
 /** A bucket in JetStream's key-value store. Every read asks the stream's leader: a replica may lag behind an answered write. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { type KV, type KvEntry, MsgHdrsImpl, millis, nanos, StorageType } from 'nats';
-import { VouchError } from '../errors.js';
-import type { ClusterConnection } from '../natsConnection.js';
-import { isRefusal, JETSTREAM } from '../natsError.js';
-import { tellOfReplicas } from '../replicaWarning.js';
-import type { Bucket, Change, Entry, Json, Watch } from './bucket.js';
-import { isEntryOf } from './entryShapes.js';
-import { NatsWatch } from './natsWatch.js';
+import { messageOf, unavailable, VouchError } from '../errors/errors.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { Delivery, IDLE, type StreamMessage } from '../nats/natsDelivery.js';
+import { isRefusal, JETSTREAM, leftToAdmin } from '../nats/natsError.js';
+import { tellOfReplicas } from '../nats/replicaWarning.js';
+import { PeriodicTask } from '../scheduling/periodicTask.js';
+import { RETRY_MS } from '../scheduling/retry.js';
+import { type Bucket, type BucketValue, type Change, checkKey, type Entry, type Watch } from './bucket.js';
 
 const OPERATION_HEADER = 'KV-Operation';
-const KEY = /^[A-Za-z0-9_=-]+(\.[A-Za-z0-9_=-]+)*$/;
-const KEY_MAX_CHARS = 255;
 /** JetStream remembers message ids for this long, and not longer than it keeps the messages; we send none. */
 const DUPLICATE_WINDOW_MS = 120_000;
 
-export interface BucketOptions {
+interface BucketOptions {
   readonly name: string;
   readonly ttlMs: number | undefined;
   readonly replicas: number;
+  /** Whether the value has the shape of this bucket's entries. Anyone who reaches the server can write another. */
+  readonly isEntry: (key: string, value: BucketValue) => boolean;
 }
 
 /**
- * Opens the bucket, making it where it does not exist; several processes may do so at once. Entries with a time to live
- * are kept in files like the others: a bucket in memory would begin its revisions anew after a restart of the server,
- * and an old revision would then pass for a new one.
+ * Opens the bucket and creates it if it does not exist; several processes may do so at once. Entries with a time to live
+ * are kept in files too: a bucket in memory would restart its revisions with the server, and an old revision would then
+ * pass for a new one.
  */
 export async function openNatsBucket(connection: ClusterConnection, options: BucketOptions): Promise<NatsBucket> {
   const { name, ttlMs, replicas } = options;
-  const kv = await connection.call(() =>
-    connection.js.views.kv(name, {
-      history: 1,
-      storage: StorageType.File,
-      replicas,
-      allow_direct: false,
-      ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
-    }),
-  );
+  const settings = { history: 1, storage: StorageType.File, replicas, allow_direct: false };
+  const kv = await connection
+    .call(() => connection.js.views.kv(name, { ...settings, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) }))
+    .catch(leftToAdmin(`JetStream has no bucket ${name}`));
   await adoptSettings(connection, kv, options);
-  return new NatsBucket(connection, kv, name, ttlMs);
+  return new NatsBucket(connection, kv, options);
 }
 
-/** A bucket from an earlier run: its time to live follows the configuration, its replicas are the operator's to change. */
+/** Applies the configured time to live to a bucket of an earlier run; its replicas are the operator's to change. */
 async function adoptSettings(connection: ClusterConnection, kv: KV, options: BucketOptions): Promise<void> {
   const { name, ttlMs = 0, replicas } = options;
   const { streamInfo } = await connection.call(() => kv.status());
   const { config } = streamInfo;
-  tellOfReplicas(connection, { stream: config.name, replicas: config.num_replicas, wanted: replicas });
+  tellOfReplicas(connection, config.name, config.num_replicas, replicas);
   if (millis(config.max_age) === ttlMs) return;
   connection.logger.info({ bucket: name, wasMs: millis(config.max_age), ttlMs }, 'the time to live changes');
   const duplicateWindowMs = ttlMs === 0 ? DUPLICATE_WINDOW_MS : Math.min(ttlMs, DUPLICATE_WINDOW_MS);
-  await connection.call(() =>
-    connection.jsm.streams.update(config.name, { max_age: nanos(ttlMs), duplicate_window: nanos(duplicateWindowMs) }),
-  );
+  const changed = { max_age: nanos(ttlMs), duplicate_window: nanos(duplicateWindowMs) };
+  await connection
+    .call(() => connection.jsm.streams.update(config.name, changed))
+    .catch(leftToAdmin(`bucket ${name} keeps its entries for ${millis(config.max_age)} ms and not for ${ttlMs} ms`));
 }
 
 export class NatsBucket implements Bucket {
   constructor(
-    private readonly connection: ClusterConnection,
+    readonly connection: ClusterConnection,
     private readonly kv: KV,
-    private readonly name: string,
-    private readonly ttlMs: number | undefined,
+    readonly options: BucketOptions,
   ) {}
 
   async get(key: string): Promise<Entry | undefined> {
     const found = await this.find(key);
-    if (!found || isDeletion(found)) return undefined;
-    return { key, value: this.parse(key, found.value), revision: found.revision };
+    return found && { key, value: this.parse(key, found.value), revision: found.revision };
   }
 
   /**
-   * Looks first: that there is no message, a cluster checks when it stores one, and what is refused then, servers before
-   * 2.11 miscount when they start again, and number the messages of the stream otherwise from then on.
+   * Reads first: nats-servers before 2.11 miscount a refused create when they restart, and then number the messages of
+   * the stream differently.
    */
-  async create(key: string, value: Json): Promise<number | undefined> {
-    const found = await this.find(key);
-    if (!found) return this.expecting(key, () => this.kv.create(key, JSON.stringify(value)));
-    return isDeletion(found) ? this.update(key, value, found.revision) : undefined;
+  async create(key: string, value: BucketValue): Promise<number | undefined> {
+    const last = await this.last(key);
+    if (!last) return this.expecting(key, () => this.kv.create(key, JSON.stringify(value)));
+    return isDeletion(last) ? this.update(key, value, last.revision) : undefined;
   }
 
-  update(key: string, value: Json, revision: number): Promise<number | undefined> {
+  update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {
     return this.expecting(key, () => this.kv.update(key, JSON.stringify(value), revision));
   }
 
-  put(key: string, value: Json): Promise<number> {
+  put(key: string, value: BucketValue): Promise<number> {
     return this.call(key, () => this.kv.put(key, JSON.stringify(value)));
   }
 
-  /** Deletes once more what was found deleted: no leader can take that which does not know of a later write. */
+  /** Deletes a deleted entry again: a leader that does not know of a later write cannot take that. */
   async isAbsent(key: string): Promise<boolean> {
     for (;;) {
-      const found = await this.find(key);
-      if (found && !isDeletion(found)) return false;
+      const last = await this.last(key);
+      if (last && !isDeletion(last)) return false;
       const headers = MsgHdrsImpl.fromRecord({ [OPERATION_HEADER]: ['DEL'] });
-      const options = { headers, expect: { lastSubjectSequence: found?.revision ?? 0 } };
-      const again = () => this.connection.js.publish(`$KV.${this.name}.${key}`, new Uint8Array(0), options);
+      const options = { headers, expect: { lastSubjectSequence: last?.revision ?? 0 } };
+      const again = () => this.connection.js.publish(this.subjectOf(key), new Uint8Array(0), options);
       if (await this.expecting(key, again)) return true;
     }
   }
@@ -101,28 +97,45 @@ export class NatsBucket implements Bucket {
   async delete(key: string): Promise<boolean> {
     for (;;) {
       const found = await this.find(key);
-      if (!found || isDeletion(found)) return false;
-      // Of several that delete the same entry one finds it; the others look again.
+      if (!found) return false;
+      // Of several callers that delete the same entry one succeeds; the others look again.
       const options = { previousSeq: found.revision };
       if (await this.expecting(key, () => this.kv.delete(key, options).then(() => true))) return true;
     }
   }
 
   watch(listener: (change: Change) => void): Promise<Watch> {
-    return NatsWatch.start({
-      connection: this.connection,
-      bucket: this.name,
-      ttlMs: this.ttlMs,
-      parse: (key, bytes) => this.parse(key, bytes),
-      exists: async (key) => {
-        const found = await this.find(key);
-        return found !== null && !isDeletion(found);
-      },
-      listener,
-    });
+    return NatsWatch.start(this, listener);
   }
 
-  private find(key: string): Promise<KvEntry | null> {
+  /** The entry of the key as the stream's leader has it. */
+  async find(key: string): Promise<KvEntry | undefined> {
+    const last = await this.last(key);
+    return last && !isDeletion(last) ? last : undefined;
+  }
+
+  parse(key: string, bytes: Uint8Array): BucketValue {
+    let value: BucketValue;
+    try {
+      value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as BucketValue;
+    } catch (cause) {
+      throw this.damaged(key, 'JSON', cause);
+    }
+    if (this.options.isEntry(key, value)) return value;
+    throw this.damaged(key, 'what belongs there');
+  }
+
+  private subjectOf(key: string): string {
+    return `${this.connection.kvPrefix}$KV.${this.options.name}.${key}`;
+  }
+
+  private damaged(key: string, wanted: string, cause?: unknown): VouchError {
+    const message = `${key} in bucket ${this.options.name} does not hold ${wanted}`;
+    return new VouchError('internal_error', message, { cause });
+  }
+
+  /** The key's last message, which may be a deletion. */
+  private last(key: string): Promise<KvEntry | null> {
     return this.call(key, () => this.kv.get(key));
   }
 
@@ -137,20 +150,179 @@ export class NatsBucket implements Bucket {
   }
 
   private async call<T>(key: string, exchange: () => Promise<T>): Promise<T> {
-    if (key.length > KEY_MAX_CHARS || !KEY.test(key)) throw new VouchError('validation_error', `${key} is not a key`);
+    checkKey(key);
     return this.connection.call(exchange);
-  }
-
-  private parse(key: string, bytes: Uint8Array): Json {
-    let value: Json;
-    try {
-      value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as Json;
-    } catch (error) {
-      throw new VouchError('internal_error', `${key} in bucket ${this.name} does not hold JSON`, { cause: error });
-    }
-    if (isEntryOf(this.name, key, value)) return value;
-    throw new VouchError('internal_error', `${key} in bucket ${this.name} does not hold what belongs there`);
   }
 }
 
 const isDeletion = ({ operation }: KvEntry): boolean => operation !== 'PUT';
+
+interface Known {
+  readonly revision: number;
+  /** When the entry's time to live should end, on the monotonic clock. */
+  readonly endMs: number;
+}
+
+const RECONNECT_WAIT_MS = 60_000;
+const SWEEPS_PER_TTL = 20;
+const SWEEP_MIN_MS = 50;
+const SWEEP_MAX_MS = 500;
+
+/**
+ * Follows a bucket: the newest entry of every key, then every change.
+ *
+ *   start ──▶ catching up ──all entries told──▶ following ──delivery broke──▶ catching up …       stop() ──▶ stopped
+ *
+ * After a break it reads all entries again and tells the differences alone. It tells that an entry is gone only when the
+ * stream's leader has said so: the delivery may come from a replica that lags, and the server's clock decides when a
+ * time to live ends.
+ */
+class NatsWatch implements Watch {
+  private readonly known = new Map<string, Known>();
+  private readonly connection: ClusterConnection;
+  private readonly prefix: string;
+  private delivery: Delivery | undefined;
+  private sweeps: PeriodicTask | undefined;
+  private stopped = false;
+
+  private constructor(
+    private readonly bucket: NatsBucket,
+    private readonly listener: (change: Change) => void,
+  ) {
+    this.connection = bucket.connection;
+    this.prefix = `$KV.${bucket.options.name}.`;
+  }
+
+  /** Resolves when every entry has been told. */
+  static async start(bucket: NatsBucket, listener: (change: Change) => void): Promise<Watch> {
+    const watch = new NatsWatch(bucket, listener);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        void watch.run(resolve, reject);
+      });
+    } catch (error) {
+      watch.stop();
+      throw error;
+    }
+    const { ttlMs } = bucket.options;
+    if (ttlMs !== undefined && !watch.stopped) watch.sweepEvery(ttlMs);
+    return watch;
+  }
+
+  stop(): void {
+    this.stopped = true;
+    void this.sweeps?.stop();
+    this.delivery?.stop();
+  }
+
+  /** Runs until it is stopped or the connection is closed; the caller learns of a failure of the first round alone. */
+  private async run(caughtUp: () => void, failed: (error: unknown) => void): Promise<void> {
+    let first = true;
+    const done = (): void => {
+      first = false;
+      caughtUp();
+    };
+    const { connection } = this;
+    while (!this.stopped && !connection.closed) {
+      try {
+        await this.round(done);
+      } catch (error) {
+        if (first) return failed(error);
+        connection.logger.debug({ bucket: this.bucket.options.name, error: messageOf(error) }, 'a watch begins again');
+      }
+      await connection.untilConnected(RECONNECT_WAIT_MS);
+      if (!this.stopped) await delay(RETRY_MS.watch);
+    }
+    this.stop();
+    if (first) failed(unavailable('the watch was stopped before it began'));
+  }
+
+  /** One delivery, from catching up until it breaks. */
+  private async round(caughtUp: () => void): Promise<void> {
+    const source = { stream: `KV_${this.bucket.options.name}`, subject: `${this.prefix}>`, from: 'newest' } as const;
+    const delivery = await Delivery.start(this.connection, source);
+    this.delivery = delivery;
+    try {
+      await this.follow(delivery, caughtUp);
+    } finally {
+      delivery.stop();
+    }
+  }
+
+  private async follow(delivery: Delivery, caughtUp: () => void): Promise<void> {
+    const seen = new Set<string>();
+    let catchingUp = true;
+    const finish = async (): Promise<void> => {
+      for (const key of [...this.known.keys()])
+        if (!seen.has(key) && !(await this.bucket.find(key))) this.tellGone(key);
+      catchingUp = false;
+      caughtUp();
+    };
+    if (delivery.hasBegun(0)) await finish();
+    let count = 0;
+    for await (const item of delivery) {
+      if (this.stopped) return;
+      // A delivery comes to an inbox, to which others may have sent something of another stream.
+      if (item !== IDLE && !item.message.subject.startsWith(this.prefix))
+        throw unavailable('a watch heard something that is not of its bucket');
+      if (item !== IDLE) {
+        const key = item.message.subject.slice(this.prefix.length);
+        if (catchingUp) seen.add(key);
+        this.take(key, item);
+      }
+      // A message that another one replaced while it was on its way is never sent, and may be counted as pending for ever.
+      if (catchingUp && (item === IDLE || item.pending === 0 || delivery.hasBegun(++count))) await finish();
+    }
+  }
+
+  private take(key: string, item: StreamMessage): void {
+    const { message, sequence: revision } = item;
+    if ((this.known.get(key)?.revision ?? 0) >= revision) return;
+    // A deletion is an empty message; JSON never is.
+    if (message.data.length === 0) {
+      this.tellGone(key);
+      return;
+    }
+    try {
+      const value = this.bucket.parse(key, message.data);
+      this.known.set(key, { revision, endMs: this.endOf(item) });
+      this.listener({ key, entry: { key, value, revision } });
+    } catch (error) {
+      this.connection.logger.error({ key, error: messageOf(error) }, 'a change of a bucket could not be taken');
+    }
+  }
+
+  private tellGone(key: string): void {
+    if (this.known.delete(key) && !this.stopped) this.listener({ key, entry: undefined });
+  }
+
+  /** By the server's clock and ours; where they differ, the leader is asked more often, or later. */
+  private endOf({ timeMs }: StreamMessage): number {
+    const { clock } = this.connection;
+    const ttlMs = this.bucket.options.ttlMs ?? Number.POSITIVE_INFINITY;
+    const ageMs = Math.min(Math.max(clock.nowMs() - timeMs, 0), ttlMs);
+    return clock.monotonicMs() + ttlMs - ageMs;
+  }
+
+  /** Asks the leader about every entry whose time to live should have ended: JetStream does not tell of those. */
+  private sweepEvery(ttlMs: number): void {
+    const everyMs = Math.min(Math.max(ttlMs / SWEEPS_PER_TTL, SWEEP_MIN_MS), SWEEP_MAX_MS);
+    this.sweeps = new PeriodicTask(() => this.sweep(), everyMs);
+    this.sweeps.start();
+  }
+
+  private async sweep(): Promise<void> {
+    const { connection, bucket } = this;
+    if (!connection.connected) return;
+    try {
+      const nowMs = connection.clock.monotonicMs();
+      for (const [key, { revision, endMs }] of this.known) {
+        if (endMs > nowMs || (await bucket.find(key))) continue;
+        // A newer entry may have come meanwhile.
+        if (this.known.get(key)?.revision === revision) this.tellGone(key);
+      }
+    } catch (error) {
+      connection.logger.debug({ bucket: bucket.options.name, error: messageOf(error) }, 'a sweep is put off');
+    }
+  }
+}

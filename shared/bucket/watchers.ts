@@ -1,7 +1,7 @@
-/** What the buckets of one process share: their watchers, and values that nobody can change. */
-import { messageOf } from '../errors.js';
+/** The watchers of a local bucket, and its frozen values. */
+import { messageOf } from '../errors/errors.js';
 import type { Logger } from '../logger.js';
-import type { Change, Entry, Json, Watch } from './bucket.js';
+import type { BucketValue, Change, Entry, Watch } from './bucket.js';
 
 type Listener = (change: Change) => void;
 
@@ -10,7 +10,7 @@ export class Watchers {
 
   constructor(private readonly logger: Logger) {}
 
-  /** Tells `entries` in the order they were written, and from then on every change. */
+  /** Tells `entries` in the order of their revisions, and then every change. */
   add(entries: Iterable<Entry>, listener: Listener): Watch {
     const watcher = { listener };
     this.#listeners.add(watcher);
@@ -27,7 +27,7 @@ export class Watchers {
     this.#listeners.clear();
   }
 
-  /** A listener that fails does not keep the others, or the writer, from going on. */
+  /** Logs the error of a listener: the others and the writer go on. */
   #tell(listener: Listener, change: Change): void {
     try {
       listener(change);
@@ -37,10 +37,11 @@ export class Watchers {
   }
 }
 
-/** The value as JSON would bring it back, frozen, so that the one copy can be handed to everyone. */
-export const storable = (value: Json): Json => deepFreeze(JSON.parse(JSON.stringify(value)) as Json);
+/** A frozen copy of the value, as JSON stores it. */
+export const storable = (value: BucketValue): BucketValue =>
+  deepFreeze(JSON.parse(JSON.stringify(value)) as BucketValue);
 
-export function deepFreeze(value: Json): Json {
+export function deepFreeze(value: BucketValue): BucketValue {
   if (typeof value === 'object' && value !== null) {
     for (const inner of Object.values(value)) if (inner !== undefined) deepFreeze(inner);
     Object.freeze(value);

@@ -1,16 +1,13 @@
-/**
- * The chain over a log: each event's hash, folded into the head before it, gives the head after it. Two logs with the
- * same head are the same log.
- */
-import { DOMAIN, EMPTY_HASH, hash, hashInto } from '../hash.js';
+/** The chain over a log: an event's hash and the head before it give the head after it. Logs of equal heads are equal. */
+import { Malformed } from '../errors/malformed.js';
+import { DOMAIN, EMPTY_HASH, hash, hashInto } from '../hashing/hash.js';
 import { HASH_BYTES } from '../limits.js';
+import type { Event } from './event.js';
 
-/** Where a log ends, and so what the next frame must continue. */
+/** The end of a log, which the next frame must continue. */
 export interface LogEnd {
   readonly chainHead: Uint8Array;
-  /** The sequence of the event that comes next. */
   readonly nextSequence: number;
-  /** The lengths of all frames together. */
   readonly logBytes: number;
   /** The time of the last event; the next is not before it. */
   readonly lastTimeMs: number;
@@ -31,30 +28,62 @@ export function nextChainHead(headBefore: Uint8Array, hashOfEvent: Uint8Array): 
   return hash(link);
 }
 
-/** Goes along a chain and makes no object for an event: a frame may hold thousands. */
-export class ChainLink {
-  /** After the last event, as `nextChainHead` has it. A view: the next event changes it. */
-  readonly head: Uint8Array;
-  /**
-   * H(0x00 ‖ event) of the last event; of the genesis it is the collection's config hash. A view, as `head`.
-   */
-  readonly eventHash: Uint8Array;
-  /** 0x03, head and event hash stand side by side, as they are hashed. */
-  readonly #message = new Uint8Array(LINK_BYTES);
+/**
+ * A walk along the chain over the events of one frame, for writing and for reading. It makes no object for an event: a
+ * frame may hold thousands.
+ */
+export class ChainWalk {
+  /** 32 bytes an event, as `chainHeads`. */
+  readonly eventHashes: Uint8Array;
+  readonly chainHeads: Uint8Array;
+  /** The chain head after the last event. A view: the next step changes it. */
+  readonly chainHead: Uint8Array;
+  /** 0x03, head and event hash, side by side as they are hashed. */
+  readonly #link = new Uint8Array(LINK_BYTES);
+  #nextSequence: number;
+  #lastTimeMs: number;
+  #events = 0;
 
-  constructor(headBefore: Uint8Array) {
-    this.head = this.#message.subarray(HEAD_AT, EVENT_HASH_AT);
-    this.eventHash = this.#message.subarray(EVENT_HASH_AT);
-    this.#message[0] = DOMAIN.chain;
-    this.head.set(headBefore);
+  constructor(
+    private readonly before: LogEnd,
+    events: number,
+  ) {
+    this.eventHashes = new Uint8Array(events * HASH_BYTES);
+    this.chainHeads = new Uint8Array(events * HASH_BYTES);
+    this.#link[0] = DOMAIN.chain;
+    this.chainHead = this.#link.subarray(HEAD_AT, EVENT_HASH_AT);
+    this.chainHead.set(before.chainHead);
+    this.#nextSequence = before.nextSequence;
+    this.#lastTimeMs = before.lastTimeMs;
   }
 
   /**
-   * The next event is that at `at` to `end` of a frame. Takes no copy of it: the byte before an event is the high byte of
-   * its length, and zero, since events are shorter than 2^24 bytes; and zero is the domain byte of a log leaf.
+   * Takes the event whose bytes stand in `frame` at `from` to `end`. Throws Malformed where it cannot come next. The byte
+   * before an event is the high byte of its length, which is zero since events are shorter than 2^24 bytes; and zero is
+   * the domain byte of a log leaf: so the event is hashed without a copy.
    */
-  follow(frame: Uint8Array, at: number, end: number): void {
-    hashInto(frame.subarray(at - 1, end), this.#message, EVENT_HASH_AT);
-    hashInto(this.#message, this.#message, HEAD_AT);
+  step(event: Event, frame: Uint8Array, from: number, end: number): void {
+    if (event.sequence !== this.#nextSequence)
+      throw new Malformed(`event ${event.sequence} stands where ${this.#nextSequence} comes next`, from);
+    if (event.timeMs < this.#lastTimeMs)
+      throw new Malformed(`event ${event.sequence} is older than the one before it`, from);
+    const at = this.#events * HASH_BYTES;
+    hashInto(frame.subarray(from - 1, end), this.eventHashes, at);
+    this.#link.set(this.eventHashes.subarray(at, at + HASH_BYTES), EVENT_HASH_AT);
+    hashInto(this.#link, this.#link, HEAD_AT);
+    this.chainHeads.set(this.chainHead, at);
+    this.#events++;
+    this.#nextSequence++;
+    this.#lastTimeMs = event.timeMs;
+  }
+
+  /** The end of the log with the frame of `frameBytes`. */
+  end(frameBytes: number): LogEnd {
+    return {
+      chainHead: this.chainHead.slice(),
+      nextSequence: this.#nextSequence,
+      logBytes: this.before.logBytes + frameBytes,
+      lastTimeMs: this.#lastTimeMs,
+    };
   }
 }

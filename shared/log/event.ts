@@ -1,15 +1,15 @@
 /**
- * What can happen to a collection. An event is one committed write (a batch commits one each record), except for the
+ * The events of a collection. An event is one committed write (a batch commits one for each record), except for the
  * genesis, which states the collection's configuration and comes before every write.
  *
- * Byte fields of a decoded event are views of the bytes it was read from: copy what outlives them.
+ * Byte fields of a decoded event are views of its bytes.
  */
-import { type CollectionConfig, originOf } from '../calls.js';
+import { type CollectionConfig, originOf } from '../model/collectionConfig.js';
 
 interface Dated {
   /** 0 for the genesis, 1 for the first committed write, and so on without a gap. */
   readonly sequence: number;
-  /** Unix milliseconds. Never less than the event before has. */
+  /** Unix milliseconds, never less than those of the event before. */
   readonly timeMs: number;
 }
 
@@ -23,12 +23,14 @@ export interface Genesis extends Dated {
   readonly name: string;
 }
 
-export interface Insert extends Dated {
-  readonly type: 'insert';
+interface Inserted extends Dated {
   readonly recordId: number;
   readonly tag: number;
   /** 16 bytes, or null. */
   readonly requestId: Uint8Array | null;
+}
+
+interface WithVector extends Inserted {
   /** Little-endian i32 components in Q16.16. */
   readonly vector: Uint8Array;
   readonly metadata: Uint8Array | null;
@@ -36,13 +38,22 @@ export interface Insert extends Dated {
   readonly text: Uint8Array | null;
 }
 
-export interface SoftDelete extends Dated {
-  readonly type: 'softDelete';
-  readonly recordId: number;
+export interface Insert extends WithVector {
+  readonly type: 'insert';
+  /** The caller's own id of the record, UTF-8 of 1 to 256 bytes: no two live records of a collection have the same. */
+  readonly externalId: Uint8Array | null;
 }
 
-export interface Delete extends Dated {
-  readonly type: 'delete';
+/** A live record gets new content under its id, and the event's time as its own. */
+export interface Replace extends WithVector {
+  readonly type: 'replace';
+  /** The one that the record has. */
+  readonly externalId: Uint8Array;
+}
+
+/** `softDelete` leaves a tombstone. */
+export interface DeleteRecord extends Dated {
+  readonly type: 'softDelete' | 'delete';
   readonly recordId: number;
 }
 
@@ -53,13 +64,9 @@ export interface UpdateMetadata extends Dated {
   readonly metadata: Uint8Array;
 }
 
-/** A payload sealed under a vault key; the key itself is in no log. */
-export interface InsertEncrypted extends Dated {
+/** A payload encrypted under a vault key; the key itself is in no log. */
+export interface InsertEncrypted extends Inserted {
   readonly type: 'insertEncrypted';
-  readonly recordId: number;
-  readonly tag: number;
-  /** 16 bytes, or null. */
-  readonly requestId: Uint8Array | null;
   /** 16 bytes. */
   readonly keyId: Uint8Array;
   /** 12 bytes. */
@@ -68,7 +75,7 @@ export interface InsertEncrypted extends Dated {
   readonly ciphertext: Uint8Array;
 }
 
-/** The vault key is destroyed: whatever is under it is lost, and is not live any more. Once a log for each key. */
+/** The vault key is destroyed: its records are lost, and not live any more. At most once in a log for each key. */
 export interface ShredKey extends Dated {
   readonly type: 'shredKey';
   /** 16 bytes. */
@@ -78,12 +85,12 @@ export interface ShredKey extends Dated {
 export interface AddNode extends Dated {
   readonly type: 'addNode';
   readonly nodeId: number;
-  /** Null: linked to none. */
+  /** Null where it is linked to none. */
   readonly recordId: number | null;
   readonly kind: number;
 }
 
-/** Takes the node's edges along. So does the deletion of a record with the nodes that are linked to it. */
+/** Deletes the node's edges too. Deleting a record deletes the nodes that are linked to it. */
 export interface DeleteNode extends Dated {
   readonly type: 'deleteNode';
   readonly nodeId: number;
@@ -102,10 +109,9 @@ export interface DeleteEdge extends Dated {
   readonly edgeId: number;
 }
 
-export type RecordEvent = Insert | SoftDelete | Delete | UpdateMetadata;
-export type EncryptionEvent = InsertEncrypted | ShredKey;
+export type RecordEvent = Insert | Replace | DeleteRecord | UpdateMetadata;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
-export type Event = Genesis | RecordEvent | EncryptionEvent | GraphEvent;
+export type Event = Genesis | RecordEvent | InsertEncrypted | ShredKey | GraphEvent;
 
 export function genesisOf(config: CollectionConfig): Genesis {
   const { createdAtMs, dimension, metric } = config;

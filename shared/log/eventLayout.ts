@@ -4,9 +4,10 @@
  *   header          0 u8 version | 1 u8 type | 8 u64 sequence | 16 u64 time_ms | 24 payload
  *   genesis         24 u64 collection_id | 32 u32 dimension | 36 u8 metric (1 squared_l2) | 37 u8 project length |
  *                   38 u8 name length | 40 project utf8 | name utf8
- *   insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text) |
- *                   60 u32 metadata length | 64 u32 text length | 68 u32 dimension | 72 i32 × dimension |
- *                   metadata | text utf8
+ *   insert          24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id, 2 metadata, 4 text,
+ *                   8 external id) | 58 u16 external id length | 60 u32 metadata length | 64 u32 text length |
+ *                   68 u32 dimension | 72 i32 × dimension | metadata | text utf8 | external id utf8
+ *   replace         as insert, always with an external id
  *   soft delete     24 u64 record_id
  *   delete          24 u64 record_id
  *   insert encrypted 24 u64 record_id | 32 u64 tag | 40 request id (16) | 56 u8 flags (1 request id) |
@@ -19,8 +20,8 @@
  *   add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
  *   delete edge     24 u64 edge_id
  */
-import { unreachable } from '../errors.js';
-import type { Event } from './event.js';
+import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
+import type { DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';
 
 export const EVENT_VERSION = 1;
 
@@ -36,12 +37,12 @@ export const EVENT_TYPE = {
   deleteNode: 9,
   addEdge: 10,
   deleteEdge: 11,
+  replace: 12,
 } as const;
 
 export const METRIC_SQUARED_L2 = 1;
-export const FLAG = { requestId: 1, metadata: 2, text: 4 } as const;
+export const FLAG = { requestId: 1, metadata: 2, text: 4, externalId: 8 } as const;
 
-/** Where the payload begins. */
 export const PAYLOAD_AT = 24;
 
 export const GENESIS = {
@@ -58,17 +59,14 @@ export const INSERT = {
   tag: 32,
   requestId: 40,
   flags: 56,
+  externalIdLength: 58,
   metadataLength: 60,
   textLength: 64,
   dimension: 68,
   vector: 72,
 } as const;
 
-/** Of a record, a node or an edge. */
-export const DELETION = { id: 24, end: 32 } as const;
 export const UPDATE = { recordId: 24, metadataLength: 32, metadata: 40 } as const;
-export const NODE = { nodeId: 24, recordId: 32, kind: 40, end: 48 } as const;
-export const EDGE = { edgeId: 24, from: 32, to: 40, kind: 48, end: 56 } as const;
 
 export const INSERT_ENCRYPTED = {
   recordId: 24,
@@ -82,43 +80,75 @@ export const INSERT_ENCRYPTED = {
 } as const;
 export const SHRED_KEY = { keyId: 24, end: 40 } as const;
 
+interface FixedLayout {
+  /** u64 one after another from `PAYLOAD_AT` on. An optional one is null where it is 0. */
+  readonly ids: readonly { readonly field: string; readonly what: string; readonly isOptional?: true }[];
+  /** The names of its kinds: a u8 after the ids, filled up with zeros to 8 bytes. */
+  readonly kinds?: readonly string[];
+}
+
+export type FixedEvent = DeleteRecord | GraphEvent;
+
+/** Events of ids, and perhaps a kind. */
+export const FIXED: Readonly<Record<FixedEvent['type'], FixedLayout>> = {
+  softDelete: { ids: [{ field: 'recordId', what: 'record' }] },
+  delete: { ids: [{ field: 'recordId', what: 'record' }] },
+  addNode: {
+    ids: [
+      { field: 'nodeId', what: 'node' },
+      { field: 'recordId', what: 'record', isOptional: true },
+    ],
+    kinds: NODE_KINDS,
+  },
+  deleteNode: { ids: [{ field: 'nodeId', what: 'node' }] },
+  addEdge: {
+    ids: [
+      { field: 'edgeId', what: 'edge' },
+      { field: 'from', what: 'node' },
+      { field: 'to', what: 'node' },
+    ],
+    kinds: EDGE_KINDS,
+  },
+  deleteEdge: { ids: [{ field: 'edgeId', what: 'edge' }] },
+};
+
+export const fixedSizeBytes = (type: FixedEvent['type']): number =>
+  PAYLOAD_AT + 8 * FIXED[type].ids.length + (FIXED[type].kinds === undefined ? 0 : 8);
+
 /** An event is shorter than this, so that the last byte of its length in a frame is zero (see `chain.ts`). */
 export const EVENT_END_BYTES = 2 ** 24;
 
-/** Encoded size of an insert in bytes, from the sizes of what it carries. */
-export const insertSizeBytes = (vectorBytes: number, metadataBytes: number, textBytes: number): number =>
-  INSERT.vector + vectorBytes + metadataBytes + textBytes;
+/** Encoded size of an insert or a replacement, from the size of all its fields together. */
+export const insertSizeBytes = (contentBytes: number): number => INSERT.vector + contentBytes;
+
+/** The bytes of the fields of an insert or a replacement. */
+export const contentBytes = ({
+  vector,
+  metadata,
+  text,
+  externalId,
+}: Pick<Insert | Replace, 'vector' | 'metadata' | 'text' | 'externalId'>): number =>
+  vector.length + (metadata?.length ?? 0) + (text?.length ?? 0) + (externalId?.length ?? 0);
 
 export const insertEncryptedSizeBytes = (ciphertextBytes: number): number =>
   INSERT_ENCRYPTED.ciphertext + ciphertextBytes;
 
 export const updateMetadataSizeBytes = (metadataBytes: number): number => UPDATE.metadata + metadataBytes;
 
-/** Of a record, hidden or for good, of a node or of an edge. */
-export const DELETION_SIZE_BYTES = DELETION.end;
-
 export function eventSizeBytes(event: Event): number {
   switch (event.type) {
     case 'genesis':
       return GENESIS.project + Buffer.byteLength(event.project) + Buffer.byteLength(event.name);
     case 'insert':
-      return insertSizeBytes(event.vector.length, event.metadata?.length ?? 0, event.text?.length ?? 0);
-    case 'softDelete':
-    case 'delete':
-    case 'deleteNode':
-    case 'deleteEdge':
-      return DELETION_SIZE_BYTES;
+    case 'replace':
+      return insertSizeBytes(contentBytes(event));
     case 'updateMetadata':
       return updateMetadataSizeBytes(event.metadata.length);
     case 'insertEncrypted':
       return insertEncryptedSizeBytes(event.ciphertext.length);
     case 'shredKey':
       return SHRED_KEY.end;
-    case 'addNode':
-      return NODE.end;
-    case 'addEdge':
-      return EDGE.end;
     default:
-      return unreachable(event);
+      return fixedSizeBytes(event.type);
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The durable order of one collection: frames (see `frame.ts`), one after another, each appended only onto the frame
- * its writer believes to be the last.
+ * The durable log of one collection: frames (see `frame.ts`) in order. An append succeeds only after the frame that its
+ * writer names as the last.
  */
-import { VouchError } from '../errors.js';
+import { VouchError } from '../errors/errors.js';
 
-/** Where a frame stands. Opaque, growing, below 2^53; `LOG_START` stands before the first frame. */
+/** The place of a frame: opaque, growing, below 2^53. `LOG_START` is before the first frame. */
 export type Position = number;
 export const LOG_START: Position = 0;
 
@@ -14,38 +14,39 @@ export interface StoredFrame {
 }
 
 export interface EventLog {
-  /** The largest frame that `append` takes. */
   readonly maxFrameBytes: number;
-  /**
-   * For how long, in milliseconds, `head` and `read` may be answered by a server that does not know the newest frames: what
-   * is still not there after that is gone.
-   */
+  /** For this time `head` and `read` may miss the newest frames; a frame that is still missing after that is lost. */
   readonly staleMs: number;
   /**
-   * Appends `frame` directly after the frame at `after`, and resolves with its position when it is durable.
-   * Throws `Fenced` when `after` is not the last frame: somebody else has written. Throws VouchError `unavailable` when
-   * the outcome could not be learned in time: the frame may or may not be there, now or a little later; read from
-   * `after` before anything else is appended.
+   * Appends `frame` directly after the frame at `after`, and resolves with its position when it is durable. Throws `Fenced`
+   * where `after` is not the last frame: another process has written. Throws VouchError `unavailable` where the outcome is
+   * not known in time: the frame may be there, now or a little later; the caller reads from `after` before it appends.
    */
   append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position>;
-  /** All frames after `after`, in order, up to those that were durable when the call was made. */
+  /** All frames after `after` that were durable at the call, in order. */
   read(after: Position): AsyncIterable<StoredFrame>;
-  /** The frame at a position that `append` or `read` has given. */
+  /** The frame at a position from `append` or `read`. */
   readAt(position: Position): Promise<Uint8Array>;
   /** The last frame, or undefined where the log is empty. */
   head(): Promise<StoredFrame | undefined>;
   close(): Promise<void>;
 }
 
+/** Stands for the service log, where a log is named by its collection: no collection has this id. */
+export const SERVICE_LOG_ID = 0;
+
+const nameOf = (collectionId: number): string =>
+  collectionId === SERVICE_LOG_ID ? 'the service log' : `the log of collection ${collectionId}`;
+
 export interface EventLogs {
   open(collectionId: number): Promise<EventLog>;
-  /** Erases the log of a deleted collection. Nothing happens where there is none. */
+  /** Erases the log of a deleted collection, if there is one. */
   remove(collectionId: number): Promise<void>;
 }
 
 export class Fenced extends VouchError {
   constructor(collectionId: number) {
-    super('unavailable', `another process has written to collection ${collectionId}; retry shortly`);
+    super('unavailable', `another process has written to ${nameOf(collectionId)}; retry shortly`);
     this.name = 'Fenced';
   }
 }
@@ -53,7 +54,25 @@ export class Fenced extends VouchError {
 /** Stored bytes that do not verify. The collection is quarantined: nothing is deleted, nothing is skipped. */
 export class LogDamaged extends VouchError {
   constructor(collectionId: number, reason: string) {
-    super('internal_error', `the log of collection ${collectionId} is damaged: ${reason}`);
+    super('internal_error', `${nameOf(collectionId)} is damaged: ${reason}`);
     this.name = 'LogDamaged';
   }
+}
+
+export interface WatchedLog {
+  readonly collectionId: number;
+  /** Frames that it is known to hold; 0 where that is not known. */
+  readonly frames: number;
+}
+
+export interface DoubtedLog {
+  readonly collectionId: number;
+  /** A certain loss, in words; undefined where reading the log has to show it. */
+  readonly loss: string | undefined;
+}
+
+/** Detects frames that were taken from the logs by other programs. A look is cheap and reads no frame. */
+export interface LogLosses {
+  /** Those of `watched` that may have lost frames since the last look. Throws `unavailable`. */
+  look(watched: readonly WatchedLog[]): Promise<readonly DoubtedLog[]>;
 }

@@ -11,16 +11,19 @@
  *  −48  chain head after (32)
  *  −16  checksum: the first 16 bytes of H over everything before
  */
+import { Malformed } from '../errors/malformed.js';
+import { hash, hashStream } from '../hashing/hash.js';
+import { readU64, writeU64 } from '../hashing/u64.js';
 import { HASH_BYTES } from '../limits.js';
-import { Malformed } from '../malformed.js';
-import { readU64 } from '../u64.js';
-import type { LogEnd } from './chain.js';
+import { EVENT_COST_BYTES, Pacer, type Pause } from '../scheduling/pacer.js';
+import { ChainWalk, type LogEnd } from './chain.js';
 import type { Event } from './event.js';
-import { sourceOf } from './eventReader.js';
+import { type ByteView, byteView, readEvent, writeEvent } from './eventCodec.js';
+import { EVENT_END_BYTES, eventSizeBytes } from './eventLayout.js';
 
 /** "VFR1", read as a little-endian u32. */
-export const FRAME_MAGIC = 0x31_52_46_56;
-export const FRAME = {
+const FRAME_MAGIC = 0x31_52_46_56;
+const FRAME = {
   count: 4,
   firstSequence: 8,
   logBytesBefore: 16,
@@ -28,16 +31,19 @@ export const FRAME = {
   chainHead: 32,
   events: 64,
 } as const;
-export const CHECKSUM_BYTES = 16;
-export const FRAME_TAIL_BYTES = HASH_BYTES + CHECKSUM_BYTES;
+const CHECKSUM_BYTES = 16;
+const FRAME_TAIL_BYTES = HASH_BYTES + CHECKSUM_BYTES;
 /** The length that stands before each event. */
 export const EVENT_PREFIX_BYTES = 4;
-/** What a frame takes beside its events and their prefixes. */
+const CHECKSUM_STEP_BYTES = 128 * 1024;
+/** Size of a frame without its events and their prefixes. */
 export const FRAME_OVERHEAD_BYTES = FRAME.events + FRAME_TAIL_BYTES;
 
 export interface FrameHeader {
   readonly events: number;
   readonly firstSequence: number;
+  /** Of its last event. */
+  readonly lastSequence: number;
   readonly logBytesBefore: number;
   /** This frame included. */
   readonly logBytesAfter: number;
@@ -47,7 +53,7 @@ export interface FrameHeader {
   readonly chainHeadAfter: Uint8Array;
 }
 
-/** A frame whose bytes and events are known to agree, by having built or verified it. */
+/** A frame that was built or verified here: its bytes and events agree. */
 export interface Frame {
   readonly bytes: Uint8Array;
   readonly header: FrameHeader;
@@ -55,23 +61,23 @@ export interface Frame {
   /** 32 bytes an event: its hash, and the chain head after it. */
   readonly eventHashes: Uint8Array;
   readonly chainHeads: Uint8Array;
-  /** Where the log ends with this frame. */
+  /** The end of the log with this frame. */
   readonly end: LogEnd;
 }
 
-/**
- * What a frame says of itself, nothing of it verified but the layout: cheap, for counting. Throws Malformed. The hashes
- * are views.
- */
+/** The header of a frame, of which only the layout is verified. The hashes are views. Throws Malformed. */
 export function readFrameHeader(frame: Uint8Array): FrameHeader {
-  const { bytes, view } = sourceOf(frame);
+  const { bytes, view } = byteView(frame);
   if (bytes.length < FRAME_OVERHEAD_BYTES) throw new Malformed(`a frame of ${bytes.length} bytes`, bytes.length);
   if (view.getUint32(0, true) !== FRAME_MAGIC)
     throw new Malformed('not a frame of version 1: it does not begin with VFR1', 0);
+  const events = view.getUint32(FRAME.count, true);
+  const firstSequence = readU64(view, FRAME.firstSequence);
   const logBytesBefore = readU64(view, FRAME.logBytesBefore);
   return {
-    events: view.getUint32(FRAME.count, true),
-    firstSequence: readU64(view, FRAME.firstSequence),
+    events,
+    firstSequence,
+    lastSequence: firstSequence + events - 1,
     logBytesBefore,
     logBytesAfter: logBytesBefore + bytes.length,
     liveRecords: readU64(view, FRAME.liveRecords),
@@ -88,11 +94,137 @@ export const hashAt = (hashes: Uint8Array, index: number): Uint8Array =>
 export const chainHeadBefore = (frame: Frame, index: number): Uint8Array =>
   index === 0 ? frame.header.chainHeadBefore : hashAt(frame.chainHeads, index - 1);
 
-/**
- * What a frame itself claims to continue: to verify a frame that is read alone, and was verified in its place before.
- * Throws Malformed.
- */
+/** The log end that a frame claims to continue: to verify a frame that is read alone. Throws Malformed. */
 export function claimedStart(frame: Uint8Array): LogEnd {
   const { chainHeadBefore, firstSequence, logBytesBefore } = readFrameHeader(frame);
   return { chainHead: chainHeadBefore, nextSequence: firstSequence, logBytes: logBytesBefore, lastTimeMs: 0 };
 }
+
+export function frameSizeBytes(events: readonly Event[]): number {
+  let sizeBytes = FRAME_OVERHEAD_BYTES;
+  for (const event of events) sizeBytes += EVENT_PREFIX_BYTES + eventSizeBytes(event);
+  return sizeBytes;
+}
+
+/**
+ * The frame of `events` that continues a log ending at `before`. `liveRecords`: the count after the last event. `pause` is
+ * called about once in a millisecond of work, and never for a small frame. Throws Malformed where the events do not
+ * continue the log, RangeError where one cannot be written: both are defects of the caller.
+ */
+export async function buildFrame(
+  events: readonly Event[],
+  before: LogEnd,
+  liveRecords: number,
+  pause: Pause,
+): Promise<Frame> {
+  if (events.length === 0) throw new RangeError('a frame holds at least one event');
+  const pacer = new Pacer(pause);
+  const target = byteView(new Uint8Array(frameSizeBytes(events)));
+  writeHeader(target, events.length, before, liveRecords);
+  const walk = new ChainWalk(before, events.length);
+  let at: number = FRAME.events;
+  for (const event of events) {
+    const from = at + EVENT_PREFIX_BYTES;
+    const end = writeEvent(event, target, from);
+    target.view.setUint32(at, end - from, true);
+    walk.step(event, target.bytes, from, end);
+    at = end;
+    if (pacer.spend(end - from + EVENT_COST_BYTES)) await pacer.rest();
+  }
+  const { bytes } = target;
+  bytes.set(walk.chainHead, bytes.length - FRAME_TAIL_BYTES);
+  bytes.set(await frameChecksum(bytes, pacer), bytes.length - CHECKSUM_BYTES);
+  const { eventHashes, chainHeads } = walk;
+  return { bytes, header: readFrameHeader(bytes), events, eventHashes, chainHeads, end: walk.end(bytes.length) };
+}
+
+function writeHeader({ bytes, view }: ByteView, count: number, before: LogEnd, liveRecords: number): void {
+  view.setUint32(0, FRAME_MAGIC, true);
+  view.setUint32(FRAME.count, count, true);
+  writeU64(view, FRAME.firstSequence, before.nextSequence);
+  writeU64(view, FRAME.logBytesBefore, before.logBytes);
+  writeU64(view, FRAME.liveRecords, liveRecords);
+  bytes.set(before.chainHead, FRAME.chainHead);
+}
+
+/**
+ * Verifies that `frame` is intact and continues a log ending at `before`: checksum, sequences, log bytes, times and the
+ * chain. The caller compares the count of live records once the events are applied. The events are views of `frame`.
+ * `pause` is called as in `buildFrame`. Throws Malformed with the reason and its offset in the frame.
+ */
+export async function verifyFrame(frame: Uint8Array, before: LogEnd, pause: Pause): Promise<Frame> {
+  const pacer = new Pacer(pause);
+  const header = readFrameHeader(frame);
+  const source = byteView(frame);
+  await assertChecksum(source.bytes, pacer);
+  assertContinues(header, before);
+  const eventsEnd = frame.length - FRAME_TAIL_BYTES;
+  // Checked before anything of this size is allocated.
+  if (header.events * EVENT_PREFIX_BYTES > eventsEnd - FRAME.events)
+    throw new Malformed(`${header.events} events do not fit the frame`, FRAME.count);
+  const events: Event[] = [];
+  const walk = new ChainWalk(before, header.events);
+  let at: number = FRAME.events;
+  while (events.length < header.events) {
+    const from = at + EVENT_PREFIX_BYTES;
+    at = eventEnd(source, at, eventsEnd);
+    const event = readEvent(source, from, at);
+    walk.step(event, source.bytes, from, at);
+    events.push(event);
+    if (pacer.spend(at - from + EVENT_COST_BYTES)) await pacer.rest();
+  }
+  if (at !== eventsEnd) throw new Malformed('bytes after the last event', at);
+  if (!isSame(walk.chainHead, header.chainHeadAfter))
+    throw new Malformed('the events do not lead to the chain head that the frame ends with', eventsEnd);
+  const { eventHashes, chainHeads } = walk;
+  return { bytes: source.bytes, header, events, eventHashes, chainHeads, end: walk.end(frame.length) };
+}
+
+async function assertChecksum(frame: Uint8Array, pacer: Pacer): Promise<void> {
+  const at = frame.length - CHECKSUM_BYTES;
+  if (!isSame(await frameChecksum(frame, pacer), frame.subarray(at)))
+    throw new Malformed('the checksum does not match: the frame is damaged', at);
+}
+
+function assertContinues(header: FrameHeader, before: LogEnd): void {
+  if (header.events === 0) throw new Malformed('a frame without events', FRAME.count);
+  if (header.firstSequence !== before.nextSequence)
+    throw new Malformed(
+      `the frame begins with event ${header.firstSequence} where ${before.nextSequence} comes next`,
+      FRAME.firstSequence,
+    );
+  if (header.logBytesBefore !== before.logBytes)
+    throw new Malformed(
+      `the frame has ${header.logBytesBefore} bytes of log before it where there are ${before.logBytes}`,
+      FRAME.logBytesBefore,
+    );
+  if (!isSame(header.chainHeadBefore, before.chainHead))
+    throw new Malformed('the frame continues another chain', FRAME.chainHead);
+}
+
+/** The end of the event whose length is at `at`. */
+function eventEnd({ view }: ByteView, at: number, eventsEnd: number): number {
+  if (eventsEnd - at < EVENT_PREFIX_BYTES) throw new Malformed('fewer events than the frame counts', at);
+  const sizeBytes = view.getUint32(at, true);
+  if (sizeBytes >= EVENT_END_BYTES || sizeBytes > eventsEnd - at - EVENT_PREFIX_BYTES)
+    throw new Malformed(`an event of ${sizeBytes} bytes reaches beyond the frame`, at);
+  return at + EVENT_PREFIX_BYTES + sizeBytes;
+}
+
+/** The checksum of everything in the frame before the checksum itself. */
+async function frameChecksum(frame: Uint8Array, pacer: Pacer): Promise<Uint8Array> {
+  const message = frame.subarray(0, frame.length - CHECKSUM_BYTES);
+  if (message.length <= CHECKSUM_STEP_BYTES) return hash(message).subarray(0, CHECKSUM_BYTES);
+  const stream = hashStream();
+  try {
+    for (let at = 0; at < message.length; at += CHECKSUM_STEP_BYTES) {
+      stream.update(message.subarray(at, at + CHECKSUM_STEP_BYTES));
+      if (pacer.spend(CHECKSUM_STEP_BYTES)) await pacer.rest();
+    }
+    return stream.digest().subarray(0, CHECKSUM_BYTES);
+  } finally {
+    stream.dispose();
+  }
+}
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;

@@ -1,13 +1,23 @@
 /**
  * The event logs in JetStream: a collection is a subject, a frame is a message, a position is a stream sequence. The
- * server takes a frame only where the subject's last message is the one that the writer names, so of two writers one
- * loses; where the server let both in, the later one does (see `lostFrames.ts`).
+ * server accepts a frame only if the subject's last message is the one that the writer names, so of two writers one
+ * loses; where the server accepted both, the later one loses (see `supersededFrames.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { unavailable, VouchError } from '../errors.js';
-import type { ClusterConnection } from '../natsConnection.js';
-import { isRefusal, JETSTREAM, JetStreamRefusal, NoJetStream } from '../natsError.js';
-import { logPart, logStream, logSubject } from '../subjects.js';
+import { unavailable, VouchError } from '../errors/errors.js';
+import { LASTING, prepareLastingStream } from '../nats/lastingStream.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { Delivery, IDLE } from '../nats/natsDelivery.js';
+import { isRefusal, JETSTREAM, NoJetStream } from '../nats/natsError.js';
+import { RETRY_MS } from '../scheduling/retry.js';
+import {
+  logPart,
+  logStream,
+  logSubject,
+  SERVICE_LOG_STREAM,
+  SERVICE_LOG_SUBJECT,
+  SERVICE_LOG_SUBJECTS,
+} from '../transport/subjects.js';
 import {
   type EventLog,
   type EventLogs,
@@ -15,19 +25,20 @@ import {
   LOG_START,
   LogDamaged,
   type Position,
+  SERVICE_LOG_ID,
   type StoredFrame,
 } from './eventLog.js';
-import { readAnywhere, readFromLeader } from './jetStreamMessages.js';
-import { type ReplaySource, replay } from './jetStreamReplay.js';
-import { hasLost, sequenceAfter } from './lostFrames.js';
+import { isOutcomeUnknown, isRetryable, readAnywhere, readFromLeader } from './jetStreamMessages.js';
+import { isSuperseded, sequenceAfter } from './supersededFrames.js';
 
-/** Room for the headers, and for what stands around a frame that travels between processes at an export or an import. */
-const HEADER_ROOM_BYTES = 2_560;
-/** How long a try may take before its outcome counts as unknown. */
+/** Reserved for headers, and for the envelope of a frame at an export or an import. */
+const HEADER_RESERVE_BYTES = 2_560;
+/** Time limit of a try, after which its outcome is unknown. */
 const TRY_MS = 2_000;
-const BETWEEN_TRIES_MS = 50;
-/** A leader that was deposed and hears of no other steps down after ten seconds; until then it answers what it knows. */
+/** A deposed leader without contact steps down after ten seconds; until then it answers from what it has. */
 const DEPOSED_MS = 12_000;
+/** Frames that a replay reads one by one: a read takes a round trip, a delivery three, and work of the server. */
+const SINGLE_READS = 8;
 
 export class JetStreamLogs implements EventLogs {
   constructor(
@@ -37,7 +48,8 @@ export class JetStreamLogs implements EventLogs {
 
   async open(collectionId: number): Promise<EventLog> {
     if (!this.connection.connected) throw this.connection.down();
-    return new JetStreamLog(this.connection, collectionId, this.streams);
+    const stream = logStream(logPart(collectionId, this.streams));
+    return new JetStreamLog(this.connection, collectionId, stream, logSubject(collectionId, this.streams));
   }
 
   async remove(collectionId: number): Promise<void> {
@@ -48,25 +60,37 @@ export class JetStreamLogs implements EventLogs {
   }
 }
 
+/** The service log. Its frames are its own, so its reader tells which are superseded. Throws as `prepareLastingStream`. */
+export async function openServiceLog(connection: ClusterConnection, replicas: number): Promise<EventLog> {
+  const wanted = {
+    name: SERVICE_LOG_STREAM,
+    description: 'The log of the service: a message is a set of checkpoints',
+    subjects: [SERVICE_LOG_SUBJECTS],
+    ...LASTING,
+    max_msg_size: -1,
+    num_replicas: replicas,
+    allow_direct: true,
+    deny_delete: true,
+    deny_purge: true,
+  };
+  await prepareLastingStream(connection, wanted, ['allow_direct'], 'it would not keep every entry');
+  return new JetStreamLog(connection, SERVICE_LOG_ID, SERVICE_LOG_STREAM, SERVICE_LOG_SUBJECT);
+}
+
 class JetStreamLog implements EventLog {
-  private readonly source: ReplaySource;
   private closed = false;
-  /** Whether an append of an earlier time, of this process or another's, may still be under way between the servers. */
-  private mayBeUnderWay = true;
+  /** Whether an earlier append, of this process or another, may still be in flight between the servers. */
+  private mayBeInFlight = true;
 
   constructor(
     private readonly connection: ClusterConnection,
     private readonly collectionId: number,
-    streams: number,
-  ) {
-    this.source = {
-      stream: logStream(logPart(collectionId, streams)),
-      subject: logSubject(collectionId, streams),
-    };
-  }
+    private readonly stream: string,
+    private readonly subject: string,
+  ) {}
 
   get maxFrameBytes(): number {
-    return this.connection.maxPayloadBytes - HEADER_ROOM_BYTES;
+    return this.connection.maxPayloadBytes - HEADER_RESERVE_BYTES;
   }
 
   get staleMs(): number {
@@ -78,8 +102,8 @@ class JetStreamLog implements EventLog {
   }
 
   /**
-   * A try whose outcome is unknown is made again; a refusal then says that something stands there, which is either our
-   * frame or another's. The first append, and any after such a try, is read back before it counts: see `lostFrames.ts`.
+   * Repeats a try whose outcome is unknown; a refusal then means that a frame is there already, ours or another's. The
+   * first append, and any after such a try, is read back before it counts: see `supersededFrames.ts`.
    */
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
     this.assertUsable();
@@ -92,7 +116,7 @@ class JetStreamLog implements EventLog {
       if (leftMs <= 0 || this.over) throw unavailable('whether the commit took place could not be learned in time');
       try {
         const position = await this.publish(frame, before, Math.min(leftMs, TRY_MS));
-        if (!this.mayBeUnderWay) return position;
+        if (!this.mayBeInFlight) return position;
         mayBeThere = true;
         return await this.confirmed(frame, before);
       } catch (error) {
@@ -102,16 +126,16 @@ class JetStreamLog implements EventLog {
           const settled = mayBeThere ? await this.ownFrame(frame, before) : 'none';
           if (typeof settled === 'number') return settled;
           if (settled === 'none') {
-            const lost = await this.lastLost(after);
-            if (lost === before) throw new Fenced(this.collectionId);
-            before = lost;
+            const superseded = await this.lastSuperseded(after);
+            if (superseded === before) throw new Fenced(this.collectionId);
+            before = superseded;
           }
-        } else if (isWorthAnotherTry(error)) mayBeThere ||= isOutcomeUnknown(error);
+        } else if (isRetryable(error)) mayBeThere ||= isOutcomeUnknown(error);
         else throw error;
-        this.mayBeUnderWay = true;
+        this.mayBeInFlight = true;
       }
       await this.connection.untilConnected(leftMs);
-      await delay(BETWEEN_TRIES_MS);
+      await delay(RETRY_MS.write);
     }
   }
 
@@ -119,11 +143,11 @@ class JetStreamLog implements EventLog {
     const last = await this.head();
     if (!last || last.position <= after) return;
     let nextSequence = await this.sequenceAt(after);
-    for await (const frame of replay(this.connection, this.source, after, last.position)) {
+    for await (const frame of this.replay(after, last.position)) {
       this.assertUsable();
-      if (await hasLost(frame.bytes, nextSequence)) {
+      if (await isSuperseded(frame.bytes, nextSequence)) {
         const { collectionId } = this;
-        this.connection.logger.warn({ collectionId, position: frame.position }, 'a frame that lost is passed over');
+        this.connection.logger.warn({ collectionId, position: frame.position }, 'a superseded frame is skipped');
         continue;
       }
       nextSequence = sequenceAfter(frame.bytes) ?? nextSequence;
@@ -133,20 +157,20 @@ class JetStreamLog implements EventLog {
 
   async readAt(position: Position): Promise<Uint8Array> {
     this.assertUsable();
-    const { stream, subject } = this.source;
     const query = { sequence: position };
-    // Any replica will do for a frame that is there; whether there is none, only the leader can say.
+    // Any replica may have the frame; only the leader knows that there is none.
     const found =
-      (await readAnywhere(this.connection, stream, query)) ?? (await readFromLeader(this.connection, stream, query));
-    if (found?.subject !== subject) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
+      (await readAnywhere(this.connection, this.stream, query)) ??
+      (await readFromLeader(this.connection, this.stream, query));
+    if (found?.subject !== this.subject) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
     return found.bytes;
   }
 
-  /** From the leader: a replica that lags would end a replay too early. */
+  /** Reads from the leader: a replica that lags would end a replay too early. */
   async head(): Promise<StoredFrame | undefined> {
     this.assertUsable();
-    const { stream, subject } = this.source;
-    const last = await readFromLeader(this.connection, stream, { last: subject }).catch(async (error: unknown) => {
+    const { subject } = this;
+    const last = await readFromLeader(this.connection, this.stream, { last: subject }).catch(async (error: unknown) => {
       await this.assertStream();
       throw error;
     });
@@ -162,19 +186,19 @@ class JetStreamLog implements EventLog {
   }
 
   /**
-   * That a log is empty, a cluster checks when the frame is stored; and what is refused then, servers before 2.11 miscount
-   * when they start again: they store their newest messages once more. So nothing is expected of a first frame there: it is
-   * read back, and where another was first it has lost.
+   * A cluster checks the expectation of an empty log when it stores the frame, and servers before 2.11 miscount such
+   * refusals at a restart: they store their newest messages again. So a first frame expects nothing there: it is read
+   * back, and is superseded where another was first.
    */
   private async publish(frame: Uint8Array, after: Position, timeoutMs: number): Promise<Position> {
     const { js } = this.connection;
     const expect = after === LOG_START && this.isClustered ? {} : { expect: { lastSubjectSequence: after } };
     const options = { ...expect, timeout: timeoutMs };
-    const stored = await this.connection.call(() => js.publish(this.source.subject, frame, options));
+    const stored = await this.connection.call(() => js.publish(this.subject, frame, options));
     return stored.seq;
   }
 
-  /** Where the frame stands if an earlier try has put it there: right behind `before`, whatever has followed since. */
+  /** The position of the frame if an earlier try has stored it: directly after `before`. */
   private async ownFrame(frame: Uint8Array, before: Position): Promise<Position | 'none' | 'unknown'> {
     try {
       const found = await this.firstAfter(before);
@@ -184,45 +208,59 @@ class JetStreamLog implements EventLog {
     }
   }
 
-  /** A frame was taken behind `before`: where ours stands, if it is the first there. Throws Fenced where another is. */
+  /** The position of our frame if it is the first after `before`. Throws Fenced where another is. */
   private async confirmed(frame: Uint8Array, before: Position): Promise<Position> {
     const first = await this.firstAfter(before);
-    if (first === undefined) throw unavailable('what was committed could not be read back; retry shortly');
+    if (first === undefined) throw unavailable('the commit could not be read back; retry shortly');
     if (Buffer.compare(first.bytes, frame) !== 0) throw new Fenced(this.collectionId);
-    this.mayBeUnderWay = false;
+    this.mayBeInFlight = false;
     return first.position;
   }
 
-  /** The last of the frames directly behind the one at `after` that have lost against it; `after` where there are none. */
-  private async lastLost(after: Position): Promise<Position> {
+  /** The last of the superseded frames directly after the one at `after`; `after` where there are none. */
+  private async lastSuperseded(after: Position): Promise<Position> {
     const nextSequence = await this.sequenceAt(after);
     for (let last = after; ; ) {
       const next = await this.firstAfter(last);
-      if (next === undefined || !(await hasLost(next.bytes, nextSequence))) return last;
+      if (next === undefined || !(await isSuperseded(next.bytes, nextSequence))) return last;
       last = next.position;
     }
   }
 
-  /** Which sequence comes behind the frame at `after`. */
+  /** The sequence that follows the frame at `after`. */
   private async sequenceAt(after: Position): Promise<number> {
     if (after === LOG_START) return 0;
-    const { stream, subject } = this.source;
-    const frame = await readFromLeader(this.connection, stream, { sequence: after });
-    return (frame?.subject === subject ? sequenceAfter(frame.bytes) : undefined) ?? 0;
+    const frame = await readFromLeader(this.connection, this.stream, { sequence: after });
+    return (frame?.subject === this.subject ? sequenceAfter(frame.bytes) : undefined) ?? 0;
   }
 
   private firstAfter(position: Position): Promise<StoredFrame | undefined> {
-    const { stream, subject } = this.source;
-    return readFromLeader(this.connection, stream, { sequence: position + 1, next: subject });
+    return readFromLeader(this.connection, this.stream, { sequence: position + 1, next: this.subject });
   }
 
-  /**
-   * Throws `unavailable` where JetStream says that there is no such stream: somebody has removed it. That is no damage yet:
-   * a server that is still starting may say so too.
-   */
+  /** The frames after `after` up to the one at `last`, which exists. Throws VouchError `unavailable`. */
+  private async *replay(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
+    const { connection, stream, subject } = this;
+    let position = after;
+    for (let reads = 0; reads < SINGLE_READS && position < last; reads++) {
+      const frame = await readAnywhere(connection, stream, { sequence: position + 1, next: subject });
+      // A replica that lags does not have it yet; the delivery waits for it.
+      if (!frame) break;
+      yield { position: frame.position, bytes: frame.bytes };
+      position = frame.position;
+    }
+    if (position >= last) return;
+    for await (const item of await Delivery.start(connection, { stream, subject, from: position + 1 })) {
+      // Silence before the end: the frame is gone, as the collection may be, or this replica lags by more than a second.
+      if (item === IDLE) throw unavailable('the log could not be read to its end; retry shortly');
+      yield { position: item.sequence, bytes: item.message.data };
+      if (item.sequence >= last) return;
+    }
+  }
+
+  /** Throws `unavailable` where JetStream has no such stream: it was removed, or the server is still starting. */
   private async assertStream(): Promise<void> {
-    const { connection, collectionId } = this;
-    const { stream } = this.source;
+    const { connection, collectionId, stream } = this;
     try {
       await connection.call(() => connection.jsm.streams.info(stream));
     } catch (error) {
@@ -239,9 +277,3 @@ class JetStreamLog implements EventLog {
     if (!this.connection.connected) throw this.connection.down();
   }
 }
-
-const isWorthAnotherTry = (error: unknown): boolean =>
-  error instanceof JetStreamRefusal ? error.temporary : error instanceof VouchError && error.code === 'unavailable';
-
-const isOutcomeUnknown = (error: unknown): boolean =>
-  !(error instanceof JetStreamRefusal) && !(error instanceof NoJetStream);

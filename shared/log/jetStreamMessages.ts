@@ -1,31 +1,31 @@
-/** Single messages of the log streams, read from the stream's leader or from whichever replica answers first. */
+/** Single messages of streams, read from the stream's leader or from any replica. */
 import { DirectMsgHeaders, type Msg } from 'nats';
-import { unavailable } from '../errors.js';
-import type { ClusterConnection } from '../natsConnection.js';
-import { isRefusal, JETSTREAM, JetStreamRefusal } from '../natsError.js';
+import { isUnavailable, unavailable } from '../errors/errors.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { isRefusal, JETSTREAM, JetStreamRefusal, NoJetStream } from '../nats/natsError.js';
 import type { StoredFrame } from './eventLog.js';
 
 export interface StoredMessage extends StoredFrame {
   readonly subject: string;
 }
 
-/** `sequence` alone: the message there; with `next`: the first of that subject from there on; `last`: the subject's last. */
+/** `sequence`: that message; with `next`: the first message of that subject from there on; `last`: the subject's last. */
 export type Query = { readonly sequence: number; readonly next?: string } | { readonly last: string };
 
-/** Shape of `io.nats.jetstream.api.v1.stream_msg_get_response`. */
+/** `io.nats.jetstream.api.v1.stream_msg_get_response`. */
 interface GetResponse {
   readonly error?: { readonly code: number; readonly err_code: number; readonly description: string };
   readonly message: { readonly subject: string; readonly seq: number; readonly data?: string };
 }
 
-/** Enough for the largest frame; a server that died with the question never answers it, nor does a stream without leader. */
+/** Enough for the largest frame. A server that died with the question never answers it, nor does a stream without leader. */
 const PATIENCE = { tryMs: 4_000, tries: 3 };
 const STATUS_NO_MESSAGE = 404;
 
 /**
- * From the leader, which has every acknowledged message. A leader that was deposed and has not noticed may answer
- * something older; an append that builds upon it is refused by the new one. Bodies come as base64 within JSON, so this
- * costs more than `readAnywhere`: 0.3 s for a frame of 16 MiB.
+ * Reads from the leader, which has every acknowledged message. A deposed leader that has not noticed may answer an older
+ * one; the new leader refuses an append onto that. Bodies come as base64 in JSON, so this costs more than `readAnywhere`:
+ * 0.3 s for a frame of 16 MiB.
  */
 export async function readFromLeader(
   connection: ClusterConnection,
@@ -33,7 +33,7 @@ export async function readFromLeader(
   query: Query,
   patience: typeof PATIENCE = PATIENCE,
 ): Promise<StoredMessage | undefined> {
-  const answer = await ask(connection, `$JS.API.STREAM.MSG.GET.${stream}`, query, patience);
+  const answer = await ask(connection, `${connection.api}.STREAM.MSG.GET.${stream}`, query, patience);
   const { error, message } = answer.json<GetResponse>();
   if (error) {
     const refusal = new JetStreamRefusal(error.err_code, error.description, error.code === 503);
@@ -43,20 +43,44 @@ export async function readFromLeader(
   return { subject: message.subject, position: message.seq, bytes: Buffer.from(message.data ?? '', 'base64') };
 }
 
-/** From any replica, as raw bytes: a replica that lags may not have the newest messages yet, but those it has are right. */
+/** Reads raw bytes from any replica. A replica that lags may lack the newest messages. */
 export async function readAnywhere(
   connection: ClusterConnection,
   stream: string,
   query: Extract<Query, { sequence: number }>,
 ): Promise<StoredMessage | undefined> {
-  const { headers, data } = await ask(connection, `$JS.API.DIRECT.GET.${stream}`, query, PATIENCE);
+  const { headers, data } = await ask(connection, `${connection.api}.DIRECT.GET.${stream}`, query, PATIENCE);
   if (headers?.code === STATUS_NO_MESSAGE) return undefined;
   if (headers?.code) throw unavailable('the log could not be read; retry shortly');
-  // Its own headers, which follow the server's, are none: the leader tells them from its body without reading them.
+  // The headers are not the server's: the leader sends headers and body apart.
   if (!headers?.has(DirectMsgHeaders.Sequence)) return readFromLeader(connection, stream, query);
   const position = Number(headers.get(DirectMsgHeaders.Sequence));
   return { subject: headers.get(DirectMsgHeaders.Subject), position, bytes: data };
 }
+
+/** Overwrites the bytes of a message wherever the server has them. */
+export async function overwriteMessage(
+  connection: ClusterConnection,
+  stream: string,
+  sequence: number,
+  patience: typeof PATIENCE = PATIENCE,
+): Promise<void> {
+  try {
+    await connection.call(() => connection.jsm.streams.deleteMessage(stream, sequence, true));
+  } catch (error) {
+    // Another process may have done so meanwhile.
+    if (!(error instanceof JetStreamRefusal) || error.temporary) throw error;
+    if ((await readFromLeader(connection, stream, { sequence }, patience)) !== undefined) throw error;
+  }
+}
+
+/** Whether the same request may succeed a little later. */
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof JetStreamRefusal ? error.temporary : isUnavailable(error);
+
+/** Whether a message may have been stored although its publisher got this error. */
+export const isOutcomeUnknown = (error: unknown): boolean =>
+  !(error instanceof JetStreamRefusal) && !(error instanceof NoJetStream);
 
 async function ask(
   connection: ClusterConnection,

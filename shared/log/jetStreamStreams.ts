@@ -1,27 +1,27 @@
-/** The streams that hold the logs: refused where they could lose or misplace a frame. */
+/** Makes the streams that hold the logs, and refuses existing ones that could lose or misplace a frame. */
+import { BUCKETS } from '../bucket/buckets.js';
 import { openNatsBucket } from '../bucket/nats.js';
-import { LASTING, prepareLastingStream } from '../lastingStream.js';
-import type { ClusterConnection } from '../natsConnection.js';
-import { BUCKETS } from '../platform.js';
-import { logStream, logStreamSubjects } from '../subjects.js';
+import { LASTING, prepareLastingStream } from '../nats/lastingStream.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { logStream, logStreamSubjects } from '../transport/subjects.js';
 
-export interface LogStreams {
-  /** Over how many streams the collections are spread. */
+interface LogStreams {
   readonly count: number;
   readonly replicas: number;
 }
 
-/** In the counters bucket. Which stream a collection is in follows from the count, so it must never change. */
+/** A key of the counters bucket. The count determines the stream of each collection, so it never changes. */
 const COUNT_KEY = 'log-streams';
 
-/** Throws an Error that says what to do where the streams are not what they have to be. */
+/** Throws an Error that says what to do where the streams are not as required. */
 export async function prepareLogStreams(connection: ClusterConnection, streams: LogStreams): Promise<void> {
   await agreeOnCount(connection, streams);
   await Promise.all(Array.from({ length: streams.count }, (_, part) => prepareStream(connection, part, streams)));
 }
 
 async function agreeOnCount(connection: ClusterConnection, { count, replicas }: LogStreams): Promise<void> {
-  const counters = await openNatsBucket(connection, { name: BUCKETS.counters, ttlMs: undefined, replicas });
+  const options = { name: BUCKETS.counters, ttlMs: undefined, replicas, isEntry: () => true };
+  const counters = await openNatsBucket(connection, options);
   if ((await counters.create(COUNT_KEY, count)) !== undefined) return;
   const stored = (await counters.get(COUNT_KEY))?.value;
   if (stored !== count)

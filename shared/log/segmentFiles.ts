@@ -1,8 +1,8 @@
-/** The open files of all logs together: at most so many, the least recently used is closed first. */
+/** The open files of all logs together: a bounded number, the least recently used is closed first. */
 import { join, sep } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { DurableFile } from '../durable.js';
-import { unavailable } from '../errors.js';
+import { unavailable } from '../errors/errors.js';
+import { DurableFile } from '../files/durable.js';
 
 interface OpenFile {
   readonly file: Promise<DurableFile>;
@@ -12,11 +12,11 @@ interface OpenFile {
 
 export class SegmentFiles {
   readonly #open: LRUCache<string, OpenFile>;
-  readonly #using = new Set<Promise<unknown>>();
-  readonly #closing = new Set<Promise<void>>();
+  /** Uses and closings in progress. */
+  readonly #inFlight = new Set<Promise<unknown>>();
   #closed = false;
 
-  /** A file in use is never closed, so more than `openMax` may be open while as many are in use. */
+  /** A file in use is never closed, so more than `openMax` may be open then. */
   constructor(openMax: number) {
     this.#open = new LRUCache({ max: openMax, dispose: (entry) => this.#drop(entry) });
   }
@@ -25,22 +25,21 @@ export class SegmentFiles {
   use<T>(path: string, work: (file: DurableFile) => T | Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(unavailable('the log is closed'));
     const using = this.#use(this.#take(path), work);
-    const settled = using.catch(() => undefined).finally(() => this.#using.delete(settled));
-    this.#using.add(settled);
+    this.#track(using);
     return using;
   }
 
-  /** What is opened later under a path in that folder is opened anew. */
+  /** Drops the files in a folder: later uses open them again. */
   forget(folder: string): void {
     for (const path of this.#open.keys()) if (path.startsWith(join(folder, sep))) this.#open.delete(path);
   }
 
-  /** Resolves when what is in use is finished and everything is closed. */
+  /** Resolves when all uses have ended and all files are closed. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#using);
+    await Promise.all(this.#inFlight);
     this.#open.clear();
-    await Promise.all(this.#closing);
+    await Promise.all(this.#inFlight);
   }
 
   async #use<T>(entry: OpenFile, work: (file: DurableFile) => T | Promise<T>): Promise<T> {
@@ -70,9 +69,12 @@ export class SegmentFiles {
   }
 
   #close(entry: OpenFile): void {
-    // A file that did not open has nothing to close, and what was written was synced before.
-    const closing = entry.file.then((file) => file.close()).catch(() => undefined);
-    this.#closing.add(closing);
-    void closing.finally(() => this.#closing.delete(closing));
+    // A file that did not open has nothing to close; writes were synced before.
+    this.#track(entry.file.then((file) => file.close()));
+  }
+
+  #track(work: Promise<unknown>): void {
+    const ended = work.catch(() => undefined).finally(() => this.#inFlight.delete(ended));
+    this.#inFlight.add(ended);
   }
 }

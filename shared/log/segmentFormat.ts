@@ -1,5 +1,5 @@
 /**
- * The bytes of a segment, a file that holds a stretch of one collection's log. All integers are little-endian.
+ * The bytes of a segment, a file with a part of one collection's log. All integers are little-endian.
  *
  *   header      0  "VSEG"  | u32 version = 2 | u64 collection id | u64 base | 8 B checksum of the 24 bytes before
  *   watermark  32  u64 offset of the last answered frame, 0 where there is none | u64 offset of its end
@@ -8,18 +8,18 @@
  *
  * `base`: the bytes of all segments before this one. A frame's position is base + its offset, so it grows, is never 0,
  * and leads to the frame without an index. A checksum is the first 8 bytes of BLAKE3-256. The watermark is written in
- * place, without a sync, after each frame is durable and before it is answered: it survives the death of the process,
- * and is durable with the next frame. A segment that is followed is sealed: its watermark says by which, durably, before
- * that one's first frame is written. So a log that has lost its newest segments does not look like one that ends there.
+ * place, without a sync, after each frame is durable and before it is answered: it survives the end of the process, and
+ * is durable with the next frame. A segment is sealed before the first frame of the next one is written: its watermark
+ * durably names that one. So a log that has lost its newest segments does not look like one that ends there.
  */
-import { hash } from '../hash.js';
-import { Malformed } from '../malformed.js';
-import { readU64, writeU64 } from '../u64.js';
+import { Malformed } from '../errors/malformed.js';
+import { hash } from '../hashing/hash.js';
+import { readU64, writeU64 } from '../hashing/u64.js';
 
 export const SEGMENT_HEADER_BYTES = 64;
 export const WATERMARK_OFFSET = 32;
-export const FRAME_HEADER_BYTES = 16;
-/** As a message's bound, less what stands around a frame that travels: every platform takes the same commits. */
+export const FRAME_PREFIX_BYTES = 16;
+/** The bound of a message less the envelope of a frame: every platform accepts the same commits. */
 export const FRAME_BYTES_MAX = 16 * 1024 * 1024 - 6 * 1024;
 
 const MAGIC = 'VSEG';
@@ -27,21 +27,21 @@ const VERSION = 2;
 const CHECKSUM_BYTES = 8;
 const WATERMARK_BYTES = 32;
 
-export interface SegmentHeader {
+interface SegmentHeader {
   readonly collectionId: number;
   readonly base: number;
 }
 
-export interface Watermark {
+export interface SegmentWatermark {
   /** Offset of the last answered frame, 0 where there is none. */
   readonly head: number;
-  /** Offset of the end of what is answered for. */
+  /** Offset of the end of the last answered frame. */
   readonly end: number;
   /** Base of the segment that follows, 0 while none does. */
   readonly next: number;
 }
 
-export interface FrameHeader {
+interface FramePrefix {
   readonly length: number;
   readonly checksum: Uint8Array;
 }
@@ -51,7 +51,7 @@ export const segmentName = (base: number): string => `${String(base).padStart(16
 
 const SEGMENT_NAME = /^(\d{16})\.seg$/;
 
-/** The base in a segment's name, or undefined where it is some other file. */
+/** The base in a segment's name; undefined for other files. */
 export function baseInName(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -73,8 +73,8 @@ export function encodeSegmentHeader({ collectionId, base }: SegmentHeader): Uint
   return bytes;
 }
 
-/** Throws Malformed. `bytes`: what the file begins with, SEGMENT_HEADER_BYTES of it where it has as many. */
-export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader; watermark: Watermark } {
+/** Throws Malformed. `bytes`: the first SEGMENT_HEADER_BYTES of the file, or fewer where it has fewer. */
+export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader; watermark: SegmentWatermark } {
   if (bytes.length < SEGMENT_HEADER_BYTES) throw new Malformed('the header is cut short', bytes.length);
   const view = viewOf(bytes);
   if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== MAGIC) throw new Malformed('this is no segment', 0);
@@ -92,7 +92,7 @@ export function decodeSegmentHeader(bytes: Uint8Array): { header: SegmentHeader;
   return { header: { collectionId: readU64(view, 8), base }, watermark: { head, end, next } };
 }
 
-export function encodeWatermark({ head, end, next }: Watermark): Uint8Array {
+export function encodeWatermark({ head, end, next }: SegmentWatermark): Uint8Array {
   const bytes = new Uint8Array(WATERMARK_BYTES);
   const view = viewOf(bytes);
   writeU64(view, 0, head);
@@ -102,29 +102,29 @@ export function encodeWatermark({ head, end, next }: Watermark): Uint8Array {
   return bytes;
 }
 
-/** Writes the FRAME_HEADER_BYTES that go before `frame` to the start of `into`. */
-export function writeFrameHeader(into: Uint8Array, frame: Uint8Array, position: number): void {
+/** Writes the FRAME_PREFIX_BYTES that go before `frame` to the start of `into`. */
+export function writeFramePrefix(into: Uint8Array, frame: Uint8Array, position: number): void {
   const view = viewOf(into);
   view.setUint32(0, frame.length, true);
   view.setUint32(4, lengthCheck(frame.length, position), true);
   into.set(checksumOf(frame), 8);
 }
 
-/** Undefined where the length does not verify: no frame begins there. */
-export function readFrameHeader(bytes: Uint8Array, position: number): FrameHeader | undefined {
-  if (bytes.length < FRAME_HEADER_BYTES) return undefined;
+/** Undefined where the length does not verify, so no frame begins there. */
+export function readFramePrefix(bytes: Uint8Array, position: number): FramePrefix | undefined {
+  if (bytes.length < FRAME_PREFIX_BYTES) return undefined;
   const view = viewOf(bytes);
   const length = view.getUint32(0, true);
   if (length > FRAME_BYTES_MAX || view.getUint32(4, true) !== lengthCheck(length, position)) return undefined;
-  return { length, checksum: bytes.subarray(8, FRAME_HEADER_BYTES) };
+  return { length, checksum: bytes.subarray(8, FRAME_PREFIX_BYTES) };
 }
 
-export const frameVerifies = (header: FrameHeader, frame: Uint8Array): boolean =>
-  frame.length === header.length && sameBytes(checksumOf(frame), header.checksum);
+export const frameVerifies = ({ length, checksum }: FramePrefix, frame: Uint8Array): boolean =>
+  frame.length === length && sameBytes(checksumOf(frame), checksum);
 
 /**
- * Tells a wrong length from a right one before anything is read by it. The position goes in, so that a frame does not
- * verify in another's place, and a constant, so that zeros do not verify. Mixed by MurmurHash3's 32-bit finaliser.
+ * Verifies a length before anything is read by it. The position goes in, so that a frame does not verify in another's
+ * place, and a constant, so that zeros do not verify. Mixed by MurmurHash3's 32-bit finaliser.
  */
 function lengthCheck(length: number, position: number): number {
   let mixed = (length ^ 0x56434831) >>> 0;

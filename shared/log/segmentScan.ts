@@ -1,28 +1,28 @@
 /**
- * What a log's folder holds, found without reading all of it: the headers of all segments, and of the last one whatever
- * lies behind its watermark. Every other frame is verified when it is read.
+ * Finds the extent of a log from its folder: reads the headers of all segments, and the bytes after the watermark of the
+ * last one. All other frames are verified when they are read.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, createFile, type DurableFile, deleteLeftovers } from '../durable.js';
-import { Malformed } from '../malformed.js';
+import { Malformed } from '../errors/malformed.js';
+import { createFile, type DurableFile, deleteLeftovers, ifThere } from '../files/durable.js';
 import { LOG_START, LogDamaged, type Position } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
 import {
   baseInName,
   decodeSegmentHeader,
   encodeWatermark,
-  FRAME_HEADER_BYTES,
+  FRAME_PREFIX_BYTES,
   frameVerifies,
-  readFrameHeader,
+  readFramePrefix,
   SEGMENT_HEADER_BYTES,
+  type SegmentWatermark,
   segmentName,
   WATERMARK_OFFSET,
-  type Watermark,
 } from './segmentFormat.js';
-import { damagedAt, damagedBy, type Segment } from './segmentReader.js';
+import { damagedAt, type Segment } from './segmentReader.js';
 
-/** A log as it stands. `last` is undefined where nothing was ever written. */
+/** The segments of a log. `last` is undefined where nothing was ever written. */
 export interface Extent {
   readonly sealed: readonly Segment[];
   readonly last: Segment | undefined;
@@ -30,7 +30,6 @@ export interface Extent {
   readonly head: Position;
 }
 
-/** A segment while it is scanned. */
 interface Scanning {
   readonly collectionId: number;
   readonly base: number;
@@ -43,7 +42,7 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
   const segments: Segment[] = [];
   let head = LOG_START;
   let end = 0;
-  /** The segment before, where it does not say that another follows, and the offset of its last frame. */
+  /** The segment before, where it is not sealed, and the offset of its last frame. */
   let unsealed: { readonly segment: Segment; readonly head: number } | undefined;
   for (const base of bases) {
     if (base !== end)
@@ -52,7 +51,7 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
     const isLast = segments.length === bases.length - 1;
     const mark = await files.use(path, (file) => scanSegment({ collectionId, base, file }, isLast));
     if (unsealed !== undefined) {
-      // A crash may have come between the making of a segment and the sealing of the one before it, and no later.
+      // A crash may come between the making of a segment and the sealing of the one before it, and no later.
       if (!isLast || mark.head !== 0) throw notFollowed(collectionId, unsealed.segment);
       await sealSegment(files, unsealed.segment, unsealed.head);
     }
@@ -68,7 +67,7 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
 const notFollowed = (collectionId: number, { base }: Segment): LogDamaged =>
   damagedAt(collectionId, base, WATERMARK_OFFSET + 16, 'no segment follows it, but one with frames does');
 
-/** Says durably that another segment follows, which must be there already. `head`: offset of the segment's last frame. */
+/** Writes durably that another segment follows, which exists. `head`: offset of the segment's last frame. */
 export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segment, head: number): Promise<void> {
   return files.use(path, async (file) => {
     file.writeNow(encodeWatermark({ head, end: sizeBytes, next: base + sizeBytes }), WATERMARK_OFFSET);
@@ -78,13 +77,8 @@ export function sealSegment(files: SegmentFiles, { path, base, sizeBytes }: Segm
 
 /** The segments' bases in order; none where there is no folder. */
 async function findBases(folder: string, collectionId: number): Promise<number[]> {
-  let names: string[];
-  try {
-    names = await readdir(folder);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const names = await ifThere(readdir(folder));
+  if (names === undefined) return [];
   const bases = names.flatMap((name) => baseInName(name) ?? []);
   // A log's folder appears together with its first segment.
   if (bases.length === 0) throw new LogDamaged(collectionId, 'its folder holds no segment');
@@ -92,7 +86,7 @@ async function findBases(folder: string, collectionId: number): Promise<number[]
   return bases.sort((a, b) => a - b);
 }
 
-async function scanSegment(segment: Scanning, isLast: boolean): Promise<Watermark> {
+async function scanSegment(segment: Scanning, isLast: boolean): Promise<SegmentWatermark> {
   const { collectionId, base, file } = segment;
   const mark = await readMark(segment);
   const sizeBytes = await file.sizeBytes();
@@ -103,7 +97,7 @@ async function scanSegment(segment: Scanning, isLast: boolean): Promise<Watermar
       sizeBytes,
       `the file ends here, but frames up to byte ${mark.end} were answered`,
     );
-  // The next segment is made only when all of this one is answered for.
+  // The next segment is made only when all frames of this one are answered.
   if (sizeBytes > mark.end && (!isLast || mark.next !== 0))
     throw damagedAt(collectionId, base, mark.end, 'there are bytes behind the last frame');
   if (isLast && mark.next !== 0)
@@ -111,7 +105,7 @@ async function scanSegment(segment: Scanning, isLast: boolean): Promise<Watermar
   return sizeBytes === mark.end ? mark : recoverTail(segment, mark, sizeBytes);
 }
 
-async function readMark({ collectionId, base, file }: Scanning): Promise<Watermark> {
+async function readMark({ collectionId, base, file }: Scanning): Promise<SegmentWatermark> {
   const bytes = new Uint8Array(SEGMENT_HEADER_BYTES);
   const read = await file.read(bytes, 0);
   try {
@@ -120,15 +114,15 @@ async function readMark({ collectionId, base, file }: Scanning): Promise<Waterma
     if (header.base !== base) throw new Malformed(`it is the segment of base ${header.base}`, 16);
     return watermark;
   } catch (error) {
-    throw error instanceof Malformed ? damagedBy(collectionId, base, error) : error;
+    throw error instanceof Malformed ? damagedAt(collectionId, base, error.offset, error.message) : error;
   }
 }
 
 /**
- * Behind the watermark lies what was written and perhaps not answered. Whole frames stay: after a power failure they may
- * have been answered. What is left after them was torn by the crash and goes aside.
+ * Recovers the bytes after the watermark, which were written and perhaps not answered. Intact frames stay: after a power
+ * failure they may have been answered. The rest was torn by the crash and is set aside.
  */
-async function recoverTail(segment: Scanning, mark: Watermark, sizeBytes: number): Promise<Watermark> {
+async function recoverTail(segment: Scanning, mark: SegmentWatermark, sizeBytes: number): Promise<SegmentWatermark> {
   const { collectionId, base, file } = segment;
   const tail = new Uint8Array(sizeBytes - mark.end);
   await file.read(tail, mark.end);
@@ -154,18 +148,18 @@ async function recoverTail(segment: Scanning, mark: Watermark, sizeBytes: number
   return recovered;
 }
 
-/** Where the verified frame that begins `at` in `bytes` ends; undefined where there is none. `position`: of bytes[0]. */
+/** The end of the frame that begins `at` in `bytes`; undefined where none verifies. `position`: of bytes[0]. */
 function frameEnd(bytes: Uint8Array, at: number, position: number): number | undefined {
-  const header = readFrameHeader(bytes.subarray(at, at + FRAME_HEADER_BYTES), position + at);
+  const header = readFramePrefix(bytes.subarray(at, at + FRAME_PREFIX_BYTES), position + at);
   if (header === undefined) return undefined;
-  const start = at + FRAME_HEADER_BYTES;
+  const start = at + FRAME_PREFIX_BYTES;
   return frameVerifies(header, bytes.subarray(start, start + header.length)) ? start + header.length : undefined;
 }
 
-/** A frame is written only once the one before it is durable, so a crash cannot tear one and leave the next whole. */
+/** Whether an intact frame follows: a frame is written only once the one before it is durable, so no crash leaves that. */
 function frameFollows(torn: Uint8Array, position: number): boolean {
-  const header = readFrameHeader(torn.subarray(0, FRAME_HEADER_BYTES), position);
-  return header !== undefined && frameEnd(torn, FRAME_HEADER_BYTES + header.length, position) !== undefined;
+  const header = readFramePrefix(torn.subarray(0, FRAME_PREFIX_BYTES), position);
+  return header !== undefined && frameEnd(torn, FRAME_PREFIX_BYTES + header.length, position) !== undefined;
 }
 
 async function setAside(path: string, torn: Uint8Array): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * One collection's log as a row of segments. The owner of their order:
+ * One collection's log as a list of segments, whose order it owns:
  *
  *   unscanned ──scan──▶ ready ──append──▶ ready
  *       ▲                 │ failed append
@@ -7,61 +7,66 @@
  */
 import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.js';
-import { codeOf, createFile, deleteEmptyDirectory, deleteTree, makeDirectory, move } from '../durable.js';
-import { unavailable, VouchError } from '../errors.js';
-import { Turns } from '../turns.js';
+import { unavailable } from '../errors/errors.js';
+import {
+  asUnavailable,
+  createFile,
+  deleteEmptyDirectory,
+  deleteTree,
+  fileBytes,
+  makeDirectory,
+  move,
+} from '../files/durable.js';
+import { Mutex } from '../scheduling/mutex.js';
 import { Fenced, LOG_START, type Position, type StoredFrame } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
 import {
   encodeSegmentHeader,
   encodeWatermark,
-  FRAME_HEADER_BYTES,
+  FRAME_PREFIX_BYTES,
   SEGMENT_HEADER_BYTES,
   segmentName,
   WATERMARK_OFFSET,
-  writeFrameHeader,
+  writeFramePrefix,
 } from './segmentFormat.js';
-import { damagedAt, readFrameAt, readFrames, type Segment } from './segmentReader.js';
+import { damagedAt, readFrames, type Segment, SINGLE_FRAME_BYTES } from './segmentReader.js';
 import { type Extent, scanLog, sealSegment } from './segmentScan.js';
 
 /** Smaller frames are copied into the page cache within the call; larger ones are written by the thread pool. */
 const WRITE_NOW_MAX_BYTES = 64 << 10;
 
-export interface SegmentedLogOptions {
+interface SegmentedLogOptions {
   readonly collectionId: number;
   /** The log's own folder; made, with those above it, at the first append. */
   readonly folder: string;
   readonly files: SegmentFiles;
   readonly clock: Clock;
-  /** A segment that a frame would take beyond this is followed by a new one. */
+  /** The size from which on a segment is followed by a new one. */
   readonly segmentBytes: number;
 }
 
 export class SegmentedLog {
-  readonly #options: SegmentedLogOptions;
   #extent: Extent | undefined;
-  /** An append has failed: what lies behind the end was never answered. */
+  /** An append has failed: bytes after the end were never answered. */
   #suspect = false;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
 
-  constructor(options: SegmentedLogOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: SegmentedLogOptions) {}
 
-  /** Finds what there is. Throws LogDamaged. */
+  /** The extent of the log, which the first call scans for. Throws LogDamaged. */
   ready(): Promise<Extent> {
     return this.#inTurn(() => this.#settle());
   }
 
   append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
-    const { clock, collectionId } = this.#options;
+    const { clock, collectionId } = this.options;
     return this.#inTurn(async () => {
       const extent = await this.#settle();
       if (after !== extent.head) throw new Fenced(collectionId);
-      // From here on the disk is waited for: what it was given cannot be taken back.
+      // The last moment to refuse: a write cannot be taken back.
       if (clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before the commit');
       this.#suspect = true;
-      const { sealed, last } = await this.#roomFor(extent, frame.length);
+      const { sealed, last } = await this.#segmentFor(extent, frame.length);
       const written = await this.#write(frame, last);
       this.#extent = { sealed, last: { ...last, sizeBytes: written.end }, head: last.base + written.head };
       this.#suspect = false;
@@ -72,7 +77,7 @@ export class SegmentedLog {
   async *read(after: Position): AsyncGenerator<StoredFrame> {
     const extent = await this.ready();
     if (after === extent.head) return;
-    const { files, collectionId } = this.#options;
+    const { files, collectionId } = this.options;
     const from = after === LOG_START ? SEGMENT_HEADER_BYTES : after;
     try {
       for (const segment of segmentsOf(extent)) {
@@ -82,7 +87,7 @@ export class SegmentedLog {
           if (frame.position !== after) yield frame;
       }
     } catch (error) {
-      throw this.#shown(error);
+      throw this.#toCallerError(error);
     }
   }
 
@@ -95,9 +100,19 @@ export class SegmentedLog {
     return extent.head === LOG_START ? undefined : this.#frameAt(extent, extent.head);
   }
 
-  /** Moves the folder to `aside`, from where no log is ever opened, and deletes it there. */
+  /**
+   * What is missing of the files, in words; undefined where they are all there in full length. An open file can still be
+   * read and written after it was deleted.
+   */
+  async loss(): Promise<string | undefined> {
+    if ((await this.#lossOf(this.#extent)) === undefined) return undefined;
+    // Checked again between two appends, and not while the log is being removed.
+    return this.#inTurn(() => this.#lossOf(this.#suspect ? undefined : this.#extent));
+  }
+
+  /** Moves the folder to `aside`, where no log is opened, and deletes it there. */
   remove(aside: string): Promise<void> {
-    const { folder, files } = this.#options;
+    const { folder, files } = this.options;
     return this.#inTurn(async () => {
       this.#extent = undefined;
       if (!(await move(folder, aside))) return;
@@ -107,24 +122,36 @@ export class SegmentedLog {
     });
   }
 
-  /** Resolves when what was begun is finished. */
+  /** Resolves when all work in flight has ended. */
   idle(): Promise<void> {
     return this.#turns.idle();
   }
 
-  async #frameAt(extent: Extent, position: Position): Promise<StoredFrame> {
-    const { files, collectionId } = this.#options;
-    const segment = segmentsOf(extent).findLast(({ base }) => base < position);
-    if (segment === undefined) throw damagedAt(collectionId, 0, position, 'there is no frame');
-    try {
-      return await readFrameAt(files, collectionId, segment, position);
-    } catch (error) {
-      throw this.#shown(error);
+  async #lossOf(extent: Extent | undefined): Promise<string | undefined> {
+    for (const { path, base, sizeBytes } of extent === undefined ? [] : segmentsOf(extent)) {
+      const foundBytes = await fileBytes(path);
+      if (foundBytes === undefined) return `its segment ${segmentName(base)} is gone`;
+      if (foundBytes < sizeBytes)
+        return `its segment ${segmentName(base)} has ${foundBytes} bytes, and ${sizeBytes} were written`;
     }
+    return undefined;
+  }
+
+  async #frameAt(extent: Extent, position: Position): Promise<StoredFrame> {
+    const { files, collectionId } = this.options;
+    const segment = segmentsOf(extent).findLast(({ base }) => base < position);
+    const offset = position - (segment?.base ?? 0);
+    try {
+      if (segment !== undefined)
+        for await (const frame of readFrames(files, collectionId, segment, offset, SINGLE_FRAME_BYTES)) return frame;
+    } catch (error) {
+      throw this.#toCallerError(error);
+    }
+    throw damagedAt(collectionId, segment?.base ?? 0, offset, 'there is no frame');
   }
 
   async #settle(): Promise<Extent> {
-    const { folder, collectionId, files } = this.#options;
+    const { folder, collectionId, files } = this.options;
     if (this.#suspect) {
       const last = this.#extent?.last;
       if (last !== undefined)
@@ -139,24 +166,24 @@ export class SegmentedLog {
     return this.#extent;
   }
 
-  async #roomFor(
+  async #segmentFor(
     { sealed, last, head }: Extent,
     frameBytes: number,
   ): Promise<{ sealed: readonly Segment[]; last: Segment }> {
     if (last === undefined) return { sealed, last: await this.#createFirst() };
-    const end = last.sizeBytes + FRAME_HEADER_BYTES + frameBytes;
-    if (end <= this.#options.segmentBytes || last.sizeBytes === SEGMENT_HEADER_BYTES) return { sealed, last };
-    const { files, folder } = this.#options;
-    // With its watermark durable, a segment that is followed can be told from one that lost its end.
+    const end = last.sizeBytes + FRAME_PREFIX_BYTES + frameBytes;
+    if (end <= this.options.segmentBytes || last.sizeBytes === SEGMENT_HEADER_BYTES) return { sealed, last };
+    const { files, folder } = this.options;
+    // A durable watermark distinguishes a segment that is followed from one that lost its end.
     await files.use(last.path, (file) => file.sync());
     const next = await this.#createSegment(folder, last.base + last.sizeBytes);
     await sealSegment(files, last, head - last.base);
     return { sealed: [...sealed, last], last: next };
   }
 
-  /** The folder appears together with its first segment: one without any has lost it. */
+  /** Makes the folder together with its first segment: a folder without one has lost it. */
   async #createFirst(): Promise<Segment> {
-    const { folder } = this.#options;
+    const { folder } = this.options;
     const staging = `${folder}.new`;
     await makeDirectory(dirname(folder));
     if (!(await makeDirectory(staging))) {
@@ -170,20 +197,20 @@ export class SegmentedLog {
 
   async #createSegment(folder: string, base: number): Promise<Segment> {
     const path = join(folder, segmentName(base));
-    if (!(await createFile(path, encodeSegmentHeader({ collectionId: this.#options.collectionId, base }))))
+    if (!(await createFile(path, encodeSegmentHeader({ collectionId: this.options.collectionId, base }))))
       throw unavailable(`segment ${segmentName(base)} is there already`);
     return { path, base, sizeBytes: SEGMENT_HEADER_BYTES };
   }
 
-  /** Offsets of the frame and of its end. */
+  /** Resolves to the offsets of the frame and of its end. */
   #write(frame: Uint8Array, { path, base, sizeBytes }: Segment): Promise<{ head: number; end: number }> {
-    const mark = { head: sizeBytes, end: sizeBytes + FRAME_HEADER_BYTES + frame.length, next: 0 };
-    return this.#options.files.use(path, async (file) => {
-      const header = new Uint8Array(FRAME_HEADER_BYTES);
+    const mark = { head: sizeBytes, end: sizeBytes + FRAME_PREFIX_BYTES + frame.length, next: 0 };
+    return this.options.files.use(path, async (file) => {
+      const header = new Uint8Array(FRAME_PREFIX_BYTES);
       const now = frame.length <= WRITE_NOW_MAX_BYTES;
       // A large frame is hashed while the thread pool writes it.
-      const writing = now ? undefined : file.write(frame, mark.head + FRAME_HEADER_BYTES);
-      writeFrameHeader(header, frame, base + mark.head);
+      const writing = now ? undefined : file.write(frame, mark.head + FRAME_PREFIX_BYTES);
+      writeFramePrefix(header, frame, base + mark.head);
       file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
       await writing;
       await file.sync();
@@ -194,17 +221,15 @@ export class SegmentedLog {
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#turns.take(work);
+      return await this.#turns.run(work);
     } catch (error) {
-      throw this.#shown(error);
+      throw this.#toCallerError(error);
     }
   }
 
-  /** What the system refused is `unavailable`, and may work later; everything else is as it was thrown. */
-  #shown(error: unknown): unknown {
-    const code = codeOf(error);
-    if (code === undefined || error instanceof VouchError) return error;
-    return unavailable(`the log of collection ${this.#options.collectionId} is out of reach (${code})`, error);
+  /** Errors of the system become `unavailable`; all others stay. */
+  #toCallerError(error: unknown): unknown {
+    return asUnavailable(error, `the log of collection ${this.options.collectionId} is out of reach`);
   }
 }
 

@@ -1,19 +1,21 @@
 /**
- * Event logs in local files, for a node that stands alone: `<folder>/<collection id>/log/<base>.seg`. The public face of
- * the segment files. One process has the folder; several openers of a log share it, and are fenced against each other.
+ * Event logs in local files, for a standalone node: `<folder>/<collection id>/log/<base>.seg`. The public face of the
+ * segment files. One process uses the folder; several openers of a log share it, and are fenced against each other.
  */
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
-import { deleteTree, makeDirectory } from '../durable.js';
-import { unavailable, VouchError } from '../errors.js';
-import type { EventLog, EventLogs, Position, StoredFrame } from './eventLog.js';
+import { unavailable, VouchError } from '../errors/errors.js';
+import { deleteTree, isThere, makeDirectory } from '../files/durable.js';
+import { KeyedMutex } from '../scheduling/mutex.js';
+import type { DoubtedLog, EventLog, EventLogs, LogLosses, Position, StoredFrame, WatchedLog } from './eventLog.js';
 import { SegmentedLog } from './segmentedLog.js';
 import { SegmentFiles } from './segmentFiles.js';
 import { FRAME_BYTES_MAX } from './segmentFormat.js';
 
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 const OPEN_FILES_MAX = 64;
-/** Where removed logs go on their way out; no collection has this name. */
+const LOOKED_AT_MAX = 200;
+/** The folder of logs that are being removed; no collection has this name. */
 const REMOVED = 'removed';
 
 export interface LocalLogsOptions {
@@ -23,16 +25,17 @@ export interface LocalLogsOptions {
   readonly openFilesMax?: number;
 }
 
-interface Shared {
+interface OpenLog {
   readonly log: SegmentedLog;
-  readonly handles: Set<Handle>;
+  readonly handles: Set<LogHandle>;
 }
 
-export class LocalLogs implements EventLogs {
+export class LocalLogs implements EventLogs, LogLosses {
   readonly #options: Required<LocalLogsOptions>;
   readonly #files: SegmentFiles;
-  readonly #shared = new Map<number, Shared>();
-  readonly #removing = new Map<number, Promise<void>>();
+  readonly #shared = new Map<number, OpenLog>();
+  #lookedAt = 0;
+  readonly #removals = new KeyedMutex<number>();
   #removed = 0;
   #closed = false;
 
@@ -41,27 +44,23 @@ export class LocalLogs implements EventLogs {
     this.#files = new SegmentFiles(options.openFilesMax);
   }
 
-  /** Makes the folder where it is missing, and finishes removals that a crash has cut short. */
+  /** Makes the folder where it is missing, and finishes removals that a crash has interrupted. */
   static async open(options: LocalLogsOptions): Promise<LocalLogs> {
     const removed = join(options.folder, REMOVED);
     await makeDirectory(options.folder);
     await deleteTree(removed);
     await makeDirectory(removed);
-    return new LocalLogs({
-      clock: systemClock,
-      segmentBytes: SEGMENT_BYTES,
-      openFilesMax: OPEN_FILES_MAX,
-      ...options,
-    });
+    const defaults = { clock: systemClock, segmentBytes: SEGMENT_BYTES, openFilesMax: OPEN_FILES_MAX };
+    return new LocalLogs({ ...defaults, ...options });
   }
 
   /** Throws LogDamaged where the headers or the tail do not verify. Makes no file. */
   async open(collectionId: number): Promise<EventLog> {
-    await this.#removing.get(collectionId);
+    await this.#removals.idle(collectionId);
     if (this.#closed) throw closed();
-    const shared = this.#shared.get(collectionId) ?? { log: this.#logOf(collectionId), handles: new Set<Handle>() };
+    const shared = this.#shared.get(collectionId) ?? { log: this.#logOf(collectionId), handles: new Set<LogHandle>() };
     this.#shared.set(collectionId, shared);
-    const handle = new Handle(shared.log, () => this.#release(collectionId, shared, handle));
+    const handle = new LogHandle(shared.log, () => this.#release(collectionId, shared, handle));
     shared.handles.add(handle);
     try {
       await shared.log.ready();
@@ -74,51 +73,54 @@ export class LocalLogs implements EventLogs {
 
   async remove(collectionId: number): Promise<void> {
     if (this.#closed) throw closed();
-    const removing = (this.#removing.get(collectionId) ?? Promise.resolve()).then(() => this.#remove(collectionId));
-    const settled = removing.catch(() => undefined);
-    this.#removing.set(collectionId, settled);
-    try {
-      await removing;
-    } finally {
-      if (this.#removing.get(collectionId) === settled) this.#removing.delete(collectionId);
-    }
-  }
-
-  /** Resolves when every append is finished and every file closed. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    const handles = [...this.#shared.values()].flatMap((shared) => [...shared.handles]);
-    await Promise.all([...handles.map((handle) => handle.close()), ...this.#removing.values()]);
-    await this.#files.close();
-  }
-
-  async #remove(collectionId: number): Promise<void> {
-    const shared = this.#shared.get(collectionId);
-    for (const handle of shared?.handles ?? []) await handle.close();
-    const log = shared?.log ?? this.#logOf(collectionId);
-    await log.remove(join(this.#options.folder, REMOVED, `${collectionId}.${++this.#removed}`));
-  }
-
-  #logOf(collectionId: number): SegmentedLog {
-    const { folder, clock, segmentBytes } = this.#options;
-    const files = this.#files;
-    return new SegmentedLog({
-      collectionId,
-      folder: join(folder, String(collectionId), 'log'),
-      files,
-      clock,
-      segmentBytes,
+    await this.#removals.run(collectionId, async () => {
+      const shared = this.#shared.get(collectionId);
+      for (const handle of shared?.handles ?? []) await handle.close();
+      const log = shared?.log ?? this.#logOf(collectionId);
+      await log.remove(join(this.#options.folder, REMOVED, `${collectionId}.${++this.#removed}`));
     });
   }
 
-  #release(collectionId: number, shared: Shared, handle: Handle): void {
+  /** Looks at `LOOKED_AT_MAX` logs, and at others the next time: at the files of an open one, else for its folder. */
+  async look(watched: readonly WatchedLog[]): Promise<DoubtedLog[]> {
+    const from = this.#lookedAt < watched.length ? this.#lookedAt : 0;
+    const some = watched.slice(from, from + LOOKED_AT_MAX);
+    this.#lookedAt = from + some.length;
+    const doubts: DoubtedLog[] = [];
+    for (const { collectionId } of some) {
+      const open = this.#shared.get(collectionId)?.log;
+      const loss = await open?.loss();
+      const isMissing = open === undefined && !(await isThere(this.#folderOf(collectionId)));
+      if (loss !== undefined || isMissing) doubts.push({ collectionId, loss });
+    }
+    return doubts;
+  }
+
+  /** Resolves when every append has ended and every file is closed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const handles = [...this.#shared.values()].flatMap((shared) => [...shared.handles]);
+    await Promise.all([...handles.map((handle) => handle.close()), this.#removals.allIdle()]);
+    await this.#files.close();
+  }
+
+  #logOf(collectionId: number): SegmentedLog {
+    const { clock, segmentBytes } = this.#options;
+    const folder = this.#folderOf(collectionId);
+    return new SegmentedLog({ collectionId, folder, files: this.#files, clock, segmentBytes });
+  }
+
+  #folderOf(collectionId: number): string {
+    return join(this.#options.folder, String(collectionId), 'log');
+  }
+
+  #release(collectionId: number, shared: OpenLog, handle: LogHandle): void {
     shared.handles.delete(handle);
     if (shared.handles.size === 0 && this.#shared.get(collectionId) === shared) this.#shared.delete(collectionId);
   }
 }
 
-/** One opener's way into a log. */
-class Handle implements EventLog {
+class LogHandle implements EventLog {
   readonly maxFrameBytes = FRAME_BYTES_MAX;
   readonly staleMs = 0;
   #closing: Promise<void> | undefined;
@@ -129,28 +131,25 @@ class Handle implements EventLog {
   ) {}
 
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
-    this.#expectOpen();
+    const log = this.#open;
     if (frame.length > FRAME_BYTES_MAX)
       throw new VouchError('payload_too_large', `a commit of ${frame.length} bytes; the log takes ${FRAME_BYTES_MAX}`);
-    return this.log.append(frame, after, deadlineMs);
+    return log.append(frame, after, deadlineMs);
   }
 
   async *read(after: Position): AsyncGenerator<StoredFrame> {
-    this.#expectOpen();
-    for await (const frame of this.log.read(after)) {
+    for await (const frame of this.#open.read(after)) {
       yield frame;
-      this.#expectOpen();
+      if (this.#closing !== undefined) throw closed();
     }
   }
 
   async readAt(position: Position): Promise<Uint8Array> {
-    this.#expectOpen();
-    return this.log.readAt(position);
+    return this.#open.readAt(position);
   }
 
   async head(): Promise<StoredFrame | undefined> {
-    this.#expectOpen();
-    return this.log.head();
+    return this.#open.head();
   }
 
   close(): Promise<void> {
@@ -158,8 +157,9 @@ class Handle implements EventLog {
     return this.#closing;
   }
 
-  #expectOpen(): void {
+  get #open(): SegmentedLog {
     if (this.#closing !== undefined) throw closed();
+    return this.log;
   }
 }
 

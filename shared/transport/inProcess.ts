@@ -1,34 +1,35 @@
 /**
- * A transport between the parts of one process: bodies are handed over as they are, so neither side may change one it has
- * sent. All else is as over a network: delivery comes later than the call, and only to who serves by then.
+ * A transport between the parts of one process. Bodies are passed without a copy, so a sender must not change them. As over
+ * a network, delivery comes later than the call, to the server of that moment.
  */
 import { type Clock, systemClock } from '../clock.js';
-import { messageOf, unavailable, VouchError } from '../errors.js';
+import { messageOf, unavailable, VouchError } from '../errors/errors.js';
+import { overloaded } from '../errors/overloaded.js';
 import type { Logger } from '../logger.js';
-import { overloaded } from '../overloaded.js';
-import { NobodyServes } from './nobodyServes.js';
 import type { Envelope, Handler, Listener, Message, Serving, Transport, TransportLoad } from './transport.js';
+import { NobodyServes } from './transportErrors.js';
 
-/** What a NATS server of ours carries, less room for headers. */
+/** The largest message of our NATS servers, less room for headers. */
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024 - 4 * 1024;
 
-/** Unanswered at once. */
+/** Bounds of the unanswered requests. */
 const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 256 * 1024 * 1024;
 
-/** The longest that a timer can wait. */
+/** The longest time of a timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 interface Server {
   readonly tokens: readonly string[];
   readonly handler: Handler;
-  readonly underWay: Set<Promise<void>>;
+  readonly inFlight: Set<Promise<void>>;
 }
 
 interface Pending {
   readonly subject: string;
   readonly body: Uint8Array;
   readonly envelope: Envelope;
+  readonly timer: NodeJS.Timeout;
   resolve(answer: Uint8Array): void;
   reject(error: Error): void;
 }
@@ -37,14 +38,14 @@ export class InProcessTransport implements Transport {
   readonly maxPayloadBytes = PAYLOAD_BYTES_MAX;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** By subject; of those that leave only the last token open, too, as they are written: there may be thousands. */
+  /** By subject, which may end with a `*`: there may be thousands. */
   readonly #exact = new Map<string, Server[]>();
   readonly #wildcards: Server[] = [];
   readonly #listeners = new Map<Listener, readonly string[]>();
   readonly #pending = new Set<Pending>();
   #pendingBytes = 0;
-  readonly #underWay = new Set<Promise<void>>();
-  /** Turns the servers of a subject. */
+  readonly #inFlight = new Set<Promise<void>>();
+  /** Alternates the servers of a subject. */
   #turn = 0;
   #closed = false;
 
@@ -67,24 +68,9 @@ export class InProcessTransport implements Transport {
     if (this.#pending.size >= REQUESTS_MAX || this.#pendingBytes + body.length > BYTES_MAX)
       throw overloaded('messages');
     return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        clearTimeout(timer);
-        if (this.#pending.delete(pending)) this.#pendingBytes -= body.length;
-      };
-      const pending: Pending = {
-        subject,
-        body,
-        envelope,
-        resolve: (answer) => {
-          settle();
-          resolve(answer);
-        },
-        reject: (error) => {
-          settle();
-          reject(error);
-        },
-      };
-      const timer = setTimeout(() => pending.reject(late(subject)), Math.min(remainingMs, TIMER_MAX_MS));
+      const fail = (): void => this.#settle(pending).reject(late(subject));
+      const timer = setTimeout(fail, Math.min(remainingMs, TIMER_MAX_MS));
+      const pending: Pending = { subject, body, envelope, timer, resolve, reject };
       this.#pending.add(pending);
       this.#pendingBytes += body.length;
       setImmediate(() => this.#deliver(pending));
@@ -93,7 +79,7 @@ export class InProcessTransport implements Transport {
 
   async serve(subject: string, handler: Handler): Promise<Serving> {
     if (this.#closed) throw closed();
-    const server: Server = { tokens: subject.split('.'), handler, underWay: new Set() };
+    const server: Server = { tokens: subject.split('.'), handler, inFlight: new Set() };
     const servers = this.#serversAt(subject);
     servers.push(server);
     return {
@@ -101,7 +87,7 @@ export class InProcessTransport implements Transport {
         const index = servers.indexOf(server);
         if (index >= 0) servers.splice(index, 1);
         if (servers.length === 0 && this.#exact.get(subject) === servers) this.#exact.delete(subject);
-        await Promise.all(server.underWay);
+        await Promise.all(server.inFlight);
       },
     };
   }
@@ -109,36 +95,36 @@ export class InProcessTransport implements Transport {
   publish(subject: string, body: Uint8Array): void {
     if (this.#closed || this.#listeners.size === 0 || body.length > PAYLOAD_BYTES_MAX) return;
     const tokens = subject.split('.');
-    for (const [heard, pattern] of this.#listeners)
-      if (matches(pattern, tokens)) setImmediate(() => this.#hear(heard, subject, body));
+    for (const [registered, pattern] of this.#listeners)
+      if (matches(pattern, tokens)) setImmediate(() => this.#notify(registered, subject, body));
   }
 
   async listen(subject: string, listener: Listener): Promise<Serving> {
     if (this.#closed) throw closed();
-    // Of its own, so that one function may listen twice.
-    const heard: Listener = (...published) => listener(...published);
-    this.#listeners.set(heard, subject.split('.'));
+    // A function of its own: one listener may be registered twice.
+    const registered: Listener = (...published) => listener(...published);
+    this.#listeners.set(registered, subject.split('.'));
     return {
       stop: async () => {
-        this.#listeners.delete(heard);
+        this.#listeners.delete(registered);
       },
     };
   }
 
-  /** Refuses what waits for an answer, and resolves when no handler is at work. */
+  /** Rejects unanswered requests, and resolves when no handler is running. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#exact.clear();
     this.#wildcards.length = 0;
     this.#listeners.clear();
-    for (const pending of this.#pending) pending.reject(closed());
-    await Promise.all(this.#underWay);
+    for (const pending of this.#pending) this.#settle(pending).reject(closed());
+    await Promise.all(this.#inFlight);
   }
 
-  #hear(heard: Listener, subject: string, body: Uint8Array): void {
-    if (!this.#listeners.has(heard)) return;
+  #notify(registered: Listener, subject: string, body: Uint8Array): void {
+    if (!this.#listeners.has(registered)) return;
     try {
-      heard(subject, body);
+      registered(subject, body);
     } catch (error) {
       this.#logger.error({ subject, error: messageOf(error) }, 'a listener failed');
     }
@@ -160,12 +146,18 @@ export class InProcessTransport implements Transport {
     return all.length === 0 ? undefined : all[this.#turn++ % all.length];
   }
 
+  #settle(pending: Pending): Pending {
+    clearTimeout(pending.timer);
+    if (this.#pending.delete(pending)) this.#pendingBytes -= pending.body.length;
+    return pending;
+  }
+
   #deliver(pending: Pending): void {
     if (!this.#pending.has(pending)) return;
     const { subject, envelope } = pending;
     const server = this.#serverOf(subject);
-    if (this.#clock.nowMs() > envelope.deadlineMs) pending.reject(late(subject));
-    else if (server === undefined) pending.reject(new NobodyServes());
+    if (this.#clock.nowMs() > envelope.deadlineMs) this.#settle(pending).reject(late(subject));
+    else if (server === undefined) this.#settle(pending).reject(new NobodyServes());
     else this.#start(server, pending);
   }
 
@@ -173,11 +165,11 @@ export class InProcessTransport implements Transport {
     const { subject, body, envelope } = pending;
     const { requestId, deadlineMs } = envelope;
     const handling = this.#handle(server.handler, pending, { subject, body, requestId, deadlineMs, shiftMs: 0 });
-    server.underWay.add(handling);
-    this.#underWay.add(handling);
+    server.inFlight.add(handling);
+    this.#inFlight.add(handling);
     void handling.finally(() => {
-      server.underWay.delete(handling);
-      this.#underWay.delete(handling);
+      server.inFlight.delete(handling);
+      this.#inFlight.delete(handling);
     });
   }
 
@@ -186,10 +178,10 @@ export class InProcessTransport implements Transport {
     try {
       const answer = await handler(message);
       if (answer.length > PAYLOAD_BYTES_MAX) throw new Error(`the answer has ${answer.length} bytes`);
-      pending.resolve(answer);
+      this.#settle(pending).resolve(answer);
     } catch (error) {
       this.#logger.error({ subject, requestId, error: messageOf(error) }, 'a handler failed');
-      pending.reject(unavailable(`${subject} could not answer`));
+      this.#settle(pending).reject(unavailable(`${subject} could not answer`));
     }
   }
 }

@@ -1,25 +1,24 @@
-/** Requests and answers over NATS: the server routes by subject, and says at once where nobody serves one. */
+/** A transport over NATS, whose server routes by subject and says at once where nobody serves one. */
 import type { Subscription } from 'nats';
-import { messageOf, unavailable, VouchError } from '../errors.js';
-import type { ClusterConnection } from '../natsConnection.js';
+import { messageOf, unavailable, VouchError } from '../errors/errors.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
 import { NatsRequests } from './natsRequests.js';
-import { headersOf, NatsServing } from './natsServing.js';
-import { NotSent } from './notSent.js';
+import { headersOf, NatsServing, newServedCounts } from './natsServing.js';
 import { SenderClocks } from './senderClocks.js';
-import { ServedCounts } from './servedCounts.js';
 import type { Envelope, Handler, Listener, Serving, Transport, TransportLoad } from './transport.js';
+import { NotSent } from './transportErrors.js';
 
 /** The server's limit holds for headers and body together; a request id has at most 128 characters. */
 const HEADER_ROOM_BYTES = 512;
-/** What is published and not yet taken by the system. */
+/** The most published bytes that may wait in the socket. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export class NatsTransport implements Transport {
-  readonly counts = new ServedCounts();
+  readonly counts = newServedCounts();
   private readonly requests: NatsRequests;
   private readonly senders: SenderClocks;
   private readonly servings = new Set<NatsServing>();
-  /** Of all subjects: one that is served anew may be asked after what came before. */
+  /** Reply subjects of all requests in progress: a subject that is served again may be asked about earlier ones. */
   private readonly replies = new Set<string>();
   private readonly listening = new Set<Subscription>();
   private closed = false;
@@ -37,7 +36,7 @@ export class NatsTransport implements Transport {
     return { ...this.requests.load, unsentBytes: this.connection.unsentBytes };
   }
 
-  /** Subjects served at the moment. */
+  /** The number of served subjects. */
   get subjects(): number {
     return this.servings.size;
   }
@@ -49,13 +48,11 @@ export class NatsTransport implements Transport {
   }
 
   /**
-   * The flush makes the subscription known to our server. Another server of the NATS cluster learns of it over the same
-   * route, and in the same order, as of any message sent afterwards: who is told by us that the subject is served finds
-   * it so; who asks unprompted may be told `NobodyServes` for as long as a message travels.
+   * The flush makes the subscription known to our server. Other servers learn of it before any message sent afterwards, so
+   * a process that we tell of the subject reaches it; another one may get `NobodyServes` until the news has travelled.
    */
   async serve(subject: string, handler: Handler): Promise<Serving> {
-    if (this.closed) throw unavailable('the transport is closed');
-    if (!this.connection.connected) throw this.connection.down();
+    this.assertOpen();
     const serving = new NatsServing(subject, handler, {
       connection: this.connection,
       counts: this.counts,
@@ -72,14 +69,13 @@ export class NatsTransport implements Transport {
 
   publish(subject: string, body: Uint8Array): void {
     if (this.closed || !this.connection.connected || body.length > this.maxPayloadBytes) return;
-    // Whoever misses it learns of it in another way; a server that reads slowly must not make it pile up here.
+    // Listeners that miss it have another way to learn of it; a slow server must not make it pile up here.
     if (this.connection.unsentBytes > UNSENT_BYTES_MAX) return;
     this.connection.nc.publish(subject, body);
   }
 
   async listen(subject: string, listener: Listener): Promise<Serving> {
-    if (this.closed) throw unavailable('the transport is closed');
-    if (!this.connection.connected) throw this.connection.down();
+    this.assertOpen();
     const subscription = this.connection.nc.subscribe(subject, {
       callback: (_error, msg) => {
         try {
@@ -96,7 +92,7 @@ export class NatsTransport implements Transport {
     });
   }
 
-  /** Fails what was asked here and is not answered; finishes what others have asked. */
+  /** Rejects our unanswered requests, and completes those of others. */
   async close(): Promise<void> {
     this.closed = true;
     this.requests.failAll(unavailable('the transport is closed'));
@@ -106,7 +102,12 @@ export class NatsTransport implements Transport {
     this.servings.clear();
   }
 
-  /** Resolves when the server knows of the subscription; where it cannot be told, `stop` takes it back. */
+  private assertOpen(): void {
+    if (this.closed) throw unavailable('the transport is closed');
+    if (!this.connection.connected) throw this.connection.down();
+  }
+
+  /** Resolves when the server knows of the subscription; calls `stop` where that fails. */
   private async known(stop: () => Promise<void>): Promise<Serving> {
     try {
       await this.connection.call(() => this.connection.nc.flush());

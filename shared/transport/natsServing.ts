@@ -7,33 +7,55 @@ import {
   ServiceErrorHeader,
   type Subscription,
 } from 'nats';
-import { messageOf } from '../errors.js';
-import type { ClusterConnection } from '../natsConnection.js';
+import { messageOf } from '../errors/errors.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { isAnswerable } from '../nats/roles.js';
 import { ASKS_AFTER_HEADER, packTokens, unpackTokens } from './askingAfter.js';
 import type { SenderClocks } from './senderClocks.js';
-import type { Served, ServedCounts } from './servedCounts.js';
+import { ENDPOINTS, type Endpoint, endpointOf } from './subjects.js';
 import type { Envelope, Handler, Serving } from './transport.js';
 
 const REQUEST_ID_HEADER = 'Vouch-Request-Id';
-/** `<when it was sent> <milliseconds left by then>`, by the sender's clock: see `senderClocks.ts`. */
+/** `<time of sending> <milliseconds left then>`, by the sender's clock: see `senderClocks.ts`. */
 const DEADLINE_HEADER = 'Vouch-Deadline';
 
-/** Where several processes serve a subject for a moment, one of them gets a message. */
+/** While several processes serve a subject, one of them gets each message. */
 const GROUP = 'vouch';
 
-/** Shared by everything that a transport serves. */
-export interface ServingContext {
+/** Messages of an endpoint, as `nats micro stats` shows them. */
+export interface Served {
+  /** Messages that came; each carries one or more calls. */
+  requests: number;
+  failed: number;
+  lastFailure: string;
+  /** Messages that came after their deadline and were dropped. */
+  late: number;
+  inFlight: number;
+  /** Time from arrival to answer, of all messages together. */
+  tookMs: number;
+}
+
+export const newServed = (): Served => ({ requests: 0, failed: 0, lastFailure: '', late: 0, inFlight: 0, tookMs: 0 });
+
+/** The counts of every endpoint. */
+export type ServedCounts = ReadonlyMap<Endpoint, Served>;
+
+export const newServedCounts = (): ServedCounts =>
+  new Map((Object.keys(ENDPOINTS) as Endpoint[]).map((endpoint) => [endpoint, newServed()]));
+
+/** The state that all served subjects of a transport share. */
+interface ServingContext {
   readonly connection: ClusterConnection;
   readonly counts: ServedCounts;
   readonly senders: SenderClocks;
   readonly maxPayloadBytes: () => number;
-  /** Where the answers to what is under way go. */
+  /** Reply subjects of the requests in progress. */
   readonly replies: Set<string>;
 }
 
 export class NatsServing implements Serving {
   private readonly subscription: Subscription;
-  private underWay = 0;
+  private inFlight = 0;
   private idle: (() => void) | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -57,20 +79,27 @@ export class NatsServing implements Serving {
     // A drain waits for the server's word that nothing more will come; a broken connection cannot bring anything.
     if (this.context.connection.connected) await this.subscription.drain().catch(() => undefined);
     else this.subscription.unsubscribe();
-    if (this.underWay > 0)
+    if (this.inFlight > 0)
       await new Promise<void>((resolve) => {
         this.idle = resolve;
       });
   }
 
   private async take(msg: Msg): Promise<void> {
+    if (!isAnswerable(msg)) return;
     const { connection, senders, replies } = this.context;
     const { clock } = connection;
     const sent = sentOf(msg);
     if (!sent && msg.headers?.has(ASKS_AFTER_HEADER)) return this.tellLost(msg);
-    const served = this.context.counts.ofSubject(msg.subject);
+    // Anyone may send to another subject under a served wildcard, which is no endpoint and is counted nowhere.
+    const served = this.context.counts.get(endpointOf(msg.subject)) ?? newServed();
     served.requests++;
-    if (!sent) return this.refuse(msg, served, `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing`);
+    if (!sent)
+      return this.refuse(
+        msg,
+        served,
+        `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing or malformed`,
+      );
     const { requestId, sentMs } = sent;
     const shiftMs = senders.shiftMs(senderOf(msg), sentMs);
     const deadlineMs = sentMs + sent.leftMs + shiftMs;
@@ -81,8 +110,8 @@ export class NatsServing implements Serving {
     const cameMs = clock.monotonicMs();
     const { reply = '' } = msg;
     replies.add(reply);
-    this.underWay++;
-    served.underWay++;
+    this.inFlight++;
+    served.inFlight++;
     try {
       const body = await this.handler({ subject: msg.subject, body: msg.data, requestId, deadlineMs, shiftMs });
       await this.answer(msg, body, deadlineMs);
@@ -92,8 +121,8 @@ export class NatsServing implements Serving {
     } finally {
       replies.delete(reply);
       served.tookMs += clock.monotonicMs() - cameMs;
-      served.underWay--;
-      if (--this.underWay === 0) this.idle?.();
+      served.inFlight--;
+      if (--this.inFlight === 0) this.idle?.();
     }
   }
 
@@ -101,12 +130,12 @@ export class NatsServing implements Serving {
     const { connection } = this.context;
     if (body.length > this.context.maxPayloadBytes())
       throw new Error(`an answer of ${body.length} bytes is larger than a message can be`);
-    // Whoever asked may be at another server of the cluster, and waits for us to be back.
+    // The sender may be connected to another server of the cluster, and waits until we are back.
     if (!connection.connected) await connection.untilConnected(deadlineMs - connection.clock.nowMs());
     if (connection.connected) msg.respond(body);
   }
 
-  /** Which of these questions this process does not have: see `askingAfter.ts`. */
+  /** Answers which of these requests are not in progress here: see `askingAfter.ts`. */
   private tellLost(msg: Msg): void {
     const { connection, replies } = this.context;
     const sender = senderOf(msg);
@@ -114,20 +143,23 @@ export class NatsServing implements Serving {
     if (lost.length > 0 && connection.connected) msg.respond(packTokens(lost));
   }
 
-  /** As NATS' service framework answers errors, so that its tools show them. */
   private refuse(msg: Msg, served: Served, reason: string): void {
     served.failed++;
     served.lastFailure = reason;
     if (!this.context.connection.connected) return;
-    const headers = MsgHdrsImpl.fromRecord({ [ServiceErrorCodeHeader]: ['503'], [ServiceErrorHeader]: [reason] });
     try {
-      msg.respond(undefined, { headers });
+      msg.respond(undefined, { headers: serviceError(reason) });
     } catch (error) {
       this.context.connection.logger.warn({ error: messageOf(error) }, 'an answer could not be sent');
     }
   }
 }
 
+/** The headers of an error, as NATS' service framework sends them, so that its tools show it. */
+export const serviceError = (reason: string): MsgHdrs =>
+  MsgHdrsImpl.fromRecord({ [ServiceErrorCodeHeader]: ['503'], [ServiceErrorHeader]: [reason] });
+
+/** Encodes the headers of a request. */
 export const headersOf = ({ requestId, deadlineMs }: Envelope, nowMs: number): MsgHdrs =>
   MsgHdrsImpl.fromRecord({
     [REQUEST_ID_HEADER]: [requestId],
@@ -140,7 +172,7 @@ interface SentMessage {
   readonly leftMs: number;
 }
 
-/** One pass over the headers: look-ups by name go through all of them each. */
+/** Decodes the headers in one pass: each look-up by name goes through all of them. */
 function sentOf(msg: Msg): SentMessage | undefined {
   let requestId: string | undefined;
   let times: string | undefined;
@@ -152,10 +184,10 @@ function sentOf(msg: Msg): SentMessage | undefined {
   const space = times.indexOf(' ');
   const sentMs = Number(times.slice(0, space));
   const leftMs = Number(times.slice(space + 1));
-  return space < 0 || Number.isNaN(sentMs + leftMs) ? undefined : { requestId, sentMs, leftMs };
+  return space > 0 && Number.isFinite(sentMs) && Number.isFinite(leftMs) ? { requestId, sentMs, leftMs } : undefined;
 }
 
-/** Answers to one process come to one inbox, under a token each. */
+/** The sender's inbox; each of its requests has a token below it. */
 function senderOf({ reply = '' }: Msg): string {
   return reply.slice(0, reply.lastIndexOf('.'));
 }

@@ -1,16 +1,14 @@
 /**
- * Deadlines travel as instants of the sender's clock, and machines' clocks differ. What a message took on its way shows
- * in none of them alone: the least that any message of a sender seemed to take is the difference of the clocks and the
- * shortest way, and what another took beyond that, it has waited somewhere. So a message that waited long is still known
- * to be late, and one from a clock that is half a minute behind is not.
+ * Corrects deadlines, which are times of the sender's clock. The least time that messages of a sender seem to travel is the
+ * difference of the clocks plus the shortest way; a message that takes longer has waited. So a message that waited long
+ * is late, and one from a clock that is half a minute behind is not.
  *
- * The least is of the last half to whole minute: a clock that is set back is believed again after that at the latest,
- * one that is set forward at once.
+ * The least is of the last 30 to 60 seconds: after that a clock that was set back is trusted again.
  */
 import type { Clock } from '../clock.js';
 
 const WINDOW_MS = 30_000;
-/** More senders than any cluster has; those longest known are forgotten first, and learnt anew by their next message. */
+/** More senders than any cluster has; the oldest is forgotten first. */
 const SENDERS_MAX = 4_096;
 
 interface Seen {
@@ -24,7 +22,7 @@ export class SenderClocks {
 
   constructor(private readonly clock: Clock) {}
 
-  /** What to add to an instant of the sender's clock; `sentMs` is when it sent the message that arrives now. */
+  /** The time to add to times of the sender's clock. `sentMs`: when it sent the message that arrives now. */
   shiftMs(sender: string, sentMs: number): number {
     const tookMs = this.clock.nowMs() - sentMs;
     const nowMs = this.clock.monotonicMs();

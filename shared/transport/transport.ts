@@ -1,31 +1,31 @@
-/** Requests and answers between processes. A subject is an address; who serves it may change at any time. */
+/** Requests and answers between processes. A subject is an address, whose server may change at any time. */
 
 export interface Envelope {
-  /** Travels with the message into every log line it causes. */
+  /** Stands in every log line that the message causes. */
   readonly requestId: string;
-  /** Unix milliseconds. What is not started by then is dropped unanswered. */
+  /** Unix milliseconds. A request that is not started by then is dropped. */
   readonly deadlineMs: number;
 }
 
 export interface Message extends Envelope {
   readonly subject: string;
   readonly body: Uint8Array;
-  /** What to add to instants of the sender's clock, such as the body has; done for `deadlineMs` already. */
+  /** The correction of times in the body, which are by the sender's clock; `deadlineMs` is corrected already. */
   readonly shiftMs: number;
 }
 
-/** Of what was published: nobody waits for an answer, so there is no deadline. */
+/** Takes what was published. There is no answer. */
 export type Listener = (subject: string, body: Uint8Array) => void;
 
-/** Returns the body of the answer. A handler answers its own errors in the body; a throw is answered as `unavailable`. */
+/** Returns the body of the answer, its own errors included; a throw is answered as `unavailable`. */
 export type Handler = (message: Message) => Promise<Uint8Array>;
 
 export interface Serving {
-  /** Takes no new message, and resolves when those under way are answered. */
+  /** Takes no new message, and resolves when those in progress are answered. */
   stop(): Promise<void>;
 }
 
-/** Questions that are not answered yet, and what waits to be sent. */
+/** Unanswered requests, and bytes that wait to be sent. */
 export interface TransportLoad {
   readonly requests: number;
   readonly bytes: number;
@@ -37,18 +37,15 @@ export interface Transport {
   readonly maxPayloadBytes: number;
   readonly load: TransportLoad;
   /**
-   * Throws Overloaded where too much is unanswered, VouchError `unavailable` when nobody serves the subject (at once), when the deadline passes, or when the
-   * connection is lost. The outcome at the other side is then unknown, except for `NobodyServes` and `NotSent`; where the
-   * answer is known to come no more, that is `AnswerLost`, long before the deadline.
+   * Throws Overloaded where too much is unanswered, and VouchError `unavailable` where nobody serves the subject, the
+   * deadline passes, or the connection is lost. The outcome is then unknown, except for `NobodyServes` and `NotSent`;
+   * `AnswerLost` says, long before the deadline, that no answer can come.
    */
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array>;
-  /** Resolves when the subject is served, as seen from every other process. `*` stands for one token. */
+  /** Resolves when every other process reaches the subject. `*` stands for one token. */
   serve(subject: string, handler: Handler): Promise<Serving>;
-  /** Sends to everyone who listens now: at most once each, in order; lost where the connection is. Never throws. */
+  /** Sends to all listeners, at most once each, in order. Never throws. */
   publish(subject: string, body: Uint8Array): void;
-  /**
-   * Resolves when what is published from now on, by any process that learns of it, is heard. `stop` hears nothing more.
-   * What the listener throws is logged.
-   */
+  /** Resolves when the listener gets what is published from now on. Its errors are logged. */
   listen(subject: string, listener: Listener): Promise<Serving>;
 }

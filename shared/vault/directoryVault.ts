@@ -1,27 +1,26 @@
 /**
- * The vault of a node that stands alone: a file a key, readable by its owner alone.
+ * The vault of a standalone node: a file for each key, readable by its owner alone.
  *
- *   lock                          who is replacing an entry; absent most of the time
+ *   lock                          the process that is replacing an entry; absent most of the time
  *   <hex project>/<key id>        an entry, see `entryCodec.ts`
  *
- * The service and a tool beside it may use the same folder: creating is atomic by itself, and replacing takes the lock.
+ * The service and a tool may use the same folder at once: creating is atomic, and replacing takes the lock.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
+import { unavailable } from '../errors/errors.js';
+import { Malformed } from '../errors/malformed.js';
 import {
-  codeOf,
+  asUnavailable,
   createFile,
   eraseLeftovers,
   finishSuperseding,
+  ifThere,
   isSuperseding,
   makeDirectory,
-  PRIVATE_FOLDER_MODE,
-  PRIVATE_MODE,
   supersedeFile,
-} from '../durable.js';
-import { unavailable, VouchError } from '../errors.js';
-import { Malformed } from '../malformed.js';
+} from '../files/durable.js';
 import { decodeVaultEntry, encodeVaultEntry } from './entryCodec.js';
 import { checkKeyId, isKeyId, orDamaged, projectOfHex, projectToHex, vaultDamaged } from './entryName.js';
 import { LockedElsewhere, VaultLock } from './vaultLock.js';
@@ -30,7 +29,7 @@ import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from 
 const LOCK_FILE = 'lock';
 const FIRST_REVISION = 1;
 
-export interface DirectoryVaultOptions {
+interface DirectoryVaultOptions {
   readonly folder: string;
   readonly clock?: Clock;
 }
@@ -39,7 +38,7 @@ export class DirectoryVault implements VaultStore {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #lock: VaultLock;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #calls = new Set<Promise<unknown>>();
   #closed = false;
 
   private constructor({ folder, clock = systemClock }: DirectoryVaultOptions) {
@@ -49,13 +48,13 @@ export class DirectoryVault implements VaultStore {
   }
 
   /**
-   * Finishes what a crash has left undone. Throws VouchError `unavailable` where the folder cannot be written, and an Error of
-   * one line where a process of another machine has locked it.
+   * Finishes replacements that a crash has interrupted. Throws VouchError `unavailable` where the folder cannot be written,
+   * and an Error of one line where a process of another machine has locked it.
    */
   static async open(options: DirectoryVaultOptions): Promise<DirectoryVault> {
     const vault = new DirectoryVault(options);
     const finishing = vault.#use(async () => {
-      await makeDirectory(options.folder, PRIVATE_FOLDER_MODE);
+      await makeDirectory(options.folder);
       await vault.#lock.run('', async () => {
         await eraseLeftovers(options.folder);
         for (const project of await vault.#projects()) await eraseLeftovers(join(options.folder, project));
@@ -73,8 +72,8 @@ export class DirectoryVault implements VaultStore {
       const found = await readEntry(path, project, keyId).catch(orDamaged);
       if (found !== 'damaged' && !(await isSuperseding(path))) return found;
       if (found !== 'damaged') forget(found);
-      // Either another process is replacing it, and what was read was being erased, or one has given up halfway: what is
-      // answered after this has nothing of an old entry left beside it.
+      // Another process is replacing it, and the content read was being erased, or gave up halfway. After this no part of
+      // an old entry is left.
       return this.#lock.run(path, async () => {
         await finishSuperseding(path);
         return readEntry(path, project, keyId);
@@ -84,50 +83,32 @@ export class DirectoryVault implements VaultStore {
 
   create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
     return this.#use(async () => {
-      await makeDirectory(join(this.#folder, projectToHex(project)), PRIVATE_FOLDER_MODE);
-      const bytes = encodeVaultEntry({ project, keyId, entry, revision: FIRST_REVISION });
-      try {
-        const created = await createFile(this.#pathOf(project, keyId), bytes, PRIVATE_MODE);
-        return created ? FIRST_REVISION : undefined;
-      } finally {
-        bytes.fill(0);
-      }
+      await makeDirectory(join(this.#folder, projectToHex(project)));
+      const path = this.#pathOf(project, keyId);
+      const stored = { project, keyId, entry, revision: FIRST_REVISION };
+      return (await withEncoded(stored, (bytes) => createFile(path, bytes))) ? FIRST_REVISION : undefined;
     });
   }
 
   replace({ project, keyId, revision }: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined> {
-    return this.#use(() => {
-      const path = this.#pathOf(project, keyId);
-      return this.#lock.run(path, async () => {
-        const found = await readEntry(path, project, keyId);
-        forget(found);
-        if (found?.revision !== revision) return undefined;
-        const next = revision + 1;
-        const bytes = encodeVaultEntry({ project, keyId, entry, revision: next });
-        try {
-          await supersedeFile(path, bytes, PRIVATE_MODE);
-        } finally {
-          bytes.fill(0);
-        }
-        return next;
-      });
+    return this.#locked(project, keyId, async (path) => {
+      const found = await readEntry(path, project, keyId);
+      forget(found);
+      return found?.revision === revision
+        ? supersede(path, { project, keyId, entry, revision: revision + 1 })
+        : undefined;
     });
   }
 
   replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
-    return this.#use(() => {
-      const path = this.#pathOf(project, keyId);
-      return this.#lock.run(path, async () => {
-        if ((await readEntry(path, project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
-        // Which revision it had is not known any more; revisions are counted, so none has come near this one.
-        const revision = this.#clock.nowMs();
-        await supersedeFile(path, encodeVaultEntry({ project, keyId, entry, revision }), PRIVATE_MODE);
-        return revision;
-      });
+    return this.#locked(project, keyId, async (path) => {
+      if ((await readEntry(path, project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
+      // The old revision is unknown. Revisions are counted from 1, so none has come near this one.
+      return supersede(path, { project, keyId, entry, revision: this.#clock.nowMs() });
     });
   }
 
-  /** All of it is here: what `get` gives has nothing of an old entry left beside it. */
+  /** Everything is on this machine, and `get` leaves no part of an old entry. */
   async settle(project: string, keyId: string): Promise<void> {
     forget(await this.get(project, keyId));
   }
@@ -157,10 +138,17 @@ export class DirectoryVault implements VaultStore {
     }
   }
 
-  /** Resolves when every call under way is finished. */
+  /** Resolves when every call in flight has ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#calls);
+  }
+
+  #locked<T>(project: string, keyId: string, work: (path: string) => Promise<T>): Promise<T> {
+    return this.#use(() => {
+      const path = this.#pathOf(project, keyId);
+      return this.#lock.run(path, () => work(path));
+    });
   }
 
   #pathOf(project: string, keyId: string): string {
@@ -171,31 +159,39 @@ export class DirectoryVault implements VaultStore {
     return (await readdir(this.#folder)).filter((name) => projectOfHex(name) !== undefined);
   }
 
-  /** The system's errors become `unavailable`; what is under way is known to `close`. */
+  /** Runs a call that `close` waits for. The system's errors become `unavailable`. */
   async #use<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw unavailable('the vault is closed');
     const working = work();
-    this.#underWay.add(working);
+    this.#calls.add(working);
     try {
       return await working;
     } catch (error) {
-      const code = codeOf(error);
-      if (code === undefined || error instanceof VouchError) throw error;
-      throw unavailable(`the vault cannot be read or written (${code})`, error);
+      throw asUnavailable(error, 'the vault cannot be read or written');
     } finally {
-      this.#underWay.delete(working);
+      this.#calls.delete(working);
     }
   }
 }
 
-async function readEntry(path: string, project: string, keyId: string): Promise<StoredVaultEntry | undefined> {
-  let bytes: Uint8Array;
+async function supersede(path: string, stored: StoredVaultEntry): Promise<number> {
+  await withEncoded(stored, (bytes) => supersedeFile(path, bytes));
+  return stored.revision;
+}
+
+/** Encodes the entry for `write`, and then overwrites the bytes. */
+async function withEncoded<T>(stored: StoredVaultEntry, write: (bytes: Uint8Array) => Promise<T>): Promise<T> {
+  const bytes = encodeVaultEntry(stored);
   try {
-    bytes = await readFile(path);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    return await write(bytes);
+  } finally {
+    bytes.fill(0);
   }
+}
+
+async function readEntry(path: string, project: string, keyId: string): Promise<StoredVaultEntry | undefined> {
+  const bytes = await ifThere(readFile(path));
+  if (bytes === undefined) return undefined;
   try {
     return decodeVaultEntry(bytes, project, keyId);
   } catch (error) {

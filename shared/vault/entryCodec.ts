@@ -1,15 +1,16 @@
 /**
  * A vault entry as bytes, the same in a folder and in JetStream. All integers are little-endian.
  *
- *   0 "VVE1" ("VVE2": the wrapped key is sealed, see `seal.ts`) | 4 u8 status (1 active, 2 shredded) | 5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero |
- *   8 u64 revision | 16 u32 collections | 20 u32 pending collections | 24 key id (16) | 40 project utf8 | wrapped key |
- *   u64 × collections | u64 × pending | checksum (16): the first bytes of BLAKE3 over everything before
+ *   0 "VVE1" ("VVE2": the wrapped key is sealed, see `seal.ts`) | 4 u8 status (1 active, 2 shredded) |
+ *   5 u8 project length | 6 u8 wrapped key length (0: none) | 7 u8 zero | 8 u64 revision | 16 u32 collections |
+ *   20 u32 pending collections | 24 key id (16) | 40 project utf8 | wrapped key | u64 × collections | u64 × pending |
+ *   checksum (16): the first bytes of BLAKE3 over everything before
  *
- * Project and key id stand in it, so that no entry can be taken for another's.
+ * Project and key id are part of it, so that no entry can pass for another's.
  */
-import { hash } from '../hash.js';
-import { Malformed } from '../malformed.js';
-import { readU64, writeU64 } from '../u64.js';
+import { Malformed } from '../errors/malformed.js';
+import { hash } from '../hashing/hash.js';
+import { readU64, writeU64 } from '../hashing/u64.js';
 import type { StoredVaultEntry, VaultEntry } from './vaultStore.js';
 
 const PLAIN = Buffer.from('VVE1');
@@ -20,14 +21,11 @@ const KEY_ID_AT = 24;
 const KEY_ID_END = 40;
 const U64_BYTES = 8;
 const CHECKSUM_BYTES = 16;
-/** Of a project's name and of a wrapped key: their lengths take one byte. */
+/** The lengths of a project's name and of a wrapped key take one byte. */
 const SHORT_MAX_BYTES = 255;
 
-/** Throws RangeError where the entry cannot be written down. */
-export function encodeVaultEntry(
-  { project, keyId, entry, revision }: StoredVaultEntry,
-  { isSealed = false }: { isSealed?: boolean } = {},
-): Buffer {
+/** Throws RangeError where the entry cannot be encoded. */
+export function encodeVaultEntry({ project, keyId, entry, revision }: StoredVaultEntry, isSealed = false): Buffer {
   const name = Buffer.from(project);
   const wrapped = entry.wrapped ?? new Uint8Array(0);
   if (name.length > SHORT_MAX_BYTES || wrapped.length > SHORT_MAX_BYTES)
@@ -50,7 +48,7 @@ export function encodeVaultEntry(
   return bytes;
 }
 
-/** Whether what `wrapped` holds is sealed; of an entry that verifies. */
+/** Whether the wrapped key of an entry that verifies is sealed. */
 export const isSealedEntry = (bytes: Uint8Array): boolean => SEALED.equals(bytes.subarray(0, MAGIC_BYTES));
 
 /** Throws Malformed where the bytes are not the whole entry of this key. The wrapped key is a copy. */

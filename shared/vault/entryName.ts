@@ -1,5 +1,11 @@
-/** What an entry is called: its project in hex, since a subject and a folder may not hold every name, and its key id. */
-import { VouchError } from '../errors.js';
+/** The name of a vault entry: its project in hex, since subjects and folders cannot hold every name, and its key id. */
+import { isUnavailable, VouchError } from '../errors/errors.js';
+
+export interface EntryName {
+  readonly project: string;
+  /** 32 lowercase hex. */
+  readonly keyId: string;
+}
 
 const KEY_ID = /^[0-9a-f]{32}$/;
 const HEX_NAME = /^(?:[0-9a-f]{2}){1,64}$/;
@@ -13,7 +19,7 @@ export function projectToHex(project: string): string {
   return hex;
 }
 
-/** Undefined where the text is not what `projectToHex` gives. */
+/** Undefined where `projectToHex` does not give this text. */
 export function projectOfHex(hex: string): string | undefined {
   if (!HEX_NAME.test(hex)) return undefined;
   const project = Buffer.from(hex, 'hex').toString();
@@ -26,11 +32,20 @@ export function checkKeyId(keyId: string): string {
   return keyId;
 }
 
+/** Unique: all key ids have the same length. */
+export const nameBytes = ({ project, keyId }: EntryName): Buffer =>
+  Buffer.concat([Buffer.from(project), Buffer.from(keyId, 'hex')]);
+
 export const vaultDamaged = (keyId: string, cause: Error): VouchError =>
   new VouchError('internal_error', `the vault entry of key ${keyId} is damaged: ${cause.message}`, { cause });
 
-/** For a `catch`: what failed for no other reason than damage. */
+/** For a `catch`: 'damaged' where the failure is damage; everything else is thrown on. */
 export function orDamaged(error: unknown): 'damaged' {
   if (error instanceof VouchError && error.code === 'internal_error') return 'damaged';
   throw error;
+}
+
+/** For a `catch`: ignores `unavailable`; everything else is thrown on. */
+export function unlessUnavailable(error: unknown): void {
+  if (!isUnavailable(error)) throw error;
 }

@@ -1,52 +1,51 @@
 /**
- * The vault in JetStream: a subject a key, its entry one of the messages there, as `entryVersion.ts` says.
+ * The vault in JetStream: a subject is a key, and its entry one of the messages there, as `entryVersion.ts` says.
  *
- * Where one server holds the stream, an entry that is replaced is erased, its bytes overwritten in the server's files;
- * whoever reads an entry that has older ones before it erases those first.
+ * Where one server holds the stream, a replaced entry is erased, its bytes overwritten in the server's files; a reader of
+ * an entry erases older ones first.
  *
- * Where several hold it, their Raft logs hold what was published for minutes more, so there the wrapped key is sealed, and
- * the seal lies beside the stream (see `seal.ts`). A key is then gone when its seal is, and what is sealed is left in
- * the stream: to delete by sequence is not safe there (see `vaultMessages.ts`).
+ * Where several hold it, their Raft logs keep published messages for minutes more, so the wrapped key is sealed, and the
+ * seal lies beside the stream (see `seal.ts`). The key is gone when its seal is, and the sealed entry stays in the stream:
+ * deleting by sequence is not safe there (see `vaultMessages.ts`).
  *
  *   seal put ──▶ entry published ──▶ … ──▶ entry without a key published ──▶ seal erased on every server
  */
 import { type Entropy, systemEntropy } from '../clock.js';
-import { messageOf, unavailable, VouchError } from '../errors.js';
+import { messageOf, unavailable, VouchError } from '../errors/errors.js';
+import { Malformed } from '../errors/malformed.js';
 import type { StoredMessage } from '../log/jetStreamMessages.js';
-import { Malformed } from '../malformed.js';
-import type { ClusterConnection } from '../natsConnection.js';
-import { severalAtOnce } from '../severalAtOnce.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { mapConcurrent } from '../scheduling/mapConcurrent.js';
 import { encodeVaultEntry, isSealedEntry } from './entryCodec.js';
-import { orDamaged, vaultDamaged } from './entryName.js';
+import { type EntryName, orDamaged, unlessUnavailable, vaultDamaged } from './entryName.js';
 import {
+  type CurrentEntry,
+  forgetCurrent,
   forgetMessages,
-  forgetStanding,
   NO_REVISION,
   revisionAfter,
   revisionIn,
-  type Standing,
 } from './entryVersion.js';
-import { type EntryName, openSealed, SEAL_BYTES, sealIdIn, sealWrapped } from './seal.js';
+import { openSealed, SEAL_BYTES, sealIdIn, sealWrapped } from './seal.js';
 import { openSeals } from './sealStreams.js';
 import type { Seals } from './seals.js';
-import { VaultMessages } from './vaultMessages.js';
+import { prepareVaultStream, VaultMessages } from './vaultMessages.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from './vaultStore.js';
-import { prepareVaultStream } from './vaultStream.js';
 
 const READS_AT_ONCE = 32;
 const EVENED_AT_ONCE = 8;
-/** How often a reader begins anew since the entry was replaced meanwhile, as by a rotation of the master key. */
+/** How often a reader starts again because the entry was replaced, as by a rotation of the master key. */
 const REPLACED_MAX = 3;
 
-export interface JetStreamVaultOptions {
+interface JetStreamVaultOptions {
   readonly connection: ClusterConnection;
   readonly replicas: number;
   readonly entropy?: Entropy;
-  /** A seal is on most servers and not on all: `settle` is to be called, again and again, until it comes through. */
+  /** A seal is on a majority of servers and not on all: the caller calls `settle` until it succeeds. */
   readonly onPartly?: (project: string, keyId: string) => Promise<void>;
 }
 
-/** Between the reading of an entry and of its seal. */
+/** The entry was replaced between the reading of it and of its seal. */
 class Replaced extends VouchError {
   constructor() {
     super('unavailable', 'the vault entry was replaced a moment ago; retry shortly');
@@ -55,14 +54,12 @@ class Replaced extends VouchError {
 
 interface Prepared {
   readonly bytes: Uint8Array;
-  /** The id of a seal that was made for it. */
   readonly freshSeal: string | undefined;
 }
 
 interface Written extends Pick<Prepared, 'freshSeal'> {
   readonly revision: number;
-  /** What it follows. */
-  readonly before: Standing | undefined;
+  readonly before: CurrentEntry | undefined;
 }
 
 export class JetStreamVault implements VaultStore {
@@ -71,9 +68,8 @@ export class JetStreamVault implements VaultStore {
 
   private constructor(
     private readonly connection: ClusterConnection,
-    /** Undefined where one server holds the vault, and always did; and where the servers have no tags. */
+    /** Undefined where one server always held the vault, and where the servers have no tags. */
     private readonly seals: Seals | undefined,
-    /** Whether several servers hold the vault now. */
     private readonly isReplicated: boolean,
     private readonly entropy: Entropy,
     private readonly onPartly: NonNullable<JetStreamVaultOptions['onPartly']>,
@@ -81,17 +77,17 @@ export class JetStreamVault implements VaultStore {
     this.messages = new VaultMessages(connection, isReplicated);
   }
 
-  /** Makes the streams where there are none, and erases what a crash has left of replaced entries. */
+  /** Makes the streams where there are none, and erases replaced entries that a crash has left. */
   static async open(options: JetStreamVaultOptions): Promise<JetStreamVault> {
     const { connection, entropy = systemEntropy, onPartly = async () => undefined } = options;
-    // As it is, whatever this process was told.
+    // The number of the existing stream, whatever this process was configured with.
     const replicas = await prepareVaultStream(connection, options.replicas);
     const seals = await openSeals(connection, replicas);
     const vault = new JetStreamVault(connection, seals, replicas > 1, entropy, onPartly);
     const names = await vault.messages.names();
-    // Where several servers hold the vault what is replaced is sealed, and stays.
+    // Where several servers hold the vault, replaced entries are sealed and stay.
     const replaced = replicas > 1 ? [] : names.filter(({ messages }) => messages > 1);
-    await severalAtOnce(replaced, READS_AT_ONCE, (name) => vault.listed(name).catch(orDamaged));
+    await mapConcurrent(replaced, READS_AT_ONCE, (name) => vault.listed(name).catch(orDamaged));
     if (await seals?.areUneven()) void vault.evenOut(names);
     return vault;
   }
@@ -107,12 +103,12 @@ export class JetStreamVault implements VaultStore {
 
   private async found(name: EntryName): Promise<StoredVaultEntry | undefined> {
     this.assertUsable();
-    const standing = await this.standing(name);
-    if (standing === undefined) return undefined;
-    // Before anything is erased: what is damaged replaces nothing.
-    const { stored, isSealed } = wholeIn(standing, name);
-    await this.eraseUpTo(name, standing.first, positionIn(standing) - 1);
-    forgetMessages(standing);
+    const current = await this.current(name);
+    if (current === undefined) return undefined;
+    // Verified before anything is erased: a damaged entry replaces nothing.
+    const { stored, isSealed } = wholeIn(current, name);
+    await this.eraseUpTo(name, current.first, positionIn(current) - 1);
+    forgetMessages(current);
     return isSealed ? this.unsealed(stored) : stored;
   }
 
@@ -126,8 +122,10 @@ export class JetStreamVault implements VaultStore {
     const written = await this.write(name, entry, revision);
     if (written === undefined) return undefined;
     const { before } = written;
-    if (before !== undefined) await this.eraseUpTo(name, before.first, before.last.position);
-    forgetStanding(before);
+    if (before !== undefined) {
+      await this.eraseUpTo(name, before.first, before.last.position);
+      forgetCurrent(before);
+    }
     if (written.freshSeal !== undefined) await this.completeSeal(name, written.freshSeal);
     await this.eraseSeals(name, entry);
     return written.revision;
@@ -136,11 +134,11 @@ export class JetStreamVault implements VaultStore {
   async replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
     this.assertUsable();
     const name = { project, keyId };
-    const standing = await this.messages.standing(name);
-    if (standing === undefined || (await this.get(project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
-    const revision = revisionAfter(standing, this.entropy);
+    const current = await this.messages.current(name);
+    if (current === undefined || (await this.get(project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
+    const revision = revisionAfter(current, this.entropy);
     const bytes = encodeVaultEntry({ ...name, entry, revision });
-    if (!(await this.messages.write(name, bytes, revision, standing))) return undefined;
+    if (!(await this.messages.write(name, bytes, revision, current))) return undefined;
     await this.get(project, keyId);
     await this.eraseSeals(name, entry);
     return revision;
@@ -149,15 +147,15 @@ export class JetStreamVault implements VaultStore {
   async settle(project: string, keyId: string): Promise<void> {
     this.assertUsable();
     const name = { project, keyId };
-    const standing = await this.standing(name);
-    if (standing === undefined) return;
-    const { stored, isSealed } = wholeIn(standing, name);
+    const current = await this.current(name);
+    if (current === undefined) return;
+    const { stored, isSealed } = wholeIn(current, name);
     const { wrapped } = stored.entry;
     if (wrapped === null && this.isReplicated && this.seals === undefined)
       throw unavailable(
         'the key is destroyed, but not yet its copy in the Raft logs of NATS servers without server_tags',
       );
-    await this.eraseUpTo(name, standing.first, positionIn(standing) - 1);
+    await this.eraseUpTo(name, current.first, positionIn(current) - 1);
     if (wrapped === null) await this.seals?.erase(name);
     else if (isSealed) await this.seals?.complete(name, sealIdIn(wrapped));
   }
@@ -168,7 +166,7 @@ export class JetStreamVault implements VaultStore {
     const names = await this.messages.names();
     for (let at = 0; at < names.length; at += READS_AT_ONCE) {
       const some = names.slice(at, at + READS_AT_ONCE);
-      const read = await severalAtOnce(some, READS_AT_ONCE, (name) => this.listed(name).catch(orDamaged));
+      const read = await mapConcurrent(some, READS_AT_ONCE, (name) => this.listed(name).catch(orDamaged));
       for (const [index, found] of read.entries())
         if (found !== 'damaged') yield found;
         else onDamage(some[index]!.project, some[index]!.keyId);
@@ -181,27 +179,27 @@ export class JetStreamVault implements VaultStore {
     this.closed = true;
   }
 
-  /** An entry is never taken away: what was listed is there, or the vault is damaged. */
+  /** The entry, which exists: entries are never removed. */
   private async listed({ project, keyId }: EntryName): Promise<StoredVaultEntry> {
     const found = await this.get(project, keyId);
-    if (found === undefined) throw vaultDamaged(keyId, new Error('the stream lists it and does not give it out'));
+    if (found === undefined) throw vaultDamaged(keyId, new Error('the stream lists it and does not return it'));
     return found;
   }
 
-  /** Undefined where there is none, and never was: before an entry there is its seal. Throws `internal_error` where it is lost. */
-  private async standing(name: EntryName): Promise<Standing | undefined> {
-    const found = await this.messages.standing(name);
+  /** Undefined where there never was an entry: its seal comes first. Throws `internal_error` where the entry is lost. */
+  private async current(name: EntryName): Promise<CurrentEntry | undefined> {
+    const found = await this.messages.current(name);
     if (found !== undefined || this.seals === undefined) return found;
     const trace = await this.seals.traceOf(name);
     if (trace === 'none') return undefined;
     await this.messages.catchUp();
-    const again = await this.messages.standing(name);
+    const again = await this.messages.current(name);
     if (again === undefined && trace === 'erased')
-      throw vaultDamaged(name.keyId, new Error('it was shredded, and the stream does not have it any more'));
+      throw vaultDamaged(name.keyId, new Error('it was shredded, and the stream has lost it'));
     return again;
   }
 
-  /** From the first message of the key to the one at `position`; where there are others, the last of all is not among them. */
+  /** Erases the messages of the key from the first to the one at `position`, but never the last of all. */
   private async eraseUpTo(name: EntryName, first: StoredMessage, position: number): Promise<void> {
     for (let old: StoredMessage | undefined = first; old !== undefined && old.position <= position; ) {
       if (this.isReplicated && isSealedEntry(old.bytes)) return;
@@ -210,7 +208,7 @@ export class JetStreamVault implements VaultStore {
     }
   }
 
-  /** With the wrapped key itself, which `sealed` holds under its seal. */
+  /** The entry with its wrapped key unsealed. */
   private async unsealed(sealed: StoredVaultEntry): Promise<StoredVaultEntry> {
     const { project, keyId, entry, revision } = sealed;
     if (entry.wrapped === null) return sealed;
@@ -218,24 +216,24 @@ export class JetStreamVault implements VaultStore {
     return { project, keyId, entry: { ...entry, wrapped: openedWith(seal, entry.wrapped, sealed) }, revision };
   }
 
-  /** Throws `internal_error` where no server has it, `unavailable` where that cannot be said, or the entry is replaced. */
+  /** Throws `internal_error` where no server has it, `unavailable` where that is unknown, or the entry was replaced. */
   private async sealOf(name: EntryName, sealed: Uint8Array): Promise<Uint8Array> {
     const seal = await this.seals?.find(name, sealIdIn(sealed));
     if (seal === 'erased') throw unavailable('the key was shredded a moment ago; retry shortly');
     if (seal !== undefined) return seal;
     await this.messages.catchUp();
-    const now = await this.messages.standing(name);
+    const now = await this.messages.current(name);
     const wrapped = now && wholeIn(now, name).stored.entry.wrapped;
     if (wrapped == null || Buffer.compare(wrapped, sealed) !== 0) throw new Replaced();
     throw vaultDamaged(name.keyId, new Error('no server has its seal'));
   }
 
-  /** What was written, and what stood before; undefined, with nothing done that counts, where another stands than `after`. */
+  /** Publishes the entry after revision `after`; undefined, without effect, where another one is current. */
   private async write(name: EntryName, entry: VaultEntry, after: number): Promise<Written | undefined> {
     this.assertUsable();
-    // That there is none yet, one server checks itself.
+    // A single server checks itself that there is none yet.
     const isSure = after === NO_REVISION && !this.isReplicated;
-    const before = isSure ? undefined : await this.messages.standing(name);
+    const before = isSure ? undefined : await this.messages.current(name);
     if (revisionIn(before) !== after) return undefined;
     const revision = revisionAfter(before, this.entropy);
     const prepared = await this.prepared({ ...name, entry, revision }, before);
@@ -245,17 +243,17 @@ export class JetStreamVault implements VaultStore {
   }
 
   /**
-   * The entry as it is published. Its versions are under one seal, made with the first, until another wrapped key comes: what
-   * is under another master key then is gone with the old seal. Undefined where the key is shredded.
+   * The entry as it is published. Its versions share a seal until the wrapped key changes, so that a key under an old master
+   * key is gone with the old seal. Undefined where the key is shredded.
    */
-  private async prepared(stored: StoredVaultEntry, before: Standing | undefined): Promise<Prepared | undefined> {
+  private async prepared(stored: StoredVaultEntry, before: CurrentEntry | undefined): Promise<Prepared | undefined> {
     const { entry, project, keyId } = stored;
     if (!this.isReplicated || this.seals === undefined || entry.wrapped === null)
       return { bytes: encodeVaultEntry(stored), freshSeal: undefined };
     const kept = before && (await this.sealKept(before, stored, entry.wrapped));
     const seal = kept ?? this.entropy(SEAL_BYTES);
     const wrapped = sealWrapped(seal, entry.wrapped, stored, this.entropy);
-    const bytes = encodeVaultEntry({ ...stored, entry: { ...entry, wrapped } }, { isSealed: true });
+    const bytes = encodeVaultEntry({ ...stored, entry: { ...entry, wrapped } }, true);
     if (kept !== undefined) return { bytes, freshSeal: undefined };
     const put = await this.seals.put(stored, seal);
     if (put === 'erased') return undefined;
@@ -263,16 +261,16 @@ export class JetStreamVault implements VaultStore {
     return { bytes, freshSeal: sealIdIn(wrapped) };
   }
 
-  /** The seal of the entry that stands; undefined where that is not sealed, or holds another wrapped key. */
-  private async sealKept(standing: Standing, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
-    const { stored, isSealed } = wholeIn(standing, name);
+  /** The seal of the current entry; undefined where that is not sealed, or holds another wrapped key. */
+  private async sealKept(current: CurrentEntry, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
+    const { stored, isSealed } = wholeIn(current, name);
     const { wrapped: sealed } = stored.entry;
     if (!isSealed || sealed === null) return undefined;
     const seal = await this.sealOf(name, sealed);
     return Buffer.compare(openedWith(seal, sealed, name), wrapped) === 0 ? seal : undefined;
   }
 
-  /** Those before it are erased. A server that is away has it done when it is back. */
+  /** Brings the seal to every server, and erases older ones. A server that is away gets it when it is back. */
   private async completeSeal(name: EntryName, id: string): Promise<void> {
     try {
       await this.seals?.complete(name, id);
@@ -282,17 +280,17 @@ export class JetStreamVault implements VaultStore {
     }
   }
 
-  /** Of an entry without a key. Servers that are away are told of by `settle`. */
+  /** Erases the seals of an entry without a key. `settle` reports servers that are away. */
   private async eraseSeals(name: EntryName, { wrapped }: VaultEntry): Promise<void> {
     if (wrapped === null) await this.seals?.erase(name).catch(unlessUnavailable);
   }
 
-  /** Brings every server what it has not, as when one was replaced by an empty one. */
+  /** Brings every server the seals that it lacks, as after one was replaced by an empty one. */
   private async evenOut(names: readonly EntryName[]): Promise<void> {
     const { logger } = this.connection;
     logger.info({ entries: names.length }, 'a NATS server lacks seals of the vault; they are brought to it');
     const settle = ({ project, keyId }: EntryName): Promise<unknown> => this.settle(project, keyId).catch(orDamaged);
-    await severalAtOnce(names, EVENED_AT_ONCE, settle).then(
+    await mapConcurrent(names, EVENED_AT_ONCE, settle).then(
       () => logger.info('the NATS servers have the same seals of the vault'),
       (error: unknown) => logger.warn({ error: messageOf(error) }, 'not every NATS server has every seal of the vault'),
     );
@@ -304,8 +302,8 @@ export class JetStreamVault implements VaultStore {
   }
 }
 
-/** What stands. Throws `internal_error` where that does not verify. */
-function wholeIn({ newest }: Standing, { keyId }: EntryName): { stored: StoredVaultEntry; isSealed: boolean } {
+/** Throws `internal_error` where the entry does not verify. */
+function wholeIn({ newest }: CurrentEntry, { keyId }: EntryName): { stored: StoredVaultEntry; isSealed: boolean } {
   if (newest instanceof Malformed) throw vaultDamaged(keyId, newest);
   return { stored: newest.stored, isSealed: isSealedEntry(newest.message.bytes) };
 }
@@ -319,9 +317,5 @@ function openedWith(seal: Uint8Array, sealed: Uint8Array, name: EntryName): Uint
   }
 }
 
-const positionIn = ({ newest, last }: Standing): number =>
+const positionIn = ({ newest, last }: CurrentEntry): number =>
   newest instanceof Malformed ? last.position : newest.message.position;
-
-function unlessUnavailable(error: unknown): void {
-  if (!(error instanceof VouchError && error.code === 'unavailable')) throw error;
-}

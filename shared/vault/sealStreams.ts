@@ -1,45 +1,46 @@
 /**
- * The streams that hold the seals: one a server, each on a server of its own and nowhere else. JetStream places a stream by
- * tags; so every NATS server that holds the vault has its own name among its tags (`server_tags` in its configuration).
+ * The streams that hold the seals, each on one server alone. JetStream places a stream by tags, so every NATS server that
+ * holds the vault has its own name among its tags (`server_tags` in its configuration).
  */
-import type { Placement, StreamInfo } from 'nats';
-import { unavailable } from '../errors.js';
-import { LASTING } from '../lastingStream.js';
-import type { ClusterConnection } from '../natsConnection.js';
-import { isRefusal, JETSTREAM } from '../natsError.js';
-import { ALL_SEALS, sealStream, sealSubjects, VAULT_STREAM } from '../subjects.js';
-import { SealPlace } from './sealPlace.js';
+import type { Placement } from 'nats';
+import { unavailable } from '../errors/errors.js';
+import { LASTING } from '../nats/lastingStream.js';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { isRefusal, JETSTREAM } from '../nats/natsError.js';
+import { ALL_SEALS, sealStream, sealSubjects, VAULT_STREAM } from '../transport/subjects.js';
+import { SealReplica, sealStreamInfo } from './sealReplica.js';
 import { Seals } from './seals.js';
 
-const ASK_MS = 1_000;
-
 /**
- * `replicas`: how many servers hold the vault. Undefined where that is one and never was more, and where the servers have no
- * tags: then nothing is sealed. Throws `unavailable` where the streams cannot be made yet.
+ * `replicas`: how many servers hold the vault. Undefined where one server always did, and where the servers have no tags:
+ * then nothing is sealed. Throws `unavailable` where the streams cannot be made yet.
  */
 export async function openSeals(connection: ClusterConnection, replicas: number): Promise<Seals | undefined> {
   const there = await namesOfStreams(connection);
   let wanted = replicas > 1 ? replicas : 0;
   while (there.has(sealStream(wanted + 1))) wanted++;
-  const places = Array.from({ length: wanted }, (_, index) => index + 1);
-  const holders = await Promise.all(places.map((place) => holderOf(connection, place)));
-  const servers = new Map(places.map((place, index) => [place, holders[index]]));
-  for (const place of places) {
-    if (there.has(sealStream(place))) continue;
-    const server = await freeServer(connection, [...servers.values()]);
-    if (!(await makeStream(connection, place, server))) {
-      tellOfTags(connection, server);
+  const numbers = Array.from({ length: wanted }, (_, index) => index + 1);
+  const servers = await Promise.all(numbers.map((number) => holderOf(connection, number)));
+  for (const [index, number] of numbers.entries()) {
+    if (there.has(sealStream(number))) continue;
+    const server = await freeServer(connection, servers);
+    if (!(await makeStream(connection, number, server))) {
+      connection.logger.error(
+        { server },
+        'vault keys cannot be erased at once: every NATS server needs its own name in server_tags; set that, restart it, ' +
+          'and then this process',
+      );
       return undefined;
     }
-    servers.set(place, await holderOf(connection, place));
+    servers[index] = await holderOf(connection, number);
   }
-  warnOfSharing(connection, [...servers.values()]);
+  warnOfSharing(connection, servers);
   return wanted === 0
     ? undefined
-    : new Seals(places.map((place) => new SealPlace(connection, place, servers.get(place))));
+    : new Seals(numbers.map((number, index) => new SealReplica(connection, number, servers[index])));
 }
 
-/** Any server knows them all, those too whose own server is away. */
+/** Any server knows them all, including those whose own server is away. */
 function namesOfStreams(connection: ClusterConnection): Promise<ReadonlySet<string>> {
   return connection.call(async () => {
     const names = new Set<string>();
@@ -48,36 +49,34 @@ function namesOfStreams(connection: ClusterConnection): Promise<ReadonlySet<stri
   });
 }
 
-/** The server that has the stream; undefined where that is away. */
-async function holderOf(connection: ClusterConnection, place: number): Promise<string | undefined> {
-  const subject = `$JS.API.STREAM.INFO.${sealStream(place)}`;
+/** The server that has the stream; undefined where it is away. */
+async function holderOf(connection: ClusterConnection, number: number): Promise<string | undefined> {
   try {
-    const answer = await connection.call(() => connection.nc.request(subject, '', { timeout: ASK_MS }));
-    return answer.json<Partial<StreamInfo>>().cluster?.leader;
+    return (await connection.call(() => sealStreamInfo(connection, number))).cluster?.leader;
   } catch (error) {
     if (!connection.connected) throw error;
     return undefined;
   }
 }
 
-/** One that holds the vault and is there, and has no seals yet; every process comes to the same. */
+/** A server that holds the vault, is up and has no seals yet. Every process chooses the same. */
 async function freeServer(connection: ClusterConnection, taken: readonly (string | undefined)[]): Promise<string> {
   const { cluster } = await connection.call(() => connection.jsm.streams.info(VAULT_STREAM));
   const followers = (cluster?.replicas ?? []).filter(({ offline }) => !offline).map(({ name }) => name);
   const free = [cluster?.leader, ...followers].filter((server) => server && !taken.includes(server)).sort()[0];
-  if (!free) throw unavailable('not every NATS server that is to hold the vault is there yet; retry shortly');
+  if (!free) throw unavailable('not every NATS server of the vault is up yet; retry shortly');
   return free;
 }
 
-/** False where the server has not its name among its tags. */
-async function makeStream(connection: ClusterConnection, place: number, server: string): Promise<boolean> {
+/** False where the server does not have its name among its tags. */
+async function makeStream(connection: ClusterConnection, number: number, server: string): Promise<boolean> {
   const wanted = {
-    name: sealStream(place),
+    name: sealStream(number),
     description: `Seals of the vault of Vouch, on ${server} alone`,
-    subjects: [sealSubjects(place)],
+    subjects: [sealSubjects(number)],
     ...LASTING,
     num_replicas: 1,
-    // In any cluster: the type asks for the name of one, the server does not.
+    // The type wants the name of a cluster, which the server does not need.
     placement: { tags: [server] } as Placement,
     allow_direct: false,
     deny_delete: false,
@@ -88,23 +87,19 @@ async function makeStream(connection: ClusterConnection, place: number, server: 
     await connection.call(() => connection.jsm.streams.add(wanted));
     return true;
   } catch (error) {
-    // Another process was quicker.
+    // Another process made it first.
     if (isRefusal(error, JETSTREAM.streamNameInUse)) return true;
     if (isRefusal(error, JETSTREAM.noSuitablePeers)) return false;
     throw error;
   }
 }
 
-const tellOfTags = ({ logger }: ClusterConnection, server: string): void =>
-  logger.error(
-    { server },
-    'vault keys cannot be erased at once: every NATS server needs its own name in server_tags; set that, restart it, ' +
-      'and then this process',
-  );
-
 function warnOfSharing({ logger }: ClusterConnection, servers: readonly (string | undefined)[]): void {
   const known = servers.filter((server) => server !== undefined);
   const shared = known.find((server, index) => known.indexOf(server) !== index);
   if (shared !== undefined)
-    logger.error({ server: shared }, 'a NATS server holds the seals of the vault twice; see the README on the vault');
+    logger.error(
+      { server: shared },
+      'a NATS server holds the seals of the vault twice; see docs/operations/security.md#seals-on-several-nats-servers',
+    );
 }

@@ -1,31 +1,28 @@
 /**
- * Which keys are being shredded, or lack something on one of the servers that hold the vault, so that a shard need not search
- * the vault for what was cut short. A mark is set before the key is destroyed and taken away when nothing is pending and the
- * entry is settled; in between, the vault alone says how far it is.
+ * Marks of the keys that are being shredded or not yet complete on every server of the vault, so that a shard need not
+ * search the vault for interrupted shreds. A mark is set before the key is destroyed and cleared when nothing is pending
+ * and the entry is settled; the vault alone holds the progress.
  */
 import type { Bucket, Watch } from '../bucket/bucket.js';
 import type { Clock } from '../clock.js';
-import { isKeyId } from './entryName.js';
-import type { EntryName } from './seal.js';
+import { type EntryName, isKeyId } from './entryName.js';
 
-export interface ShredMark {
-  readonly project: string;
-  /** 32 lowercase hex. */
-  readonly keyId: string;
-  /** Unix milliseconds. */
-  readonly sinceMs: number;
+export interface ShredMark extends EntryName {
+  /** When this process saw it, by its monotonic clock: the wall clock of the stored time may have been set since. */
+  readonly seenMs: number;
 }
 
 export interface StoredShredMark {
+  /** Unix milliseconds, for an operator. */
   readonly since_ms: number;
 }
 
-/** The master mark's project begins with a dot, and no key of a bucket does; no name of a project holds this. */
+/** Stands for the dot that the master mark's project begins with, as no bucket key may. No project name contains it. */
 const DOT = '=';
 
 const markKey = (project: string, keyId: string): string => `${project.replaceAll('.', DOT)}.${keyId}`;
 
-/** What a key of the bucket says; undefined where it says nothing of a vault entry. */
+/** The vault entry that a key of the bucket names; undefined where it names none. */
 export function markedBy(key: string): EntryName | undefined {
   const dot = key.lastIndexOf('.');
   const keyId = key.slice(dot + 1);
@@ -33,7 +30,6 @@ export function markedBy(key: string): EntryName | undefined {
 }
 
 export class ShredMarks {
-  /** `bucket`: BUCKETS.shreds. */
   constructor(
     private readonly bucket: Bucket,
     private readonly clock: Clock,
@@ -47,12 +43,12 @@ export class ShredMarks {
     await this.bucket.delete(markKey(project, keyId));
   }
 
-  /** `marks` holds what is marked when this resolves, and from then on. */
+  /** Keeps `marks` up to date, from when this resolves on. */
   watch(marks: Map<string, ShredMark>): Promise<Watch> {
     return this.bucket.watch(({ key, entry }) => {
       const name = markedBy(key);
       if (name === undefined || entry === undefined) marks.delete(key);
-      else marks.set(key, { ...name, sinceMs: (entry.value as unknown as StoredShredMark).since_ms });
+      else marks.set(key, { ...name, seenMs: this.clock.monotonicMs() });
     });
   }
 }

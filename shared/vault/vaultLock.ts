@@ -1,22 +1,22 @@
 /**
- * The right to replace entries of a vault in a folder: one process at a time, for as many keys as it has at hand, and in it
- * one piece of work at a time for each key.
+ * The lock for replacing entries of a vault in a folder: one process at a time holds it, for as many keys as it needs, and
+ * does one piece of work at a time for each key.
  *
  *   free ──first work──▶ held ──last work ends, or held long enough──▶ free
  */
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
-import { codeOf } from '../durable.js';
-import { unavailable, VouchError } from '../errors.js';
-import { type FolderLock, type LockHolder, takeLock } from '../folderLock.js';
-import { Turns } from '../turns.js';
+import { unavailable, VouchError } from '../errors/errors.js';
+import { codeOf } from '../files/durable.js';
+import { type FolderLock, type LockHolder, takeLock } from '../files/folderLock.js';
+import { KeyedMutex } from '../scheduling/mutex.js';
+import { RETRY_MS } from '../scheduling/retry.js';
 
 const WITHIN_MS = 5_000;
-const POLL_MS = 10;
-/** Under constant load another process gets its turn after this; it polls, so it is then left some time to notice. */
+/** Under constant load the lock is released after this time, and free long enough for a polling process to notice. */
 const HOLD_MS = 200;
-const GIVE_WAY_MS = 3 * POLL_MS;
+const GIVE_WAY_MS = 3 * RETRY_MS.vaultLock;
 const HELD_TOO_LONG = 'another process holds the vault for too long; retry shortly';
 
 interface Hold {
@@ -28,7 +28,7 @@ interface Hold {
   end(): void;
 }
 
-/** By a process of another machine: whether that is there still, nobody here can tell. */
+/** Locked by a process of another machine, which may or may not be running. */
 export class LockedElsewhere extends VouchError {
   /** One line for the operator; callers are not told where files are. */
   readonly advice: string;
@@ -40,7 +40,7 @@ export class LockedElsewhere extends VouchError {
 }
 
 export class VaultLock {
-  readonly #turns = new Map<string, { turns: Turns; users: number }>();
+  readonly #turns = new KeyedMutex<string>();
   #hold: Hold | undefined;
 
   constructor(
@@ -48,16 +48,9 @@ export class VaultLock {
     private readonly clock: Clock,
   ) {}
 
-  /** Runs `work` for the key while no other process replaces anything. Throws VouchError `unavailable` where one holds on for long. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const queue = this.#turns.get(key) ?? { turns: new Turns(), users: 0 };
-    this.#turns.set(key, queue);
-    queue.users++;
-    try {
-      return await queue.turns.take(() => this.#held(work));
-    } finally {
-      if (--queue.users === 0) this.#turns.delete(key);
-    }
+  /** Runs `work` for the key under the lock. Throws VouchError `unavailable` where another process holds it for long. */
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(key, () => this.#held(work));
   }
 
   async #held<T>(work: () => Promise<T>): Promise<T> {
@@ -93,7 +86,6 @@ export class VaultLock {
   async #release(hold: Hold): Promise<void> {
     hold.isEnding = true;
     try {
-      // Where it could not be taken there is nothing to release.
       await (await hold.taken.catch(() => undefined))?.release();
     } finally {
       this.#hold = undefined;
@@ -105,7 +97,7 @@ export class VaultLock {
     const giveUpMs = this.clock.monotonicMs() + WITHIN_MS;
     for (;;) {
       const taken = await takeLock(this.path).catch((error: unknown) => {
-        // Contended so much that it could not even be read.
+        // So contended that it could not even be read.
         if (codeOf(error) === undefined) return undefined;
         throw error;
       });
@@ -114,7 +106,7 @@ export class VaultLock {
         throw taken === undefined || taken.host === hostname()
           ? unavailable(HELD_TOO_LONG)
           : new LockedElsewhere(this.path, taken);
-      await delay(POLL_MS);
+      await delay(RETRY_MS.vaultLock);
     }
   }
 }

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import type { Report } from '../../scripts/bench/report.js';
+import type { Report } from '../../bench/report.js';
 import { quantise } from '../../shared/fixedPoint.js';
-import { type Launched, launchNode } from '../support/process.js';
-import { seededRandom } from '../support/random.js';
+import { type Launched, launchNode } from '../support/launch/process.js';
+import { seededRandom } from '../support/model/random.js';
 
-const BENCH = fileURLToPath(new URL('../../scripts/bench.js', import.meta.url));
+const BENCH = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 const BENCH_WITHIN_MS = 420_000;
-/** On a machine that is kept this busy no shard must pass for dead. */
-const PATIENT = { VOUCH_LEASE_MS: '6000', VOUCH_REASSIGN_MS: '9000' };
+/** On a machine that is kept this busy no shard must pass for dead. One shard is what a part starts that does not name more. */
+const SETTINGS = { VOUCH_LEASE_MS: '6000', VOUCH_FAILOVER_MS: '9000', VOUCH_SHARDS: '1' };
 
 const DIMENSION = 100;
 const ROWS = 1_500;
@@ -29,7 +29,7 @@ describe('npm run bench', function () {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const bench = async (code: number, ...args: string[]): Promise<Launched> => {
-    const run = launchNode(BENCH, args, { cwd: folder, env: { ...PATIENT, VOUCH_BENCH_DATA: undefined } });
+    const run = launchNode(BENCH, args, { cwd: folder, env: { ...SETTINGS, VOUCH_BENCH_DATA: undefined } });
     expect(await run.waitForEnd(BENCH_WITHIN_MS), run.output).to.deep.equal({ code, signal: null });
     return run;
   };

@@ -1,6 +1,6 @@
 /** Machines of one cluster whose clocks differ by a minute serve, move and give up collections as any others. */
 import { expect } from 'chai';
-import { Service } from '../support/service.js';
+import { Service } from '../support/launch/service.js';
 
 const COLLECTIONS = 6;
 const HALF_MINUTE_MS = 30_000;
@@ -16,7 +16,7 @@ describe('clocks that differ', function () {
   let service: Service;
 
   before(async () => {
-    const failover = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '4000', VOUCH_REASSIGN_MS: '5000' };
+    const failover = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '4000', VOUCH_FAILOVER_MS: '5000' };
     service = await Service.start('cluster', failover, { shards: 0 });
     await service.run('early', ahead(HALF_MINUTE_MS));
     await service.run('late', ahead(-HALF_MINUTE_MS));

@@ -1,14 +1,23 @@
 /** Several coordinators of one cluster, as real processes: what one is told the others know, and what one counts counts for all. */
 import { expect } from 'chai';
 import { LEASE_MS } from '../../coordinator/cluster/leadership.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { createKey } from '../../shared/keys.js';
-import { BUCKETS } from '../../shared/platform.js';
-import { announcement, answered, type Exported, exported, fill, finish, portrait, send } from '../support/backups.js';
-import type { Answer } from '../support/client.js';
-import { freePort } from '../support/freePort.js';
-import { launchNode } from '../support/process.js';
-import { type Client, type Project, Service } from '../support/service.js';
+import { createKey } from '../../shared/registry/keys.js';
+import type { Answer } from '../support/launch/client.js';
+import { freePort } from '../support/launch/freePort.js';
+import { launchNode } from '../support/launch/process.js';
+import { type Client, type Project, Service } from '../support/launch/service.js';
+import {
+  announcement,
+  answered,
+  type Exported,
+  exported,
+  fill,
+  finish,
+  portrait,
+  send,
+} from '../support/rigs/backups.js';
 
 const FIRST = 'coordinator';
 const SECOND = 'coordinator2';
@@ -32,7 +41,7 @@ describe('several coordinators', function () {
   let project: Project;
 
   before(async () => {
-    service = await Service.start('cluster', SETTINGS, { coordinators: BOTH.length });
+    service = await Service.start('cluster', SETTINGS, { shards: 1, coordinators: BOTH.length });
   });
   after(() => service?.stop());
   beforeEach(async () => {

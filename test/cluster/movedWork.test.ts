@@ -1,11 +1,14 @@
 /** What takes more than one call goes on while its collection moves: rebuilds, imports, deletions, past and old searches. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { begin, type Exported, exported, fill, finish, send } from '../support/backups.js';
-import type { Answer } from '../support/client.js';
-import { type Project, Service } from '../support/service.js';
+import type { Answer } from '../support/launch/client.js';
+import { type Project, Service } from '../support/launch/service.js';
+import { begin, type Exported, exported, fill, finish, send } from '../support/rigs/backups.js';
 
 const INDEXED = ['i0', 'i1', 'i2', 'i3'];
-const RECORDS = 1_500;
+const RECORDS = 500;
+/** Between the turns of each work. */
+const PAUSE_MS = 20;
 
 describe('work in progress while collections move', function () {
   this.timeout(300_000);
@@ -82,7 +85,10 @@ describe('work in progress while collections move', function () {
 
   it('nothing of it fails', async () => {
     const again = async (work: (turn: number) => Promise<void>): Promise<void> => {
-      for (let turn = 0; !isOver; turn++) await work(turn).catch((error) => unexpected.push(String(error)));
+      for (let turn = 0; !isOver; turn++) {
+        await work(turn).catch((error) => unexpected.push(String(error)));
+        await delay(PAUSE_MS);
+      }
     };
     const works = [rebuildAgain, importAgain, liveAgain, searchAgain].map(again);
     for (const [joins, leaves] of [

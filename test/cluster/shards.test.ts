@@ -2,9 +2,9 @@
 import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { freePort } from '../support/freePort.js';
-import { type Launched, launchNode } from '../support/process.js';
-import { Client, type Project, Service } from '../support/service.js';
+import { freePort } from '../support/launch/freePort.js';
+import { type Launched, launchNode } from '../support/launch/process.js';
+import { Client, type Project, Service } from '../support/launch/service.js';
 
 const DEADLINE_MS = 1_500;
 const REASSIGN_MS = 4_000;
@@ -14,7 +14,7 @@ const SETTINGS = {
   VOUCH_DEADLINE_MS: String(DEADLINE_MS),
   VOUCH_HEARTBEAT_MS: '200',
   VOUCH_LEASE_MS: '1000',
-  VOUCH_REASSIGN_MS: String(REASSIGN_MS),
+  VOUCH_FAILOVER_MS: String(REASSIGN_MS),
 };
 
 describe('shards and coordinators that fail', function () {
@@ -181,6 +181,20 @@ describe('shards and coordinators that fail', function () {
     expect(count, 'every write that took place was answered').to.equal(answered + 1);
   });
 
+  it('a request whose deadline passes is 503 unavailable, in both modes', async () => {
+    const hurried = await startCoordinator(service, 1);
+    const standalone = await Service.start('standalone', { VOUCH_DEADLINE_MS: '1' });
+    const batch = Array.from({ length: 4_000 }, () => new Array(64).fill(0.5));
+    for (const rw of [new Client(hurried.url, project.rw.key), (await standalone.newProject()).rw]) {
+      await service.until(
+        async () =>
+          (await rw.post('/v1/namespaces', { name: 'c', dimension: 64, metric: 'squared_l2' })).status === 200,
+      );
+      expectUnavailable(await rw.post('/v1/vectors/batch-insert', { collection: 'c', batch }));
+    }
+    await Promise.all([hurried.process.stop(), standalone.stop()]);
+  });
+
   it('requests that their client abandons leave the service as it was', async () => {
     const name = on.get('s1') as string;
     const vectors = JSON.stringify({ collection: name, batch: Array.from({ length: 2_000 }, () => [1]) });
@@ -240,23 +254,6 @@ describe('shards and coordinators that fail', function () {
   });
 });
 
-describe('a request whose deadline passes', function () {
-  this.timeout(30_000);
-  it('is 503 unavailable, in both modes', async () => {
-    for (const mode of ['cluster', 'standalone'] as const) {
-      const service = await Service.start(mode, { VOUCH_DEADLINE_MS: '1' });
-      const { rw } = await service.newProject();
-      const batch = Array.from({ length: 4_000 }, () => new Array(64).fill(0.5));
-      await service.until(
-        async () =>
-          (await rw.post('/v1/namespaces', { name: 'c', dimension: 64, metric: 'squared_l2' })).status === 200,
-      );
-      expectUnavailable(await rw.post('/v1/vectors/batch-insert', { collection: 'c', batch }));
-      await service.stop();
-    }
-  });
-});
-
 function expectUnavailable(answer: { status: number; text: string; headers: Headers; body: { code: string } }): void {
   expect(answer.status, answer.text).to.equal(503);
   expect(answer.body).to.have.all.keys('error', 'code');
@@ -264,10 +261,10 @@ function expectUnavailable(answer: { status: number; text: string; headers: Head
   expect(Number(answer.headers.get('retry-after'))).to.be.at.least(1);
 }
 
-async function startCoordinator(service: Service): Promise<{ url: string; process: Launched }> {
+async function startCoordinator(service: Service, deadlineMs = 10_000): Promise<{ url: string; process: Launched }> {
   const port = await freePort();
   const script = fileURLToPath(new URL('../../coordinator/main.js', import.meta.url));
-  const env = { ...service.environment, VOUCH_PORT: String(port), VOUCH_DEADLINE_MS: '10000' };
+  const env = { ...service.environment, VOUCH_PORT: String(port), VOUCH_DEADLINE_MS: String(deadlineMs) };
   const process = launchNode(script, [], { env });
   await process.waitForLine(/"msg":"ready"/);
   return { url: `http://127.0.0.1:${port}`, process };
@@ -288,7 +285,7 @@ function abandon(url: string, key: string, body: string, turn: number): Promise<
 }
 
 async function gauge(service: Service, name: string): Promise<number | undefined> {
-  const { text } = await service.client(undefined).get('/metrics');
+  const text = await service.metrics();
   const line = text.split('\n').find((one) => one.startsWith(name));
   return line === undefined ? undefined : Number(line.split(' ').at(-1));
 }

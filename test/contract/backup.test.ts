@@ -1,7 +1,10 @@
 import { expect } from 'chai';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import type { Event } from '../../shared/log/event.js';
-import { verifyFrame } from '../../shared/log/frameVerifier.js';
+import { verifyFrame } from '../../shared/log/frame.js';
+import type { Answer, Client } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
 import {
   announcement,
   answered,
@@ -15,10 +18,7 @@ import {
   portrait,
   requestIdOf,
   send,
-} from '../support/backups.js';
-import type { Answer, Client } from '../support/client.js';
-import { inBothModes } from '../support/modes.js';
-import { seededRandom, testSeed } from '../support/random.js';
+} from '../support/rigs/backups.js';
 
 /** What of a frame stands before its events. */
 const FRAME_HEAD_BYTES = 64;
@@ -32,7 +32,7 @@ function expectRefused(answer: Answer, status: number, code: string, what = ''):
 const standing = async (client: Client, of: Exported, name: string): Promise<Answer['body']> =>
   answered(await begin(client, of, name));
 
-inBothModes('export and import', (service, startService) => {
+inBothModes('export and import', (service, { start }) => {
   it('restores a collection under another name and project, the same to the last hash', async () => {
     const source = await service.newProject();
     const target = await service.newProject();
@@ -59,15 +59,14 @@ inBothModes('export and import', (service, startService) => {
     await fill(rw, 'a');
     await imported(rw, await exported(rw, 'a'), 'b');
     const receipt = { values: [3, 0, 0], request_id: requestIdOf(3) };
-    const replays = await Promise.all(
-      ['a', 'b'].map((collection) => rw.post('/v1/records', { collection, ...receipt })),
-    );
+    const again = (collection: string): Promise<Answer> => rw.post('/v1/records', { collection, ...receipt });
+    const replays = await Promise.all(['a', 'b'].map(again));
     expect(replays[0]!.body).to.deep.equal(replays[1]!.body);
     expect(replays[1]!.body).to.include({ id: 3, deduplicated: true });
     const fresh = await rw.post('/v1/records', { collection: 'b', values: [9, 9, 9] });
-    expect(fresh.body.id).to.equal(49);
-    expect((await rw.post('/v1/search', { collection: 'b', query: [9, 9, 9], k: 1 })).body.results[0].id).to.equal(49);
-    expect((await rw.get('/v1/records/49?collection=a')).status).to.equal(404);
+    expect(fresh.body.id).to.equal(55);
+    expect((await rw.post('/v1/search', { collection: 'b', query: [9, 9, 9], k: 1 })).body.results[0].id).to.equal(55);
+    expect((await rw.get('/v1/records/55?collection=a')).status).to.equal(404);
   });
 
   it('an empty collection is exported and imported as well', async () => {
@@ -131,7 +130,6 @@ inBothModes('export and import', (service, startService) => {
       ['soft delete', () => rw.post('/v1/soft-delete', { collection: 'b', id: 1 })],
       ['delete', () => rw.post('/v1/delete', { collection: 'b', id: 1 })],
       ['search', () => rw.post('/v1/search', { collection: 'b', query: [1, 2, 3], k: 1 })],
-      ['multi search', () => rw.post('/v1/search/multi', { collections: ['a', 'b'], query: [1, 2, 3], k: 1 })],
       ['create', () => rw.post('/v1/namespaces', { name: 'b', dimension: 3, metric: 'squared_l2' })],
       ['index', () => rw.get('/v1/namespaces/b/index')],
       ['configure', () => rw.post('/v1/namespaces/b/index', { type: 'hnsw' })],
@@ -249,11 +247,14 @@ inBothModes('export and import', (service, startService) => {
     let end: LogEnd = EMPTY_LOG;
     for (const frame of taken.frames) ({ end } = await verifyFrame(frame, end, noPause));
     const vector = new Uint8Array(12);
-    const insert = { type: 'insert', tag: 0, requestId: null, vector, metadata: null, text: null } as const;
+    const bare = { metadata: null, text: null, externalId: null };
+    const insert = { type: 'insert', tag: 0, requestId: null, vector, ...bare } as const;
     const forgeries: [string, readonly Partial<Event>[], number][] = [
       ['a record out of order', [{ ...insert, recordId: 5 }], 4],
       ['a record again', [{ ...insert, recordId: 3 }], 4],
       ['another dimension', [{ ...insert, recordId: 4, vector: new Uint8Array(8) }], 4],
+      ['an external id again', [4, 5].map((recordId) => ({ ...insert, recordId, externalId: vector })), 5],
+      ['a replacement of a record without it', [{ ...insert, type: 'replace', recordId: 1, externalId: vector }], 3],
       ['a deletion of nothing', [{ type: 'delete', recordId: 9 }], 3],
       [
         'a second soft deletion',
@@ -382,7 +383,7 @@ inBothModes('export and import', (service, startService) => {
   });
 
   it('keeps to the capacities of the project', async () => {
-    const small = await startService({ VOUCH_MAX_RECORDS: '60', VOUCH_MAX_COLLECTIONS: '2' });
+    const small = await start({ VOUCH_MAX_RECORDS: '60', VOUCH_MAX_COLLECTIONS: '2' });
     const source = await service.newProject();
     await fill(source.rw, 'a');
     const taken = await exported(source.rw, 'a');

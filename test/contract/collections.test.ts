@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { inBothModes } from '../support/modes.js';
+import { inBothModes } from '../support/launch/modes.js';
 
 inBothModes('collections', (service) => {
   it('a new project has none, and no default one', async () => {

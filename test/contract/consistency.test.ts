@@ -1,8 +1,8 @@
 /** Searches that take a copy which may be a little old, and say which state they saw. */
 import { expect } from 'chai';
-import { inBothModes } from '../support/modes.js';
-import { seededRandom, testSeed } from '../support/random.js';
-import { type Project, Service } from '../support/service.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { type Project, Service } from '../support/launch/service.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
 
 async function fill(project: Project, name: string, count: number): Promise<void> {
   await project.rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
@@ -39,6 +39,20 @@ inBothModes('consistency of a search', (service) => {
     expect(body.results).to.deep.equal((await multi({})).body.results);
   });
 
+  it('linearizable is strong, and local is eventual', async () => {
+    for (const ask of [search, multi])
+      for (const [name, known] of [
+        ['linearizable', 'strong'],
+        ['local', 'eventual'],
+      ]) {
+        const answer = await ask({ consistency: name });
+        expect(answer.status, answer.text).to.equal(200);
+        expect(answer.body).to.deep.equal((await ask({ consistency: known })).body);
+      }
+    expect((await search({ consistency: 'local' })).body).to.have.property('sequence', 3);
+    expect((await multi({ consistency: 'local' })).body).to.have.deep.property('sequences', { a: 3, b: 2 });
+  });
+
   it('a past state is searched all the same', async () => {
     const past = { as_of_log_index: 2 };
     const strong = (await search(past)).body;
@@ -50,7 +64,7 @@ inBothModes('consistency of a search', (service) => {
 
   it('anything else is refused', async () => {
     for (const ask of [search, multi])
-      for (const consistency of ['', 'Strong', 'weak', 1, true, {}]) {
+      for (const consistency of ['', 'Strong', 'Local', 'weak', 1, true, {}]) {
         const { status, body } = await ask({ consistency });
         expect([status, body.code]).to.deep.equal([400, 'validation_error']);
         expect(body.error).to.include('$.consistency');
@@ -99,14 +113,35 @@ describe('consistency with followers', function () {
     expect(await byFollowers()).to.be.above(1);
   });
 
+  it('a follower takes strong searches of a busy owner, and finds each write that was answered before', async () => {
+    const strongBy = (who: string): Promise<number> => service.metric('vouch_strong_searches_total', `by="${who}"`);
+    const search = (query: number) => project.ro.post('/v1/search', { collection: 'a', query: [query], k: 5 });
+    const lone = await strongBy('follower');
+    for (let i = 0; i < 20; i++) expect((await search(i)).status).to.equal(200);
+    expect(await strongBy('follower'), 'the owner answers a lone one').to.equal(lone);
+    for (let i = 1; i <= 30; i++) {
+      const written = await project.rw.post('/v1/records', { collection: 'a', values: [1_000 * i] });
+      const answers = await Promise.all(Array.from({ length: 40 }, () => search(1_000 * i)));
+      for (const { status, body } of answers) {
+        expect(status).to.equal(200);
+        expect(body).to.have.all.keys('results');
+        expect(body.results[0]).to.deep.equal({ id: written.body.id, score: 0 });
+      }
+    }
+    await service.until(async () => (await strongBy('follower')) > lone, 10_000);
+  });
+
   it('without its follower the owner answers', async () => {
     const [entry] = (await service.ownerships()).values();
     const [follower] = entry!.followers;
+    const strong = { collection: 'a', query: [0], k: 5 };
     service.process(follower!).signal('SIGSTOP');
+    const many = Promise.all(Array.from({ length: 40 }, () => project.ro.post('/v1/search', strong)));
     for (let i = 0; i < 5; i++) {
       const { status, body } = await eventual(0);
       expect([status, body.results.length]).to.deep.equal([200, 5]);
     }
+    for (const { status, body } of await many) expect([status, body.results.length]).to.deep.equal([200, 5]);
     service.process(follower!).signal('SIGCONT');
   });
 });

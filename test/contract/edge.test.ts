@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { inBothModes } from '../support/modes.js';
+import { rawExchange } from '../support/launch/http.js';
+import { inBothModes } from '../support/launch/modes.js';
 
-inBothModes('the HTTP edge', (service) => {
+inBothModes('the HTTP edge', (service, { start }) => {
   it('every endpoint but the open ones needs a key', async () => {
     for (const key of [undefined, 'vk_nonsense', `vk_${'0'.repeat(64)}`]) {
       const client = service.client(key);
@@ -12,8 +13,35 @@ inBothModes('the HTTP edge', (service) => {
     }
     const open = service.client(undefined);
     expect((await open.get('/health')).status).to.equal(200);
-    expect((await open.get('/metrics')).status).to.equal(200);
     expect((await open.get('/openapi.json')).status).to.equal(200);
+  });
+
+  it('the metrics need a key of scope metrics or admin, and a key of scope metrics lets in nowhere else', async () => {
+    const closed = await start({ VOUCH_METRICS_OPEN: 'false' });
+    const { rw, ro, admin } = await closed.newProject();
+    const made = await admin.post('/v1/keys', { scope: 'metrics', label: 'prometheus' });
+    expect(made.body).to.include({ scope: 'metrics', label: 'prometheus' });
+    const scraper = closed.client(made.body.key);
+    for (const client of [scraper, admin]) {
+      const { status, text, headers } = await client.get('/metrics');
+      expect(status).to.equal(200);
+      expect(headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/);
+      expect(text).to.match(/^vouch_records\{shard="\w+"\} 0$/m);
+    }
+    const without = await closed.client(undefined).get('/metrics');
+    expect([without.status, without.body.code]).to.deep.equal([401, 'unauthorized']);
+    for (const client of [rw, ro]) {
+      const { status, body } = await client.get('/metrics');
+      expect([status, body.code]).to.deep.equal([403, 'forbidden']);
+    }
+    const elsewhere = ['/v1/namespaces', '/v1/version', '/v1/usage', '/v1/keys', '/v1/records/1', '/v1/index/config'];
+    for (const path of elsewhere) expect((await scraper.get(path)).body.code, path).to.equal('forbidden');
+    expect((await scraper.post('/v1/search', { query: [1], k: 1 })).body.code).to.equal('forbidden');
+    expect((await scraper.post('/v1/keys', { scope: 'metrics' })).body.code).to.equal('forbidden');
+    const { keys } = (await admin.get('/v1/keys')).body as { keys: { id: string; scope: string }[] };
+    expect(keys.find(({ id }) => id === made.body.id)?.scope).to.equal('metrics');
+    await admin.delete(`/v1/keys/${made.body.id}`);
+    await closed.until(async () => (await scraper.get('/metrics')).status === 401);
   });
 
   it('a read-only key may read and not write', async () => {
@@ -76,7 +104,51 @@ inBothModes('the HTTP edge', (service) => {
     expect(answer.body.code).to.equal('method_not_allowed');
     expect(answer.headers.get('allow')).to.equal('POST');
     const namespaces = await rw.raw('PUT', '/v1/namespaces', '{}');
-    expect(namespaces.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'POST']);
+    expect(namespaces.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'HEAD', 'POST']);
+  });
+
+  it('a length that is none deletes nothing', async () => {
+    const { rw } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'kept', dimension: 1, metric: 'squared_l2' });
+    const port = Number(new URL(service.url).port);
+    for (const headers of ['content-length: 1, 1', 'content-length: 0\r\ncontent-length: 0', 'content-length:']) {
+      const [answer] = await rawExchange(
+        port,
+        `DELETE /v1/namespaces/kept HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${rw.key}\r\n${headers}\r\n\r\n`,
+      );
+      expect([answer!.status, JSON.parse(answer!.body).code]).to.deep.equal([400, 'validation_error']);
+      expect(answer!.headers.get('connection')?.toLowerCase()).to.equal('close');
+    }
+    expect((await rw.get('/v1/namespaces/kept/index')).status).to.equal(200);
+  });
+
+  it('a collection named null is the one that ?collection=null reads and writes', async () => {
+    const { rw } = await service.newProject();
+    for (const [i, name] of ['default', 'null'].entries()) {
+      await rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
+      await rw.post('/v1/records', { collection: name, values: [i] });
+    }
+    expect((await rw.get('/v1/records/1?collection=null')).body.vector).to.deep.equal([1]);
+    expect((await rw.patch('/v1/records/1/metadata?collection=null', { a: 1 })).status).to.equal(200);
+    expect((await rw.get('/v1/records/1')).body.metadata).to.equal(null);
+    expect((await rw.get('/v1/records/1?collection=null')).body.metadata).to.deep.equal({ a: 1 });
+    expect((await rw.get('/v1/timeline?collection=null&collection=default')).body).to.deep.equal({
+      error: 'query parameter collection is repeated',
+      code: 'validation_error',
+    });
+  });
+
+  it('HEAD asks what GET does, without the body', async () => {
+    const { ro } = await service.newProject();
+    for (const [path, status] of [
+      ['/health', 200],
+      ['/v1/namespaces', 200],
+      ['/v1/records/1', 404],
+    ] as const) {
+      const answer = await ro.raw('HEAD', path, undefined);
+      expect([answer.status, answer.text]).to.deep.equal([status, '']);
+      expect(answer.headers.get('content-length')).to.equal(String((await ro.get(path)).text.length));
+    }
   });
 
   it('a body that is not JSON by its content type is 415, by its text 400', async () => {
@@ -124,8 +196,7 @@ inBothModes('the HTTP edge', (service) => {
     const version = await rw.get('/v1/version');
     expect(version.text.trim()).to.equal(health.body.version);
     expect(version.headers.get('content-type')).to.match(/^text\/plain/);
-    const metrics = await rw.get('/metrics');
-    expect(metrics.text)
+    expect(await service.metrics())
       .to.match(/^vouch_\w+_bucket\{/m)
       .and.to.include('shard="');
     const openapi = await rw.get('/openapi.json');
@@ -134,9 +205,9 @@ inBothModes('the HTTP edge', (service) => {
   });
 });
 
-inBothModes('capacity', (_shared, startService) => {
+inBothModes('capacity', (_shared, { start }) => {
   it('is exact over all collections of a project, answers 507, and is freed by deletes', async () => {
-    const service = await startService({ VOUCH_MAX_RECORDS: '10' });
+    const service = await start({ VOUCH_MAX_RECORDS: '10' });
     const { rw } = await service.newProject();
     for (const name of ['a', 'b', 'c']) await rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
     const insert = (collection: string) => rw.post('/v1/records', { collection, values: [1] });
@@ -164,9 +235,9 @@ inBothModes('capacity', (_shared, startService) => {
   });
 });
 
-inBothModes('rate limits', (_shared, startService) => {
+inBothModes('rate limits', (_shared, { start }) => {
   it('are those of the specification by default', async () => {
-    const service = await startService({ VOUCH_RATE_LIMITS: undefined });
+    const service = await start({ VOUCH_RATE_LIMITS: undefined });
     const { rw, ro, key2 } = await service.newProject();
     const write = () => rw.post('/v1/soft-delete', { collection: 'nope', id: 1 });
     // A burst of 10 writes, shared by the keys of the project; the 11th is refused.

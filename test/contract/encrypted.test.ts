@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Answer } from '../support/client.js';
-import { inBothModes } from '../support/modes.js';
-import type { Client, Project } from '../support/service.js';
+import type { Answer } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Client, Project } from '../support/launch/service.js';
 
 const HEX_32 = /^[0-9a-f]{32}$/;
 const id32 = (n: number): string => n.toString(16).padStart(32, '0');

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readMasterKeyFile } from '../../shard/vault/masterKeyFile.js';
 import { systemEntropy } from '../../shared/clock.js';
-import { inBothModes } from '../support/modes.js';
-import { secretsInMemory } from '../support/processMemory.js';
-import type { Client, Service } from '../support/service.js';
-import { findStored, secretsOf, vaultEntry } from '../support/vaultSecrets.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { secretsInMemory } from '../support/launch/processMemory.js';
+import type { Client, Service } from '../support/launch/service.js';
+import { findStored, secretsOf, vaultEntry } from '../support/rigs/vaultSecrets.js';
 
 const KEY = '5'.repeat(32);
 
@@ -16,9 +16,9 @@ const restartAll = async (service: Service): Promise<void> => {
   for (const name of names) await service.restart(name);
 };
 
-inBothModes('what is left of an encrypted record', (_shared, startService) => {
+inBothModes('what is left of an encrypted record', (_shared, { restartable }) => {
   it('is ciphertext and a wrapped key before a shred, and ciphertext alone after', async () => {
-    const service = await startService({});
+    const service = await restartable();
     const { rw, name: project } = await service.newProject();
     for (const collection of ['c', 'd', 'other'])
       await rw.post('/v1/namespaces', { name: collection, dimension: 2, metric: 'squared_l2' });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { verifyReceipt } from '../../scripts/verifier/receipt.js';
-import { inBothModes } from '../support/modes.js';
-import type { Client, Project } from '../support/service.js';
+import { verifyReceipt } from '../../verifier/receipt.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Client, Project } from '../support/launch/service.js';
 
 inBothModes('graph', (service) => {
   let project: Project;
@@ -219,9 +219,9 @@ inBothModes('graph', (service) => {
   });
 });
 
-inBothModes('graph, restarted', (_shared, startService) => {
+inBothModes('graph, restarted', (_shared, { restartable }) => {
   it('is what it was', async () => {
-    const service = await startService({});
+    const service = await restartable();
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
     const insert = { collection: 'c', values: [1], request_id: 'ab'.repeat(16) };

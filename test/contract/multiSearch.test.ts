@@ -1,8 +1,9 @@
 /** Options of a search of several collections, over HTTP. */
 import { expect } from 'chai';
-import type { Client } from '../support/client.js';
-import { inBothModes } from '../support/modes.js';
-import { type Hit, SearchedByHttp } from '../support/searchClient.js';
+import type { Answer, Client } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { type Hit, SearchedByHttp } from '../support/launch/searchClient.js';
+import { answered, begin, exported, fill } from '../support/rigs/backups.js';
 
 type MultiHit = Hit & { readonly collection: string };
 
@@ -95,5 +96,30 @@ inBothModes('options of a multi-collection search', (service) => {
     const hits = await search(rw, { query_text: 'needle', graph_rerank: { weight: 1 } });
     expect(places(hits)).to.deep.equal(['b1', 'a1', 'b2']);
     for (const hit of hits) expect(hit).to.have.all.keys('collection', 'id', 'score');
+  });
+
+  it('goes without a collection that is being imported, and says so', async () => {
+    const { rw } = await service.newProject();
+    await fill(rw, 'a');
+    answered(await begin(rw, await exported(rw, 'a'), 'b'));
+    await rw.post('/v1/namespaces', { name: 'narrow', dimension: 2, metric: 'squared_l2' });
+    const search = (collections: string[], query = [1, 2, 3]): Promise<Answer> =>
+      rw.post('/v1/search/multi', { collections, query, k: 3 });
+    const alone = answered(await search(['a']));
+    const { partial_failures, ...rest } = answered(await search(['b', 'a']));
+    expect(rest).to.deep.equal(alone);
+    expect(partial_failures).to.have.length(1);
+    expect(partial_failures[0]).to.include({ collection: 'b', code: 'conflict' });
+    expect(partial_failures[0].error).to.include('is being imported');
+    const none = answered(await search(['b']));
+    expect(none).to.deep.include({ results: [], collections_searched: [] });
+    expect(none.partial_failures).to.deep.equal(partial_failures);
+    const refusals: [Answer, number, string][] = [
+      [await search(['b', 'a', 'nope']), 404, 'collection_not_found'],
+      [await search(['b', 'a', 'narrow']), 400, 'validation_error'],
+      [await search(['b', 'a'], [1]), 400, 'dimension_mismatch'],
+    ];
+    for (const [answer, status, code] of refusals)
+      expect([answer.status, answer.body.code]).to.deep.equal([status, code]);
   });
 });

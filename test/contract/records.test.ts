@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
-import { inBothModes } from '../support/modes.js';
-import type { Client, Project } from '../support/service.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
+import type { Client, Project } from '../support/launch/service.js';
 
 const HEX_64 = /^[0-9a-f]{64}$/;
 const id32 = (n: number): string => n.toString(16).padStart(32, '0');
 const bytesOf = (text: string): number[] => [...Buffer.from(text)];
 
-inBothModes('records', (service) => {
+inBothModesAndThroughClient('records', (service) => {
   let project: Project;
   let rw: Client;
   beforeEach(async () => {
@@ -210,7 +210,7 @@ inBothModes('records', (service) => {
   });
 });
 
-inBothModes('batch insert', (service) => {
+inBothModesAndThroughClient('batch insert', (service) => {
   let rw: Client;
   beforeEach(async () => {
     rw = (await service.newProject()).rw;

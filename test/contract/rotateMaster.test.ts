@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { findBytes } from '../support/findBytes.js';
-import { inBothModes } from '../support/modes.js';
-import { type Launched, launchNode } from '../support/process.js';
-import type { Client, Service } from '../support/service.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { type Launched, launchNode } from '../support/launch/process.js';
+import type { Client, Service } from '../support/launch/service.js';
 
 const KEYS = fileURLToPath(new URL('../../scripts/keys.js', import.meta.url));
 
@@ -22,9 +22,13 @@ const insert = async (rw: Client, n: number): Promise<void> => {
   expect(status, text).to.equal(200);
 };
 
-inBothModes('a rotation of the master key', (_shared, startService) => {
+inBothModes('a rotation of the master key', (_shared, { start }) => {
+  let service: Service;
+  before(async () => {
+    service = await start({});
+  });
+
   it('goes unnoticed by clients, and leaves the old key nothing to open', async () => {
-    const service = await startService({});
     const file = join(service.dataDir, 'master.key');
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
@@ -58,7 +62,6 @@ inBothModes('a rotation of the master key', (_shared, startService) => {
   });
 
   it('says what to do where it cannot be done, and leaves the key as it is', async () => {
-    const service = await startService({});
     const file = join(service.dataDir, 'master.key');
     const before = await readFile(file);
     const unknown = await runKeys(service, 'rotate-master', '--perpare');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { inBothModes } from '../support/modes.js';
-import { seededRandom, testSeed } from '../support/random.js';
+import { inBothModes, inBothModesAndThroughClient } from '../support/launch/modes.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
 
 /** Q16.16 by the plainest way: exact halves go to the even neighbour. */
 function fixed(value: number): bigint {
@@ -18,7 +18,7 @@ function distance(a: readonly number[], b: readonly number[]): bigint {
 /** hi + lo / 2^32 with both parts exact: rounded once. */
 const score = (total: bigint): number => Number(total >> 32n) + Number(total & 0xffffffffn) / 2 ** 32;
 
-inBothModes('search', (service) => {
+inBothModesAndThroughClient('search', (service) => {
   it('returns the exact nearest, closest first, ties by smaller id, with exact scores', async () => {
     const { rw } = await service.newProject();
     const random = seededRandom(testSeed());

@@ -1,8 +1,8 @@
 /** Every option of a search with every other, over every index: what each pair means, worked out by hand. */
 import { expect } from 'chai';
-import { KINDS } from '../support/indexClient.js';
-import { inBothModes } from '../support/modes.js';
-import { type Hit, SearchedByHttp, seen } from '../support/searchClient.js';
+import { KINDS } from '../support/launch/indexClient.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { type Hit, SearchedByHttp, seen } from '../support/launch/searchClient.js';
 
 /**
  * Six records at distances of 4, 9, 16, 25, 36 and 49, the first three at least four half-lives older than the others,

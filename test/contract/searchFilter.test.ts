@@ -1,8 +1,8 @@
 /** `metadata_filter` over HTTP: what each operator keeps, what is refused, and that no index starves of it. */
 import { expect } from 'chai';
-import { DIMENSION, distance, IndexedByHttp, KINDS, rowsOf } from '../support/indexClient.js';
-import { inBothModes } from '../support/modes.js';
-import { SearchedByHttp } from '../support/searchClient.js';
+import { DIMENSION, distance, IndexedByHttp, KINDS, rowsOf } from '../support/launch/indexClient.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { SearchedByHttp } from '../support/launch/searchClient.js';
 
 const OBJECTS = [
   { n: 1, s: 'apple', tags: ['red', 'blue'], o: { p: { q: 5 } }, flag: true },
@@ -45,6 +45,8 @@ const KEPT: readonly [filter: object, ids: readonly number[]][] = [
   [{ 'o.p.q': 5 }, [1]],
   [{ 'o.p.q': { gt: 4, ne: 5 } }, [2]],
   [{ 'o.p': { eq: { q: 7 } } }, [2]],
+  [{ 'o.p': { eq: { gtee: 7 } } }, []],
+  [{ 'o.p': { foo: 7 } }, []],
   [{ o: { p: { q: 7 } } }, [2]],
   [{ o: { p: { in: [{ q: 7 }] } } }, []],
   [{ 'list.v': 9 }, [3]],
@@ -60,6 +62,9 @@ const REFUSED: readonly unknown[] = [
   { n: { gte: 1, near: 2 } },
   { n: { between: [1, 2] } },
   { n: { $regex: '1' } },
+  { n: { gtee: 1 } },
+  { n: { unit: 'km', gtee: 1 } },
+  { n: { exist: true } },
   { n: { gt: true } },
   { n: { lt: null } },
   { n: { gte: [1] } },

@@ -1,8 +1,8 @@
 /** `graph_rerank` over HTTP: hops, the order they make, and options that are clamped in silence. */
 import { expect } from 'chai';
-import { inBothModes } from '../support/modes.js';
-import { SearchedByHttp, seen } from '../support/searchClient.js';
-import type { Service } from '../support/service.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { SearchedByHttp, seen } from '../support/launch/searchClient.js';
+import type { Service } from '../support/launch/service.js';
 
 /** Scores of 1, 4, 5 and 9; nodes of the first three, in a chain of outgoing edges; the fourth has none. */
 async function chained(service: Service): Promise<SearchedByHttp> {

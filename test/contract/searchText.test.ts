@@ -1,8 +1,8 @@
 /** `query_text` over HTTP: orders worked out by hand from the formulas of BM25 and of the blend. */
 import { expect } from 'chai';
-import { inBothModes } from '../support/modes.js';
-import { SearchedByHttp } from '../support/searchClient.js';
-import type { Service } from '../support/service.js';
+import { inBothModes } from '../support/launch/modes.js';
+import { SearchedByHttp } from '../support/launch/searchClient.js';
+import type { Service } from '../support/launch/service.js';
 
 /**
  * Searched from the origin, so that vector parts are 1, 0.8, 0.467 and 0. The mean length is 3.25 words, and BM25 of

@@ -6,9 +6,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
-import type { Answer, Client } from '../support/client.js';
-import { inBothModes } from '../support/modes.js';
-import type { Project, Service } from '../support/service.js';
+import type { Answer, Client } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project, Service } from '../support/launch/service.js';
 
 interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -42,6 +42,16 @@ const ENDPOINTS: readonly Endpoint[] = [
     asksShard: true,
   },
   { method: 'GET', path: '/v1/records/1?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/records?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/records/count?collection={c}', asksShard: true },
+  { method: 'GET', path: '/v1/facets?key=n&collection={c}', asksShard: true },
+  { method: 'POST', path: '/v1/records/get', body: (collection) => ({ collection, ids: [1] }), asksShard: true },
+  {
+    method: 'POST',
+    path: '/v1/search/batch',
+    body: (collection) => ({ collection, searches: [{ query: [1], k: 1 }] }),
+    asksShard: true,
+  },
   {
     method: 'POST',
     path: '/v1/records/encrypted',
@@ -186,10 +196,10 @@ inBothModes('every endpoint', (service) => {
   });
 });
 
-inBothModes('rate limits of every endpoint', (_shared, startService) => {
+inBothModes('rate limits of every endpoint', (_shared, { start }) => {
   it('answers 429 with Retry-After and the error alone', async () => {
     const rate = { perMinute: 0.01, burst: 1 };
-    const service = await startService({
+    const service = await start({
       VOUCH_RATE_LIMITS: JSON.stringify({ default: { total: rate, read: rate, write: rate } }),
     });
     const { rw } = await service.newProject();
@@ -204,9 +214,9 @@ inBothModes('rate limits of every endpoint', (_shared, startService) => {
   });
 });
 
-inBothModes('a collection whose log is damaged', (_shared, startService) => {
+inBothModes('a collection whose log is damaged', (_shared, { start }) => {
   it('answers 500 internal_error that names it, while all else is served and the metrics tell', async () => {
-    const service = await startService({});
+    const service = await start({});
     const { rw, id } = await withCollection(service);
     await rw.post('/v1/namespaces', { name: 'whole', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/records', { collection: 'whole', values: [5] });
@@ -231,13 +241,14 @@ inBothModes('a collection whose log is damaged', (_shared, startService) => {
     expect(list.body.collections.map((one: { name: string }) => one.name)).to.deep.equal(['c', 'whole']);
     expect(list.body.collections[1].record_count).to.equal(2);
     expect((await rw.get('/v1/usage')).status).to.equal(200);
-    const { text } = await rw.get('/metrics');
+    const text = await service.metrics();
     const quarantined = text.split('\n').filter((line) => /^vouch_collections_quarantined\{/.test(line));
     expect(quarantined.map((line) => Number(line.split(' ').at(-1))).reduce((sum, one) => sum + one)).to.equal(1);
     const health = service.client(undefined);
     await service.until(async () => (await health.get('/health')).body.damaged !== undefined);
     const { body: told } = await health.get('/health');
-    expect(told).to.include({ status: 'ok', collections: 2 });
+    expect(told).to.include({ status: 'degraded', collections: 2 });
+    expect(told.reason).to.be.a('string');
     expect(told.damaged).to.have.length(1);
     expect(told.damaged[0]).to.include({ collection_id: id, part: 'log' });
     expect(told.damaged[0].reason).to.match(/frame|segment/);

@@ -1,8 +1,8 @@
 /** The timeline over HTTP: every event once, in order, by time and by page. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
-import { inBothModes } from '../support/modes.js';
-import type { Project } from '../support/service.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project } from '../support/launch/service.js';
 
 inBothModes('the timeline', (service) => {
   let project: Project;
@@ -112,6 +112,11 @@ inBothModes('the timeline', (service) => {
     expect((await page(`to=${seconds - 1}`)).total).to.equal(0);
     const zoned = `${new Date(Date.parse(at(3)) + 7_200_000).toISOString().slice(0, -1)}%2B02:00`;
     expect((await page(`from=${zoned}`)).total).to.equal(6);
+    for (const zone of ['%2B0200', '%2B02'])
+      expect(await page(`from=${zoned.replace('%2B02:00', zone)}`)).to.deep.equal(await page(`from=${zoned}`));
+    const minute = `${at(1).slice(0, 16)}Z`;
+    expect((await page(`from=${minute}`)).total).to.equal(8);
+    expect((await page(`to=${minute}`)).total).to.equal((await page(`to=${minute.replace('Z', ':00.000Z')}`)).total);
   });
 
   it('refuses what it cannot read, and names the parameter', async () => {
@@ -125,6 +130,8 @@ inBothModes('the timeline', (service) => {
       ['from=2026-01-01T00:00:00', 'from'],
       ['to=2026-02-30T00:00:00Z', 'to'],
       ['to=1.5', 'to'],
+      ['to=2026-01-01T00:00+24', 'to'],
+      ['from=2026-W01-1T00:00Z', 'from'],
     ] as const) {
       const { status, body } = await get(query);
       expect([status, body.code], query).to.deep.equal([400, 'validation_error']);

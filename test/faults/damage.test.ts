@@ -11,16 +11,17 @@ import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { type RunningCoordinator, runCoordinator } from '../../coordinator/main.js';
 import { runShard } from '../../shard/main.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { createKey } from '../../shared/keys.js';
 import { silentLogger } from '../../shared/logger.js';
-import { BUCKETS } from '../../shared/platform.js';
-import { openStandalone } from '../../shared/standalonePlatform.js';
-import { Client } from '../support/client.js';
-import { seededRandom, testSeed } from '../support/random.js';
+import { openStandalone } from '../../shared/platform/standalonePlatform.js';
+import { createKey } from '../../shared/registry/keys.js';
+import { Client } from '../support/launch/client.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
 import { eventually } from '../support/suites/expectations.js';
 
-const CASES_PER_FILE = 5;
+/** `damageEveryByte.test.ts` has every byte; here it is whole services that are started. */
+const CASES_PER_FILE = 2;
 /** There are many of them, and their own tests go through every byte. */
 const CASES_PER_REGISTRY_FILE = 1;
 const HURT = 'hurt';

@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { markDeleted } from '../../coordinator/cluster/deletionMarks.js';
-import type { ReadCall } from '../../shared/calls.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors.js';
-import { createKey } from '../../shared/keys.js';
-import { BUCKETS } from '../../shared/platform.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import type { ReadCall } from '../../shared/protocol/calls.js';
+import { createKey } from '../../shared/registry/keys.js';
 import { projectToHex } from '../../shared/vault/entryName.js';
-import { AlikeFolder, ENCRYPTED_ID } from '../support/alikeFolder.js';
-import { fixed } from '../support/engine.js';
-import { FolderService } from '../support/folderService.js';
+import { FolderService } from '../support/launch/folderService.js';
+import { AlikeFolder, ENCRYPTED_ID } from '../support/rigs/alikeFolder.js';
+import { fixed } from '../support/rigs/engine.js';
 import { eventually } from '../support/suites/expectations.js';
 
 const QUESTIONS: readonly ReadCall[] = [
@@ -87,7 +87,7 @@ describe('a data folder that has lost a file or a folder', function () {
       return 'log refused';
     expect(answers.slice(1)).to.deep.equal(whole.slice(1));
     if (answers[0] === whole[0]) return 'served';
-    expect(answers[0]).to.match(/^internal_error: .*(which the vault has not|does not hold master key)/);
+    expect(answers[0]).to.match(/^internal_error: .*(which the vault does not have|does not hold master key)/);
     return 'key missing';
   }
 

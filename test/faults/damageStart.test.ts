@@ -5,22 +5,22 @@
  */
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openSigner } from '../../shard/proof/signer.js';
 import { DataKeys } from '../../shard/vault/dataKeys.js';
-import { MARK } from '../../shard/vault/masterMark.js';
+import { MARK } from '../../shard/vault/wrappedKey.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
+import { BUCKETS, type BucketName } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { messageOf } from '../../shared/errors.js';
-import { toHex } from '../../shared/hash.js';
-import { createKey } from '../../shared/keys.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
 import { silentLogger } from '../../shared/logger.js';
-import { BUCKETS, type BucketName } from '../../shared/platform.js';
-import { openFolderVault, openRegistryBucket } from '../../shared/standalonePlatform.js';
+import { openFolderVault, openRegistryBucket } from '../../shared/platform/standalonePlatform.js';
+import { createKey } from '../../shared/registry/keys.js';
+import { openSigner } from '../../shared/signing/signer.js';
 import { projectToHex } from '../../shared/vault/entryName.js';
 import { ShredMarks } from '../../shared/vault/shredMarks.js';
 import type { StoredVaultEntry, VaultStore } from '../../shared/vault/vaultStore.js';
-import { AlikeFolder } from '../support/alikeFolder.js';
-import { seededRandom, testSeed } from '../support/random.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
+import { AlikeFolder } from '../support/rigs/alikeFolder.js';
 
 const MASTER_KEY = 'master.key';
 const SIGNING_KEY = 'signing.key';
@@ -47,6 +47,9 @@ describe('every byte of what a start needs, changed and cut off', function () {
       createKey(keys, { project: 'p', scope: 'admin' }, systemClock, systemEntropy),
     );
     await withBucket(bare.path, BUCKETS.shreds, (shreds) => new ShredMarks(shreds, systemClock).set('p', MARK.keyId));
+    await withBucket(bare.path, BUCKETS.serviceLog, (log) =>
+      log.create('identity', { origin: 'vouch.example/log', public_key: 'ab'.repeat(32) }),
+    );
     folder = bare.asItIs();
   });
   after(() => {

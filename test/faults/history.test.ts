@@ -4,12 +4,12 @@
  * afterwards. Seeded: faults and calls replay from VOUCH_SEED.
  */
 import { expect } from 'chai';
-import { describeViolation } from '../../scripts/soak/checker/violations.js';
-import type { Call } from '../../scripts/soak/history.js';
-import type { SoakOptions } from '../../scripts/soak/options.js';
-import { runSoak } from '../../scripts/soak/run.js';
-import { deleteTree } from '../../shared/durable.js';
-import { testSeed } from '../support/random.js';
+import { deleteTree } from '../../shared/files/durable.js';
+import { describeViolation } from '../soak/checker/violations.js';
+import type { Call } from '../soak/history.js';
+import type { SoakOptions } from '../soak/options.js';
+import { runSoak } from '../soak/run.js';
+import { testSeed } from '../support/model/random.js';
 
 const OPTIONS: Omit<SoakOptions, 'seed'> = {
   durationMs: 20_000,
@@ -23,7 +23,7 @@ const OPTIONS: Omit<SoakOptions, 'seed'> = {
   only: undefined,
   // Tests run on machines that do much else: how soon all is served again is the long soak's question.
   settleMs: 20_000,
-  placement: { heartbeatMs: 500, leaseMs: 2_000, reassignMs: 3_000 },
+  placement: { heartbeatMs: 500, leaseMs: 2_000, failoverMs: 3_000 },
   folder: undefined,
   keep: false,
 };
@@ -57,6 +57,7 @@ describe('a history of calls under mixed faults', function () {
       `never answered; ${story}`,
     ).to.deep.equal([]);
     expect(outdated.answered, story).to.be.above(50);
+    expect(outdated.strongByFollowers, story).to.be.above(10);
     expect(verdict.recall.all.wanted, story).to.be.above(500);
     expect(verdict.checked.reads, story).to.be.above(50);
     expect(verdict.checked.events, story).to.be.above(50);

@@ -2,14 +2,17 @@
  * kill -9 at any moment of a write load: no answered write is lost or missed by the next search, whatever the index, no
  * retry makes a second record, and every receipt still checks. Seeded: the schedule of kills and the writes replay from VOUCH_SEED.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { verifyReceipt, type WriteReceipt } from '../../scripts/verifier/receipt.js';
-import type { Answer } from '../support/client.js';
-import { seededRandom, testSeed } from '../support/random.js';
-import { type Mode, type Project, Service } from '../support/service.js';
+import { verifyReceipt, type WriteReceipt } from '../../verifier/receipt.js';
+import type { Answer } from '../support/launch/client.js';
+import { type Mode, type Project, Service } from '../support/launch/service.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
 
 const WRITERS = 6;
-const KILLS = 10;
+const KILLS = 6;
+/** Of each writer, between a search and its next write: the machine is left to the service. */
+const PAUSE_MS = 10;
 const COLLECTIONS = ['a', 'b', 'c'] as const;
 const INDEXES = { a: 'hnsw', b: 'ivf', c: 'bq' } as const;
 /** Records that are there before, far from those that are written: enough for an index. */
@@ -85,6 +88,7 @@ async function underKills(service: Service, project: Project, seed: number): Pro
       const answered = await writeUntilAnswered(project, { collection: own.pick(COLLECTIONS), rows });
       written.push(...answered);
       await expectFound(project, own.pick(answered));
+      await delay(PAUSE_MS);
     }
     return written;
   };

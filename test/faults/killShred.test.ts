@@ -3,9 +3,9 @@
  * again, and one that was answered is complete at every moment after. Seeded: VOUCH_SEED replays the schedule.
  */
 import { expect } from 'chai';
-import { type SeededRandom, seededRandom, testSeed } from '../support/random.js';
-import { type Mode, type Project, Service } from '../support/service.js';
-import { findStored, secretsOf } from '../support/vaultSecrets.js';
+import { type Mode, type Project, Service } from '../support/launch/service.js';
+import { type SeededRandom, seededRandom, testSeed } from '../support/model/random.js';
+import { findStored, secretsOf } from '../support/rigs/vaultSecrets.js';
 
 const COLLECTIONS = ['a', 'b', 'c', 'd'] as const;
 const KEYS = 16;

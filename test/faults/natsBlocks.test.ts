@@ -6,19 +6,19 @@ import { cp, mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { Fenced } from '../../shared/log/eventLog.js';
-import { BUCKETS } from '../../shared/platform.js';
-import { logStream } from '../../shared/subjects.js';
-import { ClusterPlatforms } from '../support/clusterPlatforms.js';
-import { configOf, Engine, type TestCollection } from '../support/engine.js';
-import { blockFile, flipBit, type StoredMessage, storedMessages, streamFolder } from '../support/natsBlocks.js';
-import { startTestNats, type TestNats } from '../support/natsServer.js';
+import { logStream } from '../../shared/transport/subjects.js';
+import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { blockFile, flipBit, type StoredMessage, storedMessages, streamFolder } from '../support/nats/natsBlocks.js';
+import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
+import { configOf, Engine, type TestCollection } from '../support/rigs/engine.js';
 import { expectCode } from '../support/suites/expectations.js';
 
 const IDS = [1, 2, 3];
 const WRITES = 4;
 const LOG = logStream(0);
-const NOTES = `KV_${BUCKETS.reached}`;
+const NOTES = `KV_${BUCKETS.watermarks}`;
 const ALL_WHOLE = IDS.map(() => 'whole');
 
 describe('damaged files of nats-server', function () {
@@ -39,7 +39,7 @@ describe('damaged files of nats-server', function () {
   /** The collections as a shard finds them that starts now. */
   const engine = async (): Promise<Engine> => {
     const platform = await platforms.open(nats.url, { logStreams: 1 });
-    return new Engine(platform.logs, { reached: await platform.bucket(BUCKETS.reached) });
+    return new Engine(platform.logs, { reached: await platform.bucket(BUCKETS.watermarks) });
   };
   const close = async ({ context }: Engine): Promise<void> => {
     await context.pasts.end();

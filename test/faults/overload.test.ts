@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
-import type { Answer, Client } from '../support/client.js';
-import { HostileClient } from '../support/hostileClient.js';
-import { requestHead } from '../support/http.js';
-import { seededRandom, testSeed } from '../support/random.js';
-import { type Project, Service } from '../support/service.js';
+import type { Answer, Client } from '../support/launch/client.js';
+import { HostileClient } from '../support/launch/hostileClient.js';
+import { requestHead } from '../support/launch/http.js';
+import { type Project, Service } from '../support/launch/service.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
 
 const MIB = 1024 * 1024;
 const BODY_BYTES = 4 * MIB;
@@ -27,7 +27,10 @@ describe('overload and hostile clients', function () {
   const clients: HostileClient[] = [];
 
   before(async () => {
-    service = await Service.start('standalone', { VOUCH_BODY_BYTES: String(BODY_BYTES), VOUCH_QUEUE_MS: '500' });
+    service = await Service.start('standalone', {
+      VOUCH_BODY_BYTES: String(BODY_BYTES),
+      VOUCH_MAX_QUEUE_WAIT_MS: '500',
+    });
     project = await service.newProject();
     port = Number(new URL(service.url).port);
     authorization = `Bearer ${project.rw.key}`;
@@ -62,7 +65,7 @@ describe('overload and hostile clients', function () {
     JSON.stringify({ collection, query, k: 1 });
   const search = (client: Client = project.rw): Promise<Answer> =>
     client.raw('POST', '/v1/search', searchBody('tiny', [1, 2]));
-  const metrics = async (): Promise<string> => (await service.client(undefined).get('/metrics')).text;
+  const metrics = (): Promise<string> => service.metrics();
   const valueIn = (text: string, name: string): number =>
     Number(
       text
@@ -89,7 +92,9 @@ describe('overload and hostile clients', function () {
     const startedMs = systemClock.monotonicMs();
     const isLate = (): boolean => systemClock.monotonicMs() - startedMs > IDLE_MS;
     while (clients.length < IDLE_CONNECTIONS && !isLate()) await openMany(OPENED_AT_ONCE);
-    const openThere = readdirSync(`/proc/${service.process('standalone').pid}/fd`).length;
+    // Node takes in what the system has accepted a few at a time.
+    const openThere = (): number => readdirSync(`/proc/${service.process('standalone').pid}/fd`).length;
+    await service.until(async () => openThere() >= IDLE_CONNECTIONS || isLate(), IDLE_WITHIN_MS);
     const isHeld = !isLate();
     const bytesEach = (residentBytes() - before) / clients.length;
     for (let i = 0; i < 20; i++) expect((await search()).status).to.equal(200);
@@ -97,7 +102,7 @@ describe('overload and hostile clients', function () {
     expect(bytesEach).to.be.below(16 * 1024);
     // The first would be closed before the last is there.
     if (!isHeld) this.skip();
-    expect(openThere).to.be.at.least(IDLE_CONNECTIONS);
+    expect(openThere()).to.be.at.least(IDLE_CONNECTIONS);
   });
 
   it('lets go of who begins and does not go on: heads and bodies without an end, answers that nobody reads', async function () {
@@ -191,7 +196,9 @@ describe('overload and hostile clients', function () {
       open('\0\x01nonsense\r\n\r\n'),
     ]);
     for (const client of tooLarge) await client.closed;
-    expect(tooLarge.map(({ status }) => status)).to.deep.equal([431, 431, 505]);
+    // Of nonsense, one engine says that it is no version that it knows, and the other that it is no request.
+    expect(tooLarge.slice(0, 2).map(({ status }) => status)).to.deep.equal([431, 431]);
+    expect(tooLarge[2]!.status).to.be.oneOf([400, 505]);
     // A second request before the first is answered: the web server ends the connection.
     const body = searchBody('tiny', [1, 2]);
     const one = head('POST', '/v1/search', { 'content-length': String(body.length) }) + body;

@@ -1,13 +1,13 @@
 /** A service on three nats-servers, every bucket and stream on all of them: one may always be away. */
 import { expect } from 'chai';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock } from '../../shared/clock.js';
-import { BUCKETS } from '../../shared/platform.js';
-import { logPart, logStream } from '../../shared/subjects.js';
-import { IndexedByHttp, rowsOf } from '../support/indexClient.js';
-import { startTestNatsCluster, type TestNatsCluster } from '../support/natsCluster.js';
-import { seededRandom, testSeed } from '../support/random.js';
-import { type Project, Service } from '../support/service.js';
-import { requestIdOf, WriteLoad } from '../support/writeLoad.js';
+import { logPart, logStream } from '../../shared/transport/subjects.js';
+import { IndexedByHttp, rowsOf } from '../support/launch/indexClient.js';
+import { type Project, Service } from '../support/launch/service.js';
+import { requestIdOf, WriteLoad } from '../support/launch/writeLoad.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
+import { startTestNatsCluster, type TestNatsCluster } from '../support/nats/natsCluster.js';
 
 const WRITERS = 4;
 /** Between two kills, so that every kill meets a service that works. */
@@ -16,7 +16,7 @@ const ANSWERS_BETWEEN = 40;
 const AGREE_WITHIN_MS = 90_000;
 const LOG_STREAMS = 4;
 /** As they are by default. */
-const PLACEMENT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_REASSIGN_MS: '3000' };
+const PLACEMENT = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '2000', VOUCH_FAILOVER_MS: '3000' };
 
 describe('three nats-servers', function () {
   this.timeout(240_000);
@@ -90,6 +90,8 @@ describe('three nats-servers', function () {
     const rows = rowsOf(1, 300);
     // The server that was killed last may not have caught up with all that it leads.
     await until(async () => (await indexed.create()).status === 200);
+    // Where the first attempt was refused, placement may still be at it.
+    await until(async () => (await indexed.client.get('/v1/namespaces/indexed/index')).status === 200);
     const ids = await indexed.fill(rows);
     const idHere = async (): Promise<number | undefined> => {
       const { collections } = (await project.rw.get('/v1/namespaces')).body;

@@ -1,6 +1,6 @@
 /** Input from outside, bent out of shape: no crash, no unhandled rejection, no acceptance. `npm run fuzz` goes on for longer. */
 import { expect } from 'chai';
-import { testSeed } from '../support/random.js';
+import { testSeed } from '../support/model/random.js';
 import { fuzz } from './fuzz.js';
 import { TARGETS } from './targets/all.js';
 

@@ -1,5 +1,5 @@
 /** Gives a target inputs that are bent out of shape, as many as asked for, and finds what it should not have done. */
-import { seededRandom } from '../support/random.js';
+import { seededRandom } from '../support/model/random.js';
 import { mutated } from './mutate.js';
 import type { FuzzTarget, Outcome } from './target.js';
 

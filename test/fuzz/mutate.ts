@@ -1,5 +1,5 @@
 /** Bends fit inputs out of shape, from a single bit to another length. */
-import type { SeededRandom } from '../support/random.js';
+import type { SeededRandom } from '../support/model/random.js';
 
 /** Where arithmetic and checks of length go wrong, if they do. */
 const EDGES = [0, 1, 2, 4, 16, 24, 32, 64, 127, 128, 255, 256, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];

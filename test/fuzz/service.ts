@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.js';
 import { type RunningCoordinator, runCoordinator } from '../../coordinator/main.js';
 import { type RunningShard, runShard } from '../../shard/main.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
-import { createKey } from '../../shared/keys.js';
 import { silentLogger } from '../../shared/logger.js';
-import { BUCKETS, type Platform } from '../../shared/platform.js';
-import { openStandalone } from '../../shared/standalonePlatform.js';
-import { Client } from '../support/client.js';
+import type { Platform } from '../../shared/platform/platform.js';
+import { openStandalone } from '../../shared/platform/standalonePlatform.js';
+import { createKey } from '../../shared/registry/keys.js';
+import { Client } from '../support/launch/client.js';
 
 export class FuzzedService {
   private constructor(

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../support/random.js';
+import type { SeededRandom } from '../support/model/random.js';
 
 /** What comes of an input: `refused` with a proper error, or `taken` where it happens to be a proper one. */
 export type Outcome = 'refused' | 'taken';

@@ -1,12 +1,23 @@
 /** The project's own sources as the tidy test looks at them: parsed by the TypeScript compiler, never by guesswork. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-const SOURCE_FOLDERS = ['config', 'coordinator', 'scripts', 'shard', 'shared', 'test'] as const;
+export const SOURCE_FOLDERS = [
+  'bench',
+  'client',
+  'config',
+  'console',
+  'coordinator',
+  'scripts',
+  'shard',
+  'shared',
+  'test',
+  'verifier',
+] as const;
 const KERNEL = 'shard/kernel/assembly/';
 
 export interface Import {
@@ -53,7 +64,9 @@ export function filesBelow(folder: string, ending: string): string[] {
 }
 
 export const readSources = (): Source[] =>
-  SOURCE_FOLDERS.flatMap((folder) => filesBelow(folder, '.ts').map((path) => readSource(path, folder)));
+  SOURCE_FOLDERS.flatMap((folder) =>
+    [...filesBelow(folder, '.ts'), ...filesBelow(folder, '.tsx')].map((path) => readSource(path, folder)),
+  );
 
 function readSource(path: string, folder: Source['folder']): Source {
   const text = readFileSync(join(ROOT, path), 'utf8');
@@ -119,12 +132,13 @@ function namesOf(clause: ts.ImportClause | undefined): string[] {
   return clause?.name ? ['default', ...named] : named;
 }
 
-const resolvePath = (specifier: string, from: string): string | undefined =>
-  specifier.startsWith('.') && specifier.endsWith('.js')
-    ? normalize(join(dirname(from), specifier))
-        .replaceAll('\\', '/')
-        .replace(/\.js$/, '.ts')
-    : undefined;
+function resolvePath(specifier: string, from: string): string | undefined {
+  if (!specifier.startsWith('.') || !specifier.endsWith('.js')) return undefined;
+  const path = normalize(join(dirname(from), specifier))
+    .replaceAll('\\', '/')
+    .replace(/\.js$/, '.ts');
+  return existsSync(join(ROOT, `${path}x`)) ? `${path}x` : path;
+}
 
 const nameOf = (node: ts.SignatureDeclaration, file: ts.SourceFile): string =>
   (node.name ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name : undefined))?.getText(file) ?? 'a function';

@@ -1,4 +1,5 @@
-/** Who follows each collection: as many as are wanted, or as there are shards for; what is too many goes. Pure. */
+/** Plans the followers of each collection: as many as wanted, or as there are shards for. Pure. */
+import type { Config } from '../../../config/config.js';
 import { followedLoads, type Loads, scatter } from './loads.js';
 import { type PlacedCollection, type PlacementView, stayingShards } from './view.js';
 
@@ -7,7 +8,21 @@ export interface FollowersChange {
   readonly followers: readonly string[];
 }
 
-/** At most `most` of them. Nothing of what has no owner that lives, or is being moved: what a move needs is its own. */
+type FollowerCounts = Config['followers'];
+
+/** The configured number of followers: that of the collection, of its project, or of all. */
+export const followersWanted = (
+  { count, projects, collections }: FollowerCounts,
+  { project, name }: { readonly project: string; readonly name: string },
+): number => (namesAny(collections) ? collections![`${project}/${name}`] : undefined) ?? projects?.[project] ?? count;
+
+/** Spares thousands of collections their full names twice a second, which would be most of a placement round. */
+function namesAny(counts: FollowerCounts['collections']): boolean {
+  for (const _ in counts) return true;
+  return false;
+}
+
+/** At most `most` changes. A collection without a live owner, or in a move, keeps its followers. */
 export function planFollowers(view: PlacementView, most: number): FollowersChange[] {
   const staying = stayingShards(view).map(({ name }) => name);
   const loads = followedLoads(view);
@@ -23,39 +38,41 @@ export function planFollowers(view: PlacementView, most: number): FollowersChang
   return changes;
 }
 
-/** Of most collections nearly always, and cheap to tell. */
-const isAsWanted = ({ id, owner, followers, followersWanted }: PlacedCollection, view: PlacementView): boolean =>
-  followers.length === followersWanted &&
+/** A cheap check that nearly always holds. */
+const isAsWanted = (
+  { id, owner, followers, followersWanted: wanted }: PlacedCollection,
+  view: PlacementView,
+): boolean =>
+  followers.length === wanted &&
   followers.every(
     (shard) => shard !== owner && view.live.get(shard)?.leaving === false && !view.isMistrusted(shard, id),
   );
 
-/** Undefined where nothing changes. */
+/** Undefined if nothing changes. */
 function followersOf(
   collection: PlacedCollection,
   staying: readonly string[],
   loads: Loads,
   view: PlacementView,
 ): string[] | undefined {
-  const { id, owner, followers, followersWanted } = collection;
+  const { id, owner, followers, followersWanted: count } = collection;
   const able = staying.filter((shard) => shard !== owner && !view.isMistrusted(shard, id));
   const kept = followers
     .filter((shard) => able.includes(shard) || isAwaited(shard, collection, view))
-    // Those that live are worth more.
+    // Live followers first.
     .sort((a, b) => Number(view.live.has(b)) - Number(view.live.has(a)))
-    .slice(0, followersWanted);
+    .slice(0, count);
   const fresh = able.filter((shard) => !kept.includes(shard));
-  // Each time in another order, so that equals are not all the first one's followers.
+  // Another order for each collection, so that equally loaded shards share the followers.
   const order = new Map(fresh.map((shard, i) => [shard, scatter(id, i + 1)]));
   fresh.sort((a, b) => loads.count(a) - loads.count(b) || order.get(a)! - order.get(b)!);
-  const added = fresh.slice(0, Math.max(0, followersWanted - kept.length));
-  const wanted = [...kept, ...added];
+  const wanted = [...kept, ...fresh.slice(0, Math.max(0, count - kept.length))];
   if (wanted.length === followers.length && wanted.every((shard) => followers.includes(shard))) return undefined;
   for (const shard of followers) loads.add(shard, -1);
   for (const shard of wanted) loads.add(shard, 1);
   return wanted;
 }
 
-/** It does not live, and is expected back: what it has on its disk is worth waiting for. */
+/** A follower that is away and expected back: its copy on disk is worth waiting for. */
 const isAwaited = (shard: string, { id, owner }: PlacedCollection, view: PlacementView): boolean =>
   shard !== owner && !view.live.has(shard) && !view.isGone(shard) && !view.isMistrusted(shard, id);

@@ -1,4 +1,4 @@
-/** Which shard takes a collection that has no owner, or whose owner is lost. Pure. */
+/** Plans new owners for collections without an owner, or whose owner is lost. Pure. */
 import { ownedLoads } from './loads.js';
 import { type PlacementView, stayingShards } from './view.js';
 
@@ -7,10 +7,7 @@ export interface Home {
   readonly shard: string;
 }
 
-/**
- * A follower that lives takes over where it stands, so one of those comes first: the least loaded of them. Else the least
- * loaded shard. Nothing where no shard stays.
- */
+/** The least loaded live follower, which takes over without a replay; else the least loaded shard. */
 export function planHomes(view: PlacementView): Home[] {
   const staying = stayingShards(view).map(({ name }) => name);
   if (staying.length === 0) return [];

@@ -1,4 +1,4 @@
-/** How much each shard holds, while more is being given out. Pure. */
+/** Counts collections by shard during planning. Pure. */
 import type { PlacementView } from './view.js';
 
 export class Loads {
@@ -12,7 +12,7 @@ export class Loads {
     this.#counts.set(shard, this.count(shard) + by);
   }
 
-  /** The first of those that have least; undefined where there is none to choose from. */
+  /** The least loaded of these shards, the first of equal ones; undefined without shards. */
   least(shards: Iterable<string>): string | undefined {
     let best: string | undefined;
     for (const shard of shards) if (best === undefined || this.count(shard) < this.count(best)) best = shard;
@@ -20,7 +20,7 @@ export class Loads {
   }
 }
 
-/** Collections by owner; one that is being moved counts where it goes. */
+/** Collections by owner; a moving collection counts at its new owner. */
 export function ownedLoads({ collections, moving }: PlacementView): Loads {
   const loads = new Loads();
   for (const { id, owner } of collections) {
@@ -36,10 +36,7 @@ export function followedLoads({ collections }: PlacementView): Loads {
   return loads;
 }
 
-/**
- * A number that says nothing of the collection: chosen by it, large and small, busy and idle ones spread alike. The
- * finaliser of MurmurHash3.
- */
+/** A hash of the id (the finaliser of MurmurHash3): an order by it spreads large and small collections alike. */
 export function scatter(id: number, salt = 0): number {
   let h = (id ^ Math.imul(salt, 0x9e3779b1)) | 0;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

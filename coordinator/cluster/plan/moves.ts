@@ -1,4 +1,4 @@
-/** Which collections move between shards that live: away from those that leave, and to those that have less. Pure. */
+/** Plans moves between live shards: away from leaving shards, and from more to less loaded shards. Pure. */
 import { type Loads, ownedLoads, scatter } from './loads.js';
 import { type PlacedCollection, type PlacementView, stayingShards } from './view.js';
 
@@ -8,14 +8,14 @@ export interface Move {
   readonly to: string;
 }
 
-/** At most `most` of them, those away from leaving shards first. What the view says is moving is as good as moved. */
+/** At most `most` moves, those away from leaving shards first. A moving collection counts as moved. */
 export function planMoves(view: PlacementView, most: number): Move[] {
   const loads = ownedLoads(view);
   const drains = planDrains(view, loads, most);
   return [...drains, ...planBalance(view, loads, most - drains.length)];
 }
 
-/** Everything, even where then one shard has all. */
+/** Moves everything away from leaving shards, even if one shard then has all. */
 function planDrains(view: PlacementView, loads: Loads, most: number): Move[] {
   const staying = stayingShards(view).map(({ name }) => name);
   const moves: Move[] = [];
@@ -24,7 +24,7 @@ function planDrains(view: PlacementView, loads: Loads, most: number): Move[] {
     if (moves.length === most) break;
     const { id, owner } = collection;
     if (owner === undefined || view.moving.has(id) || !view.live.get(owner)?.leaving) continue;
-    const to = heir(collection, staying, loads, view);
+    const to = successorOf(collection, staying, loads, view);
     loads.add(owner, -1);
     loads.add(to, 1);
     moves.push({ collectionId: id, from: owner, to });
@@ -32,15 +32,20 @@ function planDrains(view: PlacementView, loads: Loads, most: number): Move[] {
   return moves;
 }
 
-/** The least loaded shard, or a follower that has hardly more: it need not be warmed. */
-function heir({ id, followers }: PlacedCollection, staying: readonly string[], loads: Loads, view: PlacementView) {
+/** A follower that has at most one collection more than the least loaded shard, since it is warm; else that shard. */
+function successorOf(
+  { id, followers }: PlacedCollection,
+  staying: readonly string[],
+  loads: Loads,
+  view: PlacementView,
+) {
   const least = loads.least(staying)!;
   const ready = staying.filter((shard) => followers.includes(shard) && !view.isMistrusted(shard, id));
   const readiest = loads.least(ready);
   return readiest !== undefined && loads.count(readiest) <= loads.count(least) + 1 ? readiest : least;
 }
 
-/** From the most to the least loaded until they differ by one at most. */
+/** Moves from the most to the least loaded shard until they differ by one at most. */
 function planBalance(view: PlacementView, loads: Loads, most: number): Move[] {
   const shards = stayingShards(view)
     .filter(({ settled }) => settled)
@@ -55,7 +60,7 @@ function planBalance(view: PlacementView, loads: Loads, most: number): Move[] {
     if (!movable.has(from)) movable.set(from, movableOf(view, from));
     const collection = movable.get(from)!.pop();
     if (collection === undefined) {
-      // What it has must stay for now.
+      // None of its collections can move now.
       givers = givers.filter((shard) => shard !== from);
       continue;
     }
@@ -72,7 +77,7 @@ const fullest = (shards: readonly string[], loads: Loads): string | undefined =>
     undefined,
   );
 
-/** In the order in which they go, the last one first. */
+/** The last of them goes first. */
 const movableOf = ({ collections, moving }: PlacementView, owner: string): PlacedCollection[] =>
   collections
     .filter((one) => one.owner === owner && !one.resting && !moving.has(one.id))

@@ -1,37 +1,37 @@
-/** What placement is decided from: the shards and collections as one coordinator knows them at one moment. Pure data. */
+/** The input of planning: shards and collections as one coordinator knows them at one moment. */
 
 export interface ShardView {
   readonly name: string;
-  /** It hands its collections over and ends: it is given nothing. */
+  /** It transfers its collections and ends: it gets nothing. */
   readonly leaving: boolean;
-  /** Has lived for long enough to be given what others hold: one that comes and goes must not make collections do so too. */
+  /** It has lived long enough to get collections of other shards: a shard that restarts repeatedly gets none. */
   readonly settled: boolean;
 }
 
 export interface PlacedCollection {
   readonly id: number;
-  /** Undefined: it was never given to a shard. */
+  /** Undefined: it never had an owner. */
   readonly owner: string | undefined;
   readonly followers: readonly string[];
-  /** How many followers it should have. */
+  /** The configured number of followers. */
   readonly followersWanted: number;
-  /** Better left where it is, unless its shard leaves: it is being imported, or would not move a moment ago. */
+  /** It moves only if its shard leaves: it is being imported, or its last move failed a moment ago. */
   readonly resting: boolean;
 }
 
 export interface PlacementView {
-  /** By name; in the order of their names. */
+  /** By name, in order of the names. */
   readonly live: ReadonlyMap<string, ShardView>;
   readonly collections: readonly PlacedCollection[];
-  /** Collection → where it is being moved to: nobody else decides about it. */
+  /** Collection → its new owner, while a move is in flight. */
   readonly moving: ReadonlyMap<number, string>;
-  /** Not heard of for so long that what it owns is given to others. */
+  /** Whether the shard is away for so long that its collections get other owners. */
   isLost(shard: string): boolean;
-  /** Not heard of for so long that somebody else is to follow in its place. */
+  /** Whether the shard is away for so long that other shards follow in its place. */
   isGone(shard: string): boolean;
-  /** Its copy of the collection was found to be wrong. */
+  /** Whether the shard's copy of the collection was damaged a short time ago. */
   isMistrusted(shard: string, collectionId: number): boolean;
 }
 
-/** Live, and not about to end. */
+/** Live shards that are not leaving. */
 export const stayingShards = ({ live }: PlacementView): ShardView[] => [...live.values()].filter((one) => !one.leaving);

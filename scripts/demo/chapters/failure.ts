@@ -1,46 +1,44 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MultiSearchResponse, PartialFailure } from '../../../coordinator/contract/search.js';
 import { systemClock } from '../../../shared/clock.js';
-import { expect, until } from '../expectation.js';
-import { duration, fact, gap, tell } from '../story.js';
-import { COLLECTIONS, K, type Loaded, type Tour } from '../tour.js';
-import { assertVerified, send, type Written } from './receipt.js';
+import type { Loaded, Tour } from '../client.js';
+import { durationText, expect, fact, gap, tell, until } from '../story.js';
+import { assertVerified, type SentInsert, send } from './receipt.js';
 import { showHits } from './search.js';
 
 const RECOVERED_WITHIN_MS = 20_000;
 
-/** What there was before the kill, to compare with. */
-export interface Killed {
+interface Killed {
+  /** The result of a search before the kill. */
   readonly before: MultiSearchResponse;
   readonly atMs: number;
 }
 
-const search = ({ client, deal }: Tour): Promise<MultiSearchResponse> =>
-  client.searchMulti(COLLECTIONS, deal.puzzle.pixels, K);
-
 export async function killShard(tour: Tour, { shardOfEven }: Loaded): Promise<Killed> {
   tell(`Shard ${shardOfEven}, which serves even, is killed without warning (kill -9). The same search, at once:`);
-  const before = await search(tour);
+  const search = () => tour.client.searchBoth(tour.deal.puzzle.pixels);
+  const before = await search();
   const atMs = systemClock.monotonicMs();
   const pid = await tour.cluster.killShard(shardOfEven);
-  const answer = await search(tour);
+  const answer = await search();
   const afterMs = systemClock.monotonicMs() - atMs;
   fact('plain', 'killed', `shard ${shardOfEven}, process ${pid}`);
   gap();
   await showHits(tour.client, answer.results);
-  if (answer.partial_failures === undefined) showWhole(answer, before, afterMs);
-  else showHalf(answer, answer.partial_failures);
+  if (answer.partial_failures !== undefined) showHalf(answer, answer.partial_failures);
+  else {
+    assertSame(answer, before);
+    fact('done', 'answered', `${durationText(afterMs)} after the kill, and whole`);
+    gap();
+    tell('Nobody served even for a moment. The coordinator kept the question, and asked again until somebody did.');
+  }
   return { before, atMs };
 }
 
-function showWhole(answer: MultiSearchResponse, before: MultiSearchResponse, afterMs: number): void {
+const assertSame = (answer: MultiSearchResponse, before: MultiSearchResponse): void =>
   expect(isDeepStrictEqual(answer, before), 'the search finds something else than before the kill');
-  fact('done', 'answered', `${duration(afterMs)} after the kill, and whole`);
-  gap();
-  tell('Nobody served even for a moment. The coordinator kept the question, and asked again until somebody did.');
-}
 
-/** Where the shard takes longer to come back than a question is kept. */
+/** Shows the answer where the shard takes longer to come back than the coordinator retries. */
 function showHalf({ collections_searched: searched }: MultiSearchResponse, failures: readonly PartialFailure[]): void {
   expect(searched.join() === 'odd', 'the other collection was not searched');
   expect(failures.map(({ collection }) => collection).join() === 'even', 'not just the collection even is missing');
@@ -50,25 +48,32 @@ function showHalf({ collections_searched: searched }: MultiSearchResponse, failu
   tell('Half an answer, and it says so: what is found is right, and what is missing is named.');
 }
 
-export async function recover(tour: Tour, { before, atMs }: Killed, written: Written): Promise<void> {
-  const { client } = tour;
-  tell('The supervisor starts the shard again. It reads its log, verifies the chain, and serves:');
+export async function recover(
+  { cluster, client, deal }: Tour,
+  { idOfEven, shardOfEven }: Loaded,
+  { before, atMs }: Killed,
+  written: SentInsert,
+): Promise<void> {
+  tell(
+    'The supervisor starts the shard again. If that takes too long, the other shard takes the collection over. ' +
+      'Whichever it is reads the log, verifies the chain, and serves:',
+  );
   const answer = await until('the search was not complete again', RECOVERED_WITHIN_MS, async () => {
-    const now = await search(tour);
+    const now = await client.searchBoth(deal.puzzle.pixels);
     return now.partial_failures === undefined ? now : undefined;
   });
   const afterMs = systemClock.monotonicMs() - atMs;
   gap();
   await showHits(client, answer.results);
-  expect(isDeepStrictEqual(answer, before), 'the search finds something else than before the kill');
-  fact('done', 'recovered', `${duration(afterMs)} after the kill: the same results as before it`);
+  assertSame(answer, before);
+  const owner = (await cluster.owners()).get(idOfEven);
+  fact('done', 'even', `is served by shard ${owner}, which ${owner === shardOfEven ? 'came back' : 'took over'}`);
+  fact('done', 'recovered', `${durationText(afterMs)} after the kill: the same results as before it`);
 
   const again = await send(written, client);
   expect(again.deduplicated && again.id === written.answer.id, 'the insert that was sent again made another record');
-  expect(
-    isDeepStrictEqual(again.receipt, written.answer.receipt),
-    'the insert that was sent again has another receipt',
-  );
+  const isSameReceipt = isDeepStrictEqual(again.receipt, written.answer.receipt);
+  expect(isSameReceipt, 'the insert that was sent again has another receipt');
   fact('done', 'same receipt', 'the insert sent again stores nothing and gets its first receipt');
   assertVerified(again.receipt, await client.record('even', again.id));
   fact('done', 'verified', `record ${again.id} is still what that receipt says`);

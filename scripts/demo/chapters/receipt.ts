@@ -1,29 +1,27 @@
 import type { InsertResponse, RecordResponse } from '../../../coordinator/contract/records.js';
 import { systemEntropy } from '../../../shared/clock.js';
 import { FIXED_ONE } from '../../../shared/limits.js';
-import { readProof, verifyReceipt, type WriteReceipt } from '../../verifier/receipt.js';
-import type { RecordValues } from '../../verifier/records.js';
-import type { DemoClient } from '../client.js';
+import { type RecordValues, readProof, verifyReceipt, type WriteReceipt } from '../../../verifier/index.js';
+import type { DemoClient, Tour } from '../client.js';
 import type { Digit } from '../digits.js';
-import { expect } from '../expectation.js';
 import { captionedLines } from '../pictures.js';
-import { fact, gap, show, tell } from '../story.js';
-import type { Tour } from '../tour.js';
+import { expect, fact, gap, show, tell } from '../story.js';
 
-/** A write and what it takes to send it again. */
-export interface Written {
+/** A write, with its request id for sending it again. */
+export interface SentInsert {
   readonly digit: Digit;
   readonly requestId: string;
   readonly answer: InsertResponse;
 }
 
-/** A write with the same `requestId` again is answered as the first one was. */
-export const send = (
-  { digit, requestId }: Pick<Written, 'digit' | 'requestId'>,
-  client: DemoClient,
-): Promise<InsertResponse> => client.insert('even', digit.pixels, { label: digit.label }, requestId);
+/** Sends the write. A repeated `requestId` gets the first answer again. */
+export const send = ({ digit, requestId }: Omit<SentInsert, 'answer'>, client: DemoClient): Promise<InsertResponse> =>
+  client.call('POST', '/v1/records', {
+    ...{ collection: 'even', values: digit.pixels, request_id: requestId },
+    metadata: [...Buffer.from(JSON.stringify({ label: digit.label }))],
+  });
 
-export async function receipt({ client, deal }: Tour): Promise<Written> {
+export async function receipt({ client, deal }: Tour): Promise<SentInsert> {
   const digit = deal.late;
   const requestId = Buffer.from(systemEntropy(16)).toString('hex');
   const answer = await send({ digit, requestId }, client);
@@ -41,13 +39,13 @@ export async function receipt({ client, deal }: Tour): Promise<Written> {
   return { digit, requestId, answer };
 }
 
-/** The receipt holds in itself, and is about this record. */
+/** Throws unless the receipt verifies and is about this record. */
 export function assertVerified(written: WriteReceipt, record: RecordResponse): void {
   const problems = verifyReceipt(written, valuesOf(record, written));
   expect(problems.length === 0, `the receipt does not hold: ${problems.join(', ')}`);
 }
 
-/** One bit of the proof, then one step of a grey value: each must be noticed. */
+/** Changes one bit of the proof, then one step of a grey value: the verifier must refuse both. */
 function showRefusals(written: WriteReceipt, record: RecordResponse): void {
   const proof = Buffer.from(written.proof, 'base64url');
   proof[proof.length - 1]! ^= 1;
@@ -63,7 +61,7 @@ function refused(what: string, problems: readonly string[]): void {
   fact('failed', 'refused', `${what}: ${problems.join('; ')}`);
 }
 
-/** The record in the terms of the verifier. Its grey values are whole 65536ths: it was stored so. */
+/** The record in the verifier's terms. Stored grey values are whole 65536ths. */
 function valuesOf({ id, tag, vector, metadata }: RecordResponse, { proof }: WriteReceipt): RecordValues {
   const components = new DataView(new ArrayBuffer(4 * vector.length));
   for (const [at, value] of vector.entries()) components.setInt32(4 * at, value * FIXED_ONE, true);
@@ -75,6 +73,7 @@ function valuesOf({ id, tag, vector, metadata }: RecordResponse, { proof }: Writ
     vector: new Uint8Array(components.buffer),
     metadata: Buffer.from(JSON.stringify(metadata)),
     text: null,
+    externalId: null,
   };
 }
 

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { SearchResponse } from '../../../coordinator/contract/search.js';
 import { systemClock } from '../../../shared/clock.js';
 import { grouped } from '../../terminal/line.js';
-import type { DemoClient } from '../client.js';
+import { COLLECTIONS, type DemoClient, type Loaded, NEIGHBOURS, type Tour } from '../client.js';
 import type { Digit } from '../digits.js';
-import { expect } from '../expectation.js';
 import { type Hit, nearest, type Stored } from '../nearest.js';
 import { captionedLines, pictureLines } from '../pictures.js';
-import { duration, fact, gap, show, tell } from '../story.js';
-import { COLLECTIONS, K, type Loaded, type Tour } from '../tour.js';
+import { durationText, expect, fact, gap, show, tell } from '../story.js';
 
-/** A search is repeated so often for its median time. */
+/** The number of searches of which the median time is taken. */
 const REPEATS = 25;
 
 export async function searchOne({ client, deal }: Tour, { stored }: Loaded): Promise<void> {
@@ -18,9 +17,12 @@ export async function searchOne({ client, deal }: Tour, { stored }: Loaded): Pro
     const collection = stored[at]!;
     const { name } = collection;
     show(captionedLines(question.pixels, [`A ${question.label} the service has not seen.`, `The nearest in ${name}:`]));
-    const ask = async (): Promise<Hit[]> =>
-      (await client.search(name, question.pixels, K)).results.map(({ id, score }) => ({ collection: name, id, score }));
-    await ask().then((hits) => showHits(client, hits));
+    const ask = async (): Promise<Hit[]> => {
+      const wanted = { collection: name, query: question.pixels, k: NEIGHBOURS };
+      const { results } = await client.call<SearchResponse>('POST', '/v1/search', wanted);
+      return results.map(({ id, score }) => ({ collection: name, id, score }));
+    };
+    await showHits(client, await ask());
     await checkAndTime(ask, [collection], question);
   }
   tell('A score is the squared distance: 0 is the same picture, and less is nearer.');
@@ -29,7 +31,7 @@ export async function searchOne({ client, deal }: Tour, { stored }: Loaded): Pro
 export async function searchBoth({ client, deal }: Tour, { stored }: Loaded): Promise<void> {
   const { puzzle } = deal;
   show(captionedLines(puzzle.pixels, ['A 4, or is it a 9? One search of both collections,', 'on two shards, merged:']));
-  const ask = async (): Promise<Hit[]> => (await client.searchMulti(COLLECTIONS, puzzle.pixels, K)).results;
+  const ask = async (): Promise<Hit[]> => (await client.searchBoth(puzzle.pixels)).results;
   const hits = await ask();
   await showHits(client, hits);
   const found = new Set(hits.map(({ collection }) => collection));
@@ -37,7 +39,7 @@ export async function searchBoth({ client, deal }: Tour, { stored }: Loaded): Pr
   await checkAndTime(ask, stored, puzzle);
 }
 
-/** Everything in the pictures comes from the service: the grey values as it stored them, and the label. */
+/** Shows the hits as pictures of the stored records. */
 export async function showHits(client: DemoClient, hits: readonly Hit[]): Promise<void> {
   const records = await Promise.all(hits.map(({ collection, id }) => client.record(collection, id)));
   const pictures = hits.map(({ collection, id, score }, at) => {
@@ -50,19 +52,21 @@ export async function showHits(client: DemoClient, hits: readonly Hit[]): Promis
 async function checkAndTime(ask: () => Promise<Hit[]>, stored: readonly Stored[], question: Digit): Promise<void> {
   const hits = await ask();
   const timesMs: number[] = [];
-  for (let i = 0; i < REPEATS; i++) timesMs.push(await timeOf(ask));
+  for (let i = 0; i < REPEATS; i++) {
+    const startedMs = systemClock.monotonicMs();
+    await ask();
+    timesMs.push(systemClock.monotonicMs() - startedMs);
+  }
   const medianMs = timesMs.sort((a, b) => a - b)[Math.floor(REPEATS / 2)]!;
   const count = stored.reduce((sum, { vectors }) => sum + vectors.size, 0);
-  fact('done', 'time', `${duration(medianMs)} over HTTP, the median of ${REPEATS}; ${grouped(count)} vectors compared`);
+  fact(
+    'done',
+    'time',
+    `${durationText(medianMs)} over HTTP, the median of ${REPEATS}; ${grouped(count)} vectors compared`,
+  );
 
-  const expected = nearest(stored, question.pixels, K);
+  const expected = nearest(stored, question.pixels, NEIGHBOURS);
   expect(isDeepStrictEqual(hits, expected), 'a plain loop over the same digits finds others, or other scores');
   fact('done', 'exact', 'a plain loop over the same digits finds the same, bit for bit');
   gap();
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = systemClock.monotonicMs();
-  await work();
-  return systemClock.monotonicMs() - startedMs;
 }

@@ -1,16 +1,16 @@
 /**
  * The code of a vector: a bit for each component, set where it is above the mean of the rows that the index was trained
- * on. Vectors that are equal have equal codes, and near ones codes that differ in few bits.
+ * on. Equal vectors have equal codes, and the codes of near vectors differ in few bits.
  */
 const WORD_BITS = 32;
-const WORD_BYTES = 4;
-/** The kernel compares codes by as many. */
+export const WORD_BYTES = 4;
+/** The kernel compares codes in units of this. */
 const UNIT_BYTES = 16;
 
-/** Bytes of a code: a bit a component, and zeros at its end. */
+/** Returns the bytes of a code: a bit a component, and zeros at the end. */
 export const codeBytesOf = (dimension: number): number => Math.ceil(dimension / (8 * UNIT_BYTES)) * UNIT_BYTES;
 
-/** Writes the code of `components` over what is in `into`, from word `at` on. */
+/** Writes the code of `components` to `into`, from word `at` on. */
 export function encode(components: Int32Array, mean: Int32Array, into: Uint32Array, at = 0): void {
   const { length } = mean;
   const words = codeBytesOf(length) / WORD_BYTES;

@@ -1,9 +1,9 @@
 import type { BlockShape } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
+import { WORD_BYTES } from './code.js';
 
-const WORD_BYTES = 4;
-/** Vector blocks whose codes share a region, at most. */
+/** The most vector blocks whose codes share a region. */
 const GROUP_MAX = 16;
 
 /** The codes of one block of vectors, row by row. */
@@ -14,8 +14,8 @@ export interface CodeBlock {
 }
 
 /**
- * Codes by slot, in vector memory, block by block as the vectors lie. Several blocks share a region, as many as leave
- * the least of it unused, since a region is a power of two of bytes.
+ * Codes by slot, in vector memory, block by block as the vectors. A region is a power of two of bytes, so several blocks
+ * share one: as many as leave the least of it unused.
  */
 export class CodeBlocks {
   readonly #codeWords: number;
@@ -29,15 +29,14 @@ export class CodeBlocks {
     private readonly codeBytes: number,
   ) {
     this.#codeWords = codeBytes / WORD_BYTES;
-    this.#group = thriftiestGroup(shape.rowsMax * codeBytes);
+    this.#group = leastWastefulGroup(shape.rowsMax * codeBytes);
   }
 
-  /** Vector memory held. */
   get bytes(): number {
     return this.#regions.reduce((sum, region) => sum + (region?.sizeBytes ?? 0), 0);
   }
 
-  /** The codes of block `index`, which was written to. */
+  /** Returns the codes of block `index`, which has been written to. */
   at(index: number): CodeBlock {
     return this.#blocks[index]!;
   }
@@ -51,7 +50,7 @@ export class CodeBlocks {
     for (let i = 0; i < this.#codeWords; i++) words[to + i] = codes[at + i]!;
   }
 
-  /** Copies the code of the slot, which was written, to word `at` of `into`. */
+  /** Copies the code of the slot, which has been written, to word `at` of `into`. */
   read(slot: number, into: Uint32Array, at: number): void {
     const index = this.shape.blockOf(slot);
     const { words } = this.#blocks[index]!;
@@ -59,7 +58,7 @@ export class CodeBlocks {
     for (let i = 0; i < this.#codeWords; i++) into[at + i] = words[from + i]!;
   }
 
-  /** Gives all memory back. */
+  /** Frees all memory. */
   free(): void {
     this.#blocks.length = 0;
     for (const region of this.#regions.splice(0)) if (region !== undefined) this.memory.freeBlock(region);
@@ -77,8 +76,8 @@ export class CodeBlocks {
   }
 }
 
-/** How many pieces of `sizeBytes` fill a power of two best; the fewest of those that do. */
-function thriftiestGroup(sizeBytes: number): number {
+/** Returns how many pieces of `sizeBytes` fill a power of two best; the smallest such number. */
+function leastWastefulGroup(sizeBytes: number): number {
   const waste = (pieces: number): number => classBytes(pieces * sizeBytes) / (pieces * sizeBytes);
   let best = 1;
   for (let pieces = 2; pieces <= GROUP_MAX; pieces++) if (waste(pieces) < waste(best)) best = pieces;

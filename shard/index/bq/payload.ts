@@ -4,20 +4,13 @@
  *   "VBQ1" | u32 dimension | u32 code bytes | u32 rows | mean: i32 × components, in whole units of 16 bytes
  *   | a code for each ordinal, zeros for a row that is gone
  */
-import { DurableFile } from '../../../shared/durable.js';
-import { codeBytesOf } from './code.js';
+import { DurableFile } from '../../../shared/files/durable.js';
+import { codeBytesOf, WORD_BYTES } from './code.js';
 
 const MAGIC = 0x31_51_42_56;
 const HEADER_BYTES = 16;
-const WORD_BYTES = 4;
-/** Bytes that are read or written at a stretch. */
+/** Bytes of codes in a stretch, which is read or written at once: up to a million components. */
 const STRETCH_BYTES = 128 << 10;
-
-export interface PayloadHead {
-  readonly mean: Int32Array;
-  /** Ordinals that have a code. */
-  readonly count: number;
-}
 
 const codesOffset = (dimension: number): number => HEADER_BYTES + Math.ceil(dimension / 4) * 16;
 
@@ -25,12 +18,13 @@ const bytesOf = (words: Uint32Array | Int32Array): Uint8Array =>
   new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
 /**
- * Writes the codes of `head.count` ordinals to a file that is not there yet. `write` puts the codes of the ordinals from
+ * Writes the codes of `count` ordinals to a file that does not exist yet. `write` puts the codes of the ordinals from
  * `from` to `to` one after another into zeros.
  */
-export async function writePayload(
+export async function writeBqPayload(
   path: string,
-  { mean, count }: PayloadHead,
+  mean: Int32Array,
+  count: number,
   write: (into: Uint32Array, from: number, to: number) => void | Promise<void>,
 ): Promise<void> {
   const file = await DurableFile.create(path);
@@ -52,65 +46,51 @@ export async function writePayload(
   }
 }
 
-/** Reads what `writePayload` wrote. Throws an Error of one line where the file does not hold together. */
-export class PayloadReader {
-  private constructor(
-    private readonly file: DurableFile,
-    readonly head: PayloadHead,
-  ) {}
-
-  static async open(path: string, dimension: number): Promise<PayloadReader> {
-    const file = await DurableFile.open(path);
-    try {
-      return new PayloadReader(file, await readHead(file, dimension));
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
-  }
-
+export interface BqPayload {
+  readonly mean: Int32Array;
+  /** The number of ordinals. */
+  readonly count: number;
   /** Fills the beginning of `into` with the codes of the ordinals from `from` to `to`. */
-  async read(into: Uint32Array, from: number, to: number): Promise<void> {
-    const dimension = this.head.mean.length;
-    const codeBytes = codeBytesOf(dimension);
-    const wanted = bytesOf(into).subarray(0, (to - from) * codeBytes);
-    const readBytes = await this.file.read(wanted, codesOffset(dimension) + from * codeBytes);
-    if (readBytes < wanted.length) throw new Error('the BQ payload ends too early');
-  }
-
-  close(): Promise<void> {
-    return this.file.close();
-  }
+  readonly read: (into: Uint32Array, from: number, to: number) => Promise<void>;
 }
 
-type FourNumbers = readonly [number, number, number, number];
-
-async function readHead(file: DurableFile, dimension: number): Promise<PayloadHead> {
-  const start = codesOffset(dimension);
-  const head = new Int32Array(start / WORD_BYTES);
-  const readBytes = await file.read(bytesOf(head), 0);
-  const [magic, storedDimension, codeBytes, count] = new Uint32Array(
-    head.buffer,
-    0,
-    4,
-  ) as ArrayLike<number> as FourNumbers;
-  if (readBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 1');
-  if (storedDimension !== dimension || codeBytes !== codeBytesOf(dimension))
-    throw new Error(`the BQ payload is of ${storedDimension} dimensions and not of ${dimension}`);
-  const sizeBytes = await file.sizeBytes();
-  if (sizeBytes !== start + count * codeBytes)
-    throw new Error(`the BQ payload has ${sizeBytes} bytes, which is not what ${count} rows take`);
-  const from = HEADER_BYTES / WORD_BYTES;
-  return { mean: head.slice(from, from + dimension), count };
+/** Returns the result of `use`, which may read until then. Throws an Error of one line where the file is inconsistent. */
+export async function readBqPayload<Result>(
+  path: string,
+  dimension: number,
+  use: (payload: BqPayload) => Promise<Result>,
+): Promise<Result> {
+  const file = await DurableFile.open(path);
+  try {
+    const start = codesOffset(dimension);
+    const head = new Int32Array(start / WORD_BYTES);
+    const headBytes = await file.read(bytesOf(head), 0);
+    const [magic, storedDimension, codeBytes, count = 0] = new Uint32Array(head.buffer, 0, 4);
+    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 1');
+    if (storedDimension !== dimension || codeBytes !== codeBytesOf(dimension))
+      throw new Error(`the BQ payload is of ${storedDimension} dimensions and not of ${dimension}`);
+    const sizeBytes = await file.sizeBytes();
+    if (sizeBytes !== start + count * codeBytes)
+      throw new Error(`the BQ payload has ${sizeBytes} bytes, which is not what ${count} rows take`);
+    const read = async (into: Uint32Array, from: number, to: number): Promise<void> => {
+      const wanted = bytesOf(into).subarray(0, (to - from) * codeBytes);
+      const readBytes = await file.read(wanted, start + from * codeBytes);
+      if (readBytes < wanted.length) throw new Error('the BQ payload ends too early');
+    };
+    const from = HEADER_BYTES / WORD_BYTES;
+    return await use({ mean: head.slice(from, from + dimension), count, read });
+  } finally {
+    await file.close();
+  }
 }
 
 const codesAtOnce = (codeBytes: number): number => Math.max(1, Math.floor(STRETCH_BYTES / codeBytes));
 
-/** Room for the codes of one stretch. */
+/** Returns a buffer for the codes of one stretch. */
 export const stretchOfCodes = (codeBytes: number): Uint32Array =>
   new Uint32Array(codesAtOnce(codeBytes) * (codeBytes / WORD_BYTES));
 
-/** Ordinals up to `count`, as many at a time as are read or written at once. */
+/** Yields the ordinals up to `count` in stretches. */
 export function* stretches(count: number, codeBytes: number): Generator<readonly [from: number, to: number]> {
   const atOnce = codesAtOnce(codeBytes);
   for (let from = 0; from < count; from += atOnce) yield [from, Math.min(from + atOnce, count)];

@@ -1,26 +1,28 @@
-import type { BuildOrder, IndexBuilder } from '../kind.js';
+import type { IndexBuilder } from '../kind.js';
 import { arrange } from './arrange.js';
 import { EqualRows } from './equalRows.js';
-import { Graph } from './graph.js';
+import { HnswGraph } from './graph.js';
 import { capacityFor } from './parameters.js';
 
 /**
- * Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable Small
- * World graphs", 2016. The work is one row each.
+ * Builds the graph of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical
+ * Navigable Small World graphs", 2016. A unit of progress is a row.
  */
 export const hnswBuilder: IndexBuilder = {
-  async build(order) {
-    const { rows, path, progress } = order;
-    const graph = await beginning(order);
+  async build({ rows, parameters, base, path, progress }) {
+    const capacity = capacityFor(rows.count);
+    const graph =
+      base === undefined
+        ? HnswGraph.create(rows.dimension, capacity, parameters)
+        : await HnswGraph.load(base.path, rows.dimension, parameters, base.count);
     try {
-      const components = (ordinal: number): Int32Array | undefined =>
-        rows.isLive(ordinal) ? rows.components(ordinal) : undefined;
-      const equal = new EqualRows(components);
-      const stepped = (): undefined => {
-        progress.advance(1);
-      };
+      graph.grow(capacity);
+      const equal = new EqualRows((ordinal) => (rows.isLive(ordinal) ? rows.components(ordinal) : undefined));
       progress.expect(rows.count);
-      await arrange({ graph, equal }, { count: rows.count, components }, order.base?.count ?? 0, stepped);
+      await arrange(graph, equal, rows.count, base?.count ?? 0, () => {
+        progress.advance(1);
+        return undefined;
+      });
       await graph.write(path);
     } finally {
       graph.freeNow();
@@ -28,14 +30,3 @@ export const hnswBuilder: IndexBuilder = {
     return { leftOut: [] };
   },
 };
-
-async function beginning({ rows, parameters, base }: BuildOrder): Promise<Graph> {
-  const { dimension } = rows;
-  const capacity = capacityFor(rows.count);
-  if (base === undefined) return Graph.create(dimension, capacity, parameters);
-  const graph = await Graph.load(base.path, dimension, parameters, ({ count }) => {
-    if (count > base.count) throw new Error(`an HNSW payload of ${count} rows for ${base.count}`);
-  });
-  graph.grow(capacity);
-  return graph;
-}

@@ -2,28 +2,28 @@ const NONE = -1;
 const FIRST_CAPACITY = 1024;
 
 /**
- * Rows by their vectors. Of rows with equal vectors the graph holds one: a few dozen equal nodes link to each other
- * alone, and neither they nor what lies behind them is found any more. The others hang in a ring with it.
+ * Rows by their vectors. The graph holds one of each ring of rows with equal vectors: a few dozen equal nodes would link
+ * only to each other, and neither they nor the nodes behind them would be found any more.
  *
- * It also finds a row by its own vector where the graph does not, as for one row in four of real data at the default
- * width. Takes 12 to 20 bytes a row.
+ * It also finds a row by its own vector, which the graph misses for one row in four of real data at the default width.
+ * Takes 12 to 20 bytes a row.
  */
 export class EqualRows {
-  /** Open addressing: one ordinal of each ring, under its hash. A power of two, less than half full. */
+  /** A hash table with open addressing: one ordinal of each ring. A power of two long, and less than half full. */
   #table = new Int32Array(2 * FIRST_CAPACITY).fill(NONE);
   #rings = 0;
-  /** By ordinal: the next of its ring, which is itself where it is alone. */
+  /** By ordinal, the next row of its ring; a row that is alone is its own next. */
   #next = alone(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
 
-  /** `componentsOf`: undefined for rows that are gone. */
-  constructor(private readonly componentsOf: (ordinal: number) => Int32Array | undefined) {}
+  /** `componentsOf`: returns undefined for rows that are gone. */
+  constructor(readonly componentsOf: (ordinal: number) => Int32Array | undefined) {}
 
   get bytes(): number {
     return this.#table.byteLength + this.#next.byteLength + this.#hashes.byteLength;
   }
 
-  /** True where there is a row with the same components already; each ordinal comes once. */
+  /** Adds an ordinal, once. True where another row has the same components. */
   add(ordinal: number, components: Int32Array): boolean {
     this.#reserve(ordinal + 1);
     const hash = hashOf(components);
@@ -42,7 +42,7 @@ export class EqualRows {
     return false;
   }
 
-  /** Calls `visit` for every row of the ring that `ordinal` is in, until it returns false; what was not added is alone. */
+  /** Calls `visit` for every row of the ring of `ordinal`, until it returns false. A row that was not added is alone. */
   ring(ordinal: number, visit: (ordinal: number) => boolean): void {
     let current = ordinal;
     do {
@@ -51,7 +51,7 @@ export class EqualRows {
     } while (current !== ordinal);
   }
 
-  /** Of each ring that may have these components, one row. Another's hash may be the same. */
+  /** Calls `visit` for one row of each ring that may have these components: their hashes are equal. */
   find(components: Int32Array, visit: (ordinal: number) => void): void {
     const hash = hashOf(components);
     const mask = this.#table.length - 1;
@@ -98,7 +98,7 @@ function copied(from: Int32Array, to: Int32Array<ArrayBuffer>): Int32Array<Array
   return to;
 }
 
-/** MurmurHash3's mixing, 32 bits, a component at a time. */
+/** MurmurHash3, 32 bits, a component at a time. */
 function hashOf(components: Int32Array): number {
   let hash = 0;
   for (let i = 0; i < components.length; i++) {

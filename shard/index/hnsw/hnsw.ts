@@ -1,38 +1,26 @@
-import type { IndexParameters } from '../../../shared/indexSpec.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
-import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
-import { NO_SLOT, type Rows } from '../rows.js';
+import { NO_SLOT } from '../rows.js';
 import { arrange } from './arrange.js';
+import { searchCost } from './cost.js';
 import { EqualRows } from './equalRows.js';
-import { Graph } from './graph.js';
-import { neighbours, sameBuild, searchWidth } from './parameters.js';
+import { HnswGraph } from './graph.js';
+import { sameBuild, searchWidth } from './parameters.js';
 
-/** Proposed beyond k: the graph measures in floats, and orders rows that are almost equally far by chance. */
+/** Proposed beyond k: the graph measures in floats, and orders rows at almost equal distances by chance. */
 const SPARE = 2;
 /** A wider search holds the thread for more than 5 ms. */
 const WIDTH_MAX = 4096;
 const WIDENING = 4;
-/** Rows that are equal to one another and proposed: beyond these, which of them are found is left to chance. */
+/** The most rows proposed: of more rows that are equal to one another, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
-/** Rows that are arranged between two looks at whether others wait: some 0.5 ms. */
+/** Rows arranged between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
-
-/**
- * A search of width `ef` takes as long as an exact scan of some 1,800 + 58 ef rows, measured with 100,000 rows of real
- * data, 100 dimensions, m 16. More neighbours are more distances per step, though many to nodes seen before; with more
- * dimensions the share of what is not distances falls: 60 rows per width were measured with 4, 17 with 384, 10 with 768.
- */
-const COST_ROWS = 1800;
-const COST_ROWS_PER_WIDTH = 58;
-const COST_NEIGHBOURS = 16;
-const COST_DIMENSION = 100;
-const COST_EVEN_DIMENSION = 60;
 
 class HnswIndex implements Index {
   constructor(
     private readonly order: OpenOrder,
-    private readonly graph: Graph,
+    private readonly graph: HnswGraph,
     private readonly equal: EqualRows,
   ) {}
 
@@ -40,54 +28,50 @@ class HnswIndex implements Index {
     return this.graph.bytes + this.equal.bytes;
   }
 
-  get room(): number {
+  get capacityLeft(): number {
     return this.graph.capacity - this.graph.count;
   }
 
   cost(k: number): number {
     const { parameters, vectors } = this.order;
-    const byNeighbours = Math.cbrt(neighbours(parameters) / COST_NEIGHBOURS);
-    const beyond = Math.max(vectors.dimension, COST_DIMENSION) + COST_EVEN_DIMENSION;
-    const byDimension = (COST_DIMENSION + COST_EVEN_DIMENSION) / beyond;
-    const width = Math.min(searchWidth(parameters, k), this.graph.count);
-    return byDimension * (COST_ROWS + COST_ROWS_PER_WIDTH * byNeighbours * width);
+    return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.graph.count));
   }
 
   absorb(ordinal: number, slot: number): boolean {
-    if (this.room === 0) return false;
-    const components = componentsAt(this.order.vectors, slot);
+    if (this.capacityLeft === 0) return false;
+    const components = componentsAt(this.order, slot);
     if (!this.equal.add(ordinal, components)) this.graph.add(components, ordinal);
     return true;
   }
 
-  /** The node stays, and leads to others. `rows` knows that there is nothing to propose in it. */
+  /** Nothing to do: the node stays, since it leads to others, and `rows` knows that it has no slot. */
   remove(): void {}
 
-  /** Rows that are gone or not eligible are come by like others, so the search is wider by their share. */
+  /** A search visits rows that are gone or not eligible too, so it is wider by their share. */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { rows, parameters, pause } = this.order;
-    const there = eligible === undefined ? rows.covered.count : Math.min(eligible.count, rows.covered.count);
-    if (there === 0) return new Uint32Array(0);
-    const perRow = rows.count / there;
+    const available = eligible === undefined ? rows.covered.count : Math.min(eligible.count, rows.covered.count);
+    if (available === 0) return new Uint32Array(0);
+    const perRow = rows.count / available;
     let wanted = Math.ceil((k + SPARE) * perRow);
     let width = Math.ceil(searchWidth(parameters, k) * perRow);
     for (;;) {
       wanted = Math.min(wanted, WIDTH_MAX, this.graph.count);
       width = Math.min(Math.max(width, wanted), WIDTH_MAX);
       const slots = this.#propose(query, wanted, width, eligible);
-      if (slots.size >= Math.min(k, there) || wanted === WIDTH_MAX || wanted === this.graph.count)
+      if (slots.size >= Math.min(k, available) || wanted === WIDTH_MAX || wanted === this.graph.count)
         return Uint32Array.from(slots);
       await pause();
       wanted = width = width * WIDENING;
     }
   }
 
-  async persist(path: string): Promise<void> {
-    await this.graph.write(path);
+  persist(path: string): Promise<void> {
+    return this.graph.write(path);
   }
 
-  async free(): Promise<void> {
-    await this.graph.free();
+  free(): Promise<void> {
+    return this.graph.free();
   }
 
   #propose(query: Int32Array, wanted: number, width: number, eligible: SlotSet | undefined): Set<number> {
@@ -104,35 +88,24 @@ class HnswIndex implements Index {
   }
 }
 
-/** Little-endian, as all machines that WebAssembly's SIMD runs on. */
-function componentsAt(vectors: VectorBlocks, slot: number): Int32Array {
+/** Reads a row; its bytes are little-endian, as every machine that runs the kernel. */
+function componentsAt({ vectors }: OpenOrder, slot: number): Int32Array {
   const { buffer, byteOffset } = vectors.vectorBytes(slot);
   return new Int32Array(buffer, byteOffset, vectors.dimension);
-}
-
-function componentsOf(vectors: VectorBlocks, rows: Rows): (ordinal: number) => Int32Array | undefined {
-  return (ordinal) => {
-    const slot = rows.slotOf(ordinal);
-    return slot === NO_SLOT ? undefined : componentsAt(vectors, slot);
-  };
-}
-
-/** Every so many calls, a pause. */
-function resting(pause: () => Promise<void>): () => Promise<void> | undefined {
-  let calls = 0;
-  return () => (++calls % ARRANGED_AT_ONCE === 0 ? pause() : undefined);
 }
 
 export const hnsw: KindOfIndex = {
   async open(order) {
     const { path, vectors, rows, parameters, pause } = order;
-    const graph = await Graph.load(path, vectors.dimension, parameters, ({ count }) => {
-      if (count > rows.count) throw new Error(`an HNSW payload of ${count} rows for ${rows.count}`);
+    const graph = await HnswGraph.load(path, vectors.dimension, parameters, rows.count);
+    const equal = new EqualRows((ordinal) => {
+      const slot = rows.slotOf(ordinal);
+      return slot === NO_SLOT ? undefined : componentsAt(order, slot);
     });
-    const components = componentsOf(vectors, rows);
-    const equal = new EqualRows(components);
-    await arrange({ graph, equal }, { count: rows.count, components }, rows.count, resting(pause));
+    let arranged = 0;
+    const stepped = (): Promise<void> | undefined => (++arranged % ARRANGED_AT_ONCE === 0 ? pause() : undefined);
+    await arrange(graph, equal, rows.count, rows.count, stepped);
     return new HnswIndex(order, graph, equal);
   },
-  sameBuild: (one: IndexParameters, other: IndexParameters) => sameBuild(one, other),
+  sameBuild,
 };

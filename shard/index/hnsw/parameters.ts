@@ -1,10 +1,10 @@
-import type { IndexParameters } from '../../../shared/indexSpec.js';
+import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 
 const M = 16;
 const EF_CONSTRUCTION = 200;
 const EF_SEARCH = 64;
 
-/** Levels of the graph are drawn from it: the same rows in the same order make the same graph. */
+/** The seed of the levels: the same rows in the same order make the same graph. */
 export const SEED = 1;
 
 export const neighbours = ({ m }: IndexParameters): number => m ?? M;
@@ -15,7 +15,7 @@ export const sameBuild = (one: IndexParameters, other: IndexParameters): boolean
   neighbours(one) === neighbours(other) && constructionWidth(one) === constructionWidth(other);
 
 /**
- * Nodes to make room for. Growing later would move the whole graph, in the thread that serves; a spare node costs some
- * 54 bytes until it is used.
+ * Returns the capacity for so many rows. Growing later would copy the whole graph in the thread that serves; a spare node
+ * costs about 54 bytes until it is used.
  */
 export const capacityFor = (rows: number): number => rows + Math.ceil(rows / 8) + 1024;

@@ -1,26 +1,28 @@
 /**
  * Builds an inverted file (Sivic and Zisserman, 2003; Jégou, Douze and Schmid, 2011): k-means over a sample of the rows
- * gives the centroids, and each row goes to the list of the nearest. On a base only the rows without a list are assigned.
+ * gives the centroids, and each row goes to the list of the nearest. On a base, only rows without a list are assigned.
  */
-import type { Progress } from '../build/progress.js';
+
+import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import type { BuildBase, BuildOrder, BuildRows, IndexBuilder } from '../kind.js';
-import { ITERATIONS, kMeans, type Sample } from './kMeans.js';
-import { ListAssigner } from './listAssigner.js';
-import { listsFor } from './parameters.js';
-import { NO_LIST, readPayload, writePayload } from './payload.js';
+import type { BuildProgress } from '../progress.js';
+import { CentroidAssigner } from './centroidAssigner.js';
+import { ITERATIONS, KMeans, type Sample } from './kMeans.js';
+import { NO_LIST, readIvfPayload, writeIvfPayload } from './payload.js';
 import { SeededNumbers } from './seededNumbers.js';
 import { WorkMemory } from './workMemory.js';
 
 const SEED = 0x1f5eed;
-/** Rows of the sample for each list: more do not make the lists any better, fewer than the least make them poor. */
+const LISTS_MIN = 16;
+/** Rows of the sample for each list: more do not make the lists better, fewer than the minimum make them poor. */
 const SAMPLE_PER_LIST = 256;
 const SAMPLE_PER_LIST_MIN = 32;
-/** Products of a row of the sample, a list and a dimension: some 0.6 s for each iteration. */
+/** Products of a row of the sample, a list and a dimension: about 0.6 s for each iteration. */
 const SAMPLE_WORK = 8e9;
 const SAMPLE_BYTES = 2 ** 30;
-/** Of the sample, this part may be cut to the ends of the range. */
+/** The share of the sample that may be cut to the ends of the range. */
 const OUTLIERS = 1 / 100;
-/** Rows between two looks at whether the build was cancelled. */
+/** Rows between two checks for cancellation. */
 const COPIED_AT_ONCE = 1024;
 
 export const ivfBuilder: IndexBuilder = {
@@ -30,27 +32,21 @@ export const ivfBuilder: IndexBuilder = {
     const built = base === undefined ? fromScratch(memory, order) : await extended(memory, order, base);
     const { assigner, assigned, usualShift } = built;
     const kept = base === undefined ? dropEmpty(assigned, assigner.count) : everyList(assigner.count);
-    const { dimension } = memory;
-    const centroids = (first: number, count: number): Int32Array => {
-      const components = new Int32Array(count * dimension);
-      for (let at = 0; at < count; at++)
-        components.set(memory.row(assigner.centroids, kept[first + at]!), at * dimension);
-      return components;
-    };
-    const header = { dimension, lists: kept.length, count: rows.count, usualShift };
-    await writePayload(path, header, centroids, assigned);
+    const header = { dimension: rows.dimension, lists: kept.length, count: rows.count, usualShift };
+    await writeIvfPayload(path, header, (list) => memory.row(assigner.centroids, kept[list]!), assigned);
     return { leftOut: [] };
   },
 };
 
 interface Built {
-  readonly assigner: ListAssigner;
+  readonly assigner: CentroidAssigner;
   /** By ordinal. */
   readonly assigned: Uint32Array;
   readonly usualShift: number;
 }
 
-function fromScratch(memory: WorkMemory, { rows, parameters, progress }: BuildOrder): Built {
+function fromScratch(memory: WorkMemory, order: BuildOrder): Built {
+  const { rows, parameters, progress } = order;
   const live = liveOrdinals(rows);
   const lists = listsFor(live.length, parameters);
   const numbers = new SeededNumbers(SEED);
@@ -58,32 +54,36 @@ function fromScratch(memory: WorkMemory, { rows, parameters, progress }: BuildOr
   progress.expect(sampled.length * (1 + ITERATIONS) + live.length);
   const sample = copySample(memory, rows, sampled, progress);
   const assigner =
-    sample.count === 0 ? new ListAssigner(memory, 1, sample.shift) : kMeans(memory, sample, lists, numbers, progress);
+    sample.count === 0
+      ? new CentroidAssigner(memory, 1, sample.shift)
+      : new KMeans(memory, sample, lists, numbers, progress).run();
   const assigned = new Uint32Array(rows.count).fill(NO_LIST);
-  assignRows(memory, assigner, { rows, progress }, live, assigned);
+  assignRows(memory, assigner, order, live, assigned);
   return { assigner, assigned, usualShift: sample.shift };
 }
 
-async function extended(memory: WorkMemory, { rows, progress }: BuildOrder, base: BuildBase): Promise<Built> {
-  const {
-    dimension,
-    lists,
-    count,
-    centroids,
-    assigned: before,
-    usualShift,
-  } = await readPayload(base.path, rows.dimension);
+async function extended(memory: WorkMemory, order: BuildOrder, base: BuildBase): Promise<Built> {
+  const { rows, progress } = order;
+  const payload = await readIvfPayload(base.path, rows.dimension);
+  const { dimension, lists, count, centroids, usualShift } = payload;
   if (count !== base.count) throw new Error(`an IVF payload of ${count} rows, not ${base.count}`);
-  const assigner = new ListAssigner(memory, lists, usualShift);
+  const assigner = new CentroidAssigner(memory, lists, usualShift);
   for (let list = 0; list < lists; list++)
     memory.row(assigner.centroids, list).set(centroids.subarray(list * dimension, (list + 1) * dimension));
   assigner.cut();
   const assigned = new Uint32Array(rows.count).fill(NO_LIST);
-  for (let ordinal = 0; ordinal < count; ordinal++) if (rows.isLive(ordinal)) assigned[ordinal] = before[ordinal]!;
+  for (let ordinal = 0; ordinal < count; ordinal++)
+    if (rows.isLive(ordinal)) assigned[ordinal] = payload.assigned[ordinal]!;
   const added = liveOrdinals(rows).filter((ordinal) => assigned[ordinal] === NO_LIST);
   progress.expect(added.length);
-  assignRows(memory, assigner, { rows, progress }, added, assigned);
+  assignRows(memory, assigner, order, added, assigned);
   return { assigner, assigned, usualShift };
+}
+
+/** Returns the number of lists for so many rows: as requested, else the square root of the rows. */
+function listsFor(rows: number, { nList }: IndexParameters): number {
+  const wanted = nList ?? Math.max(LISTS_MIN, Math.round(Math.sqrt(rows)));
+  return Math.max(1, Math.min(wanted, rows));
 }
 
 function liveOrdinals(rows: BuildRows): Uint32Array {
@@ -99,7 +99,7 @@ function sampleSize(rows: number, lists: number, { dimension, strideBytes }: Wor
   return Math.min(rows, Math.max(lists, Math.min(wanted, Math.floor(SAMPLE_BYTES / strideBytes))));
 }
 
-function copySample(memory: WorkMemory, rows: BuildRows, ordinals: Uint32Array, progress: Progress): Sample {
+function copySample(memory: WorkMemory, rows: BuildRows, ordinals: Uint32Array, progress: BuildProgress): Sample {
   const { kernel, strideBytes, codes } = memory;
   const table = memory.allocate(ordinals.length * strideBytes);
   const largest = new Float64Array(ordinals.length);
@@ -114,8 +114,8 @@ function copySample(memory: WorkMemory, rows: BuildRows, ordinals: Uint32Array, 
 
 function assignRows(
   memory: WorkMemory,
-  assigner: ListAssigner,
-  { rows, progress }: Pick<BuildOrder, 'rows' | 'progress'>,
+  assigner: CentroidAssigner,
+  { rows, progress }: BuildOrder,
   ordinals: Uint32Array,
   assigned: Uint32Array,
 ): void {
@@ -138,7 +138,7 @@ function assignRows(
 
 const everyList = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, list) => list);
 
-/** Numbers the lists that have rows anew, in their order, so that among equally near ones the first stays the first. */
+/** Renumbers the lists that have rows, in their order, so that the first of equally near lists stays the first. */
 function dropEmpty(assigned: Uint32Array, count: number): Uint32Array {
   const isUsed = new Uint8Array(count);
   for (const list of assigned) if (list !== NO_LIST) isUsed[list] = 1;

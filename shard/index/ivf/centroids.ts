@@ -1,90 +1,52 @@
-import { bitmapBytesOf } from '../../kernel/blockShape.js';
-import { scanPath, WIDE } from '../../kernel/scanPath.js';
-import { ScanScratch } from '../../kernel/scanScratch.js';
-import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
-import type { Region } from '../../kernel/vectorMemory.js';
-
-const NUMBER_BYTES = 8;
+import { ExactScan } from '../../kernel/exactScan.js';
+import { VectorBlocks } from '../../kernel/vectorBlocks.js';
+import type { VectorMemory } from '../../kernel/vectorMemory.js';
 
 /**
- * The centroids, laid out as a block of rows whose ids are the numbers of the lists: the exact kernel finds the nearest,
- * and of equally near ones the first, whoever asks: a builder for the row, or a search for the same vector.
- *
- *   centroids: count × strideBytes | numbers: count × f64 | bitmap of all of them
+ * The centroids, as rows whose slots and ids are the numbers of the lists. The exact kernel finds the nearest, and the
+ * first of equally near ones, so a build and a search agree on the list of a vector.
  */
 export class Centroids {
-  readonly #region: Region;
-  readonly #largestComponent: number;
+  readonly #rows: VectorBlocks;
 
-  /** `components`: those of one centroid after another. Throws `capacity_exceeded`. */
-  constructor(
-    private readonly vectors: VectorBlocks,
-    readonly count: number,
-    components: Int32Array,
-  ) {
-    const { memory, dimension } = vectors;
-    this.#region = memory.allocateBlock(this.#numbersOffset + count * NUMBER_BYTES + bitmapBytesOf(count));
-    const { arena, address } = this.#region;
-    const rows = new Int32Array(arena.buffer, address, this.#numbersOffset / 4).fill(0);
-    const stride = vectors.shape.strideBytes / 4;
-    for (let list = 0; list < count; list++)
-      rows.set(components.subarray(list * dimension, (list + 1) * dimension), list * stride);
-    new Float64Array(arena.buffer, this.#numbersAddress, count).forEach((_, list, numbers) => {
-      numbers[list] = list;
-    });
-    const bitmap = new Uint32Array(arena.buffer, this.#bitmapAddress, bitmapBytesOf(count) / 4).fill(0);
-    for (let list = 0; list < count; list++) bitmap[list >>> 5]! |= 1 << (list & 31);
-    this.#largestComponent = arena.kernel.largestComponent(address, this.#numbersOffset) >>> 0;
+  /** `components`: of all centroids, one after another. Throws `capacity_exceeded`. */
+  constructor(memory: VectorMemory, dimension: number, count: number, components: Int32Array) {
+    this.#rows = new VectorBlocks(memory, dimension);
+    try {
+      this.#rows.reserve(count);
+    } catch (error) {
+      this.free();
+      throw error;
+    }
+    const bytes = new Uint8Array(components.buffer, components.byteOffset, components.byteLength);
+    for (let list = 0; list < count; list++) {
+      const slot = this.#rows.acquire();
+      this.#rows.write(slot, list, bytes.subarray(4 * dimension * list, 4 * dimension * (list + 1)));
+      this.#rows.publish(slot);
+    }
   }
 
   get bytes(): number {
-    return this.#region.sizeBytes;
+    return this.#rows.bytes;
   }
 
-  /** A copy of the components of `count` centroids from `first` on, one after another. */
-  components(first: number, count: number): Int32Array {
-    const { arena, address } = this.#region;
-    const { dimension, shape } = this.vectors;
-    const copy = new Int32Array(count * dimension);
-    for (let at = 0; at < count; at++) {
-      const row = new Int32Array(arena.buffer, address + (first + at) * shape.strideBytes, dimension);
-      copy.set(row, at * dimension);
-    }
-    return copy;
+  /** Returns a copy of the components of the centroid of a list. */
+  components(list: number): Int32Array {
+    return new Int32Array(this.#rows.vectorBytes(list).buffer);
   }
 
-  /** The numbers of the `most` lists that are nearest to a vector, nearest first. `vector`: little-endian components. */
-  nearest(vector: Uint8Array, most: number): Uint32Array {
-    const { arena, address } = this.#region;
-    const { dimension, shape, narrowReach } = this.vectors;
-    const { strideBytes } = shape;
-    const scratch = new ScanScratch(arena, vector, { capacity: most, strideBytes, bitmapBytes: 0 });
+  /** Returns the numbers of the `most` lists nearest to `vector` (or its little-endian bytes), nearest first. */
+  nearest(vector: Int32Array | Uint8Array, most: number): Uint32Array {
+    const scan = new ExactScan(this.#rows, vector, most);
     try {
-      const path = scanPath(dimension, this.#largestComponent + scratch.largestQueryComponent, narrowReach);
-      const words = bitmapBytesOf(this.count) / 8;
-      const { kernel } = arena;
-      const block = [address, this.#numbersAddress, this.#bitmapAddress, words, 0] as const;
-      if (path === WIDE) kernel.scanWide(scratch.address, ...block);
-      else kernel.scanNarrow(scratch.address, ...block, path);
-      return scratch.hits().slots;
+      scan.step(Number.POSITIVE_INFINITY);
+      return scan.hits().slots;
     } finally {
-      scratch.free();
+      scan.close();
     }
   }
 
   free(): void {
-    this.vectors.memory.freeBlock(this.#region);
-  }
-
-  get #numbersOffset(): number {
-    return this.count * this.vectors.shape.strideBytes;
-  }
-
-  get #numbersAddress(): number {
-    return this.#region.address + this.#numbersOffset;
-  }
-
-  get #bitmapAddress(): number {
-    return this.#numbersAddress + this.count * NUMBER_BYTES;
+    this.#rows.destroy();
   }
 }

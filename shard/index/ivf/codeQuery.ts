@@ -2,27 +2,27 @@ import type { Arena } from '../../kernel/arena.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 import { CODE_GROUP, type CodeShape } from './codeShape.js';
-import type { ListChunk } from './listChunk.js';
+import type { ListChunk } from './invertedList.js';
 import type { NearestRows } from './nearestRows.js';
 
-/** Rows for which the kernel is called once: the limit is lowered between two calls. */
+/** Rows for one call of the kernel: the limit is lowered between two calls. */
 const ROWS_AT_ONCE = 1024;
-/** As long as there is no limit, and every row is found. */
+/** The same while there is no limit, and every row is found. */
 const ROWS_AT_FIRST = 64;
 /** Slot and total of a row, u32 each. */
 const FOUND_BYTES = (ROWS_AT_ONCE + 2 * CODE_GROUP) * 8;
 
 /**
- * A query that is held against codes. It is cut as they are, and further where its components reach farther than theirs.
+ * A query that is compared with codes. It is cut with the same shift, or a larger one where its components are larger.
  *
- *   query | its code | what was found
+ *   query | its code | slots and totals found
  */
 export class CodeQuery {
   readonly #query: Int32Array;
   readonly #largestComponent: number;
   #region: Region | undefined;
   #found: Uint32Array | undefined;
-  /** What its code was cut with. */
+  /** The shift of its code. */
   #shift = -1;
 
   constructor(
@@ -34,7 +34,7 @@ export class CodeQuery {
     this.#largestComponent = query.reduce((largest, component) => Math.max(largest, Math.abs(component)), 0);
   }
 
-  /** Offers the rows of the chunk at `position` and after, some of them; returns the position after them. */
+  /** Offers some rows of the chunk from `position` on to `nearest`; returns the position after them. */
   scan(chunk: ListChunk, position: number, nearest: NearestRows, eligible: SlotSet | undefined): number {
     const { arena } = chunk.region;
     const rows = Math.min(nearest.isFull ? ROWS_AT_ONCE : ROWS_AT_FIRST, chunk.end - position);
@@ -67,7 +67,7 @@ export class CodeQuery {
     this.#region = undefined;
   }
 
-  /** The address of the query's code. */
+  /** Returns the address of the query's code. */
   #codeIn(arena: Arena, shift: number): number {
     const { codeBytes } = this.shape;
     if (this.#region?.arena !== arena) this.#moveTo(arena);

@@ -1,19 +1,19 @@
-/** What the kernel reads of a code at once. */
+/** The kernel reads codes in units of this. */
 const CODE_ALIGNMENT_BYTES = 16;
 const CODE_COMPONENT_BYTES = 2;
 const TOTAL_MAX = 2 ** 32 - 1;
 const I16_MAX = 2 ** 15 - 1;
 
-/** Codes that the kernel measures at once: tables of them hold a multiple. */
+/** Codes that the kernel measures at once: tables hold a multiple of this. */
 export const CODE_GROUP = 8;
 
-/** How the vectors of one dimension are cut to i16, and what that makes of a distance: see `kernel/assembly/cut.ts`. */
+/** The cut of the vectors of one dimension to i16, and its effect on distances: see `kernel/assembly/cut.ts`. */
 export class CodeShape {
   /** Bytes from a code to the next. */
   readonly codeBytes: number;
-  /** The largest component of a difference of codes, so that its square sums up within u32. */
+  /** The largest component of a difference of codes: the sum of its squares fits in u32. */
   readonly differenceMax: number;
-  /** What is cut off moves a difference by less than this, in units of 2^shift. */
+  /** The cut changes a distance by less than this, in units of 2^shift. */
   readonly margin: number;
 
   constructor(readonly dimension: number) {
@@ -22,19 +22,19 @@ export class CodeShape {
     this.margin = Math.sqrt(dimension);
   }
 
-  /** The largest component of a code, if any two are to be subtracted. */
+  /** The largest component of a code: the difference of any two is in range. */
   get componentMax(): number {
     return this.differenceMax >>> 1;
   }
 
-  /** The least shift with which no difference leaves its range. `reach`: max|component| of the one + of the other. */
+  /** Returns the smallest shift that keeps differences in range. `reach`: the sum of both vectors' max|component|. */
   shiftFor(reach: number): number {
     let shift = 0;
     while (reach / 2 ** shift + 1 > this.differenceMax) shift++;
     return shift;
   }
 
-  /** The largest total of codes of vectors that may be within `distance` of one another. */
+  /** Returns the largest sum of squares between codes of vectors that may be within `distance`. */
   totalWithin(distance: number, shift: number): number {
     const radius = distance / 2 ** shift + this.margin;
     return Math.min(TOTAL_MAX, Math.floor(radius * radius * ROUNDING) + 1);

@@ -1,4 +1,5 @@
-import { VouchError } from '../../../shared/errors.js';
+import { VouchError } from '../../../shared/errors/errors.js';
+import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
@@ -6,22 +7,18 @@ import { NO_SLOT } from '../rows.js';
 import { Centroids } from './centroids.js';
 import { CodeQuery } from './codeQuery.js';
 import { CodeShape } from './codeShape.js';
+import type { VectorPlace } from './invertedList.js';
 import { InvertedList } from './invertedList.js';
-import type { VectorPlace } from './listChunk.js';
 import { NearestRows } from './nearestRows.js';
-import { probesFor, sameBuild } from './parameters.js';
-import { NO_LIST, type Payload, readPayload, writePayload } from './payload.js';
+import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './payload.js';
 
-/** Work at a stretch, in bytes of codes: 1 to 2 ms. A chunk and a row cost something besides. */
+/** Work between two pauses, in bytes of codes: 1 to 2 ms. The other figures are the costs of a chunk and of a row. */
 const SLICE_BYTES = 12 << 20;
 const CHUNK_COST_BYTES = 4 << 10;
 const ADDED_COST_BYTES = 8 << 10;
 const COUNTED_COST_BYTES = 256;
 
-/**
- * In rows of an exact scan, measured with 100 dimensions: a search, a centroid, a list that is read, a candidate, which
- * is measured after it, and a row that is read as a code.
- */
+/** Costs in rows that are measured one after another, with 100 dimensions. A candidate is measured later; a row is read as a code. */
 const COST_ROWS = 2000;
 const COST_PER_CENTROID = 2;
 const COST_PER_PROBE = 60;
@@ -29,27 +26,27 @@ const COST_PER_CANDIDATE = 2;
 const COST_PER_ROW = 0.6;
 
 class IvfIndex implements Index {
-  readonly room = Number.POSITIVE_INFINITY;
+  readonly capacityLeft = Number.POSITIVE_INFINITY;
   readonly #codes: CodeShape;
   readonly #usualShift: number;
   readonly #centroids: Centroids;
   readonly #lists: readonly InvertedList[];
-  /** By ordinal; longer than there are ordinals. */
+  /** By ordinal; its length is a capacity. */
   #assigned: Uint32Array;
   #ordinals: number;
-  /** Rows, and the sum of the squares of the lists' lengths. */
+  /** The rows, and the sum of the squares of the lists' lengths. */
   #count = 0;
   #squares = 0;
 
-  /** Without rows. Throws `capacity_exceeded`. */
+  /** Makes an index without rows. Throws `capacity_exceeded`. */
   constructor(
     private readonly order: OpenOrder,
-    { dimension, lists, usualShift, centroids, assigned }: Payload,
+    { dimension, lists, usualShift, centroids, assigned }: IvfPayload,
   ) {
     const { vectors } = order;
     this.#usualShift = usualShift;
     this.#codes = new CodeShape(dimension);
-    this.#centroids = new Centroids(vectors, lists, centroids);
+    this.#centroids = new Centroids(vectors.memory, dimension, lists, centroids);
     this.#assigned = assigned;
     this.#ordinals = assigned.length;
     const shape = { memory: vectors.memory, codes: this.#codes, strideBytes: vectors.shape.strideBytes, usualShift };
@@ -63,15 +60,15 @@ class IvfIndex implements Index {
 
   cost(k: number): number {
     const lists = this.#lists.length;
-    // Queries are where rows are, so the lists read are as long as the one that a row chosen by chance is in.
+    // Queries lie where rows lie: the lists read are as long as the list of a random row.
     const length = this.#count === 0 ? 0 : this.#squares / this.#count;
     const probes = probesFor(lists, this.order.parameters);
     const read = Math.min(this.#count, length * probes);
     const fixed = COST_ROWS + COST_PER_CENTROID * lists + COST_PER_PROBE * probes;
-    return fixed + COST_PER_CANDIDATE * k + COST_PER_ROW * read;
+    return (fixed + COST_PER_CANDIDATE * k + COST_PER_ROW * read) / this.order.vectors.shape.scannedRowCost;
   }
 
-  /** Takes in the rows of the payload. Throws `capacity_exceeded`, and an Error where a row is in no list. */
+  /** Adds the rows of the payload. Throws `capacity_exceeded`, and an Error where a row is in no list. */
   async fill(): Promise<void> {
     const { rows } = this.order;
     await this.#eachRow(COUNTED_COST_BYTES, (ordinal, slot) => {
@@ -82,8 +79,7 @@ class IvfIndex implements Index {
     });
     await this.#eachRow(this.#codes.codeBytes + ADDED_COST_BYTES, (ordinal) => {
       const list = this.#assigned[ordinal]!;
-      if (list === NO_LIST) return;
-      this.#add(list, rows.slotOf(ordinal));
+      if (list !== NO_LIST) this.#add(list, rows.slotOf(ordinal));
     });
   }
 
@@ -109,20 +105,18 @@ class IvfIndex implements Index {
     this.#squares -= 2 * from.count + 1;
   }
 
-  /** All of the nearest `k` rows of the lists read, and few others: those that codes do not tell from them. */
+  /** Returns the nearest `k` rows of the lists read, and the few others that codes do not tell from them. */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
-    const there = this.#count;
-    if (there === 0) return new Uint32Array(0);
+    if (this.#count === 0) return new Uint32Array(0);
     const { vectors, parameters } = this.order;
-    const nearest = new NearestRows(Math.min(k, there));
+    const nearest = new NearestRows(Math.min(k, this.#count));
     const scan = new CodeQuery(query, this.#codes, vectors.shape.strideBytes);
-    const bytes = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
     const probes = probesFor(this.#lists.length, parameters);
     try {
-      await this.#read(this.#centroids.nearest(bytes, probes), scan, nearest, eligible);
+      await this.#read(this.#centroids.nearest(query, probes), scan, nearest, eligible);
       if (!nearest.isFull && probes < this.#lists.length) {
-        const farther = this.#centroids.nearest(bytes, this.#lists.length).subarray(probes);
-        await this.#read(farther, scan, nearest, eligible, () => nearest.isFull);
+        const farther = this.#centroids.nearest(query, this.#lists.length).subarray(probes);
+        await this.#read(farther, scan, nearest, eligible, true);
       }
       return nearest.slots();
     } finally {
@@ -133,13 +127,14 @@ class IvfIndex implements Index {
   async persist(path: string): Promise<void> {
     const { dimension } = this.#codes;
     const header = { dimension, lists: this.#lists.length, count: this.#ordinals, usualShift: this.#usualShift };
-    await writePayload(path, header, (first, count) => this.#centroids.components(first, count), this.#assigned);
+    await writeIvfPayload(path, header, (list) => this.#centroids.components(list), this.#assigned);
   }
 
   async free(): Promise<void> {
     for (const list of this.#lists) list.free();
     this.#centroids.free();
   }
+
   #add(list: number, slot: number): void {
     const { vectors } = this.order;
     const to = this.#lists[list]!;
@@ -148,7 +143,7 @@ class IvfIndex implements Index {
     this.#squares += 2 * to.count - 1;
   }
 
-  /** Goes through the ordinals, in slices. */
+  /** Calls `take` for each ordinal, in slices. */
   async #eachRow(costBytes: number, take: (ordinal: number, slot: number) => void): Promise<void> {
     const { rows, pause } = this.order;
     const atOnce = Math.ceil(SLICE_BYTES / costBytes);
@@ -169,18 +164,18 @@ class IvfIndex implements Index {
     return list !== NO_LIST;
   }
 
-  /** Reads lists, in slices: all of them, or until `enough` says so. */
+  /** Reads lists in slices; all of them, or until `nearest` is full. */
   async #read(
     lists: Uint32Array,
     scan: CodeQuery,
     nearest: NearestRows,
     eligible: SlotSet | undefined,
-    enough = (): boolean => false,
+    untilFull = false,
   ): Promise<void> {
     let spentBytes = 0;
     for (const list of lists) {
-      if (enough()) return;
-      // Chunks that are added while it pauses hold rows that the search has seen elsewhere.
+      if (untilFull && nearest.isFull) return;
+      // Chunks added during a pause hold rows that the search has seen elsewhere.
       for (const chunk of this.#lists[list]!.chunks) {
         spentBytes += CHUNK_COST_BYTES;
         for (let position = 0; position < chunk.end; ) {
@@ -196,6 +191,11 @@ class IvfIndex implements Index {
   }
 }
 
+/** Returns the number of lists that a search reads: as requested, else the square root of the lists. */
+function probesFor(lists: number, { nProbe }: IndexParameters): number {
+  return Math.min(lists, nProbe ?? Math.max(1, Math.round(Math.sqrt(lists))));
+}
+
 function placeOf({ blocks, shape }: VectorBlocks, slot: number): VectorPlace {
   const { region, vectorsAddress, firstSlot, strideBytes } = blocks[shape.blockOf(slot)]!;
   return { region, address: vectorsAddress + (slot - firstSlot) * strideBytes };
@@ -204,7 +204,7 @@ function placeOf({ blocks, shape }: VectorBlocks, slot: number): VectorPlace {
 export const ivf: KindOfIndex = {
   async open(order) {
     const { path, vectors, rows } = order;
-    const payload = await readPayload(path, vectors.dimension);
+    const payload = await readIvfPayload(path, vectors.dimension);
     if (payload.count !== rows.count) throw new Error(`an IVF payload of ${payload.count} rows, not ${rows.count}`);
     const index = new IvfIndex(order, payload);
     try {
@@ -215,5 +215,5 @@ export const ivf: KindOfIndex = {
       throw error;
     }
   },
-  sameBuild,
+  sameBuild: (one, other) => one.nList === other.nList,
 };

@@ -1,32 +1,33 @@
 /**
- * The file of an inverted file index, little-endian:
+ * The payload of an inverted file index, little-endian:
  *
- *   u32 magic | u32 version | u32 dimension | u32 lists | u32 count | u32 shift that most rows are cut with | 8 zero bytes
+ *   u32 magic | u32 version | u32 dimension | u32 lists | u32 count | u32 usual shift | 8 zero bytes
  *   centroids: lists × dimension × i32 | the list of each ordinal: count × u32, NO_LIST where there is no row
  */
-import { DurableFile } from '../../../shared/durable.js';
+import { DurableFile } from '../../../shared/files/durable.js';
 
 /** "VIVF". */
 const MAGIC = 0x46564956;
 const VERSION = 1;
 const HEADER_WORDS = 8;
 const WORD_BYTES = 4;
-/** Written or looked at in one go: well below a millisecond. */
+/** Words written at once: well below a millisecond. */
 const PIECE_WORDS = 1 << 16;
 const SHIFT_MAX = 31;
 
 export const NO_LIST = 0xffff_ffff;
 
-export interface PayloadHeader {
+interface PayloadHeader {
   readonly dimension: number;
   readonly lists: number;
-  /** Ordinals. */
+  /** The number of ordinals. */
   readonly count: number;
+  /** The shift that suits most rows. */
   readonly usualShift: number;
 }
 
-export interface Payload extends PayloadHeader {
-  /** One after another. */
+export interface IvfPayload extends PayloadHeader {
+  /** The components of one centroid after another. */
   readonly centroids: Int32Array;
   /** By ordinal. */
   readonly assigned: Uint32Array;
@@ -35,11 +36,11 @@ export interface Payload extends PayloadHeader {
 const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** `centroids`: gives the components of `count` centroids from `first` on. */
-export async function writePayload(
+/** `centroidOf`: returns the components of the centroid of a list. */
+export async function writeIvfPayload(
   path: string,
   header: PayloadHeader,
-  centroids: (first: number, count: number) => Int32Array,
+  centroidOf: (list: number) => Int32Array,
   assigned: Uint32Array,
 ): Promise<void> {
   const { dimension, lists, count, usualShift } = header;
@@ -52,7 +53,11 @@ export async function writePayload(
   try {
     await write(Uint32Array.of(MAGIC, VERSION, dimension, lists, count, usualShift, 0, 0));
     const atOnce = Math.max(1, Math.floor(PIECE_WORDS / dimension));
-    for (let first = 0; first < lists; first += atOnce) await write(centroids(first, Math.min(atOnce, lists - first)));
+    for (let first = 0; first < lists; first += atOnce) {
+      const piece = new Int32Array(Math.min(atOnce, lists - first) * dimension);
+      for (let at = 0; at < piece.length; at += dimension) piece.set(centroidOf(first + at / dimension), at);
+      await write(piece);
+    }
     for (let first = 0; first < count; first += PIECE_WORDS)
       await write(assigned.subarray(first, Math.min(first + PIECE_WORDS, count)));
   } finally {
@@ -60,8 +65,8 @@ export async function writePayload(
   }
 }
 
-/** Throws an Error of one line where the file does not hold together, or is of another dimension. */
-export async function readPayload(path: string, dimension: number): Promise<Payload> {
+/** Throws an Error of one line where the file is inconsistent or of another dimension. */
+export async function readIvfPayload(path: string, dimension: number): Promise<IvfPayload> {
   const file = await DurableFile.open(path);
   try {
     const header = new Uint32Array(HEADER_WORDS);
@@ -84,14 +89,7 @@ export async function readPayload(path: string, dimension: number): Promise<Payl
 }
 
 function parseHeader(words: Uint32Array, dimension: number): PayloadHeader {
-  const [magic, version, found, lists, count, usualShift] = words as unknown as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [magic, version, found, lists = 0, count = 0, usualShift = 0] = words;
   if (magic !== MAGIC) throw new Error('this is no IVF payload');
   if (version !== VERSION) throw new Error(`an IVF payload of version ${version}; this reads version ${VERSION}`);
   if (found !== dimension) throw new Error(`an IVF payload of ${found} dimensions, not ${dimension}`);

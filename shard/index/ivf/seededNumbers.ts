@@ -1,4 +1,4 @@
-/** The same numbers in every build: mulberry32, 32 bits of state. */
+/** A seeded random generator, so that builds repeat: mulberry32, 32 bits of state. */
 export class SeededNumbers {
   #state: number;
 
@@ -6,7 +6,7 @@ export class SeededNumbers {
     this.#state = seed >>> 0;
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -14,12 +14,12 @@ export class SeededNumbers {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number in [0, n). */
+  /** Returns an integer in [0, n). */
   below(n: number): number {
     return Math.floor(this.next() * n);
   }
 
-  /** `count` of the numbers, in their order (Knuth, TAOCP 2, 3.4.2, algorithm S). */
+  /** Draws `count` of the numbers and keeps their order (Knuth, TAOCP 2, 3.4.2, algorithm S). */
   sample(numbers: Uint32Array, count: number): Uint32Array {
     const chosen = new Uint32Array(Math.min(count, numbers.length));
     let taken = 0;

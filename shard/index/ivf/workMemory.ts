@@ -1,14 +1,14 @@
-import { VouchError } from '../../../shared/errors.js';
+import { VouchError } from '../../../shared/errors/errors.js';
 import { Arena } from '../../kernel/arena.js';
 import { BlockShape } from '../../kernel/blockShape.js';
 import type { Kernel } from '../../kernel/kernel.js';
-import { narrowReach } from '../../kernel/scanPath.js';
+import { narrowReach } from '../../kernel/narrowReach.js';
 import { CODE_GROUP, CodeShape } from './codeShape.js';
 
-/** All that a 32-bit address reaches; memory is taken as it is used. */
+/** The range of a 32-bit address; memory is taken as it is used. */
 const WORK_BYTES = 2 ** 32;
 
-/** The memory a build works in. Its own: that of the collections belongs to the thread that owns them. */
+/** The memory of a build, apart from the memory of the collections, which belongs to their owner's thread. */
 export class WorkMemory {
   readonly codes: CodeShape;
   readonly strideBytes: number;
@@ -29,7 +29,7 @@ export class WorkMemory {
     return this.#arena.buffer;
   }
 
-  /** Zeros. Throws `capacity_exceeded`. */
+  /** Returns the address of zeros. Throws `capacity_exceeded`. */
   allocate(sizeBytes: number): number {
     const address = this.#arena.allocate(sizeBytes);
     if (address === undefined)
@@ -39,20 +39,20 @@ export class WorkMemory {
 
   words(count: number): Uint32Array {
     const address = this.allocate(4 * count);
-    // Only now, as the buffer is another one after the memory has grown.
+    // Read now: the buffer changes when the memory grows.
     return new Uint32Array(this.buffer, address, count);
   }
 
-  /** Room for codes, in whole groups. */
+  /** Returns the address of memory for codes, in whole groups. */
   allocateCodes(count: number): number {
     return this.allocate(groupsOf(count) * this.codes.codeBytes);
   }
 
-  /** The components of a row of a table. */
+  /** Returns a view of the components of a row of a table. */
   row(table: number, index: number): Int32Array {
     return new Int32Array(this.buffer, table + index * this.strideBytes, this.dimension);
   }
 }
 
-/** `count` in whole groups of codes. */
+/** Rounds `count` up to whole groups of codes. */
 export const groupsOf = (count: number): number => Math.ceil(count / CODE_GROUP) * CODE_GROUP;

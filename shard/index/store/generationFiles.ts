@@ -1,22 +1,24 @@
 /**
- * The three files of a saved generation. Each is durable before the next is begun, the manifest is the last: a folder
+ * The three files of a saved generation. Each is durable before the next is begun; the manifest is the last, so a folder
  * without one is a build that was cut short.
  *
  *   payload  the index, as its kind writes it
- *   rows     which record each of its rows is
+ *   rows     the record of each row
  *   manifest.json
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, createFile, syncFile } from '../../../shared/durable.js';
-import { hash, hashStream, toHex } from '../../../shared/hash.js';
-import type { GenerationFacts } from '../build/order.js';
-import { DamagedGeneration } from './damagedGeneration.js';
-import { decodeManifest, encodeManifest, type FileFacts, type Manifest } from './manifest.js';
+import { codeOf, createFile, syncFile } from '../../../shared/files/durable.js';
+import { hash, hashStream, toHex } from '../../../shared/hashing/hash.js';
+import {
+  DamagedGeneration,
+  decodeManifest,
+  encodeManifest,
+  type FileFacts,
+  type GenerationFacts,
+  type Manifest,
+} from './manifest.js';
 import { decodeRows, encodeRows, type RowsToSave, type SavedRows } from './rowsFile.js';
-
-const MANIFEST = 'manifest.json';
-const ROWS = 'rows';
 
 /** About a millisecond of hashing. */
 const PIECE_BYTES = 1 << 20;
@@ -27,7 +29,8 @@ export interface SavedGeneration extends Manifest {
 }
 
 export const payloadPath = (folder: string): string => join(folder, 'payload');
-export const manifestPath = (folder: string): string => join(folder, MANIFEST);
+const rowsPath = (folder: string): string => join(folder, 'rows');
+export const manifestPath = (folder: string): string => join(folder, 'manifest.json');
 
 /**
  * Completes a generation whose payload is in `folder`, durable or not. `check` is called between steps of a few
@@ -43,7 +46,7 @@ export async function completeGeneration(
   await syncFile(path);
   const payload = await readPieces(path, check);
   const bytes = encodeRows(rows);
-  await create(join(folder, ROWS), bytes);
+  await create(rowsPath(folder), bytes);
   check();
   const manifest: Manifest = {
     facts,
@@ -55,18 +58,18 @@ export async function completeGeneration(
   return { folder, ...manifest };
 }
 
-/** Throws the system's ENOENT where the folder has no manifest, and as `decodeManifest`. */
+/** Reads the manifest. Throws the system's ENOENT where there is none, and as `decodeManifest`. */
 export async function readSaved(folder: string): Promise<SavedGeneration> {
   return { folder, ...decodeManifest(await readFile(manifestPath(folder), 'utf8')) };
 }
 
-/** Reads both files through. Throws DamagedGeneration where one is not what the manifest says. */
+/** Reads both files through. Throws DamagedGeneration where one does not match the manifest. */
 export async function verifyFiles({ folder, payload, rows }: SavedGeneration, check: () => void): Promise<void> {
   await expectFile('payload', payload, () => readPieces(payloadPath(folder), check));
-  await expectFile('rows', rows, () => readPieces(join(folder, ROWS), check));
+  await expectFile('rows', rows, () => readPieces(rowsPath(folder), check));
 }
 
-/** Checked against the manifest. Holds the thread for about a millisecond at a time, whatever the size. */
+/** Reads the rows and checks them against the manifest. Holds the thread for about a millisecond at a time. */
 export async function readRows({ folder, rows, rowCount }: SavedGeneration): Promise<SavedRows> {
   const bytes = new Uint8Array(rows.sizeBytes);
   let filled = 0;
@@ -74,7 +77,7 @@ export async function readRows({ folder, rows, rowCount }: SavedGeneration): Pro
     bytes.set(piece.subarray(0, bytes.length - filled), filled);
     filled = Math.min(filled + piece.length, bytes.length);
   };
-  await expectFile('rows', rows, () => readPieces(join(folder, ROWS), keep));
+  await expectFile('rows', rows, () => readPieces(rowsPath(folder), keep));
   return decodeRows(bytes, rowCount);
 }
 
@@ -91,7 +94,7 @@ async function expectFile(name: string, expected: FileFacts, read: () => Promise
   if (found.checksum !== expected.checksum) throw new DamagedGeneration(`its ${name} does not verify`);
 }
 
-/** Size and checksum of a file. `onPiece` is given each piece, which is overwritten afterwards. */
+/** Returns size and checksum of a file. Calls `onPiece` with each piece, which is overwritten afterwards. */
 async function readPieces(path: string, onPiece: (piece: Uint8Array) => void): Promise<FileFacts> {
   const file = await open(path, 'r');
   const hashing = hashStream();

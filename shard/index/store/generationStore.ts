@@ -1,6 +1,6 @@
 /**
- * Where generations are kept: `<folder>/<collection id>/g<number>/`, see `generationFiles.ts`. What is there can always
- * be built anew from the log, so that anything doubtful is put out of the way rather than repaired.
+ * The saved generations of a shard: `<folder>/<collection id>/g<number>/`, see `generationFiles.ts`. A generation can
+ * always be built anew from the log, so a doubtful one is set aside and not repaired.
  *
  *   cut short ──(at open)──► removed
  *   complete ──► superseded, dropped, another shard's ──► removed
@@ -8,28 +8,31 @@
  */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf, deleteEmptyDirectory, deleteFile, deleteTree, makeDirectory, move } from '../../../shared/durable.js';
-import { messageOf } from '../../../shared/errors.js';
-import type { IndexKind } from '../../../shared/indexSpec.js';
+import {
+  codeOf,
+  deleteEmptyDirectory,
+  deleteFile,
+  deleteTree,
+  makeDirectory,
+  move,
+} from '../../../shared/files/durable.js';
 import type { Logger } from '../../../shared/logger.js';
-import { severalAtOnce } from '../../../shared/severalAtOnce.js';
-import { DamagedGeneration, UnknownGeneration } from './damagedGeneration.js';
-import { manifestPath, readRows, readSaved, type SavedGeneration } from './generationFiles.js';
-import type { SavedRows } from './rowsFile.js';
+import type { IndexKind } from '../../../shared/model/indexSpec.js';
+import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
+import { manifestPath, readSaved, type SavedGeneration } from './generationFiles.js';
+import { DamagedGeneration, UnknownGeneration } from './manifest.js';
 
-export type { SavedGeneration, SavedRows };
-
-const COLLECTION = /^[1-9]\d{0,15}$/;
+const COLLECTION = /^([1-9]\d{0,15})$/;
 const GENERATION = /^g([1-9]\d{0,15})$/;
 const DAMAGED = /^damaged-g([1-9]\d{0,15})$/;
 
-/** Folders looked into at a time: enough to keep a disk busy. */
-const LOOKING_MAX = 16;
+/** Folders read at a time: enough to keep a disk busy. */
+const CONCURRENT_READS = 16;
 
 type OnDamage = (damage: { readonly collectionId: number; readonly reason: string }) => void;
 
 export class GenerationStore {
-  /** Of each collection, the highest number there is or was. */
+  /** By collection, the highest number of a generation that exists or existed. */
   readonly #numbers = new Map<number, number>();
   readonly #kinds = new Map<number, IndexKind>();
 
@@ -40,19 +43,20 @@ export class GenerationStore {
   ) {}
 
   /**
-   * Makes the folder where it is missing, and removes what builds that were cut short have left. Reads a directory and a
+   * Makes the folder where it is missing, and removes the files of builds that were cut short. Reads a directory and a
    * manifest or two of each collection that has an index: about 0.15 ms for each.
    */
   static async open(folder: string, logger: Logger, onDamage: OnDamage = () => undefined): Promise<GenerationStore> {
     await makeDirectory(folder);
     const store = new GenerationStore(folder, logger, onDamage);
-    await severalAtOnce(await store.#collections(), LOOKING_MAX, (id) => store.#learn(id));
+    await mapConcurrent(await numbersIn(folder, COLLECTION), CONCURRENT_READS, (id) => store.#openCollection(id));
     return store;
   }
 
-  /** The newest complete generation whose manifest verifies; its files are not read. Damaged ones are set aside. */
+  /** Returns the newest complete generation whose manifest verifies; sets damaged ones aside. Does not read its files. */
   async latest(collectionId: number): Promise<SavedGeneration | undefined> {
-    for (const number of matching(await this.#entries(collectionId), GENERATION).sort(descending)) {
+    const numbers = await numbersIn(this.#collectionFolder(collectionId), GENERATION);
+    for (const number of numbers.sort((a, b) => b - a)) {
       const saved = await this.#read(collectionId, number);
       if (saved === undefined) continue;
       this.#kinds.set(collectionId, saved.facts.kind);
@@ -62,12 +66,12 @@ export class GenerationStore {
     return undefined;
   }
 
-  /** The kind of what `latest` gives, from memory: a generation that was built since counts once `keepOnly` is called. */
+  /** The kind of the `latest` generation, from memory. A newly built one counts once `keepOnly` is called. */
   kindOf(collectionId: number): IndexKind | undefined {
     return this.#kinds.get(collectionId);
   }
 
-  /** Above every number there is or was. Each call gives another. */
+  /** Returns a number above every number that exists, existed or was returned. */
   nextNumber(collectionId: number): number {
     const number = (this.#numbers.get(collectionId) ?? 0) + 1;
     this.#numbers.set(collectionId, number);
@@ -75,15 +79,10 @@ export class GenerationStore {
   }
 
   folderOf(collectionId: number, number: number): string {
-    return join(this.#folderOf(collectionId), `g${number}`);
+    return join(this.#collectionFolder(collectionId), `g${number}`);
   }
 
-  /** Checked against the manifest. Throws DamagedGeneration. */
-  readRows(saved: SavedGeneration): Promise<SavedRows> {
-    return readRows(saved);
-  }
-
-  /** Keeps a generation that does not verify out of the way, for whoever wants to look into it. */
+  /** Keeps a generation that does not verify under another name, for an operator to look into. */
   async setAside({ facts: { collectionId, number } }: SavedGeneration, reason: string): Promise<void> {
     await this.#moveAside(collectionId, number, reason);
     await this.latest(collectionId);
@@ -91,47 +90,43 @@ export class GenerationStore {
 
   /** Removes the generations before `number`, which serves now. */
   async keepOnly(collectionId: number, number: number): Promise<void> {
-    for (const older of matching(await this.#entries(collectionId), GENERATION))
-      if (older < number) await this.#remove(this.folderOf(collectionId, older));
+    await this.#removeBefore(collectionId, number);
     await this.latest(collectionId);
   }
 
-  /** The collection has no index any more, or is not here any more. No build of it may be under way. */
+  /** Removes everything of a collection that has no index any more, or has left. It must not be built meanwhile. */
   async removeAll(collectionId: number): Promise<void> {
     this.#kinds.delete(collectionId);
-    for (const number of matching(await this.#entries(collectionId), GENERATION))
-      await this.#remove(this.folderOf(collectionId, number));
-    await deleteTree(this.#folderOf(collectionId));
+    await this.#removeBefore(collectionId, Number.POSITIVE_INFINITY);
+    await deleteTree(this.#collectionFolder(collectionId));
   }
 
-  /** Removes what is kept of collections that are not this shard's. */
+  /** Removes the generations of collections that this shard does not own. */
   async sweep(isOurs: (collectionId: number) => boolean): Promise<void> {
-    for (const collectionId of await this.#collections()) {
+    for (const collectionId of await numbersIn(this.folder, COLLECTION)) {
       if (isOurs(collectionId)) continue;
       this.logger.info({ collection: collectionId }, 'removing the saved index of a collection that is not here');
       await this.removeAll(collectionId);
     }
   }
 
-  /** Of a collection as it was left by the last process. */
-  async #learn(collectionId: number): Promise<void> {
-    const entries = await this.#entries(collectionId);
-    const numbers = matching(entries, GENERATION);
-    this.#numbers.set(collectionId, Math.max(0, ...numbers, ...matching(entries, DAMAGED)));
+  /** Reads a collection's folder as the last process left it. */
+  async #openCollection(collectionId: number): Promise<void> {
+    const folder = this.#collectionFolder(collectionId);
+    const numbers = await numbersIn(folder, GENERATION);
+    this.#numbers.set(collectionId, Math.max(0, ...numbers, ...(await numbersIn(folder, DAMAGED))));
     for (const number of numbers) await this.#removeCutShort(collectionId, number);
-    const saved = await this.latest(collectionId);
-    if (saved === undefined) await deleteEmptyDirectory(this.#folderOf(collectionId));
+    if ((await this.latest(collectionId)) === undefined) await deleteEmptyDirectory(folder);
   }
 
   async #removeCutShort(collectionId: number, number: number): Promise<void> {
     const folder = this.folderOf(collectionId, number);
-    const files = await namesIn(folder);
-    if (files.some((file) => join(folder, file) === manifestPath(folder))) return;
-    this.logger.info({ collection: collectionId, generation: number }, 'removing what an unfinished build left');
+    if ((await namesIn(folder)).some((file) => join(folder, file) === manifestPath(folder))) return;
+    this.logger.info({ collection: collectionId, generation: number }, 'removing the files of an unfinished build');
     await deleteTree(folder);
   }
 
-  /** Undefined where there is nothing that can be opened. */
+  /** Undefined where the generation cannot be opened. */
   async #read(collectionId: number, number: number): Promise<SavedGeneration | undefined> {
     try {
       const saved = await readSaved(this.folderOf(collectionId, number));
@@ -139,18 +134,16 @@ export class GenerationStore {
       if (facts.collectionId === collectionId && facts.number === number) return saved;
       throw new DamagedGeneration(`it is generation ${facts.number} of collection ${facts.collectionId}`);
     } catch (error) {
-      // Still being built, or just removed.
-      if (codeOf(error) === 'ENOENT') return undefined;
       if (error instanceof DamagedGeneration) await this.#moveAside(collectionId, number, error.message);
-      else if (error instanceof UnknownGeneration) this.#pass(collectionId, number, error);
-      else throw error;
+      else if (error instanceof UnknownGeneration)
+        this.logger.warn(
+          { collection: collectionId, generation: number, reason: error.message },
+          'a saved index was written by another version of this program and is not used',
+        );
+      // The generation is still being built, or was just removed.
+      else if (codeOf(error) !== 'ENOENT') throw error;
       return undefined;
     }
-  }
-
-  #pass(collectionId: number, number: number, error: unknown): void {
-    const fields = { collection: collectionId, generation: number, reason: messageOf(error) };
-    this.logger.warn(fields, 'a saved index was written by another version of this program and is not used');
   }
 
   async #moveAside(collectionId: number, number: number, reason: string): Promise<void> {
@@ -161,31 +154,26 @@ export class GenerationStore {
     this.logger.warn({ collection: collectionId, generation: number, reason, aside }, 'a saved index is damaged');
   }
 
-  /** The manifest goes first, so that nobody takes what is left for a whole. */
-  async #remove(folder: string): Promise<void> {
-    await deleteFile(manifestPath(folder));
-    await deleteTree(folder);
+  /** Removes each manifest first: a generation that is removed by half is not taken for a complete one. */
+  async #removeBefore(collectionId: number, end: number): Promise<void> {
+    for (const number of await numbersIn(this.#collectionFolder(collectionId), GENERATION)) {
+      if (number >= end) continue;
+      const folder = this.folderOf(collectionId, number);
+      await deleteFile(manifestPath(folder));
+      await deleteTree(folder);
+    }
   }
 
-  async #collections(): Promise<number[]> {
-    return (await namesIn(this.folder)).filter((name) => COLLECTION.test(name)).map(Number);
-  }
-
-  #entries(collectionId: number): Promise<string[]> {
-    return namesIn(this.#folderOf(collectionId));
-  }
-
-  #folderOf(collectionId: number): string {
+  #collectionFolder(collectionId: number): string {
     return join(this.folder, String(collectionId));
   }
 }
 
-const descending = (a: number, b: number): number => b - a;
+/** Returns the numbers in the names that match. */
+const numbersIn = async (folder: string, pattern: RegExp): Promise<number[]> =>
+  (await namesIn(folder)).flatMap((name) => pattern.exec(name)?.[1] ?? []).map(Number);
 
-const matching = (names: readonly string[], pattern: RegExp): number[] =>
-  names.flatMap((name) => pattern.exec(name)?.[1] ?? []).map(Number);
-
-/** Nothing where there is no such folder. */
+/** Returns an empty list where the folder does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

@@ -1,16 +1,40 @@
 /**
- * What is known of a saved generation, as JSON that an operator can read. It is written last: where it is, all is.
+ * The manifest of a saved generation, as JSON that an operator can read. It is written last: where it exists, the
+ * generation is complete.
  *
  *   {"version":1,"collection_id":…,…,"payload":{"size_bytes":…,"blake3":…},"rows":{…},"checksum":"BLAKE3 of all before"}
  */
-import { hash, toHex } from '../../../shared/hash.js';
-import { INDEX_KINDS, type IndexKind, type IndexParameters } from '../../../shared/indexSpec.js';
-import type { GenerationFacts } from '../build/order.js';
-import { DamagedGeneration, UnknownGeneration } from './damagedGeneration.js';
+import { hash, toHex } from '../../../shared/hashing/hash.js';
+import { INDEX_KINDS, type IndexKind, type IndexParameters } from '../../../shared/model/indexSpec.js';
 
 const VERSION = 1;
 
-/** What a file of a generation must be. */
+/** A saved generation that does not verify. It must not be opened, and can be built anew. */
+export class DamagedGeneration extends Error {
+  override readonly name = 'DamagedGeneration';
+}
+
+/** A saved generation that another version of this program wrote, and that this one cannot read. */
+export class UnknownGeneration extends Error {
+  override readonly name = 'UnknownGeneration';
+}
+
+/** The identity of a generation: its manifest without the files. */
+export interface GenerationFacts {
+  readonly collectionId: number;
+  /** The time of the collection's genesis, so that the generation of another collection is never taken for this one's. */
+  readonly createdAtMs: number;
+  readonly dimension: number;
+  readonly number: number;
+  readonly kind: IndexKind;
+  readonly parameters: IndexParameters;
+  /** Committed events that it covers. */
+  readonly sequence: number;
+  /** Live rows when the index was last built from scratch, and not on a base. */
+  readonly trainedRows: number;
+}
+
+/** The expected content of a file of a generation. */
 export interface FileFacts {
   readonly sizeBytes: number;
   /** 64 hex of BLAKE3. */
@@ -27,7 +51,16 @@ export interface Manifest {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The one text that a manifest has. */
+const PARAMETER_NAMES: readonly (readonly [keyof IndexParameters, string])[] = [
+  ['m', 'm'],
+  ['efConstruction', 'ef_construction'],
+  ['efSearch', 'ef_search'],
+  ['nList', 'n_list'],
+  ['nProbe', 'n_probe'],
+  ['candidates', 'candidates'],
+];
+
+/** Returns the only text that this manifest can have. */
 export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): string {
   const content = {
     version: VERSION,
@@ -36,7 +69,7 @@ export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): st
     dimension: facts.dimension,
     number: facts.number,
     kind: facts.kind,
-    parameters: encodeParameters(facts.parameters),
+    parameters: Object.fromEntries(PARAMETER_NAMES.map(([name, stored]) => [stored, facts.parameters[name]])),
     sequence: facts.sequence,
     trained_rows: facts.trainedRows,
     row_count: rowCount,
@@ -49,10 +82,13 @@ export function encodeManifest({ facts, rowCount, payload, rows }: Manifest): st
 /** Throws UnknownGeneration and DamagedGeneration. */
 export function decodeManifest(text: string): Manifest {
   const stored = parse(text);
-  if (stored.version !== undefined && stored.version !== VERSION && isSealed(stored))
+  // A checksum that verifies tells another version from damage.
+  const { checksum, ...content } = stored;
+  if (stored.version !== undefined && stored.version !== VERSION && checksum === checksumOf(content))
     throw new UnknownGeneration(
       `manifest version ${String(stored.version)} is not known here; this program reads version ${VERSION}`,
     );
+  const parameters = fieldsOf(stored.parameters);
   const manifest = {
     facts: {
       collectionId: stored.collection_id as number,
@@ -60,7 +96,9 @@ export function decodeManifest(text: string): Manifest {
       dimension: stored.dimension as number,
       number: stored.number as number,
       kind: stored.kind as IndexKind,
-      parameters: decodeParameters(fieldsOf(stored.parameters)),
+      parameters: Object.fromEntries(
+        PARAMETER_NAMES.flatMap(([name, key]) => (parameters[key] === undefined ? [] : [[name, parameters[key]]])),
+      ),
       sequence: stored.sequence as number,
       trainedRows: stored.trained_rows as number,
     },
@@ -68,15 +106,12 @@ export function decodeManifest(text: string): Manifest {
     payload: decodeFile(fieldsOf(stored.payload)),
     rows: decodeFile(fieldsOf(stored.rows)),
   };
-  // With the checksum this compares the order of the fields and the space between them as well.
+  // Besides the checksum, this compares the order of the fields and the space between them.
   if (encodeManifest(manifest) !== text) throw new DamagedGeneration('its manifest does not verify');
   if (!INDEX_KINDS.includes(manifest.facts.kind))
     throw new UnknownGeneration(`index kind ${String(stored.kind)} is not known here`);
   return manifest;
 }
-
-/** Of whatever version: what ends with its checksum was meant, and what does not was damaged. */
-const isSealed = ({ checksum, ...content }: Fields): boolean => checksum === checksumOf(content);
 
 const checksumOf = (content: Fields): string => toHex(hash(Buffer.from(JSON.stringify(content))));
 
@@ -94,25 +129,3 @@ const decodeFile = (stored: Fields): FileFacts => ({
   sizeBytes: stored.size_bytes as number,
   checksum: stored.blake3 as string,
 });
-
-/** What is absent is left out of the JSON. */
-const encodeParameters = ({ m, efConstruction, efSearch, nList, nProbe, candidates }: IndexParameters): Fields => ({
-  m,
-  ef_construction: efConstruction,
-  ef_search: efSearch,
-  n_list: nList,
-  n_probe: nProbe,
-  candidates,
-});
-
-function decodeParameters(stored: Fields): IndexParameters {
-  const given = {
-    m: stored.m,
-    efConstruction: stored.ef_construction,
-    efSearch: stored.ef_search,
-    nList: stored.n_list,
-    nProbe: stored.n_probe,
-    candidates: stored.candidates,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}

@@ -1,9 +1,9 @@
 /**
- * The rows of a saved generation. All integers little-endian, as the machine's own are wherever the kernel runs.
+ * The rows of a saved generation. All integers are little-endian, as on every machine that the kernel runs on.
  *
  *   "VIRW" | u32 version | u32 rows | u32 left out | f64 record id × rows, by ordinal | u32 ordinal × left out, ascending
  */
-import { DamagedGeneration, UnknownGeneration } from './damagedGeneration.js';
+import { DamagedGeneration, UnknownGeneration } from './manifest.js';
 
 const MAGIC = 0x57_52_49_56;
 const VERSION = 1;
@@ -13,7 +13,7 @@ const HEADER_BYTES = 4 * HEADER_WORDS;
 export interface SavedRows {
   /** By ordinal. */
   readonly recordIds: Float64Array;
-  /** Ordinals that are not found through the index: of rows that were dead, and of those that the index left out. */
+  /** Ordinals that the index does not find: of rows that were dead, and of rows that the index left out. */
   readonly leftOut: ReadonlySet<number>;
 }
 
@@ -32,7 +32,7 @@ export function encodeRows({ recordIds, leftOut }: RowsToSave): Uint8Array {
   return bytes;
 }
 
-/** `bytes`: at the start of their buffer; the record ids are a view of them. Throws as `decodeManifest`. */
+/** Decodes bytes that begin their buffer; the record ids are a view of them. Throws as `decodeManifest`. */
 export function decodeRows({ buffer, byteLength }: Uint8Array, rowCount: number): SavedRows {
   if (byteLength < HEADER_BYTES) throw new DamagedGeneration('its rows end within their header');
   const [magic, version, rows, left] = new Uint32Array(buffer, 0, HEADER_WORDS);

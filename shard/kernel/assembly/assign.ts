@@ -1,24 +1,24 @@
 /**
- * The list of each row: that of the nearest centroid by exact distance, of equally near ones the first. Codes tell which
- * centroids can be it, mostly one or two; those are measured. So the list is the one that the exact kernel finds.
+ * The list of each row: that of the nearest centroid by exact distance, of equally near ones the first. Codes leave one or
+ * two centroids to be measured mostly; the list is the one that the exact kernel finds.
  */
 import { CODE_GROUP, codeTotals, cutRows, totalsWithin } from './cut';
-import { ENTRY_BYTES, offer, worstTotal } from './heap';
+import { offer, worstTotal } from './heap';
 import { narrowTotal } from './narrow';
-import { enterBlock, entriesOf, queryOf, rowsOf, Scan } from './scan';
+import { ENTRY_BYTES, enterBlock, entriesOf, queryOf, rowsOf, Scan } from './scan';
 import { considerWide } from './wide';
 
-/** What the host lays out, all u32. The scan is one for the nearest alone. */
+/** The arguments, which the host lays out. The scan has a capacity of 1. */
 @unmanaged
 class Lists {
   scan: u32;
   strideBytes: u32;
   codeBytes: u32;
-  /** How codes are cut, and what n components make of it: see `cut.ts`. */
+  /** See `cut.ts`. */
   shift: u32;
   limit: u32;
   dimension: u32;
-  /** How many centroids, and where they, the numbers 0, 1, 2, … as f64, and their codes are. */
+  /** The number of centroids, and the addresses of them, of the numbers 0, 1, 2, … as f64, and of their codes. */
   count: u32;
   centroids: u32;
   numbers: u32;

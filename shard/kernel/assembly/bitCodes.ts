@@ -1,8 +1,7 @@
 /**
- * Which of many bit codes differ least from a query's. The nearest `wanted` are taken by counting: a row is taken while
- * it is nearer than `limit`, the smallest distance such that as many rows as wanted are no farther. So whole shells of
- * equal distance are taken below the limit, and of the shell at the limit those that come first. Shell 0 is always
- * taken whole, however many are in it.
+ * A scan for the `wanted` bit codes that differ least from a query's. The rows of one distance are a shell. A row is taken
+ * while it is nearer than `limit`, the smallest distance such that as many rows as wanted are no farther. So shells below
+ * the limit are taken whole, and of the shell at the limit the rows that come first. Shell 0 is always taken whole.
  *
  *   header | distances of a batch (u16 each) | query code | rows taken, by distance (u32 each) | entries: slot u32, distance u32
  */
@@ -15,7 +14,7 @@ class BitScan {
   limit: u32;
   /** Rows taken that are nearer than the limit. */
   nearer: u32;
-  /** Entries, some of which may have fallen behind the limit since they were taken. */
+  /** The number of entries, some of which may be beyond the limit by now. */
   count: u32;
 }
 
@@ -34,7 +33,7 @@ const DISTANCES_BYTES: usize = usize(BATCH) * 2;
   return queryOf(scan) + scan.codeBytes;
 }
 
-@inline function entriesOf(scan: BitScan): usize {
+@inline export function entriesOf(scan: BitScan): usize {
   return takenOf(scan) + shellsBytes(scan.codeBytes);
 }
 
@@ -52,7 +51,7 @@ export function bitScanBytes(codeBytes: u32, entries: u32): u32 {
   return u32(HEADER_BYTES + DISTANCES_BYTES) + codeBytes + u32(shellsBytes(codeBytes)) + entries * ENTRY_BYTES;
 }
 
-/** Makes the scratch ready, but for the query's code, which the host writes at the address returned. */
+/** Prepares the scratch. The host then writes the query's code at the address returned. */
 export function beginBitScan(scan: BitScan, codeBytes: u32, wanted: u32): usize {
   memory.fill(changetype<usize>(scan), 0, HEADER_BYTES + DISTANCES_BYTES + codeBytes + shellsBytes(codeBytes));
   scan.codeBytes = codeBytes;
@@ -61,7 +60,7 @@ export function beginBitScan(scan: BitScan, codeBytes: u32, wanted: u32): usize 
   return queryOf(scan);
 }
 
-/** Takes a row that is nearer than the limit, and draws the limit in as far as that allows. */
+/** Takes a row that is nearer than the limit, and lowers the limit as far as that allows. */
 function take(scan: BitScan, slot: u32, distance: u32): void {
   const taken = takenOf(scan);
   const entry = entriesOf(scan) + usize(scan.count) * ENTRY_BYTES;
@@ -80,12 +79,12 @@ function take(scan: BitScan, slot: u32, distance: u32): void {
   scan.limit = limit;
 }
 
-/** Bits that differ in 16 bytes. A count of 64 bits is one instruction where the processor has it; one of a vector is ten. */
+/** Counts the bits that differ in 16 bytes. A count of 64 bits is one instruction; one of a vector is ten. */
 @inline function differing(code: usize, low: u64, high: u64): u32 {
   return u32(popcnt<u64>(load<u64>(code) ^ low) + popcnt<u64>(load<u64>(code, 8) ^ high));
 }
 
-/** Writes the distances of the first `rows` codes (at most BATCH), and of no matter what up to a multiple of STREAMS. */
+/** Writes the distances of the first `rows` codes (at most BATCH), and anything up to a multiple of STREAMS. */
 function measure(codes: usize, rows: u32, codeBytes: usize, query: usize, distances: usize): void {
   const apart = (rows + STREAMS - 1) / STREAMS;
   const last = rows - 1;
@@ -165,8 +164,8 @@ export function scanBits(scan: BitScan, codes: usize, rows: u32, bitmap: usize, 
 }
 
 /**
- * Drops the entries that are not among the nearest any more. Returns how many are left: as many as wanted, or fewer
- * where there were not more, or all of shell 0. They stay in the order of slots.
+ * Drops the entries that are not among the nearest any more, and keeps the order of slots. Returns how many are left: at
+ * most as many as wanted, or all of shell 0.
  */
 export function keepNearest(scan: BitScan): u32 {
   const entries = entriesOf(scan);
@@ -189,12 +188,7 @@ export function keepNearest(scan: BitScan): u32 {
   return kept;
 }
 
-/** The host has copied the entries: what is taken from now on is written over them. */
+/** Clears the entries, which the host has copied. */
 export function forgetEntries(scan: BitScan): void {
   scan.count = 0;
-}
-
-/** Address of the entries. */
-export function bitEntries(scan: BitScan): usize {
-  return entriesOf(scan);
 }

@@ -1,7 +1,7 @@
 /**
- * Vectors cut to i16, and distances of what was cut. A component c becomes c >> shift, kept within ±limit; codes of one
- * shift can be subtracted. What is cut off moves a difference by less than 1 in each of n components, so for a
- * difference d of vectors and d' of their codes, by the triangle inequality,
+ * Codes: vectors cut to i16, and their distances. A component c becomes c >> shift, kept within ±limit; codes of one shift
+ * can be subtracted. The cut moves a difference by less than 1 in each of n components, so for a difference d of vectors
+ * and d' of their codes, by the triangle inequality,
  *
  *   |d| / 2^shift > |d'| − sqrt(n)     always, since keeping within a box brings points nearer and never farther;
  *   |d| / 2^shift < |d'| + sqrt(n)     where neither of the two was beyond the limit.
@@ -12,7 +12,7 @@
 /** Codes measured at once; the host pads every table of codes to a multiple of it. */
 export const CODE_GROUP: u32 = 8;
 
-/** Cuts `rows` vectors. What a code has beyond the vector's components is zero. */
+/** Cuts `rows` vectors. A code is padded with zeros. */
 export function cutRows(from: usize, strideBytes: u32, rows: u32, to: usize, codeBytes: u32, shift: i32, limit: i32): void {
   const most = i16x8.splat(i16(limit));
   const least = i16x8.splat(i16(-limit));

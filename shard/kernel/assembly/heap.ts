@@ -2,9 +2,7 @@
  * The nearest rows so far: a binary heap whose root is the farthest of them. An exact squared distance is
  * high * 2^32 + low; equal distances are ordered by id, so the order is total and the same everywhere.
  */
-import { gather, limitTotal } from './gathered';
-import { entriesOf, rowsOf, Scan } from './scan';
-import { scoreOf } from './score';
+import { ENTRY_BYTES, entriesOf, rowsOf, Scan } from './scan';
 
 @unmanaged
 class Entry {
@@ -14,13 +12,11 @@ class Entry {
   slot: u32;
 }
 
-export const ENTRY_BYTES: u32 = 24;
-
 @inline function entryAt(entries: usize, index: u32): Entry {
   return changetype<Entry>(entries + usize(index) * ENTRY_BYTES);
 }
 
-/** Without a branch: nobody could guess which way it goes. */
+/** Compares without a branch, which could not be predicted. */
 @inline function isFarther(entry: Entry, high: u64, low: u32, id: f64): bool {
   const byId = u32(entry.low == low) & u32(entry.id > id);
   const byLow = u32(entry.high == high) & (u32(entry.low > low) | byId);
@@ -39,8 +35,8 @@ export const ENTRY_BYTES: u32 = 24;
 }
 
 /**
- * No row farther than this can get in any more: the farthest kept, or the maximum where that is 2^64 or there is room.
- * Where rows are gathered, the limit.
+ * A row farther than this does not get in: the farthest kept, or the maximum where that is 2^64 or there is room. Where
+ * rows are gathered, the limit.
  */
 export function worstTotal(scan: Scan): u64 {
   if (scan.gathers) return limitTotal(scan);
@@ -114,8 +110,17 @@ function siftDown(entries: usize, count: u32, high: u64, low: u32, id: f64, slot
   siftUp(entries, index, high, low, id, slot);
 }
 
-/** Sorts the heap, nearest first, and puts scores in the place of `high`. Returns the entries; the scan is over. */
-export function finishScan(scan: Scan): usize {
+/** Offers the nearest rows of another scan, which has the same query and is not finished. */
+export function mergeScan(scan: Scan, other: Scan): void {
+  const entries = entriesOf(other);
+  for (let index: u32 = 0; index < other.count; index++) {
+    const entry = entryAt(entries, index);
+    keep(scan, entry.slot, entry.id, entry.high, entry.low);
+  }
+}
+
+/** Sorts the heap, nearest first, and replaces `high` by the score. Returns the number of entries; the scan is over. */
+export function finishScan(scan: Scan): u32 {
   const entries = entriesOf(scan);
   for (let last = i32(scan.count) - 1; last > 0; last--) {
     const entry = entryAt(entries, last);
@@ -130,10 +135,30 @@ export function finishScan(scan: Scan): usize {
     const entry = entryAt(entries, index);
     store<f64>(changetype<usize>(entry), scoreOf(entry.high, entry.low));
   }
-  return entries;
+  return scan.count;
 }
 
-/** Entries of the scan, finished or not. */
-export function entryCount(scan: Scan): u32 {
-  return scan.count;
+/** The score of high * 2^32 + low: that / 2^32, rounded once, since high < 2^47 and low / 2^32 are both exact. */
+@inline function scoreOf(high: u64, low: u32): f64 {
+  return f64(high) + f64(low) / 4294967296.0;
+}
+
+/**
+ * A total above this has a score above the limit. The score is a total rounded by 2^-53 of it at most; the limit is
+ * raised by eight times that, so that neither that rounding nor the one here cuts a row whose score is within it.
+ */
+function limitTotal(scan: Scan): u64 {
+  const total = scan.limit * 4294967296.0 * 1.000000000000001;
+  return total < 18446744073709551616.0 ? u64(total) : u64.MAX_VALUE;
+}
+
+/** Adds the listed row `at`, at the distance high * 2^32 + low, as a finished entry, where it is within the limit. */
+function gather(scan: Scan, at: u32, high: u64, low: u32): void {
+  const score = scoreOf(high, low);
+  if (score > scan.limit) return;
+  const entry = entryAt(entriesOf(scan), scan.gathered);
+  store<f64>(changetype<usize>(entry), score);
+  entry.id = idAt(scan, at);
+  entry.slot = scan.firstSlot + rowAt(scan, at);
+  scan.gathered++;
 }

@@ -1,16 +1,10 @@
-/**
- * The exact kernel. All state is in the imported memory at addresses the host gives; the module itself has no data and
- * no heap, so the host owns every byte of the memory.
- */
-export { beginScan, scanBytes } from './scan';
-export { scanNarrow } from './scanNarrow';
-export { scanWide } from './scanWide';
-export { offerNarrow, offerWide, rowList } from './listed';
-export { enterGather, gatheredRows, gatherNarrow, gatherWide } from './gather';
-export { beginBitScan, bitEntries, bitScanBytes, forgetEntries, keepNearest, scanBits } from './bitCodes';
-export { entryCount, finishScan } from './heap';
-export { largestComponent } from './largest';
-export { readAll } from './read';
+/** The exact kernel. All its state is in the imported memory, at addresses that the host gives: it has no data and no heap. */
+export { beginScan, entriesOf as entries, rowsOf as rowList, scanBytes } from './scan';
+export { enterGather, gatherRows, offerRows, scanRows } from './rows';
+export { beginBitScan, bitScanBytes, entriesOf as bitEntries, forgetEntries, keepNearest, scanBits } from './bitCodes';
+export { finishScan, mergeScan } from './heap';
+export { largestComponent, readAll } from './lanes';
+export { encodeRows, fitPlane } from './plane';
 export { cutRows } from './cut';
 export { scanList } from './listScan';
 export { assignRows } from './assign';

@@ -1,7 +1,7 @@
 /** The lists of an inverted file, read for one query: codes beside the slots of the rows they are of. */
 import { CODE_GROUP, codeTotals, totalsWithin } from './cut';
 
-/** Where a list has no row. */
+/** Marks a place of a list that has no row. */
 const NO_SLOT: u32 = 0xffffffff;
 
 @inline function scan(
@@ -18,7 +18,7 @@ const NO_SLOT: u32 = 0xffffffff;
   // Codes are read in as many streams as there are in a group: one does not keep the memory busy.
   const groups = (rows + CODE_GROUP - 1) / CODE_GROUP;
   const apart = usize(groups) * codeBytes;
-  // The totals of a group are put down behind what was found so far, which leaves them room: see `scanList`.
+  // The totals of a group are stored behind the rows found so far: `scanList` asks for room for them.
   let at = found;
   for (let group: u32 = 0; group < groups; group++) {
     const totals = at + CODE_GROUP * 8;
@@ -37,32 +37,6 @@ const NO_SLOT: u32 = 0xffffffff;
   return u32((at - found) >> 3);
 }
 
-// Without a further cut the loop has one instruction less, so each has its own code.
-export function scanStored(
-  codes: usize,
-  slots: usize,
-  rows: u32,
-  codeBytes: u32,
-  query: usize,
-  limit: u32,
-  found: usize,
-): u32 {
-  return scan(codes, slots, rows, codeBytes, query, 0, limit, found);
-}
-
-export function scanCut(
-  codes: usize,
-  slots: usize,
-  rows: u32,
-  codeBytes: u32,
-  query: usize,
-  shift: i32,
-  limit: u32,
-  found: usize,
-): u32 {
-  return scan(codes, slots, rows, codeBytes, query, shift, limit, found);
-}
-
 /**
  * Writes slot and total (u32 each) of every row whose total is not above `limit` to `found`, which has room for the rows
  * and 2 * CODE_GROUP more; returns how many. `rows` up to a multiple of CODE_GROUP can be read, and have no slot where
@@ -78,6 +52,7 @@ export function scanList(
   limit: u32,
   found: usize,
 ): u32 {
-  if (shift == 0) return scanStored(codes, slots, rows, codeBytes, query, limit, found);
-  return scanCut(codes, slots, rows, codeBytes, query, shift, limit, found);
+  // Without a further cut the loop has one instruction less, so it has code of its own.
+  if (shift == 0) return scan(codes, slots, rows, codeBytes, query, 0, limit, found);
+  return scan(codes, slots, rows, codeBytes, query, shift, limit, found);
 }

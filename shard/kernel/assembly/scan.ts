@@ -1,19 +1,22 @@
 /**
- * The scratch of one scan, in the same memory as the blocks it reads. It holds offsets and no addresses of itself, so
- * the host may move it to another memory between two blocks by copying its bytes.
+ * The scratch of one scan, in the same memory as the blocks it reads. It holds no addresses of itself, so the host may move
+ * it to another memory between two blocks by copying its bytes.
  *
- *   header | addresses of a batch of rows | totals of a group | query | coarse query | heap of the nearest
+ *   header | numbers of a batch of rows | totals of a group | products of a batch | query | weights, exact and
+ *   rounded | heap of the nearest
  */
-import { ENTRY_BYTES } from './heap';
-
 /** Rows listed before they are read; a batch is split into GROUP streams. */
 export const BATCH: u32 = 256;
-/** Rows read side by side. One stream of addresses does not keep the memory busy; eight, a batch apart, do. */
+/** Rows read side by side: one stream of addresses does not keep the memory busy; eight, a batch apart, do. */
 export const GROUP: u32 = 8;
 
-const HEADER_BYTES: usize = 64;
+/** Bytes of an entry: score f64, id f64, unused u32, slot u32. */
+export const ENTRY_BYTES: u32 = 24;
+
+const HEADER_BYTES: usize = 96;
 const ROWS_BYTES: usize = usize(BATCH) * 4;
 const TOTALS_BYTES: usize = usize(GROUP) * 8;
+const DOTS_BYTES: usize = usize(BATCH) * 4;
 
 @unmanaged
 export class Scan {
@@ -21,11 +24,9 @@ export class Scan {
   capacity: u32;
   count: u32;
   strideBytes: u32;
-  /** The shift that the coarse query was made with; 0: none yet. */
-  coarseShift: u32;
-  /** Batches still to be read without the sieve, because it held little back when last tried; and how many that were. */
-  sieveRest: u16;
-  sieveRests: u16;
+  /** Batches still to be read without the plane, since it showed few rows to be far when last tried; and how many that were. */
+  planeRest: u16;
+  planeRests: u16;
   /** The block being scanned. */
   vectors: u32;
   ids: u32;
@@ -34,12 +35,21 @@ export class Scan {
   firstSlot: u32;
   /** Next word of the bitmap to list rows from. */
   nextWord: u32;
-  /** Whether rows within a limit are gathered, and not the nearest kept; how many were, and that limit, as a score. */
+  /** Whether rows within a limit are gathered, and not the nearest kept; how many were; and the limit, as a score. */
   gathers: u32;
   gathered: u32;
   limit: f64;
+  /** The code plane of the block, 0 where it has none; and the version that the weights were made for. */
+  plane: u32;
+  preparedVersion: u32;
+  /** See `nearness.ts`: |q - m|^2 - E - S, and then W, 2 T, and what the near rows are not below. */
+  planeDistance: f64;
+  unit: f32;
+  reach: f32;
+  leastNearness: f32;
 }
 
+/** The row list: the numbers of rows (u32, at most BATCH), written by `listRows` or by the host. */
 @inline export function rowsOf(scan: Scan): usize {
   return changetype<usize>(scan) + HEADER_BYTES;
 }
@@ -48,29 +58,41 @@ export class Scan {
   return rowsOf(scan) + ROWS_BYTES;
 }
 
-@inline export function queryOf(scan: Scan): usize {
+/** The products of the codes of a batch with the weights, as i32. */
+@inline export function dotsOf(scan: Scan): usize {
   return totalsOf(scan) + TOTALS_BYTES;
 }
 
-@inline export function coarseQueryOf(scan: Scan): usize {
+@inline export function queryOf(scan: Scan): usize {
+  return dotsOf(scan) + DOTS_BYTES;
+}
+
+/** The weights as f32. */
+@inline export function exactWeightsOf(scan: Scan): usize {
   return queryOf(scan) + scan.strideBytes;
 }
 
-@inline export function entriesOf(scan: Scan): usize {
-  return coarseQueryOf(scan) + coarseBytes(scan.strideBytes);
+/** The weights as i16, one for each byte of a code. */
+@inline export function weightsOf(scan: Scan): usize {
+  return exactWeightsOf(scan) + scan.strideBytes;
 }
 
-@inline function coarseBytes(strideBytes: usize): usize {
-  return ((strideBytes >> 1) + 15) & ~15;
+/** The entries of the heap, or of the rows gathered. */
+@inline export function entriesOf(scan: Scan): usize {
+  return weightsOf(scan) + weightsBytes(scan.strideBytes);
+}
+
+@inline function weightsBytes(strideBytes: usize): usize {
+  return (((strideBytes >> 2) + 15) & ~15) << 1;
 }
 
 /** Bytes that a scan for the nearest `capacity` needs. */
 export function scanBytes(capacity: u32, strideBytes: u32): u32 {
-  const fixed = u32(HEADER_BYTES + ROWS_BYTES + TOTALS_BYTES + coarseBytes(strideBytes));
-  return fixed + strideBytes + capacity * ENTRY_BYTES;
+  const fixed = u32(HEADER_BYTES + ROWS_BYTES + TOTALS_BYTES + DOTS_BYTES + weightsBytes(strideBytes));
+  return fixed + 2 * strideBytes + capacity * ENTRY_BYTES;
 }
 
-/** Makes the scratch ready, but for the query, which the host writes at the address returned (zero-padded). */
+/** Prepares the scratch. The host then writes the query at the address returned, padded with zeros. */
 export function beginScan(scan: Scan, capacity: u32, strideBytes: u32): usize {
   memory.fill(changetype<usize>(scan), 0, HEADER_BYTES);
   scan.capacity = capacity;
@@ -88,8 +110,8 @@ export function beginScan(scan: Scan, capacity: u32, strideBytes: u32): usize {
 }
 
 /**
- * Lists the next eligible rows of the block, at most BATCH; returns how many, 0 at the end of the block. Few as long as
- * the heap has room, since what is listed now is read without the sieve.
+ * Lists the next eligible rows of the block, at most BATCH; returns how many, 0 at the end of the block. Few while the heap
+ * has room, since those are all measured.
  */
 export function listRows(scan: Scan): u32 {
   const rows = rowsOf(scan);

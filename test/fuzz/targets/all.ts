@@ -9,17 +9,19 @@ import { proofs } from './proofs.js';
 import { requests } from './requests.js';
 import { segments } from './segments.js';
 import { vault } from './vault.js';
+import { vectors } from './vectors.js';
 
 /** Every target, with the cases that a run of all tests gives it. */
 export const TARGETS: readonly { readonly target: FuzzTarget; readonly cases: number }[] = [
-  { target: events, cases: 50_000 },
+  { target: events, cases: 30_000 },
   { target: frames, cases: 10_000 },
-  { target: segments, cases: 500 },
+  { target: segments, cases: 300 },
   { target: exports, cases: 3_000 },
   { target: proofs, cases: 20_000 },
-  { target: imports, cases: 1_000 },
-  { target: requests, cases: 3_000 },
+  { target: imports, cases: 600 },
+  { target: requests, cases: 1_500 },
   { target: messages, cases: 3_000 },
-  { target: vault, cases: 2_000 },
+  { target: vault, cases: 1_000 },
   { target: entries, cases: 20_000 },
+  { target: vectors, cases: 1_000 },
 ];

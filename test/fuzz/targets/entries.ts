@@ -1,11 +1,11 @@
 /** Entries of the cluster's buckets: what is taken for one can be read as one, whatever it says. */
-import type { Entry, Json } from '../../../shared/bucket/bucket.js';
-import { isEntryOf } from '../../../shared/bucket/entryShapes.js';
-import { catalogEntryOf } from '../../../shared/catalogEntry.js';
-import { keyRecord } from '../../../shared/keys.js';
-import { heartbeatOf, ownershipOf } from '../../../shared/owners.js';
-import { BUCKETS } from '../../../shared/platform.js';
-import { BUCKET_ENTRIES } from '../../support/bucketEntries.js';
+import type { BucketValue, Entry } from '../../../shared/bucket/bucket.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { catalogEntryOf } from '../../../shared/registry/catalogEntry.js';
+import { isEntryOf } from '../../../shared/registry/entryShapes.js';
+import { keyRecord } from '../../../shared/registry/keys.js';
+import { heartbeatOf, ownershipOf } from '../../../shared/registry/owners.js';
+import { BUCKET_ENTRIES } from '../../support/nats/bucketEntries.js';
 import type { FuzzTarget } from '../target.js';
 
 /** Whether it is read as what it says; throws as a reader would. */
@@ -29,9 +29,9 @@ export const entries: FuzzTarget = {
   open: async () => ({
     samples: BUCKET_ENTRIES.map(([, , value]) => Buffer.from(JSON.stringify(value))),
     tryOne: (input) => {
-      let value: Json;
+      let value: BucketValue;
       try {
-        value = JSON.parse(Buffer.from(input).toString()) as Json;
+        value = JSON.parse(Buffer.from(input).toString()) as BucketValue;
       } catch {
         return 'refused';
       }

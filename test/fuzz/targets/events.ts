@@ -1,7 +1,7 @@
 /** Event bytes: refused, or an event that is written as just these bytes. */
-import { decodeEvent } from '../../../shared/log/eventReader.js';
-import { encodeEvent } from '../../../shared/log/eventWriter.js';
-import { Malformed } from '../../../shared/malformed.js';
+
+import { Malformed } from '../../../shared/errors/malformed.js';
+import { decodeEvent, encodeEvent } from '../../../shared/log/eventCodec.js';
 import type { FuzzTarget } from '../target.js';
 import { everyEvent } from './samples.js';
 

@@ -1,8 +1,8 @@
 /** Export files: the verifier takes none but the one that was written. */
-import { checkExport } from '../../../scripts/verifier/exportClaims.js';
-import { verifyLog } from '../../../scripts/verifier/log.js';
-import { ExportFile } from '../../../scripts/verifier/source/export.js';
-import { writeExport, writeLog } from '../../support/writtenLog.js';
+import { checkExport } from '../../../verifier/exportClaims.js';
+import { ExportFile } from '../../../verifier/exportFile.js';
+import { verifyLog } from '../../../verifier/log.js';
+import { writeExport, writeLog } from '../../support/rigs/writtenLog.js';
 import type { FuzzTarget } from '../target.js';
 
 /** A file of these bytes that is in no folder. */

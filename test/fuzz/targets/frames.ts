@@ -1,9 +1,8 @@
 /** Frames: none is taken but those that were written, after the frame that they were written after. */
+
+import { Malformed } from '../../../shared/errors/malformed.js';
 import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
-import { claimedStart } from '../../../shared/log/frame.js';
-import { verifyFrame } from '../../../shared/log/frameVerifier.js';
-import { buildFrame } from '../../../shared/log/frameWriter.js';
-import { Malformed } from '../../../shared/malformed.js';
+import { buildFrame, claimedStart, verifyFrame } from '../../../shared/log/frame.js';
 import type { FuzzTarget } from '../target.js';
 import { everyEvent } from './samples.js';
 

@@ -1,6 +1,6 @@
 /** Frames on their way in: whatever is sent, the collection that comes of it is the one that was announced, or none. */
 import { joinFrames } from '../../../coordinator/body/frames.js';
-import { begin, exported, fill, finish, send } from '../../support/backups.js';
+import { begin, exported, fill, finish, send } from '../../support/rigs/backups.js';
 import { FuzzedService } from '../service.js';
 import type { FuzzTarget } from '../target.js';
 

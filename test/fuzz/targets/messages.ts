@@ -2,14 +2,15 @@
  * Messages to a shard, as anybody can send them who reaches the NATS server: what is not a message of calls is refused;
  * whatever is taken, the collection stays whole, and its log leads to what it says it is.
  */
-import type { Call, ShardCall } from '../../../shared/calls.js';
+
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock } from '../../../shared/clock.js';
-import { VouchError } from '../../../shared/errors.js';
-import { ownershipOf } from '../../../shared/owners.js';
-import { BUCKETS } from '../../../shared/platform.js';
-import { collectionSubject, shardSubject } from '../../../shared/subjects.js';
-import { packCalls, unpackOutcomes } from '../../../shared/wire.js';
-import { batchOf, fixed, insertOf, requestIdOf } from '../../support/engine.js';
+import { VouchError } from '../../../shared/errors/errors.js';
+import type { Call, ShardCall } from '../../../shared/protocol/calls.js';
+import { packCalls, unpackOutcomes } from '../../../shared/protocol/wire.js';
+import { ownershipOf } from '../../../shared/registry/owners.js';
+import { collectionSubject, shardSubject } from '../../../shared/transport/subjects.js';
+import { batchOf, fixed, insertOf, requestIdOf } from '../../support/rigs/engine.js';
 import { FuzzedService } from '../service.js';
 import type { FuzzTarget } from '../target.js';
 
@@ -50,6 +51,10 @@ const CALLS: readonly (readonly [verb: 'read' | 'write' | 'control', call: Call]
   ['write', batchOf([fixed(1, 2), fixed(3, 4)], [requestIdOf(2), null])],
   ['write', { op: 'insertEncrypted', payload: Buffer.from('a'), keyId: 'ab'.repeat(16), tag: 1, requestId: null }],
   ['write', { op: 'shredKey', keyId: 'ab'.repeat(16) }],
+  ['write', { ...batchOf([fixed(1, 2), fixed(3, 4)], [null, null]), tags: [1, 2], externalIds: ['a', 'ü'] }],
+  ['write', { op: 'deleteMany', of: { ids: [1, 2] } }],
+  ['write', { op: 'deleteMany', of: { externalIds: ['a', 'b'] } }],
+  ['write', { op: 'deleteMany', of: { filter: { op: 'and', of: [] } } }],
   ['write', { op: 'softDelete', id: 1 }],
   ['write', { op: 'delete', id: 1 }],
   ['write', { op: 'deleteNode', id: 1 }],
@@ -75,7 +80,9 @@ const sampleOf = ([verb, call]: (typeof CALLS)[number]): Uint8Array =>
 const namedCalls = (id: number): readonly ShardCall[] => [
   { op: 'trim', project: 'p' },
   { op: 'count', collectionIds: [id, id] },
+  { op: 'heldBytes', collectionIds: [id, id] },
   { op: 'heads', collectionIds: [id] },
+  { op: 'readIndex', collectionIds: [id] },
   { op: 'openIds' },
   { op: 'warm', collectionId: id },
   { op: 'adopt', collectionIds: [id] },

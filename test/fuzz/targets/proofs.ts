@@ -1,9 +1,9 @@
 /** Receipts, log proofs and checkpoints, as a verifier is given them: none holds but those that were made. */
-import { verifyCheckpoint } from '../../../scripts/verifier/checkpoint.js';
-import { verifyConsistency, verifyInclusion } from '../../../scripts/verifier/logProofs.js';
-import { receiptIn, verifyReceipt } from '../../../scripts/verifier/receipt.js';
-import { History } from '../../support/auditHistory.js';
-import { writeCheckpoint, writeConsistency, writeInclusion, writeLog } from '../../support/writtenLog.js';
+import { verifyCheckpoint } from '../../../verifier/checkpoint.js';
+import { verifyConsistency, verifyInclusion } from '../../../verifier/logProofs.js';
+import { receiptIn, verifyReceipt } from '../../../verifier/receipt.js';
+import { History } from '../../support/rigs/auditHistory.js';
+import { writeCheckpoint, writeConsistency, writeInclusion, writeLog } from '../../support/rigs/writtenLog.js';
 import type { FuzzTarget } from '../target.js';
 
 type Fields = Record<string, unknown>;

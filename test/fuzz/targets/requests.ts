@@ -2,8 +2,8 @@
  * HTTP requests, bodies and query strings alike: each is answered with a status that its endpoint documents and, where
  * that is an error, with one of the registry's codes; never with 500, and never with less of what was there before.
  */
-import { ERROR_STATUS } from '../../../shared/errors.js';
-import type { Answer, Client } from '../../support/client.js';
+import { ERROR_STATUS } from '../../../shared/errors/errors.js';
+import type { Answer, Client } from '../../support/launch/client.js';
 import { FuzzedService } from '../service.js';
 import type { FuzzTarget } from '../target.js';
 

@@ -1,7 +1,7 @@
 import { TIME_MAX_MS } from '../../../shared/limits.js';
 import { type Event, genesisOf } from '../../../shared/log/event.js';
-import { configOf } from '../../support/engine.js';
-import type { SeededRandom } from '../../support/random.js';
+import type { SeededRandom } from '../../support/model/random.js';
+import { configOf } from '../../support/rigs/engine.js';
 
 const bytes = (length: number, random: SeededRandom): Uint8Array => Uint8Array.from({ length }, () => random.int(256));
 
@@ -11,7 +11,7 @@ export function everyEvent(random: SeededRandom): Event[] {
   let sequence = 1;
   const next = (): { sequence: number; timeMs: number } => ({ sequence, timeMs: config.createdAtMs + 10 * sequence++ });
   const vector = (): Uint8Array => bytes(4 * config.dimension, random);
-  const bare = { tag: 0, requestId: null, metadata: null, text: null };
+  const bare = { tag: 0, requestId: null, metadata: null, text: null, externalId: null };
   return [
     genesisOf(config),
     { type: 'insert', ...next(), recordId: 1, ...bare, vector: vector() },
@@ -24,6 +24,16 @@ export function everyEvent(random: SeededRandom): Event[] {
       vector: vector(),
       metadata: Buffer.from('{"kind":"a","n":[1,2]}'),
       text: Buffer.from('größer, 漢字'),
+      externalId: Buffer.from('Dokument/2'),
+    },
+    {
+      type: 'replace',
+      ...next(),
+      recordId: 2,
+      ...bare,
+      vector: vector(),
+      text: Buffer.from('other'),
+      externalId: Buffer.from('Dokument/2'),
     },
     { type: 'updateMetadata', ...next(), recordId: 1, metadata: Buffer.from('{"kind":"b"}') },
     {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LOG_START, LogDamaged } from '../../../shared/log/eventLog.js';
 import { LocalLogs } from '../../../shared/log/segments.js';
-import { writeLog } from '../../support/writtenLog.js';
+import { writeLog } from '../../support/rigs/writtenLog.js';
 import type { FuzzTarget } from '../target.js';
 
 const ID = 17;

@@ -13,11 +13,11 @@ import {
   readMasterKeyFile,
 } from '../../../shard/vault/masterKeyFile.js';
 import { DATA_KEY_BYTES, unwrapKey, wrapKey } from '../../../shard/vault/wrappedKey.js';
-import { VouchError } from '../../../shared/errors.js';
-import { Malformed } from '../../../shared/malformed.js';
+import { VouchError } from '../../../shared/errors/errors.js';
+import { Malformed } from '../../../shared/errors/malformed.js';
 import { decodeVaultEntry, encodeVaultEntry } from '../../../shared/vault/entryCodec.js';
 import { openSealed, SEAL_BYTES, sealWrapped } from '../../../shared/vault/seal.js';
-import type { SeededRandom } from '../../support/random.js';
+import type { SeededRandom } from '../../support/model/random.js';
 import type { FuzzTarget, Outcome } from '../target.js';
 
 const NAME = { project: 'p', keyId: 'ab'.repeat(16) };

@@ -1,6 +1,6 @@
 /** Metadata filters as they are sent, evaluated on metadata as it was sent. Operators may have a `$` before them. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Json } from '../../../shared/filter.js';
+import type { Json } from '../../../shared/model/filter.js';
 
 type JsonObject = { readonly [key: string]: Json };
 
@@ -28,7 +28,7 @@ function holds(filter: JsonObject, metadata: JsonObject): boolean {
 }
 
 /** All that the path leads to: through every element of an array on the way, and through keys that have dots themselves. */
-function valuesAt(value: Json, path: readonly string[]): Json[] {
+export function valuesAt(value: Json, path: readonly string[]): Json[] {
   if (path.length === 0) return [value];
   if (Array.isArray(value)) return value.filter(isObject).flatMap((element) => valuesAt(element, path));
   if (!isObject(value)) return [];

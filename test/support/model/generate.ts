@@ -1,9 +1,9 @@
 /** Random records, requests and changes: coarse and few values, so that ties, matches and misses are frequent. */
-import type { Json } from '../../../shared/filter.js';
-import type { SeededRandom } from '../random.js';
+import type { Json } from '../../../shared/model/filter.js';
 import { OPERATORS } from './filter.js';
 import type { ModelHistory, Moment } from './history.js';
 import type { NewRecord } from './mirrored.js';
+import type { SeededRandom } from './random.js';
 import type { ModelRequest } from './search.js';
 
 export const OPTIONS = ['filter', 'decay', 'text', 'hybrid', 'graph', 'past'] as const;

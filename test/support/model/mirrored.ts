@@ -1,9 +1,9 @@
 /** A collection of the service and its model, written to together: what is answered is what the model holds. */
 import { expect } from 'chai';
-import { readProof, type WriteReceipt } from '../../../scripts/verifier/receipt.js';
 import { systemClock } from '../../../shared/clock.js';
-import type { Json } from '../../../shared/filter.js';
-import type { Answer, Client } from '../client.js';
+import type { Json } from '../../../shared/model/filter.js';
+import { readProof, type WriteReceipt } from '../../../verifier/receipt.js';
+import type { Answer, Client } from '../launch/client.js';
 import type { ModelEdge } from './graph.js';
 import { ModelHistory, type Span } from './history.js';
 import type { ModelCollection, ModelRecord } from './records.js';

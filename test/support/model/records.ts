@@ -1,5 +1,5 @@
 /** What the model of search knows of a collection: records in an array, and its graph. */
-import type { Json } from '../../../shared/filter.js';
+import type { Json } from '../../../shared/model/filter.js';
 import { ModelGraph } from './graph.js';
 
 export interface ModelRecord {

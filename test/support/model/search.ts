@@ -1,5 +1,5 @@
 /** All of search, slow and plain: every record is looked at, everything is sorted whole. */
-import type { Json } from '../../../shared/filter.js';
+import type { Json } from '../../../shared/model/filter.js';
 import { bm25 } from './bm25.js';
 import { scoreOf, totalOf } from './distance.js';
 import { matches } from './filter.js';

@@ -1,23 +1,12 @@
 /** What every `Bucket` promises. One call of `bucketSuite` gives an implementation all of these tests. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Bucket, Json } from '../../../shared/bucket/bucket.js';
+import type { Bucket, BucketValue } from '../../../shared/bucket/bucket.js';
 import { systemClock } from '../../../shared/clock.js';
+import type { BucketStore } from './bucketStore.js';
 import { Follower, watchTests } from './bucketWatch.js';
 import { eventually, expectCode } from './expectations.js';
-
-export interface BucketStore {
-  /** A fresh, empty bucket. */
-  readonly bucket: Bucket;
-  /** The same bucket as another process sees it; absent where it belongs to one process. */
-  peer?(): Promise<Bucket>;
-  /** Closes the store and opens it again, as a restart of the process does; absent where nothing need survive it. */
-  restart?(): Promise<Bucket>;
-  /** Closes the store that `bucket` came from. */
-  close(): Promise<void>;
-  /** Closes everything and erases the storage. */
-  dispose(): Promise<void>;
-}
 
 export type BucketFactory = (options: { readonly ttlMs?: number }) => Promise<BucketStore>;
 
@@ -43,7 +32,18 @@ const ODD_KEYS = [
   '__',
 ];
 const MORE_ODD_KEYS = ['con', 'NUL', 'a.json', 'x.tmp', '-rf', 'constructor', '__proto__', 'toString', LONGEST_KEY];
-const VALUES: Json[] = [null, true, 0, -1.5, '', 'é\n\u2028"', [], {}, [1, [2, { a: null }]], { a: { b: ['c'] } }];
+const VALUES: BucketValue[] = [
+  null,
+  true,
+  0,
+  -1.5,
+  '',
+  'é\n\u2028"',
+  [],
+  {},
+  [1, [2, { a: null }]],
+  { a: { b: ['c'] } },
+];
 
 type Fixture = () => BucketStore;
 
@@ -170,7 +170,7 @@ function entryTests(fixture: Fixture): void {
 
   it('keeps every kind of JSON value, and a large one', async () => {
     const { bucket } = fixture();
-    const values: Json[] = [...VALUES, 'x'.repeat(200_000)];
+    const values: BucketValue[] = [...VALUES, 'x'.repeat(200_000)];
     for (const [i, value] of values.entries()) await bucket.put(`v${i}`, value);
     for (const [i, value] of values.entries()) expect((await bucket.get(`v${i}`))!.value).to.deep.equal(value);
   });

@@ -1,14 +1,14 @@
 /** What every `Bucket` promises those who watch it; part of the bucket suite. */
 import { expect } from 'chai';
-import type { Change, Json } from '../../../shared/bucket/bucket.js';
-import { seededRandom, testSeed } from '../random.js';
-import type { BucketStore } from './bucketSuite.js';
+import type { BucketValue, Change } from '../../../shared/bucket/bucket.js';
+import { seededRandom, testSeed } from '../model/random.js';
+import type { BucketStore } from './bucketStore.js';
 import { eventually } from './expectations.js';
 
 /** Follows a bucket through its watch alone. */
 export class Follower {
   readonly changes: Change[] = [];
-  readonly state = new Map<string, Json>();
+  readonly state = new Map<string, BucketValue>();
   readonly listener = (change: Change): void => {
     this.changes.push(change);
     if (change.entry === undefined) this.state.delete(change.key);
@@ -35,7 +35,7 @@ export function watchTests(fixture: () => BucketStore): void {
     await bucket.delete('k5');
     const follower = new Follower();
     const watch = await bucket.watch(follower.listener);
-    const wanted = new Map<string, Json>(Array.from({ length: 20 }, (_, i) => [`k${i}`, i]));
+    const wanted = new Map<string, BucketValue>(Array.from({ length: 20 }, (_, i) => [`k${i}`, i]));
     wanted.set('k3', 'new').delete('k5');
     expect(new Map([...follower.state].sort())).to.deep.equal(new Map([...wanted].sort()));
     follower.expectOrder();
@@ -53,8 +53,8 @@ export function watchTests(fixture: () => BucketStore): void {
     const { bucket } = fixture();
     const follower = new Follower();
     const watch = await bucket.watch(follower.listener);
-    const steps: [string, Json | undefined][] = [];
-    const step = async (key: string, value: Json | undefined): Promise<void> => {
+    const steps: [string, BucketValue | undefined][] = [];
+    const step = async (key: string, value: BucketValue | undefined): Promise<void> => {
       if (value === undefined) await bucket.delete(key);
       else await bucket.put(key, value);
       steps.push([key, value]);
@@ -75,7 +75,7 @@ export function watchTests(fixture: () => BucketStore): void {
     const random = seededRandom(testSeed());
     const { bucket } = fixture();
     const writer = (await fixture().peer?.()) ?? bucket;
-    const wanted = new Map<string, Json>();
+    const wanted = new Map<string, BucketValue>();
     const write = async (count: number): Promise<void> => {
       for (let i = 0; i < count; i++) {
         const key = `k${random.int(40)}`;

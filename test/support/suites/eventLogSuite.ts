@@ -1,7 +1,7 @@
 /** What every `EventLogs` promises. One call of `eventLogSuite` gives an implementation all of these tests. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
-import { VouchError } from '../../../shared/errors.js';
+import { VouchError } from '../../../shared/errors/errors.js';
 import {
   type EventLog,
   type EventLogs,
@@ -10,7 +10,7 @@ import {
   type Position,
   type StoredFrame,
 } from '../../../shared/log/eventLog.js';
-import { type SeededRandom, seededRandom, testSeed } from '../random.js';
+import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 import { eventually, expectCode, rejection } from './expectations.js';
 
 export interface LogStorage {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
-import { type ErrorCode, VouchError } from '../../../shared/errors.js';
+import { type ErrorCode, VouchError } from '../../../shared/errors/errors.js';
 
 /** The error a promise rejects with; fails where it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {

@@ -1,10 +1,10 @@
 /** What a collection promises to those who search it, whichever index it has, or none. */
 import { expect } from 'chai';
-import type { Results } from '../../../shared/calls.js';
-import { soon } from '../engine.js';
-import { type IndexRig, openIndexRig } from '../indexRig.js';
-import { bytesOf, nearest, take, type Vector, vectorSource } from '../indexVectors.js';
-import { type SeededRandom, seededRandom, testSeed } from '../random.js';
+import type { Results } from '../../../shared/protocol/calls.js';
+import { bytesOf, nearest, take, type Vector, vectorSource } from '../model/indexVectors.js';
+import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
+import { soon } from '../rigs/engine.js';
+import { type IndexRig, openIndexRig } from '../rigs/indexRig.js';
 import { INDEXED_SEARCH_DIMENSION, INDEXED_SEARCH_ROWS, type IndexSubject, NARROW } from './indexSubject.js';
 
 const ROWS = INDEXED_SEARCH_ROWS;
@@ -88,7 +88,7 @@ function sizeTests(rigs: Rigs): void {
     for (const offset of [0, 1, 2, 3]) {
       const message = Buffer.concat([Buffer.alloc(offset), bytesOf(query), Buffer.alloc(5)]);
       const call = { op: 'search', query: message.subarray(offset, -5), k: K } as const;
-      const { ids } = (await rig.collection.hosted.read(call, soon())) as Results['search'];
+      const { ids } = (await rig.collection.hosted.run(call, soon())) as Results['search'];
       expect([...new Float64Array(ids.slice().buffer)]).to.deep.equal(there.map(({ id }) => id));
     }
   });
@@ -187,10 +187,12 @@ function swapTests(rigs: Rigs): void {
         while (swapping) await work();
       };
       const deleteOne = async (): Promise<void> => {
-        const ids = [...collection.records.keys()];
         // As many as come: the collection keeps its size.
-        if (ids.length > ROWS)
-          await collection.delete(rigs.random.pick(ids), rigs.random.pick(['delete', 'softDelete']));
+        if (collection.records.size > ROWS)
+          await collection.delete(
+            rigs.random.pick([...collection.records.keys()]),
+            rigs.random.pick(['delete', 'softDelete']),
+          );
         else await collection.search(next(), K);
       };
       const swap = async (): Promise<void> => {

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { IndexRig } from '../indexRig.js';
-import { take } from '../indexVectors.js';
+import { take } from '../model/indexVectors.js';
+import type { IndexRig } from '../rigs/indexRig.js';
 import { eventually, expectCode } from './expectations.js';
 import type { Rigs } from './indexCollection.js';
 import { INDEXED_SEARCH_ROWS, type KindSubject } from './indexSubject.js';

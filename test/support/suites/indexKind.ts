@@ -1,10 +1,10 @@
 /** What every kind of index promises over rows, without a collection around it. */
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { Cancelled, Progress } from '../../../shard/index/build/progress.js';
-import { IndexedRows } from '../indexedRows.js';
-import { nearest, recallOf, type Spread, take, type Vector, vectorSource } from '../indexVectors.js';
-import { type SeededRandom, seededRandom, testSeed } from '../random.js';
+import { BuildProgress, Cancelled } from '../../../shard/index/progress.js';
+import { nearest, recallOf, type Spread, take, type Vector, vectorSource } from '../model/indexVectors.js';
+import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
+import { IndexedRows } from '../rigs/indexedRows.js';
 import { rejection } from './expectations.js';
 import { INDEXED_SEARCH_DIMENSION, INDEXED_SEARCH_ROWS, type KindSubject, NARROW } from './indexSubject.js';
 
@@ -108,7 +108,7 @@ function recallTests({ floors }: KindSubject, fixture: Fixture): void {
   it('says what it costs, holds and has room for', async () => {
     const { table } = await fixture.open(INDEXED_SEARCH_ROWS, 'clustered', INDEXED_SEARCH_DIMENSION);
     expect(table.index.bytes).to.be.greaterThan(0);
-    expect(table.index.room).to.be.at.least(0);
+    expect(table.index.capacityLeft).to.be.at.least(0);
     expect(table.index.cost(K)).to.be.within(1, INDEXED_SEARCH_ROWS * 0.9);
     expect(table.index.cost(5_000)).to.be.at.least(table.index.cost(K));
   });
@@ -264,10 +264,10 @@ function payloadTests({ floors }: KindSubject, fixture: Fixture): void {
 
   it('stops building as soon as nobody wants it any more', async () => {
     const { table } = await fixture.open(ROWS);
-    const progress = new Progress();
+    const progress = new BuildProgress();
     progress.cancel();
     expect(await rejection(table.build(undefined, progress))).to.be.instanceOf(Cancelled);
-    const counted = new Progress();
+    const counted = new BuildProgress();
     await table.build(undefined, counted);
     expect(counted.total).to.be.greaterThan(0);
     expect(counted.done).to.equal(counted.total);

@@ -1,4 +1,4 @@
-import type { IndexKind, IndexParameters } from '../../../shared/indexSpec.js';
+import type { IndexKind, IndexParameters } from '../../../shared/model/indexSpec.js';
 
 /** Recall@10 that a kind must reach with the suite's parameters, on the suite's seeded data. */
 export interface Floors {
@@ -16,12 +16,12 @@ export interface Floors {
 }
 
 /** A collection of so many records is searched through its index: a smaller one exactly, since that is cheaper. */
-export const INDEXED_SEARCH_ROWS = 4_000;
+export const INDEXED_SEARCH_ROWS = 10_000;
 export const INDEXED_SEARCH_DIMENSION = 64;
 
 /** Narrow searches, so that so few rows suffice. */
 export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {
-  hnsw: { m: 8, efConstruction: 80, efSearch: 24 },
+  hnsw: { m: 8, efConstruction: 80, efSearch: 40 },
   ivf: { nProbe: 8 },
   bq: { candidates: 150 },
   brute: {},

@@ -1,8 +1,8 @@
 /** What every `Transport` promises. One call of `transportSuite` gives an implementation all of these tests. */
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
-import { NobodyServes } from '../../../shared/transport/nobodyServes.js';
 import type { Envelope, Message, Transport } from '../../../shared/transport/transport.js';
+import { NobodyServes } from '../../../shared/transport/transportErrors.js';
 import { eventually, expectCode, gate, rejection } from './expectations.js';
 
 export interface TransportPair {

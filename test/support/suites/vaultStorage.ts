@@ -1,7 +1,7 @@
 /** A vault under test, what may be done to its storage, and the entries that tests put into it. */
 import { expect } from 'chai';
 import { systemEntropy } from '../../../shared/clock.js';
-import { toHex } from '../../../shared/hash.js';
+import { toHex } from '../../../shared/hashing/hash.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from '../../../shared/vault/vaultStore.js';
 import type { FoundBytes } from '../findBytes.js';
 

@@ -1,8 +1,8 @@
 /** What every `VaultStore` promises. One call of `vaultSuite` gives an implementation all of these tests. */
 import { expect } from 'chai';
-import { severalAtOnce } from '../../../shared/severalAtOnce.js';
+import { mapConcurrent } from '../../../shared/scheduling/mapConcurrent.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
-import { seededRandom, testSeed } from '../random.js';
+import { seededRandom, testSeed } from '../model/random.js';
 import { eventually, expectCode } from './expectations.js';
 import { erasureTests } from './vaultErasure.js';
 import {
@@ -103,7 +103,7 @@ function entryTests(fixture: Fixture): void {
   it('holds thousands of keys, and a key thousands of collections', async () => {
     const { vault, restart } = fixture();
     const keys = Array.from({ length: KEYS }, () => ({ keyId: freshKeyId(), entry: active(freshSecret(), 1) }));
-    await severalAtOnce(keys, AT_ONCE, ({ keyId, entry }) => vault.create('p', keyId, entry));
+    await mapConcurrent(keys, AT_ONCE, ({ keyId, entry }) => vault.create('p', keyId, entry));
     const many = await made(vault, active(freshSecret(), ...Array.from({ length: 5_000 }, (_, id) => id)));
     const opened = await restart();
     const byKey = new Map((await listed(opened)).entries.map((stored) => [stored.keyId, stored.entry]));

@@ -1,0 +1,102 @@
+/** The cluster that is measured: what `npm start` runs, over a folder of its own that is deleted in the end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../config/load.js';
+import type { NatsAccess } from '../scripts/local/natsServer/users.js';
+import { ClusterService } from '../scripts/local/supervisor/clusterService.js';
+import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
+import { systemClock } from '../shared/clock.js';
+import { deleteTree } from '../shared/files/durable.js';
+import type { NatsRole } from '../shared/nats/roles.js';
+
+const SHARD = fileURLToPath(new URL('../shard/main.js', import.meta.url));
+const EXIT_INTERRUPTED = 130;
+
+/** Nothing that is there to hold clients back. */
+const SETTINGS = {
+  VOUCH_MODE: 'cluster',
+  VOUCH_HOST: '127.0.0.1',
+  VOUCH_PORT: '0',
+  VOUCH_LOG_LEVEL: 'warn',
+  VOUCH_RATE_LIMITS: 'off',
+  VOUCH_MAX_QUEUE_WAIT_MS: '60000',
+  VOUCH_MAX_RECORDS: '4000000000',
+  VOUCH_MAX_COLLECTIONS: '1000000',
+  VOUCH_NATS_URL: '',
+  VOUCH_CONFIG: '',
+};
+
+export class BenchCluster {
+  readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));
+  #service: ClusterService;
+  readonly #joined: ChildProcess[] = [];
+  #stopping: Promise<void> | undefined;
+
+  private constructor(
+    private readonly dataDir: string,
+    private readonly environment: NodeJS.ProcessEnv,
+  ) {
+    this.#service = new ClusterService(loadConfig(environment), environment);
+    process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
+  }
+
+  /** `environment`: for its processes, beside what this one has. */
+  static async start(
+    environment: NodeJS.ProcessEnv = {},
+  ): Promise<{ cluster: BenchCluster; url: string; key: string }> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+    const cluster = new BenchCluster(dataDir, { ...process.env, ...SETTINGS, ...environment, VOUCH_DATA_DIR: dataDir });
+    try {
+      const { url, newKey } = await cluster.#service.start(new AbortController().signal);
+      return { cluster, url, key: newKey as string };
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** Stops every process and starts it again, over what is there. Returns where it is now, and how long the start took. */
+  async restart(): Promise<{ url: string; seconds: number }> {
+    await this.#service.stop();
+    this.#service = new ClusterService(loadConfig(this.environment), this.environment);
+    const startedMs = systemClock.monotonicMs();
+    const { url } = await this.#service.start(new AbortController().signal);
+    return { url, seconds: (systemClock.monotonicMs() - startedMs) / 1000 };
+  }
+
+  /** One more shard, which joins the others; it ends with the cluster. */
+  async join(name: string): Promise<void> {
+    const { url, nkey } = this.natsAs('shard');
+    const env = { ...this.environment, VOUCH_NATS_URL: url!, VOUCH_NATS_NKEY: nkey };
+    this.#joined.push(spawn(process.execPath, [SHARD, '--name', name], { env, stdio: 'ignore' }));
+  }
+
+  /** Process ids, by what the processes are called. */
+  async processIds(): Promise<Readonly<Record<string, number>>> {
+    return (await readRuntime(this.dataDir))?.processes ?? {};
+  }
+
+  /** How its NATS server is reached. */
+  natsAs(role: NatsRole): NatsAccess {
+    return this.#service.natsAs(role);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<void> {
+    const ended = this.#joined.map((shard) => once(shard, 'exit'));
+    for (const shard of this.#joined) shard.kill('SIGKILL');
+    await Promise.all(ended);
+    await this.#service.stop();
+    await deleteTree(this.dataDir);
+    // Last: Ctrl-C under npm comes twice, and the second one must not end what the first one began.
+    process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
+  }
+}

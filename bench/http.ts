@@ -1,0 +1,48 @@
+/** The whole way: JSON over HTTP, coordinator, NATS, shard, log, and back. The load comes from this same machine. */
+import { BenchCluster } from './cluster.js';
+import { benchEmptyCollections } from './emptyCollections.js';
+import { Client } from './httpClient.js';
+import { benchIngest } from './ingest.js';
+import { measured } from './measured.js';
+import type { Sizes } from './options.js';
+import { benchRoundTrips } from './roundTrips.js';
+import type { Row } from './row.js';
+import { randomVectors, realVectors, type VectorSet } from './vectors.js';
+
+/** Vectors are all sent as JSON: sets of one size in bytes are what can be compared. */
+const INGEST_DIMENSION = 128;
+
+export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> {
+  const sets = vectorSets(sizes, dataFolder);
+  const rows = await withCluster((client, cluster) =>
+    measured('http', sets.length + 1, async (progress) => {
+      const figures = await benchRoundTrips(client, cluster.natsAs('admin'), sizes);
+      progress.advance(1);
+      for (const make of sets) {
+        figures.push(...(await benchIngest(client, await make(), sizes)));
+        progress.advance(1);
+      }
+      return figures;
+    }),
+  );
+  // In a cluster of its own: what the one before gives back to the system would hide what a collection takes.
+  const empty = await withCluster((client, cluster) => benchEmptyCollections(client, cluster, sizes));
+  return [...rows, ...empty];
+}
+
+async function withCluster(measure: (client: Client, cluster: BenchCluster) => Promise<Row[]>): Promise<Row[]> {
+  const { cluster, url, key } = await BenchCluster.start();
+  try {
+    return await measure(new Client(url, key), cluster);
+  } finally {
+    await cluster.stop();
+  }
+}
+
+function vectorSets(sizes: Sizes, dataFolder: string | undefined): (() => Promise<VectorSet>)[] {
+  const sets = sizes.dimensions.map((dimension) => async () => {
+    const records = sizes.ingestRecords * Math.min(1, INGEST_DIMENSION / dimension);
+    return randomVectors(dimension, Math.round(records));
+  });
+  return dataFolder === undefined ? sets : [...sets, () => realVectors(dataFolder)];
+}

@@ -1,0 +1,92 @@
+/** A shard over the local log and the coordinator's side of it, in this process: the service without HTTP and NATS. */
+import type { Config } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
+import { ClusterBackend } from '../coordinator/cluster/clusterBackend.js';
+import type { Collection } from '../coordinator/cluster/collection.js';
+import { float64sOf } from '../coordinator/handlers/hits.js';
+import { samplesOf } from '../scripts/local/clusterView/watch/figures.js';
+import { runShard } from '../shard/main.js';
+import { type Clock, systemClock } from '../shared/clock.js';
+import { silentLogger } from '../shared/logger.js';
+import { Metrics } from '../shared/metrics/metrics.js';
+import { joinMetricTexts } from '../shared/metrics/metricsText.js';
+import { openStandalone } from '../shared/platform/standalonePlatform.js';
+import type { Envelope } from '../shared/transport/transport.js';
+import { liveHeapBytes } from './heap.js';
+import { fixedBytes, type VectorSet } from './vectors.js';
+
+const BATCH = 1_000;
+/** Of every search. */
+export const K = 10;
+
+export const envelope = (): Envelope => ({ requestId: 'bench', deadlineMs: systemClock.nowMs() + 600_000 });
+
+export class Engine {
+  private constructor(
+    readonly backend: ClusterBackend,
+    private readonly stopAll: () => Promise<void>,
+  ) {}
+
+  /** `clock`: the shard's, by which records have their times. `snapshots`: as configured, where they are not given. */
+  static async start(dataDir: string, clock: Clock = systemClock, snapshots?: Config['snapshots']): Promise<Engine> {
+    const config = loadConfig(
+      {},
+      { mode: 'standalone', dataDir, limits: { maxRecords: 4_000_000_000, maxBytes: 2 ** 50 }, snapshots },
+    );
+    const platform = await openStandalone({ dataDir, logger: silentLogger });
+    const shard = await runShard({ config, name: 's1', platform, logger: silentLogger, clock });
+    const backend = await ClusterBackend.start(config, platform, new Metrics('coordinator'), systemClock, silentLogger);
+    return new Engine(backend, async () => {
+      await backend.stop();
+      await shard.stop();
+      await platform.close();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.stopAll();
+  }
+
+  /** Returns the seconds that the engine took; what a client prepares is not counted. */
+  async ingest(collection: Collection, { base, dimension, count }: VectorSet): Promise<number> {
+    let ms = 0;
+    for (let from = 0; from < count; from += BATCH) {
+      const to = Math.min(from + BATCH, count);
+      const vectors = fixedBytes(base, dimension, from, to);
+      const records = { count: to - from, vectors, metadata: null, texts: null, requestIds: null };
+      const startedMs = systemClock.monotonicMs();
+      await this.backend.call(collection, { op: 'insertBatch', ...records }, envelope());
+      ms += systemClock.monotonicMs() - startedMs;
+    }
+    return ms / 1000;
+  }
+
+  /** What is kept for the collections: JavaScript's memory, and the vectors'. */
+  async memoryBytes(): Promise<number> {
+    return liveHeapBytes() + (await this.#vectorBytes());
+  }
+
+  /** Ids found for each query, and latencies in ms, ascending. */
+  async search(
+    collection: Collection,
+    set: VectorSet,
+    searches: number,
+  ): Promise<{ ids: Float64Array[]; latenciesMs: Float64Array }> {
+    const latenciesMs = new Float64Array(searches);
+    const ids: Float64Array[] = [];
+    for (let i = 0; i < searches; i++) {
+      const row = i % set.queryCount;
+      const query = fixedBytes(set.queries, set.dimension, row, row + 1);
+      const startedMs = systemClock.monotonicMs();
+      const found = await this.backend.call(collection, { op: 'search', query, k: K }, envelope());
+      latenciesMs[i] = systemClock.monotonicMs() - startedMs;
+      ids.push(float64sOf(found.ids));
+    }
+    return { ids, latenciesMs: latenciesMs.sort() };
+  }
+
+  async #vectorBytes(): Promise<number> {
+    const text = joinMetricTexts(await this.backend.shardMetrics());
+    return samplesOf(text, new Set(['vouch_vector_bytes']))[0]?.value ?? Number.NaN;
+  }
+}

@@ -1,0 +1,116 @@
+/** Recall against latency of each kind in the engine, beside an exact scan and the bare library of the graph. */
+import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Progress } from '../scripts/terminal/progress.js';
+import { systemClock } from '../shared/clock.js';
+import type { IndexSpec } from '../shared/model/indexSpec.js';
+import { percentile } from './httpLoad.js';
+import { IndexAlone, searchAlone } from './indexAlone.js';
+import { BareGraph } from './indexBare.js';
+import { SETTINGS, type Setting, WIDTHS } from './indexSettings.js';
+import { Engine, envelope } from './inProcess.js';
+import type { Sizes } from './options.js';
+import { recallAmong } from './recall.js';
+import { median, type Row } from './row.js';
+import { settled } from './settled.js';
+import type { VectorSet } from './vectors.js';
+
+const PROJECT = 'bench';
+const COLLECTION = 'indexed';
+/** Of the comparison with the bare library, so that both meet the same machine. */
+const TURNS = 5;
+
+export async function benchIndexesInEngine(
+  dataDir: string,
+  set: VectorSet,
+  { indexSearches }: Sizes,
+  progress: Progress,
+): Promise<Row[]> {
+  const engine = await Engine.start(dataDir);
+  try {
+    const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
+    const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
+    await engine.ingest(collection, set);
+    return await new IndexBench(engine, collection, set, indexSearches).run(progress);
+  } finally {
+    await engine.stop();
+  }
+}
+
+class IndexBench {
+  readonly #rows: Row[] = [];
+  readonly #buildMs = new Map<Setting['kind'], number>();
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly collection: Collection,
+    private readonly set: VectorSet,
+    private readonly searches: number,
+  ) {}
+
+  async run(progress: Progress): Promise<Row[]> {
+    const exact = await this.#search();
+    this.#add('exact scan: search p50', percentile(exact.latenciesMs, 0.5), 'ms');
+    for (const setting of SETTINGS) {
+      await this.#measure(setting, exact.ids);
+      if (setting.name === `hnsw ef ${WIDTHS.at(-1)}`) await this.#compareWithBare(exact.ids);
+      progress.advance(1);
+    }
+    return this.#rows;
+  }
+
+  async #measure({ kind, name, parameters }: Setting, exact: readonly Float64Array[]): Promise<void> {
+    const buildMs = await this.#configure({ kind, parameters });
+    if (!this.#buildMs.has(kind)) {
+      this.#buildMs.set(kind, buildMs);
+      this.#add(`${kind}: build`, buildMs / 1000, 's');
+    }
+    const { ids, latenciesMs } = await this.#search();
+    this.#add(`${name}: recall@10`, recallAmong(exact, ids), '');
+    this.#add(`${name}: search p50`, percentile(latenciesMs, 0.5), 'ms');
+  }
+
+  /** The library and the index over rows alone take turns, so that both meet the same machine. */
+  async #compareWithBare(exact: readonly Float64Array[]): Promise<void> {
+    const { set, searches } = this;
+    const { graph, buildMs } = BareGraph.build(set);
+    this.#add('bare hnswlib: build', buildMs / 1000, 's');
+    this.#add('hnsw / bare hnswlib: build', (this.#buildMs.get('hnsw') as number) / buildMs, 'times');
+    const alone = await IndexAlone.build(set);
+    for (const ef of WIDTHS) {
+      const generation = await alone.open(ef);
+      this.#add(`bare hnswlib ef ${ef}: recall@10`, recallAmong(exact, graph.search(set, searches, ef).ids), '');
+      const turns: { bareMs: number; ownMs: number }[] = [];
+      for (let turn = 0; turn < TURNS; turn++) {
+        const bare = graph.search(set, searches, ef).latenciesMs;
+        const own = await searchAlone(generation, set, searches);
+        turns.push({ bareMs: percentile(bare, 0.5), ownMs: percentile(own, 0.5) });
+      }
+      this.#add(`bare hnswlib ef ${ef}: search p50`, median(turns.map(({ bareMs }) => bareMs)), 'ms');
+      const ratio = median(turns.map(({ bareMs, ownMs }) => ownMs / bareMs));
+      this.#add(`index alone / bare hnswlib ef ${ef}: search p50`, ratio, 'times');
+      await generation.retire();
+    }
+    await alone.close();
+  }
+
+  #search(): ReturnType<Engine['search']> {
+    return this.engine.search(this.collection, this.set, this.searches);
+  }
+
+  /** Returns milliseconds until it serves. */
+  async #configure(spec: IndexSpec): Promise<number> {
+    const { backend } = this.engine;
+    const startedMs = systemClock.monotonicMs();
+    await backend.call(this.collection, { op: 'configureIndex', spec }, envelope());
+    await settled(async () => {
+      const { status, error } = await backend.call(this.collection, { op: 'indexState' }, envelope());
+      return { status, error };
+    });
+    return systemClock.monotonicMs() - startedMs;
+  }
+
+  #add(figure: string, value: number, unit: string): void {
+    const { name, count, dimension } = this.set;
+    this.#rows.push({ part: 'index', name: `${figure}, ${name} ${count} × ${dimension}`, value, unit });
+  }
+}

@@ -1,0 +1,53 @@
+/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP and how it grows, and prints the figures. */
+
+import { runCommand } from '../scripts/terminal/commandLine.js';
+import { unreachable } from '../shared/errors/errors.js';
+import { replaceFile } from '../shared/files/durable.js';
+import { benchEngine } from './engine.js';
+import { benchHttp } from './http.js';
+import { benchIndexes } from './indexes.js';
+import { benchKernel } from './kernel.js';
+import { type BenchOptions, type Part, parseOptions, USAGE } from './options.js';
+import { benchOverload } from './overload.js';
+import { benchProof } from './proof.js';
+import { makeReport, reportLines } from './report.js';
+import { benchRestart } from './restart.js';
+import type { Row } from './row.js';
+import { benchScale } from './scale.js';
+import { benchSearch } from './search.js';
+
+function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row[]> {
+  switch (part) {
+    case 'kernel':
+      return benchKernel(sizes);
+    case 'engine':
+      return benchEngine(sizes, dataFolder);
+    case 'index':
+      return benchIndexes(sizes, dataFolder);
+    case 'search':
+      return benchSearch(sizes, dataFolder);
+    case 'proof':
+      return benchProof(sizes);
+    case 'restart':
+      return benchRestart(sizes);
+    case 'http':
+      return benchHttp(sizes, dataFolder);
+    case 'scale':
+      return benchScale(sizes);
+    case 'overload':
+      return benchOverload(sizes);
+    default:
+      return unreachable(part);
+  }
+}
+
+async function run(args: readonly string[]): Promise<void> {
+  const options = parseOptions(args, process.env);
+  const rows: Row[] = [];
+  for (const part of options.parts) rows.push(...(await benchPart(part, options)));
+  const report = makeReport(rows);
+  process.stdout.write(`${reportLines(report).join('\n')}\n`);
+  if (options.jsonFile !== undefined) await replaceFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+await runCommand({ name: 'bench', usage: USAGE }, run);

@@ -1,0 +1,142 @@
+/**
+ * What becomes of a service that is asked more than it can do: for each workload the best throughput, found with requests
+ * that wait for one another, and then loads of a constant rate below and above it.
+ */
+import { fork } from 'node:child_process';
+import { BenchCluster } from './cluster.js';
+import { Client } from './httpClient.js';
+import { measured } from './measured.js';
+import type { Sizes } from './options.js';
+import { LOAD_CORES, moveTo, SERVICE_CORES } from './overload/cores.js';
+import type { KindCounts, LoadCounts, LoadPlan, LoadReport } from './overload/load.js';
+import { prepareWorkloads, type Workload } from './overload/workloads.js';
+import { cpuSeconds } from './processCpu.js';
+import { residentBytes } from './processMemory.js';
+import type { Row } from './row.js';
+
+const MIB = 1024 * 1024;
+
+const percentile = (ascending: readonly number[], share: number): number =>
+  ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
+
+export async function benchOverload(sizes: Sizes): Promise<Row[]> {
+  const { cluster, url, key } = await BenchCluster.start({
+    VOUCH_SHARDS: '1',
+    VOUCH_LOG_LEVEL: 'error',
+    VOUCH_MAX_QUEUE_WAIT_MS: '',
+    // One takes its share of the one core for seconds, at some of the loads and not at others.
+    VOUCH_SNAPSHOT_EVERY_BYTES: '1000000000000',
+  });
+  try {
+    const client = new Client(url, key);
+    const workloads = await prepareWorkloads(client, sizes);
+    const rows: Row[] = [];
+    await moveTo(SERVICE_CORES, Object.values(await cluster.processIds()));
+    await measured('overload', workloads.length * (sizes.overloadLoads.length + 1), async (progress) => {
+      for (const workload of workloads)
+        rows.push(...(await new Overload(client, cluster, workload, sizes).rows(() => progress.advance(1))));
+      return rows;
+    });
+    return rows;
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** What the system counts CPU time in: a short load may take less. */
+const TICK_SECONDS = 0.01;
+
+class Overload {
+  readonly #rows: Row[] = [];
+  /** Tells more than the throughput where the machine is not the service's alone. */
+  #bestPerCpuSecond = Number.NaN;
+
+  constructor(
+    private readonly client: Client,
+    private readonly cluster: BenchCluster,
+    private readonly workload: Workload,
+    private readonly sizes: Sizes,
+  ) {}
+
+  async rows(onMeasured: () => void): Promise<Row[]> {
+    const best = await this.#best();
+    this.#add('best throughput', best, 'requests/s');
+    onMeasured();
+    for (const load of this.sizes.overloadLoads) {
+      await this.#at(load, best);
+      onMeasured();
+    }
+    return this.#rows;
+  }
+
+  async #best(): Promise<number> {
+    let best = 0;
+    for (const connections of this.workload.atOnce) {
+      const { counts, cpuSeconds } = await this.#make({ rate: undefined, connections });
+      const throughput = answeredOf(counts) / counts.seconds;
+      if (throughput < best) continue;
+      best = throughput;
+      this.#bestPerCpuSecond = answeredOf(counts) / cpuSeconds;
+    }
+    return best;
+  }
+
+  async #at(load: number, best: number): Promise<void> {
+    const { counts, cpuSeconds } = await this.#make({ rate: load * best, connections: this.sizes.overloadConnections });
+    const bytes = await residentBytes(await this.cluster.processIds());
+    const kinds = Object.entries(counts.kinds);
+    const what = `${load} × the best`;
+    const answered = answeredOf(counts) / counts.seconds;
+    this.#add(`${what}, answered`, answered, 'requests/s');
+    this.#add(`${what}, answered / best`, answered / best, '');
+    const perCpuSecond = answeredOf(counts) / cpuSeconds;
+    this.#add(`${what}, answered with a second of CPU / at the best`, perCpuSecond / this.#bestPerCpuSecond, '');
+    for (const [kind, { answeredMs, refusedMs, refused, failed }] of kinds) {
+      const of = kinds.length === 1 ? what : `${what}, ${kind}`;
+      this.#add(`${of}, answered p50`, percentile(answeredMs, 0.5), 'ms');
+      this.#add(`${of}, answered p99`, percentile(answeredMs, 0.99), 'ms');
+      if (refused > 0) {
+        this.#add(`${of}, refused`, refused / counts.seconds, 'requests/s');
+        this.#add(`${of}, refused p50`, percentile(refusedMs, 0.5), 'ms');
+        this.#add(`${of}, refused p99`, percentile(refusedMs, 0.99), 'ms');
+      }
+      if (failed > 0) this.#add(`${of}, failed (${counts.failures[0]})`, failed, 'requests');
+    }
+    this.#add(`${what}, the load itself was late by at most`, counts.lateMs, 'ms');
+    for (const name of bytes.keys())
+      if (/coordinator|shard/.test(name)) this.#add(`${what}, memory of ${name}`, bytes.get(name)! / MIB, 'MiB');
+  }
+
+  async #make(load: Pick<LoadPlan, 'rate' | 'connections'>): Promise<{ counts: LoadCounts; cpuSeconds: number }> {
+    const { requests, kinds } = this.workload;
+    const child = fork(new URL('./overload/loadProcess.js', import.meta.url), { serialization: 'advanced' });
+    const spent = async (): Promise<number> =>
+      [...(await cpuSeconds(await this.cluster.processIds())).values()].reduce((sum, seconds) => sum + seconds, 0);
+    let before: Promise<number> | undefined;
+    const answer = new Promise<LoadCounts>((resolve, reject) => {
+      child.on('message', (report: LoadReport) => {
+        if (report === 'counting') before = spent();
+        else resolve(report);
+      });
+      child.once('exit', () => reject(new Error('a process that makes load has ended')));
+    });
+    if (child.pid !== undefined) await moveTo(LOAD_CORES, [child.pid]);
+    child.send({
+      ...this.client.address,
+      warmUpSeconds: this.sizes.overloadWarmUpSeconds,
+      seconds: this.sizes.overloadSeconds,
+      ...load,
+      requests,
+      kinds,
+    } satisfies LoadPlan);
+    const counts = await answer;
+    return { counts, cpuSeconds: Math.max((await spent()) - ((await before) ?? Number.NaN), TICK_SECONDS) };
+  }
+
+  #add(figure: string, value: number, unit: string): void {
+    this.#rows.push({ part: 'overload', name: `${this.workload.name}: ${figure}`, value, unit });
+  }
+}
+
+const answeredOf = ({ kinds }: LoadCounts): number =>
+  Object.values(kinds).reduce((sum: number, { answered }: KindCounts) => sum + answered, 0);

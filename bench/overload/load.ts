@@ -1,0 +1,256 @@
+/**
+ * Load on an HTTP service: open (requests come at a constant rate, whatever becomes of those before) or closed (so many
+ * at a time). In an open load the time of an answer counts from the moment its request was due, whether it could be sent
+ * then or not: a service that stalls does not hide it by keeping the load from being made.
+ */
+import { connect, type Socket } from 'node:net';
+import { systemClock } from '../../shared/clock.js';
+import { rawAnswer } from '../rawAnswer.js';
+
+export interface LoadPlan {
+  readonly host: string;
+  readonly port: number;
+  /** Before what is counted: queues that have only just filled are longer than those that stay full. */
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
+  /** Of all requests a second; undefined: closed. */
+  readonly rate: number | undefined;
+  /** Opened before the first request; a request that finds none of them idle waits for one. */
+  readonly connections: number;
+  /** Sent in turn. */
+  readonly requests: readonly Uint8Array[];
+  /** Of each request, by what it is called. */
+  readonly kinds: readonly string[];
+}
+
+export interface KindCounts {
+  readonly answered: number;
+  /** 503 with Retry-After. */
+  readonly refused: number;
+  /** Any other answer, and connections that ended. */
+  readonly failed: number;
+  /** Milliseconds, ascending. */
+  readonly answeredMs: readonly number[];
+  readonly refusedMs: readonly number[];
+}
+
+export interface LoadCounts {
+  readonly seconds: number;
+  /** How much later than due the latest request was sent for want of time or connections. */
+  readonly lateMs: number;
+  /** What the first failures were. */
+  readonly failures: readonly string[];
+  readonly kinds: Readonly<Record<string, KindCounts>>;
+}
+
+/** What a process that makes load tells: that its warm-up is over, and in the end what it has counted. */
+export type LoadReport = 'counting' | LoadCounts;
+
+interface Counting {
+  answered: number;
+  refused: number;
+  failed: number;
+  readonly answeredMs: number[];
+  readonly refusedMs: number[];
+}
+
+const TICK_MS = 1;
+/** A listening socket has room for 512 that wait. */
+const OPENED_AT_ONCE = 200;
+/** For what is under way when the time is over. */
+const DRAIN_MS = 12_000;
+const FAILURES_MAX = 5;
+
+/** `onCounting`: the warm-up is over. */
+export function makeLoad(plan: LoadPlan, onCounting: () => void): Promise<LoadCounts> {
+  return new Load(plan, onCounting).run();
+}
+
+class Load {
+  readonly #idle: Connection[] = [];
+  readonly #kinds = new Map<string, Counting>();
+  readonly #failures: string[] = [];
+  #startedMs = 0;
+  #sent = 0;
+  #underWay = 0;
+  #lateMs = 0;
+  #onDrained: () => void = () => {};
+
+  constructor(
+    private readonly plan: LoadPlan,
+    private readonly onCounting: () => void,
+  ) {}
+
+  async run(): Promise<LoadCounts> {
+    const { rate, connections, warmUpSeconds } = this.plan;
+    await this.#connect();
+    this.#startedMs = systemClock.monotonicMs();
+    setTimeout(this.onCounting, warmUpSeconds * 1000);
+    if (rate === undefined) for (let i = 0; i < connections; i++) this.#send(systemClock.monotonicMs());
+    else await this.#atRate(rate);
+    await this.#drained();
+    const seconds = (Math.min(systemClock.monotonicMs(), this.#endMs) - this.#countedFromMs) / 1000;
+    for (const connection of this.#idle) connection.close();
+    return { seconds, lateMs: this.#lateMs, failures: this.#failures, kinds: Object.fromEntries(this.#counts()) };
+  }
+
+  /** All at first: what is measured is not how many clients can connect in a second. */
+  async #connect(): Promise<void> {
+    while (this.#idle.length < this.plan.connections) {
+      const count = Math.min(OPENED_AT_ONCE, this.plan.connections - this.#idle.length);
+      const opened = Array.from({ length: count }, () => this.#opened());
+      await Promise.all(opened.map(({ connected }) => connected));
+      this.#idle.push(...opened);
+    }
+  }
+
+  #opened(): Connection {
+    const connection: Connection = new Connection(this.plan, (status, detail) =>
+      this.#answered(connection, status, detail),
+    );
+    return connection;
+  }
+
+  get #countedFromMs(): number {
+    return this.#startedMs + this.plan.warmUpSeconds * 1000;
+  }
+
+  get #endMs(): number {
+    return this.#countedFromMs + this.plan.seconds * 1000;
+  }
+
+  async #atRate(rate: number): Promise<void> {
+    for (;;) {
+      const nowMs = systemClock.monotonicMs();
+      if (nowMs >= this.#endMs) return;
+      for (let due = this.#due(rate); due <= nowMs; due = this.#due(rate)) {
+        if (this.#idle.length === 0) break;
+        if (due >= this.#countedFromMs) this.#lateMs = Math.max(this.#lateMs, nowMs - due);
+        this.#send(due);
+      }
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+    }
+  }
+
+  #due(rate: number): number {
+    return this.#startedMs + (this.#sent * 1000) / rate;
+  }
+
+  #send(dueMs: number): void {
+    const { requests, kinds } = this.plan;
+    const place = this.#sent++ % requests.length;
+    const idle = this.#idle.pop() as Connection;
+    const connection = idle.isOpen ? idle : this.#opened();
+    this.#underWay++;
+    connection.send(requests[place] as Uint8Array, kinds[place] as string, dueMs);
+  }
+
+  /** `status` 0: the connection ended first. */
+  #answered(connection: Connection, status: number, detail: string): void {
+    const nowMs = systemClock.monotonicMs();
+    this.#underWay--;
+    const counting = this.#of(connection.kind);
+    const ms = nowMs - connection.dueMs;
+    // What is answered after the end of an open load was not done within its time.
+    const isInTime = nowMs >= this.#countedFromMs && nowMs <= this.#endMs;
+    const isTimed = connection.dueMs >= this.#countedFromMs;
+    if (status === 200) {
+      if (isInTime) counting.answered++;
+      if (isTimed) counting.answeredMs.push(ms);
+    } else if (status === 503 && /retry-after: \d/i.test(detail)) {
+      if (isInTime) counting.refused++;
+      if (isTimed) counting.refusedMs.push(ms);
+    } else {
+      counting.failed++;
+      if (this.#failures.length < FAILURES_MAX) this.#failures.push(detail.slice(0, 300));
+    }
+    this.#idle.push(connection.isOpen ? connection : this.#opened());
+    if (this.plan.rate === undefined && nowMs < this.#endMs) this.#send(nowMs);
+    else if (this.#underWay === 0) this.#onDrained();
+  }
+
+  #drained(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#endMs - systemClock.monotonicMs() + DRAIN_MS);
+      this.#onDrained = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #of(kind: string): Counting {
+    let counting = this.#kinds.get(kind);
+    if (counting === undefined) {
+      counting = { answered: 0, refused: 0, failed: 0, answeredMs: [], refusedMs: [] };
+      this.#kinds.set(kind, counting);
+    }
+    return counting;
+  }
+
+  *#counts(): Generator<[string, KindCounts]> {
+    for (const [kind, counting] of this.#kinds) {
+      counting.answeredMs.sort((a, b) => a - b);
+      counting.refusedMs.sort((a, b) => a - b);
+      yield [kind, counting];
+    }
+  }
+}
+
+/** One request at a time. */
+class Connection {
+  kind = '';
+  dueMs = 0;
+  /** Resolves when it is, or has failed. */
+  readonly connected: Promise<unknown>;
+  readonly #socket: Socket;
+  #received = '';
+  #isWaiting = false;
+  #isClosed = false;
+
+  constructor(
+    { host, port }: LoadPlan,
+    private readonly onAnswer: (status: number, detail: string) => void,
+  ) {
+    this.#socket = connect({ host, port, noDelay: true });
+    this.#socket.setEncoding('latin1');
+    this.#socket.on('data', (text: string) => this.#take(text));
+    this.#socket.on('error', () => undefined);
+    this.connected = new Promise((resolve) => this.#socket.once('connect', resolve).once('close', resolve));
+    this.#socket.on('close', () => this.#ended());
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed;
+  }
+
+  send(request: Uint8Array, kind: string, dueMs: number): void {
+    this.kind = kind;
+    this.dueMs = dueMs;
+    this.#isWaiting = true;
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #ended(): void {
+    this.#isClosed = true;
+    if (this.#isWaiting) this.#answer(0, 'the connection ended');
+  }
+
+  #take(text: string): void {
+    this.#received += text;
+    const answer = rawAnswer(this.#received);
+    if (answer === undefined) return;
+    this.#received = '';
+    this.#answer(answer.status, answer.whole);
+  }
+
+  #answer(status: number, detail: string): void {
+    this.#isWaiting = false;
+    this.onAnswer(status, detail);
+  }
+}

@@ -1,0 +1,118 @@
+/** What a look into the past costs in the engine: of a state that is still in memory, and of one that is rebuilt. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Collection } from '../coordinator/cluster/collection.js';
+import { systemClock } from '../shared/clock.js';
+import { deleteTree } from '../shared/files/durable.js';
+import type { SearchCall } from '../shared/protocol/calls.js';
+import { percentile } from './httpLoad.js';
+import { Engine, envelope, K } from './inProcess.js';
+import type { Row } from './row.js';
+import { fixedBytes, randomVectors, type VectorSet } from './vectors.js';
+
+const PROJECT = 'bench';
+const COLLECTION = 'remembered';
+const DIMENSION = 128;
+const WARM_UP = 20;
+/** Of the records, one in so many is tombstoned after the state that is asked for. */
+const TOMBSTONED_SINCE = 100;
+const HALF_LIFE_SECS = 86_400;
+const NANOSECONDS = 1e6;
+
+type Options = Pick<SearchCall, 'asOf' | 'decay'>;
+
+export async function benchPastSearch(records: number, rounds: number): Promise<Row[]> {
+  const set = randomVectors(DIMENSION, records);
+  const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+  const engine = await Engine.start(dataDir);
+  try {
+    const wanted = { name: COLLECTION, dimension: DIMENSION, index: 'brute' } as const;
+    const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
+    await engine.ingest(collection, set);
+    return await compare(engine, collection, set, rounds);
+  } finally {
+    await engine.stop();
+    await deleteTree(dataDir);
+  }
+}
+
+async function compare(engine: Engine, collection: Collection, set: VectorSet, rounds: number): Promise<Row[]> {
+  const { backend } = engine;
+  const asOf = { logIndex: set.count };
+  for (let id = 1; id <= set.count; id += TOMBSTONED_SINCE)
+    await backend.call(collection, { op: 'softDelete', id }, envelope());
+  const inMemory = await inTurns(engine, collection, set, rounds, { asOf });
+  const decay = { halfLifeSecs: HALF_LIFE_SECS, nowMs: systemClock.nowMs() };
+  const decayed = await inTurns(engine, collection, set, rounds, { asOf, decay });
+  // Of a record that lived then: its vector is gone.
+  await backend.call(collection, { op: 'delete', id: 2 }, envelope());
+  const lost = { logIndex: set.count - 1 };
+  const rebuilt = await rebuild(engine, collection, set, lost);
+  const kept = await inTurns(engine, collection, set, rounds, { asOf: lost });
+  const row = (name: string, value: number, unit: string): Row => ({
+    part: 'search',
+    name: `${name}, ${set.name} ${set.count} × ${set.dimension}`,
+    value,
+    unit,
+  });
+  return [
+    row('beside a past state in memory: plain exact search p50', inMemory.plainMs, 'ms'),
+    row('a past state in memory: p50', inMemory.moreMs, 'ms'),
+    row('a past state in memory: over a plain exact search', inMemory.moreMs / inMemory.plainMs, 'times'),
+    row('a past state in memory, with decay: over the same search now', decayed.moreMs / decayed.plainMs, 'times'),
+    row('a past state rebuilt from the log', set.count / rebuilt.seconds, 'events/s'),
+    row('while a past state is rebuilt: event-loop delay p99', rebuilt.p99Ms, 'ms'),
+    row('while a past state is rebuilt: event-loop delay max', rebuilt.maxMs, 'ms'),
+    row('beside a past state that was kept: plain exact search p50', kept.plainMs, 'ms'),
+    row('a past state that was kept: p50', kept.moreMs, 'ms'),
+    row('a past state that was kept: over a plain exact search', kept.moreMs / kept.plainMs, 'times'),
+  ];
+}
+
+async function timed(
+  { backend }: Engine,
+  collection: Collection,
+  { queries, dimension }: VectorSet,
+  row: number,
+  options: Options,
+): Promise<number> {
+  const query = fixedBytes(queries, dimension, row, row + 1);
+  const startedMs = systemClock.monotonicMs();
+  await backend.call(collection, { op: 'search', query, k: K, ...options }, envelope());
+  return systemClock.monotonicMs() - startedMs;
+}
+
+/** The search of the past and the same of the present take turns, so that both meet the same machine. */
+async function inTurns(
+  engine: Engine,
+  collection: Collection,
+  set: VectorSet,
+  rounds: number,
+  past: Options,
+): Promise<{ plainMs: number; moreMs: number }> {
+  const { asOf: _, ...present } = past;
+  for (let i = 0; i < WARM_UP; i++) await timed(engine, collection, set, i % set.queryCount, i % 2 ? present : past);
+  const plainMs = new Float64Array(rounds);
+  const moreMs = new Float64Array(rounds);
+  for (let i = 0; i < rounds; i++) {
+    plainMs[i] = await timed(engine, collection, set, i % set.queryCount, present);
+    moreMs[i] = await timed(engine, collection, set, i % set.queryCount, past);
+  }
+  const medianOf = (ms: Float64Array): number => percentile(ms.sort(), 0.5);
+  return { plainMs: medianOf(plainMs), moreMs: medianOf(moreMs) };
+}
+
+async function rebuild(
+  engine: Engine,
+  collection: Collection,
+  set: VectorSet,
+  asOf: { readonly logIndex: number },
+): Promise<{ seconds: number; p99Ms: number; maxMs: number }> {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const ms = await timed(engine, collection, set, 0, { asOf });
+  delays.disable();
+  return { seconds: ms / 1000, p99Ms: delays.percentile(99) / NANOSECONDS, maxMs: delays.max / NANOSECONDS };
+}

@@ -1,0 +1,114 @@
+/** Proofs of a long log: what they cost to make and to send, and what it costs to be able to make them. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Collection } from '../coordinator/cluster/collection.js';
+import { inclusionOf } from '../coordinator/handlers/proofs.js';
+import { systemClock } from '../shared/clock.js';
+import { deleteTree } from '../shared/files/durable.js';
+import { auditMeasurements, benchAuditCost } from './auditCost.js';
+import { percentile } from './httpLoad.js';
+import { Engine, envelope } from './inProcess.js';
+import { measured } from './measured.js';
+import type { Sizes } from './options.js';
+import type { Row } from './row.js';
+import { benchServiceLog } from './serviceLog.js';
+import { fixedBytes, generator, randomVectors } from './vectors.js';
+
+const PROJECT = 'bench';
+/** The log is what counts here: short vectors make a long one soon. */
+const DIMENSION = 4;
+const BATCH = 10_000;
+const PROOFS = 2_000;
+/** One in so many records is deleted, and a receipt of before all that is asked for. */
+const DELETED_SHARE = 1 / 10;
+const DELETES_AT_ONCE = 4_000;
+const NANOSECONDS = 1e6;
+
+export const benchProof = (sizes: Sizes): Promise<Row[]> =>
+  measured('proof', auditMeasurements(sizes) + 3, async (progress) => {
+    const rows = await benchLongLog(sizes.proofEvents, () => progress.advance(1));
+    rows.push(...(await benchServiceLog(sizes.loggedCollections)));
+    progress.advance(1);
+    return [...rows, ...(await benchAuditCost(sizes, progress))];
+  });
+
+async function benchLongLog(events: number, onMeasured: () => void): Promise<Row[]> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+  const engine = await Engine.start(dataDir);
+  try {
+    const { collection } = await engine.backend.create(
+      PROJECT,
+      { name: 'long', dimension: DIMENSION, index: 'brute' },
+      envelope(),
+    );
+    await fill(engine, collection, events);
+    const rows = [...(await benchInclusion(engine, collection, events))];
+    onMeasured();
+    rows.push(...(await benchFarBack(engine, collection, events)));
+    onMeasured();
+    return rows;
+  } finally {
+    await engine.stop();
+    await deleteTree(dataDir);
+  }
+}
+
+async function fill({ backend }: Engine, collection: Collection, records: number): Promise<void> {
+  const count = Math.min(BATCH, records);
+  const { base } = randomVectors(DIMENSION, count, 1);
+  const vectors = fixedBytes(base, DIMENSION, 0, count);
+  const call = { op: 'insertBatch', count, vectors, metadata: null, texts: null, requestIds: null } as const;
+  for (let from = 0; from < records; from += count) await backend.call(collection, call, envelope());
+}
+
+const rowOf = (events: number, name: string, value: number, unit: string): Row => ({
+  part: 'proof',
+  name: `${name}, log of ${events} events`,
+  value,
+  unit,
+});
+
+/** The whole call, as a coordinator makes it, NATS and HTTP left out. */
+async function benchInclusion({ backend }: Engine, collection: Collection, events: number): Promise<Row[]> {
+  const random = generator(events);
+  const latenciesMs = new Float64Array(PROOFS);
+  let proofBytes = 0;
+  let bodyBytes = 0;
+  for (let i = 0; i < PROOFS; i++) {
+    const sequence = Math.floor(random() * (events + 1));
+    const startedMs = systemClock.monotonicMs();
+    const made = await backend.call(collection, { op: 'proofInclusion', sequence, size: null }, envelope());
+    const body = JSON.stringify(inclusionOf(made));
+    latenciesMs[i] = systemClock.monotonicMs() - startedMs;
+    proofBytes = Math.max(proofBytes, made.proof.length);
+    bodyBytes = Math.max(bodyBytes, Buffer.byteLength(body));
+  }
+  latenciesMs.sort();
+  return [
+    rowOf(events, 'inclusion proof p50', percentile(latenciesMs, 0.5), 'ms'),
+    rowOf(events, 'inclusion proof p99', percentile(latenciesMs, 0.99), 'ms'),
+    rowOf(events, 'inclusion proof, largest', proofBytes, 'bytes'),
+    rowOf(events, 'inclusion proof as JSON, largest', bodyBytes, 'bytes'),
+  ];
+}
+
+/** The receipt of the newest insert, after many deletions of older records. */
+async function benchFarBack({ backend }: Engine, collection: Collection, events: number): Promise<Row[]> {
+  const deletions = Math.floor(events * DELETED_SHARE);
+  for (let from = 0; from < deletions; from += DELETES_AT_ONCE) {
+    const ids = Array.from({ length: Math.min(DELETES_AT_ONCE, deletions - from) }, (_, i) => (from + i) * 10 + 1);
+    await Promise.all(ids.map((id) => backend.call(collection, { op: 'delete', id }, envelope())));
+  }
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  const startedMs = systemClock.monotonicMs();
+  delays.enable();
+  await backend.call(collection, { op: 'proofReceipt', sequence: events }, envelope());
+  delays.disable();
+  const what = `receipt of ${deletions} deletions back`;
+  return [
+    rowOf(events, what, systemClock.monotonicMs() - startedMs, 'ms'),
+    rowOf(events, `${what}: event-loop delay max`, delays.max / NANOSECONDS, 'ms'),
+  ];
+}

@@ -1,0 +1,113 @@
+/**
+ * A collection that moves to a shard that has joined, while it is searched and written to: each client asks again as soon
+ * as it has its answer, so the longest that one waited is the longest time without an answer. A request that fails fails
+ * the measurement.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Progress } from '../../scripts/terminal/progress.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
+import { ownershipOf } from '../../shared/registry/owners.js';
+import { BenchCluster } from '../cluster.js';
+import { Client } from '../httpClient.js';
+import { percentile, runLoad, runUntil } from '../httpLoad.js';
+import { K } from '../inProcess.js';
+import type { Sizes } from '../options.js';
+import type { Row } from '../row.js';
+import { digitRows, digits } from './digits.js';
+import { withPlatform } from './platform.js';
+
+/** Two: with one alone a shard that joins has nothing to take. */
+const COLLECTIONS = ['stays', 'moves'] as const;
+const DIMENSION = 128;
+const INSERTS_IN_FLIGHT = 4;
+const MS = 1e3;
+const MOVED_WITHIN_MS = 120_000;
+const NEW_SHARD = 's2';
+
+/** How long each answer took, of the clients that search and of those that insert. */
+interface Waits {
+  readonly search: Float64Array;
+  readonly insert: Float64Array;
+}
+
+export async function benchWarmMoves(sizes: Sizes, progress: Progress): Promise<Row[]> {
+  const { moveRecords, moveSeconds, movePauseMs } = sizes;
+  const rows: Row[] = [];
+  for (const records of moveRecords) {
+    const { cluster, url, key } = await BenchCluster.start({ VOUCH_SHARDS: '1' });
+    try {
+      const client = new Client(url, key);
+      for (const name of COLLECTIONS) await fill(client, name, records);
+      const still = await underLoad(client, movePauseMs, () => delay(MS * moveSeconds));
+      const moving = await underLoad(client, movePauseMs, async () => {
+        await joinAndMove(cluster);
+        await delay((MS * moveSeconds) / 2);
+      });
+      rows.push(...rowsOf(records, still, moving));
+    } finally {
+      await cluster.stop();
+    }
+    progress.advance(1);
+  }
+  return rows;
+}
+
+async function fill(client: Client, collection: string, records: number): Promise<void> {
+  await client.createCollection(collection, DIMENSION);
+  const requests = digitRows(DIMENSION, records).map((batch) =>
+    client.requestText('/v1/vectors/batch-insert', `{"collection":"${collection}","batch":${batch}}`),
+  );
+  const request = (i: number): Buffer => requests[i]!;
+  await runLoad({ ...client.address, inFlight: INSERTS_IN_FLIGHT, requests: requests.length, request });
+}
+
+/** One client searches and one inserts, into each collection, for as long as the work takes. */
+async function underLoad(client: Client, pauseMs: number, work: () => Promise<void>): Promise<Waits> {
+  let isOver = false;
+  const lane = (path: string, body: (collection: string) => unknown): Promise<Float64Array[]> =>
+    Promise.all(
+      COLLECTIONS.map((collection) =>
+        runUntil(client.address, client.request(path, body(collection)), pauseMs, () => isOver),
+      ),
+    );
+  const vector = digits(DIMENSION, 0);
+  const searches = lane('/v1/search', (collection) => ({ collection, query: vector, k: K }));
+  const inserts = lane('/v1/records', (collection) => ({ collection, values: vector }));
+  try {
+    await Promise.race([work(), searches, inserts]);
+  } finally {
+    isOver = true;
+    await Promise.allSettled([searches, inserts]);
+  }
+  return { search: ascending(await searches), insert: ascending(await inserts) };
+}
+
+const ascending = (lanes: readonly Float64Array[]): Float64Array =>
+  Float64Array.from(lanes.flatMap((lane) => [...lane])).sort();
+
+async function joinAndMove(cluster: BenchCluster): Promise<void> {
+  await withPlatform(cluster, async (platform) => {
+    const owners = await platform.bucket(BUCKETS.owners);
+    const moved = new Promise<void>((resolve, reject) => {
+      void owners
+        .watch(({ entry }) => {
+          if (entry !== undefined && ownershipOf(entry).shard === NEW_SHARD) resolve();
+        })
+        .catch(reject);
+    });
+    await cluster.join(NEW_SHARD);
+    const late = delay(MOVED_WITHIN_MS, true, { ref: false });
+    if (await Promise.race([moved, late])) throw new Error(`nothing moved to a new shard in ${MOVED_WITHIN_MS} ms`);
+  });
+}
+
+function rowsOf(records: number, still: Waits, moving: Waits): Row[] {
+  const row = (name: string, value: number): Row => {
+    return { part: 'scale', name: `${name}, ${records} × ${DIMENSION}`, value, unit: 'ms' };
+  };
+  return (['search', 'insert'] as const).flatMap((op) => [
+    row(`longest time without an answer to a client that waits for its ${op}, nothing moves`, still[op].at(-1)!),
+    row(`longest time without an answer to a client that waits for its ${op}, a move`, moving[op].at(-1)!),
+    row(`${op} p50 during a move`, percentile(moving[op], 0.5)),
+  ]);
+}

@@ -1,0 +1,120 @@
+/** What each option of a search adds to an exact one, in the engine; and what options cost that nobody asked for. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Collection } from '../coordinator/cluster/collection.js';
+import { systemClock } from '../shared/clock.js';
+import { deleteTree } from '../shared/files/durable.js';
+import type { Filter } from '../shared/model/filter.js';
+import type { SearchCall } from '../shared/protocol/calls.js';
+import { percentile } from './httpLoad.js';
+import { firstRows } from './indexVectors.js';
+import { Engine, envelope, K } from './inProcess.js';
+import { measured } from './measured.js';
+import type { Sizes } from './options.js';
+import { benchPastSearch } from './pastSearch.js';
+import type { Row } from './row.js';
+import { benchHolds } from './searchHolds.js';
+import { CHEAPEST_TENTH, ingestRecords, PastClock, textQueries } from './searchRecords.js';
+import { benchReusedSlots } from './searchReused.js';
+import { benchUnnamedOptions } from './searchUnnamed.js';
+import { fixedBytes, randomVectors, realVectors, type VectorSet } from './vectors.js';
+
+const PROJECT = 'bench';
+const COLLECTION = 'searched';
+const DIMENSION = 100;
+const WARM_UP = 20;
+const HALF_LIFE_SECS = 86_400;
+
+type Options = Pick<SearchCall, 'filter' | 'decay' | 'text'>;
+
+interface Asked {
+  readonly name: string;
+  options(text: string): Options;
+}
+
+const test = (key: string, test: Extract<Filter, { op: 'test' }>['test']): Filter => ({
+  op: 'test',
+  path: [key],
+  test,
+});
+const decay = () => ({ halfLifeSecs: HALF_LIFE_SECS, nowMs: systemClock.nowMs() });
+const GROUP = test('group', { kind: 'eq', value: 3 });
+const CHEAP = test('price', { kind: 'lt', value: CHEAPEST_TENTH });
+
+const ASKED: readonly Asked[] = [
+  { name: 'decay', options: () => ({ decay: decay() }) },
+  { name: 'a filter at 10%, equal', options: () => ({ filter: GROUP }) },
+  { name: 'a filter at 10%, a range', options: () => ({ filter: CHEAP }) },
+  { name: 'BM25', options: (query) => ({ text: { query, hybrid: false } }) },
+  { name: 'BM25, hybrid', options: (query) => ({ text: { query, hybrid: true } }) },
+  {
+    name: 'decay, a filter at 10% and hybrid BM25 together',
+    options: (query) => ({ decay: decay(), filter: CHEAP, text: { query, hybrid: true } }),
+  },
+];
+
+export async function benchSearch(sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> {
+  const { searchRecords, searchRounds } = sizes;
+  const all = dataFolder === undefined ? randomVectors(DIMENSION, searchRecords) : await realVectors(dataFolder);
+  const set = firstRows(all, searchRecords);
+  return measured('search', ASKED.length + 4, async (progress) => {
+    const rows: Row[] = [];
+    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+    const clock = new PastClock(set);
+    const engine = await Engine.start(dataDir, clock);
+    try {
+      const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
+      const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
+      await ingestRecords(engine, collection, set, clock);
+      for (const asked of ASKED) {
+        rows.push(...(await inTurns(engine, collection, set, asked, searchRounds)));
+        progress.advance(1);
+      }
+    } finally {
+      await engine.stop();
+      await deleteTree(dataDir);
+    }
+    rows.push(...(await benchReusedSlots(set, searchRounds)));
+    progress.advance(1);
+    rows.push(...(await benchHolds(sizes.heldTexts)));
+    progress.advance(1);
+    rows.push(...(await benchUnnamedOptions(searchRounds)));
+    progress.advance(1);
+    rows.push(...(await benchPastSearch(searchRecords, searchRounds)));
+    progress.advance(1);
+    return rows;
+  });
+}
+
+/** A plain search and one with the option take turns, so that both meet the same machine. */
+async function inTurns(
+  { backend }: Engine,
+  collection: Collection,
+  set: VectorSet,
+  { name, options }: Asked,
+  rounds: number,
+): Promise<Row[]> {
+  const texts = textQueries(set.queryCount);
+  const timed = async (row: number, more: Options): Promise<number> => {
+    const query = fixedBytes(set.queries, set.dimension, row, row + 1);
+    const startedMs = systemClock.monotonicMs();
+    await backend.call(collection, { op: 'search', query, k: K, ...more }, envelope());
+    return systemClock.monotonicMs() - startedMs;
+  };
+  for (let i = 0; i < WARM_UP; i++) await timed(i % set.queryCount, i % 2 ? {} : options(texts[0] as string));
+  const plainMs = new Float64Array(rounds);
+  const withMs = new Float64Array(rounds);
+  for (let i = 0; i < rounds; i++) {
+    const row = i % set.queryCount;
+    plainMs[i] = await timed(row, {});
+    withMs[i] = await timed(row, options(texts[row] as string));
+  }
+  const about = `${set.name} ${set.count} × ${set.dimension}`;
+  const medianOf = (ms: Float64Array): number => percentile(ms.sort(), 0.5);
+  const [plain, more] = [medianOf(plainMs), medianOf(withMs)];
+  return [
+    { part: 'search', name: `beside ${name}: plain exact search p50, ${about}`, value: plain, unit: 'ms' },
+    { part: 'search', name: `${name}: added to the p50, ${about}`, value: more - plain, unit: 'ms' },
+  ];
+}

@@ -1,0 +1,73 @@
+/** A collection of vectors with metadata and short texts, written over many hours by its own clock. */
+import type { Collection } from '../coordinator/cluster/collection.js';
+import { type Clock, systemClock } from '../shared/clock.js';
+import { type Engine, envelope } from './inProcess.js';
+import { fixedBytes, generator, type VectorSet } from './vectors.js';
+
+const BATCH = 1_000;
+/** Between one batch and the next, as the records' ages tell it. */
+const BATCH_EVERY_MS = 600_000;
+
+const WORDS = 5_000;
+const WORDS_A_TEXT = 8;
+const WORDS_A_QUERY = 3;
+const GROUPS = 10;
+const PRICES = 1_000;
+
+/** Behind the time, until all is written: records have ages without anybody waiting for them. */
+export class PastClock implements Clock {
+  #behindMs: number;
+
+  constructor({ count }: VectorSet) {
+    this.#behindMs = Math.ceil(count / BATCH) * BATCH_EVERY_MS;
+  }
+
+  nowMs(): number {
+    return systemClock.nowMs() - this.#behindMs;
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs();
+  }
+
+  nextBatch(): void {
+    this.#behindMs -= BATCH_EVERY_MS;
+  }
+}
+
+/** The first words of the vocabulary are in many texts, most are in few. */
+const textOf = (random: () => number, words: number): string =>
+  Array.from({ length: words }, () => `w${Math.floor(WORDS * random() ** 3)}`).join(' ');
+
+/** A tenth of the records are in each group, and a tenth have a price below `PRICES` / 10. */
+const metadataOf = (random: () => number, row: number): Uint8Array => {
+  const group = Math.floor(GROUPS * random());
+  const price = Math.floor(PRICES * random());
+  return Buffer.from(JSON.stringify({ group, price, name: `record ${row}`, tags: ['a', `t${row % 7}`] }));
+};
+
+export async function ingestRecords(
+  { backend }: Engine,
+  collection: Collection,
+  { base, dimension, count }: VectorSet,
+  clock: PastClock,
+): Promise<void> {
+  const random = generator(count);
+  for (let from = 0; from < count; from += BATCH) {
+    const to = Math.min(from + BATCH, count);
+    const rows = Array.from({ length: to - from }, (_, i) => from + i);
+    const vectors = fixedBytes(base, dimension, from, to);
+    const metadata = rows.map((row) => metadataOf(random, row));
+    const texts = rows.map(() => textOf(random, WORDS_A_TEXT));
+    const records = { count: rows.length, vectors, metadata, texts, requestIds: null };
+    await backend.call(collection, { op: 'insertBatch', ...records }, envelope());
+    clock.nextBatch();
+  }
+}
+
+export const textQueries = (count: number): string[] => {
+  const random = generator(WORDS);
+  return Array.from({ length: count }, () => textOf(random, WORDS_A_QUERY));
+};
+
+export const CHEAPEST_TENTH = PRICES / 10;

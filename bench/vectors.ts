@@ -1,0 +1,93 @@
+/** What the benchmarks store and ask for: random vectors, or real ones from a folder. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { quantiseInto } from '../shared/fixedPoint.js';
+
+export interface VectorSet {
+  readonly name: string;
+  readonly dimension: number;
+  readonly count: number;
+  /** Row-major components. Clients send them with so many decimals; undefined: with all they have. */
+  readonly decimals: number | undefined;
+  readonly base: Float32Array;
+  readonly queries: Float32Array;
+  readonly queryCount: number;
+  /** 100 exact nearest row numbers a query, where they are known. */
+  readonly nearest: Int32Array | undefined;
+}
+
+/** mulberry32: the same vectors in every run. */
+export function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Of random components: as fine as f32 is around 1. */
+const DECIMALS = 6;
+const QUERIES = 200;
+
+/** Components between -1 and 1. */
+export function randomVectors(dimension: number, count: number, queryCount = QUERIES): VectorSet {
+  const random = generator(dimension * 31 + count);
+  const fill = (rows: number): Float32Array => Float32Array.from({ length: rows * dimension }, () => random() * 2 - 1);
+  const base = fill(count);
+  return {
+    name: 'random',
+    dimension,
+    count,
+    decimals: DECIMALS,
+    base,
+    queries: fill(queryCount),
+    queryCount,
+    nearest: undefined,
+  };
+}
+
+const GLOVE_DIMENSION = 100;
+
+/** GloVe word vectors: `glove100k.f32`, `glove.queries.f32` and `glove.gt100.i32` in the folder, little-endian. */
+export async function realVectors(folder: string): Promise<VectorSet> {
+  const [base, queries, nearest] = await Promise.all(
+    ['glove100k.f32', 'glove.queries.f32', 'glove.gt100.i32'].map(async (file) => {
+      const bytes = await readFile(join(folder, file));
+      return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    }),
+  );
+  const vectors = new Float32Array(base as ArrayBuffer);
+  const asked = new Float32Array(queries as ArrayBuffer);
+  return {
+    name: 'GloVe',
+    dimension: GLOVE_DIMENSION,
+    count: vectors.length / GLOVE_DIMENSION,
+    decimals: undefined,
+    base: vectors,
+    queries: asked,
+    queryCount: asked.length / GLOVE_DIMENSION,
+    nearest: new Int32Array(nearest as ArrayBuffer),
+  };
+}
+
+/** Rows `from` to `to` of `values` as the bytes that calls carry. */
+export function fixedBytes(values: Float32Array, dimension: number, from: number, to: number): Uint8Array {
+  const fixed = new Int32Array((to - from) * dimension);
+  quantiseInto([...values.subarray(from * dimension, to * dimension)], fixed, 0);
+  return new Uint8Array(fixed.buffer);
+}
+
+/** Rows `from` to `to` of the set's `values` as a client puts them into JSON. */
+export function jsonRows(
+  { dimension, decimals }: VectorSet,
+  values: Float32Array,
+  from: number,
+  to: number,
+): number[][] {
+  const number = decimals === undefined ? (value: number) => value : (value: number) => Number(value.toFixed(decimals));
+  return Array.from({ length: to - from }, (_, row) =>
+    Array.from(values.subarray((from + row) * dimension, (from + row + 1) * dimension), number),
+  );
+}

@@ -1,0 +1,345 @@
+/** One collection: its records, searches, index, log and proofs. */
+import { newRequestId } from './clock.js';
+import type { ExportResponse } from './contract/backup.js';
+import type { ConfigureIndexRequest, IndexState } from './contract/collections.js';
+import type { EncryptedRecordResponse, InsertEncryptedRequest, InsertEncryptedResponse } from './contract/encrypted.js';
+import type {
+  CheckpointResponse,
+  ConsistencyResponse,
+  EventLogProofResponse,
+  InclusionResponse,
+  PastReceipt,
+  StateProofResponse,
+  TimelineEvent,
+  TimelineResponse,
+} from './contract/proofs.js';
+import type {
+  BatchInsertRequest,
+  BatchInsertResponse,
+  BatchUpsertRequest,
+  BatchUpsertResponse,
+  CountRecordsResponse,
+  DeleteRecordsRequest,
+  DeleteRecordsResponse,
+  DeleteResponse,
+  FacetsResponse,
+  GetRecordsRequest,
+  GetRecordsResponse,
+  InsertRequest,
+  InsertResponse,
+  ListedRecord,
+  ListRecordsResponse,
+  MetadataResponse,
+  RecordResponse,
+} from './contract/records.js';
+import type { SearchBatchRequest, SearchBatchResponse, SearchRequest, SearchResponse } from './contract/search.js';
+import { type ExportPiece, exportLog } from './exportLog.js';
+import { Graph } from './graph.js';
+import type { CallOptions, Http } from './http.js';
+import { type InsertManyOptions, type InsertManyResult, insertMany, type NewRecord } from './insertMany.js';
+import type { JsonObject } from './values.js';
+import { type WaitOptions, waitForIndex } from './waitForIndex.js';
+
+type Here<Request> = Omit<Request, 'collection'>;
+
+/** A record to insert. `metadata`: an object, or bytes, which are kept as they are. */
+export type Insert = Omit<Here<InsertRequest>, 'metadata'> & {
+  metadata?: JsonObject | Uint8Array | readonly number[] | null;
+};
+
+export interface BatchOptions extends CallOptions {
+  /** 32 hex: the batch, sent again with it, inserts nothing twice. Omitted: one is made for this call and its retries. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Events between two instants: a `Date`, ISO 8601 with a zone, or unix seconds; both are inclusive. */
+export interface TimelineOptions extends CallOptions {
+  readonly from?: Date | string | number | undefined;
+  readonly to?: Date | string | number | undefined;
+  /** The `logIndex` of the last event that you have. */
+  readonly after?: number | undefined;
+  /** The events that one request asks for: 1 to 1,000, the default. */
+  readonly limit?: number | undefined;
+}
+
+/** The live records of a collection, or those that match. */
+export interface Matching extends CallOptions {
+  /** As in a search. */
+  readonly metadataFilter?: JsonObject | undefined;
+}
+
+export interface ListOptions extends Matching {
+  /** Only records with greater ids. */
+  readonly after?: number | undefined;
+  /** The records that one request asks for: 1 to 1,000. Default 100. */
+  readonly limit?: number | undefined;
+  /** Fields that each record has besides. */
+  readonly with?: readonly ('vector' | 'text')[] | undefined;
+}
+
+export interface FacetOptions extends Matching {
+  /** The values to list: 1 to 1,000. Default 10. */
+  readonly limit?: number | undefined;
+}
+
+const PAGE_EVENTS = 1_000;
+const utf8 = new TextEncoder();
+
+export class Collection {
+  /** The nodes and edges of the collection. */
+  readonly graph: Graph;
+  readonly #http: Http;
+
+  /** @internal */
+  constructor(
+    http: Http,
+    readonly name: string,
+  ) {
+    this.#http = http;
+    this.graph = new Graph(http, name);
+  }
+
+  /** Inserts a record and answers its receipt. Without a `requestId` one is made, so that no retry inserts it twice. */
+  insert(record: Insert, options: CallOptions = {}): Promise<InsertResponse> {
+    const { metadata, requestId = newRequestId(), ...rest } = record;
+    const body = { ...rest, requestId: requestId ?? newRequestId(), metadata: bytesOf(metadata) };
+    return this.#post('/v1/records', body, options, [rest.values]);
+  }
+
+  /** Inserts up to 16,384 records, all or none. */
+  batchInsert(request: Here<BatchInsertRequest>, options: BatchOptions = {}): Promise<BatchInsertResponse> {
+    return this.#batch('/v1/vectors/batch-insert', request, options);
+  }
+
+  /** Inserts or replaces up to 16,384 records by external ids, all or none. */
+  batchUpsert(request: Here<BatchUpsertRequest>, options: BatchOptions = {}): Promise<BatchUpsertResponse> {
+    return this.#batch('/v1/vectors/batch-upsert', request, options);
+  }
+
+  /**
+   * Inserts records from any iterable in batches, several at a time. Memory holds the batches in flight and no more. It
+   * rejects with the first failure; batches that were answered before stay inserted.
+   */
+  insertMany(
+    records: AsyncIterable<NewRecord> | Iterable<NewRecord>,
+    options: InsertManyOptions = {},
+  ): Promise<InsertManyResult> {
+    return insertMany(this, records, options);
+  }
+
+  get(id: number, options: CallOptions = {}): Promise<RecordResponse> {
+    return this.#get(`/v1/records/${id}`, {}, options);
+  }
+
+  /** Reads up to 1,000 records by ids or by external ids. */
+  getMany(request: Here<GetRecordsRequest>, options: CallOptions = {}): Promise<GetRecordsResponse> {
+    return this.#post('/v1/records/get', request, options);
+  }
+
+  /** The live records in the order of their ids; each page is asked for when the one before it was read. */
+  async *list(options: ListOptions = {}): AsyncGenerator<ListedRecord, void, undefined> {
+    for (let { after } = options; ; ) {
+      const { records, next } = await this.listPage({ ...options, after });
+      yield* records;
+      if (next === null) return;
+      after = next;
+    }
+  }
+
+  listPage({ after, limit, metadataFilter, with: fields, ...call }: ListOptions = {}): Promise<ListRecordsResponse> {
+    const query = { after, limit, metadataFilter: jsonOf(metadataFilter), with: fields?.join() };
+    return this.#get('/v1/records', query, call);
+  }
+
+  /** The number of live records, or of those that match. */
+  async count({ metadataFilter, ...call }: Matching = {}): Promise<number> {
+    const query = { metadataFilter: jsonOf(metadataFilter) };
+    return (await this.#get<CountRecordsResponse>('/v1/records/count', query, call)).count;
+  }
+
+  /** The values of a metadata key with the number of records that have each, the most frequent first. */
+  facets(key: string, { metadataFilter, limit, ...call }: FacetOptions = {}): Promise<FacetsResponse> {
+    return this.#get('/v1/facets', { key, limit, metadataFilter: jsonOf(metadataFilter) }, call);
+  }
+
+  /** Replaces the metadata of a record. */
+  updateMetadata(id: number, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
+    return this.#http.json({
+      method: 'PATCH',
+      path: `/v1/records/${id}/metadata`,
+      query: { collection: this.name },
+      body: metadata,
+      isOwnJson: true,
+      repeat: 'safe',
+      ...options,
+    });
+  }
+
+  /** Hides a record and keeps its id and history. */
+  softDelete(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
+    return this.#remove('/v1/soft-delete', id, options);
+  }
+
+  /** Deletes a record permanently; its id is not used again. */
+  delete(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
+    return this.#remove('/v1/delete', id, options);
+  }
+
+  /**
+   * Deletes records permanently, all or none, by ids, by external ids or by a filter. If the connection broke and the request was
+   * sent again, the answer counts what the last attempt deleted. By a filter it is not sent again: it would match what came since.
+   */
+  deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
+    const body = { ...request, collection: this.name };
+    const repeat = request.metadataFilter == null ? 'safe' : 'once';
+    return this.#http.json({ method: 'POST', path: '/v1/records/delete', body, repeat, ...options });
+  }
+
+  /** Searches up to 256 times in one state of the collection. */
+  searchBatch(request: Here<SearchBatchRequest>, options: CallOptions = {}): Promise<SearchBatchResponse> {
+    const vectors = request.searches.flatMap(({ query }) => (query == null ? [] : [query]));
+    return this.#post('/v1/search/batch', request, options, vectors);
+  }
+
+  search(request: Here<SearchRequest>, options: CallOptions = {}): Promise<SearchResponse> {
+    return this.#post('/v1/search', request, options, [request.query]);
+  }
+
+  /** Encrypts and inserts a payload. It takes no request id: after a broken connection it is not sent again. */
+  insertEncrypted(request: Here<InsertEncryptedRequest>, options: CallOptions = {}): Promise<InsertEncryptedResponse> {
+    const body = { ...request, collection: this.name };
+    return this.#http.json({ method: 'POST', path: '/v1/records/encrypted', body, repeat: 'once', ...options });
+  }
+
+  getEncrypted(id: number, options: CallOptions = {}): Promise<EncryptedRecordResponse> {
+    return this.#get(`/v1/records/encrypted/${id}`, {}, options);
+  }
+
+  /** Builds an index, replaces it, or drops it with `type: null`. It is built in the background: see `waitForIndex`. */
+  configureIndex(request: ConfigureIndexRequest, options: CallOptions = {}): Promise<IndexState> {
+    const path = `/v1/namespaces/${encodeURIComponent(this.name)}/index`;
+    return this.#http.json({ method: 'POST', path, body: request, repeat: 'once', ...options });
+  }
+
+  index(options: CallOptions = {}): Promise<IndexState> {
+    const path = `/v1/namespaces/${encodeURIComponent(this.name)}/index`;
+    return this.#http.json({ method: 'GET', path, repeat: 'safe', ...options });
+  }
+
+  /** Resolves when the configured index serves searches. Throws `IndexBuildError` if its build failed. */
+  waitForIndex(options: WaitOptions = {}): Promise<IndexState> {
+    return waitForIndex(this, options);
+  }
+
+  /** The events of the log in order; each page is asked for when the one before it was read. */
+  async *timeline(options: TimelineOptions = {}): AsyncGenerator<TimelineEvent, void, undefined> {
+    const { limit = PAGE_EVENTS } = options;
+    for (let { after } = options; ; ) {
+      const { events } = await this.timelinePage({ ...options, after, limit });
+      yield* events;
+      if (events.length < limit) return;
+      after = events.at(-1)!.logIndex;
+    }
+  }
+
+  timelinePage({ from, to, after, limit, ...call }: TimelineOptions = {}): Promise<TimelineResponse> {
+    return this.#get('/v1/timeline', { from: instant(from), to: instant(to), after, limit }, call);
+  }
+
+  /** What an export that begins now ends with: facts of the collection, hashes and a signed checkpoint. */
+  exportInfo(options: CallOptions = {}): Promise<ExportResponse> {
+    return this.#get('/v1/export', {}, options);
+  }
+
+  /** The log as it is stored, piece by piece, from the event `from` on to the end that it has when it is reached. */
+  exportLog(options: CallOptions & { readonly from?: number } = {}): AsyncGenerator<ExportPiece, void, undefined> {
+    return exportLog(this.#http, this.name, options);
+  }
+
+  stateProof(options: CallOptions = {}): Promise<StateProofResponse> {
+    return this.#get('/v1/proof/state', {}, options);
+  }
+
+  eventLogProof(options: CallOptions = {}): Promise<EventLogProofResponse> {
+    return this.#get('/v1/proof/event-log', {}, options);
+  }
+
+  /** The receipt of a past write. */
+  receipt(sequence: number, options: CallOptions = {}): Promise<PastReceipt> {
+    return this.#get('/v1/proof/receipt', { sequence }, options);
+  }
+
+  /** Proof that an event is in the log of `size` events, or of the present size. */
+  inclusion(sequence: number, options: CallOptions & { readonly size?: number } = {}): Promise<InclusionResponse> {
+    const { size, ...call } = options;
+    return this.#get('/v1/proof/inclusion', { sequence, size }, call);
+  }
+
+  /** Proof that the log after event `to` begins with the log after event `from`. */
+  consistency(from: number, to: number, options: CallOptions = {}): Promise<ConsistencyResponse> {
+    return this.#get('/v1/proof/consistency', { from, to }, options);
+  }
+
+  /** `logged`: the newest that is in the service log, with the proof. */
+  checkpoint({ logged, ...options }: CallOptions & { readonly logged?: boolean } = {}): Promise<CheckpointResponse> {
+    return this.#get('/v1/proof/checkpoint', { logged }, options);
+  }
+
+  #get<T>(path: string, query: object, options: CallOptions): Promise<T> {
+    return this.#http.json({
+      method: 'GET',
+      path,
+      query: { collection: this.name, ...query },
+      repeat: 'safe',
+      ...options,
+    });
+  }
+
+  #post<T>(path: string, body: object, options: CallOptions, vectors: readonly unknown[] = []): Promise<T> {
+    return this.#http.json({
+      method: 'POST',
+      path,
+      body: { ...body, collection: this.name },
+      vectors,
+      repeat: 'safe',
+      ...options,
+    });
+  }
+
+  #batch<T>(path: string, request: Here<BatchInsertRequest>, options: BatchOptions): Promise<T> {
+    const { idempotencyKey = newRequestId(), ...call } = options;
+    return this.#http.json({
+      method: 'POST',
+      path,
+      body: { ...request, collection: this.name },
+      vectors: request.batch,
+      headers: { 'idempotency-key': idempotencyKey },
+      repeat: 'safe',
+      ...call,
+    });
+  }
+
+  /** A record that is gone when the request is sent again was removed by the first attempt. */
+  async #remove(path: string, id: number, options: CallOptions): Promise<DeleteResponse> {
+    const body = { id, collection: this.name };
+    const answer = await this.#http.json<DeleteResponse | undefined>({
+      method: 'POST',
+      path,
+      body,
+      repeat: 'removal',
+      ...options,
+    });
+    return answer ?? { success: true };
+  }
+}
+
+function bytesOf(metadata: Insert['metadata']): readonly number[] | undefined {
+  if (metadata === undefined || metadata === null) return undefined;
+  if (Array.isArray(metadata)) return metadata as readonly number[];
+  return Array.from(metadata instanceof Uint8Array ? metadata : utf8.encode(JSON.stringify(metadata)));
+}
+
+const jsonOf = (filter: JsonObject | undefined): string | undefined => filter && JSON.stringify(filter);
+
+const instant = (at: Date | string | number | undefined): string | number | undefined =>
+  at instanceof Date ? at.toISOString() : at;

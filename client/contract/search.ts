@@ -1,0 +1,205 @@
+/** Made from coordinator/contract/search.ts by `npm run docs`. */
+import type { JsonObject, Vector } from '../values.js';
+
+/** Values out of range are clamped and never refused; counts are rounded down. */
+export interface GraphRerankOptions {
+  /** 0 to 1. Default 0.15. */
+  weight?: number | null;
+  /** The number of best hits that seed the walk: 1 to 10. Default 1. */
+  seedCount?: number | null;
+  /** The greatest number of hops: 1 to 4. Default 2. */
+  maxDepth?: number | null;
+  /** The direction of the followed edges. Default `outgoing`. */
+  direction?: 'outgoing' | 'incoming' | 'both' | null;
+}
+
+/** What one search of one collection asks for. */
+export interface SearchOptions {
+  /** The query vector; its length is the collection's dimension. Exactly one of `query` and `like` is given. */
+  query?: Vector | null;
+  /** The id of a live record, whose vector is the query. The record itself is not among the hits. */
+  like?: number | null;
+  k: number;
+  /**
+   * Ranks the nearest min(20k, 5000) records again, half by distance and half by BM25 of `queryText`. Without a `queryText`,
+   * or if no record has a text, the order is by distance. Default true; false ignores `queryText`.
+   */
+  rerank?: boolean | null;
+  /** The words to rerank by; no longer than the text of a record may be. */
+  queryText?: string | null;
+  /**
+   * Orders all records by score / decay_factor, where decay_factor = 0.5^(age / half-life). 0 or omitted: no decay.
+   */
+  decayHalfLifeSecs?: number | null;
+  /**
+   * Searches only records whose metadata matches every key; k hits are found if as many records match. The value of a key is
+   * compared for equality, or is an object of operators: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `exists`. Dotted
+   * keys reach into objects, and any element of an array may match. `$and`, `$or` and `$not` combine filters. `{}` matches
+   * every record whose metadata is an object.
+   *
+   * An object without an operator is compared for equality. It is refused if one of its keys looks like an operator;
+   * `{"eq": {…}}` compares with any object. Such a key begins with `$`, is an operator of other systems (`between`,
+   * `regex`, …), or is a misspelt operator: `exists` with one letter more, less, wrong or swapped; `gte`, `lte` and `nin` with
+   * one letter more or two swapped; those of two letters with one doubled or both swapped; those of three letters or more in
+   * capitals. The words `en`, `get`, `let`, `inn`, `gate`, `late`, `lite` and `nine` are ordinary keys.
+   */
+  metadataFilter?: JsonObject | null;
+  /** Orders the k hits by score * (1 + weight * hops), as the last step; hops count from the nodes of the best hits. */
+  graphRerank?: GraphRerankOptions | null;
+  /** Takes candidates from the best BM25 matches of the whole collection too. Refused without a `queryText` to rerank by. */
+  hybrid?: boolean | null;
+  /** Searches only records whose score is at most this. */
+  scoreThreshold?: number | null;
+  /** Fields of each hit: its metadata, its text, its vector. All hits of an answer may carry 8 MiB. */
+  with?: (('metadata' | 'text' | 'vector')[]) | null;
+  /**
+   * A metadata key, dotted as in a filter. The answer then has the best hits of each of its values; `k` counts the values,
+   * which are ordered by their best hits. A record is in the group of each value that it has at the key, of an array of each
+   * element; without a string, number, boolean or null there it is in none. Always exact. Refused beside a `queryText` to
+   * rerank by and `graphRerank`.
+   */
+  groupBy?: string | null;
+  /** The most hits of a group. Default 3. Refused without `groupBy`; k × group_size is at most 20,000. */
+  groupSize?: number | null;
+}
+
+/** The searched state, and how fresh it must be. */
+export interface SearchedState {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /**
+   * Searches the state after the last event at or before this instant: ISO 8601 with a zone, such as
+   * `2026-01-31T12:00:00.123Z`, `2026-01-31T14:00+0200` or `2026-01-31T14:00+02`; digits after the milliseconds are cut off.
+   * All other options work with it, and ages are counted to that instant. Always exact. Before the first event: no results.
+   */
+  asOf?: string | null;
+  /**
+   * Searches the state after this number of committed events; 0: the empty state. A number beyond the log: 400. Ages are
+   * counted to the time of the last of these events. Takes precedence over `asOf`.
+   */
+  asOfLogIndex?: number | null;
+  /**
+   * `strong`, the default: every answered write is found. `eventual`: any copy of the collection may answer. It may lack the
+   * latest writes, within a bound that the operator sets; the answer tells the searched state. `linearizable` and `local` are
+   * other names of the two.
+   */
+  consistency?: ('strong' | 'eventual' | 'linearizable' | 'local') | null;
+}
+
+export interface SearchRequest extends SearchOptions, SearchedState {
+}
+
+export interface SearchBatchRequest extends SearchedState {
+  /** All of them see one state. Together their k (with groups k × group_size) is at most 20,000. */
+  searches: SearchOptions[];
+}
+
+export interface SearchHit {
+  id: number;
+  /** Squared Euclidean distance, whatever the order is by; 0 is an exact match. */
+  score: number;
+  /** Above 0, at most 1. Present with decay. */
+  decayFactor?: number;
+  /** Whole seconds. Present with decay. */
+  ageSecs?: number;
+  /** Hops from the nearest seed; null if no seed is within reach. Present with `graphRerank`. */
+  graphDistance?: number | null;
+  /** The value of the hit's group. Present with `groupBy`. */
+  group?: (string | number | boolean | null);
+  /** Present if the record has one. */
+  externalId?: string;
+  /** Present if it was asked for; null if the record has none. */
+  metadata?: JsonObject | null;
+  /** Present if it was asked for; null if the record has none. */
+  text?: string | null;
+  /** Present if it was asked for. */
+  vector?: number[];
+}
+
+export interface SearchBatchResponse {
+  /** In the order of `searches`. */
+  answers: {
+    results: SearchHit[];
+  }[];
+  /** The number of committed events in the state that all of them searched. */
+  sequence: number;
+}
+
+export interface SearchResponse {
+  /** Closest first, unless an option orders otherwise; with `groupBy` group after group. */
+  results: SearchHit[];
+  /** The number of committed events in the searched state. Present with `asOf` or `asOfLogIndex`. */
+  asOfLogIndex?: number;
+  /** Unix seconds of the last of these events; null before the first. Present with `asOf` or `asOfLogIndex`. */
+  asOfTimestamp?: number | null;
+  /** The `stateHash` of that event's receipt. Present with `asOf` or `asOfLogIndex`. */
+  asOfStateHash?: string;
+  /** The number of committed events in the copy that answered. Present with `consistency` `eventual`. */
+  sequence?: number;
+}
+
+/** A record of a collection. */
+export interface RecordInCollection {
+  collection: string;
+  id: number;
+}
+
+export interface MultiSearchRequest {
+  /** Exactly one of `query` and `like` is given. */
+  query?: Vector | null;
+  /** A live record of any collection of the project, whose vector is the query. It is not among the hits. */
+  like?: RecordInCollection | null;
+  k: number;
+  /** Collections of the same dimension. A repeated name is searched once. */
+  collections: string[];
+  /** As in the search of one collection. Ages are counted to the same instant in all collections. */
+  decayHalfLifeSecs?: number | null;
+  /** As in the search of one collection. Each collection gives its k best matches to the merge. */
+  metadataFilter?: JsonObject | null;
+  /** As in the search of one collection, for each collection. */
+  consistency?: ('strong' | 'eventual' | 'linearizable' | 'local') | null;
+  /** As in the search of one collection. */
+  scoreThreshold?: number | null;
+  /** As in the search of one collection; each collection's k best hits may carry an equal part of 8 MiB. */
+  with?: (('metadata' | 'text' | 'vector')[]) | null;
+  /** Refused: groups are made in one collection. */
+  groupBy?: null;
+}
+
+export interface MultiSearchHit {
+  collection: string;
+  id: number;
+  /** Squared Euclidean distance, undecayed. */
+  score: number;
+  /** Above 0, at most 1. Present with decay. */
+  decayFactor?: number;
+  /** Whole seconds. Present with decay. */
+  ageSecs?: number;
+  /** Present if the record has one. */
+  externalId?: string;
+  /** Present if it was asked for; null if the record has none. */
+  metadata?: JsonObject | null;
+  /** Present if it was asked for; null if the record has none. */
+  text?: string | null;
+  /** Present if it was asked for. */
+  vector?: number[];
+}
+
+export interface PartialFailure {
+  collection: string;
+  code: string;
+  error: string;
+}
+
+export interface MultiSearchResponse {
+  /** By score; with decay by score / decay_factor, then score. Equal hits by collection, then id. */
+  results: MultiSearchHit[];
+  /** The collections that answered. */
+  collectionsSearched: string[];
+  /** The `sequence` of each collection that answered, by its name. Present with `consistency` `eventual`. */
+  sequences?: {
+    [collection: string]: number;
+  };
+  /** Present if at least one collection did not answer, or is still being imported (`conflict`). */
+  partialFailures?: PartialFailure[];
+}

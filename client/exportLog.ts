@@ -1,0 +1,30 @@
+/** A collection's log as it is stored, in pieces. */
+import type { CallOptions, Http } from './http.js';
+
+export interface ExportPiece {
+  /** Whole frames, each after its length as a little-endian u32. */
+  readonly bytes: Uint8Array;
+  /** The last event in them. */
+  readonly lastSequence: number;
+}
+
+/**
+ * Asks for piece after piece until the end that the log has with the last answer. An event may come twice where a later
+ * piece begins with a frame that `from` lies within.
+ */
+export async function* exportLog(
+  http: Http,
+  collection: string,
+  { from = 0, ...options }: CallOptions & { readonly from?: number },
+): AsyncGenerator<ExportPiece, void, undefined> {
+  for (let next = from; ; ) {
+    const query = { collection, from: next };
+    const call = { method: 'GET', path: '/v1/export/log', query, repeat: 'safe', ...options } as const;
+    const { bytes, headers } = await http.send(call);
+    if (bytes.length === 0) return;
+    const lastSequence = Number(headers.get('vouch-last-sequence'));
+    yield { bytes, lastSequence };
+    if (lastSequence >= Number(headers.get('vouch-log-sequence'))) return;
+    next = lastSequence + 1;
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * Requests with retries, over `fetch`.
+ *
+ *   attempt ──answer──▶ done
+ *      │ 429: not carried out ───────────────▶ wait Retry-After ─▶ attempt
+ *      │ 503, or the connection broke: it may have been carried out
+ *      └──▶ again if `repeat` allows it ─────▶ wait Retry-After, or ever longer ─▶ attempt
+ *
+ * One deadline covers all attempts and waits. A wait that would pass it is not begun: the last failure is thrown.
+ */
+import { jitter, monotonicMs, sleep } from './clock.js';
+import { ConnectionError, DeadlineError, errorOf, RateLimitedError, type VouchError } from './errors.js';
+import { packed } from './msgpack.js';
+import { fromWire, toPackedWire, toWire } from './spelling.js';
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Aborts the call; it then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** The deadline of the call with all its retries. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface HttpOptions {
+  /** The address of a coordinator, such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  /** The deadline of a call with all its retries. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+  /** The number of retries after a 503 or a broken connection. After a 429 only the deadline counts. Default 10: some 20 seconds. */
+  readonly retries?: number | undefined;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/**
+ * Whether a request that may have been carried out is sent again: `safe`: always, carried out twice it has the effect of
+ * once; `once`: never; `removal`: always, and if the second attempt finds nothing, the first has removed it.
+ */
+export type Repeat = 'safe' | 'once' | 'removal';
+
+export interface Call extends CallOptions {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Undefined values are left out. */
+  readonly query?: object | undefined;
+  /** Sent as JSON in the spelling of the API; bytes as they are. */
+  readonly body?: unknown;
+  /** The vectors of the body; if all are `Float32Array`s it is sent as msgpack, with their bytes. */
+  readonly vectors?: readonly unknown[];
+  /** The body is JSON of the caller, sent as it is. */
+  readonly isOwnJson?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A status besides 2xx that is an answer and no failure. */
+  readonly alsoStatus?: number;
+  readonly repeat: Repeat;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+}
+
+const TIMEOUT_MS = 60_000;
+const RETRIES = 10;
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5_000;
+/** Added at random to what the service asks to wait. */
+const SPREAD_MS = 250;
+/** Answers of the service, or of a proxy before it, that another attempt may do better than. */
+const PASSING = [502, 503, 504];
+const GONE = ['record_not_found', 'collection_not_found', 'not_found'];
+
+const utf8 = new TextDecoder();
+
+export class Http {
+  readonly #url: string;
+  readonly #apiKey: string | undefined;
+  readonly #timeoutMs: number;
+  readonly #retries: number;
+  readonly #fetch: typeof fetch;
+
+  constructor({ url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch }: HttpOptions) {
+    this.#url = new URL(url).href.replace(/\/$/, '');
+    this.#apiKey = apiKey;
+    this.#timeoutMs = timeoutMs;
+    this.#retries = retries;
+    // A browser's fetch must be called without an object.
+    this.#fetch = (...args) => fetch(...args);
+  }
+
+  /** Resolves to the JSON of the answer in camelCase; of a removal that an earlier attempt made to undefined. */
+  async json<T>(call: Call): Promise<T> {
+    const { bytes } = await this.send(call);
+    return (bytes.length === 0 ? undefined : fromWire(JSON.parse(utf8.decode(bytes)))) as T;
+  }
+
+  async text(call: Call): Promise<string> {
+    return utf8.decode((await this.send(call)).bytes);
+  }
+
+  /** Throws a `VouchError`, or the reason of the signal. */
+  async send(call: Call): Promise<Answer> {
+    const { signal, timeoutMs = this.#timeoutMs } = call;
+    signal?.throwIfAborted();
+    const ended = new AbortController();
+    const abort = (): void => ended.abort(signal?.reason);
+    const timer = setTimeout(() => ended.abort(PASSED), timeoutMs);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return await this.#attempts(call, ended.signal, monotonicMs() + timeoutMs);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  async #attempts(call: Call, signal: AbortSignal, deadlineMs: number): Promise<Answer> {
+    const request = this.#request(call);
+    let failure: VouchError | undefined;
+    let last: VouchError | undefined;
+    for (let retries = 0; ; ) {
+      try {
+        const outcome = await this.#attempt(request, signal, call.alsoStatus);
+        if (!('error' in outcome)) return outcome;
+        const { error, retryAfterMs } = outcome;
+        if (call.repeat === 'removal' && failure !== undefined && GONE.includes(error.code)) return REMOVED;
+        const isRefused = error instanceof RateLimitedError;
+        if (!isRefused && (!isPassing(error) || call.repeat === 'once' || retries++ >= this.#retries)) throw error;
+        const waitMs = retryAfterMs === undefined ? backoffMs(retries) : retryAfterMs + jitter() * SPREAD_MS;
+        if (monotonicMs() + waitMs >= deadlineMs) throw error;
+        last = error;
+        // A request that was refused has not been carried out.
+        if (!isRefused) failure = error;
+        await sleep(waitMs, signal);
+      } catch (error) {
+        if (error === PASSED) throw new DeadlineError('deadline', PASSED_MESSAGE, { cause: last });
+        throw error;
+      }
+    }
+  }
+
+  /** Rejects only with the reason of the signal. */
+  async #attempt({ url, init }: Request, signal: AbortSignal, alsoStatus?: number): Promise<Answer | Failed> {
+    try {
+      const response = await this.#fetch(url, { ...init, signal });
+      const { status, headers } = response;
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      if (response.ok || status === alsoStatus) return { status, headers, bytes };
+      const seconds = headers.get('retry-after');
+      return {
+        error: errorOf(status, jsonIn(bytes), headers.get('x-request-id') ?? undefined),
+        retryAfterMs: seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined,
+      };
+    } catch (cause) {
+      signal.throwIfAborted();
+      return { error: new ConnectionError('connection', `no answer from ${url}`, { cause }), retryAfterMs: undefined };
+    }
+  }
+
+  #request({ method, path, query = {}, body, vectors = [], isOwnJson, headers }: Call): Request {
+    const { sent, type } = encoded(body, vectors, isOwnJson);
+    const parameters = Object.entries(toWire(query) as object).filter(([, value]) => value !== undefined);
+    const search = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, String(value)]));
+    return {
+      url: `${this.#url}${path}${parameters.length === 0 ? '' : `?${search}`}`,
+      init: {
+        method,
+        headers: {
+          ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
+          ...(body === undefined ? {} : { 'content-type': type }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: sent }),
+      },
+    };
+  }
+}
+
+function encoded(
+  body: unknown,
+  vectors: readonly unknown[],
+  isOwnJson = false,
+): { sent: string | Uint8Array<ArrayBuffer>; type: string } {
+  if (body instanceof Uint8Array) return { sent: body as Uint8Array<ArrayBuffer>, type: 'application/octet-stream' };
+  if (vectors.length > 0 && vectors.every((vector) => vector instanceof Float32Array))
+    return { sent: packed(toPackedWire(body)), type: 'application/msgpack' };
+  return { sent: JSON.stringify(isOwnJson ? body : toWire(body)), type: 'application/json' };
+}
+
+interface Request {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+interface Failed {
+  readonly error: VouchError;
+  /** What the service asks to wait. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** The reason of the abort at the deadline. */
+const PASSED = new Error('deadline');
+const PASSED_MESSAGE = 'the deadline passed before there was an answer';
+const REMOVED: Answer = { status: 204, headers: new Headers(), bytes: new Uint8Array(0) };
+
+const isPassing = (error: VouchError): boolean =>
+  error instanceof ConnectionError || (error.status !== undefined && PASSING.includes(error.status));
+
+/** From half to all of a time that doubles. */
+const backoffMs = (retry: number): number =>
+  Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (retry - 1)) * (0.5 + jitter() / 2);
+
+function jsonIn(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+/** A vector store of LangChain.js over a collection: `@vouch/client/langchain`. Its peer is `@langchain/core`. */
+import { Document, type DocumentInterface } from '@langchain/core/documents';
+import type { EmbeddingsInterface } from '@langchain/core/embeddings';
+import { maximalMarginalRelevance } from '@langchain/core/utils/math';
+import { type MaxMarginalRelevanceSearchOptions, VectorStore } from '@langchain/core/vectorstores';
+import type { Collection } from './collection.js';
+import type { CreateCollectionRequest } from './contract/collections.js';
+import type { SearchHit } from './contract/search.js';
+import { deleteDocuments, upsertDocuments } from './documents.js';
+import type { JsonObject } from './values.js';
+import type { Vouch } from './vouch.js';
+
+export interface VouchStoreConfig {
+  readonly vouch: Vouch;
+  /** The name of the collection. It is created by the first documents if it is not there. */
+  readonly collection: string;
+  /** The index of a collection that is created. Default `auto`. */
+  readonly index?: CreateCollectionRequest['index'];
+}
+
+/** The candidates of a search for different documents, if none are given. */
+const FETCHED = 20;
+
+/**
+ * Stores documents as records: the page content is the text, the metadata the metadata, and the id of the document the external
+ * id. Documents without an id get one. Scores are squared Euclidean distances: 0 is an exact match.
+ */
+export class VouchVectorStore extends VectorStore {
+  /** As the `metadata_filter` of a search. */
+  declare FilterType: JsonObject;
+  readonly collection: Collection;
+  readonly #config: VouchStoreConfig;
+
+  constructor(embeddings: EmbeddingsInterface, config: VouchStoreConfig) {
+    super(embeddings, {});
+    this.#config = config;
+    this.collection = config.vouch.collection(config.collection);
+  }
+
+  static override async fromTexts(
+    texts: string[],
+    metadatas: object[] | object,
+    embeddings: EmbeddingsInterface,
+    config: VouchStoreConfig,
+  ): Promise<VouchVectorStore> {
+    const documents = texts.map((pageContent, i) => {
+      const metadata = (Array.isArray(metadatas) ? metadatas[i] : metadatas) as JsonObject;
+      return new Document({ pageContent, metadata });
+    });
+    return VouchVectorStore.fromDocuments(documents, embeddings, config);
+  }
+
+  static override async fromDocuments(
+    documents: DocumentInterface[],
+    embeddings: EmbeddingsInterface,
+    config: VouchStoreConfig,
+  ): Promise<VouchVectorStore> {
+    const store = new VouchVectorStore(embeddings, config);
+    await store.addDocuments(documents);
+    return store;
+  }
+
+  override _vectorstoreType(): string {
+    return 'vouch';
+  }
+
+  /** Returns the ids of the documents. A document whose id is there replaces what was stored under it. */
+  override async addDocuments(
+    documents: DocumentInterface[],
+    options?: { readonly ids?: string[] },
+  ): Promise<string[]> {
+    const vectors = await this.embeddings.embedDocuments(documents.map(({ pageContent }) => pageContent));
+    return this.addVectors(vectors, documents, options);
+  }
+
+  override async addVectors(
+    vectors: number[][],
+    documents: DocumentInterface[],
+    options: { readonly ids?: string[] } = {},
+  ): Promise<string[]> {
+    const [first] = vectors;
+    if (first === undefined) return [];
+    const { vouch, collection: name, index = 'auto' } = this.#config;
+    await vouch.createCollection({ name, dimension: first.length, metric: 'squared_l2', index });
+    const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? crypto.randomUUID());
+    const stored = documents.map(({ pageContent: text, metadata }, i) => ({
+      ...{ id: ids[i]!, vector: vectors[i]!, text },
+      metadata: metadata as JsonObject,
+    }));
+    await upsertDocuments(this.collection, stored);
+    return ids;
+  }
+
+  /** Deletes documents by their ids, or those whose metadata match. */
+  override async delete(of: { readonly ids: string[] } | { readonly filter: JsonObject }): Promise<void> {
+    await deleteDocuments(this.collection, of);
+  }
+
+  override async similaritySearchVectorWithScore(
+    query: number[],
+    k: number,
+    filter?: JsonObject,
+  ): Promise<[Document, number][]> {
+    const hits = await this.#search(query, k, filter, ['metadata', 'text']);
+    return hits.map((hit) => [documentOf(hit), hit.score]);
+  }
+
+  /** Finds documents that are near to the query and far from one another. */
+  override async maxMarginalRelevanceSearch(
+    query: string,
+    { k, fetchK = Math.max(FETCHED, k), lambda = 0.5, filter }: MaxMarginalRelevanceSearchOptions<JsonObject>,
+  ): Promise<Document[]> {
+    const embedded = await this.embeddings.embedQuery(query);
+    const hits = await this.#search(embedded, fetchK, filter, ['metadata', 'text', 'vector']);
+    const vectors = hits.map(({ vector }) => vector as number[]);
+    return maximalMarginalRelevance(embedded, vectors, lambda, k).map((place) => documentOf(hits[place]!));
+  }
+
+  async #search(
+    query: number[],
+    k: number,
+    filter: JsonObject | undefined,
+    fields: ('metadata' | 'text' | 'vector')[],
+  ): Promise<SearchHit[]> {
+    const { results } = await this.collection.search({ query, k, metadataFilter: filter ?? null, with: fields });
+    return results;
+  }
+}
+
+const documentOf = ({ id, externalId, text, metadata }: SearchHit): Document =>
+  new Document({ id: externalId ?? String(id), pageContent: text ?? '', metadata: metadata ?? {} });

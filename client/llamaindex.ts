@@ -1,0 +1,127 @@
+/** A vector store of LlamaIndex.TS over a collection: `@vouch/client/llamaindex`. Its peer is `@llamaindex/core`. */
+import { type BaseNode, MetadataMode } from '@llamaindex/core/schema';
+import {
+  BaseVectorStore,
+  type MetadataFilter,
+  type MetadataFilters,
+  metadataDictToNode,
+  nodeToMetadata,
+  type VectorStoreBaseParams,
+  type VectorStoreQuery,
+  type VectorStoreQueryResult,
+} from '@llamaindex/core/vector-store';
+import type { Collection } from './collection.js';
+import type { CreateCollectionRequest } from './contract/collections.js';
+import { deleteDocuments, upsertDocuments } from './documents.js';
+import { ValidationError } from './errors.js';
+import type { JsonObject } from './values.js';
+import type { Vouch } from './vouch.js';
+
+export interface VouchStoreConfig extends VectorStoreBaseParams {
+  readonly vouch: Vouch;
+  /** The name of the collection. It is created by the first nodes if it is not there. */
+  readonly collection: string;
+  /** The index of a collection that is created. Default `auto`. */
+  readonly index?: CreateCollectionRequest['index'];
+}
+
+/**
+ * Stores nodes as records: their text is the text, what LlamaIndex keeps of a node the metadata, and the id of the node the
+ * external id. The similarity of a hit is 1 / (1 + squared Euclidean distance): 1 is an exact match.
+ */
+export class VouchVectorStore extends BaseVectorStore<Collection> {
+  storesText = true;
+  readonly #config: VouchStoreConfig;
+  readonly #collection: Collection;
+
+  constructor(config: VouchStoreConfig) {
+    super(config);
+    this.#config = config;
+    this.#collection = config.vouch.collection(config.collection);
+  }
+
+  client(): Collection {
+    return this.#collection;
+  }
+
+  /** Returns the ids of the nodes. A node whose id is there replaces what was stored under it. */
+  async add(nodes: BaseNode[]): Promise<string[]> {
+    const [first] = nodes;
+    if (first === undefined) return [];
+    const { vouch, collection: name, index = 'auto' } = this.#config;
+    const dimension = first.getEmbedding().length;
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', index });
+    const stored = nodes.map((node) => ({
+      id: node.id_,
+      vector: node.getEmbedding(),
+      text: node.getContent(MetadataMode.NONE),
+      metadata: nodeToMetadata(node, true) as JsonObject,
+    }));
+    await upsertDocuments(this.#collection, stored);
+    return stored.map(({ id }) => id);
+  }
+
+  /** Deletes all nodes of a document. */
+  async delete(refDocId: string): Promise<void> {
+    await deleteDocuments(this.#collection, { filter: { ref_doc_id: refDocId } });
+  }
+
+  async query(query: VectorStoreQuery): Promise<VectorStoreQueryResult> {
+    const { queryEmbedding, similarityTopK: k, docIds, filters, mode, queryStr } = query;
+    if (queryEmbedding === undefined) throw new ValidationError('validation_error', 'a query without an embedding');
+    const both = [filters && filterOf(filters), docIds && { doc_id: { in: docIds } }].filter(
+      (one) => one !== undefined,
+    );
+    const { results } = await this.#collection.search({
+      query: queryEmbedding,
+      k,
+      metadataFilter: both.length === 0 ? null : { $and: both },
+      with: ['metadata', 'text'],
+      ...(mode === 'hybrid' && queryStr !== undefined ? { queryText: queryStr, hybrid: true } : {}),
+    });
+    const nodes = results.map(({ metadata, text }) => {
+      const node = metadataDictToNode(metadata ?? {}, { fallback: { id_: '', text: text ?? '' } });
+      node.setContent(text ?? '');
+      return node;
+    });
+    return {
+      nodes,
+      similarities: results.map(({ score }) => 1 / (1 + score)),
+      ids: results.map(({ id, externalId }) => externalId ?? String(id)),
+    };
+  }
+}
+
+/** The filter in the words of the API. Throws ValidationError for an operator that it has no word for. */
+function filterOf({ filters, condition = 'and' }: MetadataFilters): JsonObject {
+  return { [`$${condition}`]: filters.map(testOf) };
+}
+
+function testOf({ key, value, operator }: MetadataFilter): JsonObject {
+  switch (operator) {
+    case '==':
+    case 'contains':
+      return { [key]: { eq: value } };
+    case '!=':
+      return { [key]: { ne: value } };
+    case '>':
+      return { [key]: { gt: value } };
+    case '>=':
+      return { [key]: { gte: value } };
+    case '<':
+      return { [key]: { lt: value } };
+    case '<=':
+      return { [key]: { lte: value } };
+    case 'in':
+    case 'any':
+      return { [key]: { in: value } };
+    case 'nin':
+      return { [key]: { nin: value } };
+    case 'all':
+      return { $and: (value as readonly unknown[]).map((one) => ({ [key]: { eq: one } })) };
+    case 'is_empty':
+      return { [key]: { exists: false } };
+    default:
+      throw new ValidationError('validation_error', `the operator ${operator} of a filter has no counterpart`);
+  }
+}

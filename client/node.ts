@@ -1,0 +1,32 @@
+/** What needs the file system. */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { WitnessStore } from './witness.js';
+
+/** Keeps what a witness has seen in a JSON file, which it makes. One process at a time may use it. */
+export function fileStore(path: string): WitnessStore {
+  let kept: Promise<Map<string, string>> | undefined;
+  let saving: Promise<unknown> = Promise.resolve();
+  const read = async (): Promise<Map<string, string>> => {
+    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '{}';
+      throw error;
+    });
+    return new Map(Object.entries(JSON.parse(text) as Record<string, string>));
+  };
+  const all = (): Promise<Map<string, string>> => {
+    kept ??= read();
+    return kept;
+  };
+  const save = async (): Promise<void> => {
+    await writeFile(`${path}.new`, `${JSON.stringify(Object.fromEntries(await all()), null, 2)}\n`);
+    await rename(`${path}.new`, path);
+  };
+  return {
+    get: async (key) => (await all()).get(key),
+    set: async (key, value) => {
+      (await all()).set(key, value);
+      saving = saving.then(save, save);
+      await saving;
+    },
+  };
+}

@@ -1,0 +1,210 @@
+/** Proofs, checked on this machine by the documented formats alone: the service is not asked, and not believed. */
+import {
+  type Checkpoint,
+  chainHead,
+  verifyCheckpoint as checkCheckpoint,
+  verifyConsistency as checkConsistency,
+  verifyInclusion as checkInclusion,
+  verifyLogged as checkLogged,
+  verifyReceipt as checkReceipt,
+  parsePolicy,
+  readProof,
+  toHex,
+  toldRecord,
+} from '../verifier/index.js';
+import type { WriteReceipt } from '../verifier/receipt.js';
+import type { CheckpointResponse, ConsistencyResponse, InclusionResponse } from './contract/proofs.js';
+import type { Receipt } from './contract/records.js';
+import { ProofError } from './errors.js';
+import { toWire } from './spelling.js';
+import type { JsonObject, Vector } from './values.js';
+
+/** A record as you sent it, to compare with a receipt. */
+export interface HeldRecord {
+  readonly values: Vector;
+  readonly tag?: number | undefined;
+  /** An object as it was sent, or its bytes. */
+  readonly metadata?: JsonObject | string | readonly number[] | null | undefined;
+  readonly text?: string | null | undefined;
+  readonly externalId?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** Unix milliseconds of its insert. Needed with the receipt of a change that does not replace the record. */
+  readonly insertedMs?: number | undefined;
+}
+
+export interface VerifiedReceipt {
+  readonly kind: 'insert' | 'change';
+  readonly recordId: number;
+  /** The place of the write in the collection's log. */
+  readonly sequence: number;
+  /** Unix milliseconds. */
+  readonly timeMs: number;
+  /** The chain head after the write, in hex: an inclusion proof tells it too. */
+  readonly chainHead: string;
+  readonly stateHash: string;
+}
+
+/** A log at one size; hashes in hex. */
+export interface LogAt {
+  /** The number of events, including the genesis. */
+  readonly size: number;
+  readonly root: string;
+}
+
+export interface VerifiedInclusion {
+  readonly sequence: number;
+  readonly log: LogAt;
+  readonly chainHead: string;
+}
+
+export interface VerifiedConsistency {
+  readonly from: LogAt;
+  readonly to: LogAt;
+}
+
+/** Hashes and key in hex. */
+export interface VerifiedCheckpoint extends LogAt {
+  readonly origin: {
+    readonly project: string;
+    readonly name: string;
+    readonly id: number;
+    readonly configHash: string;
+  };
+  readonly chainHead: string;
+  readonly stateHash: string;
+  /** Unix milliseconds of the signature. */
+  readonly timeMs: number;
+  readonly publicKey: string;
+}
+
+/**
+ * Verifies that a receipt holds in itself, and with `record` that the write left the record with just these values, or with
+ * `deleted` that it left none. Throws ProofError.
+ */
+export function verifyReceipt(
+  receipt: Receipt,
+  { record }: { readonly record?: HeldRecord | 'deleted' } = {},
+): VerifiedReceipt {
+  return proving('the receipt', () => {
+    const wire = toWire(receipt) as WriteReceipt;
+    const proof = readProof(wire.proof);
+    const told = record === undefined || record === 'deleted' ? record : toldRecord(toWire(record), proof).values;
+    const problems = checkReceipt(wire, told);
+    if (problems.length > 0) throw new Error(problems.join('; '));
+    return {
+      kind: proof.kind,
+      recordId: Number(proof.recordId),
+      sequence: Number(proof.sequence),
+      timeMs: Number(proof.timeMs),
+      chainHead: toHex(chainHead(proof.chainHeadBefore, proof.eventHash)),
+      stateHash: receipt.stateHash,
+    };
+  });
+}
+
+/**
+ * Verifies that an event is in a log. With `receipt`, that it is the event of that receipt; with `checkpoint`, that the log is
+ * the one that was signed. Throws ProofError.
+ */
+export function verifyInclusion(
+  inclusion: InclusionResponse,
+  { receipt, checkpoint }: { readonly receipt?: Receipt; readonly checkpoint?: CheckpointResponse } = {},
+): VerifiedInclusion {
+  const write = receipt && verifyReceipt(receipt);
+  const signed = checkpoint && verifyCheckpoint(checkpoint);
+  return proving('the inclusion', () => {
+    const { sequence, log, chainHead: head } = checkInclusion(toWire(inclusion));
+    const found = { sequence: Number(sequence), log: logOf(log), chainHead: toHex(head) };
+    if (write !== undefined && (write.sequence !== found.sequence || write.chainHead !== found.chainHead))
+      throw new Error('the receipt is of another event');
+    if (signed !== undefined) assertSame(found.log, signed, 'the checkpoint');
+    return found;
+  });
+}
+
+/** Verifies that a log begins with an earlier one; with `from` and `to`, that they are the ones that were signed. Throws ProofError. */
+export function verifyConsistency(
+  consistency: ConsistencyResponse,
+  { from, to }: { readonly from?: CheckpointResponse; readonly to?: CheckpointResponse } = {},
+): VerifiedConsistency {
+  const [earlier, later] = [from && verifyCheckpoint(from), to && verifyCheckpoint(to)];
+  return proving('the consistency', () => {
+    const proved = checkConsistency(toWire(consistency));
+    const found = { from: logOf(proved.from), to: logOf(proved.to) };
+    if (earlier !== undefined) assertSame(found.from, earlier, 'the earlier checkpoint');
+    if (later !== undefined) assertSame(found.to, later, 'the later checkpoint');
+    return found;
+  });
+}
+
+/** Names the only key that may have signed; without one, any may have. */
+export interface Signer {
+  /** 64 hex. */
+  readonly publicKey?: string | undefined;
+}
+
+/** Throws TypeError where a key is named that is none, such as a variable that is not set: that must not be taken for no name. */
+export function signerOf(signer: Signer): string | undefined {
+  if (!('publicKey' in signer)) return undefined;
+  const { publicKey } = signer;
+  if (publicKey === undefined || !/^[0-9a-f]{64}$/i.test(publicKey))
+    throw new TypeError(`publicKey: expected 64 hex, got ${publicKey}; leave it out to take any signer`);
+  return publicKey.toLowerCase();
+}
+
+/** Verifies the signature. Throws ProofError. */
+export function verifyCheckpoint(checkpoint: CheckpointResponse, signer: Signer = {}): VerifiedCheckpoint {
+  const publicKey = signerOf(signer);
+  return proving('the checkpoint', () => toldCheckpoint(checkCheckpoint(toWire(checkpoint), publicKey)));
+}
+
+/** A checkpoint, and the checkpoint of the service log that it is in. */
+export interface VerifiedLogged {
+  readonly checkpoint: VerifiedCheckpoint;
+  readonly log: {
+    readonly origin: string;
+    /** Entries. */
+    readonly size: number;
+    /** The number of the entry, from 0. */
+    readonly index: number;
+    /** Names in the policy, and unix seconds. */
+    readonly witnesses: readonly { readonly name: string; readonly timeSecs: number }[];
+  };
+}
+
+/**
+ * Verifies that a checkpoint, asked for with `logged`, is in a service log that the policy accepts. `policy`: the text of one
+ * (c2sp.org/tlog-policy). Throws ProofError.
+ */
+export function verifyLogged(checkpoint: CheckpointResponse, policy: string, signer: Signer = {}): VerifiedLogged {
+  const publicKey = signerOf(signer);
+  return proving('the checkpoint', () => {
+    const found = checkLogged(toWire(checkpoint), parsePolicy(policy), publicKey);
+    const { origin, size, index, witnesses } = found.log;
+    return { checkpoint: toldCheckpoint(found.checkpoint), log: { origin, size, index, witnesses } };
+  });
+}
+
+const toldCheckpoint = ({ origin, size, timeMs, ...hashes }: Checkpoint): VerifiedCheckpoint => ({
+  ...hashes,
+  origin: { ...origin, id: Number(origin.id) },
+  size: Number(size),
+  timeMs: Number(timeMs),
+});
+
+const logOf = ({ size, root }: { readonly size: bigint; readonly root: Uint8Array }): LogAt => ({
+  size: Number(size),
+  root: toHex(root),
+});
+
+function assertSame(log: LogAt, signed: LogAt, what: string): void {
+  if (log.size !== signed.size || log.root !== signed.root) throw new Error(`${what} is of another log`);
+}
+
+function proving<T>(what: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw new ProofError('proof', `${what} does not hold: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,150 @@
+/** A project of a Vouch service. */
+import { Collection } from './collection.js';
+import type { BeginImportRequest, ImportResponse } from './contract/backup.js';
+import type { ClusterResponse } from './contract/cluster.js';
+import type {
+  CreateCollectionRequest,
+  CreateCollectionResponse,
+  IndexConfigResponse,
+  ListCollectionsResponse,
+  ListedCollection,
+  RebuildRequest,
+  RebuildResponse,
+} from './contract/collections.js';
+import type { KeyStatusResponse, ShredResponse } from './contract/encrypted.js';
+import type { SigningKey, SigningKeysResponse } from './contract/proofs.js';
+import type { MultiSearchRequest, MultiSearchResponse } from './contract/search.js';
+import type {
+  CreateKeyRequest,
+  CreateKeyResponse,
+  HealthResponse,
+  ListedKey,
+  ListKeysResponse,
+  UsageResponse,
+} from './contract/service.js';
+import { type Call, type CallOptions, Http, type HttpOptions } from './http.js';
+import { Witness, type WitnessStore } from './witness.js';
+
+export class Vouch {
+  readonly #http: Http;
+
+  /** Makes no request. */
+  constructor(options: HttpOptions) {
+    this.#http = new Http(options);
+  }
+
+  /** A collection by its name. Makes no request: it need not be there yet. */
+  collection(name: string): Collection {
+    return new Collection(this.#http, name);
+  }
+
+  async collections(options: CallOptions = {}): Promise<ListedCollection[]> {
+    return (await this.#get<ListCollectionsResponse>('/v1/namespaces', options)).collections;
+  }
+
+  /** Creates a collection, unless the same one is there. */
+  createCollection(request: CreateCollectionRequest, options: CallOptions = {}): Promise<CreateCollectionResponse> {
+    return this.#post('/v1/namespaces', request, options);
+  }
+
+  /** Drops a collection with all that is in it. It is no error if it is not there after a failed attempt. */
+  async dropCollection(name: string, options: CallOptions = {}): Promise<void> {
+    const path = `/v1/namespaces/${encodeURIComponent(name)}`;
+    await this.#http.json({ method: 'DELETE', path, repeat: 'removal', ...options });
+  }
+
+  /** Searches several collections and merges their hits. */
+  searchMulti(request: MultiSearchRequest, options: CallOptions = {}): Promise<MultiSearchResponse> {
+    const { query } = request;
+    return this.#http.json({
+      method: 'POST',
+      path: '/v1/search/multi',
+      body: request,
+      vectors: [query],
+      repeat: 'safe',
+      ...options,
+    });
+  }
+
+  /** Builds the indexes of all collections again. */
+  rebuildIndexes(request: RebuildRequest = {}, options: CallOptions = {}): Promise<RebuildResponse> {
+    return this.#post('/v1/index/rebuild', request, options, 'once');
+  }
+
+  indexConfig(options: CallOptions = {}): Promise<IndexConfigResponse> {
+    return this.#get('/v1/index/config', options);
+  }
+
+  /** Destroys a key: the encrypted records under it can never be read again. */
+  shred(keyId: string, options: CallOptions = {}): Promise<ShredResponse> {
+    const path = `/v1/crypto/shred/${encodeURIComponent(keyId)}`;
+    return this.#http.json({ method: 'DELETE', path, repeat: 'safe', ...options });
+  }
+
+  keyStatus(keyId: string, options: CallOptions = {}): Promise<KeyStatusResponse> {
+    return this.#get(`/v1/crypto/status/${encodeURIComponent(keyId)}`, options);
+  }
+
+  async keys(options: CallOptions = {}): Promise<ListedKey[]> {
+    return (await this.#get<ListKeysResponse>('/v1/keys', options)).keys;
+  }
+
+  /** Makes an API key. It takes no request id: after a broken connection it is not sent again. */
+  createKey(request: CreateKeyRequest, options: CallOptions = {}): Promise<CreateKeyResponse> {
+    return this.#post('/v1/keys', request, options, 'once');
+  }
+
+  async revokeKey(id: string, options: CallOptions = {}): Promise<void> {
+    const path = `/v1/keys/${encodeURIComponent(id)}`;
+    await this.#http.json({ method: 'DELETE', path, repeat: 'removal', ...options });
+  }
+
+  /** The keys that checkpoints were signed with, oldest first. */
+  async signingKeys(options: CallOptions = {}): Promise<SigningKey[]> {
+    return (await this.#get<SigningKeysResponse>('/v1/proof/keys', options)).keys;
+  }
+
+  /** Begins an import, or tells how far one is that was begun. */
+  beginImport(request: BeginImportRequest, options: CallOptions = {}): Promise<ImportResponse> {
+    return this.#post('/v1/import', request, options);
+  }
+
+  /** Sends pieces of an exported log, as `exportLog` gives them, in their order. */
+  importLog(name: string, bytes: Uint8Array, options: CallOptions = {}): Promise<ImportResponse> {
+    return this.#post(`/v1/import/${encodeURIComponent(name)}/log`, bytes, options);
+  }
+
+  finishImport(name: string, options: CallOptions = {}): Promise<ImportResponse> {
+    return this.#post(`/v1/import/${encodeURIComponent(name)}/finish`, undefined, options);
+  }
+
+  usage(options: CallOptions = {}): Promise<UsageResponse> {
+    return this.#get('/v1/usage', options);
+  }
+
+  /** Needs no key. */
+  health(options: CallOptions = {}): Promise<HealthResponse> {
+    return this.#get('/health', options, 503);
+  }
+
+  /** Shards, owners, followers and rates; needs a key of the scope `admin`. */
+  cluster(options: CallOptions = {}): Promise<ClusterResponse> {
+    return this.#get('/v1/cluster', options);
+  }
+
+  /** Remembers the last checkpoint of each collection and of the service log in `store`, and refuses a history that was rewritten since. */
+  witness(store: WitnessStore): Witness {
+    const readLog = async (path: string, options: CallOptions): Promise<Uint8Array> =>
+      (await this.#http.send({ method: 'GET', path: `/log/${path}`, repeat: 'safe', ...options })).bytes;
+    return new Witness((name) => this.collection(name), readLog, store);
+  }
+
+  #get<T>(path: string, options: CallOptions, alsoStatus?: number): Promise<T> {
+    const also = alsoStatus === undefined ? {} : { alsoStatus };
+    return this.#http.json({ method: 'GET', path, repeat: 'safe', ...also, ...options });
+  }
+
+  #post<T>(path: string, body: unknown, options: CallOptions, repeat: Call['repeat'] = 'safe'): Promise<T> {
+    return this.#http.json({ method: 'POST', path, body, repeat, ...options });
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Remembers the last checkpoint of each collection, and of the service log. The log must go on from it: a service that rewrote its history cannot
+ * prove that.
+ */
+
+import { LogAlarm, parsePolicy, type SeenLog, visitLog } from '../verifier/index.js';
+import type { Collection } from './collection.js';
+import { HistoryRewrittenError, ProofError } from './errors.js';
+import type { CallOptions } from './http.js';
+import { type Signer, signerOf, type VerifiedCheckpoint, verifyCheckpoint, verifyConsistency } from './proofs.js';
+
+/** Where checkpoints are kept: a Map, a file, the storage of a browser. */
+export interface WitnessStore {
+  get(key: string): string | null | undefined | Promise<string | null | undefined>;
+  set(key: string, value: string): unknown;
+}
+
+export interface Witnessed {
+  readonly checkpoint: VerifiedCheckpoint;
+  /** The one before; undefined at the first visit. */
+  readonly last: VerifiedCheckpoint | undefined;
+  /** Events that came since. */
+  readonly events: number;
+  /** Whether another key signed the one before. */
+  readonly isKeyNew: boolean;
+}
+
+/** The service log at one visit. */
+export interface WitnessedLog {
+  readonly origin: string;
+  readonly size: number;
+  /** Entries that came since the last visit. */
+  readonly entries: number;
+  /** The witnesses that have cosigned it: their names in the policy, and unix seconds. */
+  readonly witnesses: readonly { readonly name: string; readonly timeSecs: number }[];
+}
+
+/** Forgets at the end of the process. */
+export const memoryStore = (): WitnessStore => new Map<string, string>();
+
+/** Keeps in `localStorage`, or anything like it. */
+export const storageStore = (storage: {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+}): WitnessStore => ({
+  get: (key) => storage.getItem(key),
+  set: (key, value) => storage.setItem(key, value),
+});
+
+export class Witness {
+  readonly #collection: (name: string) => Collection;
+  readonly #readLog: (path: string, options: CallOptions) => Promise<Uint8Array>;
+  readonly #store: WitnessStore;
+
+  /** @internal */
+  constructor(
+    collection: (name: string) => Collection,
+    readLog: (path: string, options: CallOptions) => Promise<Uint8Array>,
+    store: WitnessStore,
+  ) {
+    this.#collection = collection;
+    this.#readLog = readLog;
+    this.#store = store;
+  }
+
+  /**
+   * Asks for a checkpoint, verifies it and that the log goes on from the last one, and remembers it. Throws HistoryRewrittenError;
+   * then the last one stays remembered.
+   */
+  async check(name: string, { timeoutMs, signal, ...signer }: CallOptions & Signer = {}): Promise<Witnessed> {
+    const collection = this.#collection(name);
+    const options = { timeoutMs, signal };
+    signerOf(signer);
+    const checkpoint = verifyCheckpoint(await collection.checkpoint(options), signer);
+    const key = placeOf(checkpoint);
+    const kept = await this.#store.get(key);
+    const last = kept == null ? undefined : (JSON.parse(kept) as VerifiedCheckpoint);
+    const reason = last && (await rewritten(collection, last, checkpoint, options));
+    if (reason !== undefined)
+      throw new HistoryRewrittenError('history_rewritten', `the history of ${name} was rewritten: ${reason}`);
+    await this.#store.set(key, JSON.stringify(checkpoint));
+    const events = checkpoint.size - (last?.size ?? Math.min(checkpoint.size, 1));
+    return { checkpoint, last, events, isKeyNew: last !== undefined && last.publicKey !== checkpoint.publicKey };
+  }
+
+  /**
+   * Reads what is new in the service log, verifies all of it, and remembers it. `policy`: the text of one (c2sp.org/tlog-policy),
+   * with one log. Throws HistoryRewrittenError where the log does not go on from what was seen, or says of a collection what
+   * cannot be; then what was seen stays remembered. Throws ProofError where the policy does not accept the log.
+   */
+  async checkLog(policy: string, options: CallOptions = {}): Promise<WitnessedLog> {
+    const parsed = parsePolicy(policy);
+    const key = `vouch-log/${parsed.logs.map((log) => log.key.name).join(' ')}`;
+    const kept = await this.#store.get(key);
+    const last = kept == null ? undefined : (JSON.parse(kept) as SeenLog);
+    // What cannot be read is no failure of the log.
+    const failures: unknown[] = [];
+    const read = (path: string): Promise<Uint8Array> =>
+      this.#readLog(path, options).catch((error: unknown) => {
+        failures.push(error);
+        throw error;
+      });
+    try {
+      const { seen, checkpoint, entries } = await visitLog(read, parsed, last);
+      await this.#store.set(key, JSON.stringify(seen));
+      const { origin, size, witnesses } = checkpoint;
+      return { origin, size, entries: entries.length, witnesses };
+    } catch (error) {
+      if (failures.includes(error)) throw error;
+      const { message } = error as Error;
+      throw error instanceof LogAlarm
+        ? new HistoryRewrittenError('history_rewritten', message, { cause: error })
+        : new ProofError('proof', `the service log does not hold: ${message}`, { cause: error });
+    }
+  }
+
+  /** Accepts a history as it is now, whatever was seen before. */
+  async accept(checkpoint: VerifiedCheckpoint): Promise<void> {
+    await this.#store.set(placeOf(checkpoint), JSON.stringify(checkpoint));
+  }
+}
+
+const placeOf = ({ origin: { project, name } }: VerifiedCheckpoint): string => `vouch-seen/${project}/${name}`;
+
+async function rewritten(
+  collection: Collection,
+  last: VerifiedCheckpoint,
+  now: VerifiedCheckpoint,
+  options: CallOptions,
+): Promise<string | undefined> {
+  if (last.origin.id !== now.origin.id || last.origin.configHash !== now.origin.configHash)
+    return 'it is another collection of the same name';
+  if (now.size < last.size) return `it had ${last.size} events and has ${now.size}`;
+  if (now.size === last.size) return now.root === last.root ? undefined : 'it has as many events, and they are others';
+  if (last.size === 0) return undefined;
+  const proof = await collection.consistency(last.size - 1, now.size - 1, options);
+  try {
+    const { from, to } = verifyConsistency(proof);
+    if (from.size !== last.size || to.size !== now.size) return 'the service proves something about another log';
+    if (from.root !== last.root) return 'the events that were seen are others now';
+    return to.root === now.root ? undefined : 'the proof is not of the log that is signed';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,37 @@
+/** The service log, followed by this browser with the library of the verifier: it must go on from what was seen here. */
+import { LogAlarm, parsePolicy, type SeenLog, type TrustedCheckpoint, visitLog } from '../../verifier/index.js';
+
+export interface FollowedLog {
+  readonly checkpoint: TrustedCheckpoint;
+  /** Entries since the last visit. */
+  readonly entries: number;
+  readonly isFirst: boolean;
+}
+
+const POLICY = 'vouch-log-policy';
+
+export const rememberedPolicy = (): string => localStorage.getItem(POLICY) ?? '';
+
+/**
+ * Reads what is new. Throws LogAlarm where the log does not go on from what was seen here, and an Error where it cannot be read or
+ * the policy does not accept it.
+ */
+export async function followLog(policyText: string, signal: AbortSignal): Promise<FollowedLog> {
+  const policy = parsePolicy(policyText);
+  localStorage.setItem(POLICY, policyText);
+  const place = `vouch-log/${policy.logs.map(({ key }) => key.name).join(' ')}`;
+  const kept = localStorage.getItem(place);
+  const last = kept === null ? undefined : (JSON.parse(kept) as SeenLog);
+  const { seen, checkpoint, entries } = await visitLog((path) => readFile(path, signal), policy, last);
+  // The states of all collections may be more than a browser keeps: from the tree alone a changed history is seen too.
+  localStorage.setItem(place, JSON.stringify({ ...seen, collections: {} }));
+  return { checkpoint, entries: entries.length, isFirst: last === undefined };
+}
+
+async function readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(`/log/${path}`, { signal });
+  if (!response.ok) throw new Error(`/log/${path} answers ${response.status}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+export const isAlarm = (error: unknown): boolean => error instanceof LogAlarm;

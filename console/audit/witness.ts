@@ -1,0 +1,84 @@
+/**
+ * The last checkpoint of each collection that this browser has seen. The log that is served must go on from it: a service
+ * that rewrote its history cannot prove that.
+ */
+import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
+import { type Checkpoint, toHex, verifyCheckpoint, verifyConsistency } from '../../verifier/index.js';
+import { pathOf, type Service } from '../service.js';
+
+/** What is kept of a checkpoint. Sizes count the genesis. */
+interface Seen {
+  readonly id: string;
+  readonly configHash: string;
+  readonly size: string;
+  readonly root: string;
+  readonly publicKey: string;
+  readonly atMs: number;
+}
+
+export interface Witnessed {
+  readonly checkpoint: Checkpoint;
+  /** Undefined at the first visit. */
+  readonly last: Seen | undefined;
+  /** Why the history is not the one that was seen; undefined: it is, or none was. */
+  readonly alarm: string | undefined;
+  /** Whether the last checkpoint was signed with another key. */
+  readonly isKeyNew: boolean;
+}
+
+/** Throws an Error where the checkpoint does not verify, CallError where the service refuses. */
+export async function witness(service: Service, collection: string, signal: AbortSignal): Promise<Witnessed> {
+  const path = pathOf('/v1/proof/checkpoint', { collection });
+  const checkpoint = verifyCheckpoint(await service.call<CheckpointResponse>('GET', path, undefined, signal));
+  const last = lastSeen(checkpoint);
+  const alarm = last && (await rewritten(service, collection, last, checkpoint, signal));
+  if (alarm === undefined) remember(checkpoint);
+  return { checkpoint, last, alarm, isKeyNew: last !== undefined && last.publicKey !== checkpoint.publicKey };
+}
+
+/** Goes on from this checkpoint, whatever was seen before. */
+export function remember(checkpoint: Checkpoint): void {
+  const { origin, size, root, publicKey } = checkpoint;
+  const seen: Seen = {
+    id: String(origin.id),
+    configHash: origin.configHash,
+    size: String(size),
+    root,
+    publicKey,
+    atMs: Date.now(),
+  };
+  localStorage.setItem(placeOf(checkpoint), JSON.stringify(seen));
+}
+
+const placeOf = ({ origin: { project, name } }: Checkpoint): string => `vouch-seen/${project}/${name}`;
+
+function lastSeen(checkpoint: Checkpoint): Seen | undefined {
+  const kept = localStorage.getItem(placeOf(checkpoint));
+  return kept === null ? undefined : (JSON.parse(kept) as Seen);
+}
+
+async function rewritten(
+  service: Service,
+  collection: string,
+  last: Seen,
+  now: Checkpoint,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (last.id !== String(now.origin.id) || last.configHash !== now.origin.configHash)
+    return 'This is another collection of the same name. The one that was seen here is gone.';
+  const [before, size] = [BigInt(last.size), now.size];
+  if (size < before) return `The log had ${before - 1n} events and has ${size - 1n}: its end was cut off.`;
+  if (size === before) return now.root === last.root ? undefined : 'The log has as many events, and they are others.';
+  if (before === 0n) return undefined;
+  const path = pathOf('/v1/proof/consistency', { collection, from: String(before - 1n), to: String(size - 1n) });
+  try {
+    const { from, to } = verifyConsistency(await service.call<ConsistencyResponse>('GET', path, undefined, signal));
+    if (from.size !== before || to.size !== size) return 'The service proves something about another log.';
+    if (toHex(from.root) !== last.root) return 'The events that were seen here have been changed.';
+    if (toHex(to.root) !== now.root) return 'The proof is not of the log that is signed.';
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return `The service cannot prove that the log goes on from what was seen: ${(error as Error).message}`;
+  }
+}

@@ -1,0 +1,43 @@
+/** Colours of points by a metadata field. */
+import type { ListedRecord } from '../../coordinator/contract/records.js';
+
+/** Told apart in dark and light, and by most who see few colours (after Okabe and Ito). */
+const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a800', '#8c6bb1'];
+const OTHERS = '#8a8f98';
+
+export interface Legend {
+  /** By the text of a value, the most frequent first. */
+  readonly colours: ReadonlyMap<string, string>;
+  readonly colourOf: (record: ListedRecord) => string;
+}
+
+/** The most frequent values get colours of their own. */
+export function legendOf(records: readonly ListedRecord[], key: string): Legend {
+  if (key === '') return { colours: new Map(), colourOf: () => PALETTE[0]! };
+  const counts = new Map<string, number>();
+  for (const record of records) {
+    const value = valueAt(record, key);
+    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  const frequent = [...counts].sort(([, a], [, b]) => b - a).slice(0, PALETTE.length);
+  const colours = new Map(frequent.map(([value], i) => [value, PALETTE[i]!]));
+  return { colours, colourOf: (record) => colours.get(valueAt(record, key) ?? '') ?? OTHERS };
+}
+
+/** Dotted keys reach into objects. */
+function valueAt({ metadata }: ListedRecord, key: string): string | undefined {
+  let value: unknown = metadata;
+  for (const part of key.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Keys of the metadata at the top, the most frequent first. */
+export function keysOf(records: readonly ListedRecord[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { metadata } of records)
+    for (const key of Object.keys(metadata ?? {})) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a).map(([key]) => key);
+}

@@ -1,0 +1,42 @@
+/** Which screen is shown, of which collection: the part of the address behind `#`. */
+import { useEffect, useState } from 'preact/hooks';
+
+export const SCREENS = ['collections', 'records', 'search', 'map', 'audit', 'cluster', 'keys'] as const;
+export type Screen = (typeof SCREENS)[number];
+
+export interface Place {
+  readonly screen: Screen;
+  /** Empty: none is chosen. */
+  readonly collection: string;
+  /** Of the record that is shown, where the screen shows one. */
+  readonly record: number | undefined;
+}
+
+/** `#records/docs/7` */
+function placeIn(hash: string): Place {
+  const [screen, collection = '', record = ''] = hash.replace(/^#/, '').split('/').map(decodeURIComponent);
+  return {
+    screen: SCREENS.find((known) => known === screen) ?? 'collections',
+    collection,
+    record: /^\d+$/.test(record) ? Number(record) : undefined,
+  };
+}
+
+export function addressOf({ screen, collection = '', record }: Partial<Place> & Pick<Place, 'screen'>): string {
+  const parts = [screen, ...(collection === '' ? [] : [collection]), ...(record === undefined ? [] : [String(record)])];
+  return `#${parts.map(encodeURIComponent).join('/')}`;
+}
+
+export const go = (place: Parameters<typeof addressOf>[0]): void => {
+  location.hash = addressOf(place);
+};
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeIn(location.hash));
+  useEffect(() => {
+    const onChange = (): void => setPlace(placeIn(location.hash));
+    addEventListener('hashchange', onChange);
+    return () => removeEventListener('hashchange', onChange);
+  }, []);
+  return place;
+}

@@ -1,0 +1,18 @@
+/** The hits of two searches side by side. */
+import type { SearchHit } from '../../coordinator/contract/search.js';
+
+export interface Compared {
+  /** Ids. */
+  readonly both: ReadonlySet<number>;
+  readonly onlyFirst: readonly number[];
+  readonly onlySecond: readonly number[];
+}
+
+export function compare(first: readonly SearchHit[], second: readonly SearchHit[]): Compared {
+  const [one, other] = [first, second].map((hits) => new Set(hits.map(({ id }) => id))) as [Set<number>, Set<number>];
+  return {
+    both: new Set([...one].filter((id) => other.has(id))),
+    onlyFirst: [...one].filter((id) => !other.has(id)),
+    onlySecond: [...other].filter((id) => !one.has(id)),
+  };
+}

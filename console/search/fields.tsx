@@ -1,0 +1,148 @@
+/** The form of a search: what is near, what matches, and how the order is made. */
+import { Field } from '../parts/basics.js';
+import { type Condition, type Form, OPERATORS } from './request.js';
+
+interface Props {
+  readonly form: Form;
+  readonly onChange: (form: Form) => void;
+}
+
+export function SearchFields({ form, onChange }: Props) {
+  const set = (part: Partial<Form>): void => onChange({ ...form, ...part });
+  return (
+    <>
+      <fieldset class="row">
+        <legend>Near</legend>
+        <label>
+          <input type="radio" name="by" checked={form.by === 'record'} onChange={() => set({ by: 'record' })} /> a
+          record
+        </label>
+        <label>
+          <input type="radio" name="by" checked={form.by === 'vector'} onChange={() => set({ by: 'vector' })} /> a
+          vector
+        </label>
+        {form.by === 'record' ? (
+          <input
+            aria-label="Id of the record"
+            inputMode="numeric"
+            value={form.record}
+            onInput={(event) => set({ record: event.currentTarget.value })}
+          />
+        ) : (
+          <textarea
+            aria-label="Vector"
+            rows={2}
+            cols={50}
+            value={form.vector}
+            onInput={(event) => set({ vector: event.currentTarget.value })}
+          />
+        )}
+      </fieldset>
+      <Conditions form={form} onChange={onChange} />
+      <Order form={form} set={set} />
+    </>
+  );
+}
+
+interface OrderProps {
+  readonly form: Form;
+  readonly set: (part: Partial<Form>) => void;
+}
+
+const Order = ({ form, set }: OrderProps) => (
+  <details>
+    <summary>Order</summary>
+    <div class="row">
+      <Field label="Words" hint="Half of the order is by them.">
+        <input value={form.text} onInput={(event) => set({ text: event.currentTarget.value })} />
+      </Field>
+      <Field label="Half-life, seconds" hint="Older records come later. Empty: no decay.">
+        <input
+          type="number"
+          min={0}
+          value={form.halfLifeSecs}
+          onInput={(event) => set({ halfLifeSecs: event.currentTarget.value })}
+        />
+      </Field>
+      <label>
+        <input
+          type="checkbox"
+          checked={form.usesGraph}
+          onChange={(event) => set({ usesGraph: event.currentTarget.checked })}
+        />{' '}
+        by hops in the graph
+      </label>
+      {form.usesGraph && (
+        <Field label="Weight of a hop">
+          <input
+            type="number"
+            min={0}
+            max={1}
+            step={0.05}
+            value={form.graphWeight}
+            onInput={(event) => set({ graphWeight: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+    </div>
+  </details>
+);
+
+function Conditions({ form, onChange }: Props) {
+  const { conditions } = form;
+  const put = (next: readonly Condition[]): void => onChange({ ...form, conditions: next });
+  const change = (at: number, part: Partial<Condition>): void =>
+    put(conditions.map((one, i) => (i === at ? { ...one, ...part } : one)));
+  return (
+    <fieldset>
+      <legend>Metadata</legend>
+      {conditions.map((condition, at) => (
+        <p class="row" key={at}>
+          <input
+            aria-label={`Key ${at + 1}`}
+            placeholder="key"
+            value={condition.key}
+            onInput={(event) => change(at, { key: event.currentTarget.value })}
+          />
+          <select
+            aria-label={`Operator ${at + 1}`}
+            value={condition.operator}
+            onChange={(event) => change(at, { operator: event.currentTarget.value as Condition['operator'] })}
+          >
+            {OPERATORS.map((operator) => (
+              <option key={operator}>{operator}</option>
+            ))}
+          </select>
+          <input
+            aria-label={`Value ${at + 1}`}
+            placeholder="value"
+            value={condition.value}
+            onInput={(event) => change(at, { value: event.currentTarget.value })}
+          />
+          <button type="button" class="plain" onClick={() => put(conditions.filter((_, i) => i !== at))}>
+            Remove
+          </button>
+        </p>
+      ))}
+      <p class="row">
+        <button
+          type="button"
+          class="plain"
+          onClick={() => put([...conditions, { key: '', operator: 'eq', value: '' }])}
+        >
+          Add a condition
+        </button>
+        {conditions.length > 1 && (
+          <select
+            aria-label="How conditions are joined"
+            value={form.joinedBy}
+            onChange={(event) => onChange({ ...form, joinedBy: event.currentTarget.value as Form['joinedBy'] })}
+          >
+            <option value="$and">all must hold</option>
+            <option value="$or">one must hold</option>
+          </select>
+        )}
+      </p>
+    </fieldset>
+  );
+}

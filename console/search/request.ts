@@ -1,0 +1,116 @@
+/** What is filled in on the search screen, and the request that it makes. */
+import type { SearchRequest } from '../../coordinator/contract/search.js';
+
+export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'] as const;
+
+export interface Condition {
+  readonly key: string;
+  readonly operator: (typeof OPERATORS)[number];
+  /** JSON, or a string as it is. */
+  readonly value: string;
+}
+
+export interface Form {
+  readonly by: 'vector' | 'record';
+  /** Numbers between commas or blanks, or JSON. */
+  readonly vector: string;
+  readonly record: string;
+  readonly text: string;
+  readonly conditions: readonly Condition[];
+  readonly joinedBy: '$and' | '$or';
+  /** Empty: no decay. */
+  readonly halfLifeSecs: string;
+  readonly usesGraph: boolean;
+  readonly graphWeight: string;
+}
+
+/** One way of asking: how many, through what, and of which moment. */
+export interface Side {
+  readonly k: number;
+  readonly kind: 'index' | 'exact';
+  /** A number of committed events; null: now. */
+  readonly moment: number | null;
+}
+
+export const EMPTY_FORM: Form = {
+  by: 'record',
+  vector: '',
+  record: '',
+  text: '',
+  conditions: [],
+  joinedBy: '$and',
+  halfLifeSecs: '',
+  usesGraph: false,
+  graphWeight: '0.15',
+};
+
+/**
+ * The request; null where nothing is searched for yet. `sequence`: the committed events, as a search of a named moment is
+ * exact. Throws an Error that says what does not fit.
+ */
+export function requestOf(
+  form: Form,
+  { k, kind, moment }: Side,
+  collection: string,
+  sequence: number,
+): SearchRequest | null {
+  const what = form.by === 'vector' ? vectorIn(form.vector) : recordIn(form.record);
+  if (what === null) return null;
+  const at = moment ?? (kind === 'exact' ? sequence : null);
+  const filter = filterOf(form);
+  return {
+    collection,
+    ...what,
+    k,
+    with: ['metadata', 'text'],
+    ...(form.text.trim() !== '' && { query_text: form.text }),
+    ...(filter !== null && { metadata_filter: filter }),
+    ...(form.halfLifeSecs !== '' && { decay_half_life_secs: Number(form.halfLifeSecs) }),
+    ...(form.usesGraph && { graph_rerank: { weight: Number(form.graphWeight) } }),
+    ...(at !== null && { as_of_log_index: at }),
+  };
+}
+
+function vectorIn(text: string): { readonly query: number[] } | null {
+  const numbers = text
+    .replace(/[[\]]/g, ' ')
+    .split(/[\s,;]+/)
+    .filter((part) => part !== '')
+    .map(Number);
+  if (numbers.length === 0) return null;
+  if (numbers.some(Number.isNaN)) throw new Error('The vector is not made of numbers.');
+  return { query: numbers };
+}
+
+function recordIn(text: string): { readonly like: number } | null {
+  if (text.trim() === '') return null;
+  const id = Number(text);
+  if (!Number.isSafeInteger(id) || id < 0) throw new Error('The id of a record is a whole number.');
+  return { like: id };
+}
+
+function filterOf({ conditions, joinedBy }: Form): SearchRequest['metadata_filter'] | null {
+  const parts = conditions
+    .filter(({ key }) => key.trim() !== '')
+    .map(({ key, operator, value }) => ({ [key.trim()]: { [operator]: operandOf(operator, value) } }));
+  if (parts.length === 0) return null;
+  return (parts.length === 1 ? parts[0] : { [joinedBy]: parts }) as SearchRequest['metadata_filter'] & object;
+}
+
+function operandOf(operator: Condition['operator'], text: string): unknown {
+  if (operator === 'exists') return text.trim() !== 'false';
+  if (operator === 'in' || operator === 'nin') {
+    const value = valueIn(text.trim().startsWith('[') ? text : `[${text}]`);
+    return Array.isArray(value) ? value : text.split(',').map((part) => valueIn(part.trim()));
+  }
+  return valueIn(text);
+}
+
+/** What reads as JSON is taken as it; anything else is a string. */
+function valueIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,95 @@
+/** Calls of the API with the key of this tab. */
+
+/** A refusal of the service, or no answer at all (status 0). */
+export class CallError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export interface Answered<T> {
+  readonly body: T;
+  /** From the request to the whole answer, milliseconds. */
+  readonly tookMs: number;
+}
+
+const KEY = 'vouch-key';
+
+export class Service {
+  private constructor(
+    readonly key: string,
+    private readonly onUnauthorized: () => void,
+  ) {}
+
+  /** The key lives as long as the tab. */
+  static remembered(onUnauthorized: () => void): Service | undefined {
+    const key = sessionStorage.getItem(KEY);
+    return key === null ? undefined : new Service(key, onUnauthorized);
+  }
+
+  /** Throws CallError where the service does not take the key. */
+  static async signIn(key: string, onUnauthorized: () => void): Promise<Service> {
+    const service = new Service(key, onUnauthorized);
+    await service.call('GET', '/v1/namespaces');
+    sessionStorage.setItem(KEY, key);
+    return service;
+  }
+
+  signOut(): void {
+    sessionStorage.removeItem(KEY);
+    this.onUnauthorized();
+  }
+
+  async call<T>(method: Method, path: string, body?: object, signal?: AbortSignal): Promise<T> {
+    return (await this.timed<T>(method, path, body, signal)).body;
+  }
+
+  /** Throws CallError. */
+  async timed<T>(method: Method, path: string, body?: object, signal?: AbortSignal): Promise<Answered<T>> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.key}` };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    const startedMs = performance.now();
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal !== undefined && { signal }),
+      });
+      text = await response.text();
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new CallError(0, 'unreachable', 'the service does not answer');
+    }
+    const tookMs = performance.now() - startedMs;
+    const parsed = text === '' ? undefined : parsedOr(text);
+    if (response.ok) return { body: parsed as T, tookMs };
+    const { error = `it answers ${response.status}`, code = '' } = (parsed ?? {}) as { error?: string; code?: string };
+    if (response.status === 401) this.signOut();
+    throw new CallError(response.status, code, error);
+  }
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** `/v1/timeline?collection=a&limit=5`, without what is undefined. */
+export function pathOf(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}

@@ -1,0 +1,245 @@
+/**
+ * Reads a body of msgpack: its vectors straight to Q16.16, and the rest as the JSON that says the same, which is checked as any
+ * JSON is: depth, types, numbers that cannot be kept, misspelt names.
+ *
+ * A vector is a byte string of little-endian float32, or under `<field>_q16` of little-endian int32 in Q16.16, or an array of
+ * numbers. Any other byte string stands for an array of bytes. Extension types are refused: JSON has nothing of the kind.
+ */
+import { isUtf8 } from 'node:buffer';
+import { VouchError } from '../../shared/errors/errors.js';
+import { fixedOf } from '../../shared/fixedPoint.js';
+import { VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
+import { below, invalid } from '../contract/refusal.js';
+import { type PackedHead, PackedReader } from './packedReader.js';
+import type { BodyParts, VectorField } from './takenVectors.js';
+import { type Rows, rowsIn } from './vectors.js';
+
+/** The same field with components in Q16.16. */
+const FIXED_SUFFIX = '_q16';
+const COMPONENT_BYTES = 4;
+/** Values beside the components of vectors: about 0.3 s of reading. */
+const VALUES_MAX = 1_000_000;
+/** A character of one byte may become six in JSON. */
+const JSON_CHARS_MAX = 64 * 1024 * 1024;
+
+export interface PackedLimits {
+  readonly depthMax: number;
+  /** Of all byte strings beside vectors. */
+  readonly otherBytes: number;
+  /** Values beside components; more: undefined is returned. */
+  readonly valuesMax?: number;
+}
+
+/** Throws `validation_error`, `payload_too_large`. */
+export function unpackBody(body: Buffer, field: VectorField, limits: PackedLimits): BodyParts | undefined {
+  if (body.length === 0) throw invalid('the body is empty: expected msgpack');
+  return new BodyUnpacker(body, field, limits).unpack();
+}
+
+class BodyUnpacker {
+  readonly #reader: PackedReader;
+  readonly #vectors: Rows[] = [];
+  readonly #texts: string[] = [];
+  #chars = 0;
+  #values = 0;
+  #otherBytes = 0;
+
+  constructor(
+    body: Buffer,
+    private readonly field: VectorField,
+    private readonly limits: PackedLimits,
+  ) {
+    this.#reader = new PackedReader(body);
+  }
+
+  unpack(): BodyParts | undefined {
+    try {
+      this.#value('$', 0, this.field.within === undefined ? 'holder' : 'root');
+    } catch (error) {
+      if (error !== TOO_MANY) throw error;
+      if (this.limits.valuesMax !== undefined) return undefined;
+      throw invalid(`$ holds more than ${VALUES_MAX} values beside vectors`);
+    }
+    this.#reader.assertEnd();
+    return { json: Buffer.from(this.#texts.join('')), vectors: this.#vectors };
+  }
+
+  #write(text: string): void {
+    this.#chars += text.length;
+    if (this.#chars > JSON_CHARS_MAX)
+      throw new VouchError('payload_too_large', 'the body is too large without its vectors');
+    this.#texts.push(text);
+  }
+
+  /** `role`: what the value is, of those around a vector. */
+  #value(path: string, depth: number, role?: Role): void {
+    this.#count();
+    const head = this.#reader.next();
+    if ('value' in head) {
+      if (head.type === 'number' && !Number.isFinite(head.value))
+        throw invalid(`${path}: expected a finite number, got ${head.value}`);
+      this.#write(String(head.value));
+    } else if (head.type === 'map') this.#map(head.length, path, this.#inside(depth), role);
+    else if (head.type === 'array') this.#array(head.length, path, this.#inside(depth), role);
+    else if (head.type === 'string') this.#write(JSON.stringify(this.#text(head.length)));
+    else this.#write(`[${this.#bytes(head.length, path).join()}]`);
+  }
+
+  #count(values = 1): void {
+    this.#values += values;
+    if (this.#values > (this.limits.valuesMax ?? VALUES_MAX)) throw TOO_MANY;
+  }
+
+  #inside(depth: number): number {
+    if (depth >= this.limits.depthMax) throw invalid(`$ nests deeper than the ${this.limits.depthMax} levels allowed`);
+    return depth + 1;
+  }
+
+  #text(length: number): string {
+    const bytes = this.#reader.take(length);
+    if (!isUtf8(bytes)) throw invalid('the body has a string that is not UTF-8');
+    return bytes.toString('utf8');
+  }
+
+  #bytes(length: number, path: string): Buffer {
+    this.#otherBytes += length;
+    if (this.#otherBytes > this.limits.otherBytes)
+      throw invalid(`${path} takes ${length} bytes: at most ${this.limits.otherBytes} are allowed beside vectors`);
+    return this.#reader.take(length);
+  }
+
+  #map(length: number, path: string, depth: number, role: Role | undefined): void {
+    const { name, within } = this.field;
+    let hasVector = false;
+    this.#write('{');
+    for (let i = 0; i < length; i++) {
+      const key = this.#reader.next();
+      if (key.type !== 'string') throw invalid(`${path}: expected strings as keys`);
+      const text = this.#text(key.length);
+      const isFixed = text === name + FIXED_SUFFIX;
+      const isVector = role === 'holder' && (isFixed || text === name);
+      this.#write(`${i === 0 ? '' : ','}${JSON.stringify(isVector ? name : text)}:`);
+      const at = below(path, text);
+      if (isVector && hasVector) throw invalid(`${at}: ${name} is given already`);
+      hasVector ||= isVector;
+      if (isVector) this.#vector(at, isFixed);
+      else this.#value(at, depth, role === 'root' && text === within ? 'list' : undefined);
+    }
+    this.#write('}');
+  }
+
+  #array(length: number, path: string, depth: number, role: Role | undefined): void {
+    this.#write('[');
+    for (let i = 0; i < length; i++) {
+      if (i > 0) this.#write(',');
+      this.#value(`${path}[${i}]`, depth, role === 'list' ? 'holder' : undefined);
+    }
+    this.#write(']');
+  }
+
+  /** Writes the place of a vector or of a batch of them. */
+  #vector(path: string, isFixed: boolean): void {
+    const head = this.#reader.next();
+    if (head.type === 'constant' && head.value === null) {
+      this.#write('null');
+      return;
+    }
+    const isBatch = this.field.name === 'batch';
+    if (isBatch && head.type !== 'array') throw invalid(`${path}: expected an array of vectors`);
+    const place = this.#vectors.length;
+    this.#vectors.push(isBatch ? this.#rows((head as Sized).length, path, isFixed) : this.#single(head, path, isFixed));
+    this.#write(isBatch ? `[[${place}]]` : `[${place}]`);
+  }
+
+  #single(head: PackedHead, path: string, isFixed: boolean): Rows {
+    const components = new Int32Array(this.#lengthOf(head, path, isFixed));
+    this.#components(head, components, 0, path, isFixed);
+    return rowsIn(components, components.length, 1);
+  }
+
+  #rows(count: number, path: string, isFixed: boolean): Rows {
+    this.#count(count);
+    this.#reader.assertLeft(count);
+    let dimension = 0;
+    let unevenAt = -1;
+    let components = NO_COMPONENTS;
+    for (let i = 0; i < count; i++) {
+      const head = this.#reader.next();
+      const length = this.#lengthOf(head, path, isFixed, i);
+      if (i === 0) {
+        dimension = length;
+        // Each component takes a byte at least: with fewer bytes left another vector is shorter.
+        if (count * dimension <= this.#reader.left) components = new Int32Array(count * dimension);
+      } else if (length !== dimension && unevenAt < 0) unevenAt = i;
+      const target = length === dimension && components.length > 0 ? components : new Int32Array(length);
+      this.#components(head, target, target === components ? i * dimension : 0, path, isFixed, i);
+    }
+    return rowsIn(unevenAt < 0 ? components : NO_COMPONENTS, dimension, count, unevenAt);
+  }
+
+  /** The components of a vector; `row`: its place in a batch. */
+  #lengthOf(head: PackedHead, path: string, isFixed: boolean, row?: number): number {
+    if (head.type === 'array' && !isFixed) {
+      // Each takes a byte at least.
+      this.#reader.assertLeft(head.length);
+      return head.length;
+    }
+    if (head.type !== 'bytes') {
+      const wanted = isFixed ? 'a byte string of int32' : 'a byte string of float32, or an array of numbers';
+      throw invalid(`${placeOf(path, row)}: expected ${wanted}`);
+    }
+    this.#reader.assertLeft(head.length);
+    if (head.length % COMPONENT_BYTES !== 0)
+      throw invalid(`${placeOf(path, row)} takes ${head.length} bytes: each component takes ${COMPONENT_BYTES}`);
+    return head.length / COMPONENT_BYTES;
+  }
+
+  /** Writes them to `target`, from `offset` on. */
+  #components(
+    head: PackedHead,
+    target: Int32Array,
+    offset: number,
+    path: string,
+    isFixed: boolean,
+    row?: number,
+  ): void {
+    const isListed = head.type === 'array';
+    const { length } = head as Sized;
+    if (isListed) {
+      for (let i = 0; i < length; i++) {
+        const each = this.#reader.next();
+        if (each.type !== 'number' && each.type !== 'large') throw outOfRange(path, row, i, `a ${each.type}`);
+        target[offset + i] = quantisedAt(Number(each.value), path, row, i);
+      }
+      return;
+    }
+    const bytes = this.#reader.take(length);
+    if (isFixed) {
+      new Uint8Array(target.buffer, target.byteOffset).set(bytes, offset * COMPONENT_BYTES);
+      return;
+    }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, length);
+    const count = length / COMPONENT_BYTES;
+    for (let i = 0; i < count; i++)
+      target[offset + i] = quantisedAt(view.getFloat32(COMPONENT_BYTES * i, true), path, row, i);
+  }
+}
+
+type Sized = Extract<PackedHead, { readonly length: number }>;
+
+const NO_COMPONENTS = new Int32Array(0);
+
+/** The body itself, the list of objects in it, and an object that has vectors. */
+type Role = 'root' | 'list' | 'holder';
+
+const TOO_MANY = new Error('more values than can be read at once');
+
+const placeOf = (path: string, row: number | undefined): string => (row === undefined ? path : `${path}[${row}]`);
+
+const outOfRange = (path: string, row: number | undefined, at: number, got: unknown): VouchError =>
+  invalid(`${placeOf(path, row)}[${at}]: expected a number from ${VALUE_MIN} to ${VALUE_MAX}, got ${got}`);
+
+function quantisedAt(value: number, path: string, row: number | undefined, at: number): number {
+  if (!(value >= VALUE_MIN && value <= VALUE_MAX)) throw outOfRange(path, row, at, value);
+  return fixedOf(value);
+}

@@ -1,0 +1,97 @@
+/** Reads msgpack value by value, as the specification of the format lays it out; extension types are refused. */
+import { invalid } from '../contract/refusal.js';
+
+/** A value, or the head of one whose bytes or items follow. */
+export type PackedHead =
+  | { readonly type: 'map' | 'array' | 'string' | 'bytes'; readonly length: number }
+  | { readonly type: 'number'; readonly value: number }
+  /** An integer of 64 bits. */
+  | { readonly type: 'large'; readonly value: bigint }
+  | { readonly type: 'constant'; readonly value: boolean | null };
+
+type Sized = 'map' | 'array' | 'string' | 'bytes';
+
+/** The types whose length follows in so many bytes. */
+const SIZED: Readonly<Record<number, readonly [Sized, bytes: number]>> = {
+  196: ['bytes', 1],
+  197: ['bytes', 2],
+  198: ['bytes', 4],
+  217: ['string', 1],
+  218: ['string', 2],
+  219: ['string', 4],
+  220: ['array', 2],
+  221: ['array', 4],
+  222: ['map', 2],
+  223: ['map', 4],
+};
+const NIL = 0xc0;
+const FALSE = 0xc2;
+const TRUE = 0xc3;
+
+export class PackedReader {
+  #at = 0;
+
+  constructor(private readonly bytes: Buffer) {}
+
+  /** The bytes that are not read. */
+  get left(): number {
+    return this.bytes.length - this.#at;
+  }
+
+  /** Throws `validation_error` at a wrong end, and at what JSON has no counterpart of. */
+  next(): PackedHead {
+    const first = this.take(1)[0]!;
+    if (first < 0x80) return { type: 'number', value: first };
+    if (first >= 0xe0) return { type: 'number', value: first - 0x100 };
+    if (first < 0x90) return { type: 'map', length: first & 0x0f };
+    if (first < 0xa0) return { type: 'array', length: first & 0x0f };
+    if (first < NIL) return { type: 'string', length: first & 0x1f };
+    const sized = SIZED[first];
+    if (sized !== undefined) return { type: sized[0], length: this.take(sized[1]).readUIntBE(0, sized[1]) };
+    if (first === NIL) return { type: 'constant', value: null };
+    if (first === FALSE || first === TRUE) return { type: 'constant', value: first === TRUE };
+    return this.#number(first);
+  }
+
+  /** A view of the next bytes. */
+  take(length: number): Buffer {
+    this.assertLeft(length);
+    this.#at += length;
+    return this.bytes.subarray(this.#at - length, this.#at);
+  }
+
+  assertLeft(length: number): void {
+    if (length > this.left) throw invalid('the body is not msgpack: it ends too early');
+  }
+
+  assertEnd(): void {
+    if (this.left > 0) throw invalid(`the body is not msgpack: ${this.left} bytes follow its value`);
+  }
+
+  #number(first: number): PackedHead {
+    switch (first) {
+      case 0xca:
+        return { type: 'number', value: this.take(4).readFloatBE() };
+      case 0xcb:
+        return { type: 'number', value: this.take(8).readDoubleBE() };
+      case 0xcc:
+        return { type: 'number', value: this.take(1).readUInt8() };
+      case 0xcd:
+        return { type: 'number', value: this.take(2).readUInt16BE() };
+      case 0xce:
+        return { type: 'number', value: this.take(4).readUInt32BE() };
+      case 0xcf:
+        return { type: 'large', value: this.take(8).readBigUInt64BE() };
+      case 0xd0:
+        return { type: 'number', value: this.take(1).readInt8() };
+      case 0xd1:
+        return { type: 'number', value: this.take(2).readInt16BE() };
+      case 0xd2:
+        return { type: 'number', value: this.take(4).readInt32BE() };
+      case 0xd3:
+        return { type: 'large', value: this.take(8).readBigInt64BE() };
+      default:
+        throw invalid(`the body has a value of msgpack type 0x${first.toString(16)}, which JSON has no counterpart of`);
+    }
+  }
+}

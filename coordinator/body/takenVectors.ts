@@ -1,0 +1,90 @@
+/**
+ * Takes the vectors out of the JSON of a body. The rest, which is short, is parsed and validated as any JSON; where it is
+ * refused, or anything about the body is unusual, the whole body is, so that its errors name what was sent.
+ */
+import { endOfString } from './nesting.js';
+import type { Rows } from './vectors.js';
+import { afterBlanks, readVector, readVectors } from './vectorText.js';
+
+/** Where a kind of body has its vectors. */
+export interface VectorField {
+  readonly name: 'values' | 'batch' | 'query';
+  /** The array of objects that have the field; absent: the body itself has it. */
+  readonly within?: 'searches';
+}
+
+export interface BodyParts {
+  /** The body with places in `vectors` instead of the vectors. */
+  readonly json: Buffer;
+  readonly vectors: readonly Rows[];
+}
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const ARRAY = 0x5b;
+const ARRAY_END = 0x5d;
+const BACKSLASH = 0x5c;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+
+/** The levels at which the objects with a field are open. */
+const BODY_LEVEL = 1;
+const INNER_LEVEL = 3;
+
+/** Undefined if there is no vector, or what is there may be something else. */
+export function takeVectors(body: Buffer, { name, within }: VectorField): BodyParts | undefined {
+  // The end of the object ends every reading: no position passes it.
+  if (body[lastOf(body)] !== OBJECT_END) return undefined;
+  const level = within === undefined ? BODY_LEVEL : INNER_LEVEL;
+  const read = name === 'batch' ? readVectors : readVector;
+  const pieces: Buffer[] = [];
+  const vectors: Rows[] = [];
+  let depth = 0;
+  let isWithin = within === undefined;
+  let copied = 0;
+  for (let i = 0; i < body.length; i++) {
+    const byte = body[i]!;
+    if (byte === OBJECT || byte === ARRAY) depth += 1;
+    else if (byte === OBJECT_END || byte === ARRAY_END) depth -= 1;
+    if (byte !== QUOTE) continue;
+    const key = i + 1;
+    i = endOfString(body, i);
+    if ((depth !== BODY_LEVEL && depth !== level) || i >= body.length) continue;
+    const colon = afterBlanks(body, i + 1);
+    if (body[colon] !== COLON) continue;
+    // The same name could be written in another way.
+    if (hasEscape(body, key, i)) return undefined;
+    if (depth === BODY_LEVEL && within !== undefined) isWithin = isName(body, key, i, within);
+    if (depth !== level || !isWithin || !isName(body, key, i, name)) continue;
+    const at = afterBlanks(body, colon + 1);
+    if (body[at] !== ARRAY) continue;
+    const found = read(body, at);
+    if (found === undefined) return undefined;
+    const place = name === 'batch' ? `[[${vectors.length}]]` : `[${vectors.length}]`;
+    pieces.push(body.subarray(copied, at), Buffer.from(place));
+    vectors.push(found.rows);
+    copied = found.end;
+    i = copied - 1;
+  }
+  if (vectors.length === 0) return undefined;
+  pieces.push(body.subarray(copied));
+  return { json: Buffer.concat(pieces), vectors };
+}
+
+/** The last byte that is no white space. */
+function lastOf(body: Buffer): number {
+  let i = body.length - 1;
+  while (i > 0 && body[i]! <= 0x20) i -= 1;
+  return i;
+}
+
+function hasEscape(body: Buffer, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (body[i] === BACKSLASH) return true;
+  return false;
+}
+
+function isName(body: Buffer, from: number, to: number, name: string): boolean {
+  if (to - from !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (body[from + i] !== name.charCodeAt(i)) return false;
+  return true;
+}

@@ -1,0 +1,92 @@
+/** Puts typia's notation of a type into words, such as `((number & Minimum<1>) | null | undefined)`. */
+
+const WHOLE = /^Type<"u?int(?:32|64)">$/;
+/** Bounds of the types; a whole number of 64 bits must fit a double exactly. */
+const RANGES: Readonly<Record<string, readonly [least: string, most: string]>> = {
+  uint32: ['0', '4294967295'],
+  uint64: ['0', '9007199254740991'],
+};
+const NUMBERS = /^Array<Component>/;
+const BYTES = /^Array<Byte>/;
+
+/** The alternatives of a type. `undefined` is left out: another message tells what is missing. */
+export function inWords(expected: string): string {
+  const alternatives = split(unwrapped(expected), ' | ').filter((part) => part !== 'undefined');
+  if (alternatives.length > 1) return alternatives.map(inWords).join(' or ');
+  const [base, ...tags] = split(unwrapped(alternatives[0] ?? 'nothing'), ' & ');
+  return `${tags.some((tag) => WHOLE.test(tag)) ? 'a whole number' : named(base!)}${bounds(tags)}`;
+}
+
+function named(base: string): string {
+  if (NUMBERS.test(base)) return 'an array of numbers';
+  if (BYTES.test(base)) return 'an array of bytes';
+  if (base.startsWith('Array<')) return 'an array';
+  if (base.startsWith('Record<') || /^[A-Z]\w*$/.test(base)) return 'an object';
+  return /^(?:number|string|boolean)$/.test(base) ? `a ${base}` : base;
+}
+
+const argument = (tags: readonly string[], name: string): string | undefined =>
+  tags.find((tag) => tag.startsWith(`${name}<`))?.slice(name.length + 1, -1);
+
+function bounds(tags: readonly string[]): string {
+  const [typeLeast, typeMost] = RANGES[JSON.parse(argument(tags, 'Type') ?? '""')] ?? [];
+  const least = argument(tags, 'Minimum') ?? typeLeast;
+  const most = argument(tags, 'Maximum') ?? argument(tags, 'UnpublishedMaximum') ?? typeMost;
+  const pattern = argument(tags, 'Pattern');
+  const format = argument(tags, 'Format');
+  const words = [
+    least !== undefined && most !== undefined ? ` from ${least} to ${most}` : '',
+    least !== undefined && most === undefined ? ` of at least ${least}` : '',
+    least === undefined && most !== undefined ? ` of at most ${most}` : '',
+    counted(argument(tags, 'MinItems'), argument(tags, 'MaxItems')),
+    lengths(argument(tags, 'MinLength'), argument(tags, 'MaxLength')),
+    pattern === undefined ? '' : ` that matches ${JSON.parse(pattern)}`,
+    format === undefined ? '' : ` in the format ${JSON.parse(format)}`,
+  ];
+  return words.join('');
+}
+
+function lengths(least: string | undefined, most: string | undefined): string {
+  if (least === undefined) return most === undefined ? '' : ` of at most ${most} characters`;
+  return most === undefined ? ` of at least ${least} characters` : ` of ${least} to ${most} characters`;
+}
+
+function counted(least: string | undefined, most: string | undefined): string {
+  if (least === undefined && most === undefined) return '';
+  if (least === most) return ` with ${least} items`;
+  if (most === undefined) return ` with at least ${least} items`;
+  return least === undefined ? ` with at most ${most} items` : ` with ${least} to ${most} items`;
+}
+
+/** Removes parentheses around the whole text. */
+function unwrapped(text: string): string {
+  return text.startsWith('(') && closes(text) === text.length - 1 ? unwrapped(text.slice(1, -1)) : text;
+}
+
+function closes(text: string): number {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '(') depth += 1;
+    if (text[i] === ')' && --depth === 0) return i;
+  }
+  return -1;
+}
+
+/** Splits at `separator`, except within parentheses, type arguments and quotes. */
+function split(text: string, separator: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let isQuoted = false;
+  let from = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!;
+    if (char === '"') isQuoted = !isQuoted;
+    if (isQuoted) continue;
+    if ('(<'.includes(char)) depth += 1;
+    if (')>'.includes(char)) depth -= 1;
+    if (depth !== 0 || !text.startsWith(separator, i)) continue;
+    parts.push(text.slice(from, i));
+    from = i + separator.length;
+  }
+  return [...parts, text.slice(from)];
+}

@@ -1,0 +1,17 @@
+/** The JSON of the fields that records and hits carry: the only place where it is written. */
+import { dequantise } from '../../shared/fixedPoint.js';
+import type { RecordFields } from '../../shared/protocol/records.js';
+import { shownMetadata } from '../body/json.js';
+
+/** The members of record `i` that were asked for, and its external id if it has one, each after a comma. */
+export function fieldsJson({ externalIds, metadata, texts, vectors }: RecordFields, i: number): string {
+  let members = '';
+  if (externalIds?.[i] != null) members += `,"external_id":${JSON.stringify(externalIds[i])}`;
+  if (metadata !== undefined) members += `,"metadata":${JSON.stringify(shownMetadata(metadata[i]!))}`;
+  if (texts !== undefined) members += `,"text":${textJson(texts[i]!)}`;
+  if (vectors !== undefined) members += `,"vector":${JSON.stringify(dequantise(vectors[i]!))}`;
+  return members;
+}
+
+const textJson = (utf8: Uint8Array | null): string =>
+  utf8 === null ? 'null' : JSON.stringify(Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString('utf8'));

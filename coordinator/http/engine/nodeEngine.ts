@@ -1,0 +1,294 @@
+/**
+ * HTTP by Node itself, where uWebSockets.js has no binary. Its objects behave as those of uWebSockets.js do, as
+ * far as the server depends on it.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { addressBytes } from './addressBytes.js';
+import type { Address, EngineRequest, EngineResponse, HttpEngine, Listening, TakeRequest } from './engine.js';
+import { listenError } from './listenError.js';
+
+/** The longest head, as of uWebSockets.js. */
+const HEAD_BYTES_MAX = 4_096;
+const HEAD_MS = 10_000;
+/** Longer than the answers say, so that no client sends into a connection that is being closed. */
+const IDLE_MS = 9_000;
+const CHECK_MS = 1_000;
+/** How long a connection takes in what its client still sends after the last answer. */
+const LINGER_MS = 2_000;
+/** A body must bring so much within IDLE_MS, as with uWebSockets.js. */
+const PROGRESS_BYTES = 16 * 1024;
+/** Of a large answer, so that it is seen how it goes on. */
+const PIECE_BYTES = 64 * 1024;
+
+const TLS = { minVersion: 'TLSv1.2' } as const;
+const SETTINGS: ServerOptions = {
+  maxHeaderSize: HEAD_BYTES_MAX,
+  headersTimeout: HEAD_MS,
+  // The server itself checks that bodies make progress.
+  requestTimeout: 0,
+  keepAliveTimeout: IDLE_MS,
+  connectionsCheckingInterval: CHECK_MS,
+};
+
+export const nodeEngine: HttpEngine = {
+  name: 'node:http',
+  listen: async (take, address, tls) => {
+    const server =
+      tls === undefined ? createServer(SETTINGS) : createTlsServer({ ...SETTINGS, ...TLS, ...tls.current });
+    server.on('request', (req: IncomingMessage, res: ServerResponse) => serve(take, req, res));
+    server.on('clientError', (error, socket) => answerUnread(error, socket as Socket));
+    server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      const closeNow = socket.destroySoon.bind(socket);
+      socket.destroySoon = () => (answeredLast.has(socket) ? closeNow() : lingerThenClose(socket));
+    });
+    await listenOn(server, address);
+    tls?.onRenewed(() => (server as TlsServer).setSecureContext({ ...TLS, ...tls.current }));
+    return listening(server);
+  },
+};
+
+async function listenOn(server: Server, { host, port, sharePort = false }: Address): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(host, port, error)));
+    // Versions of Node that cannot share a port ignore the wish, and the second process is told that the port is in use.
+    server.listen({ host, port, exclusive: true, reusePort: sharePort } as Parameters<Server['listen']>[0], resolve);
+  });
+  server.removeAllListeners('error');
+}
+
+const listening = (server: Server): Listening => ({
+  port: (server.address() as AddressInfo).port,
+  stopListening: () => {
+    server.close();
+    server.closeIdleConnections();
+  },
+  close: () => server.closeAllConnections(),
+});
+
+/** Connections that had their last answer, behind which nothing may be read. */
+const answeredLast = new WeakSet<Socket>();
+
+function serve(take: TakeRequest, req: IncomingMessage, res: ServerResponse): void {
+  if (answeredLast.has(req.socket)) return;
+  if (req.httpVersion !== '1.1') {
+    answerUnread(new Error(), req.socket, ['505 HTTP Version Not Supported', 'this service speaks HTTP/1.1']);
+    return;
+  }
+  const response = new NodeResponse(req, res);
+  take(response, new NodeRequest(req));
+  response.handlerReturned();
+}
+
+class NodeRequest implements EngineRequest {
+  readonly #url: string;
+  readonly #queryAt: number;
+
+  constructor(private readonly req: IncomingMessage) {
+    // A proxy may send the whole address.
+    this.#url = (req.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
+    this.#queryAt = this.#url.indexOf('?');
+  }
+
+  getCaseSensitiveMethod(): string {
+    return this.req.method ?? '';
+  }
+
+  getUrl(): string {
+    return this.#queryAt < 0 ? this.#url : this.#url.slice(0, this.#queryAt);
+  }
+
+  getQuery(): string | undefined {
+    return this.#queryAt < 0 ? undefined : this.#url.slice(this.#queryAt + 1);
+  }
+
+  forEach(visit: (name: string, value: string) => void): void {
+    const { rawHeaders } = this.req;
+    for (let i = 0; i < rawHeaders.length; i += 2) visit(rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
+  }
+}
+
+class NodeResponse implements EngineResponse {
+  #status = '200 OK';
+  /** Names and values in turn. */
+  readonly #headers: string[] = [];
+  /** Of an answer in pieces. */
+  #sentBytes = 0;
+  /** Ends the connection of a body that comes too slowly; runs while one is being read. */
+  #slow: NodeJS.Timeout | undefined;
+  #hasReader = false;
+
+  constructor(
+    private readonly req: IncomingMessage,
+    private readonly res: ServerResponse,
+  ) {}
+
+  /** A body that nobody listens to is dropped. */
+  handlerReturned(): void {
+    if (!this.#hasReader) this.req.resume();
+  }
+
+  onAborted(listener: () => void): void {
+    this.res.once('close', () => {
+      if (!this.res.writableFinished) listener();
+    });
+  }
+
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    this.#hasReader = true;
+    const { req } = this;
+    let left = req.headers['content-length'] === undefined ? undefined : Number(req.headers['content-length']);
+    let received = 0;
+    let hasBegun = false;
+    // uWebSockets.js tells what came with the head right after the request handler, though it be nothing.
+    setImmediate(() => {
+      if (!hasBegun && !req.destroyed) listener(new ArrayBuffer(0), false);
+    });
+    this.#slow = setTimeout(() => req.socket.destroy(), IDLE_MS).unref();
+    this.res.once('close', () => clearTimeout(this.#slow));
+    req.on('data', (chunk: Buffer) => {
+      if (left !== undefined) left -= chunk.length;
+      hasBegun = true;
+      received += chunk.length;
+      if (received >= PROGRESS_BYTES) {
+        received = 0;
+        this.#slow?.refresh();
+      }
+      if (left === 0) clearTimeout(this.#slow);
+      listener(memoryOf(chunk), left === 0);
+    });
+    req.on('end', () => {
+      hasBegun = true;
+      clearTimeout(this.#slow);
+      if (left !== 0) listener(new ArrayBuffer(0), true);
+      else if (req.headers['content-length'] === '0') listener(new ArrayBuffer(0), true);
+    });
+  }
+
+  /** While it is paused, the client is not the one who is slow. */
+  pause(): void {
+    clearTimeout(this.#slow);
+    this.req.pause();
+  }
+
+  resume(): void {
+    this.#slow?.refresh();
+    this.req.resume();
+  }
+
+  getRemoteAddress(): ArrayBuffer {
+    return addressBytes(this.req.socket.remoteAddress ?? '');
+  }
+
+  cork(write: () => void): void {
+    write();
+  }
+
+  writeStatus(status: string): void {
+    this.#status = status;
+  }
+
+  writeHeader(name: string, value: string): void {
+    this.#headers.push(name, value);
+  }
+
+  end(body: string | Uint8Array, closeConnection = false): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    if (closeConnection) {
+      this.writeHeader('connection', 'close');
+      answeredLast.add(this.req.socket);
+    }
+    this.#writeHead(bytes.length);
+    this.res.end(bytes);
+  }
+
+  endWithoutBody(): void {
+    this.#writeHead(undefined);
+    this.res.end();
+  }
+
+  tryEnd(body: Uint8Array, totalBytes: number): [sent: boolean, done: boolean] {
+    const { res } = this;
+    if (this.#sentBytes === 0) this.#writeHead(totalBytes);
+    let at = 0;
+    let isTaken = true;
+    while (isTaken && at < body.length) {
+      const piece = body.subarray(at, at + PIECE_BYTES);
+      isTaken = res.write(piece);
+      at += piece.length;
+    }
+    this.#sentBytes += at;
+    const isSent = this.#sentBytes === totalBytes;
+    if (isSent) res.end();
+    return [isSent, isSent];
+  }
+
+  getWriteOffset(): number {
+    return this.#sentBytes;
+  }
+
+  /** A client that takes nothing for a while is cut off. */
+  onWritable(listener: (offset: number) => boolean): void {
+    const { res, req } = this;
+    const stalled = setTimeout(() => req.socket.destroy(), IDLE_MS).unref();
+    const end = (): void => clearTimeout(stalled);
+    res.on('drain', () => {
+      stalled.refresh();
+      if (listener(this.#sentBytes)) end();
+    });
+    res.once('close', end);
+  }
+
+  close(): void {
+    this.req.socket.destroy();
+  }
+
+  #writeHead(bodyBytes: number | undefined): void {
+    const headers = this.#headers;
+    if (bodyBytes !== undefined) headers.push('content-length', String(bodyBytes));
+    // Otherwise Node adds its own, and a time that is not ours.
+    if (!headers.includes('connection')) headers.push('connection', 'keep-alive');
+    const space = this.#status.indexOf(' ');
+    this.res.writeHead(Number(this.#status.slice(0, space)), this.#status.slice(space + 1), headers);
+  }
+}
+
+const memoryOf = ({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer =>
+  byteOffset === 0 && byteLength === buffer.byteLength
+    ? (buffer as ArrayBuffer)
+    : (buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+
+/**
+ * Sends what is left and closes when the client has, or a while later. Closed at once, with bytes unread, the connection would be
+ * reset, and the client might lose its answer.
+ */
+function lingerThenClose(socket: Socket): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+const UNREAD: Readonly<Record<string, readonly [status: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `the head is larger than ${HEAD_BYTES_MAX} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the head did not come to its end in time'],
+};
+
+const NO_REQUEST = ['400 Bad Request', 'this is no request of HTTP/1.1'] as const;
+
+/** Answers what the parser could not read, and closes the connection. */
+function answerUnread(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  [status, message] = UNREAD[error.code ?? ''] ?? NO_REQUEST,
+): void {
+  if (answeredLast.has(socket)) return;
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify({ error: message, code: 'validation_error' });
+  const head = [`HTTP/1.1 ${status}`, 'content-type: application/json', `content-length: ${body.length}`];
+  socket.end(`${[...head, 'connection: close'].join('\r\n')}\r\n\r\n${body}`);
+  lingerThenClose(socket);
+}

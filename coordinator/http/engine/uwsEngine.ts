@@ -1,0 +1,98 @@
+/** HTTP by uWebSockets.js. Two packages have its binaries, for different machines. */
+import type * as Uws from 'uWebSockets.js';
+import { messageOf } from '../../../shared/errors/errors.js';
+import type { Address, HttpEngine, TakeRequest } from './engine.js';
+import { whyNotListening } from './listenError.js';
+
+/** What is used of the native module; the types of the packages lack the constant and the calls below. */
+interface UwsModule extends Pick<typeof Uws, 'us_listen_socket_close' | 'us_socket_local_port'> {
+  readonly App: () => UwsApp;
+  readonly SSLApp: (files: { readonly cert_file_name: string; readonly key_file_name: string }) => UwsApp;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+
+interface UwsApp extends Omit<Uws.TemplatedApp, 'listen' | 'any'> {
+  any(pattern: string, take: TakeRequest): void;
+  listen(host: string, port: number, options: number, cb: (socket: Uws.us_listen_socket | false) => void): void;
+  /** Hands connections that are made from now on to other apps of this process, in turns. */
+  addChildAppDescriptor(app: Descriptor): void;
+  removeChildAppDescriptor(app: Descriptor): void;
+  getDescriptor(): Descriptor;
+}
+
+/** An app, as other apps are told of it. */
+type Descriptor = number;
+
+/** The default: SO_REUSEPORT. */
+const SHARED_PORT = 0;
+
+/** The first has binaries for Node 20 and 22 and any glibc, the second for Node 24 and 25 and glibc from 2.38 on. */
+const PACKAGES: readonly (() => Promise<unknown>)[] = [
+  () => import('uWebSockets.js'),
+  () => import('@btc-vision/uwebsockets.js'),
+];
+
+/** Throws an Error of one line where neither package has a binary that loads here. */
+export async function loadUws(): Promise<HttpEngine> {
+  const reasons: string[] = [];
+  for (const load of PACKAGES)
+    try {
+      return engineOf((await load()) as UwsModule);
+    } catch (error) {
+      reasons.push(reasonOf(error));
+    }
+  throw new Error(reasons.join('; '));
+}
+
+/** The packages put the line of the loader behind an explanation of theirs. */
+function reasonOf(error: unknown): string {
+  const message = messageOf(error);
+  return /^Error: (.*)$/m.exec(message)?.[1] ?? message;
+}
+
+function engineOf(uws: UwsModule): HttpEngine {
+  return {
+    name: 'uWebSockets.js',
+    listen: async (take, address, tls) => {
+      const newApp = (): UwsApp => {
+        const app = tls ? uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) : uws.App();
+        app.any('/*', take);
+        return app;
+      };
+      const app = newApp();
+      const socket = await listen(uws, app, address);
+      /** An app reads its certificate once: after a renewal the first one listens, and the newest one serves. */
+      const renewed: UwsApp[] = [];
+      tls?.onRenewed(() => {
+        const next = newApp();
+        app.addChildAppDescriptor(next.getDescriptor());
+        // Those before keep their connections.
+        const before = renewed.at(-1);
+        if (before !== undefined) app.removeChildAppDescriptor(before.getDescriptor());
+        renewed.push(next);
+      });
+      return {
+        port: uws.us_socket_local_port(socket),
+        stopListening: () => uws.us_listen_socket_close(socket),
+        close: () => {
+          for (const one of [app, ...renewed]) one.close();
+        },
+      };
+    },
+  };
+}
+
+/** Without the exclusive option a second server would silently share the port. */
+async function listen(
+  uws: UwsModule,
+  app: UwsApp,
+  { host, port, sharePort = false }: Address,
+): Promise<Uws.us_listen_socket> {
+  const options = sharePort ? SHARED_PORT : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+  const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
+    app.listen(host, port, options, resolve);
+  });
+  // uWebSockets.js gives no reason: the same attempt in Node does.
+  if (socket === false) throw await whyNotListening(host, port);
+  return socket;
+}

@@ -1,0 +1,113 @@
+/** A request that has passed every check of the edge, as its handler gets it. */
+import type { Config } from '../../config/config.js';
+import type { Bucket } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
+import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Call, ResultOf } from '../../shared/protocol/calls.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import type { Caller } from '../auth/authenticate.js';
+import type { Keyring } from '../auth/keyring.js';
+import type { Backend } from '../cluster/clusterBackend.js';
+import type { Collection } from '../cluster/collection.js';
+import { invalid } from '../contract/refusal.js';
+import { isCollectionName } from '../contract/values.js';
+import type { ServedLog } from '../serviceLog/serviceLog.js';
+import type { EdgeMetrics } from './edgeMetrics.js';
+import type { Reply } from './reply.js';
+import type { SharedAnswer } from './sharedAnswer.js';
+
+const DEFAULT_COLLECTION = 'default';
+const SHOWN_CHARS = 64;
+const WHOLE = /^\d{1,16}$/;
+
+/** The errors of `find`. */
+export const COLLECTION_ERRORS = ['collection_not_found', 'conflict'] as const satisfies readonly ErrorCode[];
+
+/** Answers that need no key, or tell of all projects. */
+export interface OpenAnswers {
+  readonly health: SharedAnswer<Reply>;
+  readonly metrics: SharedAnswer<Reply>;
+  readonly openApi: Reply;
+}
+
+/** What handlers use. */
+export interface Services {
+  readonly backend: Backend;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly metrics: EdgeMetrics;
+  /** BUCKETS.keys, and this process's copy of it. */
+  readonly keys: Bucket;
+  readonly keyring: Keyring;
+  /** The public keys that checkpoints are signed with; see `shared/registry/signers.ts`. */
+  readonly signers: Bucket;
+  readonly serviceLog: ServedLog;
+  readonly open: OpenAnswers;
+}
+
+export class HandlerRequest<Body = unknown, Query = unknown> {
+  constructor(
+    readonly services: Services,
+    readonly caller: Caller,
+    readonly body: Body,
+    readonly query: Query,
+    /** The decoded parameters of the path, in its order. */
+    readonly parameters: readonly string[],
+    /** The value of the header. */
+    readonly idempotencyKey: string | undefined,
+    readonly envelope: Envelope,
+  ) {}
+
+  /**
+   * The caller's collection of this name; null or undefined: the one named `default`. Throws `collection_not_found`, also
+   * for what cannot be a name, and `conflict` while it is being imported.
+   */
+  async find(name: string | null | undefined): Promise<Collection> {
+    return this.services.backend.find(this.caller.project, collectionName(name));
+  }
+
+  /** Sends a call to the collection's owner; see `Backend.call`. */
+  call<C extends Call>(collection: Collection, call: C): Promise<ResultOf<C>> {
+    return this.services.backend.call(collection, call, this.envelope);
+  }
+
+  /** Finds the collection and sends it the call. Throws what `find` and `call` throw. */
+  async callNamed<C extends Call>(name: string | null | undefined, call: C): Promise<ResultOf<C>> {
+    return this.call(await this.find(name), call);
+  }
+
+  /** The record, node or edge id in the path. Throws `validation_error`. */
+  get id(): number {
+    const [text = ''] = this.parameters;
+    const id = Number(text);
+    if (!WHOLE.test(text) || !Number.isSafeInteger(id))
+      throw invalid('the id in the path is not a whole number from 0 to 2^53 - 1');
+    return id;
+  }
+
+  /** The part of an answer that tells the position of a write. Only a cluster's log is replicated and has one to tell. */
+  logIndex(sequence: number): { log_index?: number } {
+    return this.services.backend.mode === 'cluster' ? { log_index: sequence } : {};
+  }
+}
+
+/** A valid name as it is; the default without one. Throws `collection_not_found` for what cannot be a name. */
+export function collectionName(wanted: string | null | undefined): string {
+  const name = wanted ?? DEFAULT_COLLECTION;
+  if (isCollectionName(name)) return name;
+  const shown = JSON.stringify(name.slice(0, SHOWN_CHARS));
+  throw new VouchError('collection_not_found', `there is no collection named ${shown}`);
+}
+
+/** Throws `validation_error` if the percent-encoding is broken. */
+export function decodeParameter(encoded: string): string {
+  if (!encoded.includes('%')) return encoded;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw invalid('the path holds a broken percent-encoding');
+  }
+}

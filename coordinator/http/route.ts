@@ -1,0 +1,116 @@
+/** A route: its method and path, who may use it, what it takes, and its handler. */
+import type { ErrorCode } from '../../shared/errors/errors.js';
+import type { Scope } from '../../shared/registry/keys.js';
+import { BODY_KINDS, type BodyKind, mayBeEmpty, mayBePacked, type Prepared } from '../body/kinds.js';
+import type { Method, RouteAnswer, RouteDoc } from '../contract/openapi.js';
+import { ignoredQuery, queryReader } from '../contract/query.js';
+import { assertCollectionQuery } from '../contract/records.js';
+import type { SchemaName } from '../contract/schemas.js';
+import type { Category } from '../limits/limiter.js';
+import { COLLECTION_ERRORS, type HandlerRequest, type Services } from './handlerRequest.js';
+import type { Reply } from './reply.js';
+
+type RouteName = `${Method} /${string}`;
+
+interface CommonRoute extends RouteDoc {
+  /** Method and path, as logs and metrics show them. */
+  readonly name: string;
+}
+
+/** Tells of the service and of no project. It is never limited, also under overload: the answer is shared and cheap. */
+export interface ServiceRoute extends CommonRoute {
+  readonly category: null;
+  readonly body: null;
+  /** The parameters of the path are as they were sent. */
+  readonly handle: (services: Services, parameters: readonly string[]) => Reply | Promise<Reply>;
+}
+
+export interface KeyedRoute extends CommonRoute {
+  readonly scope: Scope;
+  /** The rate limit it draws from, beside the total. */
+  readonly category: Category;
+  readonly body: BodyKind | null;
+  /** Throws `validation_error`. */
+  readonly parseQuery: (query: string) => unknown;
+  readonly handle: (request: HandlerRequest) => Promise<Reply>;
+}
+
+export type Route = ServiceRoute | KeyedRoute;
+
+/** The type of a route's query parameters, of which one names a collection, and its reader. */
+export interface QueryType<Q> {
+  readonly schema: SchemaName;
+  readonly parse: (query: string) => Q;
+}
+
+export function queryType<Q>(schema: SchemaName, assert: (parameters: unknown) => Q): QueryType<Q> {
+  const read = queryReader(schema);
+  return { schema, parse: (query) => assert(read(query)) };
+}
+
+/** The query of a route that takes only `collection`. */
+export const inCollection = queryType('CollectionQuery', assertCollectionQuery);
+
+interface Definition<K extends BodyKind, Q> {
+  readonly summary: string;
+  readonly body?: K;
+  /** The route heeds an `Idempotency-Key`. */
+  readonly isIdempotent?: true;
+  readonly query?: QueryType<Q>;
+  /** A type alone: status 200 with a body of this type. */
+  readonly answers: NonNullable<RouteAnswer['body']> | readonly RouteAnswer[];
+  /** Errors beyond those that follow from the rest of the definition. */
+  readonly errors?: readonly ErrorCode[];
+  readonly handle: (request: HandlerRequest<Prepared<K>, Q>) => Promise<Reply>;
+}
+
+const ERRORS_WITH_KEY: readonly ErrorCode[] = [
+  ...(['unauthorized', 'forbidden', 'rate_limited', 'internal_error', 'unavailable'] as const),
+];
+const BODY_ERRORS: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
+
+const routeOf =
+  (scope: Scope, category: Category) =>
+  <K extends BodyKind = never, Q = undefined>(name: RouteName, definition: Definition<K, Q>): KeyedRoute => {
+    const { summary, body, query, answers, errors = [], isIdempotent = false, handle } = definition;
+    const [method, path] = name.split(' ') as [Method, string];
+    const request = body === undefined ? null : BODY_KINDS[body].schema;
+    return {
+      ...{ name, method, path, scope, category, summary, isIdempotent, request },
+      body: body ?? null,
+      isRequestRequired: body !== undefined && !mayBeEmpty(body),
+      isPackable: body !== undefined && mayBePacked(body),
+      query: query?.schema ?? null,
+      parseQuery: query?.parse ?? ignoredQuery(request),
+      answers: typeof answers === 'string' ? success(answers) : answers,
+      errors: [
+        ...ERRORS_WITH_KEY,
+        'validation_error',
+        ...(body === undefined ? [] : BODY_ERRORS),
+        ...(query === undefined ? [] : COLLECTION_ERRORS),
+        ...errors,
+      ],
+      // The server passes the body and the query that the definition names.
+      handle: handle as KeyedRoute['handle'],
+    };
+  };
+
+export const readRoute = routeOf('read_only', 'read');
+export const writeRoute = routeOf('read_write', 'write');
+export const adminReadRoute = routeOf('admin', 'read');
+export const adminWriteRoute = routeOf('admin', 'write');
+
+/** `scope` null: it needs no key. */
+export const serviceRoute = (
+  definition: Pick<ServiceRoute, 'path' | 'scope' | 'summary' | 'answers' | 'handle'>,
+): ServiceRoute => ({
+  ...definition,
+  ...{ name: `GET ${definition.path}`, method: 'GET', category: null, body: null, request: null, query: null },
+  ...{ isIdempotent: false, isRequestRequired: false, isPackable: false },
+  errors: definition.scope === null ? ['internal_error'] : ERRORS_WITH_KEY,
+});
+
+export const success = (body: NonNullable<RouteAnswer['body']>): RouteAnswer[] => [
+  { status: 200, description: 'Success.', body },
+];
+export const NO_CONTENT: readonly RouteAnswer[] = [{ status: 204, description: 'Done.', body: null }];

@@ -1,0 +1,97 @@
+/**
+ * The entries of the service log. Integers are little-endian.
+ *
+ *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion | 0 0 0
+ *   8  u64 collection id | u64 time in ms | config hash (32)
+ *  56  of a checkpoint: u64 size | root (32) | chain head (32) | state hash (32) | public key (32) | signature (64)
+ *
+ * An entry names no project and no collection: the log is open to everybody. The signature is over the checkpoint's text,
+ * which has the names, so it binds them for those who know them.
+ */
+import { Malformed } from '../../shared/errors/malformed.js';
+import { readU64, writeU64 } from '../../shared/hashing/u64.js';
+import type { ProofResults } from '../../shared/protocol/proofs.js';
+
+const MAGIC = Buffer.from('VLE1', 'latin1');
+export const CHECKPOINT = 1;
+export const DELETION = 2;
+const HEAD_BYTES = 56;
+const CHECKPOINT_BYTES = 256;
+const AT = {
+  type: 4,
+  collectionId: 8,
+  timeMs: 16,
+  configHash: 24,
+  size: 56,
+  hashes: 64,
+  publicKey: 160,
+  signature: 192,
+};
+const TEXT =
+  /^vouch checkpoint v1\n[^/\n]+\/[^/\n]+\/(\d+)\/([0-9a-f]{64})\n(\d+)\n([0-9a-f]{64})\n([0-9a-f]{64})\n([0-9a-f]{64})\n(\d+)\n$/;
+
+/** What the log keeps in memory of an entry. `size`: the events of the collection; 0 for a deletion. */
+export interface EntryHead {
+  readonly type: typeof CHECKPOINT | typeof DELETION;
+  readonly collectionId: number;
+  readonly timeMs: number;
+  readonly configHash: string;
+  readonly size: number;
+}
+
+/** Encodes the answer of a collection to the call `checkpoint`. Throws Malformed if its text is not that of a checkpoint. */
+export function checkpointEntry({ text, signature, publicKey }: ProofResults['checkpoint']): Uint8Array {
+  const [, id, configHash, size, root, chainHead, stateHash, timeMs] = TEXT.exec(text) ?? [];
+  if (timeMs === undefined) throw new Malformed('the text of a checkpoint has another form', 0);
+  const bytes = head(CHECKPOINT, Number(id), Number(timeMs), configHash!, CHECKPOINT_BYTES);
+  writeU64(new DataView(bytes.buffer, bytes.byteOffset), AT.size, Number(size));
+  bytes.set(Buffer.from(`${root}${chainHead}${stateHash}`, 'hex'), AT.hashes);
+  bytes.set(publicKey, AT.publicKey);
+  bytes.set(signature, AT.signature);
+  return bytes;
+}
+
+export const deletionEntry = (collectionId: number, configHash: string, timeMs: number): Uint8Array =>
+  head(DELETION, collectionId, timeMs, configHash, HEAD_BYTES);
+
+function head(type: number, collectionId: number, timeMs: number, configHash: string, sizeBytes: number): Uint8Array {
+  const bytes = new Uint8Array(sizeBytes);
+  const view = new DataView(bytes.buffer);
+  bytes.set(MAGIC);
+  bytes[AT.type] = type;
+  writeU64(view, AT.collectionId, collectionId);
+  writeU64(view, AT.timeMs, timeMs);
+  bytes.set(Buffer.from(configHash, 'hex'), AT.configHash);
+  return bytes;
+}
+
+/** Throws Malformed for bytes that this program did not write. */
+export function readEntryHead(entry: Uint8Array): EntryHead {
+  const type = entry[AT.type];
+  const expected = type === CHECKPOINT ? CHECKPOINT_BYTES : type === DELETION ? HEAD_BYTES : -1;
+  if (entry.length !== expected || Buffer.compare(entry.subarray(0, MAGIC.length), MAGIC) !== 0)
+    throw new Malformed('this is no entry of version 1', 0);
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  return {
+    type: type as EntryHead['type'],
+    collectionId: readU64(view, AT.collectionId),
+    timeMs: readU64(view, AT.timeMs),
+    configHash: hexAt(entry, AT.configHash, 32),
+    size: type === CHECKPOINT ? readU64(view, AT.size) : 0,
+  };
+}
+
+/** The signed text, whose names the entry does not hold. */
+export function checkpointText(entry: Uint8Array, { project, name }: { project: string; name: string }): string {
+  const { collectionId, configHash, size, timeMs } = readEntryHead(entry);
+  const hashes = [0, 1, 2].map((i) => hexAt(entry, AT.hashes + 32 * i, 32));
+  return ['vouch checkpoint v1', `${project}/${name}/${collectionId}/${configHash}`, size, ...hashes, timeMs, ''].join(
+    '\n',
+  );
+}
+
+export const publicKeyIn = (entry: Uint8Array): string => hexAt(entry, AT.publicKey, 32);
+export const signatureIn = (entry: Uint8Array): string => hexAt(entry, AT.signature, 64);
+
+const hexAt = (bytes: Uint8Array, at: number, length: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + at, length).toString('hex');

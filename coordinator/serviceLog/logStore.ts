@@ -1,0 +1,171 @@
+/**
+ * The service log as this process has read it: its tree, and of each collection what was logged last. It grows by the frames
+ * of the log alone, in their order, so every coordinator has the same.
+ *
+ *   frame with first = size   ──▶ folded
+ *   frame with first < size   ──▶ superseded: it was written for a place that was taken, and never served
+ *   frame with first > size   ──▶ damage: nothing is folded any more
+ */
+import type { Clock } from '../../shared/clock.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { type EventLog, LOG_START, LogDamaged, type Position, SERVICE_LOG_ID } from '../../shared/log/eventLog.js';
+import { Mutex } from '../../shared/scheduling/mutex.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import { DELETION, readEntryHead } from './entry.js';
+import { bundleOf, decodeFrame, encodeFrame, type LogFrame } from './frame.js';
+import { leafHash, ServiceTree, TILE_WIDTH } from './tree.js';
+
+/** The state of a collection as its last entries tell it. */
+export interface Logged {
+  readonly configHash: string;
+  /** Events, the genesis counted. */
+  readonly size: number;
+  readonly timeMs: number;
+  readonly isDeleted: boolean;
+  /** The indexes of its newest entries: more than one while a newer one is not witnessed. */
+  readonly indexes: readonly number[];
+}
+
+interface Placed {
+  /** Of the frame before: where reading begins. */
+  readonly after: Position;
+  readonly first: number;
+}
+
+/** Bundles that were asked for lately: a reader that follows the log asks for the newest ones. */
+const BUNDLES_KEPT = 64;
+/** Readers that wait for the store. */
+const READERS_MAX = 64;
+
+export class LogStore {
+  readonly tree = new ServiceTree();
+  readonly #frames: Placed[] = [];
+  readonly #collections = new Map<number, Logged>();
+  /** The entries of bundles, the last one in part. */
+  readonly #bundles = new Map<number, readonly Uint8Array[]>();
+  readonly #reads = new Mutex();
+  #reading = 0;
+  readonly #turns = new Mutex();
+  #last: Position = LOG_START;
+
+  constructor(
+    private readonly log: EventLog,
+    private readonly clock: Clock,
+    /** The entries that a quorum of witnesses has seen; older entries of a collection are forgotten. */
+    private readonly witnessedSize: () => number,
+  ) {}
+
+  get collections(): ReadonlyMap<number, Logged> {
+    return this.#collections;
+  }
+
+  /** Folds what the log holds by now. Throws `unavailable`, LogDamaged. */
+  refresh(): Promise<void> {
+    return this.#turns.run(() => this.#refresh());
+  }
+
+  /**
+   * Appends entries, and folds them when they are durable. Throws Fenced where another process has written: `refresh` comes
+   * first then, and after any other failure.
+   */
+  append(entries: readonly Uint8Array[], deadlineMs: number): Promise<void> {
+    return this.#turns.run(async () => {
+      const frame = { first: this.tree.size, entries };
+      const after = this.#last;
+      const position = await this.log.append(encodeFrame(frame), after, deadlineMs);
+      this.#fold(frame, after);
+      this.#last = position;
+    });
+  }
+
+  /**
+   * The bytes of a bundle of `width` entries; undefined if the log has fewer. Throws `unavailable`, also where too many others
+   * wait: anybody may ask.
+   */
+  async bundle(index: number, width: number): Promise<Uint8Array | undefined> {
+    const first = index * TILE_WIDTH;
+    if (first + width > this.tree.size) return undefined;
+    const kept = this.#bundles.get(index) ?? [];
+    if (kept.length >= width) return bundleOf(kept.slice(0, width));
+    if (this.#reading >= READERS_MAX) throw unavailable('too many readers of the service log; retry shortly');
+    this.#reading += 1;
+    try {
+      return await this.#reads.run(async () => {
+        // Another reader may have brought it.
+        const entries = this.#bundles.get(index) ?? [];
+        if (entries.length < width) this.#keep(index, await this.entries(first, this.#bundleEnd(first)));
+        return bundleOf(this.#bundles.get(index)!.slice(0, width));
+      });
+    } finally {
+      this.#reading -= 1;
+    }
+  }
+
+  /** The entries from `from` to before `to`, which the log has. Throws `unavailable`, LogDamaged. */
+  async entries(from: number, to: number): Promise<Uint8Array[]> {
+    const found: Uint8Array[] = [];
+    const start = this.#frames.findLast(({ first }) => first <= from);
+    for await (const { bytes } of this.log.read(start?.after ?? LOG_START)) {
+      const frame = decoded(bytes);
+      // Superseded frames begin before what was found already.
+      if (frame.first <= from + found.length)
+        found.push(...frame.entries.slice(from + found.length - frame.first, to - frame.first));
+      if (found.length >= to - from) return found;
+    }
+    throw damaged(`entry ${from + found.length} is missing`);
+  }
+
+  async #refresh(): Promise<void> {
+    const slice = new Slice(this.clock);
+    for await (const { position, bytes } of this.log.read(this.#last)) {
+      const frame = decoded(bytes);
+      if (frame.first > this.tree.size) throw damaged(`after ${this.tree.size} entries comes entry ${frame.first}`);
+      if (frame.first === this.tree.size) this.#fold(frame, this.#last);
+      this.#last = position;
+      if (slice.due) await slice.next();
+    }
+  }
+
+  #fold({ first, entries }: LogFrame, after: Position): void {
+    this.#frames.push({ after, first });
+    for (const [i, entry] of entries.entries()) {
+      this.tree.append(leafHash(entry));
+      this.#remember(entry, first + i);
+    }
+  }
+
+  #remember(entry: Uint8Array, index: number): void {
+    const { type, collectionId, configHash, size, timeMs } = readEntryHead(entry);
+    const before = this.#collections.get(collectionId);
+    const isDeleted = type === DELETION;
+    // Most collections have one: a list that grows is copied, as others may hold it.
+    let indexes: readonly number[] = before === undefined ? [index] : [...before.indexes, index];
+    while (indexes.length > 1 && indexes[1]! < this.witnessedSize()) indexes = indexes.slice(1);
+    this.#collections.set(collectionId, {
+      ...{ configHash, timeMs, isDeleted, indexes },
+      size: isDeleted ? (before?.size ?? 0) : size,
+    });
+  }
+
+  #bundleEnd(first: number): number {
+    return Math.min(first + TILE_WIDTH, this.tree.size);
+  }
+
+  #keep(index: number, entries: readonly Uint8Array[]): void {
+    this.#bundles.delete(index);
+    this.#bundles.set(index, entries);
+    const [oldest] = this.#bundles.keys();
+    if (this.#bundles.size > BUNDLES_KEPT) this.#bundles.delete(oldest!);
+  }
+}
+
+function decoded(bytes: Uint8Array): LogFrame {
+  try {
+    return decodeFrame(bytes);
+  } catch (error) {
+    throw error instanceof Malformed ? damaged(error.message) : error;
+  }
+}
+
+const damaged = (reason: string): LogDamaged => new LogDamaged(SERVICE_LOG_ID, reason);

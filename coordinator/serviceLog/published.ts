@@ -1,0 +1,71 @@
+/**
+ * What the service log has published, for all coordinators to serve: an entry of the bucket for its identity, and one each for
+ * the newest checkpoint and for the newest that a quorum of witnesses has cosigned.
+ */
+import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
+import type { StoredCheckpoint, StoredIdentity } from '../../shared/registry/serviceLog.js';
+
+export type PublishedAs = 'newest' | 'witnessed';
+
+interface Known {
+  readonly value: StoredCheckpoint;
+  readonly revision: number;
+}
+
+export class Published {
+  #identity: StoredIdentity | undefined;
+  readonly #checkpoints = new Map<string, Known>();
+  #watch: Watch | undefined;
+  /** Called after each change. */
+  onChange: () => void = () => {};
+
+  /** `bucket`: BUCKETS.serviceLog. */
+  constructor(private readonly bucket: Bucket) {}
+
+  async start(): Promise<void> {
+    this.#watch = await this.bucket.watch(({ key, entry }) => {
+      if (key === 'identity') this.#identity = entry?.value as unknown as StoredIdentity | undefined;
+      else if (entry === undefined) this.#checkpoints.delete(key);
+      else this.#know(key, entry.value as unknown as StoredCheckpoint, entry.revision);
+      this.onChange();
+    });
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+  }
+
+  /** Undefined before the first entry of the log. */
+  get identity(): StoredIdentity | undefined {
+    return this.#identity;
+  }
+
+  checkpoint(as: PublishedAs): StoredCheckpoint | undefined {
+    return this.#checkpoints.get(as)?.value;
+  }
+
+  /** Sets the identity if there is none. Returns the one that the log has. */
+  async identify(wanted: StoredIdentity): Promise<StoredIdentity> {
+    if (this.#identity !== undefined) return this.#identity;
+    const created = await this.bucket.create('identity', { ...wanted });
+    const stored = created === undefined ? (await this.bucket.get('identity'))?.value : wanted;
+    this.#identity = (stored ?? wanted) as unknown as StoredIdentity;
+    return this.#identity;
+  }
+
+  /** Replaces a checkpoint by a larger one, or by the same with more cosignatures. False where another process was first. */
+  async publish(as: PublishedAs, value: StoredCheckpoint): Promise<boolean> {
+    const before = this.#checkpoints.get(as);
+    const revision = await (before === undefined
+      ? this.bucket.create(as, { ...value })
+      : this.bucket.update(as, { ...value }, before.revision));
+    if (revision === undefined) return false;
+    this.#know(as, value, revision);
+    return true;
+  }
+
+  #know(key: string, value: StoredCheckpoint, revision: number): void {
+    const before = this.#checkpoints.get(key);
+    if (before === undefined || before.revision < revision) this.#checkpoints.set(key, { value, revision });
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Signs the newest state of the service log, has witnesses cosign it, and publishes it: on the coordinator that writes the log.
+ * A checkpoint waits a little for its cosignatures, so that a reader whose policy asks for them always finds them; a witness
+ * that does not answer delays a checkpoint once, and gets the next one when it is back.
+ *
+ *   appended ──signed──▶ with the witnesses ──all have answered, or HOLD_BACK_MS──▶ published ──late cosignatures──▶ published
+ */
+import type { Clock } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import type { Signer } from '../../shared/signing/signer.js';
+import {
+  formatNote,
+  isQuorum,
+  type Note,
+  type NoteSignature,
+  type Policy,
+  parseNote,
+  parseTreeHead,
+  type TreeHead,
+  toBase64,
+  treeHeadText,
+  type VerifierKey,
+} from '../../verifier/index.js';
+import type { LogStore } from './logStore.js';
+import type { Published } from './published.js';
+import { WitnessClient } from './witnessClient.js';
+
+const ROUND_MS = 1_000;
+/** The longest wait for cosignatures before a checkpoint is published without them. */
+const HOLD_BACK_MS = 2_000;
+/** A witness that failed is asked again after so long, and after twice as long each time. */
+const FIRST_AVOIDED_MS = 1_000;
+const LONGEST_AVOIDED_MS = 30_000;
+
+/** The key of the log, as this process has it. */
+export interface LogKey {
+  readonly key: VerifierKey;
+  readonly signer: Signer;
+}
+
+interface Asked {
+  readonly client: WitnessClient;
+  avoidedMs: number;
+  avoidedUntilMs: number;
+}
+
+export interface PublisherOptions {
+  readonly store: LogStore;
+  readonly published: Published;
+  readonly policy: Policy | undefined;
+  readonly leads: () => boolean;
+  /** Undefined while this process may not sign. */
+  readonly logKey: () => LogKey | undefined;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class Publisher {
+  readonly #rounds = new PeriodicTask(() => this.#round(), ROUND_MS);
+  readonly #witnesses: readonly Asked[];
+  #stalled: string | undefined;
+
+  constructor(private readonly options: PublisherOptions) {
+    const { policy, store } = options;
+    const reachable = policy?.witnesses.filter(({ url }) => url !== undefined) ?? [];
+    this.#witnesses = reachable.map((witness) => ({
+      client: new WitnessClient(witness, store.tree),
+      ...{ avoidedMs: 0, avoidedUntilMs: Number.NEGATIVE_INFINITY },
+    }));
+  }
+
+  /** Why nothing may be signed: the log is shorter than, or another than, it was. Undefined if it may. */
+  get stalled(): string | undefined {
+    return this.#stalled;
+  }
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#rounds.stop();
+  }
+
+  /** Publishes what was appended; resolves when that is done. */
+  now(): Promise<void> {
+    return this.#rounds.now();
+  }
+
+  async #round(): Promise<void> {
+    const { leads, logKey, store, published, logger } = this.options;
+    const key = logKey();
+    const { size } = store.tree;
+    if (!leads() || key === undefined || this.#stalled !== undefined) return;
+    try {
+      const newest = published.checkpoint('newest');
+      if (newest !== undefined && !this.#continues(newest.note)) return;
+      if (size === 0) return;
+      const isNew = newest === undefined || newest.size < size;
+      const note = parseNote(isNew ? this.#signed(key, size) : newest.note);
+      const more = await this.#cosignatures(note);
+      if (!isNew && more.length === 0) return;
+      if (this.#stalled === undefined && leads())
+        await this.#publish({ ...note, signatures: [...note.signatures, ...more] });
+    } catch (error) {
+      logger.warn({ error: messageOf(error) }, 'the service log could not be published; the next round tries again');
+    }
+  }
+
+  async #publish(note: Note): Promise<void> {
+    const { published, policy } = this.options;
+    const { size } = parseTreeHead(note.text);
+    const value = { size, note: formatNote(note) };
+    if (policy !== undefined && policy.quorum !== 'none' && isQuorum(policy, this.#cosigners(note)))
+      await published.publish('witnessed', value);
+    await published.publish('newest', value);
+  }
+
+  #signed({ key, signer }: LogKey, size: number): string {
+    const text = treeHeadText({ origin: key.name, size, root: this.options.store.tree.root(size) });
+    return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
+  }
+
+  /** Whether the log goes on from its published checkpoint; otherwise it stalls. */
+  #continues(note: string): boolean {
+    this.#assertGoesOn(parseTreeHead(parseNote(note).text), 'the log has published');
+    return this.#stalled === undefined;
+  }
+
+  /** Stalls if the log is not one that goes on from this checkpoint of it. */
+  #assertGoesOn({ size, root }: TreeHead, has: string): void {
+    const { tree } = this.options.store;
+    if (size > tree.size) this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
+    else if (toBase64(tree.root(size)) !== toBase64(root)) this.#stall(`${has} other entries among the first ${size}`);
+  }
+
+  #stall(reason: string): void {
+    this.#stalled = reason;
+    this.options.metrics.set('vouch_log_stalled', 1);
+    this.options.logger.error(
+      { reason },
+      'the service log was rolled back or changed: nothing is signed or appended any more',
+    );
+  }
+
+  #cosigners({ signatures }: Note): Set<string> {
+    const { policy } = this.options;
+    const isBy = (key: VerifierKey) => (one: NoteSignature) => one.name === key.name && one.keyId === key.id;
+    return new Set(policy?.witnesses.filter(({ key }) => signatures.some(isBy(key))).map(({ name }) => name));
+  }
+
+  /** Those of the witnesses that have not cosigned the note yet, and answer in time. */
+  async #cosignatures(note: Note): Promise<NoteSignature[]> {
+    const nowMs = this.options.clock.monotonicMs();
+    const have = this.#cosigners(note);
+    const asked = this.#witnesses.filter(
+      ({ client, avoidedUntilMs }) => !have.has(client.witness.name) && nowMs >= avoidedUntilMs,
+    );
+    if (asked.length === 0) return [];
+    const text = formatNote({ ...note, signatures: note.signatures.slice(0, 1) });
+    const signal = AbortSignal.timeout(HOLD_BACK_MS);
+    const answers = await Promise.all(asked.map((one) => this.#ask(one, text, signal)));
+    return answers.filter((answer) => answer !== undefined);
+  }
+
+  async #ask(asked: Asked, note: string, signal: AbortSignal): Promise<NoteSignature | undefined> {
+    const { metrics, logger, clock } = this.options;
+    const witness = asked.client.witness.name;
+    try {
+      const answer = await asked.client.cosign(note, signal);
+      if (answer.kind === 'contradicted') {
+        await this.#judge(asked.client, signal);
+        throw new Error(answer.reason);
+      }
+      asked.avoidedMs = 0;
+      metrics.count('vouch_log_cosignatures_total', { witness, outcome: 'cosigned' });
+      return answer.signature;
+    } catch (error) {
+      asked.avoidedMs = Math.min(Math.max(2 * asked.avoidedMs, FIRST_AVOIDED_MS), LONGEST_AVOIDED_MS);
+      asked.avoidedUntilMs = clock.monotonicMs() + asked.avoidedMs;
+      metrics.count('vouch_log_cosignatures_total', { witness, outcome: 'failed' });
+      logger.warn({ witness, error: messageOf(error) }, 'a witness did not cosign; it is asked again');
+      return undefined;
+    }
+  }
+
+  /** The word of a witness must not stop the log; another checkpoint with the signature of the log does. */
+  async #judge(client: WitnessClient, signal: AbortSignal): Promise<void> {
+    const seen = await client.seen(this.options.logKey()!.key, signal).catch(() => undefined);
+    if (seen !== undefined) this.#assertGoesOn(seen, `the log has signed, as ${client.witness.name} shows,`);
+  }
+}

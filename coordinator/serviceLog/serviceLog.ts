@@ -1,0 +1,284 @@
+/**
+ * The log of the service: an append-only tree whose entries are the checkpoints of its collections. Every coordinator reads it
+ * and serves the same bytes; the one that places collections writes it. See docs/proofs.md#the-service-log.
+ */
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../../config/config.js';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf, unavailable, type VouchError } from '../../shared/errors/errors.js';
+import { isThere } from '../../shared/files/durable.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { LogDamaged } from '../../shared/log/eventLog.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { Platform } from '../../shared/platform/platform.js';
+import { whenAvailable } from '../../shared/process/startUp.js';
+import type { StoredCheckpoint } from '../../shared/registry/serviceLog.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
+import { openSigner, type Signer } from '../../shared/signing/signer.js';
+import { LOG_NOW_SUBJECT } from '../../shared/transport/subjects.js';
+import type { Envelope, Serving } from '../../shared/transport/transport.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import {
+  ED25519,
+  formatTlogProof,
+  formatVerifierKey,
+  type Policy,
+  parsePolicy,
+  type TileName,
+  type VerifierKey,
+  verifierKey,
+} from '../../verifier/index.js';
+import type { LogSources } from '../cluster/logSources.js';
+import { LogStore } from './logStore.js';
+import { Published } from './published.js';
+import { type LogKey, Publisher } from './publisher.js';
+import { TILE_WIDTH } from './tree.js';
+import { LogWriter } from './writer.js';
+
+const KEY_ID_DIGITS = 16;
+/** How often a coordinator looks whether it is to answer for the writer. */
+const SERVING_MS = 1_000;
+/** The longest wait for a coordinator that writes the log; leases last two seconds. */
+const WRITER_WITHIN_MS = 5_000;
+const NOTHING = new Uint8Array(0);
+
+export interface ServiceLogOptions {
+  readonly config: Config['serviceLog'];
+  readonly platform: Pick<Platform, 'bucket' | 'serviceLog' | 'transport'>;
+  readonly sources: Pick<LogSources, keyof LogSources>;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The log as the HTTP edge sees it. */
+export type ServedLog = Pick<ServiceLog, 'checkpoint' | 'tile' | 'proveNewest' | 'untilLogged'>;
+
+/** An entry of a published checkpoint. */
+export interface ProvedEntry {
+  readonly entry: Uint8Array;
+  /** A tlog-proof. */
+  readonly proof: string;
+}
+
+export class ServiceLog {
+  readonly #store: LogStore;
+  readonly #writer: LogWriter;
+  readonly #publisher: Publisher;
+  #signer: Signer | undefined;
+  #logKey: LogKey | undefined;
+  /** The newest published checkpoint whose entries are here. */
+  #served: StoredCheckpoint | undefined;
+  /** Why the log cannot be read. */
+  #damage: VouchError | undefined;
+  #answering: Serving | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(
+    private readonly options: ServiceLogOptions,
+    private readonly published: Published,
+    private readonly policy: Policy | undefined,
+    log: Awaited<ReturnType<Platform['serviceLog']>>,
+  ) {
+    const { sources, metrics, clock, logger, config } = options;
+    this.#store = new LogStore(log, clock, () => this.#provable?.size ?? 0);
+    const common = { store: this.#store, metrics, clock, logger };
+    this.#publisher = new Publisher({
+      ...{ ...common, published, policy, leads: () => sources.leads, logKey: () => this.#logKey },
+    });
+    this.#writer = new LogWriter({
+      ...{ ...common, sources, everyMs: config.everyMs, mayWrite: () => this.#mayWrite() },
+      onAppended: () => void this.#publisher.now(),
+    });
+    published.onChange = () => void this.#follow();
+    metrics.gauges(() => ({
+      vouch_log_size: this.#store.tree.size,
+      vouch_log_published_size: this.#served?.size ?? 0,
+    }));
+  }
+
+  /** Throws an Error of one line if the policy of the witnesses or the key of the log cannot be read. */
+  static async start(options: ServiceLogOptions): Promise<ServiceLog> {
+    const { platform, config, clock, logger } = options;
+    const policy = config.witnesses === '' ? undefined : await readPolicy(config.witnesses);
+    const waiting = { clock, logger };
+    const published = new Published(await platform.bucket(BUCKETS.serviceLog));
+    await whenAvailable('the published checkpoints', () => published.start(), waiting);
+    const log = await whenAvailable('the service log', () => platform.serviceLog(), waiting);
+    const service = new ServiceLog(options, published, policy, log);
+    await service.#open();
+    return service;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.published.stop();
+    await this.#writer.stop();
+    await this.#publisher.stop();
+    await this.#answering?.stop();
+  }
+
+  /** The newest published checkpoint: a signed note. Undefined before the first. Throws the damage of the log. */
+  get checkpoint(): string | undefined {
+    this.#assertWhole();
+    return this.#served?.note;
+  }
+
+  /** The bytes of a tile or a bundle of the published log; undefined if there is none. Throws `unavailable`, LogDamaged. */
+  async tile({ level, index, width }: TileName): Promise<Uint8Array | undefined> {
+    this.#assertWhole();
+    const span = TILE_WIDTH ** (level === 'entries' ? 0 : level);
+    if ((index * TILE_WIDTH + width) * span > (this.#served?.size ?? 0)) return undefined;
+    return level === 'entries' ? this.#store.bundle(index, width) : this.#store.tree.tile(level, index, width);
+  }
+
+  /**
+   * The newest checkpoint of a collection in the log, and the proof in the newest checkpoint of the log, or, where a quorum
+   * is configured, in the newest that has it. Undefined if the collection is not in there. Throws `unavailable`, LogDamaged.
+   */
+  async proveNewest(collectionId: number): Promise<ProvedEntry | undefined> {
+    this.#assertWhole();
+    const provable = this.#provable;
+    const logged = this.#store.collections.get(collectionId);
+    const index = logged?.indexes.findLast((one) => one < (provable?.size ?? 0));
+    if (provable === undefined || index === undefined || provable.size > this.#store.tree.size) return undefined;
+    const [entry] = await this.#store.entries(index, index + 1);
+    const path = this.#store.tree.inclusion(index, provable.size);
+    return { entry: entry!, proof: formatTlogProof({ index, path, checkpoint: provable.note }) };
+  }
+
+  /** Has the first `size` events of a collection logged now, if they can be proved to be logged only later. */
+  async untilLogged(collectionId: number, size: number, envelope: Envelope): Promise<void> {
+    const logged = this.#store.collections.get(collectionId);
+    const newest = logged?.indexes.at(-1);
+    const isProvable = newest !== undefined && newest < (this.#provable?.size ?? 0);
+    if (logged !== undefined && logged.size >= size && isProvable) return;
+    await this.#logNow(envelope);
+  }
+
+  /** Has the writer log what has changed, and publish it. While none leads, as at a start, it waits a little for one. */
+  async #logNow(envelope: Envelope): Promise<void> {
+    const { sources, platform, clock } = this.options;
+    const untilMs = clock.monotonicMs() + WRITER_WITHIN_MS;
+    for (;;) {
+      try {
+        if (sources.leads) await this.#writeNow();
+        else await platform.transport.request(LOG_NOW_SUBJECT, NOTHING, envelope);
+        return await this.#follow();
+      } catch (error) {
+        if (!(error instanceof NobodyServes) || clock.monotonicMs() >= untilMs) throw error;
+      }
+      await delay(RETRY_MS.serviceLog);
+    }
+  }
+
+  async #writeNow(): Promise<void> {
+    await this.#writer.now();
+    await this.#publisher.now();
+  }
+
+  get #provable(): StoredCheckpoint | undefined {
+    const isAsked = this.policy !== undefined && this.policy.quorum !== 'none';
+    return isAsked ? this.published.checkpoint('witnessed') : this.#served;
+  }
+
+  async #open(): Promise<void> {
+    const { config, clock, logger } = this.options;
+    // Made by those that start a service: the folder of one coordinator may not last, and the log is bound to its first key.
+    if (await isThere(config.keyFile)) this.#signer = await openSigner(config.keyFile);
+    else
+      logger.warn(
+        { file: config.keyFile },
+        'the service log is not written by this coordinator, which has no key of it',
+      );
+    await whenAvailable('the entries of the service log', () => this.#follow(true), { clock, logger });
+    this.#writer.start();
+    this.#publisher.start();
+    this.#timer = setInterval(() => void this.#answer(), SERVING_MS).unref();
+  }
+
+  /** Reads what was published. `throws`: also that the log is out of reach. */
+  async #follow(throws = false): Promise<void> {
+    const newest = this.published.checkpoint('newest');
+    try {
+      if (throws || (newest?.size ?? 0) > this.#store.tree.size) await this.#store.refresh();
+      const isHere = newest !== undefined && newest.size <= this.#store.tree.size;
+      // Another reading may have come further meanwhile.
+      if (isHere && newest === this.published.checkpoint('newest')) this.#served = newest;
+    } catch (error) {
+      if (error instanceof LogDamaged) {
+        this.#damage ??= error;
+        this.options.logger.error({ error: error.message }, 'the service log does not verify');
+      } else if (throws) throw error;
+      else this.options.logger.warn({ error: messageOf(error) }, 'the service log could not be read');
+    }
+  }
+
+  /** The writer answers those who cannot wait for its next round. */
+  async #answer(): Promise<void> {
+    const { sources, platform, logger } = this.options;
+    try {
+      if (sources.leads)
+        this.#answering ??= await platform.transport.serve(LOG_NOW_SUBJECT, async () => {
+          if (!sources.leads) throw unavailable('this coordinator writes the service log no longer');
+          await this.#writeNow();
+          return NOTHING;
+        });
+      else if (this.#answering !== undefined) {
+        const answering = this.#answering;
+        this.#answering = undefined;
+        await answering.stop();
+      }
+    } catch (error) {
+      logger.warn({ error: messageOf(error) }, 'the service log cannot be asked for');
+    }
+  }
+
+  /** Whether this process has the key of the log, and nothing shows that the log was rolled back. */
+  async #mayWrite(): Promise<boolean> {
+    if (this.#damage !== undefined || this.#publisher.stalled !== undefined || this.#signer === undefined) return false;
+    this.#logKey ??= await this.#identified(this.#signer);
+    return this.#logKey !== undefined;
+  }
+
+  async #identified(signer: Signer): Promise<LogKey | undefined> {
+    const { config, logger } = this.options;
+    const publicKey = toHex(signer.publicKey);
+    const { name: origin } = logKeyOf(config.origin, signer.publicKey);
+    const identity = await this.published.identify({ origin, public_key: publicKey });
+    if (identity.public_key !== publicKey || (config.origin !== '' && identity.origin !== origin)) {
+      logger.error(
+        { origin: identity.origin, publicKey: identity.public_key, file: config.keyFile },
+        'the service log has another key or origin than this coordinator, which does not write it: give all the same VOUCH_LOG_KEY_FILE and VOUCH_LOG_ORIGIN',
+      );
+      this.#signer = undefined;
+      return undefined;
+    }
+    const key = logKeyOf(identity.origin, signer.publicKey);
+    logger.info({ key: formatVerifierKey(key) }, 'the service log is written here');
+    return { key, signer };
+  }
+
+  #assertWhole(): void {
+    if (this.#damage !== undefined) throw this.#damage;
+  }
+}
+
+/** The key under the name of the log, which is made of the key where no origin is set. */
+const logKeyOf = (origin: string, publicKey: Uint8Array): VerifierKey =>
+  verifierKey(origin || `vouch/${toHex(publicKey).slice(0, KEY_ID_DIGITS)}`, ED25519, publicKey);
+
+/** The verifier key of a service log, for policies. `origin`: as it is set. */
+export const logVerifierKey = (origin: string, publicKey: Uint8Array): string =>
+  formatVerifierKey(logKeyOf(origin, publicKey));
+
+async function readPolicy(file: string): Promise<Policy> {
+  try {
+    return parsePolicy(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new Error(`VOUCH_WITNESSES is ${file}: ${messageOf(error)}`);
+  }
+}

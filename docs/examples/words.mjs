@@ -1,0 +1,22 @@
+/** Semantic search over words: `node words.mjs coffee airport`. What is asked for are words that are near to each of those. */
+import { Vouch } from '@vouch/client';
+import { DIMENSION, WORDS } from './glove/vectors.mjs';
+
+const vouch = new Vouch({ url: process.env.VOUCH_URL ?? 'http://127.0.0.1:8080', apiKey: process.env.VOUCH_KEY });
+await vouch.createCollection({ name: 'glove', dimension: DIMENSION, metric: 'squared_l2' });
+const glove = vouch.collection('glove');
+
+// A word is its own external id: run again, the example replaces its records and makes no second ones.
+const records = [...WORDS].map(([word, values]) => ({ externalId: word, values, metadata: { letters: word.length } }));
+await glove.insertMany(records, { batchSize: 250 });
+
+for (const word of process.argv.slice(2)) {
+  const { records: found } = await glove.getMany({ externalIds: [word] });
+  if (found.length === 0) {
+    console.log(`${word}: not among the ${WORDS.size} words`);
+    continue;
+  }
+  // As the query, the vector of the record itself, which is not among the hits.
+  const { results } = await glove.search({ like: found[0].id, k: 5, metadataFilter: { letters: { gte: 4 } } });
+  console.log(`${word}: ${results.map(({ externalId }) => externalId).join(', ')}`);
+}

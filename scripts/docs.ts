@@ -1,0 +1,9 @@
+/** `npm run docs`: writes the pages that are made from the code, and the types of the client package. */
+import { fileURLToPath } from 'node:url';
+import { replaceFile } from '../shared/files/durable.js';
+import { clientTypes } from './docs/clientTypes.js';
+import { metricsPage } from './docs/metricsPage.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+await replaceFile(`${root}docs/operations/metrics.md`, metricsPage());
+for (const [name, text] of clientTypes(root)) await replaceFile(`${root}client/contract/${name}`, text);

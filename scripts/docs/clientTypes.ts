@@ -1,0 +1,187 @@
+/**
+ * The types of the client package, written from those of the API: names in camelCase, without the tags that validate. There is
+ * one file of `client/contract/` for each file of `coordinator/contract/` with requests and answers, and `userKeyed.ts`.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { camelCase } from '../../client/spelling.js';
+
+const CONTRACT = 'coordinator/contract';
+/** Names the files with the types of requests and answers. */
+const SCHEMAS = `${CONTRACT}/schemas.ts`;
+/** Files beside the contract that declare types of its fields. */
+const ALSO_READ = ['shared/model/whole.ts', 'shared/registry/keys.ts'];
+/** Objects with keys of the caller, and vectors, which a caller may give as typed arrays. */
+const WRITTEN_BY_HAND = ['JsonObject', 'Vector'];
+
+type Declaration = ts.InterfaceDeclaration | ts.TypeAliasDeclaration;
+
+/** The texts of the files by name. `root`: the folder of the repository. Throws an Error for a type that it cannot write. */
+export function clientTypes(root: string): ReadonlyMap<string, string> {
+  return new TypeWriter(root).files();
+}
+
+class TypeWriter {
+  readonly #declarations = new Map<string, { readonly file: string; readonly node: Declaration }>();
+  readonly #constants = new Map<string, string>();
+  readonly #published: readonly string[];
+  readonly #fields = new Set<string>();
+  readonly #userKeyed = new Set<string>();
+  /** Names of interfaces and objects that the file being written needs. */
+  #needed = new Set<string>();
+
+  constructor(root: string) {
+    const contract = readdirSync(join(root, CONTRACT)).map((name) => `${CONTRACT}/${name}`);
+    for (const path of [...contract, ...ALSO_READ]) {
+      const text = readFileSync(join(root, path), 'utf8');
+      this.#read(ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true));
+    }
+    const schemas = readFileSync(join(root, SCHEMAS), 'utf8');
+    this.#published = [...schemas.matchAll(/^import type \* as \w+ from '\.\/(\w+)\.js'/gm)].map(
+      ([, name]) => `${name}.ts`,
+    );
+  }
+
+  files(): ReadonlyMap<string, string> {
+    const written = this.#published.map((name): [string, string] => [name, this.#file(`${CONTRACT}/${name}`)]);
+    return new Map([...written, ['userKeyed.ts', this.#userKeyedFile()]]);
+  }
+
+  #read(source: ts.SourceFile): void {
+    for (const node of source.statements) {
+      if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node))
+        this.#declarations.set(node.name.text, { file: source.fileName, node });
+      if (ts.isVariableStatement(node))
+        for (const { name, initializer } of node.declarationList.declarations)
+          if (initializer !== undefined) this.#constants.set(name.getText(), initializer.getText());
+    }
+    const visit = (node: ts.Node): void => {
+      if (ts.isPropertySignature(node)) this.#fields.add(node.name.getText());
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+
+  #file(file: string): string {
+    this.#needed = new Set();
+    const written = [...this.#declarations.values()]
+      .filter((declaration) => declaration.file === file)
+      .flatMap(({ node }) => (ts.isInterfaceDeclaration(node) ? [this.#interface(node)] : []));
+    const byFile = new Map<string, string[]>();
+    for (const name of [...this.#needed].sort()) {
+      const from = WRITTEN_BY_HAND.includes(name) ? '../values.js' : `./${this.#homeOf(name)}.js`;
+      if (from !== `./${homeName(file)}.js`) byFile.set(from, [...(byFile.get(from) ?? []), name]);
+    }
+    const lines = [...byFile].sort().map(([from, names]) => `import type { ${names.join(', ')} } from '${from}';\n`);
+    const head = `/** Made from ${file} by \`npm run docs\`. */\n${lines.join('')}`;
+    return `${head}\n${written.join('\n')}`;
+  }
+
+  #homeOf(name: string): string {
+    return homeName(this.#declarations.get(name)!.file);
+  }
+
+  #interface(node: ts.InterfaceDeclaration): string {
+    const bases = (node.heritageClauses ?? []).flatMap(({ types }) =>
+      types.map((type) => this.#reference(type.expression.getText())),
+    );
+    const heritage = bases.length === 0 ? '' : ` extends ${bases.join(', ')}`;
+    return `${this.#comment(node, '')}export interface ${node.name.text}${heritage} ${this.#members(node.members, '')}\n`;
+  }
+
+  #members(members: readonly ts.TypeElement[], indent: string): string {
+    const inner = `${indent}  `;
+    const lines = members.map((member) => {
+      const comment = this.#comment(member, inner);
+      if (ts.isIndexSignatureDeclaration(member)) {
+        const [key] = member.parameters;
+        return `${comment}${inner}[${key!.name.getText()}: string]: ${this.#type(member.type, inner)};\n`;
+      }
+      if (!ts.isPropertySignature(member)) throw new Error(`cannot write ${member.getText()}`);
+      const name = member.name.getText();
+      const type = this.#type(member.type!, inner);
+      if (/\bJsonObject\b|\[\w+: string\]/.test(type)) this.#userKeyed.add(name);
+      return `${comment}${inner}${camelCase(name)}${member.questionToken ? '?' : ''}: ${type};\n`;
+    });
+    return `{\n${lines.join('')}${indent}}`;
+  }
+
+  #type(node: ts.TypeNode, indent: string): string {
+    if (ts.isParenthesizedTypeNode(node)) return inParentheses(this.#type(node.type, indent));
+    if (ts.isUnionTypeNode(node)) return node.types.map((type) => this.#type(type, indent)).join(' | ');
+    if (ts.isIntersectionTypeNode(node))
+      return node.types
+        .filter((type) => !this.#isTag(type))
+        .map((type) => this.#type(type, indent))
+        .join(' & ');
+    if (ts.isArrayTypeNode(node))
+      return node.elementType.getText() === 'Component'
+        ? this.#reference('Vector')
+        : `${inParentheses(this.#type(node.elementType, indent))}[]`;
+    if (ts.isTypeLiteralNode(node)) return this.#members(node.members, indent);
+    if (ts.isTypeReferenceNode(node) && node.typeName.getText() === 'Omit') {
+      const [from, field] = node.typeArguments!;
+      return `Omit<${this.#type(from!, indent)}, ${camelCase(field!.getText())}>`;
+    }
+    if (ts.isTypeReferenceNode(node)) return this.#reference(node.typeName.getText(), indent);
+    if (ts.isIndexedAccessTypeNode(node)) return this.#elementsOf(node.objectType.getText());
+    if (ts.isLiteralTypeNode(node) || ts.isToken(node)) return node.getText();
+    throw new Error(`cannot write the type ${node.getText()}`);
+  }
+
+  /** An interface by its name; an alias by what it stands for. */
+  #reference(name: string, indent = ''): string {
+    const found = this.#declarations.get(name);
+    if (found === undefined && !WRITTEN_BY_HAND.includes(name)) throw new Error(`cannot find the type ${name}`);
+    if (found !== undefined && ts.isTypeAliasDeclaration(found.node))
+      return inParentheses(this.#type(found.node.type, indent));
+    this.#needed.add(name);
+    return name;
+  }
+
+  /** The union of the strings in a constant list, from `(typeof LIST)`. */
+  #elementsOf(list: string): string {
+    const name = /^\(typeof (\w+)\)$/.exec(list)?.[1] ?? '';
+    const elements = [...(this.#constants.get(name) ?? '').matchAll(/'[^']*'/g)].join(' | ');
+    if (elements === '') throw new Error(`cannot write the elements of ${list}`);
+    return inParentheses(elements);
+  }
+
+  #isTag(node: ts.TypeNode): boolean {
+    if (!ts.isTypeReferenceNode(node)) return false;
+    const alias = this.#declarations.get(node.typeName.getText())?.node;
+    return (
+      node.typeName.getText().startsWith('tags.') ||
+      /^tags\.TagBase\b/.test((alias as ts.TypeAliasDeclaration | undefined)?.type?.getText() ?? '')
+    );
+  }
+
+  /** The comment above a node, with the fields that it names as they are named here. */
+  #comment(node: ts.Node, indent: string): string {
+    const text = node.getSourceFile().text;
+    const ranges = ts.getLeadingCommentRanges(text, node.pos) ?? [];
+    const last = ranges
+      .map(({ pos, end }) => text.slice(pos, end))
+      .filter((comment) => comment.startsWith('/**'))
+      .at(-1);
+    if (last === undefined) return '';
+    const renamed = last.replaceAll(/`([a-z]+(?:_[a-z]+)+)`/g, (all, name: string) =>
+      this.#fields.has(name) ? `\`${camelCase(name)}\`` : all,
+    );
+    return `${renamed
+      .split('\n')
+      .map((line) => `${indent}${line.trim().replace(/^\*/, ' *')}\n`)
+      .join('')}`;
+  }
+
+  #userKeyedFile(): string {
+    const names = [...this.#userKeyed].sort().map((name) => `'${name}'`);
+    return `/** Made from ${CONTRACT} by \`npm run docs\`. */\n\n/** Fields of requests and answers whose values have keys that the caller chose. */\nexport const USER_KEYED: ReadonlySet<string> = new Set([${names.join(', ')}]);\n`;
+  }
+}
+
+const homeName = (file: string): string => file.replace(/^.*\//, '').replace(/\.ts$/, '');
+
+const inParentheses = (type: string): string =>
+  /^[^{]* [|&] /.test(type) && !/^\(.*\)$/.test(type) ? `(${type})` : type;

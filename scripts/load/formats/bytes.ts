@@ -1,0 +1,48 @@
+/** Files and standard input, read forward and piece by piece. */
+import { createReadStream } from 'node:fs';
+
+export interface ByteSource {
+  /** Undefined for standard input. */
+  readonly path: string | undefined;
+  /** Undefined where it is not known before the end. */
+  readonly sizeBytes: number | undefined;
+}
+
+export const streamOf = ({ path }: ByteSource): NodeJS.ReadableStream & AsyncIterable<Buffer> =>
+  path === undefined ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES });
+
+const PIECE_BYTES = 1 << 20;
+
+/** Takes exactly so many bytes at a time from a stream of pieces. */
+export class ByteReader {
+  readonly #pieces: AsyncIterator<Buffer>;
+  #held: Buffer = Buffer.alloc(0);
+  #readBytes = 0;
+
+  constructor(source: ByteSource) {
+    this.#pieces = streamOf(source)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  }
+
+  get readBytes(): number {
+    return this.#readBytes;
+  }
+
+  /** The next bytes, or fewer where the stream ends before. They live until the next call. */
+  async take(count: number): Promise<Buffer> {
+    if (this.#held.length < count) {
+      const pieces = [this.#held];
+      let sizeBytes = this.#held.length;
+      while (sizeBytes < count) {
+        const { value, done } = await this.#pieces.next();
+        if (done === true) break;
+        pieces.push(value);
+        sizeBytes += value.length;
+      }
+      this.#held = Buffer.concat(pieces, sizeBytes);
+    }
+    const taken = this.#held.subarray(0, count);
+    this.#held = this.#held.subarray(taken.length);
+    this.#readBytes += taken.length;
+    return taken;
+  }
+}

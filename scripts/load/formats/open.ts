@@ -1,0 +1,41 @@
+/** Opens a file, or standard input, as a source of rows. */
+import { stat } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { ifThere } from '../../../shared/files/durable.js';
+import type { Source } from '../source.js';
+import type { ByteSource } from './bytes.js';
+import { csvSource, jsonlSource } from './lines.js';
+import { npySource } from './npy.js';
+import { parquetSource } from './parquet.js';
+import { vecsSource } from './vecs.js';
+
+export const FORMATS = ['jsonl', 'csv', 'npy', 'fvecs', 'bvecs', 'ivecs', 'parquet'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** By the end of its name; undefined: it says nothing. */
+export function formatOf(path: string): Format | undefined {
+  const end = extname(path).slice(1).toLowerCase();
+  return end === 'ndjson' ? 'jsonl' : FORMATS.find((format) => format === end);
+}
+
+/** `path` undefined: standard input. Throws an Error of one line. */
+export async function openFile(path: string | undefined, format: Format): Promise<Source> {
+  const found = path === undefined ? undefined : await ifThere(stat(path));
+  if (path !== undefined && found === undefined) throw new Error(`there is no file ${path}`);
+  if (found?.isDirectory() === true) throw new Error(`${path} is a folder`);
+  const name = path === undefined ? 'standard input' : basename(path);
+  const bytes: ByteSource = { path, sizeBytes: found?.isFile() === true ? found.size : undefined };
+  switch (format) {
+    case 'jsonl':
+      return jsonlSource(name, bytes);
+    case 'csv':
+      return csvSource(name, bytes);
+    case 'npy':
+      return npySource(name, bytes);
+    case 'parquet':
+      if (path === undefined) throw new Error('a .parquet file is read from its end first: it must be a file');
+      return parquetSource(name, path);
+    default:
+      return vecsSource(name, bytes, format);
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Loads rows in batches, several at a time, and notes how far every row before is done.
+ *
+ *   rows ──▶ batch ──▶ in flight (a few) ──▶ answered ──▶ noted, in the order of the rows
+ *
+ * A batch that the service refuses is sent again in halves, down to the row that it refuses.
+ */
+import type { BatchInsertResponse } from '../../coordinator/contract/records.js';
+import { JsonText, Refused, type ServiceClient } from '../service/serviceClient.js';
+import type { Progress } from '../terminal/progress.js';
+import { batchBody, type NumberedRow } from './batchBody.js';
+import { noteReached, type Reached } from './progressFile.js';
+import type { Rejects } from './rejects.js';
+import { type Columns, type Row, RowFault, rowOf } from './row.js';
+import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
+
+interface LoadOptions {
+  readonly client: ServiceClient;
+  readonly collection: string;
+  readonly dimension: number;
+  readonly source: Source;
+  readonly columns: Columns;
+  readonly rejects: Rejects;
+  /** Undefined: nothing is noted. */
+  readonly progressFile: string | undefined;
+  /** Aborted: what is in flight is waited for, and no more is sent. */
+  readonly signal: AbortSignal;
+}
+
+const IN_FLIGHT = 4;
+
+const BATCH_ROWS = 1_000;
+/** Under a rate limit, which counts requests, larger batches let more rows through. */
+const LIMITED_BATCH_ROWS = 16_384;
+/**
+ * Rows that may be answered before they are noted, which takes a write to the disk. With those in flight they are fewer than
+ * the service recognises, so none is inserted twice.
+ */
+const UNNOTED_ROWS = 8_192;
+/** A batch is one commit: several fit into a message of NATS and a body, whatever its rows hold beside their vectors. */
+const BATCH_BYTES = 4 << 20;
+
+interface Batch {
+  readonly rows: NumberedRow[];
+  /** The last row before the next batch, whether it fitted or not. */
+  lastRow: number;
+  sizeBytes: number;
+  rejected: number;
+}
+
+/** A batch on its way, with how many of its rows the service takes. */
+interface Flight {
+  readonly batch: Batch;
+  readonly inserted: Promise<number>;
+}
+
+export class Loader {
+  #reached: Reached;
+  #notedRow: number;
+  /** In the order of their rows. */
+  readonly #flights: Flight[] = [];
+
+  /** `before`: where a load that was broken off goes on. */
+  constructor(
+    private readonly options: LoadOptions,
+    before: Reached,
+  ) {
+    this.#reached = before;
+    this.#notedRow = before.row;
+  }
+
+  get reached(): Reached {
+    return this.#reached;
+  }
+
+  /** Throws RowRejected, and an Error of one line. What was answered before is noted all the same. */
+  async load(progress: Progress): Promise<void> {
+    progress.advance(this.#reached.row);
+    try {
+      await this.#read(progress);
+    } catch (error) {
+      await this.#land(progress).catch(() => {});
+      throw error;
+    }
+    await this.#land(progress);
+  }
+
+  async #read(progress: Progress): Promise<void> {
+    const { source, signal } = this.options;
+    const { row: before } = this.#reached;
+    let batch = emptyBatch();
+    for await (const raw of source.rows()) {
+      if (signal.aborted) return;
+      if (raw.number <= before) continue;
+      const row = await this.#fitting(raw).catch(async (error: unknown) => {
+        // The rows before it stay.
+        if (batch.rows.length > 0) await this.#send(batch, progress);
+        throw error;
+      });
+      if (row === undefined) batch.rejected += 1;
+      else {
+        batch.rows.push({ number: raw.number, row });
+        batch.sizeBytes += sizeOf(row);
+      }
+      batch.lastRow = raw.number;
+      if (!this.#isFull(batch)) continue;
+      await this.#send(batch, progress);
+      batch = emptyBatch();
+    }
+    if (batch.lastRow > 0) await this.#send(batch, progress);
+  }
+
+  #isFull({ rows, rejected, sizeBytes }: Batch): boolean {
+    const most = this.options.client.limited > 0 ? LIMITED_BATCH_ROWS : BATCH_ROWS;
+    return rows.length + rejected >= most || sizeBytes >= BATCH_BYTES;
+  }
+
+  /** Undefined where the row does not fit, which is told. */
+  async #fitting(raw: RawRow | Unreadable): Promise<Row | undefined> {
+    const { columns, source, dimension, rejects } = this.options;
+    try {
+      if (isUnreadable(raw)) throw new RowFault(raw.fault);
+      const row = rowOf(raw.fields, columns, source.usual);
+      if (row.vector.length !== dimension)
+        throw new RowFault(`its vector has ${row.vector.length} components, those of the collection ${dimension}`);
+      return row;
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error;
+      await rejects.add(raw.number, error.message);
+      return undefined;
+    }
+  }
+
+  async #send(batch: Batch, progress: Progress): Promise<void> {
+    while (this.#flights.length >= IN_FLIGHT) await this.#landOldest(progress);
+    if (isLarge(batch)) await this.#note();
+    const inserted = this.#insert(batch.rows);
+    // It is waited for in its turn.
+    inserted.catch(() => {});
+    this.#flights.push({ batch, inserted });
+  }
+
+  async #land(progress: Progress): Promise<void> {
+    try {
+      while (this.#flights.length > 0) await this.#landOldest(progress);
+    } finally {
+      await this.#note();
+    }
+  }
+
+  async #note(): Promise<void> {
+    const { progressFile } = this.options;
+    if (progressFile === undefined || this.#notedRow === this.#reached.row) return;
+    await noteReached(progressFile, this.#reached);
+    this.#notedRow = this.#reached.row;
+  }
+
+  /** Waits for the oldest batch, and notes it. Nothing behind one that failed is noted. */
+  async #landOldest(progress: Progress): Promise<void> {
+    const { batch, inserted } = this.#flights.shift()!;
+    let taken: number;
+    try {
+      taken = await inserted;
+    } catch (error) {
+      await Promise.allSettled(this.#flights.splice(0).map((flight) => flight.inserted));
+      throw error;
+    }
+    const { row, inserted: before, rejected, ...place } = this.#reached;
+    this.#reached = {
+      ...place,
+      row: batch.lastRow,
+      inserted: before + taken,
+      rejected: rejected + batch.rejected + batch.rows.length - taken,
+    };
+    progress.advance(batch.lastRow - row, this.options.source.expected(batch.lastRow));
+    const unnoted = this.#reached.row - this.#notedRow;
+    if (unnoted >= UNNOTED_ROWS || this.#flights.some((flight) => isLarge(flight.batch))) await this.#note();
+  }
+
+  /** Returns how many rows the service took. */
+  async #insert(rows: readonly NumberedRow[]): Promise<number> {
+    if (rows.length === 0) return 0;
+    const { client, collection, columns, rejects } = this.options;
+    const body = new JsonText(batchBody(collection, this.#reached.source, rows));
+    try {
+      const path = columns.id === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
+      const { ids } = await client.ask<BatchInsertResponse>('POST', path, body);
+      return ids.length;
+    } catch (error) {
+      if (!(error instanceof Refused) || !isOfRows(error)) throw error;
+      if (rows.length === 1) {
+        await rejects.add(rows[0]!.number, error.message.replace(/\$\.(\w+)\[0\]/, 'its $1'));
+        return 0;
+      }
+      const half = rows.length >> 1;
+      return (await this.#insert(rows.slice(0, half))) + (await this.#insert(rows.slice(half)));
+    }
+  }
+}
+
+const isLarge = ({ rows }: Batch): boolean => rows.length > BATCH_ROWS;
+
+const emptyBatch = (): Batch => ({ rows: [], lastRow: 0, sizeBytes: 0, rejected: 0 });
+
+/** Whether fewer rows may pass: something in a row is refused, or the batch is too large. */
+const isOfRows = ({ status }: Refused): boolean => status === 400 || status === 413;
+
+const BYTES_PER_CHAR = 2;
+
+const sizeOf = ({ vector, text, metadata }: Row): number =>
+  vector.byteLength +
+  BYTES_PER_CHAR * ((text?.length ?? 0) + (metadata === null ? 0 : JSON.stringify(metadata).length));

@@ -1,0 +1,143 @@
+/** Reads the command line of `npm run load`. */
+import { namedService, pathOf } from '../service/target.js';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { FORMATS, type Format, formatOf } from './formats/open.js';
+import type { Columns } from './row.js';
+
+export const LOAD_USAGE = `npm run load -- FILE --collection NAME [options]
+npm run load -- URL --from qdrant|chroma|pgvector --source NAME --collection NAME [options]
+
+FILE is .jsonl, .csv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standard input.
+
+  --create            makes the collection where it is not there; --index KIND with that index
+  --format FORMAT     of standard input, or of a file that is named otherwise
+  --vector FIELD      of the vector (default: vector, embedding, embeddings or values); FIRST..LAST: a column each component
+  --text FIELD        of the text (default: text, document or content)
+  --tag FIELD         of the tag, a whole number
+  --id FIELD          of the external id: a record that has it is replaced
+  --metadata FIELDS   what becomes metadata, separated by commas; a single object is the metadata itself; none: nothing
+                      (default: every other field)
+  --numbers FIELDS    whose text becomes a number in the metadata, such as columns of a .csv file
+  --beside FILE       .jsonl, .csv or .parquet with the other fields of the same rows, such as the texts of a .npy file
+  --normalise         divides each vector by its length, so that the nearest are those of the greatest cosine
+  --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
+  --progress FILE     notes how far the load has come, and goes on there (default: FILE.NAME.progress)
+  --source NAME       the collection or table to read; --source-key KEY where its service asks for one
+  --url URL, --key K  the service (default: the one on the data folder) and its API key (or VOUCH_KEY)
+
+A field may reach into objects: embedding.data.0. A load that is broken off and started again inserts nothing twice.`;
+
+const SERVICES = ['qdrant', 'chroma', 'pgvector'] as const;
+export type ServiceKind = (typeof SERVICES)[number];
+
+export const STDIN = '-';
+
+const TEXT = { type: 'string' } as const;
+const SWITCH = { type: 'boolean' } as const;
+const OPTIONS = {
+  ...{ collection: TEXT, create: SWITCH, index: TEXT, format: TEXT, vector: TEXT, text: TEXT, metadata: TEXT },
+  ...{ tag: TEXT, id: TEXT, numbers: TEXT },
+  ...{ beside: TEXT, normalise: SWITCH, rejects: TEXT, progress: TEXT, from: TEXT, source: TEXT, 'source-key': TEXT },
+  ...{ url: TEXT, key: TEXT },
+} as const;
+
+/** What rows are read from. `path` undefined: standard input. */
+export type Origin =
+  | {
+      readonly kind: 'file';
+      readonly path: string | undefined;
+      readonly format: Format;
+      readonly beside: File | undefined;
+    }
+  | ({ readonly kind: 'service'; readonly service: ServiceKind; readonly url: string } & Named);
+
+interface Named {
+  readonly name: string;
+  readonly key: string | undefined;
+}
+
+export interface File {
+  readonly path: string;
+  readonly format: Format;
+}
+
+export interface LoadRequest {
+  readonly origin: Origin;
+  readonly collection: string;
+  /** Undefined: the collection must be there. */
+  readonly created: { readonly index: string | undefined } | undefined;
+  readonly columns: Columns;
+  readonly rejects: string | undefined;
+  readonly progress: string | undefined;
+  readonly service: ReturnType<typeof namedService>;
+}
+
+/** Throws UsageError. */
+export function parseLoad(args: readonly string[]): LoadRequest {
+  const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
+  const [from, ...more] = positionals;
+  if (from === undefined)
+    throw new UsageError('what is to be loaded? A file, - or the address of a service is missing');
+  if (more.length > 0) throw new UsageError(`${more.join(' ')}: one file at a time`);
+  const { collection, create = false, index } = values;
+  if (collection === undefined) throw new UsageError('--collection is missing: into which one?');
+  if (index !== undefined && !create) throw new UsageError('--index goes with --create');
+  const origin = values.from === undefined ? fileOrigin(from, values) : serviceOrigin(from, values.from, values);
+  const {
+    progress = origin.kind === 'file' && origin.path !== undefined ? `${from}.${collection}.progress` : undefined,
+  } = values;
+  return {
+    ...{ origin, collection, created: create ? { index } : undefined, columns: columnsOf(values) },
+    rejects: values.rejects && pathOf(values.rejects),
+    progress: progress && pathOf(progress),
+    service: namedService(values.url, values.key),
+  };
+}
+
+interface Given {
+  readonly [name: string]: string | boolean | undefined;
+}
+
+function fileOrigin(from: string, { format, beside, source }: Given): Origin {
+  if (source !== undefined) throw new UsageError('--source goes with --from');
+  const path = from === STDIN ? undefined : pathOf(from);
+  const besideFile =
+    typeof beside === 'string' ? { path: pathOf(beside), format: known(formatOf(beside), beside) } : undefined;
+  return { kind: 'file', path, format: known(format ?? formatOf(from), from), beside: besideFile };
+}
+
+function known(format: string | boolean | undefined, file: string): Format {
+  if (format === undefined)
+    throw new UsageError(`of which format is ${file === STDIN ? 'the input' : file}? --format says`);
+  if ((FORMATS as readonly unknown[]).includes(format)) return format as Format;
+  throw new UsageError(`--format is ${format}; there are ${FORMATS.join(', ')}`);
+}
+
+function serviceOrigin(url: string, kind: string, given: Given): Origin {
+  const { source, format, beside } = given;
+  if (!(SERVICES as readonly string[]).includes(kind))
+    throw new UsageError(`--from is ${kind}; there are ${SERVICES.join(', ')}`);
+  if (!URL.canParse(url)) throw new UsageError(`${url} is no address such as http://127.0.0.1:6333`);
+  if (typeof source !== 'string')
+    throw new UsageError('--source is missing: which collection or table of the service?');
+  if (format !== undefined || beside !== undefined) throw new UsageError('--format and --beside go with a file');
+  const key = given['source-key'];
+  const named = { name: source, key: typeof key === 'string' ? key : undefined };
+  return { kind: 'service', service: kind as ServiceKind, url: url.replace(/\/$/, ''), ...named };
+}
+
+function columnsOf({ vector, text, tag, id, metadata, numbers, normalise }: Given): Columns {
+  const range = typeof vector === 'string' ? /^(.+)\.\.(.+)$/.exec(vector) : null;
+  return {
+    vector: range ? [range[1]!, range[2]!] : (vector as string | undefined),
+    text: text as string | undefined,
+    tag: tag as string | undefined,
+    id: id as string | undefined,
+    metadata: metadata === undefined ? 'rest' : metadata === 'none' ? [] : namesIn(metadata),
+    numbers: new Set(namesIn(numbers)),
+    isNormalised: normalise === true,
+  };
+}
+
+const namesIn = (list: Given[string]): string[] =>
+  typeof list === 'string' ? list.split(',').map((name) => name.trim()) : [];

@@ -1,0 +1,182 @@
+/** A row as it is inserted, made of the fields of its source. */
+import type { JsonObject } from '../../coordinator/contract/values.js';
+import { fixedOf } from '../../shared/fixedPoint.js';
+import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
+import type { Fields, Source } from './source.js';
+
+export interface Row {
+  /** Q16.16. */
+  readonly vector: Int32Array;
+  readonly text: string | null;
+  readonly metadata: JsonObject | null;
+  readonly tag: number;
+  /** Null: the rows have none. */
+  readonly externalId: string | null;
+}
+
+/** Which fields make a row. A name may reach into objects and arrays: `embedding.data.0`. */
+export interface Columns {
+  /** Undefined: the first that the row has of those that its source usually has. A pair: the fields from one to the other. */
+  readonly vector: string | readonly [first: string, last: string] | undefined;
+  readonly text: string | undefined;
+  readonly tag: string | undefined;
+  /** Of the external id. */
+  readonly id: string | undefined;
+  /** `rest`: every field that is not used otherwise. A single name of an object is the metadata itself. */
+  readonly metadata: 'rest' | readonly string[];
+  /** Whose text becomes a number in the metadata. */
+  readonly numbers: ReadonlySet<string>;
+  /** Divides each vector by its length, so that squared distances order as cosines do. */
+  readonly isNormalised: boolean;
+}
+
+/** What is wrong with a row; the message is one line. */
+export class RowFault extends Error {}
+
+/** Throws RowFault. */
+export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']): Row {
+  const vectorName = columns.vector ?? firstOf(fields, usual.vector);
+  if (vectorName === undefined)
+    throw new RowFault(`there is no field ${usual.vector.join(', ')}: name the one of the vector with --vector`);
+  const textName = columns.text ?? firstOf(fields, usual.text);
+  const used = new Set([...(typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName))]);
+  for (const name of [textName, columns.tag, columns.id]) if (name !== undefined) used.add(name);
+  const numbers =
+    typeof vectorName === 'string'
+      ? numbersOf(valueAt(fields, vectorName), vectorName)
+      : namesBetween(fields, vectorName).map((name) => numberOf(fields[name], name));
+  return {
+    vector: quantised(numbers, columns.isNormalised),
+    text: textName === undefined ? null : textOf(valueAt(fields, textName), textName),
+    metadata: metadataOf(fields, columns, used),
+    tag: columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag),
+    externalId: columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id),
+  };
+}
+
+const firstOf = (fields: Fields, names: readonly string[]): string | undefined =>
+  names.find((name) => Object.hasOwn(fields, name));
+
+function namesBetween(fields: Fields, [first, last]: readonly [string, string]): string[] {
+  const names = Object.keys(fields);
+  const [from, to] = [names.indexOf(first), names.indexOf(last)];
+  if (from < 0 || to < from) throw new RowFault(`there are no fields from ${first} to ${last}`);
+  return names.slice(from, to + 1);
+}
+
+/** A field of that very name goes before a path. */
+function valueAt(fields: Fields, path: string): unknown {
+  if (Object.hasOwn(fields, path)) return fields[path];
+  let value: unknown = fields;
+  for (const step of path.split('.')) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}
+
+function numbersOf(value: unknown, name: string): ArrayLike<number> {
+  if (ArrayBuffer.isView(value)) return value as unknown as ArrayLike<number>;
+  if (Array.isArray(value)) return value.map((item) => numberOf(item, name));
+  if (typeof value === 'string') return numbersIn(value, name);
+  throw new RowFault(value === undefined ? `there is no ${name}` : `${name} is no list of numbers`);
+}
+
+/** `[1, 2]`, `1,2`, `1 2` or `{1,2}`. */
+function numbersIn(text: string, name: string): number[] {
+  const inner = text.trim().replace(/^[[({]|[\])}]$/g, '');
+  if (inner.trim() === '') throw new RowFault(`${name} is empty`);
+  return inner
+    .trim()
+    .split(/\s*[,;\s]\s*/)
+    .map((item) => numberOf(item, name));
+}
+
+function numberOf(value: unknown, name: string): number {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number === 'bigint') return Number(number);
+  if (typeof number !== 'number' || !Number.isFinite(number))
+    throw new RowFault(`${name} holds ${shown(value)}, which is no number`);
+  return number;
+}
+
+const SHOWN_CHARS = 40;
+const shown = (value: unknown): string =>
+  (typeof value === 'bigint' ? `${value}` : (JSON.stringify(asJson(value)) ?? String(value))).slice(0, SHOWN_CHARS);
+
+function quantised(values: ArrayLike<number>, isNormalised: boolean): Int32Array {
+  let scale = 1;
+  if (isNormalised) {
+    let squares = 0;
+    for (let i = 0; i < values.length; i++) squares += values[i]! * values[i]!;
+    if (squares > 0) scale = 1 / Math.sqrt(squares);
+  }
+  const vector = new Int32Array(values.length);
+  for (let i = 0; i < vector.length; i++) {
+    const value = values[i]! * scale;
+    if (!(value >= VALUE_MIN && value <= VALUE_MAX))
+      throw new RowFault(`component ${i} is ${values[i]}: allowed is ${VALUE_MIN} to ${VALUE_MAX}`);
+    vector[i] = fixedOf(value);
+  }
+  return vector;
+}
+
+function textOf(value: unknown, name: string): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string') return value;
+  throw new RowFault(`${name} holds ${shown(value)}, which is no text`);
+}
+
+function tagOf(value: unknown, name: string): number {
+  if (value === undefined || value === null) return 0;
+  const tag = numberOf(value, name);
+  if (Number.isSafeInteger(tag) && tag >= 0) return tag;
+  throw new RowFault(`${name} holds ${shown(value)}, which is no whole number from 0 to 2^53 − 1`);
+}
+
+function externalIdOf(value: unknown, name: string): string {
+  if (value === undefined || value === null) throw new RowFault(`there is no ${name}`);
+  if (typeof value === 'number' && !isReadWhole(value))
+    throw new RowFault(`${name} holds ${value}, which is not read to its last digit: write it as a text`);
+  const id = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+  if (typeof id !== 'string' || id === '') throw new RowFault(`${name} holds ${shown(value)}, which is no id`);
+  if (Buffer.byteLength(id) <= EXTERNAL_ID_MAX_BYTES) return id;
+  throw new RowFault(`${name} is an id of more than ${EXTERNAL_ID_MAX_BYTES} bytes`);
+}
+
+function metadataOf(fields: Fields, columns: Columns, used: ReadonlySet<string>): JsonObject | null {
+  const { metadata: wanted, numbers } = columns;
+  const names = wanted === 'rest' ? Object.keys(fields).filter((name) => !used.has(name)) : wanted;
+  if (names.length === 1 && wanted !== 'rest') {
+    const only = valueAt(fields, names[0]!);
+    if (isObject(only)) return asJson(only) as JsonObject;
+  }
+  const entries = names.flatMap((name) => {
+    const value = valueAt(fields, name);
+    if (value === undefined) return [];
+    const isText = typeof value === 'string' && numbers.has(name);
+    return [[name, isText && value !== '' ? numberOf(value, name) : asJson(value)] as const];
+  });
+  return entries.length === 0 ? null : (Object.fromEntries(entries) as JsonObject);
+}
+
+/** JSON gives a number 53 bits: one that differs from another behind them would be read as the same. */
+const isReadWhole = (value: number): boolean => Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+/** Of a size that is written with an exponent: nobody asks for its digits. */
+const isLarge = (value: number): boolean => Math.abs(value) >= 1e21 && Number.isFinite(value);
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+/** Values that JSON lacks, as columns of files and tables have them: whole numbers of 64 bits, times, bytes. */
+function asJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (typeof value === 'number' && !isReadWhole(value) && !isLarge(value))
+    throw new RowFault(`${value} is not read to its last digit: write it as a text`);
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (ArrayBuffer.isView(value)) return asJson(Array.from(value as unknown as ArrayLike<number>));
+  if (Array.isArray(value)) return value.map(asJson);
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, asJson(item)]));
+  return value;
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../../../../shared/clock.js';
+import type { Mark } from '../../../terminal/line.js';
+
+const KEPT = 200;
+
+export interface NewsItem {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  readonly mark: Mark;
+  readonly text: string;
+  /** Whether it is from the log of a process. */
+  readonly isComplaint: boolean;
+}
+
+/** The last events of a cluster. */
+export class News {
+  /** Oldest first. */
+  items: readonly NewsItem[] = [];
+  #isQuiet = false;
+
+  /** Calls `onNews` for each event. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly onNews: (item: NewsItem) => void = () => {},
+  ) {}
+
+  add(mark: Mark, text: string, isComplaint = false): void {
+    if (this.#isQuiet) return;
+    const item = { atMs: this.clock.nowMs(), mark, text, isComplaint };
+    this.items = [...this.items.slice(1 - KEPT), item];
+    this.onNews(item);
+  }
+
+  /** Runs `work`, in which nothing is news: it learns the initial state. */
+  async quietly<T>(work: () => Promise<T>): Promise<T> {
+    this.#isQuiet = true;
+    try {
+      return await work();
+    } finally {
+      this.#isQuiet = false;
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The state of each shard, by its heartbeats.
+ *
+ *   absent ──heartbeat──▶ alive ──says so──▶ leaving ──no heartbeat──▶ absent
+ *     ▲                    │ ▲
+ *     │   others own all   ▼ │ heartbeat
+ *     └─────────────────── lost
+ */
+import type { Heartbeat } from '../../../../shared/registry/owners.js';
+import { seconds } from '../../../terminal/line.js';
+import type { News } from './news.js';
+
+/** `leftMs`: the time until its collections may be given to others, as of the last heartbeat. */
+export type LeaseState =
+  | { readonly kind: 'held'; readonly leftMs: number }
+  | { readonly kind: 'leaving' }
+  | { readonly kind: 'none' };
+
+interface Life {
+  heartbeat: Heartbeat | undefined;
+  seenMs: number;
+  /** Whether it was lost with collections that others do not all own yet. */
+  isMissed: boolean;
+}
+
+export class ShardLives {
+  readonly #lives = new Map<string, Life>();
+  /** Damages that were told. */
+  readonly #told = new Set<string>();
+
+  /** `owned`: the number of collections that a shard owns now. */
+  constructor(
+    private readonly owned: (shard: string) => number,
+    private readonly leaseMs: number,
+    private readonly news: News,
+  ) {}
+
+  get names(): string[] {
+    return [...this.#lives.keys()];
+  }
+
+  /** `heartbeat` undefined: it has expired or was deleted. */
+  set(shard: string, heartbeat: Heartbeat | undefined, nowMs: number): void {
+    const before = this.#lives.get(shard);
+    if (heartbeat === undefined) {
+      if (before?.heartbeat !== undefined) this.#ended(shard, before);
+      return;
+    }
+    this.#begun(shard, before, heartbeat, nowMs);
+    this.#lives.set(shard, { heartbeat, seenMs: nowMs, isMissed: false });
+    for (const { collectionId, part, reason } of heartbeat.damages) {
+      const text = `collection ${collectionId} at ${shard}: ${part} quarantined: ${reason}`;
+      if (this.#told.has(text)) continue;
+      this.#told.add(text);
+      this.news.add('failed', text);
+    }
+  }
+
+  /** Tells failovers that have ended. To be called when owners have changed. */
+  ownersChanged(nowMs: number): void {
+    for (const [shard, life] of this.#lives) {
+      if (!life.isMissed || this.owned(shard) > 0) continue;
+      life.isMissed = false;
+      // Counted from its last heartbeat, the best guess of when it died.
+      this.news.add('done', `failover of ${shard} took ${seconds(nowMs - life.seenMs)}: others own all that it owned`);
+    }
+  }
+
+  leaseOf(shard: string, nowMs: number): LeaseState {
+    const life = this.#lives.get(shard);
+    if (life?.heartbeat === undefined) return { kind: 'none' };
+    if (life.heartbeat.leaving) return { kind: 'leaving' };
+    const leftMs = this.leaseMs - (nowMs - life.seenMs);
+    return leftMs > 0 ? { kind: 'held', leftMs } : { kind: 'none' };
+  }
+
+  #begun(shard: string, before: Life | undefined, now: Heartbeat, nowMs: number): void {
+    const owned = `${this.owned(shard)} collections`;
+    if (before?.heartbeat === undefined) {
+      if (before?.isMissed)
+        this.news.add('done', `${shard} is back after ${seconds(nowMs - before.seenMs)} and still has ${owned}`);
+      else this.news.add('done', `${shard} joined`);
+    } else if (before.heartbeat.session !== now.session) this.news.add('done', `${shard} runs anew`);
+    else if (now.leaving && !before.heartbeat.leaving)
+      this.news.add('plain', `${shard} is leaving and hands ${owned} over`);
+  }
+
+  #ended(shard: string, life: Life): void {
+    const owned = this.owned(shard);
+    const wasLeaving = life.heartbeat?.leaving === true;
+    life.heartbeat = undefined;
+    life.isMissed = owned > 0;
+    if (wasLeaving && owned === 0) this.news.add('done', `${shard} has left`);
+    else this.news.add('warning', `${shard} has no heartbeat any more; ${owned} collections wait for another owner`);
+  }
+}

@@ -1,0 +1,65 @@
+/** Finds a nats-server on this machine, or fetches one into the project's cache. */
+import { access, constants } from 'node:fs/promises';
+import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { messageOf } from '../../../shared/errors/errors.js';
+import { inspectBinary, isUsable, type NatsBinary, OLDEST_VERSION } from './binary.js';
+import { SERVER_SOURCES, type ServerSource } from './sources.js';
+
+export interface FindOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** The folder of fetched servers. */
+  readonly cacheDir?: string;
+  /** Called before a download. */
+  readonly onFetch?: (from: string) => void;
+  readonly sources?: readonly ServerSource[];
+}
+
+// Four folders up: this runs as dist/scripts/local/natsServer/find.js.
+const CACHE = fileURLToPath(new URL('../../../../.cache/nats', import.meta.url));
+/** Where Debian and Homebrew install, which need not be on PATH. */
+const USUAL_FOLDERS = ['/usr/local/bin', '/usr/local/sbin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'];
+
+/** Throws an Error that says what was tried and what to do. */
+export async function findNatsServer(options: FindOptions = {}): Promise<NatsBinary> {
+  const { env = process.env, cacheDir = CACHE, sources = SERVER_SOURCES, onFetch } = options;
+  if (env.VOUCH_NATS_SERVER) return named(env.VOUCH_NATS_SERVER);
+  const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS];
+  const fetched = sources.flatMap((source) => source.path(cacheDir) ?? []);
+  for (const path of new Set([...folders.map((folder) => join(folder, 'nats-server')), ...fetched])) {
+    const found = await usableAt(path);
+    if (found) return found;
+  }
+  const reasons: string[] = [];
+  for (const source of sources) {
+    try {
+      const found = await usableAt(await source.fetch(cacheDir, () => onFetch?.(source.name)));
+      if (found) return found;
+      reasons.push(`${source.name}: the fetched program does not run here`);
+    } catch (error) {
+      reasons.push(`${source.name}: ${messageOf(error)}`);
+    }
+  }
+  throw new Error(
+    `nats-server was not found and could not be fetched (${reasons.join('; ')}). Install nats-server ` +
+      `${OLDEST_VERSION} or newer from https://nats.io/download, or set VOUCH_NATS_SERVER to one, or VOUCH_NATS_URL ` +
+      'to a running one; `npm run standalone` needs none',
+  );
+}
+
+async function named(path: string): Promise<NatsBinary> {
+  const found = await inspectBinary(resolve(path));
+  if (!found) throw new Error(`VOUCH_NATS_SERVER is ${path}, which is not a nats-server that runs on this machine`);
+  if (!isUsable(found))
+    throw new Error(`VOUCH_NATS_SERVER is nats-server ${found.version}; allowed is ${OLDEST_VERSION} or newer`);
+  return found;
+}
+
+async function usableAt(path: string): Promise<NatsBinary | undefined> {
+  const isExecutable = await access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  const found = isExecutable ? await inspectBinary(path) : undefined;
+  return found && isUsable(found) ? found : undefined;
+}

@@ -1,0 +1,85 @@
+/** The configuration file of a nats-server that runs for Vouch. */
+import { bracketed } from '../port.js';
+import { isAtLeast } from './binary.js';
+import { type NatsUsers, routesBlock, usersBlock } from './users.js';
+
+export interface ServerSettings {
+  /** Unique in its cluster. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** JetStream's folder, of this server alone. */
+  readonly storeDir: string;
+  /** The most bytes of its streams. */
+  readonly storeBytes: number;
+  readonly pidFile: string;
+  /** Undefined: standard error. */
+  readonly logFile: string | undefined;
+  /** The version of the server that reads the file. */
+  readonly version: string;
+  /** Its status pages (`/jsz`, `/varz`), which need no login: only who knows their path finds them. Undefined: none. */
+  readonly monitor?: { readonly port: number; readonly path: string } | undefined;
+  /** Everybody else is refused; undefined: nobody is. */
+  readonly users?: NatsUsers | undefined;
+  readonly cluster?: {
+    readonly name: string;
+    readonly host: string;
+    readonly port: number;
+    /** `host:port` of the cluster ports of the other servers. */
+    readonly routes: readonly string[];
+  };
+}
+
+/** One commit is one message. */
+const PAYLOAD_BYTES = 16 * 1024 * 1024;
+/** The bytes that may wait for a slow client before it is disconnected: several of the largest messages. */
+const PENDING_BYTES = 8 * PAYLOAD_BYTES;
+const LOG_BYTES = 16 * 1024 * 1024;
+/** Older servers cannot be told to sync every write. */
+const SYNCS_ALWAYS_SINCE = '2.10.0';
+
+export function serverConfig(settings: ServerSettings): string {
+  const { name, host, port, storeDir, storeBytes, pidFile, logFile, version, monitor, users, cluster } = settings;
+  return `${[
+    '# Written by Vouch at every start; changes are lost.',
+    `server_name: ${quote(name)}`,
+    `host: ${quote(host)}`,
+    `port: ${port}`,
+    ...(monitor
+      ? [`http: ${quote(`${bracketed(host)}:${monitor.port}`)}`, `http_base_path: ${quote(monitor.path)}`]
+      : []),
+    `max_payload: ${PAYLOAD_BYTES}`,
+    `max_pending: ${PENDING_BYTES}`,
+    `pid_file: ${quote(pidFile)}`,
+    ...(logFile === undefined ? [] : [`log_file: ${quote(logFile)}`, `logfile_size_limit: ${LOG_BYTES}`]),
+    'jetstream {',
+    `  store_dir: ${quote(storeDir)}`,
+    `  max_file_store: ${storeBytes}`,
+    // A write is answered when it is on the disk, so that it survives a power cut.
+    ...(isAtLeast(version, SYNCS_ALWAYS_SINCE) ? ['  sync_interval: always'] : []),
+    '}',
+    // The tag places the streams of the vault's seals: one on each server.
+    ...(cluster ? [`server_tags: [${quote(name)}]`, ...clusterBlock(cluster, users)] : []),
+    ...(users ? usersBlock(users) : []),
+  ].join('\n')}\n`;
+}
+
+function clusterBlock(
+  { name, host, port, routes }: NonNullable<ServerSettings['cluster']>,
+  users: NatsUsers | undefined,
+): string[] {
+  const open = [`routes: [${routes.map((route) => quote(`nats://${route}`)).join(', ')}]`];
+  return [
+    'cluster {',
+    `  name: ${quote(name)}`,
+    `  host: ${quote(host)}`,
+    `  port: ${port}`,
+    ...(users ? routesBlock(users, routes) : open).map((line) => `  ${line}`),
+    // Clients know all servers from VOUCH_NATS_URL; advertised addresses would bypass a proxy.
+    '  no_advertise: true',
+    '}',
+  ];
+}
+
+/** Strings of the file have the escapes of JSON that can occur here. */
+const quote = (text: string): string => JSON.stringify(text);

@@ -1,0 +1,182 @@
+/** Plans nats-servers of this machine, one alone or several as a cluster: their data folders, ports and command lines. */
+import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, systemClock, systemEntropy } from '../../../shared/clock.js';
+import { messageOf } from '../../../shared/errors/errors.js';
+import { codeOf, ifThere, makeDirectory, replaceFile } from '../../../shared/files/durable.js';
+import { isRunning } from '../../../shared/files/isRunning.js';
+import { toHex } from '../../../shared/hashing/hash.js';
+import { poll, RETRY_MS } from '../../../shared/scheduling/retry.js';
+import { bracketed, probePort } from '../port.js';
+import type { NatsBinary } from './binary.js';
+import { runProgram } from './program.js';
+import { type ServerSettings, serverConfig } from './serverConfig.js';
+import { type NatsUsers, natsUsers, usersFolder } from './users.js';
+
+export interface ServerOptions {
+  readonly binary: NatsBinary;
+  /** The folder of this server alone; data of an earlier run is served again. */
+  readonly dataDir: string;
+  readonly port: number;
+  readonly host?: string;
+  /** Unique in a cluster, and the same at every start. */
+  readonly name?: string;
+  readonly cluster?: ServerSettings['cluster'];
+  readonly monitorPort?: number | undefined;
+  readonly users?: NatsUsers | undefined;
+  /** The servers whose data lie on this disk; 1 where it is not given. */
+  readonly neighbours?: number;
+  /** `file`: nats-server.log in the data folder; `stderr`: for the parent process to read. */
+  readonly log?: 'file' | 'stderr';
+  /** How long the server of an earlier run may take to end. */
+  readonly predecessorWithinMs?: number;
+}
+
+export interface ServerPlan {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** The address for clients. */
+  readonly url: string;
+  readonly logFile: string | undefined;
+  /** The most bytes of its streams. */
+  readonly storeBytes: number;
+  /** The address of its status pages, if it has them. */
+  readonly monitorUrl: string | undefined;
+}
+
+/** The ports of one server; all different. */
+interface ServerPorts {
+  readonly client: number;
+  /** For the other servers. */
+  readonly route: number;
+  /** For its status pages; undefined: it has none. */
+  readonly monitor: number | undefined;
+}
+
+/** A part of the line that nats-server logs when it takes clients and JetStream has recovered. */
+export const READY_TEXT = 'Server is ready';
+
+const HOST = '127.0.0.1';
+const CLUSTER = 'vouch';
+const STORE = 'store';
+/** The part of the free disk that a store may take. */
+const STORE_PART = 0.75;
+const PREDECESSOR_MS = 5_000;
+const ASK_MS = 5_000;
+/** Of the path of the status pages, which is as good as a password. */
+const MONITOR_PATH_BYTES = 16;
+
+export const serverNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `n${i + 1}`);
+
+/** One replica a server; more than three cost more than they save. */
+export const replicasFor = (servers: number): number => Math.min(3, servers);
+
+/**
+ * Plans a server for each of `ports`, in the folder `nats` of the data folder: a lone one in that, several in a folder each.
+ * Throws an Error of one line where the data is of another number of servers, or a port is in use.
+ */
+export async function planServers(
+  binary: NatsBinary,
+  folder: string,
+  ports: readonly ServerPorts[],
+): Promise<ServerPlan[]> {
+  const dataDir = join(folder, 'nats');
+  await assertSameServers(dataDir, ports.length);
+  const users = await natsUsers(usersFolder(folder));
+  const names = serverNames(ports.length);
+  const plan = ({ client: port, monitor: monitorPort, route }: ServerPorts, i: number): Promise<ServerPlan> => {
+    const options = { binary, port, monitorPort, users, neighbours: ports.length, log: 'stderr' } as const;
+    if (ports.length === 1) return planServer({ ...options, dataDir });
+    const name = names[i]!;
+    const routes = ports.filter((_, other) => other !== i).map((other) => `${HOST}:${other.route}`);
+    const cluster = { name: CLUSTER, host: HOST, port: route, routes };
+    return planServer({ ...options, dataDir: join(dataDir, name), name, cluster });
+  };
+  return Promise.all(ports.map(plan));
+}
+
+/** Another number of servers would start with no data, or never find a majority. */
+async function assertSameServers(dataDir: string, count: number): Promise<void> {
+  const found = (await ifThere(readdir(dataDir))) ?? [];
+  const clustered = found.filter((name) => /^n\d+$/.test(name)).length;
+  const before = clustered > 0 ? clustered : found.includes(STORE) ? 1 : count;
+  if (before !== count)
+    throw new Error(
+      `${dataDir} holds the data of ${before} NATS server${before === 1 ? '' : 's'}, not of ${count}; start as many, or set another data folder`,
+    );
+}
+
+/** Writes the server's configuration. Throws an Error of one line where the folder or the port is in use. */
+export async function planServer(options: ServerOptions, clock: Clock = systemClock): Promise<ServerPlan> {
+  const { binary, dataDir, port, host = HOST, name = 'vouch', cluster, monitorPort, users, log = 'file' } = options;
+  const configFile = join(dataDir, 'nats-server.conf');
+  const pidFile = join(dataDir, 'nats-server.pid');
+  const logFile = log === 'file' ? join(dataDir, 'nats-server.log') : undefined;
+  await makeDirectory(dataDir);
+  await awaitPredecessor(pidFile, configFile, options.predecessorWithinMs ?? PREDECESSOR_MS, clock);
+  await assertPortFree(host, port);
+  const { version } = binary;
+  const path = `/${toHex(systemEntropy(MONITOR_PATH_BYTES))}`;
+  const monitor = monitorPort === undefined ? undefined : { port: monitorPort, path };
+  const storeDir = join(dataDir, STORE);
+  const storeBytes = await storeSizeBytes(dataDir, storeDir, options.neighbours ?? 1);
+  const settings = { name, host, port, storeDir, storeBytes, pidFile, logFile, version, monitor, users };
+  await replaceFile(configFile, serverConfig({ ...settings, ...(cluster && { cluster }) }));
+  return {
+    program: binary.path,
+    args: ['-c', configFile],
+    name,
+    host,
+    port,
+    url: `nats://${bracketed(host)}:${port}`,
+    logFile,
+    storeBytes,
+    monitorUrl: monitor && `http://${bracketed(host)}:${monitor.port}${monitor.path}`,
+  };
+}
+
+/**
+ * What the store has, and three quarters of what its disk has free, divided among the servers on it. Left to itself, a
+ * nats-server would forget what it has: a store that fills half of the disk would be full after a restart.
+ */
+async function storeSizeBytes(dataDir: string, storeDir: string, servers: number): Promise<number> {
+  const { bavail, bsize } = await statfs(dataDir);
+  let sizeBytes = Math.floor((STORE_PART * bavail * bsize) / servers);
+  // The server itself says what is wrong with a store that is no folder.
+  if (!(await ifThere(stat(storeDir)))?.isDirectory()) return sizeBytes;
+  for (const name of await readdir(storeDir, { recursive: true })) {
+    const file = await ifThere(stat(join(storeDir, name)));
+    if (file?.isFile()) sizeBytes += file.size;
+  }
+  return sizeBytes;
+}
+
+/** Waits for the server of an earlier run to end: two servers on one store would destroy it. */
+async function awaitPredecessor(pidFile: string, configFile: string, withinMs: number, clock: Clock): Promise<void> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => '')) || undefined;
+  const hasEnded = async (): Promise<true | undefined> =>
+    pid !== undefined && isRunning(pid) && (await commandOf(pid)).includes(configFile) ? undefined : true;
+  if ((await poll(hasEnded, { everyMs: RETRY_MS.process, withinMs, clock })) === undefined)
+    throw new Error(`another nats-server (process ${pid}) runs with ${configFile}; stop it first`);
+}
+
+/** The command line of a process; empty where it has ended. */
+const commandOf = (pid: number): Promise<string> =>
+  (process.platform === 'linux'
+    ? readFile(`/proc/${pid}/cmdline`, 'utf8')
+    : runProgram('ps', ['-o', 'command=', '-p', String(pid)], { timeoutMs: ASK_MS })
+  ).catch(() => '');
+
+async function assertPortFree(host: string, port: number): Promise<void> {
+  try {
+    await probePort(host, port);
+  } catch (error) {
+    const why = codeOf(error) === 'EADDRINUSE' ? 'is in use' : `cannot be used: ${messageOf(error)}`;
+    throw new Error(
+      `port ${port} of ${host}, for nats-server, ${why}; stop what listens there, or set VOUCH_NATS_URL to use that server`,
+    );
+  }
+}

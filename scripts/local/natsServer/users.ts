@@ -1,0 +1,82 @@
+/**
+ * The users that NATS servers know: one for each role. A user's seed is in a file for the owner of the folder alone; the
+ * servers' configuration has its public key, and what `config/nats.roles.conf` lets the role do.
+ */
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { nkeys } from 'nats';
+import type { Config } from '../../../config/config.js';
+import { createFile, isThere, makeDirectory, replaceFile } from '../../../shared/files/durable.js';
+import { NATS_ROLES, type NatsRole } from '../../../shared/nats/roles.js';
+
+export interface NatsUsers {
+  /** The public key of each role's user. */
+  readonly publicKeys: Readonly<Record<NatsRole, string>>;
+  /** The password of servers of a cluster among each other. */
+  readonly routePassword: string;
+}
+
+const ROUTE_USER = 'vouch';
+// Four folders up: this runs as dist/scripts/local/natsServer/users.js.
+const ROLES_FILE = new URL('../../../../config/nats.roles.conf', import.meta.url);
+
+/** The folder of the users of the servers that a data folder holds. */
+export const usersFolder = (dataDir: string): string => join(dataDir, 'nats', 'users');
+
+/** In a folder of its own, which a container can be given alone. */
+const fileIn = (folder: string, name: NatsRole | 'route'): string => join(folder, name, 'seed.nk');
+
+/** The file with the seed of a role's user. */
+export const seedFile = (dataDir: string, role: NatsRole): string => fileIn(usersFolder(dataDir), role);
+
+/** Reads the users in the folder, and makes those that are not there. Throws an Error of one line where a seed is damaged. */
+export async function natsUsers(folder: string): Promise<NatsUsers> {
+  const publicKeys: Partial<Record<NatsRole, string>> = {};
+  for (const role of NATS_ROLES) publicKeys[role] = nkeys.fromSeed(await seedIn(fileIn(folder, role))).getPublicKey();
+  const routePassword = Buffer.from(await seedIn(fileIn(folder, 'route'))).toString();
+  return { publicKeys: publicKeys as NatsUsers['publicKeys'], routePassword };
+}
+
+async function seedIn(file: string): Promise<Uint8Array> {
+  await makeDirectory(dirname(file));
+  await createFile(file, nkeys.createUser().getSeed());
+  const seed = await readFile(file);
+  try {
+    nkeys.fromSeed(seed);
+    return seed;
+  } catch {
+    throw new Error(`${file} holds no seed of a NATS user; put it back from a copy, or remove it and start again`);
+  }
+}
+
+/** The lines of a server's configuration by which each user may do what its role needs, and everybody else is refused. */
+export const usersBlock = ({ publicKeys }: NatsUsers): string[] => [
+  ...NATS_ROLES.map((role) => `${role.toUpperCase()}_KEY: ${publicKeys[role]}`),
+  readFileSync(ROLES_FILE, 'utf8'),
+];
+
+/** The lines within `cluster` by which servers know each other. `routes`: `host:port` of their cluster ports. */
+export const routesBlock = ({ routePassword }: NatsUsers, routes: readonly string[]): string[] => [
+  `authorization { user: ${ROUTE_USER}, password: "${routePassword}" }`,
+  `routes: [${routes.map((route) => `"nats://${ROUTE_USER}:${routePassword}@${route}"`).join(', ')}]`,
+];
+
+/** Writes `users.conf` and `routes.conf` into the folder of the users, which configurations of other servers include. */
+export async function writeUsersConfig(folder: string, routes: readonly string[]): Promise<void> {
+  const users = await natsUsers(folder);
+  const write = (name: string, lines: readonly string[]): Promise<void> =>
+    replaceFile(join(folder, name), `${['# Written by npm run keys -- nats.', ...lines].join('\n')}\n`);
+  await write('users.conf', usersBlock(users));
+  await write('routes.conf', routesBlock(users, routes));
+}
+
+/** How a process reaches the NATS servers. */
+export type NatsAccess = Config['nats'] & { readonly role: NatsRole };
+
+/** The access of a command of this machine: by its own settings, or as the data folder's user of that role. */
+export async function localNats({ nats, dataDir }: Config, url: string | null, role: NatsRole): Promise<NatsAccess> {
+  const file = seedFile(dataDir, role);
+  const isLocal = nats.url === null && nats.creds === '' && nats.nkey === '' && (await isThere(file));
+  return { ...nats, url, nkey: isLocal ? file : nats.nkey, role };
+}

@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+
+/** Listens on the port for a moment and returns its number: a free one where `port` is 0. Throws the system's error. */
+export async function probePort(host: string, port: number): Promise<number> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  } finally {
+    // Awaited: the port is free again only when the server is closed.
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+/** Returns that many different ports that are free now. */
+export async function freePorts(host: string, count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await probePort(host, 0));
+  return [...ports];
+}
+
+/** The host in an address of a URL or a setting: IPv6 in brackets. */
+export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -1,0 +1,107 @@
+/** The processes of a cluster on one machine: their names, command lines and addresses. */
+
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../../../config/config.js';
+import { systemMemoryBytes } from '../../../shared/process/memoryLimit.js';
+import { READY_TEXT, type ServerPlan } from '../natsServer/serverPlan.js';
+import { bracketed } from '../port.js';
+import type { ProcessPlan } from './supervisedProcess.js';
+
+/** A part of the cluster as it is shown. */
+export interface ClusterPart {
+  /** `n1`, `c1`, `s1`. */
+  readonly name: string;
+  /** The name of its process. */
+  readonly process: string;
+  /** The status pages of a server, the metrics of a coordinator. */
+  readonly url?: string | undefined;
+}
+
+export interface ClusterLayout {
+  readonly servers: readonly ClusterPart[];
+  readonly coordinators: readonly ClusterPart[];
+  readonly shards: readonly ClusterPart[];
+}
+
+export type MetricsAddress = NonNullable<Config['metrics']>;
+
+const START_WITHIN_MS = 60_000;
+const STOP_WITHIN_MS = 10_000;
+
+const numbered = (letter: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+
+export const serverParts = (plans: readonly ServerPlan[]): ClusterPart[] =>
+  numbered('n', plans.length).map((name, i) => ({
+    name,
+    process: plans.length === 1 ? 'nats-server' : `nats ${name}`,
+    url: plans[i]!.monitorUrl,
+  }));
+
+export const shardParts = (count: number): ClusterPart[] =>
+  numbered('s', count).map((name) => ({ name, process: `shard ${name}` }));
+
+/** `metrics`: the addresses of those that do not serve their metrics beside the API. */
+export const coordinatorParts = (count: number, metrics: readonly MetricsAddress[]): ClusterPart[] =>
+  numbered('c', count).map((name, i) => ({
+    name,
+    process: count === 1 ? 'coordinator' : `coordinator ${name}`,
+    url: metrics[i] && `http://${urlHost(metrics[i].host)}:${metrics[i].port}/metrics`,
+  }));
+
+const TIMES = { startWithinMs: START_WITHIN_MS, stopWithinMs: STOP_WITHIN_MS };
+
+/** MiB: with the 16 of Node, young objects take three times as many long after the load that made them. */
+const NODE_FLAGS = ['--max-semi-space-size=4'];
+/** Of glibc, which otherwise keeps what threads have freed, in eight arenas for each processor. */
+const NODE_ENVIRONMENT = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
+  MALLOC_TRIM_THRESHOLD_: '1048576',
+};
+
+export const natsPlan = (name: string, { program, args }: ServerPlan, restartAfterMs?: number): ProcessPlan => ({
+  ...{ name, program, args, env: process.env, restartAfterMs, ...TIMES },
+  isReady: (line) => line.includes(READY_TEXT),
+});
+
+export const nodePlan = (
+  role: 'shard' | 'coordinator',
+  part: ClusterPart,
+  env: NodeJS.ProcessEnv,
+  restartAfterMs?: number,
+): ProcessPlan => ({
+  ...{ name: part.process, program: process.execPath, env: { ...NODE_ENVIRONMENT, ...env }, restartAfterMs, ...TIMES },
+  // This runs as dist/scripts/local/supervisor/clusterPlans.js.
+  args: [...NODE_FLAGS, fileURLToPath(new URL(`../../../${role}/main.js`, import.meta.url)), '--name', part.name],
+  isReady: (line) => line.startsWith('{') && line.includes('"msg":"ready"'),
+});
+
+/** The environment of a child, which logs at level info at least: it says there that it is ready. */
+export function childEnvironment(
+  { dataDir, signingKeyFile, serviceLog, nats, logLevel }: Config,
+  environment: NodeJS.ProcessEnv,
+  settings: Record<string, string>,
+): NodeJS.ProcessEnv {
+  return {
+    ...environment,
+    ...settings,
+    VOUCH_MODE: 'cluster',
+    VOUCH_DATA_DIR: dataDir,
+    VOUCH_SIGNING_KEY_FILE: signingKeyFile,
+    VOUCH_LOG_KEY_FILE: serviceLog.keyFile,
+    VOUCH_WITNESSES: serviceLog.witnesses,
+    VOUCH_REPLICAS: String(nats.replicas),
+    VOUCH_LOG_LEVEL: logLevel === 'trace' || logLevel === 'debug' ? logLevel : 'info',
+  };
+}
+
+/** Settings by which shards of one machine know their part of its memory, and the size of the store. */
+export function shardSizes({ limits }: Config, shards: number, storeBytes: number): Record<string, string> {
+  const memoryBytes = limits.memoryBytes || Math.floor(systemMemoryBytes() / shards);
+  return { VOUCH_MEMORY_BYTES: String(memoryBytes), VOUCH_STORE_BYTES: String(limits.storeBytes || storeBytes) };
+}
+
+/** The host to call for a service that listens on `host`, which may stand for all addresses. */
+export const urlHost = (host: string): string =>
+  host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : bracketed(host);

@@ -1,0 +1,24 @@
+import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+
+/** Longer lines are passed on in pieces. */
+const LONGEST_CHARS = 1 << 20;
+
+/** Calls `onLine` for every line of the stream, without its end. A last line need not have one. */
+export function readLines(stream: Readable, onLine: (line: string) => void): void {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  stream.on('data', (chunk: Buffer) => {
+    const parts = (rest + decoder.write(chunk)).split('\n');
+    rest = parts.pop()!;
+    for (const part of parts) onLine(part.endsWith('\r') ? part.slice(0, -1) : part);
+    if (rest.length > LONGEST_CHARS) {
+      onLine(rest);
+      rest = '';
+    }
+  });
+  stream.once('close', () => {
+    if (rest !== '') onLine(rest);
+    rest = '';
+  });
+}

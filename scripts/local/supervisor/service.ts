@@ -1,0 +1,69 @@
+/** Runs a command that serves until it is told to stop. */
+import { strayVariables } from '../../../config/load.js';
+import { messageOf } from '../../../shared/errors/errors.js';
+import { isDefect } from '../../terminal/commandLine.js';
+import { say } from '../../terminal/line.js';
+import { EXIT_INTERRUPTED, onSignals } from '../../terminal/signals.js';
+import { type Welcome, welcome } from './welcome.js';
+
+export interface Service {
+  /** Resolves when everything serves. An aborted `signal` ends the start early, with any error. */
+  start(signal: AbortSignal): Promise<Welcome>;
+  /** Stops what was started, also while the start is in progress or after it failed. May be called again. */
+  stop(): Promise<void>;
+  /** Kills everything. */
+  kill(): void;
+}
+
+/** Shows a service while it serves. */
+export interface Show {
+  /** Throws where the service cannot be shown; it is then stopped. */
+  begin(up: Welcome): Promise<void>;
+  /** Gives the terminal back. May be called before `begin`. */
+  end(): void;
+}
+
+/**
+ * Starts the service and greets. Stops it at the first signal and exits with 0; kills it at a second one. A start that
+ * fails prints one line and exits with 1.
+ */
+export async function runService(service: Service, show?: Show): Promise<void> {
+  for (const name of strayVariables(process.env))
+    say('warning', 'settings', `${name} sets nothing; the variables that do are in docs/operations/settings.md`);
+  const interrupted = new AbortController();
+  onSignals(
+    () => {
+      interrupted.abort();
+      show?.end();
+      void stopAndExit(service);
+    },
+    () => {
+      service.kill();
+      process.exit(EXIT_INTERRUPTED);
+    },
+  );
+  try {
+    const up = await service.start(interrupted.signal);
+    await welcome(up);
+    if (!interrupted.signal.aborted) await show?.begin(up);
+  } catch (error) {
+    if (interrupted.signal.aborted) return;
+    show?.end();
+    say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
+    await service.stop();
+    process.exit(1);
+  }
+}
+
+async function stopAndExit(service: Service): Promise<void> {
+  say('plain', 'stop', 'stopping, Ctrl-C again to kill …');
+  try {
+    await service.stop();
+    say('done', 'stop', 'stopped');
+    process.exit(0);
+  } catch (error) {
+    say('failed', 'stop', messageOf(error));
+    service.kill();
+    process.exit(1);
+  }
+}

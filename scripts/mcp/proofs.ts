@@ -1,0 +1,234 @@
+/** The tools of the past and its proofs. What the service answers as a proof is checked here, and never believed. */
+import { z } from 'zod';
+import {
+  type Checkpoint,
+  parseJson,
+  readProof,
+  receiptIn,
+  toHex,
+  verifyCheckpoint,
+  verifyInclusion,
+} from '../../verifier/index.js';
+import '../../verifier/node/index.js';
+import { Refused, type ServiceClient } from '../service/serviceClient.js';
+import { instant, type Verdict } from '../verify/print.js';
+import { checkReceiptAlone, type HeldReceipt, receiptOfEvent } from '../verify/receipts.js';
+import { collection, externalId, limit, metadata, requestId, vector } from './fields.js';
+import { defineTool, Misused, pathWith, type Registration } from './tool.js';
+
+const PROVED_MAX = 10;
+/** Of a write that changed no record. */
+const NO_RECEIPT = 400;
+
+const ask = async (
+  client: ServiceClient,
+  path: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<unknown> => parseJson(await client.send('GET', pathWith(path, parameters)), 'the answer of the service');
+
+/** Undefined where the event changed no record. */
+async function receiptOf(client: ServiceClient, at: { collection?: string; sequence: number }): Promise<unknown> {
+  try {
+    return await ask(client, '/v1/proof/receipt', at);
+  } catch (error) {
+    if (error instanceof Refused && error.status === NO_RECEIPT) return undefined;
+    throw error;
+  }
+}
+
+interface Timeline {
+  readonly events: readonly { log_index: number }[];
+  readonly total: number;
+}
+
+const history = defineTool({
+  name: 'history',
+  title: 'History',
+  description:
+    'Lists the events of a collection in their order: what was written (event_type), when, and to which record. `log_index` numbers ' +
+    'them; it is the `sequence` of verify, the `as_of_log_index` of search and the `after` of the next page. `total` counts all pages.',
+  effect: 'reads',
+  input: z.strictObject({
+    collection,
+    from: z.string().optional().describe('Events at or after this instant: ISO 8601 with its zone, or unix seconds.'),
+    to: z.string().optional().describe('Events at or before this instant.'),
+    after: z.int().min(0).optional().describe('Only events with a greater log_index.'),
+    limit: limit(20),
+    proofs: z
+      .boolean()
+      .default(false)
+      .describe(
+        `Adds to each event its receipt and the proof that it is in the log, unchecked; then limit is at most ${PROVED_MAX}.`,
+      ),
+  }),
+  async run(client, { proofs, ...given }) {
+    const asked = proofs ? { ...given, limit: Math.min(given.limit, PROVED_MAX) } : given;
+    const timeline = await client.ask<Timeline>('GET', pathWith('/v1/timeline', asked));
+    if (!proofs) return timeline;
+    const events: unknown[] = [];
+    for (const event of timeline.events) {
+      const at = { collection: given.collection, sequence: event.log_index };
+      const inclusion = await ask(client, '/v1/proof/inclusion', at);
+      events.push({ ...event, receipt: await receiptOf(client, at), inclusion });
+    }
+    return { ...timeline, events };
+  },
+});
+
+/** What was checked, in order. */
+class Checks {
+  readonly done: { check: string; result: 'holds' | 'fails' | 'unchecked'; says: string }[] = [];
+
+  /** Undefined where it fails, which `work` throws. Throws Misused. */
+  run<Found>(check: string, work: () => Found, says: (found: Found) => string): Found | undefined {
+    try {
+      const found = work();
+      this.done.push({ check, result: 'holds', says: says(found) });
+      return found;
+    } catch (error) {
+      if (error instanceof Misused) throw error;
+      this.done.push({ check, result: 'fails', says: (error as Error).message });
+      return undefined;
+    }
+  }
+
+  leaveOut(check: string, why: string): void {
+    this.done.push({ check, result: 'unchecked', says: why });
+  }
+}
+
+const MEANINGS: Readonly<Record<Verdict, string>> = {
+  holds: 'Everything holds, under the public key that this server was started with.',
+  unknownSigner:
+    'Everything agrees, but nobody vouches for the signer: start this server with --signer and the public key that the service ' +
+    'printed at its start, or compare public_key with it.',
+  refused: 'Something does not hold: see the check that fails. Do not rely on what the service says of this event.',
+};
+
+interface Asked {
+  readonly collection: string;
+  readonly sequence: number;
+  /** As it was given; undefined: the service is asked for it. */
+  readonly receipt: unknown;
+  readonly record: object | undefined;
+}
+
+const signedAt = ({ origin, size, timeMs }: Checkpoint): string =>
+  `${origin.project}/${origin.name}: ${size} events (with the first, which creates the collection), signed ${instant(timeMs)}`;
+
+/** Checks an event from the signature of the log down to the record; `checkpoint` is that of the service. */
+async function checkEvent(client: ServiceClient, asked: Asked, signer: string | undefined, checks: Checks) {
+  const { collection, sequence, record } = asked;
+  const json = await ask(client, '/v1/proof/checkpoint', { collection });
+  const signed = checks.run('checkpoint', () => checkpointOf(json, asked, signer), signedAt);
+  if (signed === undefined) return json;
+  const proof = await ask(client, '/v1/proof/inclusion', { collection, sequence, size: Number(signed.size) });
+  const inclusion = checks.run(
+    'inclusion',
+    () => {
+      const found = verifyInclusion(proof);
+      if (found.sequence !== BigInt(sequence)) throw new Error(`the proof is of event ${found.sequence}`);
+      if (found.log.size !== signed.size || toHex(found.log.root) !== signed.root)
+        throw new Error('the proof leads to another log than the signed one');
+      return found;
+    },
+    () => `event ${sequence} is in the signed log`,
+  );
+  if (inclusion === undefined) return json;
+  const told = await receiptOf(client, { collection, sequence });
+  const receipt = asked.receipt ?? told;
+  if (receipt === undefined && record !== undefined) throw new Misused(`event ${sequence} changed no record`);
+  if (receipt === undefined) checks.leaveOut('receipt', 'by the word of the service, the event changed no record');
+  else checks.run('receipt', () => receiptOfEvent(receipt, completed(record, told), inclusion, [signed]), heldText);
+  return json;
+}
+
+/** The record with the request id of its write, which not every caller knows: if the service lies, the event is another one. */
+function completed(record: object | undefined, told: unknown): object | undefined {
+  const { request_id } = (told ?? {}) as { readonly request_id?: unknown };
+  return record && (request_id === undefined ? record : { request_id, ...record });
+}
+
+function heldText({ proof: { recordId }, record, told, isSigned }: HeldReceipt): string {
+  const what = `is of this event: ${told ?? 'a write'} of record ${recordId}`;
+  if (record === undefined) return what;
+  if (isSigned || told === 'insert' || told === 'delete') return `${what}, which made just these values`;
+  return `${what}; what its insert made it is the word of the receipt`;
+}
+
+/** Throws an Error where the checkpoint does not hold, is of another collection, or of a log without the event. */
+function checkpointOf(json: unknown, { collection, sequence, receipt }: Asked, signer: string | undefined): Checkpoint {
+  const checkpoint = verifyCheckpoint(json, signer);
+  if (checkpoint.origin.name !== collection) throw new Error(`it is of the collection ${checkpoint.origin.name}`);
+  if (checkpoint.size > BigInt(sequence)) return checkpoint;
+  const none = `the signed log of ${checkpoint.size} events has no event ${sequence}`;
+  // A receipt tells that there was one.
+  throw receipt === undefined ? new Misused(none) : new Error(none);
+}
+
+const told = z
+  .strictObject({
+    vector: vector.optional(),
+    text: z.string().optional(),
+    metadata: z
+      .union([metadata, z.string()])
+      .optional()
+      .describe('The object, or exactly the JSON text that was sent.'),
+    tag: z.int().min(0).optional(),
+    external_id: externalId.optional(),
+    request_id: requestId,
+    inserted_ms: z.int().min(0).optional().describe('When it was inserted, of a record that the event changed.'),
+    state: z.enum(['live', 'tombstoned']).optional().describe('After the event; tombstoned by a soft delete.'),
+    deleted: z.literal(true).optional().describe('Alone: the event deleted the record for good.'),
+  })
+  .refine(({ vector, deleted }) => (vector === undefined) === (deleted === true), 'give vector, or deleted alone')
+  .describe('The record as the event left it: all that was inserted, as it was given.');
+
+const verify = (signer: string | undefined): Registration =>
+  defineTool({
+    name: 'verify',
+    title: 'Verify an event',
+    description:
+      'Checks an event of a collection in this process, without believing the service: the signature of its log, that the event is in ' +
+      'the signed log, and that its receipt is of this event. Give `sequence`, or a `receipt` that was kept. With `record`, it also ' +
+      'checks that the write made just these values. `verdict`: holds, refused, or unknownSigner where all agrees and nobody vouches ' +
+      'for the public key.',
+    effect: 'reads',
+    input: z.strictObject({
+      collection,
+      sequence: z.int().min(0).optional().describe('The log_index of the event, as history lists it.'),
+      receipt: metadata
+        .optional()
+        .describe('The receipt as it was answered by an insert. Omitted: the service is asked for it.'),
+      record: told.optional(),
+    }),
+    async run(client, { collection = 'default', sequence, receipt, record }) {
+      if ((sequence === undefined) === (receipt === undefined)) throw new Misused('give one of sequence and receipt');
+      const checks = new Checks();
+      const alone =
+        receipt &&
+        checks.run(
+          'receipt alone',
+          () => sequenceOf(receipt),
+          (at) => `holds in itself: write ${at}`,
+        );
+      const at = sequence ?? alone;
+      const checkpoint =
+        at === undefined
+          ? undefined
+          : await checkEvent(client, { collection, sequence: at, receipt, record }, signer, checks);
+      const isRefused = checks.done.some(({ result }) => result === 'fails');
+      const verdict: Verdict = isRefused ? 'refused' : signer === undefined ? 'unknownSigner' : 'holds';
+      return { verdict, meaning: MEANINGS[verdict], checks: checks.done, checkpoint };
+    },
+  });
+
+/** Of a receipt that holds in itself. Throws an Error with the reason where it does not. */
+function sequenceOf(json: unknown): number {
+  const { problems } = checkReceiptAlone(json, undefined);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  return Number(readProof(receiptIn(json).proof).sequence);
+}
+
+/** `signer`: the public key that must have signed, in hex; undefined: whichever has. */
+export const proofTools = (signer: string | undefined): readonly Registration[] => [history, verify(signer)];

@@ -1,0 +1,80 @@
+/** The tools that insert and delete records. */
+import { z } from 'zod';
+import { collection, externalId, metadata, recordId, requestId, vector } from './fields.js';
+import { defineTool, Misused, type Registration } from './tool.js';
+
+const INSERTED_MAX = 100;
+
+const record = { vector, text: z.string().optional(), metadata: metadata.optional(), request_id: requestId };
+
+const insertRecord = defineTool({
+  name: 'insert_record',
+  title: 'Insert a record',
+  description:
+    'Inserts a record and answers its id and the receipt of the write, which verify checks. The record is durable and found by the ' +
+    'next search.',
+  effect: 'adds',
+  input: z.strictObject({ collection, ...record }),
+  run: (client, { vector, metadata, ...given }) => {
+    const bytes = metadata && [...Buffer.from(JSON.stringify(metadata))];
+    return client.ask('POST', '/v1/records', { ...given, values: vector, metadata: bytes });
+  },
+});
+
+const insertRecords = defineTool({
+  name: 'insert_records',
+  title: 'Insert records',
+  description: `Inserts up to ${INSERTED_MAX} records, all or none, and answers their ids in the same order.`,
+  effect: 'adds',
+  input: z.strictObject({ collection, records: z.array(z.strictObject(record)).min(1).max(INSERTED_MAX) }),
+  run: (client, { collection, records }) =>
+    client.ask('POST', '/v1/vectors/batch-insert', {
+      collection,
+      batch: records.map(({ vector }) => vector),
+      metadata: records.map(({ metadata = null }) => metadata),
+      texts: records.map(({ text = null }) => text),
+      request_ids: records.map(({ request_id = null }) => request_id),
+    }),
+});
+
+const upserted = z.strictObject({
+  external_id: externalId,
+  vector,
+  text: z.string().optional(),
+  metadata: metadata.optional(),
+});
+
+const upsertRecords = defineTool({
+  name: 'upsert_records',
+  title: 'Upsert records',
+  description:
+    `Writes up to ${INSERTED_MAX} records under external ids, all or none: a record that has such an id is replaced as a whole and ` +
+    'keeps its id, the others are inserted. Answers the ids, and how many were created and replaced.',
+  effect: 'destroys',
+  input: z.strictObject({ collection, records: z.array(upserted).min(1).max(INSERTED_MAX) }),
+  run: (client, { collection, records }) =>
+    client.ask('POST', '/v1/vectors/batch-upsert', {
+      collection,
+      external_ids: records.map(({ external_id }) => external_id),
+      batch: records.map(({ vector }) => vector),
+      metadata: records.map(({ metadata = null }) => metadata),
+      texts: records.map(({ text = null }) => text),
+    }),
+});
+
+const deleteRecord = defineTool({
+  name: 'delete_record',
+  title: 'Delete a record',
+  description:
+    'Deletes a record for good: no later search finds it, and its id is not used again. history lists the deletion, whose proof ' +
+    'verify checks. Searches of the past still find the record.',
+  effect: 'destroys',
+  input: z.strictObject({ collection, id: recordId.optional(), external_id: externalId.optional() }),
+  run: (client, { collection, id, external_id }) => {
+    if ((id === undefined) === (external_id === undefined)) throw new Misused('give one of id and external_id');
+    if (id !== undefined) return client.ask('POST', '/v1/delete', { collection, id });
+    return client.ask('POST', '/v1/records/delete', { collection, external_ids: [external_id] });
+  },
+});
+
+export const WRITES: readonly Registration[] = [insertRecord, insertRecords, upsertRecords, deleteRecord];

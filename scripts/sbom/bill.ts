@@ -1,0 +1,156 @@
+/**
+ * The bill of materials: the packages of production as npm lists them, each with the binaries in it, and what no package
+ * brings: the kernel, the NATS server and Node.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { NatsBinary } from '../local/natsServer/binary.js';
+import { runProgram } from '../local/natsServer/program.js';
+
+interface Hash {
+  readonly alg: string;
+  readonly content: string;
+}
+
+export type Licence =
+  | { readonly license: { readonly id?: string; readonly name?: string } }
+  | { readonly expression: string };
+
+/** A part as CycloneDX names it. */
+export interface Component {
+  readonly 'bom-ref'?: string;
+  readonly type: string;
+  readonly name: string;
+  readonly version?: string;
+  readonly purl?: string;
+  readonly description?: string;
+  readonly hashes?: readonly Hash[];
+  readonly licenses?: readonly Licence[];
+  readonly externalReferences?: readonly { readonly type: string; readonly url: string }[];
+  readonly components?: readonly Component[];
+}
+
+export interface Bill {
+  readonly bomFormat: string;
+  readonly specVersion: string;
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+const PACKAGES = 'node_modules/';
+const KERNEL = 'dist/shard/kernel/kernel.wasm';
+const BINARY = /\.(?:node|wasm)$/;
+/** Where node-gyp keeps what it links. */
+const INTERMEDIATE = /\/obj\.target\//;
+const NPM_MS = 120_000;
+
+/** `root`: a checkout that is installed and built. */
+export async function billOfMaterials(root: string, nats: NatsBinary): Promise<Bill> {
+  const listed = await listPackages(root);
+  const folders = await packageFolders(root);
+  const packages = await Promise.all(
+    listed.components.map(withUrls).map(async (component) => {
+      const folder = folders.get(component['bom-ref'] ?? '');
+      const binaries = folder === undefined ? [] : await binariesIn(join(root, folder));
+      return binaries.length === 0 ? component : { ...component, components: binaries };
+    }),
+  );
+  const others = [await kernel(root), await natsServer(nats), node()];
+  const own = listed.metadata.component;
+  const refs = others.map((component) => component['bom-ref']!);
+  return {
+    ...listed,
+    // npm names the folder of the checkout.
+    metadata: { ...listed.metadata, component: { ...own, type: 'application', name: 'vouch' } },
+    components: [...packages, ...others],
+    dependencies: [
+      ...listed.dependencies.map(({ ref, dependsOn }) => ({
+        ref,
+        dependsOn: ref === own['bom-ref'] ? [...dependsOn, ...refs] : dependsOn,
+      })),
+      ...refs.map((ref) => ({ ref, dependsOn: [] })),
+    ],
+  };
+}
+
+/** The packages of production. npm reads the lock file and `node_modules`, and asks no registry. */
+async function listPackages(root: string): Promise<Bill> {
+  const args = ['sbom', '--omit=dev', '--sbom-format=cyclonedx', '--loglevel=error'];
+  const cli = process.env.npm_execpath;
+  const options = { cwd: root, timeoutMs: NPM_MS };
+  const output = cli?.endsWith('.js')
+    ? await runProgram(process.execPath, [cli, ...args], options)
+    : await runProgram('npm', args, options);
+  return JSON.parse(output) as Bill;
+}
+
+/** `git@host:path` of git, which npm passes on from some packages, is no address of the web; CycloneDX takes none else. */
+const withUrls = ({ externalReferences = [], ...component }: Component): Component => ({
+  ...component,
+  externalReferences: externalReferences.map(({ type, url }) => ({
+    type,
+    url: url.replace(/^(\w+@[\w.-]+):/, 'ssh://$1/'),
+  })),
+});
+
+/** The folder of each package, by `name@version`, which is how npm refers to it. */
+async function packageFolders(root: string): Promise<ReadonlyMap<string, string>> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, { readonly name?: string; readonly version: string }>>;
+  };
+  return new Map(
+    Object.entries(lock.packages).map(([folder, { name, version }]) => {
+      const installedAs = folder.slice(folder.lastIndexOf(PACKAGES) + PACKAGES.length);
+      return [`${name ?? installedAs}@${version}`, folder];
+    }),
+  );
+}
+
+/** The machine code and WebAssembly of one package. Packages within it are others'. */
+async function binariesIn(folder: string): Promise<Component[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const paths = entries
+    .filter((entry) => entry.isFile() && BINARY.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !INTERMEDIATE.test(path) && !relative(folder, path).includes(PACKAGES));
+  return Promise.all(
+    paths.sort().map(async (path) => ({ type: 'file', name: relative(folder, path), hashes: [await sha256(path)] })),
+  );
+}
+
+const kernel = async (root: string): Promise<Component> => ({
+  'bom-ref': KERNEL,
+  type: 'file',
+  name: KERNEL,
+  description: 'compiled from shard/kernel/assembly by assemblyscript',
+  hashes: [await sha256(join(root, KERNEL))],
+  licenses: [{ license: { id: 'Apache-2.0' } }],
+});
+
+const natsServer = async ({ path, version }: NatsBinary): Promise<Component> => ({
+  'bom-ref': `nats-server@${version}`,
+  type: 'application',
+  name: 'nats-server',
+  version,
+  purl: `pkg:golang/github.com/nats-io/nats-server/v2@v${version}`,
+  hashes: [await sha256(path)],
+  licenses: [{ license: { id: 'Apache-2.0' } }],
+});
+
+const node = (): Component => ({
+  'bom-ref': `node@${process.versions.node}`,
+  type: 'platform',
+  name: 'node',
+  version: process.versions.node,
+  purl: `pkg:generic/node@${process.versions.node}`,
+  licenses: [{ license: { id: 'MIT' } }],
+});
+
+async function sha256(path: string): Promise<Hash> {
+  const content = createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+  return { alg: 'SHA-256', content };
+}

@@ -1,0 +1,134 @@
+/** The calls of commands to a service, repeated where the service is busy or out of reach. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
+import { say } from '../terminal/line.js';
+import { printable } from '../verify/print.js';
+import type { ServiceTarget } from './target.js';
+
+/** How long a command waits for a service. */
+interface Patience {
+  /** The longest time out of reach or too busy (503). */
+  readonly outageMs: number;
+  /** The longest wait of one request for rate limits. */
+  readonly limitedMs: number;
+}
+
+/** That of a command that nobody waits for: the work of hours is not given up for a restart of the service. */
+const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INFINITY };
+/** The longest time of one answer, its transfer included. */
+const ANSWER_MS = 300_000;
+
+/** A refusal by the service. `code`: that of its error; undefined where it has none. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly code?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A body that is written as JSON already, in UTF-8. */
+export class JsonText {
+  constructor(readonly bytes: Uint8Array) {}
+}
+
+export class ServiceClient {
+  #limited = 0;
+
+  constructor(
+    private readonly target: ServiceTarget,
+    private readonly patience = UNATTENDED,
+  ) {}
+
+  /** How often a rate limit made a request wait. */
+  get limited(): number {
+    return this.#limited;
+  }
+
+  /** Sends an object as JSON, and bytes as they are; returns the JSON of the answer, and throws as `send`. */
+  async ask<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+    return JSON.parse((await this.send(method, path, body)).toString('utf8')) as Answer;
+  }
+
+  /** Throws Refused, and an Error of one line where the service is out of reach, or limits the rate, for too long. */
+  async send(method: 'GET' | 'POST', path: string, body?: object): Promise<Buffer> {
+    const { url, key } = this.target;
+    const headers = { authorization: `Bearer ${key}` };
+    const request = body === undefined ? { method, headers } : { method, ...withBody(headers, body) };
+    const { outageMs, limitedMs } = this.patience;
+    const startMs = systemClock.monotonicMs();
+    let isTold = false;
+    for (;;) {
+      const outcome = await attempt(url + path, request);
+      if ('bytes' in outcome) return outcome.bytes;
+      const { isLimited, error, waitMs } = outcome;
+      if (isLimited) this.#limited += 1;
+      const waitedMs = systemClock.monotonicMs() - startMs;
+      if (isLimited ? waitedMs + waitMs > limitedMs : waitedMs >= outageMs) throw atUrl(url, isLimited, error);
+      if (!isLimited && !isTold) {
+        say('plain', 'waiting', `${url}: ${error.message}; tried again for ${outageMs / 60_000} minutes`);
+        isTold = true;
+      }
+      await delay(waitMs);
+    }
+  }
+}
+
+function atUrl(url: string, isLimited: boolean, error: Error): Error {
+  if (isLimited) return error;
+  const message = `${url} is out of reach: ${error.message}`;
+  return error instanceof Refused ? new Refused(error.status, message, error.code) : new Error(message);
+}
+
+function withBody(headers: Readonly<Record<string, string>>, body: object): RequestInit {
+  const type = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json';
+  return { headers: { ...headers, 'content-type': type }, body: sentBody(body) };
+}
+
+function sentBody(body: object): Uint8Array<ArrayBuffer> | string {
+  if (body instanceof JsonText) return new Uint8Array(body.bytes);
+  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
+}
+
+/** Throws Refused where another attempt would not change the answer. */
+async function attempt(
+  url: string,
+  request: RequestInit,
+): Promise<{ bytes: Buffer } | { isLimited: boolean; waitMs: number; error: Error }> {
+  let response: Response;
+  let bytes: Buffer;
+  try {
+    response = await fetch(url, { ...request, signal: AbortSignal.timeout(ANSWER_MS) });
+    bytes = Buffer.from(await response.arrayBuffer());
+  } catch (error) {
+    return { isLimited: false, waitMs: RETRY_MS.command, error: new Error(reasonOf(error)) };
+  }
+  if (response.ok) return { bytes };
+  const { error: reason, code } = errorIn(bytes);
+  const error = new Refused(response.status, reason ?? `it answers ${response.status}`, code);
+  if (response.status !== 429 && response.status !== 503) throw error;
+  const waitMs = 1_000 * Number(response.headers.get('retry-after') ?? 1);
+  return { isLimited: response.status === 429, waitMs, error };
+}
+
+/** The cause of an error of `fetch`, which says "fetch failed" itself. */
+const reasonOf = (error: unknown): string =>
+  messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+
+/** The message and the code of a refusal, each where there is one. */
+function errorIn(body: Buffer): { error?: string; code?: string } {
+  try {
+    const fields = Object.entries(JSON.parse(body.toString('utf8')) as object);
+    return Object.fromEntries(
+      fields.flatMap(([name, text]) => (typeof text === 'string' ? [[name, printable(text)]] : [])),
+    );
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,185 @@
+/** Checks whole logs: an export, a node's folder, JetStream. */
+import {
+  Claims,
+  checkExport,
+  type FrameSource,
+  type Genesis,
+  type LogReport,
+  type Reached,
+  servedAs,
+  stateBefore,
+  verifyLog,
+  watchReached,
+} from '../../verifier/index.js';
+import {
+  type CatalogItem,
+  choose,
+  JetStreamCluster,
+  LogFolder,
+  openExport,
+  readFolderCatalog,
+  readFolderReached,
+} from '../../verifier/node/index.js';
+import { showProgress } from '../terminal/progress.js';
+import { callersPath, opened, readJson } from './files.js';
+import { loginFrom } from './natsLogin.js';
+import {
+  counted,
+  instant,
+  print,
+  printAlteration,
+  printLog,
+  printRefusal,
+  printSigner,
+  type Verdict,
+  worst,
+} from './print.js';
+import type { ClaimFiles, FileRequest, StreamRequest } from './request.js';
+
+const MEBIBYTE = 1 << 20;
+/** Smaller logs take less than a second. */
+const SHOWN_FROM_BYTES = 32 * MEBIBYTE;
+
+export async function checkExportFile({ file, ...files }: FileRequest): Promise<Verdict> {
+  const source = await opened(file, openExport(callersPath(file)));
+  try {
+    const claims = await readClaims(files);
+    const report = await replayed(source, claims);
+    if (report.refusal !== undefined) return refused(report);
+    const { problems, genesis, checkpoint } = checkExport(source, report, files.key);
+    for (const problem of problems) print('failed', 'export', problem);
+    if (problems.length > 0) return 'refused';
+    printLog(report);
+    const served = checkpoint && genesis && servedAs(checkpoint, genesis);
+    if (served !== undefined) print('plain', '', served);
+    const verdicts: Verdict[] = [];
+    if (checkpoint !== undefined) {
+      print('done', 'checkpoint', `${checkpoint.size} events, signed ${instant(checkpoint.timeMs)}`);
+      verdicts.push(printSigner(checkpoint.publicKey, files.key));
+    }
+    return worst([...verdicts, printClaims(claims, source, report, genesis, files)]);
+  } finally {
+    await source.close();
+  }
+}
+
+export async function checkFolder(request: FileRequest): Promise<Verdict> {
+  const dataDir = callersPath(request.file);
+  const chosen = choose(await readFolderCatalog(dataDir), request.collection, request.project);
+  if (chosen.length === 0) throw new Error('there is no collection');
+  const verdicts: Verdict[] = [];
+  for (const [index, item] of chosen.entries()) {
+    if (index > 0) process.stdout.write('\n');
+    // The watermark before the log: the node may be writing.
+    const reached = await readFolderReached(dataDir, item.id);
+    const source = await LogFolder.open(dataDir, item.id);
+    try {
+      verdicts.push(await checkStored(source, item, reached, request));
+      const torn = counted(source.tornBytes, 'byte');
+      if (source.tornBytes > 0)
+        print('warning', 'torn tail', `${torn} of a write that was never answered are left out`);
+    } finally {
+      await source.close();
+    }
+  }
+  return worst(verdicts);
+}
+
+export async function checkStream(request: StreamRequest): Promise<Verdict> {
+  const cluster = await JetStreamCluster.connect(request.nats, loginFrom(process.env));
+  try {
+    const [item] = choose(await cluster.catalog(), request.collection, request.project);
+    const reached = await cluster.reached(item!.id);
+    const source = await cluster.openLog(item!.id);
+    return await checkStored(source, item!, reached, request);
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** Checks the log of a collection in a catalog, which must be of that collection. */
+async function checkStored(
+  source: FrameSource,
+  { origin, ...item }: CatalogItem,
+  reached: Reached | undefined,
+  files: ClaimFiles,
+): Promise<Verdict> {
+  const claims = await readClaims(files);
+  const wrongWith = reached && watchReached(reached, claims.watches);
+  const report = await replayed(source, claims);
+  const name = `${item.project}/${item.name}, id ${item.id}`;
+  if (report.refusal !== undefined) {
+    print('failed', 'collection', name);
+    return refused(report);
+  }
+  const { genesis } = report;
+  const wrong = wrongWith?.(report);
+  if (wrong !== undefined) {
+    print('failed', 'collection', name);
+    print('plain', '', wrong);
+    return 'refused';
+  }
+  if (genesis === undefined) print('done', 'collection', name);
+  else if (genesis.project !== origin.project || genesis.name !== origin.name || genesis.collectionId !== origin.id) {
+    print('failed', 'collection', `the catalog has ${origin.project}/${origin.name}, id ${origin.id}`);
+    print('plain', '', `the log is of ${genesis.project}/${genesis.name}, id ${genesis.collectionId}`);
+    return 'refused';
+  }
+  printLog(report);
+  if (item.id !== origin.id || item.name !== origin.name || item.project !== origin.project)
+    print('plain', 'imported as', name);
+  return printClaims(claims, source, report, genesis, files);
+}
+
+async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<Claims> {
+  const claims = new Claims();
+  for (const file of receipts) claims.addReceipt(file, await readJson(file));
+  for (const file of checkpoints) claims.addCheckpoint(file, await readJson(file), key);
+  return claims;
+}
+
+async function replayed(source: FrameSource, { watches }: Claims): Promise<LogReport> {
+  if (source.sizeBytes < SHOWN_FROM_BYTES) return verifyLog(source, { watches });
+  const progress = showProgress('replaying', Math.floor(source.sizeBytes / MEBIBYTE), 'MiB');
+  let doneBytes = 0;
+  const onProgress = (bytes: number): void => {
+    const shown = Math.floor(doneBytes / MEBIBYTE);
+    doneBytes += bytes;
+    const more = Math.floor(doneBytes / MEBIBYTE) - shown;
+    if (more > 0) progress.advance(more);
+  };
+  let report: LogReport | undefined;
+  try {
+    report = await verifyLog(source, { watches, onProgress });
+    return report;
+  } finally {
+    if (report !== undefined && report.refusal === undefined) progress.finish();
+    else progress.abandon();
+  }
+}
+
+function refused(report: LogReport): Verdict {
+  printRefusal(report, report.refusal!);
+  return 'refused';
+}
+
+function printClaims(
+  claims: Claims,
+  source: FrameSource,
+  report: LogReport,
+  genesis: Genesis | undefined,
+  { key }: ClaimFiles,
+): Verdict {
+  const before = genesis && { genesis, state: stateBefore(genesis) };
+  const results = claims.results(report, before);
+  const verdicts: Verdict[] = [];
+  for (const { kind, name, about, problems, publicKey } of results) {
+    if (problems.length === 0) print('done', kind, `${about}: of this log (${name})`);
+    else verdicts.push('refused');
+    if (problems.length === 0 && publicKey !== undefined) verdicts.push(printSigner(publicKey, key));
+    for (const problem of problems) print('failed', kind, `${about}: ${problem} (${name})`);
+  }
+  const alteration = claims.alteration();
+  if (alteration !== undefined) printAlteration(alteration, source);
+  return worst(verdicts);
+}

@@ -1,0 +1,144 @@
+/** Checks single proofs and receipts, and both together. */
+import {
+  type Checkpoint,
+  type LogAt,
+  type LoggedCheckpoint,
+  type Policy,
+  toHex,
+  verifyCheckpoint,
+  verifyConsistency,
+  verifyInclusion,
+  verifyLogged,
+} from '../../verifier/index.js';
+import { readJson, readPolicy } from './files.js';
+import { instant, print, printSigner, type Verdict, worst } from './print.js';
+import { checkReceiptAlone, type HeldReceipt, receiptOfEvent } from './receipts.js';
+import type { ClaimFiles, FileRequest } from './request.js';
+
+/** What must vouch for a checkpoint. */
+interface Trust {
+  readonly key: string | undefined;
+  readonly policy: Policy | undefined;
+}
+
+/** A checkpoint that holds, and where a policy is given its place in the service log. */
+interface Signed {
+  readonly checkpoint: Checkpoint;
+  readonly log?: LoggedCheckpoint['log'];
+}
+
+const trustOf = async ({ key, policy }: ClaimFiles): Promise<Trust> => ({
+  key,
+  policy: policy === undefined ? undefined : await readPolicy(policy),
+});
+
+/** Throws an Error unless it holds. */
+const signedBy = (json: unknown, { key, policy }: Trust): Signed =>
+  policy === undefined ? { checkpoint: verifyCheckpoint(json, key) } : verifyLogged(json, policy, key);
+
+export async function checkCheckpoint({ file, ...files }: FileRequest): Promise<Verdict> {
+  const json = await readJson(file);
+  const trust = await trustOf(files);
+  return attempt('checkpoint', () => printCheckpoint(signedBy(json, trust), trust));
+}
+
+export async function checkInclusion({ file, ...files }: FileRequest): Promise<Verdict> {
+  const json = await readJson(file);
+  const receipts = await Promise.all(files.receipts.map(readJson));
+  const record = files.record === undefined ? undefined : await readJson(files.record);
+  const checkpoints = await readCheckpoints(files);
+  const trust = await trustOf(files);
+  return attempt('inclusion', () => {
+    const inclusion = verifyInclusion(json);
+    const { sequence, log, chainHead: head } = inclusion;
+    print('done', 'inclusion', `event ${sequence} is in the log of ${log.size} events with this root`);
+    print('plain', 'log root', toHex(log.root));
+    print('plain', 'chain head', `${toHex(head)} after the event`);
+    const signed = checkpoints.map((checkpoint) => signedBy(checkpoint, trust));
+    const states = signed.map(({ checkpoint }) => checkpoint);
+    for (const receipt of receipts) printHeld(receiptOfEvent(receipt, record, inclusion, states));
+    return worst(signed.map((checkpoint) => holdAgainst(checkpoint, trust, [log])));
+  });
+}
+
+export async function checkConsistency({ file, ...files }: FileRequest): Promise<Verdict> {
+  const json = await readJson(file);
+  const checkpoints = await readCheckpoints(files);
+  const trust = await trustOf(files);
+  return attempt('consistency', () => {
+    const { from, to } = verifyConsistency(json);
+    if (from.size === 0n) print('warning', 'consistency', 'every log begins with the empty one: this shows nothing');
+    else print('done', 'consistency', `the log of ${to.size} events begins with all ${from.size} of the earlier one`);
+    print('plain', 'earlier root', toHex(from.root));
+    print('plain', 'later root', toHex(to.root));
+    return worst(checkpoints.map((json) => holdAgainst(signedBy(json, trust), trust, [from, to])));
+  });
+}
+
+const readCheckpoints = ({ checkpoints }: ClaimFiles): Promise<unknown[]> => Promise.all(checkpoints.map(readJson));
+
+/** Throws an Error unless the checkpoint is of one of the logs. */
+function holdAgainst(signed: Signed, trust: Trust, logs: readonly LogAt[]): Verdict {
+  const { checkpoint } = signed;
+  if (!logs.some(({ size, root }) => size === checkpoint.size && toHex(root) === checkpoint.root))
+    throw new Error(`the checkpoint of ${checkpoint.size} events is of no log that the proof is about`);
+  return printCheckpoint(signed, trust);
+}
+
+function printCheckpoint({ checkpoint, log }: Signed, { key }: Trust): Verdict {
+  const { origin, size, timeMs, publicKey, ...hashes } = checkpoint;
+  print('done', 'checkpoint', `${origin.project}/${origin.name}, id ${origin.id}: ${size} events, ${instant(timeMs)}`);
+  print('plain', 'log root', hashes.root);
+  print('plain', 'chain head', hashes.chainHead);
+  print('plain', 'state hash', hashes.stateHash);
+  if (log === undefined) return printSigner(publicKey, key);
+  const { index, size: entries, origin: logName, witnesses } = log;
+  print('done', 'service log', `entry ${index} of the ${entries} of ${logName}`);
+  for (const { name, timeSecs } of witnesses)
+    print('done', 'cosigned by', `${name}, ${instant(BigInt(timeSecs) * 1000n)}`);
+  if (witnesses.length === 0) print('warning', 'cosigned by', 'nobody, and the policy asks for nobody');
+  print(
+    key === undefined ? 'plain' : 'done',
+    'signed with',
+    key === undefined ? publicKey : `${publicKey}, the key that was given`,
+  );
+  return 'holds';
+}
+
+function attempt(name: string, work: () => Verdict): Verdict {
+  try {
+    return work();
+  } catch (error) {
+    print('failed', name, (error as Error).message);
+    return 'refused';
+  }
+}
+
+const JUST_THESE_VALUES = 'the write made just these values';
+
+export async function checkReceipt({ file, record }: FileRequest): Promise<Verdict> {
+  const json = await readJson(file);
+  const recordJson = record === undefined ? undefined : await readJson(record);
+  const { receipt, problems } = checkReceiptAlone(json, recordJson);
+  for (const problem of problems) print('failed', 'receipt', problem);
+  if (problems.length > 0) return 'refused';
+  const { sequence, record_id, state_hash } = receipt;
+  print('done', 'receipt', `holds: write ${sequence}, record ${record_id}, state ${state_hash}`);
+  if (record !== undefined) print('done', 'record', JUST_THESE_VALUES);
+  return 'holds';
+}
+
+/**
+ * Prints what the proof shows: that the event is in the log, and what the event tells where it can be rebuilt, which is all
+ * values of an insert, and the record of a change.
+ */
+function printHeld({ proof, record, told, isSigned }: HeldReceipt): void {
+  const what = told === undefined ? '' : `${told} of `;
+  print('done', 'receipt', `of this event: write ${proof.sequence}, ${what}record ${proof.recordId}`);
+  const isOfEvent = told === 'insert' || told === 'replacement' || told === 'delete';
+  if (record !== undefined && (isSigned || isOfEvent)) print('done', 'record', JUST_THESE_VALUES);
+  else if (record !== undefined)
+    print('warning', 'record', 'what its insert made it is the word of the receipt: prove that too');
+  else if (told === undefined && !isSigned)
+    print('warning', 'record', 'number and values are the word of the receipt: give what was sent with --record');
+}

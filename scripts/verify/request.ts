@@ -1,0 +1,141 @@
+/** Reads the command line of the verifier. */
+import { existsSync } from 'node:fs';
+import { weaknessOf } from '../../verifier/index.js';
+import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { callersPath } from './files.js';
+
+/** Files to check against a log. */
+export interface ClaimFiles {
+  readonly receipts: readonly string[];
+  readonly checkpoints: readonly string[];
+  /** The public key that checkpoints must be signed with, hex. */
+  readonly key: string | undefined;
+  /** The file of the policy for the service log that checkpoints must be in. */
+  readonly policy: string | undefined;
+}
+
+interface Given extends ClaimFiles {
+  readonly record: string | undefined;
+  readonly collection: string | undefined;
+  readonly project: string | undefined;
+}
+
+/** `file`: a file, `-` for standard input, or for `folder` the data folder. */
+export interface FileRequest extends Given {
+  readonly command: 'receipt' | 'inclusion' | 'consistency' | 'checkpoint' | 'log' | 'folder';
+  readonly file: string;
+}
+
+export interface StreamRequest extends Given {
+  readonly command: 'stream';
+  readonly nats: string;
+  readonly collection: string;
+}
+
+/** Fields that do not go with the command are empty. */
+export type VerifyRequest = FileRequest | StreamRequest;
+
+export const VERIFY_USAGE = `npm run verify -- receipt FILE [--record FILE]
+npm run verify -- inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE]
+npm run verify -- consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE]
+npm run verify -- checkpoint FILE [--key PUBLIC_KEY] [--policy FILE]
+npm run verify -- log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY]
+npm run verify -- folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]
+npm run verify -- stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]
+
+FILE may be - for standard input, but for a log; a FILE without a command is a receipt. Ends with
+  0  where all holds
+  1  where something does not
+  2  where it could not be checked
+  3  where all agrees and nobody vouches for the signer: something is signed, and no --key says with which key
+
+With --policy, each checkpoint must be in a service log that the policy accepts (c2sp.org/tlog-policy): ask the service for
+it with logged=true. The log and its witnesses then vouch for the signer.`;
+
+const OPTIONS = {
+  record: { type: 'string' },
+  receipt: { type: 'string', multiple: true },
+  checkpoint: { type: 'string', multiple: true },
+  key: { type: 'string' },
+  policy: { type: 'string' },
+  collection: { type: 'string' },
+  project: { type: 'string' },
+  nats: { type: 'string' },
+} as const;
+type Option = keyof typeof OPTIONS;
+
+const CLAIMS = ['receipt', 'checkpoint', 'key'] as const;
+const SELECTION = ['collection', 'project'] as const;
+/** The options of each command. */
+const ALLOWED: Readonly<Record<VerifyRequest['command'], readonly Option[]>> = {
+  receipt: ['record'],
+  inclusion: ['record', 'policy', ...CLAIMS],
+  consistency: ['checkpoint', 'key', 'policy'],
+  checkpoint: ['key', 'policy'],
+  log: CLAIMS,
+  folder: [...SELECTION, ...CLAIMS],
+  stream: ['nats', ...SELECTION, ...CLAIMS],
+};
+const PUBLIC_KEY = /^[0-9a-f]{64}$/;
+
+/** Without a command the file is a receipt, and without a file standard input. Throws UsageError. */
+export function parseVerifyRequest(args: readonly string[], isTyped = false): VerifyRequest {
+  const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
+  const [first, ...others] = positionals;
+  const isCommand = first !== undefined && Object.hasOwn(ALLOWED, first);
+  const command = isCommand ? (first as VerifyRequest['command']) : 'receipt';
+  const files = isCommand ? others : positionals;
+  if (!isCommand && files.length > 1) throw new UsageError(`there is no command ${first}`);
+  if (!isCommand && first !== undefined && first !== '-' && !existsSync(callersPath(first)))
+    throw new UsageError(`there is neither a command nor a file ${first}`);
+  if (files.length > (command === 'stream' ? 0 : 1)) throw new UsageError(`what is ${files.at(-1)}?`);
+  if (first === undefined && isTyped) throw new UsageError('what shall be checked?');
+  const odd = Object.keys(values).find((option) => !ALLOWED[command].includes(option as Option));
+  if (odd !== undefined) throw new UsageError(`--${odd} does not go with ${command}`);
+  const {
+    receipt: receipts = [],
+    checkpoint: checkpoints = [],
+    key,
+    policy,
+    collection,
+    project,
+    nats,
+    record,
+  } = values;
+  if (key !== undefined) parsePublicKey('--key', key);
+  const given = { receipts, checkpoints, key, policy, record, collection, project };
+  const file = files[0] ?? (isCommand ? undefined : '-');
+  assertUsed(command, given);
+  if (command === 'stream') {
+    if (nats === undefined || collection === undefined) throw new UsageError('stream takes --nats and --collection');
+    return { ...given, command, nats, collection };
+  }
+  if (file === undefined) throw new UsageError(`${command} takes a ${command === 'folder' ? 'folder' : 'file'}`);
+  if (command === 'log' && file === '-')
+    throw new UsageError('a log is read from a file: its records are looked at more than once');
+  return { ...given, command, file };
+}
+
+/** The public key that the option gives. Throws UsageError. */
+export function parsePublicKey(option: string, key: string): string {
+  if (!PUBLIC_KEY.test(key)) throw new UsageError(`${option} takes 64 lowercase hex`);
+  const weakness = weaknessOf(Buffer.from(key, 'hex'));
+  if (weakness !== undefined) throw new UsageError(`${option} is no public key of a signer: ${weakness}`);
+  return key;
+}
+
+/** Throws UsageError where an option would not be checked against anything. */
+function assertUsed(
+  command: VerifyRequest['command'],
+  { receipts, checkpoints, key, policy, record, collection }: Given,
+): void {
+  if (policy !== undefined && checkpoints.length === 0 && command !== 'checkpoint')
+    throw new UsageError('--policy is about checkpoints: give one with --checkpoint');
+  // An export holds a checkpoint of its own.
+  if (key !== undefined && checkpoints.length === 0 && command !== 'checkpoint' && command !== 'log')
+    throw new UsageError('--key is about checkpoints: give one with --checkpoint');
+  if (command === 'inclusion' && record !== undefined && receipts.length !== 1)
+    throw new UsageError('--record is about one receipt: give it with --receipt');
+  if (command === 'folder' && collection === undefined && receipts.length + checkpoints.length > 0)
+    throw new UsageError('--receipt and --checkpoint are about one collection: name it with --collection');
+}

@@ -1,0 +1,64 @@
+/** A witness over its folder: its key, and one file with what it has seen, replaced as a whole before each answer. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import typia from 'typia';
+import type { Clock } from '../../shared/clock.js';
+import { ifThere, makeDirectory, replaceFile } from '../../shared/files/durable.js';
+import { lockFolder } from '../../shared/files/folderLock.js';
+import { openSigner } from '../../shared/signing/signer.js';
+import { COSIGNATURE, formatVerifierKey, type VerifierKey, verifierKey } from '../../verifier/index.js';
+import { type Refused, Witness } from './witness.js';
+
+/** The stored form. By origin, the newest checkpoint with this witness' cosignature: a signed note. */
+interface Seen {
+  readonly version: 1;
+  readonly checkpoints: Readonly<Record<string, string>>;
+}
+
+const isSeen = typia.createIs<Seen>();
+
+interface OpenedWitness {
+  readonly witness: Witness;
+  /** Its verifier key. */
+  readonly publicKey: string;
+  close(): Promise<void>;
+}
+
+/** Throws an Error of one line if another witness uses the folder, or what it has seen cannot be read. */
+export async function openWitness(
+  folder: string,
+  name: string,
+  logs: readonly VerifierKey[],
+  clock: Clock,
+  refused: Refused,
+): Promise<OpenedWitness> {
+  await makeDirectory(folder);
+  const lock = await lockFolder(folder);
+  try {
+    const file = join(folder, 'seen.json');
+    const signer = await openSigner(join(folder, 'witness.key'));
+    const key = verifierKey(name, COSIGNATURE, signer.publicKey);
+    const seen = await readSeen(file);
+    const save = (checkpoints: ReadonlyMap<string, string>): Promise<void> =>
+      replaceFile(file, `${JSON.stringify({ version: 1, checkpoints: Object.fromEntries(checkpoints) }, null, 1)}\n`);
+    const witness = new Witness({ key, signer, logs, seen, save, clock, refused });
+    return { witness, publicKey: formatVerifierKey(key), close: () => lock.release() };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** A witness that forgot what it has seen would cosign anything: a damaged file is refused. */
+async function readSeen(file: string): Promise<ReadonlyMap<string, string>> {
+  const text = await ifThere(readFile(file, 'utf8'));
+  if (text === undefined) return new Map();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (!isSeen(value)) throw new Error(`${file} does not hold what a witness has seen; put it back from a copy`);
+  return new Map(Object.entries(value.checkpoints));
+}

@@ -1,0 +1,106 @@
+import type { MessagePort } from 'node:worker_threads';
+import { unreachable } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { type CallCount, CheckPace } from '../../shared/scheduling/checkPace.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import { moved } from '../serving/moved.js';
+import { checkLog, type LogPlace } from '../snapshot/checkLog.js';
+import { Opening } from '../snapshot/opening.js';
+import { HistoricalStateCache, type HistoricalStateCacheOptions } from './historicalStateCache.js';
+import { fedLog } from './logFeed.js';
+import {
+  type AskSearch,
+  type AsOfAnswer,
+  type AsOfReply,
+  asOfOutcome,
+  type FromWorker,
+  type ToWorker,
+} from './messages.js';
+import { searchState } from './searchState.js';
+
+/** `calls`: those of the shard. */
+type AsOfServerOptions = Omit<HistoricalStateCacheOptions, 'measured' | 'setAside'> & { readonly calls: CallCount };
+
+/** The worker's side of the thread of past states: executes requests and answers them. */
+export class AsOfServer {
+  readonly #openings = new Map<number, Opening>();
+  readonly #states: HistoricalStateCache;
+  /** The last check of each opening's log; it resolves when the log is not read any more. */
+  readonly #checks = new Map<Opening, Promise<unknown>>();
+
+  constructor(
+    private readonly options: AsOfServerOptions,
+    private readonly post: (message: FromWorker, transfer?: MessagePort[]) => void,
+  ) {
+    this.#states = new HistoricalStateCache({
+      ...options,
+      measured: (measured) => post({ op: 'measured', measured }),
+      setAside: ({ number }, snapshot) => post({ op: 'setAside', opening: number, snapshot }),
+    });
+  }
+
+  take(message: ToWorker): void {
+    switch (message.op) {
+      case 'open': {
+        const { opening, config, place } = message;
+        const log = fedLog((request) => this.post({ op: 'read', opening, ...request }, [request.port]));
+        this.#openings.set(opening, new Opening(opening, config, log, place));
+        return;
+      }
+      case 'search':
+        void this.#answer(message.id, () => this.#search(message));
+        return;
+      case 'snapshot':
+        void this.#answer(message.id, () => this.#states.snapshot(this.#opened(message.opening), message.upTo));
+        return;
+      case 'check':
+        void this.#answer(message.id, () => this.#check(message));
+        return;
+      case 'close':
+        void this.#answer(message.id, () => this.#close(message.opening));
+        return;
+      default:
+        unreachable(message);
+    }
+  }
+
+  async #answer(id: number, work: () => Promise<AsOfReply>): Promise<void> {
+    this.post({ op: 'answer', id, outcome: await asOfOutcome(work) });
+  }
+
+  #search({ opening, sequence, remainingMs, query, options }: AskSearch): Promise<AsOfAnswer> {
+    const { clock } = this.options;
+    const deadlineMs = clock.nowMs() + remainingMs;
+    return this.#states.use(this.#opened(opening), sequence, deadlineMs, async (past) => {
+      const { state, timeMs } = past;
+      const stateHash = toHex(past.hash());
+      const found = await searchState(state, timeMs, query, options, () => new Slice(clock, deadlineMs));
+      return { found, timeMs, stateHash };
+    });
+  }
+
+  #check({ id, opening: number, from, upTo }: ToWorker & { op: 'check' }): Promise<boolean> {
+    const opening = this.#opened(number);
+    const pace = new CheckPace(this.options.calls, this.options.clock);
+    const onReached = (reached: LogPlace): void => this.post({ op: 'checked', id, reached });
+    const check = checkLog(opening, { from, upTo, pace, onReached });
+    this.#checks.set(
+      opening,
+      check.catch(() => undefined),
+    );
+    return check;
+  }
+
+  async #close(number: number): Promise<undefined> {
+    const opening = this.#opened(number);
+    await Promise.all([this.#states.close(opening, moved()), this.#checks.get(opening)]);
+    this.#checks.delete(opening);
+    this.#openings.delete(number);
+  }
+
+  #opened(number: number): Opening {
+    const opening = this.#openings.get(number);
+    if (opening === undefined) throw moved();
+    return opening;
+  }
+}

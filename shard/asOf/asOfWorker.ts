@@ -1,0 +1,27 @@
+/** The entry point of the thread of past states, which `asOfThread.ts` starts. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../shared/clock.js';
+import { giveWay } from '../../shared/process/workerThread.js';
+import type { CallCount } from '../../shared/scheduling/checkPace.js';
+
+import { VectorMemory } from '../kernel/vectorMemory.js';
+import { AsOfServer } from './asOfServer.js';
+import type { ToWorker } from './messages.js';
+
+export interface AsOfWorkerData {
+  /** The bytes of the states that are kept. */
+  readonly boundBytes: number;
+  /** The bytes of the vectors of all states at once; undefined: as much as the system has. */
+  readonly memoryBytes: number | undefined;
+  /** The calls of the shard. */
+  readonly calls: CallCount;
+}
+
+const port = parentPort!;
+const { boundBytes, memoryBytes, calls } = workerData as AsOfWorkerData;
+const memory = new VectorMemory(memoryBytes === undefined ? {} : { boundBytes: memoryBytes });
+const server = new AsOfServer({ boundBytes, memory, clock: systemClock, calls }, (message, transfer) =>
+  port.postMessage(message, transfer),
+);
+giveWay();
+port.on('message', (message: ToWorker) => server.take(message));

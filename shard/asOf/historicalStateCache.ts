@@ -1,0 +1,248 @@
+/**
+ * The past states of all collections of a shard, in the thread for past states: rebuilt when a search asks for one, kept
+ * for the next that does, the least recently used given up first.
+ *
+ *   asked for ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed, once no search uses it
+ *                     └── nobody waits any more, closed, or failed ──▶ destroyed
+ *
+ * The bound is on the states that are kept. States that are being rebuilt, two at once, and those that searches use come
+ * on top; one that is larger than the bound serves the searches that wait for it and is not kept.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../shared/clock.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import { Semaphore } from '../../shared/scheduling/semaphore.js';
+import { nextTurn } from '../../shared/scheduling/slice.js';
+import type { VectorMemory } from '../kernel/vectorMemory.js';
+import { type Restore, restoreNewest, saveSnapshot } from '../snapshot/folderSnapshots.js';
+import type { Opening } from '../snapshot/opening.js';
+import type { SavedSnapshot, SetAside } from '../snapshot/savedSnapshots.js';
+import { emptyState, HistoricalState, NO_REQUESTS } from './historicalState.js';
+import type { Measured } from './measured.js';
+
+export interface HistoricalStateCacheOptions {
+  readonly boundBytes: number;
+  readonly memory: VectorMemory;
+  readonly clock: Clock;
+  readonly measured: (what: Measured) => void;
+  readonly setAside: (opening: Opening, snapshot: SetAside) => void;
+}
+
+interface Rebuild {
+  readonly opening: Opening;
+  /** The searches that wait for it. */
+  readonly waiting: { count: number; latestDeadlineMs: number };
+  /** The state, held once for each search that waits. */
+  readonly made: Promise<HistoricalState>;
+}
+
+export class HistoricalStateCache {
+  // Both by `keyOf`.
+  readonly #kept: LRUCache<string, HistoricalState>;
+  readonly #rebuilds = new Map<string, Rebuild>();
+  /** Snapshots that are being written. */
+  readonly #snapshots = new Map<Opening, Promise<SavedSnapshot | undefined>>();
+  readonly #semaphore = new Semaphore();
+
+  constructor(private readonly options: HistoricalStateCacheOptions) {
+    this.#kept = new LRUCache({
+      maxSize: options.boundBytes,
+      sizeCalculation: (past) => Math.ceil(past.sizeBytes),
+      dispose: (past) => past.drop(),
+    });
+  }
+
+  /** Estimated. */
+  get keptBytes(): number {
+    return this.#kept.calculatedSize;
+  }
+
+  /**
+   * Runs `work` with the state after `sequence` events, which have been committed; it stays until `work` is done. Throws
+   * what a rebuild throws, and `unavailable` where too many wait, the deadline passes or the collection closes.
+   */
+  async use<T>(
+    opening: Opening,
+    sequence: number,
+    deadlineMs: number,
+    work: (past: HistoricalState) => Promise<T>,
+  ): Promise<T> {
+    opening.closing.throwIfAborted();
+    const past = await this.#held(opening, sequence, deadlineMs);
+    try {
+      if (this.options.clock.nowMs() > deadlineMs)
+        throw unavailable('the deadline passed before the past state could be searched; retry');
+      return await work(past);
+    } finally {
+      past.release();
+    }
+  }
+
+  /**
+   * Writes a snapshot of the newest frame end at or before event `upTo`, which has been committed. Undefined where there
+   * is one already. One at a time of each collection: a call meanwhile is given the one that is being written.
+   */
+  async snapshot(opening: Opening, upTo: number): Promise<SavedSnapshot | undefined> {
+    opening.closing.throwIfAborted();
+    const before = this.#snapshots.get(opening);
+    if (before !== undefined) return before;
+    const snapshot = this.#semaphore
+      .run(() => this.#write(opening, upTo), opening.closing)
+      .finally(() => this.#snapshots.delete(opening));
+    this.#snapshots.set(opening, snapshot);
+    return snapshot;
+  }
+
+  /** Ends the rebuilds of an opening with `reason`, and gives up its states. Resolves when its log is not read any more. */
+  async close(opening: Opening, reason: Error): Promise<void> {
+    opening.close(reason);
+    const rebuilds = [...this.#rebuilds.values()].filter((rebuild) => rebuild.opening === opening);
+    await Promise.allSettled([...rebuilds.map(({ made }) => made), this.#snapshots.get(opening)]);
+    for (const past of [...this.#keptOf(opening)]) this.#kept.delete(keyOf(opening, past.sequence));
+    this.#tellKept();
+  }
+
+  /** The state after `sequence` events, held for the caller. */
+  #held(opening: Opening, sequence: number, deadlineMs: number): Promise<HistoricalState> {
+    // The empty state costs nothing to make and is not kept.
+    if (sequence === 0) return Promise.resolve(this.#empty(opening, NO_REQUESTS));
+    const key = keyOf(opening, sequence);
+    const kept = this.#kept.get(key);
+    this.options.measured({ what: 'searched', from: kept === undefined ? 'rebuilt' : 'kept' });
+    if (kept !== undefined) return Promise.resolve(kept.hold());
+    const rebuild = this.#rebuilds.get(key);
+    if (rebuild === undefined) return this.#rebuild(opening, sequence, deadlineMs);
+    rebuild.waiting.count++;
+    rebuild.waiting.latestDeadlineMs = Math.max(rebuild.waiting.latestDeadlineMs, deadlineMs);
+    return rebuild.made;
+  }
+
+  #rebuild(opening: Opening, sequence: number, deadlineMs: number): Promise<HistoricalState> {
+    const key = keyOf(opening, sequence);
+    const { clock, measured } = this.options;
+    const startedMs = clock.monotonicMs();
+    const waiting = { count: 1, latestDeadlineMs: deadlineMs };
+    const assertWanted = (): void => {
+      opening.closing.throwIfAborted();
+      if (clock.nowMs() > waiting.latestDeadlineMs)
+        throw unavailable('the deadline passed while the past state was being rebuilt; retry');
+    };
+    const ended = (outcome: 'done' | 'failed'): void => {
+      this.#rebuilds.delete(key);
+      measured({ what: 'rebuilt', outcome, seconds: (clock.monotonicMs() - startedMs) / 1000 });
+    };
+    const made = this.#semaphore
+      .run(() => this.#make(opening, sequence, assertWanted), opening.closing)
+      .then(
+        (past) => {
+          for (let holds = 1; holds < waiting.count; holds++) past.hold();
+          ended('done');
+          this.#keep(past);
+          return past;
+        },
+        (error: unknown) => {
+          ended('failed');
+          throw error;
+        },
+      );
+    this.#rebuilds.set(key, { opening, waiting, made });
+    return made;
+  }
+
+  /** Returns the state held once. */
+  async #make(opening: Opening, sequence: number, assertWanted: () => void): Promise<HistoricalState> {
+    assertWanted();
+    const after = this.#nearestBefore(opening, sequence)?.sequence ?? 0;
+    const restored = await this.#restored(opening, { upTo: sequence, after, dedupWindow: NO_REQUESTS }, assertWanted);
+    const past = restored ?? this.#takeBefore(opening, sequence) ?? this.#empty(opening, NO_REQUESTS);
+    return orRelease(past, () => past.advance(sequence, 'exactly', assertWanted));
+  }
+
+  async #write(opening: Opening, upTo: number): Promise<SavedSnapshot | undefined> {
+    const { place, config, closing } = opening;
+    if (place === undefined) throw new Error('the collection has no place for snapshots');
+    const { dedupWindow } = place;
+    const assertWanted = (): void => closing.throwIfAborted();
+    const restored = await this.#restored(opening, { upTo, after: 0, dedupWindow }, assertWanted);
+    const before = restored?.sequence ?? 0;
+    const past = restored ?? this.#empty(opening, dedupWindow);
+    await orRelease(past, () => past.advance(upTo, 'whole', assertWanted));
+    try {
+      if (past.sequence === before) return undefined;
+      return await saveSnapshot(config, place, past.made, resting(assertWanted));
+    } finally {
+      past.release();
+    }
+  }
+
+  /** Returns the state held once; undefined where no snapshot is nearer than `after`. */
+  async #restored(
+    opening: Opening,
+    wanted: Pick<Restore, 'upTo' | 'after' | 'dedupWindow'>,
+    assertWanted: () => void,
+  ): Promise<HistoricalState | undefined> {
+    const { memory, clock, setAside } = this.options;
+    const { config, place } = opening;
+    if (place === undefined) return undefined;
+    const onSetAside = (snapshot: SetAside): void => setAside(opening, snapshot);
+    const rest = resting(assertWanted);
+    const restored = await restoreNewest(config, place, { ...wanted, memory, onSetAside, rest });
+    return restored && new HistoricalState(opening, restored, clock).hold();
+  }
+
+  /** Returns the state held once. */
+  #empty(opening: Opening, dedupWindow: number): HistoricalState {
+    const { memory, clock } = this.options;
+    return new HistoricalState(opening, emptyState(opening, memory, dedupWindow), clock).hold();
+  }
+
+  /** The nearest earlier state that no search uses: going on from there costs less than beginning. */
+  #nearestBefore(opening: Opening, sequence: number): HistoricalState | undefined {
+    let nearest: HistoricalState | undefined;
+    for (const past of this.#keptOf(opening))
+      if (past.sequence < sequence && past.sequence > (nearest?.sequence ?? 0) && !past.isHeld) nearest = past;
+    return nearest;
+  }
+
+  /** Returns the state held once, and not kept any more. */
+  #takeBefore(opening: Opening, sequence: number): HistoricalState | undefined {
+    const nearest = this.#nearestBefore(opening, sequence)?.hold();
+    if (nearest !== undefined) this.#kept.delete(keyOf(opening, nearest.sequence));
+    return nearest;
+  }
+
+  #keep(past: HistoricalState): void {
+    if (past.opening.closing.aborted) return;
+    const key = keyOf(past.opening, past.sequence);
+    past.keep();
+    this.#kept.set(key, past);
+    if (this.#kept.peek(key) !== past) past.drop();
+    this.#tellKept();
+  }
+
+  #tellKept(): void {
+    this.options.measured({ what: 'kept', bytes: this.keptBytes });
+  }
+
+  *#keptOf(opening: Opening): Generator<HistoricalState> {
+    for (const past of this.#kept.values()) if (past.opening === opening) yield past;
+  }
+}
+
+/** Returns the state once the work is done; releases it where the work fails. */
+async function orRelease(past: HistoricalState, work: () => Promise<void>): Promise<HistoricalState> {
+  try {
+    await work();
+    return past;
+  } catch (error) {
+    past.release();
+    throw error;
+  }
+}
+
+const resting = (assertWanted: () => void) => async (): Promise<void> => {
+  await nextTurn();
+  assertWanted();
+};
+
+const keyOf = ({ number }: Opening, sequence: number): string => `${number}/${sequence}`;

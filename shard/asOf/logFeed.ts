@@ -1,0 +1,129 @@
+/**
+ * The reading of a log for the thread of past states. The owner's thread reads, as it has the connections; each reading has
+ * a port of its own, which either side closes to end it.
+ *
+ *   owner ──frames, at last the outcome──▶ thread of past states ──bytes that are taken: as many more may come──▶ owner
+ */
+import { on } from 'node:events';
+import { MessageChannel } from 'node:worker_threads';
+import type { Clock } from '../../shared/clock.js';
+import type { StoredFrame } from '../../shared/log/eventLog.js';
+import { readFrameHeader } from '../../shared/log/frame.js';
+import type { ThreadOutcome } from '../../shared/process/workerThread.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import type { FrameSource } from '../snapshot/opening.js';
+import { asOfOutcome, type LogRequest, unwrapAsOf } from './messages.js';
+
+/** Frames are packed until they are so many bytes: a message costs as much as copying some 50 KiB. */
+const PACK_BYTES = 256 << 10;
+/** Bytes that may be in flight at once, unless the reader says otherwise; one frame goes however large it is. */
+const IN_FLIGHT_BYTES = 4 << 20;
+
+/** Frames one after another, in memory that is transferred between the threads. */
+export interface PackedFrames {
+  readonly positions: Float64Array;
+  readonly lengths: Uint32Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export type FeedMessage = PackedFrames | ThreadOutcome<null>;
+
+/** The log that the other thread reads; `request` passes a request to it. */
+export const fedLog = (request: (request: LogRequest) => void): FrameSource => ({
+  /** Throws what the reading of the log threw. */
+  async *read(after, upTo, inFlightBytes) {
+    const { port1, port2 } = new MessageChannel();
+    const messages = on(port1, 'message', { close: ['close'] }) as AsyncIterable<[FeedMessage]>;
+    request({ after, upTo, inFlightBytes, port: port2 });
+    try {
+      for await (const [message] of messages) {
+        if ('ended' in message) {
+          unwrapAsOf(message);
+          return;
+        }
+        yield* unpacked(message);
+        port1.postMessage(message.bytes.length);
+      }
+      throw new Error('the reading of the log ended without an outcome');
+    } finally {
+      port1.close();
+    }
+  },
+});
+
+/** Reads a log for the other thread; resolves when it is not read any more. Copies each frame once, as the log owns it. */
+export async function feedLog(
+  log: FrameSource,
+  clock: Clock,
+  { after, upTo, inFlightBytes: inFlightMax = IN_FLIGHT_BYTES, port }: LogRequest,
+): Promise<void> {
+  let inFlightBytes = 0;
+  let isClosed = false;
+  let wake = (): void => undefined;
+  port.on('message', (takenBytes: number) => {
+    inFlightBytes -= takenBytes;
+    wake();
+  });
+  port.on('close', () => {
+    isClosed = true;
+    wake();
+  });
+  const packBytes = Math.min(PACK_BYTES, inFlightMax / 2);
+  let packed: StoredFrame[] = [];
+  let packedBytes = 0;
+  const flush = (): void => {
+    if (packed.length === 0) return;
+    const frames = pack(packed, packedBytes);
+    port.postMessage(frames, [frames.bytes.buffer]);
+    inFlightBytes += packedBytes;
+    [packed, packedBytes] = [[], 0];
+  };
+  const outcome = await asOfOutcome(async () => {
+    const slice = new Slice(clock);
+    for await (const frame of log.read(after, upTo)) {
+      if (isClosed) return null;
+      packed.push(frame);
+      packedBytes += frame.bytes.length;
+      if (packedBytes >= packBytes) flush();
+      if (reaches(frame, upTo)) break;
+      while (inFlightBytes >= inFlightMax && !isClosed)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      if (slice.due) await slice.next();
+    }
+    flush();
+    return null;
+  });
+  port.postMessage(outcome satisfies FeedMessage);
+  port.close();
+}
+
+function pack(frames: readonly StoredFrame[], sizeBytes: number): PackedFrames {
+  const bytes = new Uint8Array(sizeBytes);
+  let at = 0;
+  for (const frame of frames) {
+    bytes.set(frame.bytes, at);
+    at += frame.bytes.length;
+  }
+  const positions = Float64Array.from(frames, ({ position }) => position);
+  return { positions, lengths: Uint32Array.from(frames, (frame) => frame.bytes.length), bytes };
+}
+
+function* unpacked({ positions, lengths, bytes }: PackedFrames): Generator<StoredFrame> {
+  let at = 0;
+  for (const [i, position] of positions.entries()) {
+    yield { position, bytes: bytes.subarray(at, at + lengths[i]!) };
+    at += lengths[i]!;
+  }
+}
+
+/** Whether the frame has event `upTo`. Bytes that are no frame end the reading; the other thread finds the damage. */
+function reaches({ bytes }: StoredFrame, upTo: number): boolean {
+  try {
+    const { firstSequence, events } = readFrameHeader(bytes);
+    return firstSequence + events > upTo;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * A collection on its shard, as owner or as follower. The first call opens it; until then only its name is in memory.
+ *
+ *   idle ──first call──▶ opening ──▶ open ──close──▶ idle
+ *                           │          │
+ *                           └──────────┴──bytes that do not verify──▶ quarantined (until the shard restarts, or
+ *                                                                     the damaged key is shredded)
+ *
+ * An open collection stays open when its role changes.
+ */
+
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
+import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { IndexKind } from '../../shared/model/indexSpec.js';
+import { type Amount, type HeldBytes, NOTHING_HELD, totalHeld } from '../../shared/model/quotas.js';
+import type { Call, ShownState } from '../../shared/protocol/calls.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { moved } from '../serving/moved.js';
+import type { Feed } from '../state/journal.js';
+import { assertBegins, assertReaches, WHAT_TO_DO } from '../state/truncatedLog.js';
+import { Collection } from './collection.js';
+import type { CollectionContext } from './collectionContext.js';
+
+export class CollectionHandle {
+  #opening: Promise<Collection> | undefined;
+  #open: Collection | undefined;
+  #quarantine: VouchError | undefined;
+  /** The key whose damaged vault entry is the reason of the quarantine. */
+  #damagedKey: string | undefined;
+  /** Read from the end of the log, while the collection is not open. */
+  #counted: LogCount | undefined;
+  /** Read from its watermark, while it is not open. */
+  #held: HeldBytes | undefined;
+  #feed: Feed | undefined;
+  /** Counts changes of the role, so that work begun under an earlier one can tell. */
+  #term = 0;
+  /** Open, and everything applied that the log held when the term began. */
+  #isPromoted = false;
+  #isPaused = false;
+  #closed = false;
+
+  constructor(
+    readonly config: CollectionConfig,
+    private readonly context: CollectionContext,
+    private role: 'owner' | 'follower' = 'owner',
+  ) {}
+
+  /** Runs a call on the owned collection, which it opens first if necessary. */
+  async run(call: Call, envelope: Envelope): Promise<unknown> {
+    this.context.pasts.called();
+    if (call.op === 'shredKey') this.#endQuarantine(call.keyId);
+    // Only a promoted collection is up to date.
+    const collection = this.#promoted ?? (await this.opened());
+    if (this.#promoted !== collection) throw this.#quarantine ?? moved();
+    return collection.run(call, envelope);
+  }
+
+  /** Reads only the end of the log, if the collection is not open; zeros if its log does not verify. */
+  async count(): Promise<LogCount> {
+    if (this.#open !== undefined) return this.#open.count();
+    if (this.#quarantine !== undefined) return NOTHING_COUNTED;
+    this.#counted ??= await this.#countInLog();
+    return this.#counted;
+  }
+
+  /**
+   * The bytes that it holds besides its log. Of a collection that is not open they stand in its watermark; where that is behind
+   * the log, as after a crash, the collection is opened. Zeros if its log does not verify.
+   */
+  async heldBytes(): Promise<HeldBytes> {
+    if (this.#open !== undefined) return this.#open.heldBytes;
+    const { sequence } = await this.count();
+    if (this.#quarantine !== undefined || sequence === 0) return NOTHING_HELD;
+    this.#held ??= await this.#heldAt(sequence);
+    return this.#held ?? (await this.opened()).heldBytes;
+  }
+
+  /** What must stay reserved: stored and being committed. Undefined if it is quarantined: it keeps what it has. */
+  async inUse(): Promise<Amount | undefined> {
+    const held = await this.heldBytes();
+    const { records, logBytes } = await this.count();
+    if (this.#quarantine !== undefined) return undefined;
+    return this.#open?.inUse ?? { records, bytes: totalHeld(held) + logBytes };
+  }
+
+  /** Live records, as far as they are known without reading anything. */
+  get knownRecords(): number {
+    return this.#open?.count().records ?? this.#counted?.records ?? 0;
+  }
+
+  /** The index that serves searches, or that will once the collection is open. */
+  get serving(): IndexKind | 'brute' {
+    return this.#open?.index.serving ?? this.context.indexes.store.kindOf(this.config.id) ?? 'brute';
+  }
+
+  get quarantined(): boolean {
+    return this.#quarantine !== undefined;
+  }
+
+  /** Undefined while it is not open. */
+  get openCollection(): Collection | undefined {
+    return this.#open;
+  }
+
+  /** What searches of the owned collection see now; undefined while it is not open. */
+  get shown(): ShownState | undefined {
+    const collection = this.#promoted;
+    return collection && { sequence: collection.journal.seenSequence, index: collection.index.servingSpec };
+  }
+
+  /** Whether its writes wait for the end of a `hold` call. */
+  get isHeld(): boolean {
+    return this.#open?.isHeld ?? false;
+  }
+
+  /** Gets every frame that is committed here; undefined while there is no follower. */
+  set feed(feed: Feed | undefined) {
+    this.#feed = feed;
+    if (this.role === 'owner' && this.#open !== undefined) this.#open.journal.feed = feed;
+  }
+
+  /**
+   * Makes this shard the owner. An open collection has everything applied that the log holds when this resolves; a
+   * quarantined one stays so. Throws `unavailable` if the log could not be read; it may then be called again.
+   */
+  async promote(): Promise<void> {
+    if (this.#isPromoted) return;
+    const term = ++this.#term;
+    this.role = 'owner';
+    // The opening may have begun before the last commit of the owner before.
+    const collection = await this.#opening?.catch(() => undefined);
+    if (collection === undefined || this.#quarantine !== undefined) return;
+    await collection.takeOver();
+    if (term !== this.#term || this.#open !== collection) return;
+    this.#promoteOpen(collection);
+    this.applyDesiredIndex();
+  }
+
+  /** Makes this shard a follower. Waiting writes are answered as moved; resolves when the running commit has ended. */
+  async demote(): Promise<void> {
+    this.#term++;
+    this.role = 'follower';
+    this.#isPromoted = false;
+    this.#isPaused = false;
+    this.#forgetCounts();
+    // A collection that is still being opened is not promoted, as the term has changed.
+    await this.#open?.demote();
+  }
+
+  /**
+   * Quarantines the collection if its log has lost committed events. `loss`: how that is known already, of a log that held
+   * events. Throws the quarantine, or `unavailable` if the log could not be read.
+   */
+  async assertStored(loss: string | undefined): Promise<void> {
+    if (this.#quarantine !== undefined || this.#closed) return;
+    const open = await this.#opening?.catch(() => undefined);
+    if (open !== undefined) return open.assertStored(loss);
+    const { context, config } = this;
+    const noted = await context.watermarks.read(config.id);
+    if (noted === undefined) return;
+    try {
+      if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
+      const log = await noticingDamage(() => context.logs.open(config.id));
+      try {
+        await assertReaches(log, config.id, noted.sequence, `event ${noted.sequence} was committed`, context.clock);
+        await assertBegins(log);
+      } finally {
+        await log.close();
+      }
+    } catch (error) {
+      throw error instanceof Damaged && !this.#closed ? this.#setQuarantine(error) : error;
+    }
+  }
+
+  /** Gives an open collection the index that its catalog entry asks for; another shard may have changed the entry. */
+  applyDesiredIndex(): void {
+    const { id: collectionId } = this.config;
+    this.#open?.index.reloadDesired().catch((error: unknown) => {
+      this.context.logger.warn({ collectionId, error: messageOf(error) }, 'the desired index could not be applied yet');
+    });
+  }
+
+  /** Resolves to whether no commit runs any more. New writes wait until `resume`. */
+  async pause(withinMs: number): Promise<boolean> {
+    this.#isPaused = true;
+    return this.#open?.pause(withinMs) ?? true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#open?.resume();
+  }
+
+  /** Ends the work that `close` would wait for. Called before the subjects are given up, as their calls are answered first. */
+  cancelBackgroundWork(): void {
+    this.#closed = true;
+    this.#open?.cancelBackgroundWork();
+  }
+
+  /**
+   * Finishes the running commit, answers waiting writes as moved, and frees the memory. `keep`: this shard will open the
+   * collection again; otherwise its saved indexes and snapshots are removed.
+   */
+  async close({ keep }: { keep: boolean }): Promise<void> {
+    this.#closed = true;
+    const collection = await this.#opening?.catch(() => undefined);
+    this.#open = undefined;
+    this.#opening = undefined;
+    await collection?.close({ keep });
+    if (keep) return;
+    await this.context.indexes.store.removeAll(this.config.id);
+    await this.context.snapshots?.store.removeAll(this.config.id);
+  }
+
+  /** Opens the collection if it is not open. Throws if it is quarantined or cannot be opened. */
+  async opened(): Promise<Collection> {
+    if (this.#quarantine !== undefined) throw this.#quarantine;
+    if (this.#closed) throw moved();
+    this.#opening ??= this.#openNow();
+    return this.#opening;
+  }
+
+  get #promoted(): Collection | undefined {
+    return this.#isPromoted ? this.#open : undefined;
+  }
+
+  async #openNow(): Promise<Collection> {
+    const term = this.#term;
+    try {
+      const open = (): Promise<Collection> =>
+        Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage));
+      const collection = await (this.role === 'owner' ? this.context.openings.asked(open) : open());
+      this.#open = collection;
+      this.#forgetCounts();
+      // A shard that became the owner meanwhile has to catch up first: see `promote`.
+      if (this.role === 'owner' && term === this.#term) this.#promoteOpen(collection);
+      return collection;
+    } catch (error) {
+      this.#opening = undefined;
+      if (error instanceof Damaged) throw this.#setQuarantine(error);
+      throw error;
+    }
+  }
+
+  #promoteOpen(collection: Collection): void {
+    this.#isPromoted = true;
+    collection.journal.feed = this.#feed;
+    collection.promote();
+    if (this.#isPaused) void collection.pause(0);
+  }
+
+  #setQuarantine(damage: Damaged): VouchError {
+    const { id, project, name } = this.config;
+    this.context.logger.error({ collectionId: id, project, name, reason: damage.message }, 'collection quarantined');
+    this.context.damages.report({ collectionId: id, part: damage.part, reason: damage.message });
+    this.#open = undefined;
+    this.#damagedKey = damage.keyId;
+    this.#quarantine = new VouchError(
+      'internal_error',
+      `collection ${JSON.stringify(name)} is quarantined, its stored ${damage.part} does not verify: ${messageOf(damage)}`,
+    );
+    return this.#quarantine;
+  }
+
+  /** Opens the collection anew if the shredded key was the damaged one: its vault entry is not needed any more. */
+  #endQuarantine(keyId: string): void {
+    if (this.#quarantine === undefined || this.#damagedKey !== keyId || this.#closed) return;
+    const { id } = this.config;
+    this.context.logger.info({ collectionId: id, keyId }, 'the damaged key is shredded; the collection serves again');
+    this.context.damages.mended(id, 'vault');
+    this.#quarantine = undefined;
+    this.#damagedKey = undefined;
+    const closed = this.#opening?.then((collection) => collection.close({ keep: true })).catch(() => undefined);
+    this.#opening = Promise.resolve(closed).then(() => this.#openNow());
+    // Callers of `opened` get the error.
+    this.#opening.catch(() => undefined);
+  }
+
+  #forgetCounts(): void {
+    this.#counted = undefined;
+    this.#held = undefined;
+  }
+
+  /** Undefined if the watermark is not of that sequence. */
+  async #heldAt(sequence: number): Promise<HeldBytes | undefined> {
+    const noted = await this.context.watermarks.read(this.config.id);
+    return noted?.sequence === sequence ? noted.held : undefined;
+  }
+
+  async #countInLog(): Promise<LogCount> {
+    try {
+      return await noticingDamage(() => countInLog(this.context.logs, this.config.id));
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      this.#setQuarantine(error);
+      return NOTHING_COUNTED;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/** The searches of one collection: of the present state through its index, of past states, and many of one state. */
+import type { Clock } from '../../shared/clock.js';
+import type { Results, SearchBatchCall, SearchCall } from '../../shared/protocol/calls.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import type { CollectionAsOf } from '../asOf/collectionAsOf.js';
+import type { CollectionIndex } from '../index/collectionIndex.js';
+import { componentsOf, type FoundFields, resultOf } from '../search/found.js';
+import { notedSelection, type Searched, type SearchOptions, searchCollection } from '../search/search.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { Journal } from '../state/journal.js';
+
+type BatchedSearch = SearchBatchCall['searches'][number];
+
+export class CollectionSearch {
+  constructor(
+    private readonly state: CollectionState,
+    private readonly journal: Journal,
+    private readonly index: CollectionIndex,
+    private readonly asOf: CollectionAsOf,
+    private readonly clock: Clock,
+  ) {}
+
+  async search(call: SearchCall, deadlineMs: number): Promise<Results['search']> {
+    const query = queryOf(call);
+    const slice = (): Slice => new Slice(this.clock, deadlineMs);
+    const { asOf } = call;
+    const told = call.tellSequence && { sequence: this.journal.seenSequence };
+    if (asOf === undefined) {
+      const metadata = told ? notedSelection(this.state.metadata, this.journal, told) : this.state.metadata;
+      return { ...resultOf(await searchCollection(this.#present(metadata), query, call, slice)), ...told };
+    }
+    const past = await this.asOf.search({ call, asOf, query, deadlineMs, slice });
+    return { ...resultOf(past.found), ...told, asOf: past.asOf };
+  }
+
+  /**
+   * Searches one after another, all of one state: the present one, through the index. If a write ends that state meanwhile,
+   * the searches that are left are searches of the past, which are exact and cost a scan each.
+   */
+  async batch({ searches, asOf, maxBytes }: SearchBatchCall, deadlineMs: number): Promise<Results['searchBatch']> {
+    const slice = (): Slice => new Slice(this.clock, deadlineMs);
+    const resting = slice();
+    while (!this.journal.isWhole) await resting.next();
+    const sequence = asOf === undefined ? this.journal.sequence : this.asOf.sequenceOf(asOf);
+    const answers: Results['search'][] = [];
+    let leftBytes = maxBytes;
+    for (const search of searches) {
+      const call = search.fields || search.group ? { ...search, maxBytes: leftBytes } : search;
+      const present = asOf === undefined ? await this.#ifPresent(call, sequence, slice) : undefined;
+      const found =
+        present ??
+        (
+          await this.asOf.search({
+            call,
+            asOf: asOf ?? { logIndex: sequence },
+            query: queryOf(call),
+            deadlineMs,
+            slice,
+          })
+        ).found;
+      leftBytes -= found.takenBytes ?? 0;
+      answers.push(resultOf(found));
+      if (resting.due) await resting.next();
+    }
+    return { answers, sequence };
+  }
+
+  /** Undefined if the state is another one, before or after the search. */
+  async #ifPresent(
+    call: BatchedSearch & SearchOptions,
+    sequence: number,
+    slice: () => Slice,
+  ): Promise<FoundFields | undefined> {
+    if (!this.journal.isAt(sequence)) return undefined;
+    const found = await searchCollection(this.#present(this.state.metadata), queryOf(call), call, slice);
+    return this.journal.isAt(sequence) ? found : undefined;
+  }
+
+  #present(metadata: Searched['metadata']): Searched {
+    const { vectors, texts, graph, insertions } = this.state;
+    return { vectors, metadata, texts, graph, insertions, index: this.index, records: this.state };
+  }
+}
+
+const queryOf = ({ query }: Pick<SearchCall, 'query'>): Int32Array | undefined => query && componentsOf(query);

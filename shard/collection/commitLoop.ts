@@ -1,0 +1,327 @@
+/**
+ * The writes of a collection during one term of ownership: they wait, are committed together, and are answered.
+ *
+ *   open ──pause──▶ paused (new writes wait) ──resume──▶ open
+ *     └────────end────────┴──▶ over (waiting and new writes are refused)
+ *
+ * A commit that runs when the term ends is finished, and its writes get their results.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { DELETED_MAX } from '../../shared/limits.js';
+import type { DeleteManyCall, InsertEncryptedCall, Results, WriteCall } from '../../shared/protocol/calls.js';
+import { Slice } from '../../shared/scheduling/slice.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import type { SlotSet } from '../kernel/slotSet.js';
+import type { VectorBlocks } from '../kernel/vectorBlocks.js';
+import { bytesOf } from '../search/found.js';
+import { cutShort, moved } from '../serving/moved.js';
+import { CommitBuilder } from '../state/commitBuilder.js';
+import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';
+import { type CollectionParts, importFrames, startCommit } from './logImport.js';
+import { WriteHold } from './writeHold.js';
+import { deletionsBytes, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
+
+/** Receipts of repeated writes may take a while each, and are made one at a time. */
+const ANSWERING_MAX = 4_096;
+
+type Receipts = Map<number, Results['insert']['receipt']>;
+
+interface Planned {
+  readonly waiting: Waiting;
+  readonly answer: WriteAnswer;
+}
+
+export class CommitLoop {
+  readonly writeHold: WriteHold;
+  readonly #queue: WriteQueue;
+  #committing: Promise<void> | undefined;
+  /** Writes that are committed, or repeat one that is, and whose answer is still being made. */
+  readonly #answering = new Set<Promise<void>>();
+  #isPaused = false;
+  /** Why no write is taken any more. */
+  #refusal: VouchError | undefined;
+  #endTerm: () => void = () => undefined;
+  readonly #termEnded: Promise<void>;
+
+  /** `onCommit` is called after every commit, also a failed one. */
+  constructor(
+    private readonly parts: CollectionParts,
+    private readonly onCommit: () => void,
+    private readonly toCallerError: (error: unknown) => unknown,
+  ) {
+    const { clock, admission } = parts.context;
+    this.#queue = new WriteQueue(clock, admission);
+    this.writeHold = new WriteHold(() => this.#commitWaiting());
+    this.#termEnded = new Promise((resolve) => {
+      this.#endTerm = resolve;
+    });
+  }
+
+  async write(call: WriteCall, envelope: Envelope): Promise<unknown> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (mayGrow(call)) this.#assertMayGrow();
+    return call.op === 'insertEncrypted' ? this.#insertEncrypted(call, envelope) : this.#enqueue(call, envelope);
+  }
+
+  /** Begins no commit until the hold is released; resolves when the running one has ended. */
+  async hold(token: string, holdMs: number): Promise<void> {
+    this.writeHold.take(token, holdMs);
+    await this.#committing;
+  }
+
+  /** Imports frames between two commits. */
+  async importFrames(
+    frames: readonly Uint8Array[],
+    upTo: number,
+    envelope: Envelope,
+  ): Promise<Results['importFrames']> {
+    // Not `idle()`: in the turn in which that resolves, another import could begin as well.
+    while (this.#committing !== undefined) await this.#committing;
+    this.#assertImporting();
+    this.#assertMayGrow();
+    const importing = this.#import(frames, upTo, envelope).catch((error: unknown) => {
+      throw this.toCallerError(error);
+    });
+    const next = (): void => {
+      this.#committing = undefined;
+      this.onCommit();
+      this.#commitWaiting();
+    };
+    this.#committing = importing.then(next, next);
+    return importing;
+  }
+
+  async #import(
+    frames: readonly Uint8Array[],
+    upTo: number,
+    { deadlineMs }: Envelope,
+  ): Promise<Results['importFrames']> {
+    const added = await importFrames(this.parts, frames, upTo, deadlineMs, () => this.#assertImporting());
+    // An import that was answered must not depend on a later note.
+    await this.parts.watermark.note();
+    return added;
+  }
+
+  /** Resolves as `work`, or throws `refusal` as soon as the term is over. */
+  orTermEnded<T>(work: Promise<T>, refusal: () => VouchError = cutShort): Promise<T> {
+    const over = this.#termEnded.then((): never => {
+      throw refusal();
+    });
+    return Promise.race([work, over]);
+  }
+
+  /** False if the running commit does not end in time. In both cases no commit begins until `resume`. */
+  async pause(withinMs: number): Promise<boolean> {
+    this.#isPaused = true;
+    if (this.#committing === undefined) return true;
+    const ended = new AbortController();
+    const late = delay(withinMs, false, { signal: ended.signal, ref: false }).catch(() => false);
+    const isIdle = await Promise.race([this.#committing.then(() => true), late]);
+    ended.abort();
+    return isIdle;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#commitWaiting();
+  }
+
+  /** Ends the term for good. */
+  end(refusal: VouchError): void {
+    this.refuse(refusal);
+    this.#endTerm();
+    this.writeHold.over();
+  }
+
+  /** Refuses all writes. Unlike `end` it leaves holds and index builds alone: damage of the log does not concern them. */
+  refuse(refusal: VouchError): void {
+    this.#refusal = refusal;
+    this.#queue.rejectAll(refusal);
+  }
+
+  /** Resolves when no commit runs. */
+  async idle(): Promise<void> {
+    while (this.#committing !== undefined) await this.#committing;
+  }
+
+  /** Resolves when every committed write is answered. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#answering);
+  }
+
+  async #insertEncrypted(call: InsertEncryptedCall, envelope: Envelope): Promise<unknown> {
+    const { vault } = this.parts;
+    const seal = async () => (await vault.replay(call.requestId)) ?? (await vault.seal(call, envelope.deadlineMs));
+    const sealed = await seal().catch((error: unknown) => {
+      const shown = this.toCallerError(error);
+      // The vault judges by a state that may be outdated once the term is over.
+      throw this.#refusal ?? shown;
+    });
+    if ('op' in sealed) return this.#enqueue(sealed, envelope);
+    await this.#ensureNoted();
+    return sealed;
+  }
+
+  async #enqueue(call: SealedCall, envelope: Envelope): Promise<unknown> {
+    // Sealing takes a while, and the term may have ended meanwhile.
+    if (this.#refusal !== undefined) throw this.#refusal;
+    const { admission, metrics } = this.parts.context;
+    if (this.#answering.size >= ANSWERING_MAX) throw admission.refusal('receipts');
+    const answer = this.#queue.add(call, envelope, this.#isKept);
+    metrics.change('vouch_writes_waiting', 1);
+    this.#commitWaiting();
+    return answer.finally(() => metrics.change('vouch_writes_waiting', -1));
+  }
+
+  get #isKept(): boolean {
+    return this.#isPaused || this.writeHold.isHeld;
+  }
+
+  /** Throws where the memory of the shard or the store of all is nearly full. */
+  #assertMayGrow(): void {
+    const { context, config } = this.parts;
+    context.memoryGuard.assertMayWrite();
+    context.storeGuard.assertMayWrite(config.project);
+  }
+
+  /** A `moved` import is sent to the next owner, which passes over the frames that are stored already. */
+  #assertImporting(): void {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#isPaused) throw moved();
+  }
+
+  #commitWaiting(): void {
+    if (!this.#isKept) this.#committing ??= this.#commitAll();
+  }
+
+  async #commitAll(): Promise<void> {
+    // Writes of one message go into one frame.
+    await Promise.resolve();
+    while (!this.#queue.isEmpty && !this.#isKept) {
+      const taken = this.#queue.take(this.parts.journal.eventBytesMax);
+      try {
+        await this.#commit(taken);
+      } catch (error) {
+        const shown = this.toCallerError(error);
+        for (const { reject } of taken) reject(shown);
+      }
+      this.#queue.committed();
+      this.parts.capacity.release();
+      this.onCommit();
+    }
+    this.#committing = undefined;
+  }
+
+  async #commit(taken: readonly Waiting[]): Promise<void> {
+    const { journal, context } = this.parts;
+    await journal.resolveAppend();
+    const { plan, planned } = await this.#plan(taken);
+    const receipts: Receipts = new Map();
+    if (plan.events.length > 0) {
+      const singles = new Set(
+        planned.flatMap(({ answer }) => (answer.kind === 'insert' ? [answer.write.sequence] : [])),
+      );
+      const deadlineMs = Math.max(...planned.map(({ waiting }) => waiting.envelope.deadlineMs));
+      const onDurable = startCommit(context.metrics, plan.events.length);
+      await journal.commit(plan.events, plan.liveRecords, deadlineMs, onDurable, (sequence, makeReceipt) => {
+        if (singles.has(sequence)) receipts.set(sequence, makeReceipt());
+      });
+    }
+    await this.#ensureNoted();
+    for (const { waiting, answer } of planned) {
+      // Not awaited: the receipt of a repeated write may take a while, and the next commit does not depend on it.
+      const answering = this.#result(answer, receipts, waiting.envelope)
+        .then(waiting.resolve, (error: unknown) => waiting.reject(this.toCallerError(error)))
+        .finally(() => this.#answering.delete(answering));
+      this.#answering.add(answering);
+    }
+  }
+
+  /** Nothing is answered before the log has a watermark: nobody would notice its loss. */
+  async #ensureNoted(): Promise<void> {
+    if (this.parts.journal.sequence > 0) await this.parts.watermark.ensureNoted();
+  }
+
+  async #plan(taken: readonly Waiting[]): Promise<{ plan: CommitBuilder; planned: Planned[] }> {
+    const { state, capacity, context } = this.parts;
+    const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
+    for (const { call, records, replaceable, growthBytes } of taken) {
+      brought.records += records;
+      if (call.op !== 'insertEncrypted') brought.vectors += records;
+      brought.replaceable += replaceable;
+      brought.growthBytes += growthBytes;
+    }
+    const plan = new CommitBuilder(state, await capacity.take(brought));
+    const planned: Planned[] = [];
+    for (const waiting of taken) {
+      try {
+        if (context.clock.nowMs() > waiting.envelope.deadlineMs)
+          throw unavailable('the deadline passed before the commit');
+        const { call } = waiting;
+        planned.push({ waiting, answer: await this.#planned(plan, call) });
+      } catch (error) {
+        waiting.reject(error);
+      }
+    }
+    return { plan, planned };
+  }
+
+  /** Nothing changes the state until the commit, also while this rests. */
+  async #planned(plan: CommitBuilder, call: SealedCall): Promise<WriteAnswer> {
+    switch (call.op) {
+      case 'deleteMany':
+        return this.#planDeletions(plan, call);
+      case 'insertBatch':
+        return plan.insertBatch(call, new Slice(this.parts.context.clock));
+      default:
+        return plan.add(call);
+    }
+  }
+
+  /** Nothing changes the state until the commit: what a filter matches here is what is deleted. */
+  async #planDeletions(plan: CommitBuilder, { of }: DeleteManyCall): Promise<WriteAnswer> {
+    const { state, journal, context } = this.parts;
+    const slice = new Slice(context.clock);
+    if ('ids' in of) return plan.deleteMany(of.ids, slice);
+    if ('externalIds' in of) return plan.deleteMany(plan.liveNamed(of.externalIds), slice);
+    const matching = (await state.metadata.select(of.filter, slice))();
+    const most = Math.min(DELETED_MAX, Math.floor(journal.eventBytesMax / deletionsBytes(1)));
+    if (matching.count > most)
+      throw new VouchError(
+        'payload_too_large',
+        `${matching.count} records match, and one request deletes at most ${most}: delete them in parts`,
+      );
+    return plan.deleteMany(idsAt(matching, state.vectors), slice);
+  }
+
+  async #result(answer: WriteAnswer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {
+    const { proofs, vault } = this.parts;
+    switch (answer.kind) {
+      case 'insert': {
+        const { recordId, sequence } = answer.write;
+        // A repeated write may lie far back: its receipt is made again from the log and the history of the tree.
+        const receipt = receipts.get(sequence) ?? (await proofs.receipt(sequence, deadlineMs));
+        return { id: recordId, deduplicated: answer.deduplicated, receipt };
+      }
+      case 'encrypted': {
+        const { keyId, write } = answer;
+        return keyId === null ? vault.replayOf(write) : { id: write.recordId, keyId };
+      }
+      case 'batch':
+        return { ids: bytesOf(answer.ids), created: answer.created };
+      case 'deleted':
+        return { deleted: answer.deleted, missing: answer.missing, sequence: answer.sequence };
+      case 'added':
+        return { id: answer.id, sequence: answer.sequence };
+      case 'sequence':
+        return { sequence: answer.sequence };
+      default:
+        return unreachable(answer);
+    }
+  }
+}
+
+function* idsAt(slots: SlotSet, vectors: VectorBlocks): Generator<number> {
+  for (const slot of slots) yield vectors.idOf(slot);
+}

@@ -1,0 +1,115 @@
+/**
+ * The stored watermarks of a shard's collections: how far their logs have reached. They are written beside the commits, of
+ * which only a collection's first waits for one, and at a bounded rate, so that they cost little however many there are. A
+ * collection without writes costs nothing.
+ */
+import type { Bucket } from '../../shared/bucket/bucket.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import { type StoredWatermark, storedWatermark, watermarkKey, watermarkOf } from '../../shared/registry/watermarks.js';
+
+/** The time between two rounds. Loss of events that are not noted yet may stay unnoticed. */
+const EVERY_MS = 10_000;
+/**
+ * The most notes of a round, 20 a second. In rounds, because the processes that share a folder read all of it after each
+ * change: 20 notes a second spread evenly over 10,000 standalone collections take a quarter of a core, in rounds a twentieth.
+ */
+const ROUND_MAX = 200;
+
+export interface NotedWatermark extends StoredWatermark {
+  readonly revision: number;
+}
+
+/** A collection with a watermark to write. */
+export interface Noting {
+  /** Throws `unavailable`. */
+  note(): Promise<void>;
+}
+
+export class WatermarkNotes {
+  /** In order of arrival. */
+  readonly #waiting = new Set<Noting>();
+  /** Set until the end of the next round. */
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * `bucket`: BUCKETS.watermarks. `mayAnswer`: whether this shard holds its lease; without, its last events may not be in the
+   * log.
+   */
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly mayAnswer: () => boolean,
+    private readonly metrics: Metrics,
+    private readonly logger: Logger,
+    private readonly everyMs = EVERY_MS,
+  ) {
+    metrics.gauges(() => ({ vouch_watermarks_behind: this.waiting }));
+  }
+
+  /** The number of collections with a watermark to write. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Undefined if the collection has no watermark. Throws `unavailable`. */
+  async read(collectionId: number): Promise<NotedWatermark | undefined> {
+    const entry = await this.bucket.get(watermarkKey(collectionId));
+    return entry && { ...watermarkOf(entry), revision: entry.revision };
+  }
+
+  /** Replaces `before`, or creates the first watermark; undefined if another one is stored by now. */
+  async write(
+    collectionId: number,
+    watermark: StoredWatermark,
+    before: NotedWatermark | undefined,
+  ): Promise<NotedWatermark | undefined> {
+    const { bucket, metrics } = this;
+    const key = watermarkKey(collectionId);
+    const value = storedWatermark(watermark);
+    const revision = await (before === undefined
+      ? bucket.create(key, value)
+      : bucket.update(key, value, before.revision));
+    if (revision === undefined) return undefined;
+    metrics.count('vouch_watermark_writes_total', { outcome: 'done' });
+    return { ...watermark, revision };
+  }
+
+  /** Notes the collection in a later round. */
+  later(noting: Noting): void {
+    this.#waiting.add(noting);
+    this.#timer ??= this.#untilRound();
+  }
+
+  forget(noting: Noting): void {
+    this.#waiting.delete(noting);
+  }
+
+  /** Notes a waiting collection now, before this shard closes it; a failure is only logged. */
+  async last(noting: Noting): Promise<void> {
+    if (this.#waiting.delete(noting)) await this.#note(noting);
+  }
+
+  #untilRound(): NodeJS.Timeout {
+    return setTimeout(() => void this.#round(), this.everyMs).unref();
+  }
+
+  async #round(): Promise<void> {
+    for (const noting of [...this.#waiting].slice(0, ROUND_MAX))
+      if (this.#waiting.delete(noting) && !(await this.#note(noting))) this.#waiting.add(noting);
+    this.#timer = this.#waiting.size === 0 ? undefined : this.#untilRound();
+  }
+
+  async #note(noting: Noting): Promise<boolean> {
+    const { metrics, logger } = this;
+    if (!this.mayAnswer()) return false;
+    try {
+      await noting.note();
+      return true;
+    } catch (error) {
+      metrics.count('vouch_watermark_writes_total', { outcome: 'failed' });
+      logger.warn({ error: messageOf(error) }, 'how far a log has reached could not be noted');
+      return false;
+    }
+  }
+}

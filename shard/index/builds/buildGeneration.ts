@@ -1,0 +1,58 @@
+/** Carries out a build, from its order to the files of the generation. Runs in the build thread. */
+import { BUILDERS } from '../kinds.js';
+import type { BuildProgress } from '../progress.js';
+import {
+  completeGeneration,
+  payloadPath,
+  readRows,
+  readSaved,
+  type SavedGeneration,
+  verifyFiles,
+} from '../store/generationFiles.js';
+import type { GenerationFacts } from '../store/manifest.js';
+import type { SavedRows } from '../store/rowsFile.js';
+import { type FrozenBlock, FrozenRows } from './frozenRows.js';
+
+/** The order for a build, as it passes between threads. */
+export interface GenerationOrder {
+  readonly facts: GenerationFacts;
+  readonly strideBytes: number;
+  readonly blocks: readonly FrozenBlock[];
+  /** The folder of the new generation, which does not exist yet. */
+  readonly folder: string;
+  /** The folder of a complete generation with the same build parameters, to extend. */
+  readonly baseFolder: string | undefined;
+  /** The records that were replaced since the base was made. */
+  readonly replaced: Float64Array;
+}
+
+/** Builds into `order.folder`, which exists. Throws Cancelled, and DamagedGeneration where the base does not verify. */
+export async function buildGeneration(order: GenerationOrder, progress: BuildProgress): Promise<SavedGeneration> {
+  const { facts, folder, baseFolder } = order;
+  const check = (): void => progress.assertWanted();
+  check();
+  const base = baseFolder === undefined ? undefined : await readBase(baseFolder, facts, check);
+  const rows = new FrozenRows(order.blocks, facts.dimension, order.strideBytes, base, order.replaced);
+  const { leftOut } = await BUILDERS[facts.kind].build({
+    rows,
+    parameters: facts.parameters,
+    path: payloadPath(folder),
+    base: base && { path: payloadPath(base.folder), count: base.recordIds.length },
+    progress,
+  });
+  return completeGeneration(folder, facts, { recordIds: rows.recordIds, leftOut: [...rows.dead(), ...leftOut] }, check);
+}
+
+/** Verifies the base before it reads it: a library that reads a damaged payload may crash the process. */
+async function readBase(
+  folder: string,
+  { collectionId, dimension, kind }: GenerationFacts,
+  check: () => void,
+): Promise<SavedRows & { readonly folder: string }> {
+  const saved = await readSaved(folder);
+  const { facts } = saved;
+  if (facts.collectionId !== collectionId || facts.dimension !== dimension || facts.kind !== kind)
+    throw new Error(`generation ${facts.number} of collection ${facts.collectionId} is no base for this one`);
+  await verifyFiles(saved, check);
+  return { folder, ...(await readRows(saved)) };
+}

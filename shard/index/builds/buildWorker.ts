@@ -1,0 +1,32 @@
+/** The program of a build thread: does one job at a time. Started by `workerLane.ts`. */
+import { parentPort } from 'node:worker_threads';
+import { giveWay } from '../../../shared/process/workerThread.js';
+import { BuildProgress, buildOutcomes } from '../progress.js';
+import { completeGeneration, type SavedGeneration, verifyFiles } from '../store/generationFiles.js';
+import type { GenerationFacts } from '../store/manifest.js';
+import type { RowsToSave } from '../store/rowsFile.js';
+import { buildGeneration, type GenerationOrder } from './buildGeneration.js';
+
+export type BuildJob =
+  | { readonly op: 'build'; readonly order: GenerationOrder }
+  | { readonly op: 'verify'; readonly saved: SavedGeneration }
+  | { readonly op: 'seal'; readonly facts: GenerationFacts; readonly folder: string; readonly rows: RowsToSave };
+
+export interface JobMessage {
+  readonly job: BuildJob;
+  /** The memory of a `Progress`. */
+  readonly progress: SharedArrayBuffer;
+}
+
+async function carryOut(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
+  const check = (): void => progress.assertWanted();
+  if (job.op === 'build') return buildGeneration(job.order, progress);
+  if (job.op === 'seal') return completeGeneration(job.folder, job.facts, job.rows, check);
+  await verifyFiles(job.saved, check);
+  return job.saved;
+}
+
+giveWay();
+parentPort?.on('message', async ({ job, progress }: JobMessage) => {
+  parentPort?.postMessage(await buildOutcomes.pack(() => carryOut(job, new BuildProgress(progress))));
+});

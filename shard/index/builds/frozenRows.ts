@@ -1,0 +1,104 @@
+import { BitSet } from '../../kernel/bitSet.js';
+import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
+import type { BuildRows } from '../kind.js';
+import { NO_RECORD } from '../rows.js';
+import type { SavedRows } from '../store/rowsFile.js';
+
+const COMPONENT_BYTES = 4;
+const DEAD = 0xffff_ffff;
+const NO_BASE: SavedRows = { recordIds: new Float64Array(0), leftOut: new Set() };
+const NO_RECORDS: Float64Array = new Float64Array(0);
+
+/** One block of vectors at the moment of an order, in memory that the build thread shares. */
+export interface FrozenBlock {
+  readonly buffer: SharedArrayBuffer;
+  readonly rows: number;
+  readonly vectorsAddress: number;
+  readonly idsAddress: number;
+  /** A copy of the bitmap of live rows. */
+  readonly live: Uint32Array;
+}
+
+/** Returns the rows that live now. Valid until a scan that began before ends: see `VectorBlocks.beginScan`. */
+export const freeze = (vectors: VectorBlocks): FrozenBlock[] =>
+  vectors.blocks
+    .filter(({ live }) => live.count > 0)
+    .map(({ region, rows, vectorsAddress, idsAddress, live }) => ({
+      ...{ buffer: region.arena.buffer, rows, vectorsAddress, idsAddress },
+      live: live.words.slice(),
+    }));
+
+/**
+ * The rows of frozen blocks, numbered: first those of the base by their ordinals there, then the others by slot. Rows
+ * that the base left out stay left out, and count as dead. `replaced`: records that have another row than in the base.
+ */
+export class FrozenRows implements BuildRows {
+  readonly #components: readonly Int32Array[];
+  /** By ordinal: the block and the row in it; block DEAD where the row has died since the base. */
+  readonly #block: Uint32Array;
+  readonly #row: Uint32Array;
+  /** By ordinal. */
+  readonly recordIds: Float64Array;
+  readonly count: number;
+
+  constructor(
+    blocks: readonly FrozenBlock[],
+    readonly dimension: number,
+    private readonly strideBytes: number,
+    private readonly base: SavedRows = NO_BASE,
+    replaced = NO_RECORDS,
+  ) {
+    this.#components = blocks.map(
+      ({ buffer, rows, vectorsAddress }) =>
+        new Int32Array(buffer, vectorsAddress, (rows * strideBytes) / COMPONENT_BYTES),
+    );
+    const capacity = countLive(blocks) + base.recordIds.length;
+    this.#block = new Uint32Array(capacity).fill(DEAD);
+    this.#row = new Uint32Array(capacity);
+    const recordIds = new Float64Array(capacity);
+    recordIds.set(base.recordIds);
+    this.count = this.#number(blocks, recordIds, new Set(replaced));
+    this.recordIds = recordIds.subarray(0, this.count);
+  }
+
+  isLive(ordinal: number): boolean {
+    return this.#block[ordinal] !== DEAD;
+  }
+
+  components(ordinal: number): Int32Array {
+    const from = (this.#row[ordinal]! * this.strideBytes) / COMPONENT_BYTES;
+    return this.#components[this.#block[ordinal]!]!.subarray(from, from + this.dimension);
+  }
+
+  /** Yields the ordinals of the base that are not live. */
+  *dead(): Generator<number> {
+    for (let ordinal = 0; ordinal < this.base.recordIds.length; ordinal++) if (!this.isLive(ordinal)) yield ordinal;
+  }
+
+  /** Returns the number of ordinals. */
+  #number(blocks: readonly FrozenBlock[], recordIds: Float64Array, replaced: ReadonlySet<number>): number {
+    const { leftOut, recordIds: baseIds } = this.base;
+    const ordinals = new Map<number, number>();
+    for (let ordinal = 0; ordinal < baseIds.length; ordinal++) {
+      const id = baseIds[ordinal]!;
+      if (replaced.has(id)) recordIds[ordinal] = NO_RECORD;
+      else if (id !== NO_RECORD) ordinals.set(id, ordinal);
+    }
+    let next = baseIds.length;
+    for (const [block, { buffer, idsAddress, rows, live }] of blocks.entries()) {
+      const ids = new Float64Array(buffer, idsAddress, rows);
+      for (const row of new BitSet(live)) {
+        const id = ids[row]!;
+        const ordinal = ordinals.get(id) ?? next++;
+        if (leftOut.has(ordinal)) continue;
+        this.#block[ordinal] = block;
+        this.#row[ordinal] = row;
+        recordIds[ordinal] = id;
+      }
+    }
+    return next;
+  }
+}
+
+const countLive = (blocks: readonly FrozenBlock[]): number =>
+  blocks.reduce((sum, { live }) => sum + new BitSet(live).count, 0);

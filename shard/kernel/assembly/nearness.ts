@@ -1,0 +1,236 @@
+/**
+ * Which rows the code plane of their block shows to be too far away. Let q be the query, x a row, x' the point of its
+ * codes c, and T^2 the distance that a row must not exceed. By the triangle inequality |q - x| >= |q - x'| - |x - x'|, so a
+ * row is too far where |q - x'| > T + |x - x'|, which is
+ *
+ *   |q - m|^2 - 2 w·c + |x' - m|^2 > T^2 + 2 T |x - x'| + |x - x'|^2     with the middles m and the weights w = (q - m) * step,
+ *
+ * or   2 w·c + 2 T residual - gain < |q - m|^2 - T^2.
+ *
+ * The weights are rounded to a unit W times an i16, v, so that the kernel adds up whole numbers: |w·c - W v·c| <= 127 Σ|w - W v|
+ * =: E / 2. What is computed in f32, with an error below 2^-24 of each result, is
+ *
+ *   2 W v·c + 2 T residual - gain < |q - m|^2 - T^2 - E - S,
+ *
+ * whose left side is wrong by less than 2^-22 (|2 W v·c| + 2 T residual + |gain|). The plane's residual is greater, and its
+ * gain less, by 2^-21 of it at least; S is 2^-20 of the largest |2 W v·c| there can be. Everything on the right side is
+ * computed in f64 and put below what it is by more than the rounding. Where a number is not finite no row is left out.
+ */
+import { Plane } from './plane';
+import { dotsOf, exactWeightsOf, queryOf, rowsOf, Scan, weightsOf } from './scan';
+import { sumOf } from './lanes';
+
+/** Of |v|, so that it fits i16 after rounding; and of the sum of all |v|, so that 127 times it fits i32. */
+const WEIGHT_MAX: f32 = 32700;
+const WEIGHTS_SUM_MAX: f32 = 16000000;
+
+const CODE_MAX: f64 = 127;
+/** Four rows in a line are read as one stream while they are short; the processor takes longer ones for four. */
+const ONE_STREAM_BYTES: usize = 192;
+/** Far more than f64 rounds, and than f32 does. */
+const BEYOND_F64: f64 = 1.0 / 1125899906842624.0;
+const BEYOND_F32: f64 = 1.0 / 1048576.0;
+/** More than the rounding of a sum of 32,768 numbers in f32. */
+const SUM_BEYOND: f64 = 1.0 + 1.0 / 256.0;
+
+@inline function total(lanes: v128): f32 {
+  const pairs = f32x4.add(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
+  return f32x4.extract_lane(pairs, 0) + f32x4.extract_lane(pairs, 1);
+}
+
+@inline function largest(lanes: v128): f32 {
+  const pairs = f32x4.max(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
+  return max<f32>(f32x4.extract_lane(pairs, 0), f32x4.extract_lane(pairs, 1));
+}
+
+/** Makes the weights of the query for a plane, where they are not its already. */
+export function enterPlane(scan: Scan, plane: Plane): void {
+  scan.plane = changetype<usize>(plane) as u32;
+  if (scan.preparedVersion == plane.version) return;
+  scan.preparedVersion = plane.version;
+  const end: usize = scan.strideBytes;
+  const query = queryOf(scan);
+  const exact = exactWeightsOf(scan);
+  let squares = i64x2.splat(0);
+  let sums = f32x4.splat(0);
+  let most = sums;
+  for (let offset: usize = 0; offset < end; offset += 16) {
+    const from = i32x4.sub(v128.load(query + offset), v128.load(usize(plane.middles) + offset));
+    squares = i64x2.add(squares, i64x2.extmul_low_i32x4_s(from, from));
+    squares = i64x2.add(squares, i64x2.extmul_high_i32x4_s(from, from));
+    const step = f32x4.convert_i32x4_s(v128.load(usize(plane.steps) + offset));
+    const weight = f32x4.mul(f32x4.convert_i32x4_s(from), step);
+    v128.store(exact + offset, weight);
+    const size = f32x4.abs(weight);
+    sums = f32x4.add(sums, size);
+    most = f32x4.max(most, size);
+  }
+  const sum = total(sums);
+  const unit = max<f32>(max<f32>(largest(most) / WEIGHT_MAX, sum / WEIGHTS_SUM_MAX), f32(1e-30));
+  scan.unit = unit;
+  const error = roundWeights(scan, unit);
+  const distance = f64(i64(sumOf(squares))) * (1.0 - BEYOND_F64);
+  const rounded = 2.0 * CODE_MAX * (error + f64(sum) * BEYOND_F32) * SUM_BEYOND;
+  const slack = 2.0 * CODE_MAX * f64(sum) * SUM_BEYOND * BEYOND_F32 * 2.0;
+  scan.planeDistance = distance - rounded - slack;
+}
+
+/** Writes the weights as multiples of `unit`; returns the sum of what they are off by. */
+function roundWeights(scan: Scan, unit: f32): f64 {
+  const exact = exactWeightsOf(scan);
+  const weights = weightsOf(scan);
+  const end: usize = scan.strideBytes;
+  const units = f32x4.splat(unit);
+  let errors = f32x4.splat(0);
+  for (let offset: usize = 0; offset < end; offset += 16) {
+    const weight = v128.load(exact + offset);
+    const whole = f32x4.nearest(f32x4.div(weight, units));
+    errors = f32x4.add(errors, f32x4.abs(f32x4.sub(weight, f32x4.mul(whole, units))));
+    const words = i32x4.trunc_sat_f32x4_s(whole);
+    v128.store_lane<i64>(weights + (offset >> 1), i16x8.narrow_i32x4_s(words, words), 0);
+  }
+  for (let offset = end; offset < usize(changetype<Plane>(scan.plane).codeBytes) << 2; offset += 4) {
+    store<u16>(weights + (offset >> 1), 0);
+  }
+  return f64(total(errors));
+}
+
+/** Takes note of the farthest distance that is of interest. */
+@inline export function setReach(scan: Scan, worst: u64): void {
+  const distance = f64(worst);
+  const least = scan.planeDistance - distance * (1.0 + BEYOND_F64);
+  scan.leastNearness = f32(least - abs(least) * BEYOND_F32);
+  scan.reach = f32(2.0 * sqrt(distance) * (1.0 + BEYOND_F32));
+}
+
+/** Adds the products of 16 codes with their weights. */
+@inline function addProducts(sums: v128, code: usize, low: v128, high: v128): v128 {
+  const first = i32x4.dot_i16x8_s(v128.load_ext<i8>(code), low);
+  const second = i32x4.dot_i16x8_s(v128.load_ext<i8>(code, 8), high);
+  return i32x4.add(sums, i32x4.add(first, second));
+}
+
+/** The sums of the lanes of a, b, c and d. */
+@inline function sumsOf(a: v128, b: v128, c: v128, d: v128): v128 {
+  const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
+  const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
+  return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
+}
+
+/** v·c of the codes at a, b, c and d. */
+@inline function products(scan: Scan, a: usize, b: usize, c: usize, d: usize): v128 {
+  const weights = weightsOf(scan);
+  const end: usize = changetype<Plane>(scan.plane).codeBytes;
+  let sa = i32x4.splat(0);
+  let sb = sa;
+  let sc = sa;
+  let sd = sa;
+  for (let offset: usize = 0; offset < end; offset += 16) {
+    const low = v128.load(weights + (offset << 1));
+    const high = v128.load(weights + (offset << 1), 16);
+    sa = addProducts(sa, a + offset, low, high);
+    sb = addProducts(sb, b + offset, low, high);
+    sc = addProducts(sc, c + offset, low, high);
+    sd = addProducts(sd, d + offset, low, high);
+  }
+  return sumsOf(sa, sb, sc, sd);
+}
+
+/** A bit for each of four rows that may be within reach. */
+@inline function near(scan: Scan, dots: v128, gains: v128, residuals: v128): u32 {
+  const product = f32x4.mul(f32x4.convert_i32x4_s(dots), f32x4.splat(scan.unit + scan.unit));
+  const nearness = f32x4.sub(f32x4.add(product, f32x4.mul(residuals, f32x4.splat(scan.reach))), gains);
+  // Of what is not a number nothing is known.
+  return ~i32x4.bitmask(f32x4.lt(nearness, f32x4.splat(scan.leastNearness))) & 15;
+}
+
+/** Writes v·c of `rows` rows from `code` on. */
+function multiply(scan: Scan, code: usize, rows: u32): void {
+  const codeBytes: usize = changetype<Plane>(scan.plane).codeBytes;
+  const dots = dotsOf(scan);
+  if (codeBytes <= ONE_STREAM_BYTES) {
+    for (let at: u32 = 0; at < rows; at += 4) {
+      v128.store(dots + (usize(at) << 2), products(scan, code, code + codeBytes, code + codeBytes * 2, code + codeBytes * 3));
+      code += codeBytes * 4;
+    }
+    return;
+  }
+  const apart = usize((rows + 3) >> 2);
+  const second = dots + (apart << 2);
+  const third = second + (apart << 2);
+  const fourth = third + (apart << 2);
+  const apartBytes = apart * codeBytes;
+  for (let at: usize = 0; at < apart << 2; at += 4) {
+    const four = products(scan, code, code + apartBytes, code + apartBytes * 2, code + apartBytes * 3);
+    v128.store_lane<i32>(dots + at, four, 0);
+    v128.store_lane<i32>(second + at, four, 1);
+    v128.store_lane<i32>(third + at, four, 2);
+    v128.store_lane<i32>(fourth + at, four, 3);
+    code += codeBytes;
+  }
+}
+
+/**
+ * Lists those of the `rows` rows from `first` on (at most BATCH, the first of a word) whose bit is set and that may be within
+ * reach; returns how many.
+ */
+export function listNear(scan: Scan, first: u32, rows: u32): u32 {
+  const plane = changetype<Plane>(scan.plane);
+  multiply(scan, usize(plane.codes) + usize(first) * plane.codeBytes, rows);
+  const dots = dotsOf(scan);
+  const gains = usize(plane.gains) + (usize(first) << 2);
+  const residuals = usize(plane.residuals) + (usize(first) << 2);
+  const list = rowsOf(scan);
+  let listed: u32 = 0;
+  for (let at: u32 = 0; at < rows; at += 4) {
+    const place = usize(at) << 2;
+    const bits = u32(load<u8>(usize(scan.bitmap) + ((first + at) >> 3)) >> (at & 4));
+    let mask = near(scan, v128.load(dots + place), v128.load(gains + place), v128.load(residuals + place)) & bits;
+    while (mask != 0) {
+      store<u32>(list + (usize(listed) << 2), first + at + u32(ctz(mask)));
+      listed++;
+      mask &= mask - 1;
+    }
+  }
+  return listed;
+}
+
+@inline function four(from: usize, a: u32, b: u32, c: u32, d: u32): v128 {
+  let lanes = v128.load32_zero(from + (usize(a) << 2));
+  lanes = v128.load_lane<i32>(from + (usize(b) << 2), lanes, 1);
+  lanes = v128.load_lane<i32>(from + (usize(c) << 2), lanes, 2);
+  return v128.load_lane<i32>(from + (usize(d) << 2), lanes, 3);
+}
+
+/** Keeps those of the first `listed` rows of the list that may be within reach; returns how many. */
+export function keepNear(scan: Scan, listed: u32): u32 {
+  const plane = changetype<Plane>(scan.plane);
+  const codes: usize = plane.codes;
+  const list = rowsOf(scan);
+  // The last group is filled up with its last row.
+  const last = load<u32>(list + (usize(listed - 1) << 2));
+  let kept: u32 = 0;
+  for (let at: u32 = 0; at < listed; at += 4) {
+    const rows = list + (usize(at) << 2);
+    const a = load<u32>(rows);
+    const b = at + 1 < listed ? load<u32>(rows, 4) : last;
+    const c = at + 2 < listed ? load<u32>(rows, 8) : last;
+    const d = at + 3 < listed ? load<u32>(rows, 12) : last;
+    const dots = products(
+      scan,
+      codes + usize(a) * plane.codeBytes,
+      codes + usize(b) * plane.codeBytes,
+      codes + usize(c) * plane.codeBytes,
+      codes + usize(d) * plane.codeBytes,
+    );
+    let mask = near(scan, dots, four(plane.gains, a, b, c, d), four(plane.residuals, a, b, c, d));
+    mask &= (1 << min<u32>(4, listed - at)) - 1;
+    while (mask != 0) {
+      const row = load<u32>(rows + (usize(ctz(mask)) << 2));
+      store<u32>(list + (usize(kept) << 2), row);
+      kept++;
+      mask &= mask - 1;
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,96 @@
+/**
+ * The code plane of a block: a byte for each component, beside the rows themselves. A component x of dimension j becomes
+ * the code c of the nearest middle[j] + c * step[j], kept within ±127. Of each row x with the codes c, and so with the
+ * point x' = middle + step * c, the plane holds two numbers besides:
+ *
+ *   residual   |x - x'|, or a little more;
+ *   gain       |x' - middle|^2 - |x - x'|^2, or a little less.
+ *
+ * `nearness.ts` says what is made of them. All sums are exact: the host sees to it that dimension * (2 * L + 256)^2 < 2^63
+ * and 2 * L + 256 < 2^31 for the largest |component| L that was ever in the block. The step is a 254th of what a dimension
+ * spans, rounded up, so that |step * c| <= L + 127, and no difference is above 2 * L + 256.
+ */
+import { sumOf } from './lanes';
+
+@unmanaged
+export class Plane {
+  /** Of the steps and the codes they made, unique in the process; 0 before there are any. */
+  version: u32;
+  /** Bytes of the codes of a row: a multiple of 16, and zeros from the dimension on. */
+  codeBytes: u32;
+  /** The addresses of: i32 for each byte of a code, twice; f32 for each row, twice; the codes, row by row. */
+  middles: u32;
+  steps: u32;
+  gains: u32;
+  residuals: u32;
+  codes: u32;
+}
+
+/** The part of a number by which what is stored of it lies on the safe side. */
+const SAFE: f64 = 1.0 / 1048576.0;
+
+const CODE_MAX: f32 = 127;
+
+/** Chooses middles and steps for the first `rows` rows; those without an id are not looked at. */
+export function fitPlane(plane: Plane, vectors: usize, ids: usize, rows: u32, strideBytes: u32): void {
+  // Before they are what they are called, the smallest components and the largest.
+  const lows: usize = plane.middles;
+  const highs: usize = plane.steps;
+  const end: usize = strideBytes;
+  for (let offset: usize = 0; offset < end; offset += 16) {
+    v128.store(lows + offset, i32x4.splat(i32.MAX_VALUE));
+    v128.store(highs + offset, i32x4.splat(i32.MIN_VALUE));
+  }
+  for (let row: u32 = 0; row < rows; row++) {
+    if (load<f64>(ids + (usize(row) << 3)) == 0) continue;
+    const vector = vectors + usize(row) * end;
+    for (let offset: usize = 0; offset < end; offset += 16) {
+      const components = v128.load(vector + offset);
+      v128.store(lows + offset, i32x4.min_s(v128.load(lows + offset), components));
+      v128.store(highs + offset, i32x4.max_s(v128.load(highs + offset), components));
+    }
+  }
+  for (let offset: usize = 0; offset < usize(plane.codeBytes) << 2; offset += 4) {
+    const low = offset < end ? i64(load<i32>(lows + offset)) : 0;
+    const high = offset < end ? i64(load<i32>(highs + offset)) : 0;
+    store<i32>(lows + offset, i32((low + high) >> 1));
+    store<i32>(highs + offset, i32(max<i64>(1, (high - low + 253) / 254)));
+  }
+}
+
+/** Writes the codes, gains and residuals of `rows` rows from `first` on. */
+export function encodeRows(plane: Plane, vectors: usize, strideBytes: u32, first: u32, rows: u32): void {
+  const middles: usize = plane.middles;
+  const steps: usize = plane.steps;
+  const end: usize = strideBytes;
+  for (let row = first; row < first + rows; row++) {
+    const vector = vectors + usize(row) * end;
+    const code = usize(plane.codes) + usize(row) * plane.codeBytes;
+    let spans = i64x2.splat(0);
+    let losses = spans;
+    for (let offset: usize = 0; offset < end; offset += 16) {
+      const step = v128.load(steps + offset);
+      const from = i32x4.sub(v128.load(vector + offset), v128.load(middles + offset));
+      const exact = f32x4.div(f32x4.convert_i32x4_s(from), f32x4.convert_i32x4_s(step));
+      const within = f32x4.max(f32x4.splat(-CODE_MAX), f32x4.min(f32x4.splat(CODE_MAX), f32x4.nearest(exact)));
+      const codes = i32x4.trunc_sat_f32x4_s(within);
+      const span = i32x4.mul(codes, step);
+      spans = addSquares(spans, span);
+      losses = addSquares(losses, i32x4.sub(from, span));
+      const words = i16x8.narrow_i32x4_s(codes, codes);
+      v128.store_lane<i32>(code + (offset >> 2), i8x16.narrow_i16x8_s(words, words), 0);
+    }
+    for (let offset = end >> 2; offset < usize(plane.codeBytes); offset += 4) store<i32>(code + offset, 0);
+    const loss = i64(sumOf(losses));
+    const gain = f64(i64(sumOf(spans)) - loss);
+    const place = usize(row) << 2;
+    store<f32>(usize(plane.gains) + place, f32(gain - abs(gain) * SAFE));
+    store<f32>(usize(plane.residuals) + place, f32(sqrt(f64(loss)) * (1.0 + SAFE)));
+  }
+}
+
+@inline function addSquares(total: v128, components: v128): v128 {
+  const low = i64x2.extmul_low_i32x4_s(components, components);
+  const high = i64x2.extmul_high_i32x4_s(components, components);
+  return i64x2.add(total, i64x2.add(low, high));
+}

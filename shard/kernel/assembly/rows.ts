@@ -1,0 +1,158 @@
+/**
+ * The scans of rows. `plane`: the code plane of the block, 0 where it has none. `isWide`: 1 where the components may be any,
+ * so that there is no plane; 0 where they fulfil the bound of `narrow.ts`.
+ */
+import { considerNarrow, considerWideRows } from './consider';
+import { worstTotal } from './heap';
+import { enterPlane, keepNear, listNear, setReach } from './nearness';
+import { Plane } from './plane';
+import { BATCH, enterBlock, listRows, Scan } from './scan';
+
+/**
+ * The most batches that go without the plane after it kept more than half of one: one batch, and twice as many each time that
+ * happens again. At the beginning of a search it is soon of use; among some rows it never is.
+ */
+const REST_MAX: u16 = 16;
+
+/** Where fewer than one of so many rows of a batch are eligible, only their codes are read. */
+const SPARSE: u32 = 3;
+
+const WORD_ROWS: u32 = 64;
+
+@inline function enter(scan: Scan, plane: u32): void {
+  scan.plane = plane;
+  if (plane != 0) enterPlane(scan, changetype<Plane>(usize(plane)));
+}
+
+/** Whether the plane is asked about the next batch. */
+@inline function usesPlane(scan: Scan): bool {
+  if (scan.plane == 0 || scan.count < scan.capacity) return false;
+  if (scan.planeRest == 0) return true;
+  scan.planeRest--;
+  return false;
+}
+
+/** Takes note that the plane kept `kept` of `asked` rows. */
+@inline function rate(scan: Scan, kept: u32, asked: u32): void {
+  if (kept * 2 > asked) {
+    scan.planeRests = max<u16>(1, min<u16>(REST_MAX, scan.planeRests * 2));
+    scan.planeRest = scan.planeRests;
+  } else {
+    scan.planeRests = 0;
+  }
+}
+
+/** Considers the eligible rows of the next words of the bitmap, BATCH rows at most, that their codes show to be near. */
+function considerNear(scan: Scan): void {
+  const from = scan.nextWord;
+  const to = min<u32>(scan.words, from + BATCH / WORD_ROWS);
+  let eligible: u32 = 0;
+  // Of the last row that is eligible, and up to it: beyond it there may be no row.
+  let end = from;
+  let last: u64 = 0;
+  for (let word = from; word < to; word++) {
+    const bits = load<u64>(usize(scan.bitmap) + (usize(word) << 3));
+    if (bits == 0) continue;
+    eligible += u32(popcnt(bits));
+    end = word;
+    last = bits;
+  }
+  if (eligible == 0) {
+    scan.nextWord = to;
+    return;
+  }
+  const rows = (end - from + 1) * WORD_ROWS - u32(clz(last));
+  let kept: u32;
+  if (eligible * SPARSE < rows) {
+    eligible = listRows(scan);
+    kept = keepNear(scan, eligible);
+  } else {
+    kept = listNear(scan, from * WORD_ROWS, rows);
+    scan.nextWord = to;
+  }
+  rate(scan, kept, eligible);
+  considerNarrow(scan, kept);
+}
+
+/** Considers the rows of the next batch; false at the end of the block. */
+function considerBatch(scan: Scan, isWide: u32): bool {
+  if (usesPlane(scan)) {
+    if (scan.nextWord >= scan.words) return false;
+    setReach(scan, worstTotal(scan));
+    considerNear(scan);
+    return true;
+  }
+  const listed = listRows(scan);
+  if (isWide) considerWideRows(scan, listed);
+  else considerNarrow(scan, listed);
+  return listed > 0;
+}
+
+/** Offers every row of a block whose bit is set in `bitmap` (of `words` u64). */
+export function scanRows(
+  scan: Scan,
+  vectors: usize,
+  ids: usize,
+  bitmap: usize,
+  words: u32,
+  firstSlot: u32,
+  plane: u32,
+  isWide: u32,
+): void {
+  enterBlock(scan, vectors, ids, bitmap, words, firstSlot);
+  enter(scan, plane);
+  while (considerBatch(scan, isWide)) {}
+}
+
+/** Offers the first `listed` rows of the scan's row list, which the host has written: one at least. */
+export function offerRows(
+  scan: Scan,
+  vectors: usize,
+  ids: usize,
+  listed: u32,
+  firstSlot: u32,
+  plane: u32,
+  isWide: u32,
+): void {
+  enterBlock(scan, vectors, ids, 0, 0, firstSlot);
+  enter(scan, plane);
+  if (isWide) {
+    considerWideRows(scan, listed);
+    return;
+  }
+  let kept = listed;
+  if (usesPlane(scan)) {
+    setReach(scan, worstTotal(scan));
+    kept = keepNear(scan, listed);
+    rate(scan, kept, listed);
+  }
+  considerNarrow(scan, kept);
+}
+
+/**
+ * Begins with a block whose rows are handed to the host a few at a time: the host orders them by more than distance, and
+ * lowers the limit between two calls. The scan's capacity must be BATCH, or the number of rows there are in all.
+ */
+export function enterGather(
+  scan: Scan,
+  vectors: usize,
+  ids: usize,
+  bitmap: usize,
+  words: u32,
+  firstSlot: u32,
+  plane: u32,
+): void {
+  enterBlock(scan, vectors, ids, bitmap, words, firstSlot);
+  enter(scan, plane);
+  scan.gathers = 1;
+}
+
+/** Goes on with the block until rows within `limit` (a score) are met; returns how many, 0 at the end of the block. */
+export function gatherRows(scan: Scan, limit: f64, isWide: u32): u32 {
+  scan.limit = limit;
+  scan.gathered = 0;
+  // As a heap that is full, or has room.
+  scan.count = limit < Infinity ? scan.capacity : 0;
+  while (scan.gathered == 0 && considerBatch(scan, isWide)) {}
+  return scan.gathered;
+}

@@ -1,0 +1,134 @@
+const WORD_BITS = 32;
+const UNKNOWN = -1;
+
+/** A set of whole numbers from 0: number n is bit n % 32 of word n / 32. */
+export class BitSet {
+  #words: Uint32Array;
+  /** Counted when it is asked for, and kept from then on. */
+  #count = UNKNOWN;
+
+  /** A view of `words`, which may lie in the memory of the kernel. A set that must grow moves to a longer array. */
+  constructor(words: Uint32Array) {
+    this.#words = words;
+  }
+
+  /** An empty set with room for the numbers below `size`. */
+  static ofSize(size: number): BitSet {
+    return new BitSet(new Uint32Array(Math.ceil(size / WORD_BITS)));
+  }
+
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  get count(): number {
+    if (this.#count === UNKNOWN) {
+      let count = 0;
+      for (let i = 0; i < this.#words.length; i++) count += bitCount(this.#words[i]!);
+      this.#count = count;
+    }
+    return this.#count;
+  }
+
+  get isEmpty(): boolean {
+    if (this.#count !== UNKNOWN) return this.#count === 0;
+    for (let i = 0; i < this.#words.length; i++) if (this.#words[i] !== 0) return false;
+    return true;
+  }
+
+  has(number: number): boolean {
+    const at = number >>> 5;
+    return at < this.#words.length && ((this.#words[at]! >>> (number & 31)) & 1) === 1;
+  }
+
+  /** False where it was there already. */
+  add(number: number): boolean {
+    const at = number >>> 5;
+    if (at >= this.#words.length) this.#grow(at);
+    const bit = 1 << (number & 31);
+    if ((this.#words[at]! & bit) !== 0) return false;
+    this.#words[at]! |= bit;
+    if (this.#count !== UNKNOWN) this.#count++;
+    return true;
+  }
+
+  /** False where it was not there. */
+  delete(number: number): boolean {
+    if (!this.has(number)) return false;
+    this.#words[number >>> 5]! ^= 1 << (number & 31);
+    if (this.#count !== UNKNOWN) this.#count--;
+    return true;
+  }
+
+  /** Adds the numbers of word `at` whose bits are set. Does nothing beyond the room that the set has. */
+  addWord(at: number, bits: number): void {
+    this.#words[at]! |= bits;
+    this.#count = UNKNOWN;
+  }
+
+  /** Adds what the other set has below the room of this one. */
+  unite({ words }: BitSet): this {
+    for (let i = Math.min(this.#words.length, words.length) - 1; i >= 0; i--) this.#words[i]! |= words[i]!;
+    this.#count = UNKNOWN;
+    return this;
+  }
+
+  intersect({ words }: BitSet): this {
+    const shared = Math.min(this.#words.length, words.length);
+    for (let i = 0; i < shared; i++) this.#words[i]! &= words[i]!;
+    this.#words.fill(0, shared);
+    this.#count = UNKNOWN;
+    return this;
+  }
+
+  subtract({ words }: BitSet): this {
+    for (let i = Math.min(this.#words.length, words.length) - 1; i >= 0; i--) this.#words[i]! &= ~words[i]!;
+    this.#count = UNKNOWN;
+    return this;
+  }
+
+  /** Makes this set the same as the other, if it has the same room. */
+  copy({ words }: BitSet): this | undefined {
+    if (words.length !== this.#words.length) return undefined;
+    this.#words.set(words);
+    this.#count = UNKNOWN;
+    return this;
+  }
+
+  clone(): BitSet {
+    return new BitSet(this.#words.slice());
+  }
+
+  /** The numbers from `first` up to `first` + `size` as a set of those from 0, in whole pairs of words. */
+  slice(first: number, size: number): BitSet {
+    const from = this.#words;
+    const words = new Uint32Array(2 * Math.ceil(size / (2 * WORD_BITS)));
+    const shift = first & 31;
+    for (let bits = 0, at = first >>> 5; bits < size && at < from.length; bits += WORD_BITS, at++) {
+      // A shift by 32 would be one by 0.
+      const word = (from[at]! >>> shift) | (((from[at + 1] ?? 0) << 1) << (31 - shift));
+      words[bits >>> 5] = size - bits < WORD_BITS ? word & ((1 << (size - bits)) - 1) : word;
+    }
+    return new BitSet(words);
+  }
+
+  /** Ascending. */
+  *[Symbol.iterator](): Generator<number> {
+    for (let at = 0; at < this.#words.length; at++)
+      for (let rest = this.#words[at]!; rest !== 0; rest &= rest - 1)
+        yield at * WORD_BITS + 31 - Math.clz32(rest & -rest);
+  }
+
+  #grow(at: number): void {
+    const grown = new Uint32Array(Math.max(at + 1, Math.ceil(this.#words.length * 1.25)));
+    grown.set(this.#words);
+    this.#words = grown;
+  }
+}
+
+/** Adds the bits up in pairs, then fours, then bytes. */
+function bitCount(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}

@@ -1,0 +1,323 @@
+/**
+ * This shard's replica of one collection, as the owner entry has it:
+ *
+ *              ┌──named the owner──▶ owner ◀── under a later epoch ─┐
+ *   nothing ───┤                      ▲ │ └──────────────────────────┘
+ *              └──named a follower─▶ follower          (either ──named no more──▶ nothing)
+ *                                     ▲ │
+ *                  owner to follower ──┘ └── follower to owner: reads the log to its end, then serves
+ *
+ * Changes are made one after another, and the newest entry wins. Nothing is answered from here as soon as an entry is known
+ * to name another owner, or this shard begins to name one.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf, unreachable } from '../../shared/errors/errors.js';
+import { type AreCalls, areControls, areReads, areWrites } from '../../shared/protocol/callShapes.js';
+import type { Call } from '../../shared/protocol/calls.js';
+import { isLater, type Ownership, type OwnerVersion } from '../../shared/registry/owners.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
+import { everyVerb, feedSubject, type Verb, verbOf } from '../../shared/transport/subjects.js';
+import type { Serving } from '../../shared/transport/transport.js';
+import type { CollectionContext } from '../collection/collectionContext.js';
+import { CollectionHandle } from '../collection/collectionHandle.js';
+import { packFeed } from '../follow/feedMessage.js';
+import type { FollowServices } from '../follow/follower.js';
+import { Follower } from '../follow/follower.js';
+import type { CallHandler } from '../serving/callRunner.js';
+import type { Lease } from '../serving/lease.js';
+import { moved } from '../serving/moved.js';
+
+export interface ReplicaServices {
+  /** The shard's name. */
+  readonly shard: string;
+  readonly context: CollectionContext;
+  readonly lease: Lease;
+  readonly follow: FollowServices;
+  /** Called when a collection begins to be served. */
+  readonly onServing: () => void;
+}
+
+interface Term {
+  readonly epoch: number;
+  /** Resolves when its subjects are served, or when it ended before they could be. */
+  readonly serving: Promise<Serving | undefined>;
+}
+
+const CALLS_OF: Readonly<Record<Verb, AreCalls<Call>>> = { read: areReads, write: areWrites, control: areControls };
+
+export class CollectionReplica {
+  #ownership: Ownership | undefined;
+  /** The newest owner entry that was ever known. A read may bring an older one, which is ignored. */
+  #standing: OwnerVersion = { epoch: 0, revision: 0 };
+  #handle: CollectionHandle | undefined;
+  #term: Term | undefined;
+  #follower: Follower | undefined;
+  /** While this shard names another owner, and until it knows whether it did. */
+  #isTransferring = false;
+  #isStopped = false;
+  #converging: Promise<void> | undefined;
+  /** Subjects that are being given up: their calls are still answered. */
+  readonly #ending = new Set<Promise<unknown>>();
+
+  constructor(
+    readonly collectionId: number,
+    private readonly services: ReplicaServices,
+  ) {}
+
+  /** Takes in the owner entry; undefined: it is deleted. Resolves when this shard is what the newest entry says. */
+  entryIs(ownership: Ownership | undefined, revision: number): Promise<void> {
+    const standing = ownership && { epoch: ownership.epoch, revision };
+    if (standing === undefined || isLater(standing, this.#standing)) {
+      this.#ownership = ownership;
+      this.#standing = standing ?? this.#standing;
+      if (ownership !== undefined) this.#follower?.ownerIs(ownership);
+      this.#feedFollowers();
+    }
+    return this.converged();
+  }
+
+  /** Closes everything; `keep` as `CollectionHandle.close`. */
+  async stop({ keep }: { keep: boolean }): Promise<void> {
+    this.#isStopped = true;
+    await this.#converging;
+    await this.#release(keep);
+    await Promise.all(this.#ending);
+  }
+
+  /** Whether the shard has nothing of the collection, and is not to have it. */
+  get isEmpty(): boolean {
+    return this.#handle === undefined && this.#converging === undefined && this.#wanted === 'nothing';
+  }
+
+  /** Resolves when this shard is what the newest entry says. */
+  converged(): Promise<void> {
+    this.#converging ??= this.#converge();
+    return this.#converging;
+  }
+
+  get ownership(): Ownership | undefined {
+    return this.#ownership;
+  }
+
+  get revision(): number {
+    return this.#standing.revision;
+  }
+
+  /** The collection, if this shard owns it and may answer for it. */
+  get owned(): CollectionHandle | undefined {
+    return this.isServing ? this.#handle : undefined;
+  }
+
+  /** The collection, if this shard owns it, also while it names another owner. */
+  get held(): CollectionHandle | undefined {
+    return this.#term && this.#handle;
+  }
+
+  get follower(): Follower | undefined {
+    return this.#follower;
+  }
+
+  applyDesiredIndex(): void {
+    this.#handle?.applyDesiredIndex();
+  }
+
+  /** The epoch under which it is owned and served here. */
+  get epoch(): number | undefined {
+    return this.isServing ? this.#term?.epoch : undefined;
+  }
+
+  get isServing(): boolean {
+    return !this.#isTransferring && this.#term !== undefined && this.#isWanted(this.#term.epoch);
+  }
+
+  /** Answers nothing and begins nothing until `endTransfer`. No commit may run. */
+  async beginTransfer(): Promise<void> {
+    this.#isTransferring = true;
+    await this.#handle?.demote();
+  }
+
+  /** Called when it is known what the owner entry says, after `entryIs`. */
+  async endTransfer(): Promise<void> {
+    if (this.#term !== undefined && this.#isWanted(this.#term.epoch))
+      await this.#promote(this.#handle as CollectionHandle);
+    this.#isTransferring = false;
+  }
+
+  get #wanted(): 'owner' | 'follower' | 'nothing' {
+    if (this.#isStopped || this.#ownership === undefined) return 'nothing';
+    const { shard } = this.services;
+    if (this.#ownership.shard === shard) return 'owner';
+    return this.#ownership.followers.includes(shard) ? 'follower' : 'nothing';
+  }
+
+  #isWanted(epoch: number): boolean {
+    return this.#wanted === 'owner' && this.#ownership?.epoch === epoch;
+  }
+
+  async #converge(): Promise<void> {
+    // Entries that arrive within one turn are one change.
+    await Promise.resolve();
+    try {
+      while (!this.#isConverged && !this.#isStopped) await this.#step();
+    } catch (error) {
+      const { logger } = this.services.context;
+      logger.error({ collectionId: this.collectionId, error: messageOf(error) }, 'a collection could not change hands');
+    } finally {
+      this.#converging = undefined;
+    }
+    const term = this.#term;
+    if (term !== undefined && this.#isWanted(term.epoch)) await term.serving;
+  }
+
+  get #isConverged(): boolean {
+    const wanted = this.#wanted;
+    switch (wanted) {
+      case 'owner':
+        return this.#term !== undefined && this.#isWanted(this.#term.epoch);
+      case 'follower':
+        return this.#follower !== undefined;
+      case 'nothing':
+        return this.#handle === undefined;
+      default:
+        return unreachable(wanted);
+    }
+  }
+
+  /** Ends the present role before the next one begins. */
+  async #step(): Promise<void> {
+    if (this.#wanted === 'nothing') return this.#release(false);
+    if (this.#term !== undefined) return this.#endTerm();
+    if (this.#wanted === 'follower') return this.#beginFollowing();
+    if (this.#follower !== undefined) await this.#endFollowing();
+    if (this.#wanted === 'owner') await this.#beginTerm();
+  }
+
+  async #release(keep: boolean): Promise<void> {
+    const term = this.#term;
+    const handle = this.#handle;
+    this.#term = undefined;
+    this.#handle = undefined;
+    this.services.context.damages.forget(this.collectionId);
+    // Before the subjects are given up, since their calls are answered first.
+    handle?.cancelBackgroundWork();
+    await this.#endFollowing();
+    await (await term?.serving)?.stop();
+    await handle?.close({ keep });
+  }
+
+  async #endTerm(): Promise<void> {
+    const term = this.#term;
+    this.#term = undefined;
+    await this.#handle?.demote();
+    // Running reads are answered as moved when they end; nothing waits for them here.
+    const ending = (async () => (await term?.serving)?.stop())()
+      .catch(() => undefined)
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
+  async #endFollowing(): Promise<void> {
+    const follower = this.#follower;
+    this.#follower = undefined;
+    await follower?.stop();
+    if (!follower?.hasDiverged) return;
+    // A state that differs from the owner's must not become the owner's.
+    this.services.context.damages.forget(this.collectionId);
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close({ keep: false });
+  }
+
+  #beginFollowing(): void {
+    const ownership = this.#ownership as Ownership;
+    const { context, follow } = this.services;
+    this.#handle ??= new CollectionHandle(ownership.collection, context, 'follower');
+    this.#follower = new Follower(this.#handle, ownership, follow);
+  }
+
+  async #beginTerm(): Promise<void> {
+    const { collection: config, epoch } = this.#ownership as Ownership;
+    const { context, onServing } = this.services;
+    const beganMs = context.clock.monotonicMs();
+    const handle = this.#handle ?? new CollectionHandle(config, context);
+    if (this.#handle !== undefined) await this.#promote(handle);
+    this.#handle = handle;
+    if (!this.#isWanted(epoch)) return handle.demote();
+    const term = { epoch, serving: this.#serve(handle, epoch) };
+    this.#term = term;
+    this.#feedFollowers();
+    await term.serving;
+    if (this.#term !== term) return;
+    const isOpen = handle.openCollection !== undefined;
+    const seconds = (context.clock.monotonicMs() - beganMs) / 1000;
+    context.metrics.observe('vouch_takeover_seconds', { as: isOpen ? 'follower' : 'idle' }, seconds);
+    onServing();
+  }
+
+  async #promote(handle: CollectionHandle): Promise<void> {
+    await this.#untilDone('a collection cannot be taken over yet', async () => {
+      // Callers of a quarantined collection get the reason.
+      await handle.promote().catch((error: unknown) => {
+        if (!handle.quarantined) throw error;
+      });
+    });
+  }
+
+  /** Tries until it works or is not wanted any more: nobody will ask again. */
+  async #untilDone(complaint: string, attempt: () => Promise<void>): Promise<void> {
+    const epoch = this.#ownership?.epoch;
+    while (epoch !== undefined && this.#isWanted(epoch)) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const { collectionId } = this;
+        this.services.context.logger.warn({ collectionId, error: messageOf(error) }, complaint);
+        await delay(RETRY_MS.replica);
+      }
+    }
+  }
+
+  async #serve(handle: CollectionHandle, epoch: number): Promise<Serving | undefined> {
+    const { context, follow } = this.services;
+    const handlers = this.#handlers(handle, epoch);
+    let serving: Serving | undefined;
+    await this.#untilDone('a collection is not served yet', async () => {
+      serving = await context.transport.serve(everyVerb(this.collectionId, epoch), (message) =>
+        follow.runner.answer(message, handlers[verbOf(message.subject)]),
+      );
+    });
+    return serving;
+  }
+
+  /** A read that ends after the term is repeated at the next owner. Other calls may have had an effect: their outcome counts. */
+  #handlers(handle: CollectionHandle, epoch: number): Record<Verb, CallHandler<Call>> {
+    const { lease } = this.services;
+    const assertMayRun = (): void => {
+      if (this.epoch !== epoch || !lease.valid) throw moved();
+    };
+    const handler = (verb: Verb, assertMayAnswer: () => void): CallHandler<Call> => ({
+      areCalls: CALLS_OF[verb],
+      reader: handle.config,
+      assertMayRun,
+      assertMayAnswer,
+      run: (call, envelope) => handle.run(call, envelope),
+    });
+    const assertLease = (): void => lease.assertValid();
+    return {
+      read: handler('read', assertMayRun),
+      write: handler('write', assertLease),
+      control: handler('control', assertLease),
+    };
+  }
+
+  #feedFollowers(): void {
+    if (this.#handle === undefined || this.#ownership === undefined) return;
+    const { epoch, followers } = this.#ownership;
+    const { context, follow } = this.services;
+    const publish: CollectionHandle['feed'] = (committed) => {
+      context.transport.publish(feedSubject(this.collectionId), packFeed(epoch, committed));
+      follow.metrics.count('vouch_feed_frames_total', { way: 'sent' });
+    };
+    this.#handle.feed = followers.length === 0 ? undefined : publish;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * A watch over the logs of this shard's collections, which notices losses although nobody writes. Logs in doubt are read, a
+ * bounded number at a time, and a loss quarantines its collection.
+ */
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import type { LogLosses } from '../../shared/log/eventLog.js';
+import type { Logger } from '../../shared/logger.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import type { CollectionHandle } from '../collection/collectionHandle.js';
+import type { Lease } from '../serving/lease.js';
+
+const EVERY_MS = 5_000;
+/** Logs that are read in one round, and at once: a server that does not know the newest frames yet makes each read long. */
+const READ_MAX = 256;
+const AT_ONCE = 64;
+
+export class LogWatch {
+  readonly #rounds = new PeriodicTask(() => this.round(), EVERY_MS);
+  /** Collections whose log is still to be read; how its loss is known, if it is. */
+  readonly #doubts = new Map<number, string | undefined>();
+
+  /** `handles`: the collections that this shard owns. */
+  constructor(
+    private readonly losses: LogLosses,
+    private readonly handles: () => Iterable<CollectionHandle>,
+    private readonly lease: Lease,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Begins at once: later losses show against this first look. */
+  start(): void {
+    void this.#rounds.now();
+    this.#rounds.start();
+  }
+
+  /** Does not wait for running reads: they end with the collections, or with the platform. */
+  stop(): void {
+    void this.#rounds.stop();
+  }
+
+  async round(): Promise<void> {
+    // Without the lease the collections may be owned by another shard.
+    if (!this.lease.valid) return;
+    const handles = new Map([...this.handles()].filter((one) => !one.quarantined).map((one) => [one.config.id, one]));
+    const watched = [...handles].map(([collectionId, { openCollection }]) => ({
+      collectionId,
+      frames: openCollection?.journal.history.frames ?? 0,
+    }));
+    try {
+      for (const { collectionId, loss } of await this.losses.look(watched)) this.#doubts.set(collectionId, loss);
+    } catch (error) {
+      this.logger.warn({ error: messageOf(error) }, 'the logs could not be looked after; this is tried again');
+    }
+    await mapConcurrent([...this.#doubts].slice(0, READ_MAX), AT_ONCE, ([id, loss]) =>
+      this.#check(id, loss, handles.get(id)),
+    );
+  }
+
+  /** A log that could not be read stays in doubt. A quarantine is logged by the handle. */
+  async #check(collectionId: number, loss: string | undefined, handle: CollectionHandle | undefined): Promise<void> {
+    try {
+      await handle?.assertStored(loss);
+      this.#doubts.delete(collectionId);
+    } catch (error) {
+      if (error instanceof VouchError && error.code === 'internal_error') this.#doubts.delete(collectionId);
+      else
+        this.logger.warn(
+          { collectionId, error: messageOf(error) },
+          'a log in doubt could not be read; this is tried again',
+        );
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { readdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Entropy } from '../../shared/clock.js';
+import { makeDirectory } from '../../shared/files/durable.js';
+import { takeLock } from '../../shared/files/folderLock.js';
+import { toHex } from '../../shared/hashing/hash.js';
+
+/** A name may have 64 characters; a dash and six hex digits distinguish shards of one machine, and machines of one name. */
+const MACHINE_CHARS = 48;
+const SUFFIX_BYTES = 3;
+const NAME = /^[\w-]{1,64}$/;
+
+/**
+ * Chooses the name of a shard that was given none, and locks it until this process ends. Collections, snapshots and saved
+ * indexes belong to a name over restarts, so names are kept in `<data folder>/names`. A second process under a name takes the
+ * place of the first, so no two shards of a data folder, and no two machines, get the same one.
+ */
+export async function takeOwnName(dataDir: string, entropy: Entropy): Promise<string> {
+  const folder = join(dataDir, 'names');
+  await makeDirectory(folder);
+  const earlier = (await readdir(folder)).filter((name) => NAME.test(name)).sort();
+  for (const name of [...earlier, newName(entropy)]) if ('release' in (await takeLock(join(folder, name)))) return name;
+  throw new Error(`another process took the name for this shard in ${folder}; start again, or give it one with --name`);
+}
+
+function newName(entropy: Entropy): string {
+  const machine = hostname()
+    .replace(/[^\w-]/g, '-')
+    .slice(0, MACHINE_CHARS);
+  return `${machine}-${toHex(entropy(SUFFIX_BYTES))}`;
+}

@@ -1,0 +1,95 @@
+/**
+ * The transfer of a collection in use to another shard. Everything that was answered from here is in the log before the
+ * owner entry changes; from before the change until its outcome is known, nothing is answered from here.
+ *
+ *   serves ──▶ finishes the running commit ──▶ answers nothing ──▶ changes the owner entry ──▶ follows the entry
+ *                        └── takes too long: serves on                     └── outcome not known: repeats until it is
+ *
+ * A hold of writes exists at this owner alone, so nothing is transferred during a hold.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bucket } from '../../shared/bucket/bucket.js';
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import type { ShardCall } from '../../shared/protocol/calls.js';
+import { type Ownership, ownershipOf } from '../../shared/registry/owners.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
+import { casOwner } from './casOwner.js';
+import type { CollectionReplica, ReplicaServices } from './collectionReplica.js';
+
+type HandOverCall = ShardCall & { readonly op: 'handOver' };
+
+/** The part of the caller's time that is kept for the change of the entry. */
+const SWAP_MS = 500;
+
+export class OwnershipTransfer {
+  readonly #running = new Set<number>();
+
+  /** `stopping` is aborted when the shard ends. */
+  constructor(
+    private readonly services: ReplicaServices,
+    private readonly owners: Bucket,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  /** Resolves when the owner entry names the other shard. Throws `conflict`, or `unavailable` if this shard serves on. */
+  async run(replica: CollectionReplica | undefined, call: HandOverCall, deadlineMs: number): Promise<void> {
+    const { collectionId } = call;
+    if (replica === undefined || replica.epoch !== call.epoch || call.to === this.services.shard) throw notOwned(call);
+    if (this.#running.has(collectionId)) throw conflict(`collection ${collectionId} is being handed over already`);
+    this.#running.add(collectionId);
+    try {
+      await this.#transfer(replica, call, deadlineMs);
+    } finally {
+      this.#running.delete(collectionId);
+    }
+  }
+
+  async #transfer(replica: CollectionReplica, call: HandOverCall, deadlineMs: number): Promise<void> {
+    const { clock, logger, metrics, quota } = this.services.context;
+    const { collectionId, to, epoch } = call;
+    const entry = await this.owners.get(String(collectionId));
+    if (entry !== undefined) void replica.entryIs(ownershipOf(entry), entry.revision);
+    const handle = replica.owned;
+    if (entry === undefined || handle === undefined || replica.epoch !== epoch) throw notOwned(call);
+    const leftMs = (): number => Math.max(deadlineMs - clock.nowMs() - SWAP_MS, 0);
+    // Asked often: a client that rebuilds one index after another leaves little time between its holds.
+    while (handle.isHeld && leftMs() > 0) await delay(RETRY_MS.heldCollection);
+    if (handle.isHeld) throw held(call);
+    const pausedMs = clock.monotonicMs();
+    if (!(await handle.pause(leftMs()))) {
+      handle.resume();
+      throw unavailable(`a commit of collection ${collectionId} takes long; the collection is not handed over now`);
+    }
+    if (replica.epoch !== epoch || handle.isHeld) {
+      handle.resume();
+      throw handle.isHeld ? held(call) : notOwned(call);
+    }
+    await replica.beginTransfer();
+    // Capacity that is given back later would be taken from the next owner.
+    await quota.idle();
+    const isDone = await this.#swap(replica, call);
+    const waitedMs = clock.monotonicMs() - pausedMs;
+    metrics.observe('vouch_ownership_transfer_seconds', { outcome: isDone ? 'done' : 'refused' }, waitedMs / 1000);
+    if (!isDone) throw conflict(`the owner entry of collection ${collectionId} has changed meanwhile`);
+    logger.info({ collectionId, to, waitedMs: Math.round(waitedMs) }, 'a collection is handed over');
+  }
+
+  /** Resolves to whether the other shard is the owner now; the replica knows the entry by then. */
+  async #swap(replica: CollectionReplica, { to, followers, epoch }: HandOverCall): Promise<boolean> {
+    const before = replica.ownership as Ownership;
+    const next = { ...before, shard: to, epoch: epoch + 1, followers: followers.filter((shard) => shard !== to) };
+    const { logger } = this.services.context;
+    const entry = await casOwner(this.owners, next, replica.revision, this.stopping, logger);
+    const ownership = entry && ownershipOf(entry);
+    void replica.entryIs(ownership, entry?.revision ?? 0);
+    await replica.endTransfer();
+    return ownership?.shard === to && ownership.epoch === epoch + 1;
+  }
+}
+
+const conflict = (message: string): VouchError => new VouchError('conflict', message);
+/** The next owner would not know of the hold, and would take writes. */
+const held = ({ collectionId }: HandOverCall): VouchError =>
+  unavailable(`writes of collection ${collectionId} are held while indexes are rebuilt; it is handed over afterwards`);
+const notOwned = ({ collectionId, epoch }: HandOverCall): VouchError =>
+  conflict(`collection ${collectionId} is not owned by this shard under epoch ${epoch}`);

@@ -1,0 +1,113 @@
+/**
+ * The completion of interrupted shreds, whose key is destroyed already: this shard's collections commit the shred if their
+ * logs do not state it yet, and the vault erases what absent servers missed. Costs nothing while no shred is pending.
+ */
+import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { whenAvailable } from '../../shared/process/startUp.js';
+import { catalogEntryOf, catalogKey } from '../../shared/registry/catalogEntry.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import type { ShredMark, ShredMarks } from '../../shared/vault/shredMarks.js';
+import { forget, strikeOff, type VaultStore } from '../../shared/vault/vaultStore.js';
+import type { CollectionHandle } from '../collection/collectionHandle.js';
+
+const ROUND_MS = 5_000;
+const COMMIT_MS = 10_000;
+/** A mark without pending collections is of a shred that has yet to begin, or was given up before it did. */
+const FORGOTTEN_AFTER_MS = 600_000;
+
+export class PendingShreds {
+  readonly #rounds = new PeriodicTask(() => this.sweep(), ROUND_MS);
+  readonly #marked = new Map<string, ShredMark>();
+  #watch: Watch | undefined;
+  #sweeping: Promise<void> | undefined;
+  /** A sweep was requested during one, which may have begun too early for it. */
+  #again = false;
+
+  /** `catalog`: BUCKETS.catalog; `handles`: the collections that this shard owns. */
+  constructor(
+    private readonly vault: VaultStore,
+    private readonly marks: ShredMarks,
+    private readonly catalog: Bucket,
+    private readonly handles: () => Iterable<CollectionHandle>,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Resolves when the pending shreds have been tried. */
+  async start(): Promise<void> {
+    const { marks, clock, logger } = this;
+    this.#watch = await whenAvailable('the shreds under way', () => marks.watch(this.#marked), { clock, logger });
+    await this.sweep();
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#watch?.stop();
+    this.#marked.clear();
+    await this.#rounds.stop();
+    await this.#sweeping;
+  }
+
+  /** Resolves when a sweep that began after this call is over. Failures are logged, and left to the next sweep. */
+  sweep(): Promise<void> {
+    if (this.#marked.size === 0) return this.#sweeping ?? Promise.resolve();
+    if (this.#sweeping === undefined) this.#sweeping = this.#sweepAll();
+    else this.#again = true;
+    return this.#sweeping;
+  }
+
+  async #sweepAll(): Promise<void> {
+    do {
+      this.#again = false;
+      const failures: unknown[] = [];
+      for (const mark of [...this.#marked.values()]) await this.#follow(mark).catch((error) => failures.push(error));
+      if (failures.length > 0)
+        this.logger.warn(
+          { keys: failures.length, error: messageOf(failures[0]) },
+          'vault entries are not settled everywhere yet; this is tried again',
+        );
+    } while (this.#again);
+    this.#sweeping = undefined;
+  }
+
+  async #follow(mark: ShredMark): Promise<void> {
+    const { vault, marks, clock } = this;
+    const { project, keyId } = mark;
+    const stored = await vault.get(project, keyId);
+    forget(stored);
+    const pendingIds = stored?.entry.pendingIds ?? [];
+    const left = pendingIds.length === 0 ? [] : await this.#finish(mark, pendingIds);
+    await vault.settle(project, keyId);
+    const isDone = pendingIds.length > 0 || clock.monotonicMs() - mark.seenMs > FORGOTTEN_AFTER_MS;
+    if (left.length === 0 && isDone) await marks.clear(project, keyId);
+  }
+
+  /** Commits the shred here; returns the collections where it is still pending, also those of other shards. */
+  async #finish({ project, keyId }: ShredMark, pendingIds: readonly number[]): Promise<readonly number[]> {
+    const { handles, clock, logger, vault } = this;
+    const envelope = { requestId: 'shred', deadlineMs: clock.nowMs() + COMMIT_MS };
+    const done: number[] = [];
+    for (const handle of [...handles()].filter(({ config }) => pendingIds.includes(config.id))) {
+      const { id: collectionId } = handle.config;
+      try {
+        if (await this.#isBeingImported(handle.config)) continue;
+        await handle.run({ op: 'shredKey', keyId }, envelope);
+        done.push(collectionId);
+        logger.info({ collectionId, keyId }, 'a pending shred is committed');
+      } catch (error) {
+        logger.warn({ collectionId, keyId, error: messageOf(error) }, 'a pending shred is not committed yet');
+      }
+    }
+    return strikeOff(vault, project, keyId, done);
+  }
+
+  /** During an import the log must stay a copy of the imported one. */
+  async #isBeingImported({ origin, project, name }: CollectionConfig): Promise<boolean> {
+    const entry = origin === undefined ? undefined : await this.catalog.get(catalogKey(project, name));
+    return entry !== undefined && catalogEntryOf(entry).imported?.finished === false;
+  }
+}

@@ -1,0 +1,227 @@
+/** One shard: owns and follows the collections that the owners bucket gives it, as long as its lease is valid. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { LogLosses } from '../../shared/log/eventLog.js';
+import type { Readings } from '../../shared/metrics/metrics.js';
+import { whenAvailable } from '../../shared/process/startUp.js';
+import { packCalls } from '../../shared/protocol/wire.js';
+import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
+import { shardSubject } from '../../shared/transport/subjects.js';
+import type { Serving } from '../../shared/transport/transport.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import type { CollectionHandle } from '../collection/collectionHandle.js';
+import type { Follower } from '../follow/follower.js';
+import { Following } from '../follow/following.js';
+import { ReadIndex } from '../follow/readIndex.js';
+import { CallRunner } from '../serving/callRunner.js';
+import type { KeyEntries } from '../vault/keyEntries.js';
+import { CollectionReplica, type ReplicaServices } from './collectionReplica.js';
+import { drain } from './drain.js';
+import { LogWatch } from './logWatch.js';
+import { OwnershipTransfer } from './ownershipTransfer.js';
+import { Rejoin } from './rejoin.js';
+import { ShardRpc } from './shardRpc.js';
+
+interface NodeOptions extends Omit<ReplicaServices, 'follow'> {
+  /** BUCKETS.owners. */
+  readonly owners: Bucket;
+  readonly losses: LogLosses;
+  readonly keyEntries: KeyEntries;
+  /** As in `config.followers`. */
+  readonly staleMs: number;
+}
+
+export class ShardNode {
+  readonly following: Following;
+  readonly #replicas = new Map<number, CollectionReplica>();
+  /** Deleted while this shard served them: an owner entry that lingers must not bring them back. */
+  readonly #dropped = new Set<number>();
+  readonly #services: ReplicaServices;
+  readonly #rpc: ShardRpc;
+  readonly #transfer: OwnershipTransfer;
+  readonly #owners: Bucket;
+  readonly #logWatch: LogWatch;
+  readonly #watches: Watch[] = [];
+  readonly #stopping = new AbortController();
+  /** Until it is settled which collections are still this shard's. */
+  #rejoin: Rejoin | undefined;
+  #serving: Serving | undefined;
+  #isLeaving = false;
+
+  constructor({ shard, owners, context, lease, losses, keyEntries, staleMs, onServing }: NodeOptions) {
+    const { metrics, clock, logger, admission, quota } = context;
+    const runner = new CallRunner(metrics, admission, clock, logger);
+    const readIndex = new ReadIndex(context.transport, clock, metrics);
+    const follow = { ...context, shard, all: new Set<Follower>(), runner, readIndex, staleMs };
+    const services = { shard, context, lease, follow, onServing };
+    const { signal } = this.#stopping;
+    const lookUp = (id: number): Promise<void> => this.#lookUp(id);
+    const drop = (id: number): Promise<void> => this.#dropCollection(id);
+    this.#services = services;
+    this.#owners = owners;
+    this.following = new Following(follow);
+    this.#rejoin = new Rejoin(services, owners, signal);
+    this.#transfer = new OwnershipTransfer(services, owners, signal);
+    this.#rpc = new ShardRpc(services, this.#replicas, this.#transfer, keyEntries, lookUp, drop);
+    this.#logWatch = new LogWatch(losses, () => this.collections(), lease, logger);
+    quota.attach({ name: shard, collections: () => this.collections() });
+  }
+
+  async start(): Promise<void> {
+    const { shard, lease, context } = this.#services;
+    await this.#stopPredecessor();
+    await lease.start();
+    const watch = (): Promise<Watch> => this.#owners.watch((change) => void this.#ownerChanged(change));
+    this.#watches.push(await whenAvailable('the owners', watch, context));
+    await this.#rejoinCluster();
+    await Promise.all([...this.#replicas.values()].map((replica) => replica.converged()));
+    await context.indexes.store.sweep((id) => this.#replicas.has(id));
+    await context.snapshots?.store.sweep((id) => this.#replicas.has(id));
+    this.#serving = await context.transport.serve(shardSubject(shard), (message) =>
+      this.#services.follow.runner.answer(message, this.#rpc),
+    );
+    const { desired } = context.indexes;
+    const watchSpecs = (): Promise<Watch> => desired.watch((id) => this.#replicas.get(id)?.applyDesiredIndex());
+    this.#watches.push(await whenAvailable('the catalog', watchSpecs, context));
+    this.following.start();
+    this.#logWatch.start();
+  }
+
+  /**
+   * Asks a process that still runs under this name to stop: it must not answer once this one takes writes. If it does not
+   * reply, its lease ends meanwhile.
+   */
+  async #stopPredecessor(): Promise<void> {
+    const { shard, lease, context } = this.#services;
+    const { transport, clock, logger } = context;
+    const envelope = { requestId: 'succeed', deadlineMs: clock.nowMs() + lease.leaseMs };
+    try {
+      await transport.request(shardSubject(shard), packCalls([{ ...envelope, call: { op: 'yield' } }]), envelope);
+    } catch (error) {
+      if (error instanceof NobodyServes) return;
+      logger.warn({ shard, error: messageOf(error) }, 'an earlier process of this name does not answer');
+      await delay(Math.max(envelope.deadlineMs - clock.nowMs(), 0));
+    }
+  }
+
+  async #rejoinCluster(): Promise<void> {
+    const rejoin = this.#rejoin as Rejoin;
+    await rejoin.run((change) => void this.#entryIs(change));
+    this.#rejoin = undefined;
+    for (const change of rejoin.remaining()) void this.#entryIs(change);
+  }
+
+  /** Has its collections moved to other shards, see `drain`. `shards`: BUCKETS.shards. */
+  async leave(shards: Bucket, drainTimeoutMs: number): Promise<void> {
+    if (this.#isLeaving || this.#stopping.signal.aborted) return;
+    this.#isLeaving = true;
+    const { shard, lease, context } = this.#services;
+    // Now: a round of placement that does not know of the drain may bring another collection.
+    await lease.renew();
+    try {
+      await drain(this.#services, this.#replicas, this.#transfer, shards, drainTimeoutMs);
+    } catch (error) {
+      context.logger.warn({ shard, error: messageOf(error) }, 'the collections could not be moved away');
+    }
+  }
+
+  /** Takes no new call, answers those in flight, and closes everything. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#logWatch.stop();
+    for (const watch of this.#watches) watch.stop();
+    await this.#serving?.stop();
+    await this.following.stop();
+    await Promise.all([...this.#replicas.values()].map((replica) => replica.stop({ keep: true })));
+    this.#replicas.clear();
+    await this.#services.lease.stop();
+  }
+
+  /** What the heartbeat tells the cluster. */
+  get load(): Omit<Heartbeat, 'session'> {
+    let records = 0;
+    let collections = 0;
+    for (const { held } of this.#replicas.values()) {
+      if (held === undefined) continue;
+      collections++;
+      records += held.knownRecords;
+    }
+    const { damages, memoryGuard, storeGuard } = this.#services.context;
+    const full = [...(memoryGuard.isFull ? ['memory' as const] : []), ...(storeGuard.isFull ? ['store' as const] : [])];
+    return { collections, records, damages: damages.told(), full, leaving: this.#isLeaving };
+  }
+
+  gauges(): Readings {
+    const now = {
+      ...{ vouch_collections: 0, vouch_collections_open: 0, vouch_collections_quarantined: 0, vouch_records: 0 },
+      ...{ vouch_index_tail_rows: 0, vouch_index_bytes: 0, vouch_index_building: 0, vouch_index_build_progress: 1 },
+      vouch_index_generations: { hnsw: 0, ivf: 0, bq: 0 },
+    };
+    for (const { openCollection, quarantined, knownRecords } of this.collections()) {
+      now.vouch_collections++;
+      if (quarantined) now.vouch_collections_quarantined++;
+      now.vouch_records += knownRecords;
+      if (openCollection === undefined) continue;
+      now.vouch_collections_open++;
+      const { serving, tail, bytes, progress } = openCollection.index;
+      if (serving !== 'brute') now.vouch_index_generations[serving]++;
+      now.vouch_index_tail_rows += tail;
+      now.vouch_index_bytes += bytes;
+      if (progress === undefined) continue;
+      now.vouch_index_building++;
+      now.vouch_index_build_progress = Math.min(now.vouch_index_build_progress, progress);
+    }
+    return now;
+  }
+
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /** The collections that it owns and is not transferring. */
+  *collections(): Generator<CollectionHandle> {
+    for (const { owned } of this.#replicas.values()) if (owned !== undefined) yield owned;
+  }
+
+  /** Gives up what has passed to other shards while this one was out of touch with the cluster. */
+  async confirmOwned(): Promise<void> {
+    const held = [...this.#replicas.values()].filter((replica) => replica.held !== undefined);
+    await Promise.all(held.map(({ collectionId }) => this.#lookUp(collectionId)));
+  }
+
+  /** Reads the collection's owner entry, and resolves when this shard is what the entry says. */
+  async #lookUp(collectionId: number): Promise<void> {
+    const key = String(collectionId);
+    await this.#ownerChanged({ key, entry: await this.#owners.get(key) });
+  }
+
+  async #ownerChanged(change: Change): Promise<void> {
+    if (!this.#rejoin?.defers(change)) await this.#entryIs(change);
+  }
+
+  async #entryIs({ key, entry }: Change): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const { shard, context } = this.#services;
+    const id = Number(key);
+    const ownership = entry && ownershipOf(entry);
+    if (ownership === undefined) context.quota.ownerGone(id);
+    else context.quota.ownerKnown(id, ownership.collection.project, ownership.shard);
+    let replica = this.#replicas.get(id);
+    if (replica === undefined) {
+      const isHere = ownership?.shard === shard || ownership?.followers.includes(shard);
+      if (!isHere || this.#dropped.has(id)) return;
+      replica = new CollectionReplica(id, this.#services);
+      this.#replicas.set(id, replica);
+    }
+    await replica.entryIs(ownership, entry?.revision ?? 0);
+    if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
+  }
+
+  async #dropCollection(collectionId: number): Promise<void> {
+    this.#dropped.add(collectionId);
+    const replica = this.#replicas.get(collectionId);
+    this.#replicas.delete(collectionId);
+    await replica?.stop({ keep: false });
+  }
+}

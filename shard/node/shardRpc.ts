@@ -1,0 +1,180 @@
+/** The calls that coordinators and other shards make to a shard by its name. */
+import { hostname } from 'node:os';
+import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { LogDamaged } from '../../shared/log/eventLog.js';
+import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
+import { areShardCalls } from '../../shared/protocol/callShapes.js';
+import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import { version } from '../../shared/version.js';
+import type { CollectionHandle } from '../collection/collectionHandle.js';
+import type { CallHandler } from '../serving/callRunner.js';
+import type { KeyEntries } from '../vault/keyEntries.js';
+import type { CollectionReplica, ReplicaServices } from './collectionReplica.js';
+import type { OwnershipTransfer } from './ownershipTransfer.js';
+
+/** Ends of logs that are read at a time. */
+const READS_AT_ONCE = 16;
+
+export class ShardRpc implements CallHandler<ShardCall> {
+  readonly areCalls = areShardCalls;
+  readonly isUrgent = true;
+  readonly #startedMs: number;
+
+  /** `lookUp` reads the collection's owner entry, and resolves when this shard is what the entry says. */
+  constructor(
+    private readonly services: ReplicaServices,
+    private readonly replicas: ReadonlyMap<number, CollectionReplica>,
+    private readonly transfer: OwnershipTransfer,
+    private readonly keyEntries: KeyEntries,
+    private readonly lookUp: (collectionId: number) => Promise<void>,
+    private readonly drop: (collectionId: number) => Promise<void>,
+  ) {
+    this.#startedMs = services.context.clock.monotonicMs();
+  }
+
+  assertMayRun(): void {
+    this.services.lease.assertValid();
+  }
+
+  assertMayAnswer(): void {
+    this.services.lease.assertValid();
+  }
+
+  async run(call: ShardCall, { deadlineMs }: Envelope): Promise<ShardResults[ShardCall['op']]> {
+    const { context, lease } = this.services;
+    switch (call.op) {
+      case 'adopt':
+        await Promise.all(call.collectionIds.map(this.lookUp));
+        return null;
+      case 'drop':
+        await this.drop(call.collectionId);
+        return null;
+      case 'count':
+        return this.#count(call.collectionIds);
+      case 'heldBytes':
+        return { held: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#held(id).heldBytes()) };
+      case 'openIds':
+        return this.#openIds();
+      case 'openSequences':
+        return this.#openSequences();
+      case 'warm':
+        return this.#warm(call.collectionId);
+      case 'handOver':
+        await this.transfer.run(this.replicas.get(call.collectionId), call, deadlineMs);
+        return null;
+      case 'heads':
+        return { sequences: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#head(id)) };
+      case 'readIndex':
+        // Under the lease, as every answer from here, and as the owner: as for a search that it answers itself.
+        return { shown: call.collectionIds.map((id) => this.replicas.get(id)?.owned?.shown ?? null) };
+      case 'stateHashAt':
+        return { stateHash: await this.#stateHashAt(call.collectionId, call.sequence, deadlineMs) };
+      case 'countInLogs':
+        return { counts: await mapConcurrent(call.collectionIds, READS_AT_ONCE, (id) => this.#countInLog(id)) };
+      case 'eraseLog':
+        await context.logs.remove(call.collectionId);
+        return null;
+      case 'keyEntry':
+      case 'destroyKey':
+      case 'strikeOff':
+      case 'settleKey':
+        return this.keyEntries.run(call);
+      case 'trim':
+        await context.quota.trim(call.project);
+        return null;
+      case 'yield':
+        lease.yield();
+        return null;
+      case 'status':
+        return this.#status();
+      case 'metrics':
+        return { texts: await context.metrics.texts() };
+      default:
+        return unreachable(call);
+    }
+  }
+
+  async #count(collectionIds: readonly number[]): Promise<ShardResults['count']> {
+    const store = this.services.context.snapshots?.store;
+    const counts = await Promise.all(collectionIds.map((id) => this.#held(id).count()));
+    return {
+      records: counts.map(({ records }) => records),
+      sequences: counts.map(({ sequence }) => sequence),
+      logBytes: counts.map(({ logBytes }) => logBytes),
+      snapshotBytes: collectionIds.map((id) => store?.bytesOf(id) ?? 0),
+      serving: collectionIds.map((id) => this.replicas.get(id)?.held?.serving ?? 'brute'),
+    };
+  }
+
+  #status(): ShardResults['status'] {
+    const { memoryGuard, admission, clock } = this.services.context;
+    return {
+      version,
+      host: hostname(),
+      uptimeSecs: Math.floor((clock.monotonicMs() - this.#startedMs) / 1000),
+      memoryBytes: memoryGuard.usedBytes,
+      memoryLimitBytes: memoryGuard.limitBytes,
+      calls: admission.calls,
+    };
+  }
+
+  #held(collectionId: number): CollectionHandle {
+    const handle = this.replicas.get(collectionId)?.held;
+    if (handle === undefined) throw unavailable(`this shard does not serve collection ${collectionId}`);
+    return handle;
+  }
+
+  /** A damaged log counts nothing: it must not hide the other collections. */
+  async #countInLog(collectionId: number): Promise<LogCount> {
+    const { logs, logger } = this.services.context;
+    try {
+      return await countInLog(logs, collectionId);
+    } catch (error) {
+      if (!(error instanceof LogDamaged)) throw error;
+      logger.error({ collectionId, error: error.message }, 'a collection cannot be counted');
+      return NOTHING_COUNTED;
+    }
+  }
+
+  #openIds(): ShardResults['openIds'] {
+    const [open, held, following]: [number[], number[], number[]] = [[], [], []];
+    for (const [id, { owned, follower }] of this.replicas) {
+      if (owned?.openCollection !== undefined) open.push(id);
+      if (owned?.isHeld) held.push(id);
+      if (follower?.collection !== undefined) following.push(id);
+    }
+    return { open, held, following };
+  }
+
+  #openSequences(): ShardResults['openSequences'] {
+    const open = [...this.replicas].flatMap(([id, { owned }]) =>
+      owned?.openCollection === undefined ? [] : [[id, owned.openCollection.count().sequence] as const],
+    );
+    return { ids: open.map(([id]) => id), sequences: open.map(([, sequence]) => sequence) };
+  }
+
+  async #warm(collectionId: number): Promise<ShardResults['warm']> {
+    if (this.replicas.get(collectionId)?.follower === undefined) await this.lookUp(collectionId);
+    const follower = this.replicas.get(collectionId)?.follower;
+    if (follower === undefined || follower.isOfNoUse)
+      throw new VouchError('conflict', `this shard does not follow collection ${collectionId}, or must not`);
+    return { ready: await follower.warm() };
+  }
+
+  /** Null also if the collection is not owned here any more when its sequence is known. */
+  async #head(collectionId: number): Promise<number | null> {
+    const replica = this.replicas.get(collectionId);
+    const handle = replica?.owned;
+    if (handle === undefined || handle.quarantined) return null;
+    const { sequence } = await handle.count();
+    return replica?.owned === handle && !handle.quarantined ? sequence : null;
+  }
+
+  async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {
+    const replica = this.replicas.get(collectionId);
+    const hash = await replica?.owned?.openCollection?.stateHashAt(sequence, deadlineMs);
+    return replica?.owned === undefined ? null : (hash ?? null);
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * The background check of vault entries, which finds damage while it can still be repaired, also under keys that are not used.
+ *
+ *   at start      every entry of a vault that this process holds itself, a folder
+ *   every minute  the master key: its entry, and this machine's file of it
+ *   then          the keys of the live records of an open collection, each entry down to its data key; again when the
+ *                 collection is opened anew, and every hour
+ *
+ * Damage has the same consequences as damage found in use. A vault that cannot be reached is read again later.
+ */
+import type { Clock } from '../../shared/clock.js';
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import { type CallCount, CheckPace } from '../../shared/scheduling/checkPace.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import type { Collection } from '../collection/collection.js';
+import type { CollectionHandle } from '../collection/collectionHandle.js';
+import type { DamageReports } from '../serving/damageReports.js';
+import type { DataKeys } from '../vault/dataKeys.js';
+
+const ROUND_MS = 5_000;
+const AGAIN_MS = 3_600_000;
+const MASTER_AGAIN_MS = 60_000;
+/** The cost of an entry, in bytes of a log that is checked in the same time. */
+const ENTRY_COST_BYTES = 8 << 10;
+
+export class VaultCheck {
+  readonly #rounds = new PeriodicTask(() => this.round(), ROUND_MS);
+  readonly #stopping = new AbortController();
+  readonly #pace: CheckPace;
+  /** When an open collection's entries were found whole. */
+  readonly #wholeMs = new WeakMap<Collection, number>();
+  #masterMs = Number.NEGATIVE_INFINITY;
+  #inspecting: Promise<void> | undefined;
+
+  /** `handles`: the collections that this shard owns. The check gives way to the shard's `calls`. */
+  constructor(
+    private readonly vault: Pick<VaultStore, 'inspect'>,
+    private readonly keys: Pick<DataKeys, 'problem'>,
+    private readonly damages: DamageReports,
+    private readonly handles: () => Iterable<CollectionHandle>,
+    calls: CallCount,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {
+    this.#pace = new CheckPace(calls, clock);
+  }
+
+  start(): void {
+    this.#inspecting = this.inspect();
+    void this.#rounds.now();
+    this.#rounds.start();
+  }
+
+  /** Resolves when no entry is read any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#rounds.stop();
+    await this.#inspecting;
+  }
+
+  /** Reads the whole vault, and opens the collections with records under a damaged key. */
+  async inspect(): Promise<void> {
+    const damaged: { readonly project: string; readonly keyId: string }[] = [];
+    try {
+      await this.vault.inspect((project, keyId) => damaged.push({ project, keyId }), this.#rest);
+      for (const { project, keyId } of damaged) {
+        this.logger.error({ project, keyId }, 'a vault entry does not verify');
+        for (const handle of [...this.handles()].filter(({ config }) => config.project === project))
+          await this.#checkFor(handle, keyId);
+      }
+    } catch (error) {
+      this.#warn(error, 'the vault could not be looked through');
+    }
+  }
+
+  /** A problem of one collection must not keep the others from being checked. */
+  async #checkFor(handle: CollectionHandle, keyId: string): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    try {
+      await (await handle.opened()).checkKey(keyId);
+    } catch (error) {
+      this.#warn(error, 'a damaged vault entry could not be looked for in a collection');
+    }
+  }
+
+  /** Checks the open collections that were not checked lately. */
+  async round(): Promise<void> {
+    await this.#checkMaster();
+    for (const { openCollection } of [...this.handles()]) {
+      if (this.#stopping.signal.aborted) return;
+      if (openCollection === undefined || !this.#isDue(openCollection)) continue;
+      try {
+        if (await openCollection.checkKeys(this.#rest)) this.#wholeMs.set(openCollection, this.clock.monotonicMs());
+      } catch (error) {
+        this.#warn(error, 'the vault entries of a collection could not be checked; this is tried again');
+      }
+    }
+  }
+
+  async #checkMaster(): Promise<void> {
+    const { keys, damages, clock, logger } = this;
+    if (clock.monotonicMs() - this.#masterMs < MASTER_AGAIN_MS) return;
+    try {
+      const reason = await keys.problem();
+      this.#masterMs = clock.monotonicMs();
+      damages.mended(null, 'vault');
+      if (reason !== undefined) {
+        damages.report({ collectionId: null, part: 'vault', reason });
+        logger.error({ reason }, 'encrypted records cannot be written or read');
+      }
+    } catch (error) {
+      this.#warn(error, 'the master key could not be checked; this is tried again');
+    }
+  }
+
+  #isDue(collection: Collection): boolean {
+    const wholeMs = this.#wholeMs.get(collection);
+    return wholeMs === undefined || this.clock.monotonicMs() - wholeMs >= AGAIN_MS;
+  }
+
+  readonly #rest = async (entries: number): Promise<void> => {
+    await this.#pace.rest(entries * ENTRY_COST_BYTES, this.#stopping.signal);
+  };
+
+  /** A quarantine is logged by the handle of the collection. */
+  #warn(error: unknown, problem: string): void {
+    if (this.#stopping.signal.aborted || (error instanceof VouchError && error.code === 'internal_error')) return;
+    this.logger.warn({ error: messageOf(error) }, problem);
+  }
+}

@@ -1,0 +1,96 @@
+/** Counts the records that have each value of a metadata key. */
+import { VouchError } from '../../shared/errors/errors.js';
+import { canonicalJson } from '../../shared/hashing/canonicalJson.js';
+import { type Filter, PATH_SEPARATOR } from '../../shared/model/filter.js';
+import type { Results } from '../../shared/protocol/calls.js';
+import type { RecordsCall } from '../../shared/protocol/records.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import type { SlotSet } from '../kernel/slotSet.js';
+import { TopK } from '../kernel/topK.js';
+import type { MetadataIndex } from '../metadata/metadataIndex.js';
+import type { SlotValues } from '../metadata/slotValues.js';
+
+type FacetsCall = Extract<RecordsCall, { op: 'facets' }>;
+
+/**
+ * The values of the key, the most frequent first, equal ones by value, of the records that match the filter. Costs one pass
+ * over the records that have the key, some 50 ns each, in slices; the counts are of one moment.
+ */
+export async function facets(
+  metadata: MetadataIndex,
+  { key, limit, filter, maxBytes }: FacetsCall,
+  slice: Slice,
+): Promise<Results['facets']> {
+  for (;;) {
+    const valuesNow = await metadata.values(key, slice);
+    const matchingNow = await metadata.select(thatHave(key, filter), slice);
+    const [values, matching] = [valuesNow(), matchingNow()];
+    const counted = await count(values, matching, slice);
+    const best = await mostFrequent(values, counted.counts, limit, slice);
+    const named = Array.from(best.ordinals, (ordinal) =>
+      valueText(metadata, key, values, ordinal, counted.examples[ordinal]!),
+    );
+    // A long string is read from a record that has it. If that was written meanwhile, all is counted again.
+    if (named.includes(undefined)) continue;
+    if (named.reduce((sum, value) => sum + Buffer.byteLength(value!), 0) > maxBytes)
+      throw new VouchError('validation_error', `the values take more than ${maxBytes} bytes: ask for fewer of them`);
+    const counts = Array.from(best.ordinals, (ordinal) => counted.counts[ordinal]!);
+    return { values: named as string[], counts, distinct: best.distinct, records: matching.count };
+  }
+}
+
+/** The JSON of a value that the record at `slot` has; undefined for a long string that it does not have any more. */
+export function valueText(
+  metadata: Pick<MetadataIndex, 'longValue'>,
+  key: string,
+  values: SlotValues,
+  ordinal: number,
+  slot: number,
+): string | undefined {
+  const known = values.value(ordinal);
+  const value = known === undefined ? metadata.longValue(slot, key, values, ordinal) : known;
+  return value === undefined ? undefined : canonicalJson(value);
+}
+
+function thatHave(key: string, filter: Filter | undefined): Filter {
+  const exists: Filter = { op: 'test', path: key.split(PATH_SEPARATOR), test: { kind: 'exists', value: true } };
+  return filter === undefined ? exists : { op: 'and', of: [filter, exists] };
+}
+
+interface Counted {
+  /** By ordinal. */
+  readonly counts: Uint32Array;
+  /** By ordinal: the slot of a record that has the value. */
+  readonly examples: Uint32Array;
+}
+
+async function count(values: SlotValues, matching: SlotSet, slice: Slice): Promise<Counted> {
+  const counts = new Uint32Array(values.count);
+  const examples = new Uint32Array(values.count);
+  for (const slot of matching) {
+    values.forEach(slot, (ordinal) => {
+      counts[ordinal]! += 1;
+      examples[ordinal] = slot;
+    });
+    if (slice.step()) await slice.next();
+  }
+  return { counts, examples };
+}
+
+async function mostFrequent(
+  values: SlotValues,
+  counts: Uint32Array,
+  limit: number,
+  slice: Slice,
+): Promise<{ readonly ordinals: Uint32Array; readonly distinct: number }> {
+  const best = new TopK(limit, (one, other) => values.isBefore(one, other));
+  let distinct = 0;
+  for (let ordinal = 0; ordinal < counts.length; ordinal++) {
+    const records = counts[ordinal]!;
+    if (records === 0) continue;
+    distinct += 1;
+    if (-records <= best.worst) best.offer(ordinal, -records, 0);
+    if (slice.step()) await slice.next();
+  }
+  return { ordinals: best.sorted().items, distinct };
+}

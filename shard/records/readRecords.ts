@@ -1,0 +1,91 @@
+/** Reads many records: pages in the order of ids, records by id, and counts. */
+import { unreachable, VouchError } from '../../shared/errors/errors.js';
+import type { Filter } from '../../shared/model/filter.js';
+import type { Results } from '../../shared/protocol/calls.js';
+import type { RecordsCall } from '../../shared/protocol/records.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import { matchesOf } from '../metadata/matches.js';
+import type { CollectionState } from '../state/collectionState.js';
+import { missing } from '../state/refusals.js';
+import { facets } from './facets.js';
+import { RecordColumns } from './recordColumns.js';
+
+export async function readRecords(
+  state: CollectionState,
+  call: RecordsCall,
+  slice: Slice,
+): Promise<Results[RecordsCall['op']]> {
+  switch (call.op) {
+    case 'listRecords':
+      return listRecords(state, call, slice);
+    case 'getRecords':
+      return getRecords(state, call, slice);
+    case 'countRecords':
+      return { count: call.filter === undefined ? state.liveRecords : await countMatching(state, call.filter, slice) };
+    case 'facets':
+      return facets(state.metadata, call, slice);
+    case 'vectorOf':
+      return { vector: state.vectors.vectorBytes(searchableSlot(state, call.id)) };
+    default:
+      return unreachable(call);
+  }
+}
+
+/** The slot of a live record. Throws `record_not_found`, and `validation_error` if it is encrypted. */
+export function searchableSlot(state: Pick<CollectionState, 'liveSlotOf' | 'isLive'>, recordId: number): number {
+  const slot = state.liveSlotOf(recordId);
+  if (slot !== undefined) return slot;
+  if (!state.isLive(recordId)) throw missing(recordId);
+  throw new VouchError('validation_error', `record ${recordId} is encrypted and has no vector to search with`);
+}
+
+const countMatching = async (state: CollectionState, filter: Filter, slice: Slice): Promise<number> =>
+  (await state.metadata.select(filter, slice))().count;
+
+/**
+ * A page of the live records. The ids are walked through in slices, about 10 ns each, and records are read as they are
+ * reached: each of them lives, and matches, at some moment of the call.
+ */
+async function listRecords(
+  state: CollectionState,
+  { after, limit, filter, fields, maxBytes }: Extract<RecordsCall, { op: 'listRecords' }>,
+  slice: Slice,
+): Promise<Results['listRecords']> {
+  const matching = filter && (await state.metadata.select(filter, slice))();
+  const matches = filter && matchesOf(filter);
+  const isWanted = (recordId: number): boolean => {
+    const slot = state.liveSlotOf(recordId);
+    if (matching === undefined) return slot !== undefined || state.encrypted.isLive(recordId);
+    // The slot may have passed to another record since the selection, or its metadata may have changed.
+    return slot !== undefined && matching.has(slot) && matches!(state.metadataAt(slot));
+  };
+  const page = new RecordColumns(state, fields);
+  let last = after;
+  for (let recordId = after + 1; recordId < state.nextRecordId; recordId++) {
+    if (isWanted(recordId)) {
+      if (page.count === limit || (page.count > 0 && page.bytes >= maxBytes)) return { ...page.listed(), next: last };
+      page.add(recordId);
+      last = recordId;
+    }
+    if (slice.step()) await slice.next();
+  }
+  return { ...page.listed(), next: null };
+}
+
+async function getRecords(
+  state: CollectionState,
+  { of, fields, maxBytes }: Extract<RecordsCall, { op: 'getRecords' }>,
+  slice: Slice,
+): Promise<Results['getRecords']> {
+  const found = new RecordColumns(state, fields);
+  const absent: number[] = [];
+  const count = 'ids' in of ? of.ids.length : of.externalIds.length;
+  let read = 0;
+  for (; read < count && found.bytes < maxBytes; read++) {
+    const recordId = 'ids' in of ? of.ids[read]! : state.externalIds.find(Buffer.from(of.externalIds[read]!));
+    if (recordId !== undefined && state.isLive(recordId)) found.add(recordId);
+    else absent.push(read);
+    if (slice.due) await slice.next();
+  }
+  return { ...found.listed(), read, missing: absent };
+}

@@ -1,0 +1,76 @@
+import type { Field, ListedRecords, RecordFields } from '../../shared/protocol/records.js';
+import type { CollectionState } from '../state/collectionState.js';
+
+/** The id, the tag and the heads of a record's fields in a message. */
+const RECORD_BYTES = 32;
+
+/** Gathers records and their fields into the columns in which they travel: the only place where fields are read. */
+export class RecordColumns {
+  readonly #ids: number[] = [];
+  readonly #tags: number[] = [];
+  readonly #metadata: (Uint8Array | null)[] | undefined;
+  readonly #texts: (Uint8Array | null)[] | undefined;
+  readonly #vectors: Uint8Array[] | undefined;
+  readonly #externalIds: (string | null)[] | undefined;
+  #bytes = 0;
+
+  constructor(
+    private readonly state: CollectionState,
+    fields: readonly Field[],
+  ) {
+    this.#metadata = fields.includes('metadata') ? [] : undefined;
+    this.#texts = fields.includes('text') ? [] : undefined;
+    this.#vectors = fields.includes('vector') ? [] : undefined;
+    this.#externalIds = state.externalIds.isUsed ? [] : undefined;
+  }
+
+  get count(): number {
+    return this.#ids.length;
+  }
+
+  /** About the bytes in a message. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds a record that is live or tombstoned. An encrypted one has zeros for a vector, and no metadata and text. */
+  add(recordId: number): void {
+    const { state } = this;
+    const slot = state.keptSlotOf(recordId);
+    this.#ids.push(recordId);
+    this.#tags.push(slot === undefined ? state.encrypted.get(recordId)!.tag : state.tagAt(slot));
+    this.#bytes += RECORD_BYTES;
+    this.#put(this.#metadata, slot === undefined ? null : state.metadataAt(slot));
+    this.#put(this.#texts, slot === undefined ? null : state.textAt(slot));
+    if (this.#vectors !== undefined)
+      this.#put(
+        this.#vectors,
+        slot === undefined ? new Uint8Array(4 * state.dimension) : state.vectors.vectorBytes(slot),
+      );
+    const externalId = this.#externalIds && state.externalIdOf(recordId);
+    this.#externalIds?.push(externalId ?? null);
+    this.#bytes += externalId?.length ?? 0;
+  }
+
+  listed(): ListedRecords {
+    return { ids: bytesOf(this.#ids), tags: bytesOf(this.#tags), fields: this.fields() };
+  }
+
+  fields(): RecordFields {
+    return {
+      ...(this.#metadata === undefined ? {} : { metadata: this.#metadata }),
+      ...(this.#texts === undefined ? {} : { texts: this.#texts }),
+      ...(this.#vectors === undefined ? {} : { vectors: this.#vectors }),
+      ...(this.#externalIds === undefined ? {} : { externalIds: this.#externalIds }),
+    };
+  }
+
+  #put<Value extends Uint8Array | null>(column: Value[] | undefined, value: Value): void {
+    if (column === undefined) return;
+    column.push(value);
+    this.#bytes += value?.length ?? 0;
+  }
+}
+
+/** The little-endian bytes of the numbers, as float64. */
+const bytesOf = (numbers: readonly number[]): Uint8Array => new Uint8Array(Float64Array.from(numbers).buffer);

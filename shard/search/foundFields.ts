@@ -1,0 +1,59 @@
+import { VouchError } from '../../shared/errors/errors.js';
+import type { SearchCall } from '../../shared/protocol/calls.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import { RecordColumns } from '../records/recordColumns.js';
+import type { CollectionState } from '../state/collectionState.js';
+import { type Found, type FoundFields, hitsAt } from './found.js';
+
+/** Adds the external ids of the hits, where a record of the collection has one: a record keeps its own as long as it is there. */
+export const withExternalIds = (found: Found, records: CollectionState): FoundFields =>
+  records.externalIds.isUsed
+    ? { ...found, fields: { externalIds: Array.from(found.ids, (id) => records.externalIdOf(id)) } }
+    : found;
+
+/**
+ * Adds the fields that the call names, as they are now. A hit that was deleted for good since it was found is left out. If one
+ * was replaced since, returns undefined, or on the last of several tries tells its present fields.
+ * Throws `validation_error` if fields and groups take more than the call's `maxBytes`.
+ */
+export async function withFields(
+  found: Found,
+  records: CollectionState,
+  { fields, maxBytes = 0 }: Pick<SearchCall, 'fields' | 'maxBytes'>,
+  slice: Slice,
+  tries?: 'last',
+): Promise<FoundFields | undefined> {
+  const groupBytes = found.groups?.values.reduce((sum, value) => sum + Buffer.byteLength(value), 0) ?? 0;
+  if (fields === undefined) {
+    assertWithin(groupBytes, maxBytes);
+    return { ...withExternalIds(found, records), takenBytes: groupBytes };
+  }
+  const columns = new RecordColumns(records, fields);
+  const kept: number[] = [];
+  for (const [i, id] of found.ids.entries()) {
+    const slot = records.keptSlotOf(id);
+    if (slot !== undefined) {
+      if (slot !== found.slots[i] && tries !== 'last') return undefined;
+      columns.add(id);
+      kept.push(i);
+      assertWithin(columns.bytes + groupBytes, maxBytes);
+    }
+    if (slice.due) await slice.next();
+  }
+  const { hops, groups } = found;
+  return {
+    ...(kept.length === found.ids.length ? found : hitsAt(found, Uint32Array.from(kept))),
+    ...(hops === undefined ? {} : { hops: Int32Array.from(kept, (i) => hops[i]!) }),
+    ...(groups === undefined ? {} : { groups: { ...groups, of: Int32Array.from(kept, (i) => groups.of[i]!) } }),
+    fields: columns.fields(),
+    takenBytes: columns.bytes + groupBytes,
+  };
+}
+
+function assertWithin(sizeBytes: number, maxBytes: number): void {
+  if (sizeBytes > maxBytes)
+    throw new VouchError(
+      'validation_error',
+      `the hits with what they carry take more than ${maxBytes} bytes: ask for fewer hits, or for fewer of their fields`,
+    );
+}

@@ -1,0 +1,55 @@
+/**
+ * Ranks hits by nearness in the graph to the best of them: adjusted = distance · (1 + weight · hops), where the distance is
+ * that of `distanceOf`. Where no seed is within reach the distance stays as it is.
+ */
+import type { GraphRerank } from '../../shared/protocol/calls.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import type { Graph } from '../graph/graph.js';
+import { walk } from '../graph/walk.js';
+import { distanceOf, type Found, hitsAt } from './found.js';
+
+const UNREACHED = -1;
+
+/**
+ * The hits with their hops, ordered by adjusted distance, equal ones by score, then by id. Seeds are the
+ * nodes linked to the first `seedCount` hits. The walk ends when all hits that have nodes are reached.
+ */
+export async function rerankByGraph(found: Found, graph: Graph, options: GraphRerank, slice: Slice): Promise<Found> {
+  const hops = await hopsOf(found.ids, graph, options, slice);
+  const adjusted = Float64Array.from(
+    hops,
+    (distance, i) => distanceOf(found, i) * (1 + options.weight * Math.max(distance, 0)),
+  );
+  const { ids, scores } = found;
+  const order = Uint32Array.from(ids, (_, i) => i).sort(
+    (a, b) => adjusted[a]! - adjusted[b]! || scores[a]! - scores[b]! || ids[a]! - ids[b]!,
+  );
+  return { ...hitsAt(found, order), hops: Int32Array.from(order, (i) => hops[i]!) };
+}
+
+/** The hops of each hit: the least over its nodes. */
+async function hopsOf(
+  recordIds: Float64Array,
+  graph: Graph,
+  { seedCount, maxDepth, direction }: GraphRerank,
+  slice: Slice,
+): Promise<Int32Array> {
+  const hops = new Int32Array(recordIds.length).fill(UNREACHED);
+  const unreached = new Map<number, number>();
+  const seeds: number[] = [];
+  for (const [i, recordId] of recordIds.entries()) {
+    const nodeIds = graph.nodesOfRecord(recordId);
+    if (nodeIds.length === 0) continue;
+    unreached.set(recordId, i);
+    if (i < seedCount) seeds.push(...nodeIds);
+  }
+  await walk(graph, seeds, { direction, depth: maxDepth, edgeKind: null }, slice, (nodeId, depth) => {
+    const recordId = graph.node(nodeId)?.recordId;
+    const hit = recordId == null ? undefined : unreached.get(recordId);
+    if (hit === undefined) return true;
+    hops[hit] = depth;
+    unreached.delete(recordId!);
+    return unreached.size > 0;
+  });
+  return hops;
+}

@@ -1,0 +1,120 @@
+/**
+ * A shard's right to answer. It renews its heartbeat; while the last successful renewal is younger than the lease, no
+ * coordinator can have given its collections to another shard, and its memory is current.
+ */
+import type { Bucket, BucketValue } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf, unavailable } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import { whenAvailable } from '../../shared/process/startUp.js';
+import { type Heartbeat, heartbeatOf, storedHeartbeat } from '../../shared/registry/owners.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+
+interface LeaseOptions {
+  readonly shard: string;
+  readonly session: string;
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+  /** The content of the heartbeat, without the session. */
+  readonly load: () => Omit<Heartbeat, 'session'>;
+  /** Called after the lease had expired, before it is valid again: other shards may own the collections now. */
+  readonly onRegain: () => Promise<void>;
+  /** Called when another process runs under this shard's name. */
+  readonly onTakenOver: () => void;
+}
+
+export class Lease {
+  #revision: number | undefined;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  readonly #rounds: PeriodicTask;
+  #takenOver = false;
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly options: LeaseOptions,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {
+    this.#rounds = new PeriodicTask(() => this.#renew(), options.heartbeatMs);
+  }
+
+  /** Takes the shard's name, also from a process that still runs, which notices when it renews. */
+  async start(): Promise<void> {
+    const take = async (): Promise<void> => {
+      const askedMs = this.clock.monotonicMs();
+      this.#revision = await this.bucket.put(this.options.shard, this.#heartbeat());
+      this.#renewedMs = askedMs;
+    };
+    await whenAvailable('the heartbeats', take, { clock: this.clock, logger: this.logger });
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+    this.#renewedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Ends the lease for good: another process has the name, or is about to take it. */
+  yield(): void {
+    if (this.#takenOver) return;
+    this.#takenOver = true;
+    void this.#rounds.stop();
+    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    this.options.onTakenOver();
+  }
+
+  /** Writes the heartbeat now. */
+  renew(): Promise<void> {
+    return this.#rounds.now();
+  }
+
+  /** How long the lease is still valid; 0 when it has expired. */
+  get leftMs(): number {
+    return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);
+  }
+
+  get leaseMs(): number {
+    return this.options.leaseMs;
+  }
+
+  get valid(): boolean {
+    return this.leftMs > 0;
+  }
+
+  assertValid(): void {
+    if (!this.valid) throw unavailable('the shard has lost touch with the cluster; retry shortly');
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#takenOver) return;
+    const askedMs = this.clock.monotonicMs();
+    try {
+      const revision = await this.#write();
+      if (revision === undefined) return;
+      this.#revision = revision;
+      if (!this.valid) await this.options.onRegain();
+      if (!this.#takenOver) this.#renewedMs = askedMs;
+    } catch (error) {
+      this.logger.warn({ error: messageOf(error) }, 'the heartbeat did not go through');
+    }
+  }
+
+  async #write(): Promise<number | undefined> {
+    const revision = await this.bucket.update(this.options.shard, this.#heartbeat(), this.#revision ?? 0);
+    if (revision !== undefined) return revision;
+    const entry = await this.bucket.get(this.options.shard);
+    // The entry expired while this process could not renew: the name is free.
+    if (entry === undefined) return this.bucket.create(this.options.shard, this.#heartbeat());
+    if (heartbeatOf(entry).session === this.options.session) {
+      // An earlier renewal succeeded although its answer was lost.
+      this.#revision = entry.revision;
+      return undefined;
+    }
+    this.yield();
+    return undefined;
+  }
+
+  #heartbeat(): BucketValue {
+    return storedHeartbeat({ session: this.options.session, ...this.options.load() });
+  }
+}

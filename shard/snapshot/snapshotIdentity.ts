@@ -1,0 +1,48 @@
+/** Checks from its facts alone whether a snapshot belongs to a collection and to its log. */
+import type { Clock } from '../../shared/clock.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { type EventLog, LogDamaged } from '../../shared/log/eventLog.js';
+import { readFrameHeader } from '../../shared/log/frame.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { configHashOf } from '../state/replay.js';
+import { assertReaches } from '../state/truncatedLog.js';
+import { DamagedSnapshot, type SnapshotFacts, UnusableSnapshot } from './format.js';
+import { chunksOf, countRows, type OpenedSnapshot } from './snapshotFile.js';
+
+/** Throws DamagedSnapshot where it is of another collection, and UnusableSnapshot where it holds too few request ids. */
+export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionConfig, dedupWindow: number): void {
+  const { facts } = snapshot;
+  if (facts.collectionId !== config.id || Buffer.compare(facts.configHash, configHashOf(config)) !== 0)
+    throw new DamagedSnapshot('it is of another collection');
+  // A window that was never full has all request ids.
+  const requests = countRows(chunksOf(snapshot, 'requests'));
+  if (facts.dedupWindow < dedupWindow && requests >= facts.dedupWindow)
+    throw new UnusableSnapshot(`it remembers ${facts.dedupWindow} request ids, and ${dedupWindow} are needed`);
+}
+
+/**
+ * Whether the frame at its position ends with its chain head; false too where that frame is damaged. Throws Damaged where
+ * the log ends before it, since a snapshot holds only committed events.
+ */
+export async function isOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<boolean> {
+  if (await endsWith(facts, log)) return true;
+  const { collectionId, sequence } = facts;
+  await assertReaches(log, collectionId, sequence, `event ${sequence} was in it when a snapshot was made`, clock);
+  return false;
+}
+
+async function endsWith(facts: SnapshotFacts, log: Pick<EventLog, 'readAt'>): Promise<boolean> {
+  try {
+    const header = readFrameHeader(await log.readAt(facts.position));
+    return (
+      header.lastSequence === facts.sequence &&
+      header.logBytesAfter === facts.logBytes &&
+      header.liveRecords === facts.liveRecords &&
+      Buffer.compare(header.chainHeadAfter, facts.chainHead) === 0
+    );
+  } catch (error) {
+    // Damage of the log there is reported when the log is read.
+    if (error instanceof LogDamaged || error instanceof Malformed) return false;
+    throw error;
+  }
+}

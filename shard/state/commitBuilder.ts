@@ -1,0 +1,400 @@
+/**
+ * The events of one frame, built from waiting writes. Each write is judged against the state after the writes before it, also
+ * those of the same frame; a refused write adds no event.
+ */
+import { unreachable, VouchError } from '../../shared/errors/errors.js';
+import type { Event } from '../../shared/log/event.js';
+import { contentBytes, fixedSizeBytes } from '../../shared/log/eventLayout.js';
+import { EVENT_PREFIX_BYTES } from '../../shared/log/frame.js';
+import type { GraphWrite } from '../../shared/model/graph.js';
+import type { InsertBatchCall, InsertCall } from '../../shared/protocol/calls.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
+import { GraphPlan } from '../graph/graphPlan.js';
+import { byteKey } from './byteKey.js';
+import type { CollectionState } from './collectionState.js';
+import type { AppliedRequest } from './dedupWindow.js';
+import { utf8ExternalId } from './externalIds.js';
+import { addedBytes, insertedBytes } from './growth.js';
+import type { PlannedCall, SealedInsert, StatedInsert, StatedReplace, WriteAnswer } from './plannedCalls.js';
+import { assertRoom, missing, type Room, shredded } from './refusals.js';
+
+export interface PlanStart {
+  /** The sequence of the first event. */
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly room: Room;
+}
+
+/** Whether to look at the clock before planning this record of a batch. */
+const isLook = (record: number): boolean => record % 32 === 0;
+
+type NewRecord = Omit<StatedInsert, 'type'>;
+
+export class CommitBuilder {
+  readonly events: Event[] = [];
+  readonly #requests = new Map<string, AppliedRequest>();
+  /** Records that the plan deletes; true if a tombstone stays. */
+  readonly #deleted = new Map<number, boolean>();
+  readonly #graph: GraphPlan;
+  /** Planned encrypted record → its key id. */
+  readonly #keys = new Map<number, string>();
+  readonly #shredded = new Set<string>();
+  /** Key id → the change of the number of its records that are not tombstoned. */
+  readonly #standing = new Map<string, number>();
+  /** Record id → bytes of its metadata, where the plan replaces it. */
+  readonly #metadataBytes = new Map<number, number>();
+  /** External id → the record that the plan inserts under it. */
+  readonly #external = new Map<string, number>();
+  readonly #timeMs: number;
+  #sequence: number;
+  #nextRecordId: number;
+  #headroom: number;
+  #roomBytes: number;
+  #liveRecords: number;
+
+  constructor(
+    private readonly state: CollectionState,
+    private readonly start: PlanStart,
+  ) {
+    this.#sequence = start.sequence;
+    this.#timeMs = start.timeMs;
+    this.#headroom = start.room.records;
+    this.#roomBytes = start.room.bytes;
+    this.#nextRecordId = state.nextRecordId;
+    this.#liveRecords = state.liveRecords;
+    this.#graph = new GraphPlan(state.graph, (recordId) => this.#deleted.get(recordId) === false);
+  }
+
+  /** Live records after the plan is applied. */
+  get liveRecords(): number {
+    return this.#liveRecords;
+  }
+
+  /** Throws VouchError if the write is refused. */
+  add(call: PlannedCall): WriteAnswer {
+    switch (call.op) {
+      case 'insert':
+        return this.#insert(call);
+      case 'stated':
+        return this.#stated(call.of);
+      case 'insertEncrypted':
+        return this.#insertEncrypted(call);
+      case 'shredKey':
+        return this.#shred(call.keyId);
+      case 'softDelete':
+        this.#assertLive(call.id);
+        this.#delete(call.id, true);
+        return this.#push({ type: 'softDelete', ...this.#dated(), recordId: call.id });
+      case 'delete':
+        if (!this.#exists(call.id)) throw missing(call.id);
+        return this.#deleteForGood(call.id);
+      case 'updateMetadata':
+        this.#assertLive(call.id);
+        if (this.#keyOf(call.id) !== undefined)
+          throw new VouchError('validation_error', `record ${call.id} is encrypted, and has no metadata`);
+        return this.#updateMetadata(call.id, call.metadata);
+      case 'addNode':
+        if (call.recordId !== null) this.#assertLive(call.recordId);
+        return this.#changeGraph(call);
+      case 'deleteNode':
+      case 'addEdge':
+      case 'deleteEdge':
+        return this.#changeGraph(call);
+      default:
+        return unreachable(call);
+    }
+  }
+
+  #insert(call: InsertCall): WriteAnswer {
+    this.#assertDimension(call.vector.length);
+    const key = keyOf(call.requestId);
+    const before = this.#findRequest(key);
+    if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
+    const { vector, tag, requestId, metadata, text } = call;
+    const record = { vector, tag, requestId, metadata, text: utf8(text), externalId: null };
+    this.#assertRoom(1, bytesOf(record));
+    return { kind: 'insert', write: this.#append(record, key), deduplicated: false };
+  }
+
+  #stated(stated: StatedInsert | StatedReplace): WriteAnswer {
+    const { externalId } = stated;
+    this.#assertDimension(stated.vector.length);
+    const holder = externalId === null ? undefined : this.#liveUnder(externalId);
+    if (stated.type === 'replace') {
+      if (holder !== stated.recordId)
+        throw new VouchError('validation_error', `record ${stated.recordId} has not this external id`);
+      this.#assertRoom(0, bytesOf(stated));
+      return { kind: 'insert', write: this.#replace(holder, stated, undefined), deduplicated: false };
+    }
+    if (holder !== undefined) throw new VouchError('validation_error', `record ${holder} has its external id already`);
+    this.#assertRoom(1, bytesOf(stated));
+    return { kind: 'insert', write: this.#append(stated, undefined), deduplicated: false };
+  }
+
+  /** Deletes those that are there, and passes over those that are not. */
+  async deleteMany(recordIds: Iterable<number | undefined>, slice: Slice): Promise<WriteAnswer> {
+    const seen = new Set<number>();
+    const absent: number[] = [];
+    let place = 0;
+    let deleted = 0;
+    for (const recordId of recordIds) {
+      if (recordId === undefined || (!seen.has(recordId) && !this.#exists(recordId))) absent.push(place);
+      else if (!seen.has(recordId)) {
+        seen.add(recordId);
+        this.#deleteForGood(recordId);
+        deleted++;
+      }
+      place++;
+      if (slice.step()) await slice.next();
+    }
+    return { kind: 'deleted', deleted, missing: absent, sequence: deleted === 0 ? null : this.#sequence - 1 };
+  }
+
+  /** The live record that has the external id, after the writes before. */
+  #liveUnder(externalId: Uint8Array): number | undefined {
+    const planned = this.#external.get(byteKey(externalId));
+    if (planned !== undefined && this.#isLive(planned)) return planned;
+    const recordId = this.state.externalIds.find(externalId);
+    return recordId !== undefined && this.#isLive(recordId) ? recordId : undefined;
+  }
+
+  /** The live records that have these external ids, found as they are asked for. */
+  *liveNamed(externalIds: Iterable<string>): Generator<number | undefined> {
+    for (const externalId of externalIds) yield this.#liveUnder(utf8ExternalId(externalId));
+  }
+
+  #updateMetadata(recordId: number, metadata: Uint8Array): WriteAnswer {
+    const event = { ...this.#dated(), type: 'updateMetadata', recordId, metadata } as const;
+    const replaced = this.#metadataBytes.get(recordId) ?? this.state.metadataBytesOf(recordId);
+    this.#assertRoom(0, Math.max(addedBytes(event) - replaced, 0));
+    this.#metadataBytes.set(recordId, metadata.length);
+    this.#roomBytes += replaced;
+    return this.#push(event);
+  }
+
+  #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId }: SealedInsert): WriteAnswer {
+    const key = keyOf(requestId);
+    const before = this.#findRequest(key);
+    if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
+    if (this.#isShredded(keyId)) throw shredded(keyId);
+    const sealed = {
+      type: 'insertEncrypted',
+      tag,
+      requestId,
+      keyId: Buffer.from(keyId, 'hex'),
+      nonce,
+      ciphertext,
+    } as const;
+    const event = { ...sealed, ...this.#dated(), recordId: this.#nextRecordId };
+    this.#assertRoom(1, addedBytes(event));
+    this.#keys.set(event.recordId, keyId);
+    this.#countStanding(keyId, 1);
+    const write = this.#newRecord(key);
+    this.#push(event);
+    return { kind: 'encrypted', write, keyId };
+  }
+
+  /** A log states the shredding of a key once; a repeated call adds no event. */
+  #shred(keyId: string): WriteAnswer {
+    if (this.#isShredded(keyId)) return { kind: 'sequence', sequence: this.#sequence - 1 };
+    this.#shredded.add(keyId);
+    this.#countLive(-(this.state.encrypted.standingUnder(keyId) + (this.#standing.get(keyId) ?? 0)));
+    return this.#push({ type: 'shredKey', ...this.#dated(), keyId: Buffer.from(keyId, 'hex') });
+  }
+
+  /** Inserts or replaces all records of the batch, or none if it is refused. */
+  async insertBatch(call: InsertBatchCall, slice: Slice): Promise<WriteAnswer> {
+    const vectorBytes = 4 * this.state.dimension;
+    if (call.vectors.length !== call.count * vectorBytes) this.#assertDimension(-1);
+    const keys = (call.requestIds ?? []).map(keyOf);
+    const replayed = this.#replayed(keys);
+    const records: NewRecord[] = [];
+    let brings = 0;
+    let fresh = 0;
+    for (let i = 0; i < call.count; i++) {
+      if (isLook(i) && slice.due) await slice.next();
+      const record = {
+        vector: call.vectors.subarray(i * vectorBytes, (i + 1) * vectorBytes),
+        tag: call.tags?.[i] ?? 0,
+        requestId: call.requestIds?.[i] ?? null,
+        metadata: call.metadata?.[i] ?? null,
+        text: utf8(call.texts?.[i] ?? null),
+        externalId: call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!),
+      };
+      records.push(record);
+      if (replayed.has(i)) continue;
+      brings += bytesOf(record);
+      if (record.externalId === null || this.#liveUnder(record.externalId) === undefined) fresh++;
+    }
+    this.#assertRoom(fresh, brings);
+    const ids = new Float64Array(call.count);
+    let created = 0;
+    for (const [i, record] of records.entries()) {
+      if (isLook(i) && slice.due) await slice.next();
+      const { recordId, sequence } = this.#findRequest(keys[i]) ?? this.#upsert(record, keys[i]);
+      ids[i] = recordId;
+      if (this.#isInsert(recordId, sequence)) created++;
+    }
+    return { kind: 'batch', ids, created };
+  }
+
+  #upsert(record: NewRecord, key: string | undefined): AppliedRequest {
+    const { externalId } = record;
+    const replaced = externalId === null ? undefined : this.#liveUnder(externalId);
+    return replaced === undefined
+      ? this.#append(record, key)
+      : this.#replace(replaced, { ...record, externalId: externalId! }, key);
+  }
+
+  /** Whether the event, planned or applied, inserts the record. */
+  #isInsert(recordId: number, sequence: number): boolean {
+    const planned = this.events[sequence - this.start.sequence];
+    return planned === undefined ? this.state.versions.isBornBy(recordId, sequence) : planned.type === 'insert';
+  }
+
+  /** The items that make no new record, also those whose key occurs earlier in the batch. */
+  #replayed(keys: readonly (string | undefined)[]): ReadonlySet<number> {
+    const seen = new Set<string>();
+    const replayed = new Set<number>();
+    for (const [i, key] of keys.entries()) {
+      if (key === undefined) continue;
+      if (seen.has(key) || this.#findRequest(key) !== undefined) replayed.add(i);
+      seen.add(key);
+    }
+    return replayed;
+  }
+
+  #append(record: NewRecord, key: string | undefined): AppliedRequest {
+    const { vector, tag, requestId, metadata, text, externalId } = record;
+    const write = this.#newRecord(key);
+    const { sequence, recordId } = write;
+    if (externalId !== null) this.#external.set(byteKey(externalId), recordId);
+    const content = { recordId, tag, requestId, vector, metadata, text, externalId };
+    this.#push({ type: 'insert', sequence, timeMs: this.#timeMs, ...content });
+    return write;
+  }
+
+  #replace(
+    recordId: number,
+    { vector, tag, requestId, metadata, text, externalId }: Omit<StatedReplace, 'type' | 'recordId'>,
+    key: string | undefined,
+  ): AppliedRequest {
+    const write = { recordId, sequence: this.#sequence };
+    if (key !== undefined) this.#requests.set(key, write);
+    this.#metadataBytes.set(recordId, metadata?.length ?? 0);
+    const content = { recordId, tag, requestId, vector, metadata, text, externalId };
+    this.#push({ type: 'replace', ...this.#dated(), ...content });
+    return write;
+  }
+
+  /** The record of the event that is pushed next. */
+  #newRecord(key: string | undefined): AppliedRequest {
+    const write = { recordId: this.#nextRecordId++, sequence: this.#sequence };
+    this.#countLive(1);
+    if (key !== undefined) this.#requests.set(key, write);
+    return write;
+  }
+
+  /** Adds the event of the next sequence. What it frees is there for the next frame. */
+  #push(event: Event): WriteAnswer {
+    this.#sequence++;
+    this.#roomBytes -= addedBytes(event);
+    this.events.push(event);
+    return { kind: 'sequence', sequence: event.sequence };
+  }
+
+  #changeGraph(call: GraphWrite): WriteAnswer {
+    if (call.op === 'addNode' || call.op === 'addEdge')
+      this.#assertRoom(0, EVENT_PREFIX_BYTES + fixedSizeBytes(call.op));
+    const planned = this.#graph.add(call);
+    const { sequence, timeMs } = this.#dated();
+    this.#push({ ...planned, sequence, timeMs });
+    switch (planned.type) {
+      case 'addNode':
+        return { kind: 'added', id: planned.nodeId, sequence };
+      case 'addEdge':
+        return { kind: 'added', id: planned.edgeId, sequence };
+      case 'deleteNode':
+      case 'deleteEdge':
+        return { kind: 'sequence', sequence };
+      default:
+        return unreachable(planned);
+    }
+  }
+
+  #deleteForGood(recordId: number): WriteAnswer {
+    this.#delete(recordId, false);
+    return this.#push({ type: 'delete', ...this.#dated(), recordId });
+  }
+
+  #delete(recordId: number, leavesTombstone: boolean): void {
+    if (this.#isLive(recordId)) this.#countLive(-1);
+    const keyId = this.#keyOf(recordId);
+    const isTombstoned = this.#deleted.has(recordId) || this.state.encrypted.get(recordId)?.isTombstoned === true;
+    if (keyId !== undefined && !isTombstoned) this.#countStanding(keyId, -1);
+    this.#deleted.set(recordId, leavesTombstone);
+  }
+
+  #countLive(by: number): void {
+    this.#liveRecords += by;
+    this.#headroom -= by;
+  }
+
+  #countStanding(keyId: string, by: number): void {
+    this.#standing.set(keyId, (this.#standing.get(keyId) ?? 0) + by);
+  }
+
+  /** The key of an encrypted record, also of a deleted one; undefined for a record with a vector. */
+  #keyOf(recordId: number): string | undefined {
+    return this.#keys.get(recordId) ?? this.state.encrypted.get(recordId)?.keyId;
+  }
+
+  #isShredded(keyId: string): boolean {
+    return this.#shredded.has(keyId) || this.state.encrypted.isShredded(keyId);
+  }
+
+  /** What the next event has besides its content. */
+  #dated(): { sequence: number; timeMs: number } {
+    return { sequence: this.#sequence, timeMs: this.#timeMs };
+  }
+
+  #findRequest(key: string | undefined): AppliedRequest | undefined {
+    return key === undefined ? undefined : (this.#requests.get(key) ?? this.state.requests.find(key));
+  }
+
+  #isPlanned(recordId: number): boolean {
+    return recordId >= this.state.nextRecordId && recordId < this.#nextRecordId;
+  }
+
+  #isLive(recordId: number): boolean {
+    if (this.#deleted.has(recordId)) return false;
+    const keyId = this.#keyOf(recordId);
+    if (keyId !== undefined && this.#isShredded(keyId)) return false;
+    return this.#isPlanned(recordId) || this.state.isLive(recordId);
+  }
+
+  #exists(recordId: number): boolean {
+    return this.#deleted.get(recordId) ?? (this.#isPlanned(recordId) || this.state.exists(recordId));
+  }
+
+  #assertLive(recordId: number): void {
+    if (!this.#isLive(recordId)) throw missing(recordId);
+  }
+
+  #assertRoom(records: number, bytes: number): void {
+    assertRoom({ ...this.start.room, records: this.#headroom, bytes: this.#roomBytes }, { records, bytes });
+  }
+
+  /** Guards against a coordinator that knew another collection by this id. */
+  #assertDimension(vectorBytes: number): void {
+    if (vectorBytes !== 4 * this.state.dimension)
+      throw new VouchError('dimension_mismatch', `the collection has dimension ${this.state.dimension}`);
+  }
+}
+
+const keyOf = (requestId: Uint8Array | null): string | undefined =>
+  requestId === null ? undefined : byteKey(requestId);
+
+const utf8 = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text));
+
+const bytesOf = (record: Parameters<typeof contentBytes>[0]): number => insertedBytes(contentBytes(record));

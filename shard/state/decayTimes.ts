@@ -1,0 +1,82 @@
+import type { BlockShape } from '../kernel/blockShape.js';
+import { Column } from '../kernel/column.js';
+import { SlotSet } from '../kernel/slotSet.js';
+
+/** With fewer slots, young rows are not distinguished. */
+const SLOTS_MIN = 4_096;
+/** The slots sampled to find the age limit of young rows, and the share of young rows. */
+const SAMPLES = 256;
+const YOUNG_SHARE = 1 / 32;
+/** New rows are young; from this share of young rows on, the age limit is chosen anew. */
+const YOUNG_SHARE_MAX = 1 / 16;
+/** The growth in slots after which the age limit is chosen anew. */
+const GROWTH = 1 / 32;
+
+/** The rows that were inserted after an instant. Only new rows are added. */
+interface Young {
+  readonly afterMs: number;
+  readonly rows: SlotSet;
+}
+
+/** The insertion times that decay needs: of each slot, the newest of each block, and the young rows. */
+export class InsertionTimes {
+  readonly #insertedMs = Column.float64(Number.NEGATIVE_INFINITY);
+  readonly #newestMs: number[] = [];
+  #young: Young | undefined;
+  /** The number of slots at which the age limit is chosen next. */
+  #splitAt: number;
+
+  constructor(
+    private readonly shape: BlockShape,
+    slotsMin = SLOTS_MIN,
+  ) {
+    this.#splitAt = slotsMin;
+  }
+
+  /** Must be called before searches find the slot's row. New slots come in order. */
+  set(slot: number, insertedMs: number): void {
+    this.#insertedMs.set(slot, insertedMs);
+    const block = this.shape.blockOf(slot);
+    this.#newestMs[block] = Math.max(this.#newestMs[block] ?? insertedMs, insertedMs);
+    const young = this.#young;
+    if (young !== undefined && insertedMs > young.afterMs) young.rows.add(slot);
+    else young?.rows.delete(slot);
+    const slots = this.#insertedMs.length;
+    if (slots >= this.#splitAt || (young?.rows.count ?? 0) > YOUNG_SHARE_MAX * slots) this.#split();
+  }
+
+  /** The insertion time of the row that has the slot, or had it last; unix milliseconds. */
+  of(slot: number): number {
+    return this.#insertedMs.get(slot);
+  }
+
+  /** An upper bound of the insertion times in block `index`. It does not fall when rows are removed. */
+  newestIn(index: number): number {
+    return this.#newestMs[index] ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The young rows; undefined if there are few rows in all. Call it again after new rows. */
+  get young(): Young | undefined {
+    return this.#young;
+  }
+
+  /**
+   * Chooses the age limit anew. Costs a look at each row of the blocks with young rows, once for each thirtieth of rows that
+   * is added. Running searches keep the young rows from before.
+   */
+  #split(): void {
+    const slots = this.#insertedMs.length;
+    const samples = Float64Array.from({ length: SAMPLES }, (_, i) =>
+      this.#insertedMs.get(Math.floor(((i + 0.5) * slots) / SAMPLES)),
+    ).sort();
+    const young = { afterMs: samples[Math.floor((1 - YOUNG_SHARE) * SAMPLES)]!, rows: new SlotSet(this.shape) };
+    this.#young = young;
+    for (let block = 0; block < this.#newestMs.length; block++) {
+      if (this.#newestMs[block]! <= young.afterMs) continue;
+      const end = Math.min(this.shape.firstSlot(block + 1), slots);
+      for (let slot = this.shape.firstSlot(block); slot < end; slot++)
+        if (this.#insertedMs.get(slot) > young.afterMs) young.rows.add(slot);
+    }
+    this.#splitAt = Math.ceil((1 + GROWTH) * slots);
+  }
+}

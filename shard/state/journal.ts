@@ -1,0 +1,292 @@
+/**
+ * A collection's log, and how far the state has applied it. The same code verifies and applies a frame that was just
+ * committed here, one of an earlier owner, and one that is read at a restart.
+ */
+
+import type { Clock } from '../../shared/clock.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { HASH_BYTES } from '../../shared/limits.js';
+import { EMPTY_LOG } from '../../shared/log/chain.js';
+import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
+import { type Event, genesisOf } from '../../shared/log/event.js';
+import { eventSizeBytes } from '../../shared/log/eventLayout.js';
+import { type EventLog, LogDamaged, type Position, type StoredFrame } from '../../shared/log/eventLog.js';
+import {
+  buildFrame,
+  claimedStart,
+  EVENT_PREFIX_BYTES,
+  FRAME_OVERHEAD_BYTES,
+  type Frame,
+  readFrameHeader,
+} from '../../shared/log/frame.js';
+import { sequenceAfter } from '../../shared/log/supersededFrames.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { HeldBytes } from '../../shared/model/quotas.js';
+import type { Receipt } from '../../shared/model/receipt.js';
+import { atOnce, inSlices, nextTurn, Slice } from '../../shared/scheduling/slice.js';
+import type { CollectionState } from './collectionState.js';
+import { LogHistory } from './logHistory.js';
+import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
+import { assertReaches, lostBeginning, WHAT_TO_DO } from './truncatedLog.js';
+import { writeReceipt } from './writeReceipt.js';
+
+/** Gets every frame that is committed here, as soon as it is durable. */
+export type Feed = (committed: StoredFrame) => void;
+
+/** Called after each event of a commit is applied. `makeReceipt` works only during the call. */
+type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
+
+export class Journal {
+  /** Undefined while there is no follower. */
+  feed: Feed | undefined;
+  #isAppendUnknown = false;
+  /** While the state holds a part of a frame that the history does not. */
+  #applying: Promise<void> | undefined;
+  /** The sequence of the last event that is in the state. */
+  #seen = 0;
+
+  constructor(
+    private readonly config: CollectionConfig,
+    private readonly log: EventLog,
+    private readonly state: CollectionState,
+    private readonly clock: Clock,
+    readonly history = new LogHistory(),
+  ) {}
+
+  /** Committed events, the genesis not counted. */
+  get sequence(): number {
+    return this.history.sequence;
+  }
+
+  /** The last event that a search sees now; in the middle of a frame it is beyond `sequence`. */
+  get seenSequence(): number {
+    return Math.max(this.sequence, this.#seen);
+  }
+
+  get timeMs(): number {
+    return Math.max(this.history.end.lastTimeMs, this.config.createdAtMs);
+  }
+
+  get logBytes(): number {
+    return this.history.end.logBytes;
+  }
+
+  /** The most bytes that the events of one frame may take, with their prefixes, the genesis not counted. */
+  get eventBytesMax(): number {
+    return this.log.maxFrameBytes - FRAME_OVERHEAD_BYTES - EVENT_PREFIX_BYTES - eventSizeBytes(genesisOf(this.config));
+  }
+
+  /** What is held besides the log after event `sequence`; undefined in the middle of a frame. */
+  get heldBytes(): HeldBytes | undefined {
+    return this.isWhole ? this.state.heldBytes : undefined;
+  }
+
+  /** The most bytes that a frame takes besides its events and their prefixes. */
+  get frameOverheadBytes(): number {
+    if (this.sequence > 0) return FRAME_OVERHEAD_BYTES;
+    return FRAME_OVERHEAD_BYTES + EVENT_PREFIX_BYTES + eventSizeBytes(genesisOf(this.config));
+  }
+
+  /** Whether the outcome of the last append is not known: the log may hold a frame that the state does not. */
+  get isAppendUnknown(): boolean {
+    return this.#isAppendUnknown;
+  }
+
+  /** Reads and applies what the log holds beyond the state. Throws Damaged if it does not verify. */
+  catchUp(): Promise<void> {
+    return noticingDamage(async () => {
+      for await (const { position, bytes } of this.log.read(this.history.position)) {
+        const frame = await verifiedFrame(bytes, this.history.end, position);
+        await this.#apply(frame, position);
+      }
+    });
+  }
+
+  /**
+   * Applies a frame of the owner if it is the next one, and ignores one that is applied. False if it is neither or does not
+   * verify: then the log has to be read. Throws Damaged if the frame verifies and cannot be applied.
+   */
+  async take({ position, bytes }: StoredFrame): Promise<boolean> {
+    const { end } = this.history;
+    const { firstSequence, events } = claimedEvents(bytes);
+    if (firstSequence + events <= end.nextSequence) return true;
+    if (firstSequence !== end.nextSequence) return false;
+    let frame: Frame;
+    try {
+      frame = await verifiedFrame(bytes, end, position);
+    } catch (error) {
+      if (error instanceof Damaged) return false;
+      throw error;
+    }
+    await this.#apply(frame, position);
+    return true;
+  }
+
+  /**
+   * Learns whether an append of unknown outcome succeeded; must be called before a commit. Throws Damaged if the log does
+   * not even hold what was applied, which is then why it refused the append.
+   */
+  async resolveAppend(): Promise<void> {
+    if (!this.#isAppendUnknown) return;
+    await this.catchUp();
+    await this.#assertEnd();
+    this.#isAppendUnknown = false;
+  }
+
+  /**
+   * Throws Damaged if the log does not hold the first and the last applied frame: nothing is ever removed from between them.
+   * Any server knows the first, which is as old as the log. `loss`: how a loss is known already.
+   */
+  async assertStored(loss?: string): Promise<void> {
+    if (this.sequence === 0) return;
+    if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
+    await this.#assertEnd();
+    const { history } = this;
+    if ((await this.#frameEndAt(history.frame(0).position)) === undefined) throw lostBeginning();
+  }
+
+  /** Ignores what follows the last frame: it may be a superseded frame. */
+  async #assertEnd(): Promise<void> {
+    const { sequence, config, log, clock } = this;
+    if (sequence > 0 && (await this.#frameEndAt(this.history.position)) !== sequence + 1)
+      await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, clock);
+  }
+
+  /** The sequence after the frame at `position`; undefined if the log has no frame there any more. */
+  async #frameEndAt(position: Position): Promise<number | undefined> {
+    try {
+      return sequenceAfter(await this.log.readAt(position));
+    } catch (error) {
+      if (error instanceof LogDamaged) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes the events durable, then applies them. `onDurable` gets the frame's size. Throws `unavailable` if the outcome is
+   * not known or another owner has written; the state is then unchanged.
+   */
+  async commit(
+    events: readonly Event[],
+    liveRecordsAfter: number,
+    deadlineMs: number,
+    onDurable: (frameBytes: number) => void,
+    onApplied: OnApplied,
+  ): Promise<void> {
+    const { end } = this.history;
+    const all = end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
+    await this.adopt(await buildFrame(all, end, liveRecordsAfter, nextTurn), deadlineMs, onDurable, onApplied);
+  }
+
+  /** Commits a frame that is known to continue the log, and whose events are known to be applicable. */
+  async adopt(
+    frame: Frame,
+    deadlineMs: number,
+    onDurable: (frameBytes: number) => void,
+    onApplied?: OnApplied,
+  ): Promise<void> {
+    this.#isAppendUnknown = true;
+    const position = await noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
+    this.#isAppendUnknown = false;
+    this.feed?.({ position, bytes: frame.bytes });
+    onDurable(frame.bytes.length);
+    await this.#apply(frame, position, onApplied);
+  }
+
+  /**
+   * Makes the receipt of a past write of a record from its frame and the history of the state tree. Costs a look and some
+   * hashes for each later change, in slices. `afterRest` may end it by throwing.
+   */
+  receiptOf(sequence: number, frame: Frame, afterRest: () => void): Promise<Receipt> {
+    const index = sequence - frame.header.firstSequence;
+    const receipt = writeReceipt(frame, index, this.state, this.history.configHash);
+    return inSlices(receipt, new Slice(this.clock), afterRest);
+  }
+
+  /** Reads the frame of an applied event from the log, and verifies it. */
+  async frameWith(sequence: number): Promise<Frame> {
+    const { position } = this.history.frameWith(sequence);
+    const bytes = await noticingDamage(() => this.log.readAt(position));
+    return verifiedFrame(bytes, claimedStart(bytes), position);
+  }
+
+  /** Resolves when the state is that after a whole frame: then all of it is at `sequence`. */
+  async whole(): Promise<void> {
+    while (this.#applying !== undefined) await this.#applying;
+  }
+
+  /** Reads a committed event from the log. */
+  async eventAt(sequence: number): Promise<Event> {
+    const { header, events } = await this.frameWith(sequence);
+    return events[sequence - header.firstSequence]!;
+  }
+
+  /** The sequence of the last committed event at or before an instant; 0 before the first. */
+  sequenceAt(timeMs: number): number {
+    return Math.max(0, Math.min(this.sequence, this.state.versions.sequenceAt(timeMs)));
+  }
+
+  /** Whether the state is the one after exactly `sequence` events. */
+  isAt(sequence: number): boolean {
+    return this.#applying === undefined && this.sequence === sequence;
+  }
+
+  /** Whether the state is that after a whole frame. */
+  get isWhole(): boolean {
+    return this.#applying === undefined;
+  }
+
+  /** The hash of the present state, which must be whole and not empty. */
+  stateHash(): Uint8Array {
+    const { configHash, end } = this.history;
+    const { chainHead, lastTimeMs: timeMs } = end;
+    return this.state.hash({ configHash, chainHead, sequence: this.sequence, timeMs });
+  }
+
+  async #apply(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
+    const { header, events } = frame;
+    if (header.firstSequence === 0) this.history.begin(configHashIn(frame, this.config));
+    // Memory that ran out in the middle of a frame would leave half of it applied.
+    this.state.vectors.reserve(events.filter(({ type }) => type === 'insert' || type === 'replace').length);
+    this.#applying = this.#applyEvents(frame, position, onApplied);
+    await this.#applying;
+    // After a failure it stays set: the state is of no use any more, and everything that awaits it gets the error.
+    this.#applying = undefined;
+  }
+
+  async #applyEvents(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
+    const { events } = frame;
+    const slice = new Slice(this.clock);
+    let inTree = 0;
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index]!;
+      this.state.apply(event);
+      this.#seen = event.sequence;
+      // In steps: a later read of the root would do all of it at once.
+      while (this.state.graph.hashSome()) if (slice.due) await slice.next();
+      onApplied?.(event.sequence, () => atOnce(writeReceipt(frame, index, this.state, this.history.configHash)));
+      if (!slice.due) continue;
+      inTree = this.#growTree(frame, inTree, index + 1);
+      await slice.next();
+    }
+    this.#growTree(frame, inTree, events.length);
+    assertLiveRecords(this.state, frame, position);
+    this.history.add(frame, position);
+  }
+
+  /** Appends many chain heads at once, which costs less than each alone. Returns `to`. */
+  #growTree({ chainHeads }: Frame, from: number, to: number): number {
+    this.history.tree.append(chainHeads.subarray(from * HASH_BYTES, to * HASH_BYTES));
+    return to;
+  }
+}
+
+/** Reads the header of an unverified frame. Bytes that are no frame have no events, and so continue nothing. */
+function claimedEvents(bytes: Uint8Array): { readonly firstSequence: number; readonly events: number } {
+  try {
+    return readFrameHeader(bytes);
+  } catch (error) {
+    if (error instanceof Malformed) return { firstSequence: Number.POSITIVE_INFINITY, events: 0 };
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+/** The applied frames of a log: their places, the log tree over their events, and the end of the log. */
+import { EMPTY_HASH } from '../../shared/hashing/hash.js';
+import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
+import { LOG_START, type Position } from '../../shared/log/eventLog.js';
+import type { Frame } from '../../shared/log/frame.js';
+import { ChunkedRows } from '../audit/chunkedRows.js';
+import { LogTree } from '../audit/logTree.js';
+
+/** The first event of a frame, and the frame's position in the log. */
+export interface FramePlace {
+  readonly firstSequence: number;
+  readonly firstTimeMs: number;
+  readonly position: Position;
+}
+
+export class LogHistory {
+  /** Covers the applied events, also those of a frame that is half applied. */
+  readonly tree = new LogTree();
+  #end: LogEnd = EMPTY_LOG;
+  #position: Position = LOG_START;
+  #configHash: Uint8Array = EMPTY_HASH;
+  /** First sequence, its time, and position of each frame. */
+  readonly #frames = new ChunkedRows<Float64Array>((elements) => new Float64Array(elements), 3);
+
+  /** The end of the log after the last applied frame. */
+  get end(): LogEnd {
+    return this.#end;
+  }
+
+  /** The position of the last applied frame. */
+  get position(): Position {
+    return this.#position;
+  }
+
+  /** The genesis event's hash; empty before the first frame. */
+  get configHash(): Uint8Array {
+    return this.#configHash;
+  }
+
+  /** Committed events in whole frames, the genesis not counted. */
+  get sequence(): number {
+    return Math.max(this.#end.nextSequence - 1, 0);
+  }
+
+  /** Before the events of the first frame. */
+  begin(configHash: Uint8Array): void {
+    this.#configHash = configHash;
+  }
+
+  /** Adds a frame whose events are all applied, and whose chain heads are in the tree. */
+  add({ header, events, end }: Frame, position: Position): void {
+    this.restoreFrame({ firstSequence: header.firstSequence, firstTimeMs: events[0]!.timeMs, position });
+    this.#position = position;
+    this.#end = end;
+  }
+
+  get frames(): number {
+    return this.#frames.length;
+  }
+
+  /** The frame with this index, counted from 0. */
+  frame(index: number): FramePlace {
+    const [firstSequence, firstTimeMs, position] = this.#frames.at(index) as unknown as [number, number, Position];
+    return { firstSequence, firstTimeMs, position };
+  }
+
+  /** Adds the next frame of a snapshot; `restoreEnd` follows the last one. */
+  restoreFrame({ firstSequence, firstTimeMs, position }: FramePlace): void {
+    this.#frames.append(Float64Array.of(firstSequence, firstTimeMs, position));
+  }
+
+  restoreEnd(configHash: Uint8Array, end: LogEnd, position: Position): void {
+    this.#configHash = configHash;
+    this.#end = end;
+    this.#position = position;
+  }
+
+  /** The frame of an event that is in a whole frame. */
+  frameWith(sequence: number): FramePlace {
+    return this.frame(this.#frames.firstNotBelow(0, sequence + 1) - 1);
+  }
+}

@@ -1,0 +1,32 @@
+/** The refusals of writes, and what the quotas of a project leave to a collection. */
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
+import type { Amount } from '../../shared/model/quotas.js';
+
+/** What may be added to a collection. */
+export interface Room extends Amount {
+  /** The quotas of the project. */
+  readonly limits: Amount;
+  /** False if a shard that may have unused capacity did not reply. */
+  readonly isFinal: boolean;
+}
+
+/** Throws `capacity_exceeded` if what a write brings does not fit a quota, or `unavailable` if that is not known. */
+export function assertRoom(room: Room, brings: Amount): void {
+  for (const kind of ['records', 'bytes'] as const) {
+    // The room is below zero if the quota was lowered below what is used.
+    if (brings[kind] === 0 || brings[kind] <= room[kind]) continue;
+    if (!room.isFinal) throw unavailable('a shard did not say how much of the quota it uses; retry shortly');
+    const limit = room.limits[kind];
+    const used = `the project uses ${limit - room[kind]} of ${limit} ${kind}`;
+    throw new VouchError(
+      'capacity_exceeded',
+      `the quota of ${kind} is full: ${used}, and the request brings ${brings[kind]}`,
+    );
+  }
+}
+
+export const missing = (recordId: number): VouchError =>
+  new VouchError('record_not_found', `there is no record ${recordId} in the collection`);
+
+export const shredded = (keyId: string): VouchError =>
+  new VouchError('validation_error', `key ${keyId} is shredded; nothing can be encrypted under it any more`);

@@ -1,0 +1,55 @@
+/** The checks of a stored frame around its application, to the present state or to a past one, and the hashes before it. */
+
+import { Malformed } from '../../shared/errors/malformed.js';
+import { DOMAIN, EMPTY_HASH, hash } from '../../shared/hashing/hash.js';
+import { type LogEnd, nextChainHead } from '../../shared/log/chain.js';
+import { Damaged } from '../../shared/log/damaged.js';
+import { genesisOf } from '../../shared/log/event.js';
+import { encodeEvent } from '../../shared/log/eventCodec.js';
+import type { Position } from '../../shared/log/eventLog.js';
+import { type Frame, hashAt, verifyFrame } from '../../shared/log/frame.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import { nextTurn } from '../../shared/scheduling/slice.js';
+import type { CollectionState } from './collectionState.js';
+
+/** Throws Damaged if the frame is not whole, or does not continue a log that ends at `before`. */
+export async function verifiedFrame(bytes: Uint8Array, before: LogEnd, position: Position): Promise<Frame> {
+  try {
+    return await verifyFrame(bytes, before, nextTurn);
+  } catch (error) {
+    if (error instanceof Malformed) throw new Damaged(`frame at ${position}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** Returns a copy of the config hash of a log's first frame. Throws Damaged if its genesis is another collection's. */
+export function configHashIn(frame: Frame, config: CollectionConfig): Uint8Array {
+  const [genesis] = frame.events;
+  const wanted = genesisOf(config);
+  const isOurs =
+    genesis?.type === 'genesis' &&
+    (Object.keys(wanted) as (keyof typeof wanted)[]).every((field) => genesis[field] === wanted[field]);
+  if (!isOurs) throw new Damaged('the log belongs to another collection, by its genesis event');
+  return hashAt(frame.eventHashes, 0).slice();
+}
+
+/** Throws Damaged if the state after the whole frame has another number of live records than the frame says. */
+export function assertLiveRecords({ liveRecords }: CollectionState, { header }: Frame, position: Position): void {
+  if (liveRecords !== header.liveRecords)
+    throw new Damaged(`frame at ${position}: says ${header.liveRecords} live records where there are ${liveRecords}`);
+}
+
+/** The hash of the genesis event of the collection's log. */
+export const configHashOf = (config: CollectionConfig): Uint8Array =>
+  hash(Uint8Array.of(DOMAIN.logLeaf, ...encodeEvent(genesisOf(config))));
+
+/** The hashes of a collection without events: those after the genesis that will be written. */
+export function emptyHashes(
+  config: CollectionConfig,
+  state: CollectionState,
+): Record<'configHash' | 'chainHead' | 'stateHash', Uint8Array> {
+  const configHash = configHashOf(config);
+  const chainHead = nextChainHead(EMPTY_HASH, configHash);
+  const stateHash = state.hash({ configHash, chainHead, sequence: 0, timeMs: config.createdAtMs });
+  return { configHash, chainHead, stateHash };
+}

@@ -1,0 +1,61 @@
+/**
+ * Detection of a log that has lost committed events. Such a log may verify from its first frame to its last, or be empty, so
+ * only knowledge from outside of it shows the loss.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../shared/clock.js';
+import { Malformed } from '../../shared/errors/malformed.js';
+import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
+import { type EventLog, LOG_START } from '../../shared/log/eventLog.js';
+import { readFrameHeader } from '../../shared/log/frame.js';
+import { countAtHead } from '../../shared/log/logCount.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
+
+const GENESIS = 0;
+export const WHAT_TO_DO = 'put the log back from a copy, or delete the collection and import an export';
+
+/**
+ * Throws Damaged if the log ends before event `sequence`; `known` says how that event is known. Looks again for as long as a
+ * server may answer that does not know the newest frames. Otherwise it costs the read of one frame.
+ */
+export async function assertReaches(
+  log: Pick<EventLog, 'head' | 'staleMs'>,
+  collectionId: number,
+  sequence: number,
+  known: string,
+  clock: Clock,
+): Promise<void> {
+  const goneMs = clock.monotonicMs() + log.staleMs;
+  for (;;) {
+    const { sequence: last } = await noticingDamage(() => countAtHead(log, collectionId));
+    if (last >= sequence) return;
+    if (clock.monotonicMs() >= goneMs) {
+      const end = last === 0 ? 'it holds nothing' : `it ends with event ${last}`;
+      throw new Damaged(`${end}, but ${known}; ${WHAT_TO_DO}`);
+    }
+    await delay(RETRY_MS.shortLog);
+  }
+}
+
+/** Throws Damaged if the log, which is not empty, does not begin with its genesis. Costs the read of one frame. */
+export function assertBegins(log: Pick<EventLog, 'read'>): Promise<void> {
+  return noticingDamage(async () => {
+    for await (const { bytes } of log.read(LOG_START)) {
+      if (firstSequenceIn(bytes) === GENESIS) return;
+      break;
+    }
+    throw lostBeginning();
+  });
+}
+
+export const lostBeginning = (): Damaged => new Damaged(`it has lost its beginning; ${WHAT_TO_DO}`);
+
+/** Undefined if the bytes are no frame. */
+function firstSequenceIn(frame: Uint8Array): number | undefined {
+  try {
+    return readFrameHeader(frame).firstSequence;
+  } catch (error) {
+    if (error instanceof Malformed) return undefined;
+    throw error;
+  }
+}

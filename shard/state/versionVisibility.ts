@@ -1,0 +1,208 @@
+/**
+ * The births and deaths of a collection's records, and the parts of its past that are not in memory any more. They tell
+ * whether the present structures can answer for a past state.
+ *
+ * Memory: 8 bytes a record, 16 for each replacement and each soft delete and about 40 more while the slot of that is kept, 16
+ * for each millisecond in which something was written.
+ */
+import { ChunkedRows } from '../audit/chunkedRows.js';
+import { IntervalSet } from './intervalSet.js';
+
+/** The parts of a state that a search uses beside vectors. */
+export interface SearchedParts {
+  readonly filter: boolean;
+  readonly text: boolean;
+  readonly graph: boolean;
+}
+
+/** Numbers in pieces, which are read in place: a list of millions can be saved in slices. */
+export interface SavedNumbers {
+  readonly length: number;
+  readonly pieces: Iterable<Float64Array>;
+}
+
+type Numbers = ChunkedRows<Float64Array>;
+const rowsOf = (width: number): Numbers => new ChunkedRows((elements) => new Float64Array(elements), width);
+const SPANS = ['records', 'metadata', 'graphRoots'] as const;
+
+export class VersionVisibility {
+  /** Sequence of the insert, by record id − 1: they ascend. */
+  #births = rowsOf(1);
+  /** Sequence and record id of each soft delete, ascending. */
+  #tombstones = rowsOf(2);
+  /** Sequence and record id of each replacement, ascending. */
+  #replacements = rowsOf(2);
+  /** Record id → sequence of its soft delete, until its slot is freed. */
+  readonly #tombstonedAt = new Map<number, number>();
+  /** First sequence at each event time, and the time in unix milliseconds. */
+  #times = rowsOf(2);
+  #lastTimeMs = Number.NEGATIVE_INFINITY;
+  /** The sequences whose vectors, metadata or graph roots are not in memory any more. */
+  #lost = { records: new IntervalSet(), metadata: new IntervalSet(), graphRoots: new IntervalSet() };
+  #textsChangedAt = 0;
+  #graphChangedAt = 0;
+  /** Whether the last change of the graph was the deletion of a record. */
+  #graphChangedByRecord = false;
+
+  /** Called for every event, before its effect. */
+  happened(sequence: number, timeMs: number): void {
+    if (timeMs === this.#lastTimeMs) return;
+    this.#times.append(Float64Array.of(sequence, timeMs));
+    this.#lastTimeMs = timeMs;
+  }
+
+  /** Called when the next record id is given. */
+  born(sequence: number): void {
+    this.#births.push(sequence);
+  }
+
+  tombstoned(recordId: number, sequence: number): void {
+    this.#tombstones.append(Float64Array.of(sequence, recordId));
+    this.#tombstonedAt.set(recordId, sequence);
+  }
+
+  /** Called when the vector of a record is removed. */
+  freed(recordId: number, sequence: number): void {
+    this.#lost.records.add(this.#bornAt(recordId), this.#tombstonedAt.get(recordId) ?? sequence);
+    this.#tombstonedAt.delete(recordId);
+  }
+
+  /** Called when a record gets another vector. */
+  replaced(recordId: number, sequence: number): void {
+    this.#lost.records.add(this.#bornAt(recordId), sequence);
+    this.#replacements.append(Float64Array.of(sequence, recordId));
+  }
+
+  metadataReplaced(recordId: number, sequence: number): void {
+    this.#lost.metadata.add(this.#bornAt(recordId), sequence);
+  }
+
+  /** Called when a text is added or removed. */
+  textsChanged(sequence: number): void {
+    this.#textsChangedAt = sequence;
+  }
+
+  /** The graph does not keep every root: see `Graph.rootAt`. */
+  graphChanged(sequence: number, byRecord: boolean): void {
+    const before = this.#graphChangedAt;
+    if (before > 0 && sequence === before + 1 && !this.#graphChangedByRecord)
+      this.#lost.graphRoots.add(before, sequence);
+    this.#graphChangedAt = sequence;
+    this.#graphChangedByRecord = byRecord;
+  }
+
+  /** Whether the present structures can search the state after `sequence` events, and tell its hash. */
+  holds(sequence: number, { filter, text, graph }: SearchedParts): boolean {
+    if (this.#lost.records.has(sequence) || !this.tellsHash(sequence)) return false;
+    if (filter && this.#lost.metadata.has(sequence)) return false;
+    return !(text && sequence < this.#textsChangedAt) && !(graph && sequence < this.#graphChangedAt);
+  }
+
+  /** Whether the hash of the state after `sequence` events can be told. */
+  tellsHash(sequence: number): boolean {
+    return !this.#lost.graphRoots.has(sequence);
+  }
+
+  /** The number of records inserted by `sequence`, which is also the highest id. */
+  recordsAt(sequence: number): number {
+    return this.#births.firstNotBelow(0, sequence + 1);
+  }
+
+  /** The number of soft deletes up to `sequence`. */
+  tombstonesAt(sequence: number): number {
+    return this.#tombstones.firstNotBelow(0, sequence + 1);
+  }
+
+  get tombstones(): number {
+    return this.#tombstones.length;
+  }
+
+  /** The record id of soft delete `n`, counted from 0. */
+  tombstonedRecord(n: number): number {
+    return this.#tombstones.at(n)[1]!;
+  }
+
+  /** Whether the record was inserted by that event. */
+  isBornBy(recordId: number, sequence: number): boolean {
+    return this.#bornAt(recordId) === sequence;
+  }
+
+  /** The number of replacements up to `sequence`. */
+  replacementsAt(sequence: number): number {
+    return this.#replacements.firstNotBelow(0, sequence + 1);
+  }
+
+  get replacements(): number {
+    return this.#replacements.length;
+  }
+
+  /** The record id of replacement `n`, counted from 0. */
+  replacedRecord(n: number): number {
+    return this.#replacements.at(n)[1]!;
+  }
+
+  /** The time of an applied event. */
+  timeAt(sequence: number): number {
+    return this.#times.at(this.#times.firstNotBelow(0, sequence + 1) - 1)[1]!;
+  }
+
+  /** The sequence of the last event at or before an instant; −1 if there is none, +∞ if it is the last applied event. */
+  sequenceAt(timeMs: number): number {
+    // Times are whole milliseconds.
+    const upTo = this.#times.firstNotBelow(1, Math.floor(timeMs) + 1);
+    return upTo === this.#times.length ? Number.POSITIVE_INFINITY : this.#times.at(upTo)[0]! - 1;
+  }
+
+  /** Everything, as `restore` takes it. No event may be applied before the pieces are read. */
+  save(): SavedNumbers[] {
+    return [
+      rowsIn(this.#births, 1),
+      rowsIn(this.#tombstones, 2),
+      { length: 2 * this.#tombstonedAt.size, pieces: pairsIn(this.#tombstonedAt) },
+      rowsIn(this.#times, 2),
+      rowsIn(this.#replacements, 2),
+      ...SPANS.map((what) => saved(this.#lost[what].numbers())),
+      saved(Float64Array.of(this.#textsChangedAt, this.#graphChangedAt, Number(this.#graphChangedByRecord))),
+    ];
+  }
+
+  /** Fills a new object with what `save` returned. */
+  restore(lists: readonly Float64Array[]): void {
+    const [births, tombstones, tombstonedAt, times, replacements, records, metadata, graphRoots, changed] = lists;
+    this.#births.append(births!);
+    this.#tombstones.append(tombstones!);
+    for (let i = 0; i < tombstonedAt!.length; i += 2) this.#tombstonedAt.set(tombstonedAt![i]!, tombstonedAt![i + 1]!);
+    this.#times.append(times!);
+    this.#replacements.append(replacements!);
+    this.#lastTimeMs = times!.at(-1) ?? Number.NEGATIVE_INFINITY;
+    this.#lost = {
+      records: IntervalSet.of(records!),
+      metadata: IntervalSet.of(metadata!),
+      graphRoots: IntervalSet.of(graphRoots!),
+    };
+    this.#textsChangedAt = changed![0]!;
+    this.#graphChangedAt = changed![1]!;
+    this.#graphChangedByRecord = changed![2] === 1;
+  }
+
+  #bornAt(recordId: number): number {
+    return this.#births.at(recordId - 1)[0]!;
+  }
+}
+
+const saved = (numbers: Float64Array): SavedNumbers => ({ length: numbers.length, pieces: [numbers] });
+
+function rowsIn(rows: Numbers, width: number): SavedNumbers {
+  const length = rows.length * width;
+  let left = length;
+  const pieces = rows.chunks.map((chunk) => {
+    const piece = chunk.subarray(0, left);
+    left -= piece.length;
+    return piece;
+  });
+  return { length, pieces };
+}
+
+function* pairsIn(numbers: ReadonlyMap<number, number>): Generator<Float64Array> {
+  for (const pair of numbers) yield Float64Array.from(pair);
+}

@@ -1,0 +1,60 @@
+/** The receipt of a committed write, made from its frame and the history of the state. */
+
+import { unreachable } from '../../shared/errors/errors.js';
+import type { Event } from '../../shared/log/event.js';
+import { chainHeadBefore, type Frame, hashAt } from '../../shared/log/frame.js';
+import type { Receipt } from '../../shared/model/receipt.js';
+import { makeReceipt } from '../audit/receipt.js';
+import type { CollectionState } from './collectionState.js';
+
+/** The id of the record that the event changes, and whether the event inserts it; undefined if it changes no record. */
+export function recordOf(event: Event): { readonly recordId: number; readonly isNew: boolean } | undefined {
+  switch (event.type) {
+    case 'insert':
+    case 'insertEncrypted':
+      return { recordId: event.recordId, isNew: true };
+    case 'softDelete':
+    case 'delete':
+    case 'replace':
+    case 'updateMetadata':
+      return { recordId: event.recordId, isNew: false };
+    case 'genesis':
+    case 'shredKey':
+    case 'addNode':
+    case 'deleteNode':
+    case 'addEdge':
+    case 'deleteEdge':
+      return undefined;
+    default:
+      return unreachable(event);
+  }
+}
+
+/**
+ * Makes the receipt of the applied event at `index` of the frame, which changes a record, from the state tree as that event
+ * left it. Yields where it may pause; costs as `StateTree.pastWrite`.
+ */
+export function* writeReceipt(
+  frame: Frame,
+  index: number,
+  { tree, graph }: CollectionState,
+  configHash: Uint8Array,
+): Generator<undefined, Receipt> {
+  const event = frame.events[index] as Event;
+  const { sequence, timeMs } = event;
+  const written = recordOf(event);
+  if (written === undefined) throw new RangeError(`event ${sequence} changed no record`);
+  const { recordId, isNew } = written;
+  const facts = {
+    recordId,
+    sequence,
+    timeMs,
+    chainHeadBefore: chainHeadBefore(frame, index),
+    eventHash: hashAt(frame.eventHashes, index),
+    graphRoot: graph.rootAt(sequence),
+    configHash,
+  };
+  // An inserted record is the last leaf.
+  const leaves = isNew ? recordId : tree.leavesAfterChange(sequence);
+  return makeReceipt(facts, yield* tree.pastWrite(recordId - 1, leaves, sequence));
+}

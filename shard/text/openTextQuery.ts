@@ -1,0 +1,302 @@
+import type { Mutex } from '../../shared/scheduling/mutex.js';
+import { atOnce, inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
+import type { SlotSet } from '../kernel/slotSet.js';
+import { TopK } from '../kernel/topK.js';
+import { idf, maxTermScore, termScore } from './bm25.js';
+import type { Documents } from './documents.js';
+import type { Postings } from './postings.js';
+import type { ScoreAccumulator } from './scoreAccumulator.js';
+import { TermSum } from './termSum.js';
+import type { Vocabulary } from './vocabulary.js';
+
+/** With no more terms, all are looked up in a text; with more, the terms of a short text are looked up in the query. */
+const FEW_TERMS = 64;
+/** In a query with more terms, the rare ones do not decide alone. */
+const DECIDED_TERMS_MAX = 64;
+/** Postings of rare terms that are read for each result, before common terms are. */
+const RARE_PER_RESULT = 2;
+/** More than the rounding of a sum of terms. */
+const ROUNDING = 1 + 1e-9;
+/** The cost of looking up a score by its slot, in postings that are added: memory access takes most of it. */
+const POSTINGS_PER_LOOKUP = 32;
+/** The same in postings of slots that are not marked, which are skipped. */
+const SKIPPED_PER_LOOKUP = 256;
+
+/** The amount of work that is done at once. */
+export interface Slicing {
+  /** Postings that are read without a pause. */
+  readonly atOnce: number;
+  /** Postings between two looks at the clock. */
+  readonly chunk: number;
+}
+
+/** Less than a millisecond, and at most 0.1 ms. */
+export const SLICING: Slicing = { atOnce: 1 << 17, chunk: 1 << 12 };
+
+/** The parts of a text index that a query reads. */
+export interface TextStores {
+  readonly postings: Postings;
+  readonly documents: Documents;
+  readonly vocabulary: Vocabulary;
+  /** For work without a pause. */
+  readonly accumulator: ScoreAccumulator;
+  /** For work in slices, by one query at a time. */
+  readonly slicedAccumulator: ScoreAccumulator;
+  readonly mutex: Mutex;
+  readonly idOf: (slot: number) => number;
+  readonly slicing: Slicing;
+}
+
+/** The best `n` are wanted, of all records or of those in `eligible`. */
+interface Wanted {
+  readonly n: number;
+  readonly eligible: SlotSet | undefined;
+}
+
+interface BestMatches {
+  /** The best `n` slots, best first, and their scores. */
+  readonly best: { readonly slots: Uint32Array; readonly scores: Float64Array };
+  /** The scores of the slots asked for. */
+  readonly scores: Float64Array;
+}
+
+/**
+ * A query and its BM25 scores of the texts as they were when it was opened, to the bit, whatever is written until it is
+ * closed: terms and statistics are of that moment, and the score of a text is noted before the text is removed. No slot
+ * may pass to another record meanwhile.
+ */
+export class OpenTextQuery {
+  /** The query's terms that occur, in its order. */
+  readonly #terms: number[] = [];
+  readonly #idfs: number[] = [];
+  /** By term, its place among them. */
+  readonly #places = new Map<number, number>();
+  /** The postings of all its terms. */
+  #postings = 0;
+  /** The noted scores of slots whose text has changed; 0 where there was none. */
+  readonly #noted = new Map<number, number>();
+  /** The terms that are being added up. */
+  #sum: TermSum | undefined;
+
+  /** `documents`, `averageLength`: the statistics at this moment. `tokens`: distinct. `close`: to be called in the end. */
+  constructor(
+    private readonly stores: TextStores,
+    documents: number,
+    private readonly averageLength: number,
+    tokens: Iterable<string>,
+    readonly close: () => void,
+  ) {
+    for (const token of tokens) {
+      const term = stores.vocabulary.find(token);
+      if (term === undefined) continue;
+      const frequency = stores.postings.lengthOf(term);
+      this.#places.set(term, this.#terms.length);
+      this.#terms.push(term);
+      this.#idfs.push(idf(documents, frequency));
+      this.#postings += frequency;
+    }
+  }
+
+  /** Whether all scores are 0. */
+  get isEmpty(): boolean {
+    return this.#terms.length === 0;
+  }
+
+  /** Returns 0 where the record has no text, or none of the query's words. Costs the shorter of both in look-ups. */
+  scoreOf(slot: number): number {
+    return this.#noted.get(slot) ?? this.#computeScore(slot);
+  }
+
+  /** Returns the scores of these slots. */
+  async scores(slots: Uint32Array, slice: () => Slice): Promise<Float64Array> {
+    const { accumulator, slicing } = this.stores;
+    if (this.#postings <= Math.min(SKIPPED_PER_LOOKUP * slots.length, slicing.atOnce))
+      return atOnce(this.#using(accumulator, this.#markedScores(accumulator, slots)));
+    const steps = this.#lookUp(slots);
+    const isShort = slots.length * this.#terms.length <= slicing.atOnce / POSTINGS_PER_LOOKUP;
+    return isShort ? atOnce(steps) : inSlices(steps, slice());
+  }
+
+  /**
+   * Returns the best `n` scores above 0 of all records, or of those in `eligible`, equal ones by record id; and the scores
+   * of `slots`. Reads the postings of all terms, except of common words where the others decide.
+   */
+  async best(n: number, eligible: SlotSet | undefined, slots: Uint32Array, slice: () => Slice): Promise<BestMatches> {
+    const { accumulator, slicedAccumulator, mutex, slicing } = this.stores;
+    const steps = (into: ScoreAccumulator): Steps<BestMatches> =>
+      this.#using(into, this.#bestMatches(into, { n, eligible }, slots));
+    if (this.#postings <= slicing.atOnce) return atOnce(steps(accumulator));
+    return mutex.run(() => inSlices(steps(slicedAccumulator), slice()));
+  }
+
+  /** The slot has a text from now on. */
+  added(slot: number): void {
+    if (!this.#noted.has(slot)) this.#noted.set(slot, 0);
+  }
+
+  /** The text of the slot is about to be removed. */
+  removing(slot: number): void {
+    if (!this.#noted.has(slot)) this.#noted.set(slot, this.#computeScore(slot));
+  }
+
+  /** A posting of the term is about to be removed, and replaced by the last one. */
+  removingPosting(term: number, position: number): void {
+    const skipped = this.#sum?.skippedByRemoval(term, position);
+    if (skipped !== undefined) this.removing(skipped);
+  }
+
+  #computeScore(slot: number): number {
+    const { documents } = this.stores;
+    const length = documents.lengthOf(slot);
+    if (length === 0) return 0;
+    const places = this.#terms.length > Math.max(FEW_TERMS, documents.termsIn(slot)) ? this.#placesIn(slot) : undefined;
+    const tried = places?.length ?? this.#terms.length;
+    let score = 0;
+    for (let i = 0; i < tried; i++) {
+      const place = places?.[i] ?? i;
+      const count = documents.countIn(slot, this.#terms[place]!);
+      if (count > 0) score += termScore(this.#idfs[place]!, count, length, this.averageLength);
+    }
+    return score;
+  }
+
+  /** Returns the places of the query's terms that the text has, ascending. */
+  #placesIn(slot: number): number[] {
+    const places: number[] = [];
+    this.stores.documents.visit(slot, (term) => {
+      const place = this.#places.get(term);
+      if (place !== undefined) places.push(place);
+    });
+    return places.sort((a, b) => a - b);
+  }
+
+  /** Looks up the scores of these slots one by one. */
+  *#lookUp(slots: Uint32Array): Steps<Float64Array> {
+    const scores = new Float64Array(slots.length);
+    const { documents, slicing } = this.stores;
+    let spent = 0;
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!;
+      scores[i] = this.scoreOf(slot);
+      spent += documents.has(slot) ? POSTINGS_PER_LOOKUP * Math.min(this.#terms.length, documents.termsIn(slot)) : 1;
+      if (spent < slicing.chunk) continue;
+      spent = 0;
+      yield;
+    }
+    return scores;
+  }
+
+  /** Takes steps that add to an accumulator, which is empty again in the end. */
+  *#using<Result>(accumulator: ScoreAccumulator, steps: Steps<Result>): Steps<Result> {
+    accumulator.reserve(this.stores.documents.lengths.length);
+    try {
+      return yield* steps;
+    } finally {
+      this.#sum = undefined;
+      accumulator.clear();
+    }
+  }
+
+  /** Adds up the scores of these slots alone. */
+  *#markedScores(accumulator: ScoreAccumulator, slots: Uint32Array): Steps<Float64Array> {
+    accumulator.mark(slots);
+    try {
+      yield* this.#addUp(accumulator, [...this.#terms.keys()], true);
+      return accumulator.scoresOf(slots);
+    } finally {
+      accumulator.unmark(slots);
+    }
+  }
+
+  *#bestMatches(accumulator: ScoreAccumulator, wanted: Wanted, slots: Uint32Array): Steps<BestMatches> {
+    const byRareTerms = yield* this.#bestByRareTerms(accumulator, wanted);
+    if (byRareTerms !== undefined) return { best: byRareTerms, scores: yield* this.#lookUp(slots) };
+    yield* this.#addUp(accumulator, [...this.#terms.keys()], false);
+    const scores = accumulator.scoresOf(slots);
+    return { best: matchesOf(yield* this.#top(accumulator, wanted)), scores };
+  }
+
+  /**
+   * A term adds less than idf · (k1 + 1) to a score. Where the n-th best score by the rarest terms alone is above the sum of
+   * that for all other terms, a text with none of the rarest is not among the best n (Turtle and Flood's MaxScore).
+   * Returns undefined, with an empty accumulator, where that does not help.
+   */
+  *#bestByRareTerms(accumulator: ScoreAccumulator, wanted: Wanted): Steps<BestMatches['best'] | undefined> {
+    if (this.#terms.length > DECIDED_TERMS_MAX || this.#postings <= POSTINGS_PER_LOOKUP * wanted.n) return undefined;
+    const { rare, common } = this.#split(RARE_PER_RESULT * wanted.n);
+    if (common.length === 0 || rare.length === 0) return undefined;
+    const others = common.reduce((sum, place) => sum + maxTermScore(this.#idfs[place]!), 0) * ROUNDING;
+    // About the score of one occurrence of the rarest term: where the others can add more, they most likely do.
+    if (others > this.#idfs[rare[0]!]!) return undefined;
+    yield* this.#addUp(accumulator, rare, false);
+    const least = -(yield* this.#top(accumulator, wanted)).worst;
+    if (others < least) return matchesOf(yield* this.#topWith(others, least, accumulator, wanted));
+    accumulator.clear();
+    return undefined;
+  }
+
+  /** Returns the best `n` by their full scores, of the slots whose accumulated score is within `others` of `least`. */
+  *#topWith(others: number, least: number, accumulator: ScoreAccumulator, { n, eligible }: Wanted): Steps<TopK> {
+    const { idOf, slicing } = this.stores;
+    const top = new TopK(n);
+    let spent = 0;
+    for (let i = 0; i < accumulator.written; i++) {
+      const slot = accumulator.slots[i]!;
+      if (accumulator.scores[slot]! * ROUNDING + others < least || eligible?.has(slot) === false) continue;
+      top.offer(slot, -this.scoreOf(slot), idOf(slot));
+      spent += POSTINGS_PER_LOOKUP;
+      if (spent < slicing.chunk) continue;
+      spent = 0;
+      yield;
+    }
+    return top;
+  }
+
+  /** Returns the best `n` by their accumulated scores. */
+  *#top(accumulator: ScoreAccumulator, { n, eligible }: Wanted): Steps<TopK> {
+    const { idOf, slicing } = this.stores;
+    const top = new TopK(n);
+    for (let from = 0; n > 0 && from < accumulator.written; from += slicing.chunk) {
+      if (from > 0) yield;
+      accumulator.offer(top, from, from + slicing.chunk, idOf, eligible);
+    }
+    return top;
+  }
+
+  /** Adds up the scores of the terms at these places, term by term. */
+  *#addUp(accumulator: ScoreAccumulator, places: readonly number[], isMarkedOnly: boolean): Steps<void> {
+    const { postings, documents, slicing } = this.stores;
+    const sum = new TermSum(accumulator, postings, documents, this.averageLength, isMarkedOnly);
+    this.#sum = sum;
+    let spent = 0;
+    for (const place of places) {
+      sum.begin(this.#terms[place]!, this.#idfs[place]!);
+      for (;;) {
+        spent += sum.step(slicing.chunk - spent);
+        if (spent < slicing.chunk) break;
+        spent = 0;
+        yield;
+      }
+    }
+    this.#sum = undefined;
+    for (const [slot, score] of this.#noted) accumulator.set(slot, score);
+  }
+
+  /** Splits the places of the terms: the rarest terms, with `wanted` postings or more where there are, and the others. */
+  #split(wanted: number): { readonly rare: number[]; readonly common: number[] } {
+    const frequencyOf = (place: number): number => this.stores.postings.lengthOf(this.#terms[place]!);
+    const common = [...this.#terms.keys()].sort((a, b) => frequencyOf(a) - frequencyOf(b));
+    const rare: number[] = [];
+    for (let seen = 0; seen < wanted && common.length > 0; ) {
+      const place = common.shift()!;
+      rare.push(place);
+      seen += frequencyOf(place);
+    }
+    return { rare, common };
+  }
+}
+
+function matchesOf(top: TopK): BestMatches['best'] {
+  const { items, keys } = top.sorted();
+  return { slots: items, scores: keys.map((key) => -key) };
+}

@@ -1,0 +1,131 @@
+/** The vault for one collection: encrypts payloads before their commit, and decrypts committed ones. */
+import { VouchError } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { GCM_TAG_BYTES } from '../../shared/limits.js';
+import { Damaged } from '../../shared/log/damaged.js';
+import { type Event, genesisOf, type InsertEncrypted } from '../../shared/log/event.js';
+import type { Logger } from '../../shared/logger.js';
+import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
+import type { InsertEncryptedCall, Results } from '../../shared/protocol/calls.js';
+import { byteKey } from '../state/byteKey.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { AppliedRequest } from '../state/dedupWindow.js';
+import { contentHashOf, type EncryptedRecord } from '../state/encryptedRecords.js';
+import { insertedEncryptedBytes } from '../state/growth.js';
+import type { Journal } from '../state/journal.js';
+import type { SealedInsert } from '../state/plannedCalls.js';
+import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
+import { KeyDamaged, type RecordVault, recordShredded, type SealTarget } from './recordVault.js';
+
+const CHECKED_AT_ONCE = 4;
+
+interface Brings {
+  readonly records: number;
+  readonly growthBytes: number;
+}
+
+export class CollectionVault {
+  readonly #target: SealTarget;
+
+  constructor(
+    private readonly config: CollectionConfig,
+    private readonly state: CollectionState,
+    private readonly journal: Journal,
+    private readonly vault: RecordVault,
+    /** What the quotas leave to a write that brings this. */
+    private readonly room: (brings: Brings) => Promise<Room>,
+  ) {
+    const { project, id: collectionId } = config;
+    this.#target = { project, collectionId, genesisId: genesisOf(config).collectionId };
+  }
+
+  /** The answer to an insert whose request id is known; undefined where it is new or missing. */
+  async replay(requestId: Uint8Array | null): Promise<Results['insertEncrypted'] | undefined> {
+    const applied = requestId === null ? undefined : this.state.requests.find(byteKey(requestId));
+    return applied && this.replayOf(applied);
+  }
+
+  /** Throws `validation_error` where the request id belongs to a record with a vector. */
+  async replayOf({ recordId, sequence }: AppliedRequest): Promise<Results['insertEncrypted']> {
+    const event = await this.journal.eventAt(sequence);
+    if (event.type === 'insertEncrypted') return { id: recordId, keyId: toHex(event.keyId) };
+    throw new VouchError('validation_error', `the request id belongs to record ${recordId}, which is not encrypted`);
+  }
+
+  /**
+   * Encrypts the payload, and lists the collection in the key's entry. Refuses early what the commit would refuse, so that
+   * no key is made for it. Throws Damaged where the entry is damaged and records of this collection depend on it.
+   */
+  async seal(call: InsertEncryptedCall, deadlineMs: number): Promise<SealedInsert> {
+    const { payload, keyId, tag, requestId } = call;
+    if (keyId !== null && this.state.encrypted.isShredded(keyId)) throw shredded(keyId);
+    const brings = { records: 1, growthBytes: insertedEncryptedBytes(payload.length + GCM_TAG_BYTES) };
+    assertRoom(await this.room(brings), { records: 1, bytes: brings.growthBytes });
+    const mustExist = keyId !== null && this.#uses(keyId);
+    const sealed = await this.#noticingDamage(keyId, () =>
+      this.vault.seal(this.#target, payload, { keyId, mustExist, deadlineMs }),
+    );
+    return { op: 'insertEncrypted', tag, requestId, ...sealed };
+  }
+
+  /** Called before events of an import are stored: a shred of their keys then reaches this collection too. */
+  async enter(events: readonly Event[], deadlineMs: number): Promise<void> {
+    const keyIds = events.flatMap((event) => (event.type === 'insertEncrypted' ? [toHex(event.keyId)] : []));
+    for (const keyId of new Set(keyIds)) await this.vault.enter(this.#target, keyId, deadlineMs);
+  }
+
+  /** Throws VouchError `record_not_found`, `record_shredded` or what the vault throws; Damaged as `seal`. */
+  async read(recordId: number): Promise<Results['getEncrypted']> {
+    const record = this.state.encrypted.get(recordId);
+    if (record === undefined || record.isTombstoned) throw missing(recordId);
+    const { keyId } = record;
+    if (this.state.encrypted.isShredded(keyId)) throw recordShredded(keyId);
+    const { nonce, ciphertext } = await this.#eventOf(record);
+    const payload = await this.#noticingDamage(keyId, () =>
+      this.vault.open(this.#target, { keyId, nonce, ciphertext }),
+    );
+    return { id: recordId, keyId, payload };
+  }
+
+  /** Verifies a key of live records. False where its entry is missing or cannot be opened here. Throws as `seal`. */
+  async checkKey(keyId: string): Promise<boolean> {
+    return !this.#uses(keyId) || (await this.#noticingDamage(keyId, () => this.vault.check(this.#target, keyId)));
+  }
+
+  /** Verifies all keys of live records. `rest` is awaited after each few. Logs their number, or how many did not open. */
+  async checkKeys(rest: (entries: number) => Promise<void>, logger: Logger): Promise<void> {
+    let [keys, closed, isOver] = [0, 0, false];
+    const live = this.state.encrypted.liveKeys();
+    while (!isOver) {
+      const some = Array.from({ length: CHECKED_AT_ONCE }, () => live.next().value ?? '').filter(Boolean);
+      isOver = some.length < CHECKED_AT_ONCE;
+      const checked = await Promise.all(some.map((keyId) => this.checkKey(keyId)));
+      keys += checked.length;
+      closed += checked.filter((isOpened) => !isOpened).length;
+      if (checked.length > 0) await rest(checked.length);
+    }
+    const { id: collectionId } = this.config;
+    if (closed > 0) logger.warn({ collectionId, keys: closed }, 'records are under keys that cannot be opened here');
+    else if (keys > 0) logger.info({ collectionId, keys }, 'the vault entries of the collection are whole');
+  }
+
+  #uses(keyId: string): boolean {
+    return this.state.encrypted.standingUnder(keyId) > 0 && !this.state.encrypted.isShredded(keyId);
+  }
+
+  async #eventOf({ id, sequence, contentHash }: EncryptedRecord): Promise<InsertEncrypted> {
+    const event = await this.journal.eventAt(sequence);
+    if (event.type === 'insertEncrypted' && event.recordId === id && contentHashOf(event) === contentHash) return event;
+    throw new Damaged(`event ${sequence}: it is not the one that the log held before`);
+  }
+
+  /** Damage to a key that no record of this collection needs is an error of the call only. */
+  async #noticingDamage<T>(keyId: string | null, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof KeyDamaged) || keyId === null || !this.#uses(keyId)) throw error;
+      throw new Damaged(`the vault's entry for key ${keyId} does not verify`, { part: 'vault', keyId, cause: error });
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** The vault's entries for coordinators, which learn neither a key nor its wrapped form. */
+import { unreachable } from '../../shared/errors/errors.js';
+import type { KeyEntry, ShardResults, VaultCall } from '../../shared/protocol/calls.js';
+import { orDamaged } from '../../shared/vault/entryName.js';
+import { forget, strikeOff, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
+
+type DestroyCall = Extract<VaultCall, { op: 'destroyKey' }>;
+
+export class KeyEntries {
+  constructor(private readonly vault: VaultStore) {}
+
+  async run(call: VaultCall): Promise<ShardResults[VaultCall['op']]> {
+    const { project, keyId } = call;
+    switch (call.op) {
+      case 'keyEntry':
+        return { entry: await this.#find(project, keyId) };
+      case 'destroyKey':
+        return { isDone: (await this.#destroy(call)) !== undefined };
+      case 'strikeOff':
+        return { pendingIds: await strikeOff(this.vault, project, keyId, call.collectionIds) };
+      case 'settleKey':
+        await this.vault.settle(project, keyId);
+        return null;
+      default:
+        return unreachable(call);
+    }
+  }
+
+  async #find(project: string, keyId: string): Promise<KeyEntry | 'damaged' | null> {
+    const stored = await this.vault.get(project, keyId).catch(orDamaged);
+    if (stored === undefined || stored === 'damaged') return stored ?? null;
+    forget(stored);
+    const { status, collectionIds, pendingIds } = stored.entry;
+    return { status, collectionIds, pendingIds, revision: stored.revision };
+  }
+
+  /** The new revision; undefined where the entry has changed. */
+  #destroy({ project, keyId, entry: before, collectionIds }: DestroyCall): Promise<number | undefined> {
+    const entry: VaultEntry = { status: 'shredded', wrapped: null, collectionIds, pendingIds: collectionIds };
+    if (before === null) return this.vault.create(project, keyId, entry);
+    if (before === 'damaged') return this.vault.replaceDamaged(project, keyId, entry);
+    return this.vault.replace({ project, keyId, revision: before, entry }, entry);
+  }
+}

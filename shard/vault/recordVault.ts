@@ -1,0 +1,179 @@
+/**
+ * Encrypts and decrypts the payloads of encrypted records, each under the data key of its key id.
+ *
+ *   payload ── AES-256-GCM, fresh nonce, associated data: u64 collection id of the genesis ‖ key id ──▶ nonce, ciphertext
+ *
+ * An order makes a shred final: an insert lists its collection in the key's vault entry before it commits, and a shred
+ * writes to every listed collection once no byte of the key is left. So a concurrent insert either commits first, and its
+ * record is lost with the others, or is refused by the log that states the shred.
+ */
+import type { Clock, Entropy } from '../../shared/clock.js';
+import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { toHex } from '../../shared/hashing/hash.js';
+import { writeU64 } from '../../shared/hashing/u64.js';
+import { KEY_ID_BYTES } from '../../shared/limits.js';
+import { unlessUnavailable } from '../../shared/vault/entryName.js';
+import type { ShredMarks } from '../../shared/vault/shredMarks.js';
+import { forget, type StoredVaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
+import { shredded } from '../state/refusals.js';
+import type { DataKeys } from './dataKeys.js';
+import type { Sealed } from './sealed.js';
+
+/** The collection that a payload is encrypted for. */
+export interface SealTarget {
+  readonly project: string;
+  readonly collectionId: number;
+  /** The id in the genesis event: an imported collection keeps it, and its records stay readable. */
+  readonly genesisId: number;
+}
+
+interface SealedPayload extends Sealed {
+  /** 32 lowercase hex. */
+  readonly keyId: string;
+}
+
+interface SealOptions {
+  /** Null for a fresh key. */
+  readonly keyId: string | null;
+  /** The collection has records under the key: a new key of the same id would not open them. */
+  readonly mustExist: boolean;
+  readonly deadlineMs: number;
+}
+
+/** The vault entry of a key does not verify. */
+export class KeyDamaged extends VouchError {
+  constructor(cause: unknown) {
+    super('internal_error', messageOf(cause), { cause });
+  }
+}
+
+export class RecordVault {
+  constructor(
+    private readonly store: VaultStore,
+    private readonly marks: Pick<ShredMarks, 'set'>,
+    private readonly keys: Pick<DataKeys, 'create' | 'encrypt' | 'decrypt' | 'check'>,
+    private readonly clock: Clock,
+    private readonly entropy: Entropy,
+  ) {}
+
+  /**
+   * Makes the key where there is none. The entry lists the collection when this resolves. Throws KeyDamaged, and VouchError
+   * `validation_error` where the key is shredded, `internal_error` where it must exist and does not or cannot be used.
+   */
+  async seal(target: SealTarget, payload: Uint8Array, options: SealOptions): Promise<SealedPayload> {
+    const stored = await this.#entryFor(target, options);
+    const { keyId } = stored;
+    try {
+      return { keyId, ...(await this.keys.encrypt(stored, payload, associatedData(target, keyId))) };
+    } catch (error) {
+      // The key was shredded after its entry was read, during a rotation.
+      throw error instanceof VouchError && error.code === 'record_shredded' ? shredded(keyId) : error;
+    } finally {
+      forget(stored);
+    }
+  }
+
+  /** Throws KeyDamaged, and VouchError `record_shredded`, `internal_error` where the key does not open the payload. */
+  async open(target: SealTarget, { keyId, nonce, ciphertext }: SealedPayload): Promise<Uint8Array> {
+    const stored = await this.#stored(target.project, keyId);
+    if (stored === undefined) throw keyMissing(target, keyId);
+    if (stored.entry.status === 'shredded') throw recordShredded(keyId);
+    try {
+      return await this.keys.decrypt(stored, { nonce, ciphertext }, associatedData(target, keyId));
+    } catch (error) {
+      if (!(error instanceof VouchError) || error.code !== 'internal_error') throw error;
+      const message = `collection ${target.collectionId}, key ${keyId}: ${error.message}`;
+      throw new VouchError('internal_error', message, { cause: error });
+    } finally {
+      forget(stored);
+    }
+  }
+
+  /**
+   * Reads and opens the key's entry, and completes it on every server. False where there is none, or this machine does not
+   * hold its master key: that is no damage. Throws KeyDamaged, and `unavailable`.
+   */
+  async check({ project }: SealTarget, keyId: string): Promise<boolean> {
+    const stored = await this.#stored(project, keyId);
+    if (stored === undefined) return false;
+    if (stored.entry.status === 'shredded') return true;
+    const found = await this.keys.check(stored).finally(() => forget(stored));
+    if (found === 'damaged') throw new KeyDamaged(new Error(`the wrapped key ${keyId} does not verify`));
+    if (found === 'elsewhere') return false;
+    // Unavailable servers get their part later.
+    await this.store.settle(project, keyId).catch(unlessUnavailable);
+    return true;
+  }
+
+  /**
+   * Lists a collection that imports records under the key in the key's entry, where there is one, so that a shred reaches
+   * it. Where the key is shredded already, the collection's log has yet to state it.
+   */
+  async enter({ project, collectionId }: SealTarget, keyId: string, deadlineMs: number): Promise<void> {
+    while (this.clock.nowMs() <= deadlineMs) {
+      const stored = await this.#stored(project, keyId);
+      if (stored === undefined || stored.entry.collectionIds.includes(collectionId)) return forget(stored);
+      const { entry } = stored;
+      const isShredded = entry.status === 'shredded';
+      const pendingIds = isShredded ? [...entry.pendingIds, collectionId] : entry.pendingIds;
+      const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId], pendingIds };
+      // Before, so that a crash leaves no pending collection without a mark; after, since a shred may have cleared it.
+      if (isShredded) await this.marks.set(project, keyId);
+      const revision = await this.store.replace(stored, listed).finally(() => forget(stored));
+      if (revision !== undefined && isShredded) await this.marks.set(project, keyId);
+      if (revision !== undefined) return;
+    }
+    throw unavailable('the deadline passed before the vault key could be used');
+  }
+
+  async #entryFor(target: SealTarget, { keyId, mustExist, deadlineMs }: SealOptions): Promise<StoredVaultEntry> {
+    const { project, collectionId } = target;
+    while (this.clock.nowMs() <= deadlineMs) {
+      const name = { project, keyId: keyId ?? toHex(this.entropy(KEY_ID_BYTES)) };
+      const stored = keyId === null ? undefined : await this.#stored(project, keyId);
+      if (stored === undefined && mustExist) throw keyMissing(target, name.keyId);
+      const entry = await (stored === undefined
+        ? this.keys.create(name, [collectionId])
+        : this.#listing(stored, collectionId));
+      if (entry !== undefined) return entry;
+      // Another write changed the entry, which may now list the collection, or be shredded.
+    }
+    throw unavailable('the deadline passed before the vault key could be used');
+  }
+
+  /** The entry once it lists the collection; undefined where another write changed it meanwhile. */
+  async #listing(stored: StoredVaultEntry, collectionId: number): Promise<StoredVaultEntry | undefined> {
+    const { entry, keyId } = stored;
+    if (entry.status === 'shredded') throw shredded(keyId);
+    if (entry.collectionIds.includes(collectionId)) return stored;
+    const listed = { ...entry, collectionIds: [...entry.collectionIds, collectionId] };
+    const revision = await this.store.replace(stored, listed);
+    if (revision !== undefined) return { ...stored, entry: listed, revision };
+    forget(stored);
+    return undefined;
+  }
+
+  async #stored(project: string, keyId: string): Promise<StoredVaultEntry | undefined> {
+    try {
+      return await this.store.get(project, keyId);
+    } catch (error) {
+      throw error instanceof VouchError && error.code === 'internal_error' ? new KeyDamaged(error) : error;
+    }
+  }
+}
+
+function associatedData({ genesisId }: SealTarget, keyId: string): Uint8Array {
+  const bytes = new Uint8Array(8 + KEY_ID_BYTES);
+  writeU64(new DataView(bytes.buffer), 0, genesisId);
+  bytes.set(Buffer.from(keyId, 'hex'), 8);
+  return bytes;
+}
+
+const keyMissing = ({ collectionId }: SealTarget, keyId: string): VouchError =>
+  new VouchError(
+    'internal_error',
+    `collection ${collectionId}: its records are under key ${keyId}, which the vault does not have`,
+  );
+
+export const recordShredded = (keyId: string): VouchError =>
+  new VouchError('record_shredded', `key ${keyId} was shredded, and its records are lost`);

@@ -1,0 +1,27 @@
+/** The buckets of a cluster or a node. */
+export const BUCKETS = {
+  /** `<project>.<collection name>` → the collection's fixed configuration and desired index. */
+  catalog: 'vouch-catalog',
+  /** Shard name → heartbeat. */
+  shards: 'vouch-shards',
+  /** Collection id → shard name and epoch. */
+  owners: 'vouch-owners',
+  /** BLAKE3 of an API key (hex) → project, scope, expiry. */
+  keys: 'vouch-keys',
+  /** Project → records reserved per collection; `<project>.bytes` → bytes reserved per collection. */
+  quota: 'vouch-quota',
+  /** Named leases and counters. */
+  leases: 'vouch-leases',
+  /** Collection id → the high-water mark of its log, and the bytes held there. */
+  watermarks: 'vouch-watermarks',
+  /** Public key of a node that signs (hex) → the shards that it signed for. */
+  signers: 'vouch-signers',
+  /** `<project>.<key id>` → since when the shredding of the vault key is pending. */
+  shreds: 'vouch-shreds',
+  /** The identity of the service log, and its published checkpoints. */
+  serviceLog: 'vouch-service-log',
+  /** Counters that must survive everything, such as the next collection id. */
+  counters: 'vouch-counters',
+} as const;
+
+export type BucketName = (typeof BUCKETS)[keyof typeof BUCKETS];

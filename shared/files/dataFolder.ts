@@ -1,0 +1,47 @@
+/**
+ * Closes the data folder to other users at start: the folder itself, which protects its content, and the folders in it, in
+ * case one is moved elsewhere. Key files keep their modes: a key that others can read is refused when it is read.
+ */
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { closeToOthers, codeOf, OTHERS_MODE } from './durable.js';
+
+/** The mode bit of folders that all users share. */
+const STICKY = 0o1000;
+
+const shown = (mode: number): string => `0${mode.toString(8)}`;
+
+/**
+ * Returns a message for the log where something was open to others. Throws an Error of one line where all users share the
+ * folder.
+ */
+export async function closeDataFolder(dataDir: string): Promise<string | undefined> {
+  const folder = await realpath(dataDir);
+  const mode = (await stat(folder)).mode & 0o7777;
+  if ((mode & STICKY) !== 0 && (mode & OTHERS_MODE) !== 0)
+    throw new Error(
+      `the data folder ${dataDir} is shared by all users of this machine (mode ${shown(mode)}); set VOUCH_DATA_DIR to a folder of its own`,
+    );
+  try {
+    const was = await closeToOthers(folder);
+    const closed = await closeFoldersIn(folder);
+    if (was !== undefined)
+      return `the data folder ${dataDir} was open to other users of this machine (mode ${shown(was)}); it is closed now (mode 0700)`;
+    return closed.length === 0
+      ? undefined
+      : `the data folder ${dataDir} had folders that were open to other users (${closed.join(', ')}); they are closed now (mode 0700)`;
+  } catch (error) {
+    // The folder is another user's; files that are made in it are closed all the same.
+    return `the data folder ${dataDir} is open to other users of this machine (mode ${shown(mode)}) and cannot be closed (${codeOf(error) ?? String(error)}); make it this user's, with mode 0700`;
+  }
+}
+
+/** Returns the names and old modes of the folders that were open. */
+async function closeFoldersIn(folder: string): Promise<string[]> {
+  const closed: string[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const was = entry.isDirectory() ? await closeToOthers(join(folder, entry.name)) : undefined;
+    if (was !== undefined) closed.push(`${entry.name} ${shown(was)}`);
+  }
+  return closed;
+}

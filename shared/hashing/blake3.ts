@@ -1,0 +1,66 @@
+/**
+ * BLAKE3 with the WebAssembly of the package `blake3`, without the package's JavaScript, which makes three copies and four
+ * objects for each hash: for the 65 bytes of a tree node that costs more than the hash.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { HASH_BYTES } from '../limits.js';
+
+/** The used part of the module. `hash` frees the memory of its message. */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  __wbindgen_malloc(sizeBytes: number): number;
+  hash(message: number, messageBytes: number, digest: number, digestBytes: number): void;
+}
+
+/** The part of the WebAssembly interface used here; Node's types leave it out. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+};
+
+const MODULE = createRequire(import.meta.url).resolve('blake3/dist/wasm/nodejs/blake3_js_bg.wasm');
+const IMPORTS = {
+  __wbindgen_placeholder__: {
+    __wbindgen_throw: () => {
+      throw new Error('BLAKE3 failed in its WebAssembly');
+    },
+  },
+};
+
+export class Blake3 {
+  readonly #exports: Exports;
+  readonly #digestAt: number;
+  /** Made anew when the memory has grown. */
+  #memory = new Uint8Array();
+  #digest = new Uint8Array();
+
+  constructor() {
+    const module = new WebAssembly.Module(readFileSync(MODULE));
+    this.#exports = new WebAssembly.Instance(module, IMPORTS).exports as Exports;
+    this.#digestAt = this.#exports.__wbindgen_malloc(HASH_BYTES);
+  }
+
+  /** Returns the 32 bytes of the hash. */
+  hash(message: Uint8Array): Uint8Array {
+    const digest = new Uint8Array(HASH_BYTES);
+    this.hashInto(message, digest, 0);
+    return digest;
+  }
+
+  /** Writes the 32 bytes to `target` from `at` on. */
+  hashInto(message: Uint8Array, target: Uint8Array, at: number): void {
+    const { length } = message;
+    const messageAt = this.#exports.__wbindgen_malloc(length);
+    if (this.#memory.buffer !== this.#exports.memory.buffer) this.#look();
+    this.#memory.set(message, messageAt);
+    this.#exports.hash(messageAt, length, this.#digestAt, HASH_BYTES);
+    if (this.#memory.buffer !== this.#exports.memory.buffer) this.#look();
+    target.set(this.#digest, at);
+  }
+
+  #look(): void {
+    this.#memory = new Uint8Array(this.#exports.memory.buffer);
+    this.#digest = this.#memory.subarray(this.#digestAt, this.#digestAt + HASH_BYTES);
+  }
+}

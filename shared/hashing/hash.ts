@@ -1,0 +1,46 @@
+/** BLAKE3-256, the only hash. A hashed message begins with a byte for its kind, so that kinds cannot be confused. */
+import blake3 from 'blake3';
+import { HASH_BYTES } from '../limits.js';
+import { Blake3 } from './blake3.js';
+
+export const DOMAIN = {
+  logLeaf: 0x00,
+  logNode: 0x01,
+  logRoot: 0x02,
+  chain: 0x03,
+  stateLeaf: 0x10,
+  stateNode: 0x11,
+  stateRoot: 0x12,
+  stateHash: 0x13,
+  graphNode: 0x14,
+  graphEdge: 0x15,
+  graphTreeNode: 0x16,
+  graphRoot: 0x17,
+  encryptedLeaf: 0x18,
+  encryptedContent: 0x19,
+  batchItem: 0x20,
+} as const;
+
+/** The hash of no record, no graph, and no event before the first. No known message hashes to it. */
+export const EMPTY_HASH: Uint8Array = new Uint8Array(HASH_BYTES);
+
+const whole = new Blake3();
+
+/** 32 bytes. About 0.3 µs for 65 bytes, 0.8 µs for 585, and 1.2 ns for each byte more. */
+export const hash = (message: Uint8Array): Uint8Array => whole.hash(message);
+
+/** Writes the hash to `target` from `at` on, which may lie in the message. */
+export const hashInto = (message: Uint8Array, target: Uint8Array, at: number): void =>
+  whole.hashInto(message, target, at);
+
+/** A hash of several pieces. Costs 1.8 µs more than `hash`; one of `digest` and `dispose` must be called. */
+interface HashStream {
+  update(bytes: Uint8Array): void;
+  digest(): Uint8Array;
+  dispose(): void;
+}
+
+export const hashStream = (): HashStream => blake3.createHash();
+
+export const toHex = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');

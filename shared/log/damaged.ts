@@ -1,0 +1,31 @@
+import type { DamagedPart } from '../model/damage.js';
+import { LogDamaged } from './eventLog.js';
+
+interface DamagedOptions {
+  readonly part?: 'log' | 'vault';
+  /** The key of a damaged vault entry: the collection is whole again once it is shredded. */
+  readonly keyId?: string;
+  readonly cause?: unknown;
+}
+
+/** Stored bytes that do not verify, found while a collection was read. Quarantines that collection only. */
+export class Damaged extends Error {
+  override name = 'Damaged';
+  readonly part: DamagedPart & ('log' | 'vault');
+  readonly keyId: string | undefined;
+
+  constructor(reason: string, { part = 'log', keyId, cause }: DamagedOptions = {}) {
+    super(reason, cause === undefined ? undefined : { cause });
+    this.part = part;
+    this.keyId = keyId;
+  }
+}
+
+/** Throws a LogDamaged of `work` as Damaged; everything else as it is. */
+export async function noticingDamage<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof LogDamaged ? new Damaged(error.message, { cause: error }) : error;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Losses of logs in JetStream. Only a purge takes frames from a stream, and raises the number of its missing messages: one
+ * request for each stream, and one more for the counts of its subjects where that number has changed, as it does when a
+ * collection is deleted.
+ */
+import type { StreamInfo } from 'nats';
+import type { ClusterConnection } from '../nats/natsConnection.js';
+import { isRefusal, JETSTREAM } from '../nats/natsError.js';
+import { logPart, logStream, logStreamSubjects, logSubject } from '../transport/subjects.js';
+import type { DoubtedLog, LogLosses, WatchedLog } from './eventLog.js';
+
+/** A server that is still starting may say for a while that there is no such stream. */
+const GONE_AFTER_MS = 12_000;
+
+interface SeenStream {
+  /** When the stream was made, and how many of its messages are missing. */
+  readonly created: string;
+  readonly removed: number;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export class JetStreamLosses implements LogLosses {
+  readonly #seen = new Map<string, SeenStream>();
+  /** Missing streams, and since when. */
+  readonly #goneSinceMs = new Map<string, number>();
+
+  constructor(
+    private readonly connection: ClusterConnection,
+    private readonly streams: number,
+  ) {}
+
+  async look(watched: readonly WatchedLog[]): Promise<DoubtedLog[]> {
+    const parts: WatchedLog[][] = Array.from({ length: this.streams }, () => []);
+    for (const log of watched) parts[logPart(log.collectionId, this.streams)]!.push(log);
+    const doubts = await Promise.all(parts.map((logs, part) => (logs.length === 0 ? [] : this.#lookAt(part, logs))));
+    return doubts.flat();
+  }
+
+  async #lookAt(part: number, logs: readonly WatchedLog[]): Promise<readonly DoubtedLog[]> {
+    const stream = logStream(part);
+    const before = this.#seen.get(stream);
+    try {
+      const info = await this.#info(stream);
+      this.#goneSinceMs.delete(stream);
+      if (before?.created === info.created && before.removed === removedFrom(info)) return [];
+      const now = await this.#info(stream, logStreamSubjects(part));
+      this.#seen.set(stream, { created: now.created, removed: removedFrom(now), counts: now.state.subjects ?? {} });
+      return logs.filter((log) => this.#isInDoubt(log, before, now)).map(doubted);
+    } catch (error) {
+      if (!isRefusal(error, JETSTREAM.streamNotFound)) throw error;
+      return this.#isGone(stream) ? logs.map((log) => ({ ...doubted(log), loss: lossOf(stream) })) : [];
+    }
+  }
+
+  #isInDoubt({ collectionId, frames }: WatchedLog, before: SeenStream | undefined, { state }: StreamInfo): boolean {
+    const subject = logSubject(collectionId, this.streams);
+    const count = state.subjects?.[subject] ?? 0;
+    // Only reading a log that was never looked at shows whether it should be empty.
+    return count < Math.max(frames, before?.counts[subject] ?? 1);
+  }
+
+  #isGone(stream: string): boolean {
+    const nowMs = this.connection.clock.monotonicMs();
+    const sinceMs = this.#goneSinceMs.get(stream) ?? nowMs;
+    this.#goneSinceMs.set(stream, sinceMs);
+    return nowMs - sinceMs >= GONE_AFTER_MS;
+  }
+
+  #info(stream: string, subjects?: string): Promise<StreamInfo> {
+    const { connection } = this;
+    const options = subjects === undefined ? undefined : { subjects_filter: subjects };
+    return connection.call(() => connection.jsm.streams.info(stream, options));
+  }
+}
+
+const doubted = ({ collectionId }: WatchedLog): DoubtedLog => ({ collectionId, loss: undefined });
+const lossOf = (stream: string): string => `JetStream has no stream ${stream}, which held it`;
+const removedFrom = ({ state }: StreamInfo): number => state.last_seq - state.messages;

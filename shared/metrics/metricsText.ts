@@ -1,0 +1,43 @@
+/** Metrics in Prometheus' text format: rendered where they are counted, joined where they are read. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Registry } from 'prom-client';
+
+/** One metric: its `# HELP` and `# TYPE` lines, then its samples. */
+export interface MetricText {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** About a millisecond of rendering. */
+const SLICE_CHARS = 128 * 1024;
+
+/** Renders every metric of the registry; the event loop turns in between. */
+export async function metricTexts(registry: Registry): Promise<MetricText[]> {
+  const texts: MetricText[] = [];
+  let chars = 0;
+  for (const { name } of registry.getMetricsAsArray()) {
+    const text = await registry.getSingleMetricAsString(name);
+    texts.push({ name, text });
+    chars += text.length;
+    if (chars < SLICE_CHARS) continue;
+    chars = 0;
+    await nextTurn();
+  }
+  return texts;
+}
+
+/** Joins several sources. The samples of one name stand together, as the format demands, under the first source's help. */
+export function joinMetricTexts(sources: readonly (readonly MetricText[])[]): string {
+  const joined = new Map<string, string>();
+  for (const { name, text } of sources.flat()) {
+    const before = joined.get(name);
+    joined.set(name, before === undefined ? `${text}\n` : before + samplesOf(text));
+  }
+  return [...joined.values()].join('\n');
+}
+
+/** The lines after the two of the head. */
+function samplesOf(text: string): string {
+  const samples = text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
+  return samples === '' ? '' : `${samples}\n`;
+}

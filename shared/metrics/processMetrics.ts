@@ -1,0 +1,41 @@
+/** The metrics that every process has. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Metrics } from './metrics.js';
+
+const LAG_RESOLUTION_MS = 10;
+const NS_PER_SECOND = 1e9;
+const US_PER_SECOND = 1e6;
+
+interface Load {
+  readonly requests: number;
+  readonly bytes: number;
+  readonly unsentBytes: number;
+}
+
+/** The returned function ends the measuring. */
+export function observeProcess(metrics: Metrics, transport: { readonly load: Load }): () => void {
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  metrics.gauges(() => {
+    // The histogram is of the time between ticks, so the resolution is part of it. No tick yet: NaN.
+    const seconds = (percent: number): number =>
+      Math.max(0, lag.percentile(percent) / NS_PER_SECOND - LAG_RESOLUTION_MS / 1000 || 0);
+    const lags = { '0.5': seconds(50), '0.99': seconds(99), '1': seconds(100) };
+    lag.reset();
+    const { requests, bytes, unsentBytes } = transport.load;
+    return {
+      vouch_event_loop_lag_seconds: lags,
+      vouch_resident_memory_bytes: process.memoryUsage.rss(),
+      vouch_nats_requests_in_flight: requests,
+      vouch_nats_request_bytes_in_flight: bytes,
+      vouch_nats_unsent_bytes: unsentBytes,
+    };
+  });
+  let countedUs = 0;
+  metrics.onRead(() => {
+    const { user, system } = process.cpuUsage();
+    metrics.count('vouch_cpu_seconds_total', (user + system - countedUs) / US_PER_SECOND);
+    countedUs = user + system;
+  });
+  return () => lag.disable();
+}

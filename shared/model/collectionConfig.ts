@@ -1,0 +1,21 @@
+/** The names and the id of a collection when its log began. */
+export interface CollectionOrigin {
+  readonly project: string;
+  readonly name: string;
+  readonly id: number;
+}
+
+/** A collection's fixed configuration, as its catalog entry and its genesis event state it. */
+export interface CollectionConfig {
+  readonly id: number;
+  readonly project: string;
+  readonly name: string;
+  readonly dimension: number;
+  readonly metric: 'squared_l2';
+  readonly createdAtMs: number;
+  /** The origin of an imported collection, as its genesis states it. */
+  readonly origin?: CollectionOrigin;
+}
+
+export const originOf = ({ origin, project, name, id }: CollectionConfig): CollectionOrigin =>
+  origin ?? { project, name, id };

@@ -1,0 +1,19 @@
+/** Stored bytes that did not verify, as a shard tells them with its heartbeat, and `/health` to anybody. */
+
+/**
+ * `log`, `vault`: the collection answers nothing until its files are mended and its shard is started again.
+ * `snapshot`, `index`: the file was set aside, and the collection is served from its log.
+ * `follower`: this shard's copy is not what its owner has; it answers nothing, and the owner serves the collection.
+ */
+export type DamagedPart = 'log' | 'vault' | 'snapshot' | 'index' | 'follower';
+
+export interface Damage {
+  /** Null: the master key of a machine, which all encrypted records need; part `vault`. */
+  readonly collectionId: number | null;
+  readonly part: DamagedPart;
+  /** What does not verify, without names of projects, collections or folders. */
+  readonly reason: string;
+}
+
+/** The most damages that a heartbeat tells; metrics and log tell all. */
+export const DAMAGES_TOLD_MAX = 32;

@@ -1,0 +1,56 @@
+/** Which index a collection is to have, and what there is of it. */
+import type { tags } from 'typia';
+
+export const INDEX_KINDS = ['hnsw', 'ivf', 'bq'] as const;
+export type IndexKind = (typeof INDEX_KINDS)[number];
+
+/** `brute`: exact search and no index. `auto`: exact search while the collection is small, then HNSW. */
+export type DesiredKind = 'brute' | 'auto' | IndexKind;
+
+type Count<From extends number, To extends number> = number &
+  tags.Type<'uint32'> &
+  tags.Minimum<From> &
+  tags.Maximum<To>;
+
+/** What was asked for; what is absent is chosen by the kind, and chosen again as the collection grows. */
+export interface IndexParameters {
+  /** HNSW: neighbours per node. */
+  readonly m?: Count<2, 128>;
+  /** HNSW: candidates kept while a row is added. */
+  readonly efConstruction?: Count<1, 4096>;
+  /** HNSW: candidates kept while searching. */
+  readonly efSearch?: Count<1, 4096>;
+  /** IVF: centroids. */
+  readonly nList?: Count<1, 65536>;
+  /** IVF: lists that a search reads. */
+  readonly nProbe?: Count<1, 65536>;
+  /** BQ: rows that are measured exactly. */
+  readonly candidates?: Count<1, 65536>;
+}
+
+export interface IndexSpec {
+  readonly kind: DesiredKind;
+  readonly parameters: IndexParameters;
+}
+
+export const EXACT: IndexSpec = { kind: 'brute', parameters: {} };
+
+/**
+ * `building`: no generation serves and the first is being built or loaded, or one that was asked for is being built
+ * beside the one that serves. `failed`: no generation serves, because the last build did not succeed.
+ */
+export interface IndexState {
+  readonly activeKind: IndexKind | 'none';
+  readonly status: 'none' | 'building' | 'active' | 'failed';
+  readonly desiredKind: DesiredKind;
+  readonly activeGeneration: number | null;
+  readonly buildingGeneration: number | null;
+  /** Unix milliseconds. */
+  readonly buildStartedAtMs: number | null;
+  /** The share of the build that is done, 0 to 1. */
+  readonly buildProgress: number | null;
+  /** Committed events that the generation being built starts from. */
+  readonly baseSequence: number | null;
+  /** Why the last build failed. */
+  readonly error: string | null;
+}

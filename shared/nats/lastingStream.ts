@@ -1,0 +1,66 @@
+/** Streams that must not lose anything. The first process makes one; one with unsafe settings is refused. */
+import { DiscardPolicy, RetentionPolicy, StorageType, type StreamAPI, type StreamConfig, type StreamInfo } from 'nats';
+import type { ClusterConnection } from './natsConnection.js';
+import { fromNats, isRefusal, JETSTREAM, leftToAdmin } from './natsError.js';
+import { tellOfReplicas } from './replicaWarning.js';
+
+/** The settings of every such stream: kept in files, and full rather than without its oldest messages. */
+export const LASTING = {
+  storage: StorageType.File,
+  retention: RetentionPolicy.Limits,
+  discard: DiscardPolicy.New,
+  max_msgs: -1,
+  max_bytes: -1,
+  max_age: 0,
+  max_msgs_per_subject: -1,
+} as const;
+
+type WantedStream = Partial<StreamConfig> & typeof LASTING & Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'>;
+
+/**
+ * Opens a stream and returns the number of its replicas, which may not be as wanted. `needed`: settings that must be as
+ * wanted, besides `LASTING`. Throws an Error that names the stream, the wrong setting, and the consequence.
+ */
+export async function prepareLastingStream(
+  connection: ClusterConnection,
+  wanted: WantedStream,
+  needed: readonly (keyof StreamConfig)[],
+  consequence: string,
+): Promise<number> {
+  const { config } = await connection.call(() => streamMade(connection.jsm.streams, wanted));
+  const unsafe = unsafeIn(config, wanted, needed);
+  if (unsafe) throw new Error(`the stream ${wanted.name} exists with ${unsafe}; ${consequence}`);
+  tellOfReplicas(connection, wanted.name, config.num_replicas, wanted.num_replicas);
+  return config.num_replicas;
+}
+
+/** Looks first: a process of a cluster may not make streams, and need not where its admin has made them. */
+async function streamMade(streams: StreamAPI, wanted: WantedStream): Promise<StreamInfo> {
+  try {
+    return await streams.info(wanted.name);
+  } catch (error) {
+    if (!isRefusal(fromNats(error), JETSTREAM.streamNotFound)) throw error;
+  }
+  try {
+    return await streams.add(wanted);
+  } catch (error) {
+    // Another process made it first, with other settings.
+    if (!isRefusal(fromNats(error), JETSTREAM.streamNameInUse))
+      return leftToAdmin(`JetStream has no stream ${wanted.name}`)(error);
+    return await streams.info(wanted.name);
+  }
+}
+
+/** The first wrong setting; undefined where there is none. Servers leave out what is false. */
+function unsafeIn(
+  found: StreamConfig,
+  wanted: WantedStream,
+  needed: readonly (keyof StreamConfig)[],
+): string | undefined {
+  for (const setting of [...(Object.keys(LASTING) as (keyof typeof LASTING)[]), ...needed])
+    if ((found[setting] ?? false) !== wanted[setting])
+      return `${setting} ${found[setting]} instead of ${wanted[setting]}`;
+  if (found.subjects.join() !== wanted.subjects.join())
+    return `subjects ${found.subjects} instead of ${wanted.subjects}`;
+  return undefined;
+}

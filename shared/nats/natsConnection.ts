@@ -1,0 +1,279 @@
+/**
+ * The connection of a process to NATS.
+ *
+ *   connect ──▶ connected ──lost──▶ disconnected ──▶ connected …        close() from any state ──▶ closed
+ *
+ * It reconnects for ever. While it is down every call fails at once, and calls in progress fail when it breaks: they would
+ * wait for their deadline in the client's buffer.
+ */
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import {
+  connect,
+  ErrorCode,
+  Events,
+  type JetStreamClient,
+  type JetStreamManager,
+  MsgHdrsImpl,
+  type NatsConnection,
+} from 'nats';
+import { type Clock, systemEntropy } from '../clock.js';
+import { messageOf, unavailable, type VouchError } from '../errors/errors.js';
+import { toHex } from '../hashing/hash.js';
+import type { Logger } from '../logger.js';
+import { whenAvailable } from '../process/startUp.js';
+import { RETRY_MS } from '../scheduling/retry.js';
+import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
+import { fromNats, isNatsError } from './natsError.js';
+import { type LoginOptions, loginOptions, type NatsLogin, NO_LOGIN } from './natsLogin.js';
+import { NotLetIn, whyNotLetIn } from './notLetIn.js';
+
+interface ConnectionOptions extends Partial<NatsLogin> {
+  /** Null: the local server at its usual port. */
+  readonly url: string | null;
+  /** The name in `nats server report connections`. */
+  readonly name: string;
+  /** The answers to this process come to subjects that begin with it. */
+  readonly inboxPrefix: string;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** The longest wait for a server that does not answer yet. */
+  readonly connectWithinMs: number;
+}
+
+/** Where `config/nats.roles.conf` imports JetStream's API, and where servers without accounts have it. */
+const IMPORTED_API = 'vouch.api';
+const OWN_API = '$JS.API';
+const PROBE_MS = 1_000;
+const INBOX_ENTROPY_BYTES = 16;
+
+const DIAL_MS = 2_000;
+/** A server that vanishes without closing its socket is noticed within three intervals. */
+const PING_MS = 5_000;
+/** The longest time of an answer of JetStream's API. */
+const API_MS = 5_000;
+/** The longest wait of a close until all is sent. */
+const FLUSH_MS = 1_000;
+
+/**
+ * Makes malformed headers read as empty. nats.js decodes headers as it reads from the socket, and an error there closes the
+ * connection; and nats-server stores the length of headers without a checksum, so one damaged bit would do that on every
+ * read of the message.
+ */
+const { decode } = MsgHdrsImpl;
+MsgHdrsImpl.decode = (bytes) => {
+  try {
+    return decode(bytes);
+  } catch {
+    return new MsgHdrsImpl();
+  }
+};
+
+type Reject = (error: VouchError) => void;
+
+export class ClusterConnection {
+  readonly js: JetStreamClient;
+  /** The subjects of JetStream's API begin with it. */
+  readonly api: string;
+  /** What a write to a key-value bucket begins with, before `$KV`. */
+  readonly kvPrefix: string;
+  private readonly inFlight = new Set<Reject>();
+  private readonly listeners = new Set<(connected: boolean) => void>();
+  private state: 'connected' | 'disconnected' | 'closed' = 'connected';
+  private payloadBytes: number;
+
+  private constructor(
+    readonly nc: NatsConnection,
+    readonly jsm: JetStreamManager,
+    readonly logger: Logger,
+    readonly clock: Clock,
+    private readonly inboxPrefix: string,
+    api: string,
+  ) {
+    this.js = nc.jetstream({ timeout: API_MS, apiPrefix: api });
+    this.api = api;
+    this.kvPrefix = api === OWN_API ? '' : `${api}.`;
+    this.payloadBytes = nc.info!.max_payload;
+    void this.follow();
+  }
+
+  /**
+   * Throws VouchError `unavailable` where no server answers in time, refuses the login, cannot be trusted, or has no
+   * JetStream; an Error of one line where a file of the login cannot be used.
+   */
+  static async open(options: ConnectionOptions): Promise<ClusterConnection> {
+    const { servers } = parseNatsUrl(options.url ?? DEFAULT_NATS_URL);
+    const login = await loginOptions({ ...NO_LOGIN, ...options });
+    const nc = await whenAvailable(`NATS at ${servers}`, () => dial(options, login), options, {
+      withinMs: options.connectWithinMs,
+      isWaiting: (error) => !(error instanceof NotLetIn),
+    });
+    if (nc.info?.jetstream !== true) {
+      await nc.close();
+      throw unavailable('the NATS server runs without JetStream; start it with JetStream enabled (nats-server -js)');
+    }
+    try {
+      const api = await apiOf(nc);
+      const jsm = await nc.jetstreamManager({ checkAPI: false, timeout: API_MS, apiPrefix: api });
+      return new ClusterConnection(nc, jsm, options.logger, options.clock, options.inboxPrefix, api);
+    } catch (error) {
+      await nc.close();
+      throw error;
+    }
+  }
+
+  /** A new subject for answers to this process. Whoever knows others of this process cannot guess it, unlike those of nats.js. */
+  newInbox(): string {
+    return `${this.inboxPrefix}.${toHex(systemEntropy(INBOX_ENTROPY_BYTES))}`;
+  }
+
+  get connected(): boolean {
+    return this.state === 'connected';
+  }
+
+  get closed(): boolean {
+    return this.state === 'closed';
+  }
+
+  /** The server's largest message, headers included. */
+  get maxPayloadBytes(): number {
+    return this.payloadBytes;
+  }
+
+  /** Bytes that wait in the socket, which nats.js does not tell. */
+  get unsentBytes(): number {
+    const { protocol } = this.nc as unknown as { readonly protocol?: { readonly transport?: { socket?: Socket } } };
+    return protocol?.transport?.socket?.writableLength ?? 0;
+  }
+
+  /** The error of a call while the connection is down. */
+  down(): VouchError {
+    return unavailable(
+      this.closed ? 'the connection to NATS is closed' : 'the connection to NATS is lost; retry shortly',
+    );
+  }
+
+  /**
+   * Makes one exchange with the server. Rejects with a VouchError: at once while the connection is down, and as soon as it
+   * breaks or is closed.
+   */
+  call<T>(exchange: () => Promise<T>): Promise<T> {
+    if (!this.connected) return Promise.reject(this.down());
+    return new Promise<T>((resolve, reject) => {
+      this.inFlight.add(reject);
+      // An async function makes a rejection of a synchronous throw too.
+      (async () => exchange())()
+        .then(resolve, (error: unknown) => reject(fromNats(error)))
+        .finally(() => this.inFlight.delete(reject));
+    });
+  }
+
+  /** Calls `listener` when the connection is lost, restored, or closed, until the returned function is called. */
+  onChange(listener: (connected: boolean) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Resolves when it is connected or closed, or `timeoutMs` have passed. */
+  async untilConnected(timeoutMs: number): Promise<void> {
+    if (this.state !== 'disconnected') return;
+    const ended = new AbortController();
+    const off = this.onChange(() => ended.abort());
+    await delay(timeoutMs, undefined, { signal: ended.signal }).catch(() => undefined);
+    off();
+  }
+
+  /** Fails the calls in progress, sends what was published, and closes the connection. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    const wasConnected = this.connected;
+    this.become('closed');
+    // Bounded: a server that vanished never confirms.
+    if (wasConnected)
+      await Promise.race([this.nc.flush().catch(() => undefined), delay(FLUSH_MS, undefined, { ref: false })]);
+    await this.nc.close();
+  }
+
+  private async follow(): Promise<void> {
+    for await (const { type, data } of this.nc.status()) {
+      if (this.closed) return;
+      if (type === Events.Disconnect) {
+        this.logger.warn({ server: data }, 'the connection to NATS is lost');
+        this.become('disconnected');
+      } else if (type === Events.Reconnect) {
+        this.logger.info({ server: data }, 'the connection to NATS is restored');
+        this.payloadBytes = this.nc.info?.max_payload ?? this.payloadBytes;
+        this.become('connected');
+      } else if (type === Events.Error) this.logger.warn({ error: data }, 'NATS reports an error');
+    }
+  }
+
+  private become(state: 'connected' | 'disconnected' | 'closed'): void {
+    this.state = state;
+    if (state !== 'connected') {
+      const error = this.down();
+      for (const reject of this.inFlight) reject(error);
+      this.inFlight.clear();
+    }
+    for (const listener of [...this.listeners]) listener(state === 'connected');
+  }
+}
+
+/**
+ * Returns a check of a server's certificate by the address that the process connects to. nats.js does not tell it where the
+ * address is an IP, and Node then compares with `localhost`: such a certificate must be for one of the servers.
+ */
+const identityCheck =
+  (servers: readonly string[]) =>
+  (name: string, certificate: PeerCertificate): Error | undefined => {
+    const hosts = servers.map((server) => new URL(`nats://${server}`).hostname.replace(/^\[|\]$/g, ''));
+    const candidates = name === 'localhost' ? hosts : [name];
+    const errors = candidates.map((host) => checkServerIdentity(host, certificate));
+    return errors.includes(undefined) ? undefined : errors[0];
+  };
+
+/**
+ * Returns what JetStream's subjects begin with for this user: the roles of `config/nats.roles.conf` are in an account that
+ * imports them under another name. Any answer shows that, as does a server that is asked and silent while it has no leader.
+ */
+async function apiOf(nc: NatsConnection): Promise<string> {
+  try {
+    await nc.request(`${IMPORTED_API}.INFO`, '', { timeout: PROBE_MS });
+  } catch (error) {
+    if (isNatsError(error, ErrorCode.NoResponders, ErrorCode.PermissionsViolation)) return OWN_API;
+    if (!isNatsError(error, ErrorCode.Timeout)) throw fromNats(error);
+  }
+  return IMPORTED_API;
+}
+
+/** Throws `unavailable` with one line that says what to do. */
+async function dial({ name, url, inboxPrefix }: ConnectionOptions, login: LoginOptions): Promise<NatsConnection> {
+  const { servers, tls, ...credentials } = parseNatsUrl(url ?? DEFAULT_NATS_URL);
+  try {
+    return await connect({
+      ...credentials,
+      ...login,
+      ...(tls || login.tls ? { tls: Object.assign({ checkServerIdentity: identityCheck(servers) }, login.tls) } : {}),
+      servers: [...servers],
+      name,
+      inboxPrefix,
+      timeout: DIAL_MS,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RETRY_MS.connection,
+      // A server that is being restarted may refuse its users for a moment.
+      ignoreAuthErrorAbort: true,
+      pingInterval: PING_MS,
+      maxPingOut: 2,
+      // A stack for every request costs more than the request.
+      noAsyncTraces: true,
+    });
+  } catch (error) {
+    const hasLogin = login.authenticator !== undefined || 'user' in credentials || 'token' in credentials;
+    const hasCertificate = login.tls?.certFile !== undefined;
+    const reason = await whyNotLetIn(error, servers, { hasLogin, hasCertificate });
+    if (reason !== undefined) throw new NotLetIn(`the NATS server at ${servers} ${reason}`, error);
+    const remedy = `start one or ${url === null ? 'set' : 'correct'} VOUCH_NATS_URL`;
+    throw unavailable(`no NATS server answers at ${servers} (${messageOf(error)}); ${remedy}`, error);
+  }
+}

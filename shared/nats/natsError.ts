@@ -1,0 +1,81 @@
+/** Converts errors of nats.js to errors for a caller. */
+import { ErrorCode, NatsError } from 'nats';
+import { unavailable, VouchError } from '../errors/errors.js';
+
+/** Codes of JetStream's answers, from `server/errors.json` of nats-server. */
+export const JETSTREAM = {
+  noSuitablePeers: 10_005,
+  noMessageFound: 10_037,
+  streamNameInUse: 10_058,
+  streamNotFound: 10_059,
+  wrongLastSequence: 10_071,
+  replicasNotSupported: 10_074,
+  /** `wrongLastSequence` of a message that is still being replicated; since 2.11. */
+  wrongLastSequenceUnderWay: 10_164,
+} as const;
+
+/** JetStream understood a request and refused it: nothing was stored. */
+export class JetStreamRefusal extends VouchError {
+  constructor(
+    readonly jetStreamCode: number,
+    description: string,
+    /** Whether the request can succeed later: there is no leader yet, or the server is starting. */
+    readonly temporary: boolean,
+  ) {
+    super('unavailable', `JetStream refused: ${description}`);
+    this.name = 'JetStreamRefusal';
+  }
+}
+
+/** No server took the request: nothing was stored. */
+export class NoJetStream extends VouchError {
+  constructor() {
+    super('unavailable', 'JetStream is not available; retry shortly');
+    this.name = 'NoJetStream';
+  }
+}
+
+export const isRefusal = (error: unknown, code: number): boolean =>
+  error instanceof JetStreamRefusal && error.jetStreamCode === code;
+
+/** The server does not let this user do it: nothing was stored. */
+export class NotPermitted extends VouchError {
+  constructor(cause: Error) {
+    super('unavailable', `the NATS server does not permit it: ${cause.message}`, { cause });
+    this.name = 'NotPermitted';
+  }
+}
+
+/** For a `catch` where a stream or bucket is made or changed. Throws `unavailable` that says who may; all else is thrown on. */
+export const leftToAdmin =
+  (problem: string) =>
+  (error: unknown): never => {
+    if (!isNatsError(error, ErrorCode.PermissionsViolation) && !(error instanceof NotPermitted)) throw error;
+    throw unavailable(`${problem}, which only the admin may change: run npm run keys -- streams`, error);
+  };
+
+export const isNatsError = (error: unknown, ...codes: readonly ErrorCode[]): boolean =>
+  error instanceof NatsError && codes.includes(error.code as ErrorCode);
+
+/** Returns VouchErrors as they are. The outcome of `unavailable` is unknown, except for the classes above. */
+export function fromNats(error: unknown): VouchError {
+  if (error instanceof VouchError) return error;
+  if (!(error instanceof NatsError)) return unavailable('the request to NATS failed', error);
+  if (error.api_error) {
+    const { code, err_code = 0, description } = error.api_error;
+    return new JetStreamRefusal(err_code, description, code === 503);
+  }
+  switch (error.code) {
+    case ErrorCode.NoResponders:
+    case ErrorCode.JetStreamNotEnabled:
+      return new NoJetStream();
+    case ErrorCode.MaxPayloadExceeded:
+      return new VouchError('payload_too_large', 'the message is larger than the NATS server takes', { cause: error });
+    case ErrorCode.PermissionsViolation:
+      return new NotPermitted(error);
+    case ErrorCode.Timeout:
+      return unavailable('NATS did not answer in time', error);
+    default:
+      return unavailable('the request to NATS failed', error);
+  }
+}

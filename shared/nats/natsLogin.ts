@@ -1,0 +1,55 @@
+/** The login of a process at the NATS servers, and its check of the servers. */
+import { readFile } from 'node:fs/promises';
+import { type Authenticator, credsAuthenticator, nkeyAuthenticator, type TlsOptions } from 'nats';
+import { messageOf } from '../errors/errors.js';
+
+/** Paths of files; empty: not used. */
+export interface NatsLogin {
+  /** A user's JWT and seed, as `nsc` writes them. */
+  readonly creds: string;
+  /** The seed of an nkey. */
+  readonly nkey: string;
+  /** The certificates of the authorities that sign the servers' certificates. */
+  readonly ca: string;
+  /** The client's own certificate and its key: both or neither. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+export const NO_LOGIN: NatsLogin = { creds: '', nkey: '', ca: '', cert: '', key: '' };
+
+/** Options of nats.js. */
+export interface LoginOptions {
+  readonly authenticator?: Authenticator;
+  readonly tls?: TlsOptions;
+}
+
+/**
+ * Returns the options of nats.js, which reads the files of TLS again at every connection: renewed certificates need no
+ * restart. Throws an Error of one line that names the setting of a file that cannot be used.
+ */
+export async function loginOptions({ creds, nkey, ca, cert, key }: NatsLogin): Promise<LoginOptions> {
+  const [credsBytes, seed] = [await bytesOf('VOUCH_NATS_CREDS', creds), await bytesOf('VOUCH_NATS_NKEY', nkey)];
+  await Promise.all([bytesOf('VOUCH_NATS_CA', ca), bytesOf('VOUCH_NATS_CERT', cert), bytesOf('VOUCH_NATS_KEY', key)]);
+  const tls = { ...(ca && { caFile: ca }), ...(cert && { certFile: cert, keyFile: key }) };
+  return {
+    ...(credsBytes && { authenticator: credsAuthenticator(credsBytes) }),
+    ...(seed && { authenticator: seedAuthenticator(nkey, seed) }),
+    ...(ca || cert ? { tls } : {}),
+  };
+}
+
+async function bytesOf(variable: string, file: string): Promise<Uint8Array | undefined> {
+  if (file === '') return undefined;
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new Error(`${variable} is ${file}, which cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function seedAuthenticator(file: string, bytes: Uint8Array): Authenticator {
+  const seed = /^SU[A-Z2-7]{56}$/m.exec(Buffer.from(bytes).toString('latin1'))?.[0];
+  if (seed === undefined) throw new Error(`VOUCH_NATS_NKEY is ${file}, which holds no seed of a user (SU…)`);
+  return nkeyAuthenticator(Buffer.from(seed));
+}

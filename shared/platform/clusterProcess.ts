@@ -1,0 +1,58 @@
+/** Runs a process of a cluster: connects to NATS, registers it as a service, and ends it in order. */
+import type { Config } from '../../config/config.js';
+import type { Logger } from '../logger.js';
+import { runProcess } from '../process/process.js';
+import { START_WITHIN_MS } from '../process/startUp.js';
+import { statusSubject } from '../transport/subjects.js';
+import { version } from '../version.js';
+import { type ClusterPlatform, openCluster } from './natsPlatform.js';
+import { registerService, type ServiceDescription } from './natsService.js';
+
+interface ClusterProcess {
+  readonly role: 'coordinator' | 'shard';
+  readonly name: string;
+  readonly config: Config;
+  readonly logger: Logger;
+  /** See `runProcess`. */
+  readonly drainTimeoutMs?: number;
+}
+
+interface StartedProcess extends Pick<ServiceDescription, 'description' | 'serves' | 'metadata'> {
+  /** Its status for `nats req`. */
+  status(): Promise<unknown>;
+  /** Called first when the process ends, while it is still registered. */
+  leave?(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Returns when the process is registered; it then runs until it is told to end. */
+export async function runClusterProcess(
+  { role, name, config, logger, drainTimeoutMs }: ClusterProcess,
+  start: (platform: ClusterPlatform, end: (exitCode: number) => void) => Promise<StartedProcess>,
+): Promise<void> {
+  await runProcess(
+    logger,
+    async (end) => {
+      const platform = await openCluster({
+        ...config.nats,
+        name: `vouch-${role}-${name}`,
+        role,
+        logger,
+        connectWithinMs: START_WITHIN_MS,
+      });
+      const started = await start(platform, end);
+      const { description, serves, metadata } = started;
+      const service = await registerService(platform, {
+        ...{ name: `vouch-${role}` as const, version, instance: name, description, serves, metadata },
+        endpoint: { name: 'status', subject: statusSubject(role, name), answer: () => started.status() },
+      });
+      return async () => {
+        await started.leave?.();
+        await service.stop();
+        await started.stop();
+        await platform.close();
+      };
+    },
+    drainTimeoutMs,
+  );
+}

@@ -1,0 +1,189 @@
+/** The platform of a cluster: messages, buckets and logs over NATS and its JetStream. */
+import { BUCKETS, type BucketName } from '../bucket/buckets.js';
+import { type NatsBucket, openNatsBucket } from '../bucket/nats.js';
+import { type Clock, systemClock } from '../clock.js';
+import type { VouchError } from '../errors/errors.js';
+import type { EventLog } from '../log/eventLog.js';
+import { JetStreamLogs, openServiceLog } from '../log/jetStream.js';
+import { JetStreamLosses } from '../log/jetStreamLosses.js';
+import { prepareLogStreams } from '../log/jetStreamStreams.js';
+import type { Logger } from '../logger.js';
+import { ClusterConnection } from '../nats/natsConnection.js';
+import { isRefusal, JETSTREAM, NotPermitted } from '../nats/natsError.js';
+import type { NatsLogin } from '../nats/natsLogin.js';
+import { inboxPrefixOf, type NatsRole } from '../nats/roles.js';
+import { START_WITHIN_MS, whenAvailable } from '../process/startUp.js';
+import { isEntryOf } from '../registry/entryShapes.js';
+import { NatsTransport } from '../transport/nats.js';
+import { logStream, SERVICE_LOG_STREAM, VAULT_STREAM } from '../transport/subjects.js';
+import { JetStreamVault } from '../vault/jetStreamVault.js';
+import { ShredMarks } from '../vault/shredMarks.js';
+import { natsServers } from './natsServers.js';
+import type { NatsServerState, Platform, StoreRoom } from './platform.js';
+
+export interface ClusterOptions extends Partial<NatsLogin> {
+  /** `nats://host:port`, several separated by commas; null: the local server at its usual port. */
+  readonly url: string | null;
+  readonly name: string;
+  /** What the process is, and may do: see `config/nats.roles.conf`. The admin makes the streams and buckets. */
+  readonly role: NatsRole;
+  readonly logger: Logger;
+  /** The replicas of each bucket and stream; at most the number of NATS servers. */
+  readonly replicas: number;
+  /** The streams of the logs; fixed by the first process. */
+  readonly logStreams: number;
+  readonly clock?: Clock;
+  /** The longest wait for a server that does not answer yet. */
+  readonly connectWithinMs?: number;
+}
+
+const CONNECT_WITHIN_MS = 10_000;
+const KEEPS_LOGS: readonly NatsRole[] = ['shard', 'admin'];
+
+/** Throws an Error with one line that says what is wrong and what to do. */
+export async function openCluster(options: ClusterOptions): Promise<ClusterPlatform> {
+  const { logger, clock = systemClock, connectWithinMs = CONNECT_WITHIN_MS } = options;
+  const connection = await ClusterConnection.open({
+    ...options,
+    ...{ logger, clock, connectWithinMs, inboxPrefix: inboxPrefixOf(options.role) },
+  });
+  try {
+    const streams = { count: options.logStreams, replicas: options.replicas };
+    const settledMs = clock.monotonicMs() + START_WITHIN_MS;
+    if (KEEPS_LOGS.includes(options.role))
+      await whenAvailable('the streams of the logs', () => prepareLogStreams(connection, streams), connection, {
+        isWaiting,
+      });
+    return new ClusterPlatform(connection, options, settledMs);
+  } catch (error) {
+    await connection.close();
+    if (!isRefusal(error, JETSTREAM.replicasNotSupported)) throw error;
+    throw new Error(`one NATS server cannot hold ${options.replicas} replicas; set VOUCH_REPLICAS to 1`);
+  }
+}
+
+export class ClusterPlatform implements Platform {
+  readonly mode = 'cluster';
+  readonly transport: NatsTransport;
+  readonly logs: JetStreamLogs;
+  readonly losses: JetStreamLosses;
+  private readonly buckets = new Map<BucketName, Promise<NatsBucket>>();
+  private opened: Promise<JetStreamVault> | undefined;
+  private openedLog: Promise<EventLog> | undefined;
+  /** Whether the stream of the vault has been seen. */
+  private hasVault = false;
+
+  constructor(
+    readonly connection: ClusterConnection,
+    private readonly options: ClusterOptions,
+    /** The time until which the cluster may be starting, and its refusals are retried. */
+    private readonly settledMs: number,
+  ) {
+    this.transport = new NatsTransport(connection);
+    this.logs = new JetStreamLogs(connection, options.logStreams);
+    this.losses = new JetStreamLosses(connection, options.logStreams);
+  }
+
+  /** Whether a NATS server is reached; otherwise every call fails at once. */
+  get connected(): boolean {
+    return this.connection.connected;
+  }
+
+  bucket(name: BucketName, { ttlMs }: { ttlMs?: number } = {}): Promise<NatsBucket> {
+    let opened = this.buckets.get(name);
+    if (!opened) {
+      const { replicas } = this.options;
+      opened = this.whileStarting(`the bucket ${name}`, () =>
+        openNatsBucket(this.connection, {
+          ...{ name, ttlMs, replicas },
+          isEntry: (key, value) => isEntryOf(name, key, value),
+        }),
+      );
+      this.buckets.set(name, opened);
+      // The next call tries again.
+      opened.catch(() => this.buckets.delete(name));
+    }
+    return opened;
+  }
+
+  vault(): Promise<JetStreamVault> {
+    const { connection, options } = this;
+    const onPartly = async (project: string, keyId: string): Promise<void> =>
+      new ShredMarks(await this.bucket(BUCKETS.shreds), connection.clock).set(project, keyId);
+    this.opened ??= this.whileStarting('the vault', () =>
+      JetStreamVault.open({ connection, replicas: options.replicas, onPartly }),
+    ).catch((error: unknown) => {
+      // The next call tries again.
+      this.opened = undefined;
+      throw error;
+    });
+    return this.opened;
+  }
+
+  serviceLog(): Promise<EventLog> {
+    const { connection, options } = this;
+    this.openedLog ??= this.whileStarting('the service log', () => openServiceLog(connection, options.replicas)).catch(
+      (error: unknown) => {
+        // The next call tries again.
+        this.openedLog = undefined;
+        throw error;
+      },
+    );
+    return this.openedLog;
+  }
+
+  /** Copies on other servers count. Not by the account's own figure: nats-server 2.9 leaves what is purged in it. */
+  async storeRoom(): Promise<StoreRoom> {
+    const { jsm } = this.connection;
+    return this.connection.call(async () => {
+      const { limits } = await jsm.getAccountInfo();
+      let usedBytes = 0;
+      for await (const { state, config } of jsm.streams.list()) usedBytes += state.bytes * config.num_replicas;
+      return { usedBytes, freeBytes: limits.max_storage > 0 ? Math.max(limits.max_storage - usedBytes, 0) : undefined };
+    });
+  }
+
+  async missing(): Promise<string[]> {
+    const { connection, options, buckets } = this;
+    const parts = Array.from({ length: options.logStreams }, (_, part) => logStream(part));
+    const there = await connection.call(async () => {
+      const found = new Set<string>();
+      for await (const name of connection.jsm.streams.names()) found.add(name);
+      return found;
+    });
+    // Another process may have made it.
+    this.hasVault ||= there.has(VAULT_STREAM);
+    const names = [
+      ...[...parts, ...[...buckets.keys()].map(bucketStream)],
+      ...(this.hasVault ? [VAULT_STREAM] : []),
+      ...(this.openedLog === undefined ? [] : [SERVICE_LOG_STREAM]),
+    ];
+    return names.filter((name) => !there.has(name));
+  }
+
+  natsServers(timeoutMs: number): Promise<NatsServerState[]> {
+    return natsServers(this.connection, this.options.url, timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    await this.opened?.then((vault) => vault.close()).catch(() => undefined);
+    await this.openedLog?.then((log) => log.close()).catch(() => undefined);
+    await this.transport.close();
+    await this.connection.close();
+  }
+
+  private whileStarting<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    const { connection, settledMs } = this;
+    return whenAvailable(what, attempt, connection, {
+      withinMs: settledMs - connection.clock.monotonicMs(),
+      isWaiting: (error) => this.connected && isWaiting(error),
+    });
+  }
+}
+
+/** The name of a bucket's stream. */
+const bucketStream = (name: BucketName): string => `KV_${name}`;
+
+/** Whether the error is temporary: one server cannot hold three replicas later, nor does a role get other rights. */
+const isWaiting = (error: VouchError): boolean =>
+  !isRefusal(error, JETSTREAM.replicasNotSupported) && !(error instanceof NotPermitted);

@@ -1,0 +1,50 @@
+/** Messages, key-value buckets and event logs, of a cluster or of a standalone node. */
+import type { Bucket } from '../bucket/bucket.js';
+import type { BucketName } from '../bucket/buckets.js';
+import type { EventLog, EventLogs, LogLosses } from '../log/eventLog.js';
+import type { Transport } from '../transport/transport.js';
+import type { VaultStore } from '../vault/vaultStore.js';
+
+/** How full the store of a platform is: JetStream, or the disk of the data folder. */
+export interface StoreRoom {
+  /** Undefined: not known, as others write to the disk too. */
+  readonly usedBytes: number | undefined;
+  /** Undefined: without a limit that is known. */
+  readonly freeBytes: number | undefined;
+}
+
+/** A server of NATS, as far as it answers. */
+export interface NatsServerState {
+  /** Null if it does not answer. */
+  readonly name: string | null;
+  /** Host and port. */
+  readonly url: string;
+  /** Null if it does not answer. */
+  readonly version: string | null;
+  /** Whether this process is connected to it. */
+  readonly connected: boolean;
+}
+
+export interface Platform {
+  readonly mode: 'cluster' | 'standalone';
+  readonly transport: Transport;
+  readonly logs: EventLogs;
+  readonly losses: LogLosses;
+  /**
+   * Opens a bucket, and creates it if it does not exist. `ttlMs`: entries expire that long after their last write, and the
+   * bucket need not survive a restart.
+   */
+  bucket(name: BucketName, options?: { ttlMs?: number }): Promise<Bucket>;
+  /** Opens the store of wrapped data keys, which is the same at every call. */
+  vault(): Promise<VaultStore>;
+  /** Opens the log of the service, which is the same at every call. */
+  serviceLog(): Promise<EventLog>;
+  /** How full the store is. Throws `unavailable`. */
+  storeRoom(): Promise<StoreRoom>;
+  /** Names of opened streams, buckets or folders that no longer exist. Throws `unavailable`. */
+  missing(): Promise<readonly string[]>;
+  /** The NATS servers that are configured, or that the connected one knows; none for a standalone node. */
+  natsServers(timeoutMs: number): Promise<readonly NatsServerState[]>;
+  /** Completes the work in progress and closes everything. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,169 @@
+/**
+ * The platform of a standalone node: one process and one data folder.
+ *
+ *   lock                         the process that uses the folder
+ *   collections/<id>/log/*.seg   event logs
+ *   service-log/0/log/*.seg      the log of the service
+ *   registry/<bucket>/*.json     buckets; those with a time to live are in memory
+ *   vault/<hex project>/<key>    wrapped data keys
+ */
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Bucket } from '../bucket/bucket.js';
+import type { BucketName } from '../bucket/buckets.js';
+import { DirectoryBucket } from '../bucket/directory.js';
+import { MemoryBucket } from '../bucket/memory.js';
+import { type Clock, systemClock } from '../clock.js';
+import { unavailable } from '../errors/errors.js';
+import { closeDataFolder } from '../files/dataFolder.js';
+import { codeOf, isThere, makeDirectory } from '../files/durable.js';
+import { type FolderLock, lockFolder } from '../files/folderLock.js';
+import { type EventLog, type LogLosses, SERVICE_LOG_ID } from '../log/eventLog.js';
+import { LocalLogs } from '../log/segments.js';
+import type { Logger } from '../logger.js';
+import { InProcessTransport } from '../transport/inProcess.js';
+import { DirectoryVault } from '../vault/directoryVault.js';
+import type { NatsServerState, Platform, StoreRoom } from './platform.js';
+
+interface StandaloneOptions {
+  readonly dataDir: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+type OwnedBucket = Bucket & { close(): Promise<void> | void };
+
+interface Opened {
+  readonly ttlMs: number | undefined;
+  readonly bucket: Promise<OwnedBucket>;
+}
+
+/** Throws an Error of one line where the folder cannot be written, is in use, or holds a damaged entry. */
+export async function openStandalone(options: StandaloneOptions): Promise<Platform> {
+  const { dataDir, logger, clock = systemClock } = options;
+  const lock = await takeFolder(dataDir, logger);
+  try {
+    const logs = await LocalLogs.open({ folder: join(dataDir, 'collections'), clock });
+    return new StandalonePlatform({ dataDir, logger, clock }, lock, logs);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/**
+ * Opens a bucket of a data folder for a tool, which needs no lock and may run beside the service. The service learns of its
+ * writes within half a second. To be closed.
+ */
+export const openRegistryBucket = (options: StandaloneOptions, name: BucketName): Promise<DirectoryBucket> =>
+  DirectoryBucket.open({ ...options, folder: join(options.dataDir, 'registry', name) });
+
+/** Opens the vault of a data folder for a tool, likewise. */
+export const openFolderVault = (dataDir: string, clock: Clock = systemClock): Promise<DirectoryVault> =>
+  DirectoryVault.open({ folder: join(dataDir, 'vault'), clock });
+
+async function takeFolder(dataDir: string, logger: Logger): Promise<FolderLock> {
+  try {
+    await makeDirectory(dataDir);
+    const closed = await closeDataFolder(dataDir);
+    if (closed !== undefined) logger.warn(closed);
+    return await lockFolder(dataDir);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new Error(`the data folder ${dataDir} cannot be written (${code}); set VOUCH_DATA_DIR to one that can`, {
+      cause: error,
+    });
+  }
+}
+
+class StandalonePlatform implements Platform {
+  readonly mode = 'standalone';
+  readonly transport: InProcessTransport;
+  readonly losses: LogLosses;
+  readonly #buckets = new Map<BucketName, Opened>();
+  #vault: Promise<DirectoryVault> | undefined;
+  #serviceLog: Promise<{ readonly logs: LocalLogs; readonly log: EventLog }> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly options: Required<StandaloneOptions>,
+    private readonly lock: FolderLock,
+    readonly logs: LocalLogs,
+  ) {
+    this.transport = new InProcessTransport(options);
+    this.losses = logs;
+  }
+
+  async bucket(name: BucketName, { ttlMs }: { ttlMs?: number } = {}): Promise<Bucket> {
+    if (this.#closing !== undefined) throw unavailable('the platform is closed');
+    const opened = this.#buckets.get(name) ?? { ttlMs, bucket: this.#open(name, ttlMs) };
+    if (opened.ttlMs !== ttlMs) throw new Error(`${name} is open with another time to live`);
+    this.#buckets.set(name, opened);
+    return opened.bucket;
+  }
+
+  async vault(): Promise<DirectoryVault> {
+    if (this.#closing !== undefined) throw unavailable('the platform is closed');
+    const { dataDir, clock } = this.options;
+    this.#vault ??= openFolderVault(dataDir, clock).catch((error: unknown) => {
+      // The next call tries again.
+      this.#vault = undefined;
+      throw error;
+    });
+    return this.#vault;
+  }
+
+  async serviceLog(): Promise<EventLog> {
+    if (this.#closing !== undefined) throw unavailable('the platform is closed');
+    this.#serviceLog ??= this.#openServiceLog().catch((error: unknown) => {
+      this.#serviceLog = undefined;
+      throw error;
+    });
+    return (await this.#serviceLog).log;
+  }
+
+  async #openServiceLog(): Promise<{ readonly logs: LocalLogs; readonly log: EventLog }> {
+    const { dataDir, clock } = this.options;
+    const logs = await LocalLogs.open({ folder: join(dataDir, 'service-log'), clock });
+    return { logs, log: await logs.open(SERVICE_LOG_ID) };
+  }
+
+  async storeRoom(): Promise<StoreRoom> {
+    const { bavail, bsize } = await statfs(this.options.dataDir);
+    return { usedBytes: undefined, freeBytes: bavail * bsize };
+  }
+
+  async missing(): Promise<string[]> {
+    const lasting = [...this.#buckets].filter(([, { ttlMs }]) => ttlMs === undefined);
+    const folders = [
+      ...['collections', ...lasting.map(([name]) => join('registry', name))],
+      ...(this.#vault === undefined ? [] : ['vault']),
+    ];
+    const there = await Promise.all(folders.map((folder) => isThere(join(this.options.dataDir, folder))));
+    return folders.filter((_, i) => !there[i]);
+  }
+
+  async natsServers(): Promise<readonly NatsServerState[]> {
+    return [];
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #open(name: BucketName, ttlMs: number | undefined): Promise<OwnedBucket> {
+    return ttlMs === undefined ? openRegistryBucket(this.options, name) : new MemoryBucket({ ...this.options, ttlMs });
+  }
+
+  async #close(): Promise<void> {
+    await this.transport.close();
+    await this.logs.close();
+    await this.#serviceLog?.then(({ logs }) => logs.close()).catch(() => undefined);
+    for (const { bucket } of this.#buckets.values())
+      await bucket.then((opened) => opened.close()).catch(() => undefined);
+    await this.#vault?.then((vault) => vault.close()).catch(() => undefined);
+    await this.lock.release();
+  }
+}

@@ -1,0 +1,9 @@
+import { totalmem } from 'node:os';
+
+/** The memory that this process may have: that of its container (cgroup v1 and v2), or of the machine. */
+export function systemMemoryBytes(): number {
+  const total = totalmem();
+  const constrained = process.constrainedMemory();
+  // Without a limit it is 0, or a figure beyond all memory.
+  return constrained > 0 && constrained < total ? constrained : total;
+}

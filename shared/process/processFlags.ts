@@ -1,0 +1,60 @@
+/** The command line of a server process: its name, and the address of NATS. All else is configuration. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { messageOf } from '../errors/errors.js';
+
+interface ProcessFlags {
+  readonly name: string | undefined;
+  readonly nats: string | undefined;
+}
+
+/** Arguments that are wrong; the message is one line. */
+export class UsageError extends Error {}
+
+/** Calls `parseArgs` of Node. Throws UsageError, whose message ends with `hint`. */
+export function parseFlags<Flags extends ParseArgsConfig>(
+  flags: Flags,
+  hint = '',
+): ReturnType<typeof parseArgs<Flags>> {
+  try {
+    return parseArgs(flags);
+  } catch (error) {
+    // The rest of Node's message is about arguments that begin with a dash.
+    throw new UsageError(`${messageOf(error).split(/\.(?: |\n)/)[0]}${hint}`);
+  }
+}
+
+const EXIT_USAGE = 2;
+
+/** A name is a part of subjects and keys, and of the holder of a lease before its dot. */
+const NAME = /^[\w-]{1,64}$/;
+
+const usageOf = (kind: string): string => `npm run ${kind} -- [--name NAME] [--nats URL[,URL]…]
+
+  --name NAME  1 to 64 of A-Z a-z 0-9 _ -; no other ${kind} of the cluster may have it
+  --nats URL   such as nats://host:4222; several separated by commas (default VOUCH_NATS_URL)
+
+All else is set by environment variables, or by a file that VOUCH_CONFIG names.`;
+
+/** Exits with one line where the arguments are wrong, and with the usage for `--help`. */
+export function readProcessFlagsOrExit(kind: 'shard' | 'coordinator'): ProcessFlags {
+  const args = process.argv.slice(2);
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(`${usageOf(kind)}\n`);
+    process.exit(0);
+  }
+  try {
+    return parseProcessFlags(args);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}; npm run ${kind} -- --help says what there is\n`);
+    process.exit(EXIT_USAGE);
+  }
+}
+
+/** Throws UsageError. */
+export function parseProcessFlags(args: readonly string[]): ProcessFlags {
+  const options = { name: { type: 'string' }, nats: { type: 'string' } } as const;
+  const { name, nats } = parseFlags({ args: [...args], options }).values;
+  if (name !== undefined && !NAME.test(name))
+    throw new UsageError(`--name is ${JSON.stringify(name)}; allowed are 1 to 64 of A-Z a-z 0-9 _ -`);
+  return { name, nats };
+}

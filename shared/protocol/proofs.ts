@@ -1,0 +1,84 @@
+/** Calls for proofs of a collection's log, and their results. Hashes are 32 bytes. */
+import type { Event } from '../log/event.js';
+import type { PastReceipt } from '../model/receipt.js';
+import type { Finite, Whole } from '../model/whole.js';
+
+export type ProofCall =
+  /** The state; of an empty log, the empty state. */
+  | { readonly op: 'proofState' }
+  /** The receipt of event `sequence`. Throws `validation_error` where that changed no record or does not exist. */
+  | { readonly op: 'proofReceipt'; readonly sequence: Whole }
+  /** A proof that event `sequence` is in the log of the first `size` events, genesis included; null: the present log. */
+  | { readonly op: 'proofInclusion'; readonly sequence: Whole; readonly size: Whole | null }
+  /** A proof that the log after event `to` extends the one after event `from`. */
+  | { readonly op: 'proofConsistency'; readonly from: Whole; readonly to: Whole }
+  /** The present log, signed. */
+  | { readonly op: 'checkpoint' }
+  | TimelineCall;
+
+/** Events with `fromMs` ≤ time ≤ `toMs`, in order, beginning after event `after`. */
+export interface TimelineCall {
+  readonly op: 'timeline';
+  readonly fromMs: Finite;
+  readonly toMs: Finite;
+  readonly after: Whole;
+  readonly limit: Whole;
+}
+
+/** The log after event `sequence`: `size` counts the genesis too, and is 0 where nothing was ever written. */
+export interface LogHead {
+  readonly sequence: number;
+  readonly size: number;
+  /** Of the log tree. */
+  readonly root: Uint8Array;
+}
+
+/** The genesis is in no timeline. */
+export type TimelineEventType = Exclude<Event['type'], 'genesis'>;
+
+export interface TimelineEvent {
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly type: TimelineEventType;
+  readonly recordId?: number;
+  readonly nodeId?: number;
+  readonly edgeId?: number;
+  /** 32 lowercase hex. */
+  readonly keyId?: string;
+}
+
+export interface ProofResults {
+  proofState: {
+    readonly stateHash: Uint8Array;
+    readonly stateRoot: Uint8Array;
+    /** Of an empty log: the chain head after its future genesis, as in the state hash. */
+    readonly chainHead: Uint8Array;
+    readonly log: LogHead;
+  };
+  proofReceipt: PastReceipt;
+  proofInclusion: {
+    readonly sequence: number;
+    readonly log: LogHead;
+    /** As `shard/proof/collectionProofs.ts` lays it out. */
+    readonly proof: Uint8Array;
+  };
+  proofConsistency: {
+    readonly from: LogHead;
+    readonly to: LogHead;
+    /** Likewise. */
+    readonly proof: Uint8Array;
+  };
+  checkpoint: {
+    /** The text that is signed; see `shard/proof/checkpoint.ts`. */
+    readonly text: string;
+    /** Ed25519, 64 bytes. */
+    readonly signature: Uint8Array;
+    /** 32 bytes. */
+    readonly publicKey: Uint8Array;
+  };
+  timeline: {
+    readonly events: readonly TimelineEvent[];
+    /** The events within the times, including those outside of `after` and `limit`. */
+    readonly total: number;
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The bytes between coordinator and shard: msgpack. One message carries one or more calls and is answered by one
+ * message with as many outcomes, in the same order.
+ */
+import { Packr } from 'msgpackr';
+import { isErrorCode, VouchError } from '../errors/errors.js';
+import { Malformed } from '../errors/malformed.js';
+import type { Envelope, Transport } from '../transport/transport.js';
+import { NobodyServes } from '../transport/transportErrors.js';
+import type { AreCalls } from './callShapes.js';
+
+/** A call with the envelope of the HTTP request it belongs to. */
+export interface Sent<C> extends Envelope {
+  readonly call: C;
+}
+
+export type Outcome =
+  | { readonly ok: unknown }
+  /** Not done: another shard serves the collection now. */
+  | { readonly moved: true }
+  | { readonly code: string; readonly message: string; readonly retryAfterSecs?: number };
+
+// Shared structures would tie a message to its connection; plain maps do not.
+const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
+
+export const pack = (value: unknown): Uint8Array => packr.pack(value);
+
+/** Byte strings in the result are views of `bytes`: copy what outlives the message. Throws Malformed. */
+export function unpack(bytes: Uint8Array): unknown {
+  try {
+    return packr.unpack(bytes);
+  } catch {
+    // The reason may quote a payload.
+    throw new Malformed('not msgpack', 0);
+  }
+}
+
+export const packCalls = <C>(calls: readonly Sent<C>[]): Uint8Array =>
+  pack(calls.map(({ requestId, deadlineMs, call }) => [requestId, deadlineMs, call]));
+
+/** `shiftMs`: see `Message`. Throws Malformed where `areCalls` refuses the message. */
+export function unpackCalls<C>(bytes: Uint8Array, areCalls: AreCalls<C>, shiftMs = 0): Sent<C>[] {
+  const calls = unpack(bytes);
+  if (!areCalls(calls)) throw new Malformed('not a message of calls', 0);
+  return calls.map(([requestId, deadlineMs, call]) => ({ requestId, deadlineMs: deadlineMs + shiftMs, call }));
+}
+
+export const packOutcomes = (outcomes: readonly Outcome[]): Uint8Array => pack(outcomes);
+export const unpackOutcomes = (bytes: Uint8Array): Outcome[] => unpack(bytes) as Outcome[];
+
+/** The outcome of a failed call. An error that is no VouchError is a defect, of which a caller sees nothing. */
+export function failure(error: unknown): Outcome {
+  if (error instanceof NobodyServes) return { moved: true };
+  if (!(error instanceof VouchError))
+    return { code: 'internal_error', message: 'the service failed; the cause is in its log' };
+  const { code, message, retryAfterSecs } = error;
+  return retryAfterSecs === undefined ? { code, message } : { code, message, retryAfterSecs };
+}
+
+/** The result of a call. Throws what the other side has thrown, and NobodyServes where it has done nothing. */
+export function unwrap<R>(outcome: Outcome): R {
+  if ('ok' in outcome) return outcome.ok as R;
+  if ('moved' in outcome) throw new NobodyServes();
+  const code = isErrorCode(outcome.code) ? outcome.code : 'internal_error';
+  throw new VouchError(
+    code,
+    outcome.message,
+    outcome.retryAfterSecs === undefined ? {} : { retryAfterSecs: outcome.retryAfterSecs },
+  );
+}
+
+/** Sends one call and returns its result. Throws what the other side and the transport throw. */
+export async function ask<R>(
+  transport: Pick<Transport, 'request'>,
+  subject: string,
+  call: unknown,
+  { requestId, deadlineMs }: Envelope,
+): Promise<R> {
+  const envelope = { requestId, deadlineMs };
+  const answer = await transport.request(subject, packCalls([{ ...envelope, call }]), envelope);
+  return unwrap(unpackOutcomes(answer)[0] as Outcome);
+}

@@ -1,0 +1,118 @@
+/**
+ * The entry of a collection in the catalog bucket, stored as snake_case JSON. Coordinators create and delete entries; the
+ * shard that owns the collection changes its index.
+ */
+import type { BucketValue, Entry } from '../bucket/bucket.js';
+import type { CollectionConfig, CollectionOrigin } from '../model/collectionConfig.js';
+import type { DesiredKind, IndexParameters, IndexSpec } from '../model/indexSpec.js';
+
+/** The announced end of an import. Hashes are 64 lowercase hex. */
+export interface ImportEnd {
+  readonly sequence: number;
+  readonly chainHead: string;
+  readonly stateHash: string;
+}
+
+/** The state of an import, which cannot be used before it is finished. */
+export interface ImportState extends ImportEnd {
+  readonly finished: boolean;
+}
+
+export interface CatalogEntry {
+  readonly config: CollectionConfig;
+  readonly spec: IndexSpec;
+  /** Absent where the collection was created here. */
+  readonly imported?: ImportState;
+}
+
+/** Index parameters with their stored names, which callers use too; null is absent. */
+interface NamedParameters {
+  readonly m?: IndexParameters['m'] | null;
+  readonly ef_construction?: IndexParameters['efConstruction'] | null;
+  readonly ef_search?: IndexParameters['efSearch'] | null;
+  readonly n_list?: IndexParameters['nList'] | null;
+  readonly n_probe?: IndexParameters['nProbe'] | null;
+  readonly candidates?: IndexParameters['candidates'] | null;
+}
+
+interface StoredImport {
+  readonly sequence: number;
+  readonly chain_head: string;
+  readonly state_hash: string;
+  readonly finished: boolean;
+}
+
+export interface StoredCatalogEntry {
+  readonly id: number;
+  readonly project: string;
+  readonly name: string;
+  readonly dimension: number;
+  readonly metric: 'squared_l2';
+  readonly index: DesiredKind;
+  /** Absent where only the kind was given. */
+  readonly index_parameters?: NamedParameters;
+  readonly created_at_ms: number;
+  /** Present in an imported collection. */
+  readonly origin?: CollectionOrigin;
+  readonly import?: StoredImport;
+}
+
+const OUTSIDE_NAMES: Readonly<Record<keyof IndexParameters, keyof NamedParameters>> = {
+  m: 'm',
+  efConstruction: 'ef_construction',
+  efSearch: 'ef_search',
+  nList: 'n_list',
+  nProbe: 'n_probe',
+  candidates: 'candidates',
+};
+const NAMES = Object.entries(OUTSIDE_NAMES) as [keyof IndexParameters, keyof NamedParameters][];
+
+/** Decodes index parameters; ignores unknown ones. */
+export const parametersOf = (named: NamedParameters): IndexParameters =>
+  Object.fromEntries(NAMES.flatMap(([inside, outside]) => present(inside, named[outside])));
+
+const present = (name: string, value: number | null | undefined): [string, number][] =>
+  value === null || value === undefined ? [] : [[name, value]];
+
+/** Encodes index parameters. */
+export const namedParameters = (parameters: IndexParameters): { readonly [name in keyof NamedParameters]?: number } =>
+  Object.fromEntries(NAMES.flatMap(([inside, outside]) => present(outside, parameters[inside])));
+
+export const catalogKey = (project: string, name: string): string => `${project}.${name}`;
+
+export function catalogEntryOf({ value }: Entry): CatalogEntry {
+  const { created_at_ms, index, index_parameters, import: stored, ...rest } = value as unknown as StoredCatalogEntry;
+  return {
+    config: { ...rest, createdAtMs: created_at_ms },
+    spec: { kind: index, parameters: parametersOf(index_parameters ?? {}) },
+    ...(stored === undefined ? {} : { imported: importStateOf(stored) }),
+  };
+}
+
+const importStateOf = ({ sequence, chain_head, state_hash, finished }: StoredImport): ImportState => {
+  return { sequence, chainHead: chain_head, stateHash: state_hash, finished };
+};
+
+export function storedEntry({ config, spec, imported }: CatalogEntry): BucketValue {
+  const { id, project, name, dimension, metric, createdAtMs, origin } = config;
+  const { sequence, chainHead, stateHash, finished } = imported ?? {};
+  return {
+    ...{ id, project, name, dimension, metric, ...indexFields(spec), created_at_ms: createdAtMs },
+    ...(origin && { origin: { ...origin } }),
+    ...(imported && { import: { sequence, chain_head: chainHead, state_hash: stateHash, finished } }),
+  };
+}
+
+/** The stored value with another index. */
+export function withSpec({ value }: Entry, spec: IndexSpec): BucketValue {
+  const { index_parameters: _, ...rest } = value as { readonly [field: string]: BucketValue };
+  return { ...rest, ...indexFields(spec) };
+}
+
+function indexFields({ kind, parameters }: IndexSpec): {
+  index: DesiredKind;
+  index_parameters?: { readonly [name in keyof NamedParameters]?: number };
+} {
+  const named = namedParameters(parameters);
+  return Object.keys(named).length === 0 ? { index: kind } : { index: kind, index_parameters: named };
+}

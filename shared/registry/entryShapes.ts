@@ -1,0 +1,91 @@
+/**
+ * The shapes of the entries of each bucket. Anyone who reaches the NATS server can write to a bucket; an entry of another
+ * shape is damaged. Unknown fields are allowed, and values that another process tells of itself are checked by type only:
+ * it may be of a later version.
+ */
+import typia, { type tags } from 'typia';
+import type { BucketValue } from '../bucket/bucket.js';
+import { BUCKETS, type BucketName } from '../bucket/buckets.js';
+import type { CollectionConfig } from '../model/collectionConfig.js';
+import type { HELD_KINDS } from '../model/quotas.js';
+import type { Whole } from '../model/whole.js';
+import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
+import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
+import type { StoredKey } from './keys.js';
+import type { Heartbeat, Ownership } from './owners.js';
+import type { StoredCheckpoint, StoredIdentity } from './serviceLog.js';
+import { isSignersKey, type StoredSigner } from './signers.js';
+
+type Id = Whole & tags.Minimum<1>;
+type Dimension = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<32768>;
+
+interface Collection extends CollectionConfig {
+  readonly id: Id;
+  readonly dimension: Dimension;
+  readonly createdAtMs: Whole;
+}
+
+interface OwnerEntry extends Ownership {
+  readonly epoch: Whole;
+  readonly collection: Collection;
+}
+
+interface HeartbeatEntry extends Omit<Heartbeat, 'damages' | 'full'> {
+  readonly collections: Whole;
+  readonly records: Whole;
+  readonly full?: readonly string[];
+  readonly damages: readonly {
+    readonly collectionId: number | null;
+    readonly part: string;
+    readonly reason: string;
+  }[];
+}
+
+/** Earlier versions left out the optional fields. */
+interface KeyEntry extends Omit<StoredKey, 'created_at_ms' | 'expires_at_ms' | 'expired_at_ms' | 'label'> {
+  readonly created_at_ms?: number;
+  readonly expires_at_ms?: number | null;
+  readonly expired_at_ms?: number;
+  readonly label?: string | null;
+}
+
+interface CatalogEntry extends StoredCatalogEntry {
+  readonly id: Id;
+  readonly dimension: Dimension;
+  readonly created_at_ms: Whole;
+}
+
+interface WatermarkEntry {
+  readonly sequence: Id;
+  readonly chain_head: string;
+  readonly held_bytes?: Readonly<Record<(typeof HELD_KINDS)[number], Whole>>;
+}
+
+const isCatalogEntry = typia.createIs<CatalogEntry>();
+const isOwnerEntry = typia.createIs<OwnerEntry>();
+const isHeartbeat = typia.createIs<HeartbeatEntry>();
+const isStoredKey = typia.createIs<KeyEntry>();
+const isReserved = typia.createIs<Readonly<Record<string, Whole>>>();
+const isLease = typia.createIs<{ readonly holder: string }>();
+const isReached = typia.createIs<WatermarkEntry>();
+const isSigner = typia.createIs<StoredSigner>();
+const isLogIdentity = typia.createIs<StoredIdentity>();
+const isLogCheckpoint = typia.createIs<StoredCheckpoint>();
+const isShredMark = typia.createIs<StoredShredMark>();
+
+const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => boolean>> = {
+  [BUCKETS.catalog]: (key, value) => isCatalogEntry(value) && key === catalogKey(value.project, value.name),
+  [BUCKETS.owners]: (key, value) => isOwnerEntry(value) && key === String(value.collection.id),
+  [BUCKETS.shards]: (_, value) => isHeartbeat(value),
+  [BUCKETS.keys]: (_, value) => isStoredKey(value),
+  [BUCKETS.quota]: (_, value) => isReserved(value),
+  [BUCKETS.leases]: (_, value) => isLease(value),
+  [BUCKETS.watermarks]: (_, value) => isReached(value),
+  [BUCKETS.signers]: (key, value) => isSigner(value) && isSignersKey(key),
+  [BUCKETS.serviceLog]: (key, value) => (key === 'identity' ? isLogIdentity(value) : isLogCheckpoint(value)),
+  [BUCKETS.shreds]: (key, value) => isShredMark(value) && markedBy(key) !== undefined,
+};
+
+/** Whether the value has the shape of the bucket's entries, if they have one. */
+export const isEntryOf = (bucket: string, key: string, value: BucketValue): boolean =>
+  SHAPES[bucket as BucketName]?.(key, value) ?? true;

@@ -1,0 +1,138 @@
+/** API keys: their form, and how they are stored, made, listed and revoked. The store holds the BLAKE3 of a key alone. */
+import { type Bucket, type BucketValue, type Entry, entriesOf } from '../bucket/bucket.js';
+import type { Clock, Entropy } from '../clock.js';
+import { VouchError } from '../errors/errors.js';
+import { hash, toHex } from '../hashing/hash.js';
+
+export const SCOPES = ['read_only', 'read_write', 'admin', 'metrics'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The scopes that a key of each scope includes. */
+const IMPLIED: Readonly<Record<Scope, readonly Scope[]>> = {
+  read_only: ['read_only'],
+  read_write: ['read_only', 'read_write'],
+  admin: SCOPES,
+  metrics: ['metrics'],
+};
+
+export interface KeyRecord {
+  /** Names the key in lists and for revocation; says nothing about the key itself. */
+  readonly id: string;
+  readonly project: string;
+  readonly scope: Scope;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number | null;
+  /** When a coordinator first found it expired; null before that. It stays expired, whatever a clock says later. */
+  readonly expiredAtMs: number | null;
+  readonly label: string | null;
+}
+
+export interface WantedKey {
+  readonly project: string;
+  readonly scope: Scope;
+  readonly expiresAtMs?: number | null;
+  readonly label?: string | null;
+}
+
+const KEY = /^vk_[0-9a-f]{64}$/;
+const KEY_ENTROPY_BYTES = 32;
+const ID_ENTROPY_BYTES = 8;
+const PROJECT = /^[A-Za-z0-9_-]{1,64}$/;
+
+export const isProjectName = (name: string): boolean => PROJECT.test(name);
+
+/** Whether a key of scope `held` may be used where `required` is asked for. */
+export const allows = (held: Scope, required: Scope): boolean => IMPLIED[held].includes(required);
+
+/** The key's name in the store: its BLAKE3 as hex. Undefined where the text is not a key. */
+export const keyHash = (key: string): string | undefined =>
+  KEY.test(key) ? toHex(hash(Buffer.from(key, 'latin1'))) : undefined;
+
+export const isExpired = (record: KeyRecord, nowMs: number): boolean =>
+  record.expiresAtMs !== null && (record.expiredAtMs !== null || record.expiresAtMs <= nowMs);
+
+/** Makes a key, which cannot be shown again later. Throws `validation_error` for an ill-formed project. */
+export async function createKey(
+  bucket: Bucket,
+  wanted: WantedKey,
+  clock: Clock,
+  entropy: Entropy,
+): Promise<{ readonly key: string; readonly record: KeyRecord }> {
+  if (!isProjectName(wanted.project))
+    throw new VouchError('validation_error', 'a project name is 1 to 64 letters, digits, _ or -');
+  const record: KeyRecord = {
+    id: toHex(entropy(ID_ENTROPY_BYTES)),
+    project: wanted.project,
+    scope: wanted.scope,
+    createdAtMs: clock.nowMs(),
+    expiresAtMs: wanted.expiresAtMs ?? null,
+    expiredAtMs: null,
+    label: wanted.label ?? null,
+  };
+  const key = `vk_${toHex(entropy(KEY_ENTROPY_BYTES))}`;
+  if ((await bucket.create(keyHash(key)!, toStored(record))) === undefined)
+    throw new VouchError('internal_error', 'the source of randomness gave the same key twice');
+  return { key, record };
+}
+
+/** Lists the keys of the project, or of all projects, oldest first. Reads the whole store. */
+export async function listKeys(bucket: Bucket, project?: string): Promise<readonly KeyRecord[]> {
+  return (await entriesOf(bucket))
+    .flatMap((entry) => keyRecord(entry) ?? [])
+    .filter((record) => project === undefined || record.project === project)
+    .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * Deletes a key, which is refused everywhere within a second. Returns its hash; undefined where there is no such key, or
+ * it is not of `project`.
+ */
+export async function revokeKey(bucket: Bucket, id: string, project?: string): Promise<string | undefined> {
+  const isWanted = (record?: KeyRecord): boolean =>
+    record?.id === id && (project === undefined || record.project === project);
+  const found = (await entriesOf(bucket)).find((entry) => isWanted(keyRecord(entry)));
+  return found !== undefined && (await bucket.delete(found.key)) ? found.key : undefined;
+}
+
+/** Marks the stored key as expired, for coordinators that restart or whose clock is behind. A revoked key stays revoked. */
+export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number): Promise<void> {
+  for (;;) {
+    const entry = await bucket.get(hashHex);
+    const stored = entry?.value as StoredKey | undefined;
+    if (entry === undefined || stored === undefined || stored.expired_at_ms !== undefined) return;
+    if ((await bucket.update(hashHex, { ...stored, expired_at_ms: atMs }, entry.revision)) !== undefined) return;
+  }
+}
+
+/** Decodes a stored key; undefined where the entry is not a key. */
+export function keyRecord(entry: Entry): KeyRecord | undefined {
+  const { id, project, scope, created_at_ms, expires_at_ms, expired_at_ms, label } = entry.value as Partial<StoredKey>;
+  if (id === undefined || project === undefined || scope === undefined || !SCOPES.includes(scope)) return undefined;
+  return {
+    id,
+    project,
+    scope,
+    createdAtMs: created_at_ms ?? 0,
+    expiresAtMs: expires_at_ms ?? null,
+    expiredAtMs: expired_at_ms ?? null,
+    label: label ?? null,
+  };
+}
+
+/** The stored form: snake_case JSON, which an operator can read with the NATS CLI. */
+export interface StoredKey {
+  readonly id: string;
+  readonly project: string;
+  readonly scope: Scope;
+  readonly created_at_ms: number;
+  readonly expires_at_ms: number | null;
+  readonly expired_at_ms?: number;
+  readonly label?: string;
+}
+
+/** Encodes a key that has not expired. */
+function toStored(record: KeyRecord): BucketValue {
+  const { id, project, scope, createdAtMs, expiresAtMs, label } = record;
+  const stored: StoredKey = { id, project, scope, created_at_ms: createdAtMs, expires_at_ms: expiresAtMs };
+  return { ...stored, ...(label === null ? {} : { label }) };
+}

@@ -1,0 +1,48 @@
+/** The entries of the owners bucket and the heartbeats of the shards, as they are stored. */
+import type { BucketValue, Entry } from '../bucket/bucket.js';
+import type { CollectionConfig } from '../model/collectionConfig.js';
+import type { Damage } from '../model/damage.js';
+
+/** All that a shard needs to serve a collection. Key: the collection's id. */
+export interface Ownership {
+  readonly shard: string;
+  /** The number of owners that the collection has had. */
+  readonly epoch: number;
+  readonly collection: CollectionConfig;
+  /**
+   * Shards, besides the owner, that replay its log. They answer searches, and one of them becomes the next owner.
+   */
+  readonly followers: readonly string[];
+}
+
+export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;
+export const storedOwnership = (ownership: Ownership): BucketValue => ownership as unknown as BucketValue;
+
+/** The version of an owner entry. */
+export interface OwnerVersion {
+  readonly epoch: number;
+  readonly revision: number;
+}
+
+/**
+ * Compares by the stored epoch first. A revision is the server's number of a message, and nats-servers before 2.11 may
+ * number the messages of a stream differently after a crash.
+ */
+export const isLater = (a: OwnerVersion, b: OwnerVersion): boolean =>
+  a.epoch > b.epoch || (a.epoch === b.epoch && a.revision > b.revision);
+
+/** A shard's heartbeat, which expires if the shard does not renew it. Key: the shard's name. */
+export interface Heartbeat {
+  /** The id of the process: by it a process notices that another one of its name has taken over. */
+  readonly session: string;
+  readonly collections: number;
+  readonly records: number;
+  readonly damages: readonly Damage[];
+  /** What is nearly full, so that it refuses writes; missing in those of earlier versions. */
+  readonly full?: readonly ('memory' | 'store')[];
+  /** Whether it transfers its collections and then ends: it is given none. */
+  readonly leaving: boolean;
+}
+
+export const heartbeatOf = (entry: Entry): Heartbeat => entry.value as unknown as Heartbeat;
+export const storedHeartbeat = (heartbeat: Heartbeat): BucketValue => heartbeat as unknown as BucketValue;

@@ -1,0 +1,52 @@
+/** Runs work one piece at a time, in the order of the calls. */
+export class Mutex {
+  #last: Promise<unknown> = Promise.resolve();
+  #unfinished = 0;
+
+  /** Whether work runs or waits. */
+  get isBusy(): boolean {
+    return this.#unfinished > 0;
+  }
+
+  /** Resolves or rejects as `work` does, which starts when all earlier work has ended. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    this.#unfinished++;
+    const turn = this.#last.then(work).finally(() => {
+      this.#unfinished--;
+    });
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Resolves when all work so far has ended. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}
+
+/** Runs the work of each key one piece at a time, and that of different keys at once. */
+export class KeyedMutex<K> {
+  readonly #last = new Map<K, Promise<unknown>>();
+
+  /** Resolves or rejects as `work` does, which starts when all earlier work of the key has ended. */
+  async run<T>(key: K, work: () => Promise<T>): Promise<T> {
+    const turn = this.idle(key).then(work);
+    const last = turn.catch(() => undefined);
+    this.#last.set(key, last);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(key) === last) this.#last.delete(key);
+    }
+  }
+
+  /** Resolves when all work of the key so far has ended. */
+  async idle(key: K): Promise<void> {
+    await this.#last.get(key);
+  }
+
+  /** Resolves when all work so far has ended. */
+  async allIdle(): Promise<void> {
+    await Promise.all(this.#last.values());
+  }
+}

@@ -1,0 +1,85 @@
+/** Every NATS subject. A collection is a subject, which its owner serves: nobody needs an address. */
+
+/** `control`: calls that may take long, and must not delay writes. */
+export type Verb = 'read' | 'write' | 'control';
+
+/**
+ * `epoch`: the epoch of the ownership. A former owner that hangs keeps its subscription, and must not get calls of the new
+ * owner.
+ */
+export const collectionSubject = (collectionId: number, epoch: number, verb: Verb): string =>
+  `vouch.c.${collectionId}.${epoch}.${verb}`;
+
+/** One subscription for all verbs: with thousands of collections a shard starts in half the time. */
+export const everyVerb = (collectionId: number, epoch: number): string => `vouch.c.${collectionId}.${epoch}.*`;
+export const verbOf = (subject: string): Verb => subject.slice(subject.lastIndexOf('.') + 1) as Verb;
+
+/** The subject of eventual searches, which any follower of the collection may answer. */
+export const followersSubject = (collectionId: number): string => `vouch.f.${collectionId}`;
+
+/** The subject of strong searches that one follower is to answer. */
+export const followerSubject = (collectionId: number, shard: string): string => `vouch.f.${collectionId}.${shard}`;
+
+/** The committed frames for the followers, one a message; a follower that misses one reads the log. */
+export const feedSubject = (collectionId: number): string => `vouch.feed.${collectionId}`;
+
+/** Calls for one shard by name: adopt a collection, count records, trim reservations, metrics. */
+export const shardSubject = (shard: string): string => `vouch.s.${shard}`;
+
+/** The stream of a log. Its number stands in the subject, since subjects of streams may not overlap. */
+export const logPart = (collectionId: number, streams: number): number => collectionId % streams;
+export const logStream = (part: number): string => `VOUCH_LOG_${part}`;
+export const logStreamSubjects = (part: number): string => `vouch.log.${part}.*`;
+export const logSubject = (collectionId: number, streams: number): string =>
+  `vouch.log.${logPart(collectionId, streams)}.${collectionId}`;
+
+/** The log of the service, which the placing coordinator writes. */
+export const SERVICE_LOG_STREAM = 'VOUCH_SERVICE_LOG';
+export const SERVICE_LOG_SUBJECT = 'vouch.servicelog.frames';
+/** A wildcard, as a stream of one plain subject can be made the reply and the delivery of what others ask for. */
+export const SERVICE_LOG_SUBJECTS = 'vouch.servicelog.*';
+/** Asks the coordinator that writes the service log to write now. */
+export const LOG_NOW_SUBJECT = 'vouch.lognow';
+
+/** The status for a person who asks with `nats req` or `nats micro`. */
+export const statusSubject = (kind: 'shard' | 'coordinator', name: string): string => `vouch.status.${kind}.${name}`;
+
+/** The coordinator that counts every project's requests. */
+export const LIMITS_SUBJECT = 'vouch.limits';
+
+/** The endpoints of the statistics, each with the pattern of its subjects. */
+export const ENDPOINTS = {
+  read: 'vouch.c.*.*.read',
+  write: 'vouch.c.*.*.write',
+  control: 'vouch.c.*.*.control',
+  eventual: 'vouch.f.*',
+  follower: 'vouch.f.*.*',
+  named: 'vouch.s.*',
+  limits: LIMITS_SUBJECT,
+} as const;
+
+export type Endpoint = keyof typeof ENDPOINTS;
+
+export function endpointOf(subject: string): Endpoint {
+  if (subject.startsWith('vouch.c.')) return verbOf(subject);
+  if (subject.startsWith('vouch.f.')) return subject.includes('.', 'vouch.f.'.length) ? 'follower' : 'eventual';
+  return subject === LIMITS_SUBJECT ? 'limits' : 'named';
+}
+
+/** The requests that each coordinator has lately granted, for all others; and what one knows, for one that joins. */
+export const GRANTS_SUBJECT = 'vouch.limits.grants';
+export const GRANTS_KNOWN_SUBJECT = 'vouch.limits.known';
+
+/** The vault of wrapped data keys, with one subject for each key. */
+export const VAULT_STREAM = 'VOUCH_VAULT';
+export const VAULT_SUBJECTS = 'vouch.vault.*.*';
+export const vaultSubject = (projectHex: string, keyId: string): string => `vouch.vault.${projectHex}.${keyId}`;
+/** A subject of the stream without a key: its answer shows that the leader has applied all earlier messages. */
+export const VAULT_BARRIER = 'vouch.vault.barrier.0';
+
+/** The seals of the vault's entries, where several servers hold the vault: one stream a server, see `vault/seals.ts`. */
+export const sealStream = (place: number): string => `VOUCH_SEALS_${place}`;
+export const ALL_SEALS = 'vouch.seals.*.*.*';
+export const sealSubjects = (place: number): string => `vouch.seals.${place}.*.*`;
+export const sealSubject = (place: number, projectHex: string, keyId: string): string =>
+  `vouch.seals.${place}.${projectHex}.${keyId}`;

@@ -1,0 +1,26 @@
+/** What became of a request that has no answer: whether it may be sent again. */
+import { VouchError } from '../errors/errors.js';
+
+/** The answer can no longer come: the request may have had its effect or not. */
+export class AnswerLost extends VouchError {
+  constructor(reason = 'the question or its answer was lost on the way') {
+    super('unavailable', `${reason}, and it is not known what became of it; look before you repeat it`);
+    this.name = 'AnswerLost';
+  }
+}
+
+/** No process serves the subject now: the request had no effect, and may be sent again. */
+export class NobodyServes extends VouchError {
+  constructor() {
+    super('unavailable', 'no shard serves this at the moment; retry shortly');
+    this.name = 'NobodyServes';
+  }
+}
+
+/** The connection is down: the request has not left this process, and may be sent again. */
+export class NotSent extends VouchError {
+  constructor({ message }: VouchError) {
+    super('unavailable', message);
+    this.name = 'NotSent';
+  }
+}

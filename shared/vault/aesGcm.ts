@@ -1,0 +1,37 @@
+/** AES-256-GCM (NIST SP 800-38D) with random nonces of 96 bits: safe for 2^32 messages under one key. */
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { Entropy } from '../clock.js';
+import { GCM_TAG_BYTES, NONCE_BYTES } from '../limits.js';
+
+const CIPHER = 'aes-256-gcm';
+const OPTIONS = { authTagLength: GCM_TAG_BYTES };
+
+/** Nonce (12), ciphertext as long as the plaintext, tag (16). `aad`: bytes authenticated with it. */
+export function gcmEncrypt(plaintext: Uint8Array, key: Uint8Array, aad: Uint8Array, entropy: Entropy): Uint8Array {
+  const nonce = entropy(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce, OPTIONS);
+  cipher.setAAD(aad);
+  const sealed = new Uint8Array(NONCE_BYTES + plaintext.length + GCM_TAG_BYTES);
+  sealed.set(nonce);
+  sealed.set(cipher.update(plaintext), NONCE_BYTES);
+  cipher.final();
+  sealed.set(cipher.getAuthTag(), NONCE_BYTES + plaintext.length);
+  return sealed;
+}
+
+/** `ciphertext`: with its tag. Throws an Error where key, nonce, ciphertext and `aad` do not belong together. */
+export function gcmDecrypt(nonce: Uint8Array, ciphertext: Uint8Array, key: Uint8Array, aad: Uint8Array): Buffer {
+  const end = ciphertext.length - GCM_TAG_BYTES;
+  if (nonce.length !== NONCE_BYTES || end < 0) throw new Error('a nonce or a tag is missing');
+  const decipher = createDecipheriv(CIPHER, key, nonce, OPTIONS);
+  decipher.setAAD(aad);
+  decipher.setAuthTag(ciphertext.subarray(end));
+  const plaintext = decipher.update(ciphertext.subarray(0, end));
+  try {
+    decipher.final();
+    return plaintext;
+  } catch (error) {
+    plaintext.fill(0);
+    throw error;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Every endpoint, asked by all who must not be let in: without a key, with a key that is not one, has expired or is revoked, of
+ * too small a scope, or of another project. The endpoints are those of the OpenAPI document, which is made of the route table:
+ * a new one is among them.
+ */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ApiDocument, type Operation } from '../support/api/document.js';
+import { type ApiRequest, RequestMaker } from '../support/api/requests.js';
+import type { Answer, Client } from '../support/launch/client.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project, Service } from '../support/launch/service.js';
+import { testSeed } from '../support/model/random.js';
+
+/** Of each endpoint, for each who asks. */
+const CASES = 6;
+const SECRET = 'only-of-the-victim';
+/** Of a new project. */
+const KEYS = 4;
+const KEY_ID = 'ab'.repeat(16);
+const NAMES = ['a', 'b'];
+const IDS = [1, 2, 3];
+const VECTORS = [[1, 2]];
+/** Each implies those before it. */
+const SCOPES = ['read_only', 'read_write', 'admin'];
+
+const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
+const send = (client: Client, { method, path, headers, body }: ApiRequest): Promise<Answer> =>
+  client.raw(method, path, body, headers);
+
+async function fill({ rw }: Project): Promise<void> {
+  for (const collection of NAMES) {
+    await rw.post('/v1/namespaces', { name: collection, dimension: 2, metric: 'squared_l2' });
+    const metadata = [{ [SECRET]: SECRET }, null, null];
+    const batch = [VECTORS[0], VECTORS[0], VECTORS[0]];
+    await rw.post('/v1/vectors/batch-insert', { collection, batch, metadata, texts: [SECRET, null, null] });
+    const payload = Buffer.from(SECRET).toString('base64');
+    expect((await rw.post('/v1/records/encrypted', { collection, payload, key_id: KEY_ID })).status).to.equal(200);
+    for (const kind of [0, 1]) await rw.post('/v1/graph/node', { collection, kind, record_id: kind + 1 });
+    await rw.post('/v1/graph/edge', { collection, from: 1, to: 2, kind: 0 });
+  }
+}
+
+/** What a project has, as far as anything could change it. */
+async function stateOf({ ro, admin }: Project): Promise<object> {
+  const { collections } = (await ro.get('/v1/namespaces')).body;
+  const states = await Promise.all(NAMES.map((name) => ro.get(`/v1/proof/state?collection=${name}`)));
+  const { keys } = (await admin.get('/v1/keys')).body;
+  const { body: key } = await ro.get(`/v1/crypto/status/${KEY_ID}`);
+  return {
+    collections: collections.map(({ name, id, record_count, index }: Record<string, unknown>) => ({
+      ...{ name, id, record_count, index },
+    })),
+    states: states.map(({ body }) => body),
+    keys: keys.map(({ id }: { id: string }) => id).sort(),
+    key,
+  };
+}
+
+inBothModes('an intruder', (_shared, { start }) => {
+  /** Of its own: an address that often comes without a valid key is made to wait. */
+  let service: Service;
+  let api: ApiDocument;
+  let victim: Project;
+  let maker: RequestMaker;
+  let seed: number;
+  let untouched: object;
+
+  before(async () => {
+    service = await start({});
+    victim = await service.newProject();
+    api = new ApiDocument((await service.client(undefined).get('/openapi.json')).body);
+    await fill(victim);
+    // Keys that another process has made are listed a moment later.
+    await service.until(async () => (await victim.admin.get('/v1/keys')).body.keys.length === KEYS);
+    const { keys } = (await victim.admin.get('/v1/keys')).body;
+    const keyIds = keys.map(({ id }: { id: string }) => id);
+    maker = new RequestMaker(api, {
+      ...{ collection: NAMES, name: NAMES, 'collections[]': NAMES, id: [...IDS, ...keyIds], key_id: [KEY_ID] },
+      ...{ record_id: IDS, from: IDS, to: IDS, root: IDS, start: IDS, sequence: IDS, size: IDS },
+      ...{ values: VECTORS, query: VECTORS, 'batch[]': VECTORS, k: [3], query_text: [SECRET] },
+    });
+    seed = testSeed();
+    untouched = await stateOf(victim);
+  });
+
+  afterEach(async () => {
+    expect(await stateOf(victim), 'what the victim has').to.deep.equal(untouched);
+  });
+
+  const requestsOf = (operation: Operation): ApiRequest[] => fc.sample(maker.fit(operation), { seed, numRuns: CASES });
+
+  async function expectRefused(
+    client: Client,
+    operations: readonly Operation[],
+    status: number,
+    code: string,
+  ): Promise<void> {
+    for (const operation of operations)
+      for (const request of requestsOf(operation)) {
+        const answer = await send(client, request);
+        const what = `${request.method} ${request.path} → ${answer.text}`;
+        if (status !== 401 || answer.status !== 429)
+          expect([answer.status, answer.body?.code], what).to.deep.equal([status, code]);
+        expect(answer.text, what).to.not.include(SECRET);
+      }
+  }
+
+  it('without a key, or with one that is none, expired or revoked, is answered 401 wherever a key is asked for', async () => {
+    const { admin } = victim;
+    const revoked = (await admin.post('/v1/keys', { scope: 'admin' })).body;
+    expect((await admin.delete(`/v1/keys/${revoked.id}`)).status).to.equal(204);
+    const expired = (await admin.post('/v1/keys', { scope: 'admin', expires_in_secs: 1 })).body;
+    const withKey = (key: string | undefined): Client => service.client(key);
+    for (const { key } of [revoked, expired])
+      await service.until(async () => (await withKey(key).get('/v1/namespaces')).status === 401);
+    const guarded = api.operations.filter(({ scope }) => scope !== null);
+    expect(guarded.length).to.be.above(30);
+    for (const key of [undefined, 'x', `vk_${'0'.repeat(64)}`, revoked.key, expired.key])
+      await expectRefused(withKey(key), guarded, 401, 'unauthorized');
+    const end = await admin.delete(`/v1/keys/${expired.id}`);
+    expect(end.status, end.text).to.equal(204);
+  });
+
+  it('with a key of too small a scope is answered 403', async () => {
+    const { body } = await victim.admin.post('/v1/keys', { scope: 'metrics' });
+    const guarded = api.operations.filter(({ scope }) => scope !== null && scope !== 'metrics');
+    await expectRefused(service.client(body.key), guarded, 403, 'forbidden');
+    await victim.admin.delete(`/v1/keys/${body.id}`);
+    for (const [rank, scope] of SCOPES.slice(0, -1).entries()) {
+      const beyond = guarded.filter((operation) => SCOPES.indexOf(operation.scope!) > rank);
+      expect(beyond, scope).to.not.deep.equal([]);
+      await expectRefused(scope === 'read_only' ? victim.ro : victim.rw, beyond, 403, 'forbidden');
+    }
+  });
+
+  it('with every key of another project finds nothing of this one, and changes nothing', async () => {
+    const stranger = await service.newProject();
+    for (const operation of api.operations)
+      for (const client of [stranger.admin, stranger.rw, stranger.ro])
+        for (const request of requestsOf(operation)) {
+          const answer = await send(client, request);
+          const what = `${nameOf(operation)} ${request.path} ${String(request.body)} → ${answer.text}`;
+          expect(answer.status, what).to.be.below(500);
+          // A filter or a text of the request itself may come back in an error.
+          if (!String(request.body).includes(SECRET)) expect(answer.text, what).to.not.include(SECRET);
+          expect(answer.text, what).to.not.include(Buffer.from(SECRET).toString('base64'));
+        }
+    const { keys } = (await victim.admin.get('/v1/keys')).body;
+    for (const { id } of keys) expect((await stranger.admin.delete(`/v1/keys/${id}`)).status).to.equal(404);
+  });
+});

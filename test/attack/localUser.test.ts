@@ -1,0 +1,188 @@
+/**
+ * Another user of the machine, who may connect to every port of a service, see its processes and try its files. Runs each
+ * command that a person starts a service with. Sockets and processes are read from the proc file system of Linux.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { freePort } from '../support/launch/freePort.js';
+import { type Launched, launchNode } from '../support/launch/process.js';
+
+const NOBODY = 65_534;
+const LISTENS = '0A';
+const ANSWER_MS = 2_000;
+const UP_WITHIN_MS = 120_000;
+/** The seed of a user of NATS, an API key, a private key. */
+const SECRET = /\bSU[A-Z2-7]{50,}|\bvk_[0-9a-f]{32,}|PRIVATE KEY/;
+/** Prints those of its arguments that it can read. */
+const READ_EACH = 'for path; do if head -c 1 "$path" >/dev/null 2>&1; then echo "$path"; fi; done';
+/** What a NATS server and a coordinator tell besides the API. */
+const PATHS = ['/', '/varz', '/jsz', '/connz', '/subsz', '/routez', '/debug/vars', '/metrics', '/v1/namespaces'];
+
+interface Command {
+  readonly name: string;
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly up: RegExp;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether it serves metrics at addresses of their own, which need no key. */
+  readonly hasMetrics?: boolean;
+}
+
+/** The last line of the greeting. */
+const UP = /^ +stop +Ctrl-C/;
+const COMMANDS: readonly Command[] = [
+  { name: 'npm start', script: 'start', args: [], up: UP, env: { VOUCH_SHARDS: '1' } },
+  { name: 'npm run standalone', script: 'start', args: [], up: UP, env: { VOUCH_MODE: 'standalone' } },
+  {
+    name: 'npm run cluster',
+    script: 'cluster',
+    args: ['--plain', '--nats', '3', '--coordinators', '1', '--shards', '1'],
+    up: /^ +NATS pages +n1 /,
+    hasMetrics: true,
+  },
+];
+
+/** The process and all that it has started. */
+function processesOf(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)))
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It has just ended.
+    }
+  const found = [pid];
+  for (const parent of found) for (const [child, of] of parents) if (of === parent) found.push(child);
+  return found;
+}
+
+/** `host:port` in hex, as the kernel lists them, of what the processes listen on. */
+function listening(pids: readonly number[]): string[] {
+  const sockets = new Set(
+    pids.flatMap((pid) => readdirSync(`/proc/${pid}/fd`).flatMap((fd) => linkOf(`/proc/${pid}/fd/${fd}`) ?? [])),
+  );
+  return ['tcp', 'tcp6']
+    .flatMap((kind) => readFileSync(`/proc/net/${kind}`, 'utf8').trim().split('\n').slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , state, , , , , , inode]) => state === LISTENS && sockets.has(`socket:[${inode}]`))
+    .map(([, address]) => address!);
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined; // Closed in the meantime.
+  }
+}
+
+/** Everything that a port says to a client of NATS without a login, until it closes the connection. */
+const greet = (port: number): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let said = '';
+    const end = (): void => {
+      socket.destroy();
+      resolve(said);
+    };
+    socket.setTimeout(ANSWER_MS, end);
+    socket.on('error', end).on('close', end);
+    socket.on('data', (chunk) => {
+      said += chunk;
+    });
+    socket.write('CONNECT {"verbose":false}\r\nSUB > 1\r\nPING\r\n');
+  });
+
+const statusOf = async (port: number, path: string): Promise<number | undefined> => {
+  const options = { signal: AbortSignal.timeout(ANSWER_MS), headers: { connection: 'close' } };
+  return fetch(`http://127.0.0.1:${port}${path}`, options).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+};
+
+describe('another user of the machine', function () {
+  this.timeout(180_000);
+
+  before(function () {
+    // Nothing else lists the sockets of a process.
+    if (process.platform !== 'linux') this.skip();
+  });
+
+  for (const { name, script, args, up, env, hasMetrics = false } of COMMANDS)
+    describe(`of ${name}`, () => {
+      let folder: string;
+      let port: number;
+      let service: Launched;
+      let pids: number[];
+
+      before(async () => {
+        folder = mkdtempSync(join(tmpdir(), 'vouch-attack-'));
+        // Only the data folder itself stands in the way.
+        chmodSync(folder, 0o755);
+        port = await freePort();
+        const entry = fileURLToPath(new URL(`../../scripts/${script}.js`, import.meta.url));
+        const own = script === 'cluster' ? ['--port', String(port)] : [];
+        const settings = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), VOUCH_NATS_URL: undefined };
+        const unset = { VOUCH_REPLICAS: undefined, INIT_CWD: undefined };
+        service = launchNode(entry, [...args, ...own], { cwd: folder, env: { ...settings, ...unset, ...env } });
+        await service.waitForLine(up, { timeoutMs: UP_WITHIN_MS });
+        pids = processesOf(service.pid);
+      });
+
+      after(async () => {
+        await service?.stop();
+        rmSync(folder, { recursive: true, force: true });
+      });
+
+      it('finds no port but the API that answers without a login, and none from another machine', async () => {
+        const addresses = listening(pids);
+        expect(addresses.filter((address) => !/^(?:0100007F|0{24}01000000):/.test(address))).to.deep.equal([]);
+        const ports = [...new Set(addresses.map((address) => Number.parseInt(address.split(':')[1]!, 16)))];
+        expect(ports).to.include(port);
+        const kinds = { api: 0, nats: 0, pages: 0, metrics: 0 };
+        for (const at of ports) {
+          const statuses = await Promise.all(PATHS.map((path) => statusOf(at, path)));
+          const open = PATHS.filter((_, i) => statuses[i] === 200);
+          if (at === port) {
+            expect(open).to.deep.equal([]);
+            kinds.api++;
+          } else if (statuses.every((status) => status === undefined)) {
+            const said = await greet(at);
+            expect(said)
+              .to.match(/-ERR 'Authorization Violation'/)
+              .and.not.match(/^PONG/m);
+            kinds.nats++;
+          } else if (statuses.every((status) => status === 404)) kinds.pages++;
+          else {
+            expect(open, `port ${at}: ${statuses}`).to.deep.equal(['/metrics']);
+            kinds.metrics++;
+          }
+        }
+        const servers = name === 'npm run cluster' ? 3 : 0;
+        const nats = { 'npm start': 1, 'npm run standalone': 0, 'npm run cluster': 2 * 3 }[name];
+        expect(kinds).to.deep.equal({ api: 1, nats, pages: servers, metrics: hasMetrics ? 1 : 0 });
+      });
+
+      it('reads no file of the data folder, and no secret off a process', function () {
+        const root = join(folder, 'data');
+        const paths = (readdirSync(root, { recursive: true }) as string[]).map((path) => join(root, path));
+        expect(paths.filter((path) => /\.(?:key|nk)$/.test(path))).to.not.deep.equal([]);
+        for (const pid of pids) expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).to.not.match(SECRET);
+        expect(service.output.replace(/vk_\w+ +\(shown this once\)/, '')).to.not.match(SECRET);
+        // Only root may become somebody else.
+        if (process.getuid?.() !== 0) this.skip();
+        const proc = pids.flatMap((pid) => ['environ', 'mem', 'maps'].map((file) => `/proc/${pid}/${file}`));
+        const readable = spawnSync('sh', ['-c', READ_EACH, 'sh', root, ...paths, ...proc, '/proc/self/environ'], {
+          ...{ uid: NOBODY, gid: NOBODY, cwd: '/', encoding: 'utf8' },
+        });
+        expect(readable.stdout.trim().split('\n')).to.deep.equal(['/proc/self/environ']);
+      });
+    });
+});

@@ -1,0 +1,306 @@
+/** What somebody can do who holds the signing key, the data folder or the network of the service log, and what finds it. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { deletionEntry } from '../../coordinator/serviceLog/entry.js';
+import { bundleOf } from '../../coordinator/serviceLog/frame.js';
+import { ServiceTree } from '../../coordinator/serviceLog/tree.js';
+import {
+  entriesIn,
+  formatNote,
+  leafHash,
+  parseTilePath,
+  tilePath,
+  tileWidth,
+  toBase64,
+  treeHeadText,
+  verifyLogged,
+  verifyTreeHead,
+} from '../../verifier/index.js';
+import { verify } from '../support/launch/runVerify.js';
+import type { Project } from '../support/launch/service.js';
+import { LOG_ORIGIN, runMonitor, WitnessedService } from '../support/rigs/witnessedService.js';
+
+const DIMENSION = 2;
+
+async function create(project: Project, name: string): Promise<void> {
+  await project.rw.post('/v1/namespaces', { name, dimension: DIMENSION, metric: 'squared_l2' });
+}
+async function insert(project: Project, collection: string): Promise<Record<string, unknown>> {
+  const { status, body, text } = await project.rw.post('/v1/records', { collection, values: [1, 2], request_id: null });
+  expect(status, text).to.equal(200);
+  return body;
+}
+
+/** A log in memory, signed with the true key: what a thief can serve. */
+class ForgedLog {
+  readonly #tree = new ServiceTree();
+  #server: Server | undefined;
+
+  constructor(
+    private readonly rig: WitnessedService,
+    readonly entries: readonly Uint8Array[],
+  ) {
+    for (const entry of entries) this.#tree.append(leafHash(entry));
+  }
+
+  get note(): string {
+    const { key, signer } = this.rig;
+    const text = treeHeadText({ origin: LOG_ORIGIN, size: this.#tree.size, root: this.#tree.root(this.#tree.size) });
+    return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
+  }
+
+  /** The request that asks a witness for a cosignature. */
+  request(old: number): string {
+    const proof = this.#tree.consistency(old, this.#tree.size).map((hash) => `${toBase64(hash)}\n`);
+    return `old ${old}\n${proof.join('')}\n${this.note}`;
+  }
+
+  async serve(): Promise<string> {
+    const server = createServer((request, response) => {
+      const name = parseTilePath(request.url!.slice('/log/'.length));
+      if (request.url === '/log/checkpoint') response.end(this.note);
+      else if (name?.level === 'entries')
+        response.end(bundleOf(this.entries.slice(256 * name.index, 256 * name.index + name.width)));
+      else response.writeHead(404).end();
+    });
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/log`;
+  }
+
+  stop(): void {
+    this.#server?.closeAllConnections();
+    this.#server?.close();
+  }
+}
+
+describe('the service log, attacked', function () {
+  this.timeout(120_000);
+  let rig: WitnessedService;
+  let project: Project;
+  let folder: string;
+  before(async () => {
+    rig = await WitnessedService.start('standalone', 2);
+    project = await rig.service.newProject();
+    folder = await mkdtemp(join(tmpdir(), 'vouch-attack-'));
+    await create(project, 'c');
+    await insert(project, 'c');
+    await rig.untilCosigned(['w1', 'w2']);
+  });
+  after(async () => {
+    await rig?.stop();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  const entriesNow = async (): Promise<Uint8Array[]> => {
+    const { size } = await rig.checkpoint();
+    const path = tilePath({ level: 'entries', index: 0, width: tileWidth(size, 'entries', 0) });
+    return entriesIn(new Uint8Array(await (await fetch(`${rig.service.url}/log/${path}`)).arrayBuffer()));
+  };
+  const monitor = async (log: string, state: string, policy = rig.policyFile) => {
+    const command = runMonitor(['--log', log, '--policy', policy, '--state', join(folder, state), '--once']);
+    const { code } = await command.waitForEnd();
+    return { code, text: command.output };
+  };
+  /** A policy that asks for no witness: a reader who believes the key alone. */
+  const credulous = async (): Promise<string> => {
+    const file = join(folder, 'credulous');
+    const lines = (await readFile(rig.policyFile, 'utf8')).split('\n').filter((line) => line.startsWith('log '));
+    await writeFile(file, [...lines, 'quorum none\n'].join('\n'));
+    return file;
+  };
+  const saved = async (name: string, body: unknown): Promise<string> => {
+    await writeFile(join(folder, name), JSON.stringify(body));
+    return join(folder, name);
+  };
+  const ask = async (path: string) => (await project.ro.get(path)).body;
+
+  it('carries a receipt to a root that the witnesses have cosigned, offline, and names what breaks on the way', async () => {
+    const receipt = await saved('receipt.json', await insert(project, 'c'));
+    const body = await ask('/v1/proof/checkpoint?collection=c&logged=true');
+    const logged = await saved('logged.json', body);
+    const size = Number(body.checkpoint.split('\n')[2]);
+    const inclusion = await saved(
+      'inclusion.json',
+      await ask(`/v1/proof/inclusion?collection=c&sequence=2&size=${size}`),
+    );
+    const record = await saved('record.json', { values: [1, 2] });
+    const chain = (checkpoint: string, policy = rig.policyFile) =>
+      verify([
+        'inclusion',
+        inclusion,
+        '--receipt',
+        receipt,
+        '--record',
+        record,
+        '--checkpoint',
+        checkpoint,
+        '--policy',
+        policy,
+      ]);
+    const whole = await chain(logged);
+    expect(whole.code, whole.text).to.equal(0);
+    expect(whole.text).to.match(
+      /✔ service log +entry \d+ of the \d+ of vouch.example\/log\n✔ cosigned by +w1, .*\n✔ cosigned by +w2, /,
+    );
+
+    const plain = await saved('plain.json', await ask('/v1/proof/checkpoint?collection=c'));
+    const { proof } = body.service_log;
+    const withProof = (changed: string) => ({ ...body, service_log: { ...body.service_log, proof: changed } });
+    const [, , third] = (await readFile(rig.policyFile, 'utf8')).split('\n');
+    const others = join(folder, 'others');
+    await writeFile(others, `${third!.replace('witness w2', 'witness other')}\nquorum other\n`);
+    for (const [checkpoint, policy, why] of [
+      [plain, rig.policyFile, 'says nothing of the service log'],
+      [
+        await saved('a.json', withProof(proof.replace(/— w2.*\n/, ''))),
+        rig.policyFile,
+        'only w1 cosigned the checkpoint',
+      ],
+      [
+        await saved('b.json', withProof(proof.replace(/index \d+/, 'index 0'))),
+        rig.policyFile,
+        'the entry is not number 0',
+      ],
+      [
+        await saved('c.json', { ...body, checkpoint: body.checkpoint.replace(/\d+\n$/, '1\n') }),
+        rig.policyFile,
+        'the signature is not of this text',
+      ],
+      [logged, others, 'no log of the policy has signed'],
+    ] as const) {
+      const { code, text } = await chain(checkpoint, policy);
+      expect([code, text.includes(why)], `${why}: ${text}`).to.deep.equal([1, true]);
+    }
+    const misused = await verify(['receipt', receipt, '--policy', rig.policyFile]);
+    expect(misused.code).to.equal(2);
+  });
+
+  it('a stolen key alone convinces nobody whose policy asks for witnesses', async () => {
+    const forged = new ForgedLog(rig, [...(await entriesNow()), deletionEntry(1, '00'.repeat(32), 1)]);
+    expect(() => verifyTreeHead(forged.note, rig.policy)).to.throw('no witness of the policy cosigned');
+    const url = await forged.serve();
+    try {
+      const { code, text } = await monitor(url, 'fresh.json');
+      expect([code, text.includes('no witness of the policy cosigned')], text).to.deep.equal([2, true]);
+    } finally {
+      forged.stop();
+    }
+  });
+
+  it('two histories under one key are found by the second witness', async () => {
+    const [first, ...rest] = await entriesNow();
+    const other = Uint8Array.from(first!, (byte, i) => (i === 100 ? byte ^ 1 : byte));
+    const forged = new ForgedLog(rig, [other, ...rest]);
+    const { size } = await rig.checkpoint();
+    const answer = await fetch(`${rig.urlOf(2)}/add-checkpoint`, { method: 'POST', body: forged.request(size) });
+    expect(answer.status).to.equal(422);
+    await rig.untilTold(2, /^✘ REFUSED .*vouch.example\/log: \d+ entries are offered, and other ones were seen/);
+    const longer = new ForgedLog(rig, [other, ...rest, ...rest]);
+    const again = await fetch(`${rig.urlOf(1)}/add-checkpoint`, { method: 'POST', body: longer.request(size) });
+    expect(again.status).to.equal(422);
+    await rig.untilTold(1, /^✘ REFUSED .* that do not go on from the/);
+  });
+
+  it('two histories under one key are found by whoever monitors, also without witnesses', async () => {
+    const policy = await credulous();
+    const honest = `${rig.service.url}/log`;
+    const first = await monitor(honest, 'seen.json', policy);
+    expect(first.code, first.text).to.equal(0);
+    expect((await monitor(honest, 'seen.json', policy)).code).to.equal(0);
+    const entries = await entriesNow();
+    const changed = Uint8Array.from(entries[0]!, (byte, i) => (i === 100 ? byte ^ 1 : byte));
+    // The first checkpoint once more, at a later time.
+    const later = Uint8Array.from(entries[0]!, (byte, i) => (i === 22 ? byte + 1 : byte));
+    const [a, b] = [join(folder, 'seen.json'), join(folder, 'seen2.json')];
+    for (const [forged, why] of [
+      [[changed, ...entries.slice(1)], 'the log has signed two histories of'],
+      [[changed, ...entries.slice(1), entries[0]!], 'are not those that were seen'],
+      [entries.slice(0, -1), 'its end was cut off'],
+      [[...entries, entries[0]!], 'time ran backwards'],
+      [[...entries, later], 'its log had'],
+      [[...entries, deletionEntry(1, '11'.repeat(32), 1)], 'another collection has taken its id'],
+      [[...entries, Uint8Array.of(1, 2, 3)], 'cannot be read'],
+    ] as const) {
+      await cp(a, b);
+      const log = new ForgedLog(rig, forged);
+      const { code, text } = await monitor(await log.serve(), 'seen2.json', policy);
+      log.stop();
+      expect([code, text.includes(`✘ ALARM`), text.includes(why)], `${why}: ${text}`).to.deep.equal([1, true, true]);
+    }
+    const evidence = await readFile(join(folder, 'seen2.json.alarm-1'), 'utf8');
+    expect(evidence.match(/^— vouch\.example\/log /gm)).to.have.length(2);
+  });
+
+  it('witnesses that are away delay cosignatures alone, and come back without a gap', async () => {
+    await rig.killWitness(1);
+    await rig.killWitness(2);
+    const { size: before } = await rig.checkpoint();
+    for (let i = 0; i < 3; i++) {
+      await insert(project, 'c');
+      const { size } = await rig.checkpoint();
+      await rig.service.until(async () => (await rig.checkpoint()).size > size);
+    }
+    const answer = await project.ro.get('/v1/proof/checkpoint?collection=c&logged=true');
+    expect(verifyLogged(answer.body, rig.policy).log.size, 'the newest that has a quorum').to.equal(before);
+    await rig.restartWitness(2);
+    await rig.untilCosigned(['w2'], before + 3);
+    await rig.restartWitness(1);
+    await rig.untilCosigned(['w1', 'w2'], before + 3);
+    const { body } = await project.ro.get('/v1/proof/checkpoint?collection=c&logged=true');
+    expect(
+      verifyLogged(body, rig.policy).checkpoint.size > verifyLogged(answer.body, rig.policy).checkpoint.size,
+    ).to.equal(true);
+    for (const n of [1, 2]) expect(rig.told(n)).to.not.include('REFUSED');
+  });
+
+  it('a collection that is gone without its deletion is missed', async () => {
+    await create(project, 'vanishing');
+    await insert(project, 'vanishing');
+    await project.ro.get('/v1/proof/checkpoint?collection=vanishing&logged=true');
+    const state = join(folder, 'own.json');
+    const once = async () => {
+      const args = ['--log', `${rig.service.url}/log`, '--policy', await credulous(), '--state', state, '--once'];
+      const command = runMonitor(args, project.ro.key);
+      const { code } = await command.waitForEnd();
+      return { code, text: command.output };
+    };
+    const first = await once();
+    expect(first.code, first.text).to.equal(0);
+    const seen = JSON.parse(await readFile(state, 'utf8'));
+    const [id] = Object.entries(seen.own).find(([, own]) => (own as { name: string }).name === 'vanishing')!;
+    // As if another collection had been listed two minutes ago, which the log has and never deleted.
+    const phantom = { ...seen.log.collections[id], configHash: 'ab'.repeat(32) };
+    seen.log.collections['999'] = phantom;
+    seen.own['999'] = { name: 'phantom', missingMs: 1 };
+    await writeFile(state, JSON.stringify(seen));
+    const { code, text } = await once();
+    expect([code, text.includes('the collection phantom, id 999, has vanished')], text).to.deep.equal([1, true]);
+    expect((await project.rw.delete('/v1/namespaces/vanishing')).status).to.be.below(300);
+  });
+
+  it('a data folder that was rolled back is refused by the witnesses, and the log stands still', async () => {
+    await rig.untilCosigned(['w1', 'w2']);
+    const { service } = rig;
+    const copy = join(folder, 'rolled-back');
+    await service.end('standalone');
+    await cp(service.dataDir, copy, { recursive: true });
+    await service.restart('standalone');
+    const { size } = await rig.checkpoint();
+    await insert(project, 'c');
+    await rig.untilCosigned(['w1', 'w2'], size + 1);
+    await service.end('standalone');
+    await rm(service.dataDir, { recursive: true });
+    await cp(copy, service.dataDir, { recursive: true });
+    await service.restart('standalone');
+    await insert(project, 'c');
+    await service.until(async () => (await service.metric('vouch_log_stalled')) === 1, 30_000);
+    expect((await rig.checkpoint()).size, 'nothing else is signed').to.equal(size);
+    expect(service.process('standalone').output).to.include('was rolled back or changed');
+    expect((await project.rw.post('/v1/records', { collection: 'c', values: [3, 4] })).status).to.equal(200);
+  });
+});

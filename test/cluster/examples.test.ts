@@ -1,0 +1,98 @@
+/** The examples, run as a user would: with the package of the client, against a service. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { Client } from '../support/launch/client.js';
+import { packageOfClient } from '../support/launch/clientPackage.js';
+import { Service } from '../support/launch/service.js';
+import { pageAt } from '../support/pages.js';
+import { ROOT } from '../support/sourceTree.js';
+
+const exec = promisify(execFile);
+
+describe('the examples', function () {
+  this.timeout(120_000);
+  let service: Service;
+  let rw: Client;
+  let folder: string;
+  let signsWith: string;
+  before(async () => {
+    service = await Service.start('standalone', {});
+    ({ rw } = await service.newProject());
+    await rw.post('/v1/namespaces', { name: 'ledger', dimension: 2, metric: 'squared_l2' });
+    signsWith = (await rw.get('/v1/proof/checkpoint?collection=ledger')).body.public_key;
+    folder = await mkdtemp(join(tmpdir(), 'vouch-examples-'));
+    await cp(join(ROOT, 'docs', 'examples'), folder, { recursive: true });
+    await mkdir(join(folder, 'node_modules', '@vouch'), { recursive: true });
+    await packageOfClient(join(folder, 'node_modules', '@vouch', 'client'));
+    await symlink(join(ROOT, 'node_modules', '@langchain'), join(folder, 'node_modules', '@langchain'));
+  });
+  after(async () => {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const run = async (...args: string[]): Promise<string> => {
+    const env = { ...process.env, VOUCH_URL: rw.url, VOUCH_KEY: rw.key, SIGNS_WITH: signsWith };
+    return (await exec(process.execPath, args, { cwd: folder, env })).stdout;
+  };
+
+  it('finds words that are near in meaning, also when it is run again', async () => {
+    for (let n = 0; n < 2; n++)
+      expect(await run('words.mjs', 'coffee', 'airport', 'soldiers', 'nothing')).to.equal(
+        'coffee: sugar, shop, products, tobacco, farmers\n' +
+          'airport: traffic, station, flight, hotel, route\n' +
+          'soldiers: armed, soldier, dead, fighters, civilian\n' +
+          'nothing: not among the 1000 words\n',
+      );
+    expect((await rw.get('/v1/records/count?collection=glove')).body.count).to.equal(1_000);
+  });
+
+  it('of the page about the client print what it shows', async () => {
+    const { text } = pageAt('docs/client.md');
+    const blocks = [...text.matchAll(/^```ts\n(.*?)^```\n\n```text\n(.*?)^```/gms)];
+    const program = blocks
+      .map(([, part]) => part)
+      .join('')
+      .replace('http://127.0.0.1:8080', rw.url);
+    await writeFile(join(folder, 'page.mjs'), program);
+    expect(await run('page.mjs')).to.equal(blocks.map(([, , output]) => output).join(''));
+  });
+
+  it('gives a language model the passages that a question is about', async () => {
+    const first = async (question: string): Promise<string | undefined> =>
+      /context alone:\n\[(\w+)\]/.exec(await run('rag.mjs', question))?.[1];
+    expect(await first('Which trials do judges hear in a court?')).to.equal('courts');
+    expect(await first('Are there airlines with a daily flight?')).to.equal('aviation');
+    expect(await first('What did the coach of the club say?')).to.equal('football');
+  });
+
+  it('audits an exported log with nothing else, and refuses one that was altered', async () => {
+    const inserted = await rw.post('/v1/records', { collection: 'ledger', values: [1, 2], text: 'first' });
+    await rw.post('/v1/records', { collection: 'ledger', values: [3, 4] });
+    const [log, answer] = [join(folder, 'ledger.vouchlog'), join(folder, 'answer.json')];
+    await writeFile(answer, inserted.text);
+    const exporting = [
+      'dist/scripts/export.js',
+      '--url',
+      rw.url,
+      '--key',
+      rw.key!,
+      '--collection',
+      'ledger',
+      '--out',
+      log,
+    ];
+    await exec(process.execPath, exporting, { cwd: ROOT });
+    expect(await run('audit.mjs', log, signsWith, answer)).to.match(
+      /^p1\/ledger: 2 events, 2 records\nevery hash and every rule holds; state [0-9a-f]{64}\nsigned with .*\nthe receipt is of a write/,
+    );
+    const bytes = await readFile(log);
+    bytes[bytes.indexOf('first')]! ^= 1;
+    await writeFile(log, bytes);
+    const refused = await run('audit.mjs', log, signsWith).catch(({ stdout }: { stdout: string }) => stdout);
+    expect(refused).to.match(/^refused: the frame is damaged.* of the export\)\n$/);
+  });
+});

@@ -1,0 +1,171 @@
+/** The vector stores of LangChain.js and LlamaIndex.TS, against a service. */
+import { Document as LangDocument } from '@langchain/core/documents';
+import { Embeddings } from '@langchain/core/embeddings';
+import { BaseEmbedding } from '@llamaindex/core/embeddings';
+import { Document as LlamaDocument, MetadataMode, TextNode } from '@llamaindex/core/schema';
+import { FilterOperator, type MetadataFilters, VectorStoreQueryMode } from '@llamaindex/core/vector-store';
+import { expect } from 'chai';
+import { ValidationError, Vouch } from '../../client/index.js';
+import { VouchVectorStore as LangStore } from '../../client/langchain.js';
+import { VouchVectorStore as LlamaStore } from '../../client/llamaindex.js';
+import { Service } from '../support/launch/service.js';
+import { rejection } from '../support/suites/expectations.js';
+
+/** How often each word is in the text. */
+const WORDS = ['cat', 'dog', 'boat', 'sea'];
+const embedded = (text: string): number[] => WORDS.map((word) => text.split(word).length - 1);
+
+class CountedWords extends Embeddings {
+  constructor() {
+    super({});
+  }
+
+  embedQuery(text: string): Promise<number[]> {
+    return Promise.resolve(embedded(text));
+  }
+
+  embedDocuments(texts: string[]): Promise<number[][]> {
+    return Promise.resolve(texts.map(embedded));
+  }
+}
+
+class CountedByLlama extends BaseEmbedding {
+  // biome-ignore lint/complexity/noUselessConstructor: that of the base is protected
+  constructor() {
+    super();
+  }
+
+  override getTextEmbedding = (text: string): Promise<number[]> => Promise.resolve(embedded(text));
+}
+
+describe('the stores of the frameworks', function () {
+  this.timeout(60_000);
+  let service: Service;
+  let vouch: Vouch;
+  before(async () => {
+    service = await Service.start('standalone', {});
+    const { rw } = await service.newProject();
+    vouch = new Vouch({ url: rw.url, apiKey: rw.key });
+  });
+  after(() => service.stop());
+
+  describe('LangChain.js', () => {
+    const embeddings = new CountedWords();
+    const documents = [
+      new LangDocument({ id: 'a', pageContent: 'cat cat', metadata: { kind: 'pet', legs: 4 } }),
+      new LangDocument({ id: 'b', pageContent: 'cat dog', metadata: { kind: 'pet', legs: 8 } }),
+      new LangDocument({ id: 'c', pageContent: 'boat sea', metadata: { kind: 'ship' } }),
+    ];
+    const storeOf = (collection: string): Promise<LangStore> =>
+      LangStore.fromDocuments(documents, embeddings, { vouch, collection });
+
+    it('finds documents with what they are, their ids and distances', async () => {
+      const store = await storeOf('found');
+      const found = await store.similaritySearchWithScore('cat cat', 2);
+      expect(found.map(([{ id, pageContent, metadata }, score]) => [id, pageContent, metadata, score])).to.deep.equal([
+        ['a', 'cat cat', { kind: 'pet', legs: 4 }, 0],
+        ['b', 'cat dog', { kind: 'pet', legs: 8 }, 2],
+      ]);
+      const [ship] = await store.similaritySearch('cat', 1, { kind: 'ship' });
+      expect(ship!.id).to.equal('c');
+      expect(await store.asRetriever({ k: 1, filter: { legs: { gt: 4 } } }).invoke('cat')).to.have.length(1);
+    });
+
+    it('gives ids where there are none, replaces what is there, and deletes by id and by filter', async () => {
+      const store = await storeOf('written');
+      const ids = await store.addDocuments([new LangDocument({ pageContent: 'sea sea' })]);
+      expect(ids[0]).to.match(/^[0-9a-f-]{36}$/);
+      expect(await store.addDocuments([documents[0]!, documents[0]!], { ids: ['c', 'c'] })).to.deep.equal(['c', 'c']);
+      const count = (): Promise<number> => store.collection.count();
+      expect(await count()).to.equal(4);
+      expect((await store.similaritySearch('cat cat', 2)).map(({ id }) => id)).to.deep.equal(['a', 'c']);
+      await store.delete({ ids: [ids[0]!, 'none'] });
+      await store.delete({ filter: { legs: { gte: 8 } } });
+      expect(await count()).to.equal(2);
+      await store.delete({ ids: [] });
+      await new LangStore(embeddings, { vouch, collection: 'nothing' }).delete({ ids: ['a'] });
+      expect(await store.addDocuments([])).to.deep.equal([]);
+    });
+
+    it('finds documents that differ from one another', async () => {
+      const store = await LangStore.fromTexts(['cat', 'cat ', 'cat dog'], [{}, {}, {}], embeddings, {
+        vouch,
+        collection: 'mmr',
+      });
+      const found = await store.maxMarginalRelevanceSearch('cat', { k: 2, lambda: 0.3 });
+      expect(found.map(({ pageContent }) => pageContent)).to.deep.equal(['cat', 'cat dog']);
+    });
+  });
+
+  describe('LlamaIndex.TS', () => {
+    const embedModel = new CountedByLlama();
+    const nodeOf = (id_: string, text: string, metadata: Record<string, string | number | string[]>): TextNode =>
+      new TextNode({ id_, text, metadata, embedding: embedded(text) });
+    const query = (filters?: MetadataFilters) => ({
+      ...{ queryEmbedding: embedded('cat cat'), similarityTopK: 3, mode: VectorStoreQueryMode.DEFAULT },
+      ...(filters === undefined ? {} : { filters }),
+    });
+    async function filled(collection: string): Promise<LlamaStore> {
+      const store = new LlamaStore({ vouch, collection, embedModel });
+      const nodes = [
+        nodeOf('a', 'cat cat', { kind: 'pet', legs: 4, tags: ['x', 'y'] }),
+        nodeOf('b', 'cat dog', { kind: 'pet', legs: 8 }),
+        nodeOf('c', 'boat sea', { kind: 'ship', legs: 0 }),
+      ];
+      const source = new LlamaDocument({ id_: 'book', text: '' }).asRelatedNodeInfo();
+      for (const node of nodes.slice(0, 2)) node.relationships = { SOURCE: source };
+      expect(await store.add(nodes)).to.deep.equal(['a', 'b', 'c']);
+      return store;
+    }
+
+    it('finds nodes with what they are, their ids and similarities', async () => {
+      const store = await filled('nodes');
+      const { nodes, ids, similarities } = await store.query(query());
+      expect(ids).to.deep.equal(['a', 'b', 'c']);
+      expect(similarities).to.deep.equal([1, 1 / 3, 1 / 7]);
+      expect(nodes!.map((node) => [node.id_, node.getContent(MetadataMode.NONE)])).to.deep.equal([
+        ['a', 'cat cat'],
+        ['b', 'cat dog'],
+        ['c', 'boat sea'],
+      ]);
+      expect(nodes![0]!.metadata).to.include({ kind: 'pet', legs: 4 });
+    });
+
+    it('filters by every operator that the service has a word for', async () => {
+      const store = await filled('filtered');
+      const cases: [MetadataFilters['filters'][number], string[]][] = [
+        [{ key: 'kind', value: 'ship', operator: FilterOperator.EQ }, ['c']],
+        [{ key: 'kind', value: 'ship', operator: FilterOperator.NE }, ['a', 'b']],
+        [{ key: 'legs', value: 4, operator: FilterOperator.GT }, ['b']],
+        [{ key: 'legs', value: 4, operator: FilterOperator.GTE }, ['a', 'b']],
+        [{ key: 'legs', value: 4, operator: FilterOperator.LT }, ['c']],
+        [{ key: 'legs', value: 4, operator: FilterOperator.LTE }, ['a', 'c']],
+        [{ key: 'legs', value: [0, 8], operator: FilterOperator.IN }, ['b', 'c']],
+        [{ key: 'legs', value: [0, 8], operator: FilterOperator.NIN }, ['a']],
+        [{ key: 'tags', value: ['y', 'z'], operator: FilterOperator.ANY }, ['a']],
+        [{ key: 'tags', value: ['x', 'y'], operator: FilterOperator.ALL }, ['a']],
+        [{ key: 'tags', value: ['x', 'z'], operator: FilterOperator.ALL }, []],
+        [{ key: 'tags', value: 'x', operator: FilterOperator.CONTAINS }, ['a']],
+        [{ key: 'tags', operator: FilterOperator.IS_EMPTY }, ['b', 'c']],
+      ];
+      for (const [filter, ids] of cases)
+        expect((await store.query(query({ filters: [filter] }))).ids, JSON.stringify(filter)).to.deep.equal(ids);
+      const either: MetadataFilters = { filters: [cases[0]![0], cases[2]![0]], condition: 'or' };
+      expect((await store.query(query(either))).ids).to.deep.equal(['b', 'c']);
+      const unknown = query({ filters: [{ key: 'kind', value: 'sh', operator: FilterOperator.TEXT_MATCH }] });
+      expect(await rejection(store.query(unknown))).to.be.instanceOf(ValidationError);
+      expect(await rejection(store.query({ ...query(), queryEmbedding: [] }))).to.be.instanceOf(Error);
+    });
+
+    it('replaces a node that is there, and deletes those of a document', async () => {
+      const store = await filled('replaced');
+      await store.add([nodeOf('c', 'cat cat', { kind: 'cat' })]);
+      expect((await store.query(query())).ids).to.deep.equal(['a', 'c', 'b']);
+      await store.delete('book');
+      expect((await store.query(query())).ids).to.deep.equal(['c']);
+      await new LlamaStore({ vouch, collection: 'nothing', embedModel }).delete('book');
+      expect(await store.add([])).to.deep.equal([]);
+      expect(store.client().name).to.equal('replaced');
+    });
+  });
+});

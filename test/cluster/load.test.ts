@@ -1,0 +1,263 @@
+/** `npm run load` at a service: files, broken loads, rows that do not fit, and other services. */
+import { access, appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type At, runLoad, succeeded } from '../support/launch/commands.js';
+import { type Project, Service } from '../support/launch/service.js';
+import { npyOf } from '../support/rigs/vectorFiles.js';
+
+describe('npm run load', function () {
+  this.timeout(120_000);
+  let service: Service;
+  let folder: string;
+  let at: Project & At;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-load-'));
+    service = await Service.start('standalone');
+  });
+  after(async () => {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    at = { ...(await service.newProject()), url: service.url };
+  });
+
+  let files = 0;
+  const file = async (end: string, content: string | Uint8Array): Promise<string> => {
+    const path = join(folder, `${++files}.${end}`);
+    await writeFile(path, content);
+    return path;
+  };
+  const counts = async (): Promise<Record<string, number>> => {
+    const { body } = await at.rw.get('/v1/namespaces');
+    const listed = body.collections as { name: string; record_count: number }[];
+    return Object.fromEntries(listed.map(({ name, record_count }) => [name, record_count]));
+  };
+  const nearest = async (collection: string, query: number[]): Promise<unknown> => {
+    const { body } = await at.rw.post('/v1/search', { collection, query, k: 1 });
+    return (await at.rw.get(`/v1/records/${body.results[0].id}?collection=${collection}`)).body;
+  };
+  const refusalOf = async (...args: Parameters<typeof runLoad>): Promise<string> => {
+    const command = runLoad(...args);
+    expect((await command.waitForEnd(60_000)).code, command.output).to.equal(1);
+    return command.output;
+  };
+
+  it('makes a collection of a .npy file and the texts beside it', async () => {
+    const rows = Array.from({ length: 2_500 }, (_, i) => [i, -i / 4, 0.5]);
+    const vectors = await file('npy', npyOf(rows));
+    const texts = await file('jsonl', rows.map((_, i) => `{"text":"row ${i}","n":${i}}`).join('\n'));
+    const output = await succeeded(runLoad(at, vectors, 'some', ['--create', '--beside', texts]));
+    expect(output).to.match(/^✔ collection +some is made, of 3 components$/m);
+    expect(output).to.match(/^✔ load +2,500 rows \(/m);
+    expect(output).to.match(/^✔ collection +some: 2,500 of these rows are in it$/m);
+    expect(await counts()).to.deep.equal({ some: 2_500 });
+    const { vector, metadata } = (await nearest('some', [1_234, -308.5, 0.5])) as Record<string, unknown>;
+    expect([vector, metadata]).to.deep.equal([[1_234, -308.5, 0.5], { n: 1_234 }]);
+  });
+
+  it('gives records the tags and external ids of their rows, and replaces those that have them', async () => {
+    const fileOf = (numbers: readonly number[], text: string, y: number): Promise<string> => {
+      const row = (n: number): object => ({ vector: [n, y], key: `page ${n}`, rank: n + 10 * y, text: `${text} ${n}` });
+      return file('jsonl', numbers.map((n) => `${JSON.stringify(row(n))}\n`).join(''));
+    };
+    const options = ['--create', '--id', 'key', '--tag', 'rank'];
+    await succeeded(runLoad(at, await fileOf([1, 2, 3], 'old', 0), 'pages', options));
+    await succeeded(runLoad(at, await fileOf([2, 3, 4], 'new', 1), 'pages', options));
+    const { body } = await at.rw.get('/v1/records?collection=pages&with=text,vector');
+    expect(body.records).to.deep.equal([
+      { id: 1, external_id: 'page 1', tag: 1, metadata: null, text: 'old 1', vector: [1, 0] },
+      { id: 2, external_id: 'page 2', tag: 12, metadata: null, text: 'new 2', vector: [2, 1] },
+      { id: 3, external_id: 'page 3', tag: 13, metadata: null, text: 'new 3', vector: [3, 1] },
+      { id: 4, external_id: 'page 4', tag: 14, metadata: null, text: 'new 4', vector: [4, 1] },
+    ]);
+  });
+
+  it('takes no number for another one, and makes numbers of the texts that are said to be', async () => {
+    const lines = [
+      '{"vector":[4],"key":8}',
+      '{"vector":[1],"key":9007199254740993}',
+      '{"vector":[2],"key":1e400}',
+      '{"vector":[3],"key":7,"n":9007199254740993}',
+    ];
+    const rejects = join(folder, 'numbers.jsonl');
+    const path = await file('jsonl', lines.join('\n'));
+    await succeeded(runLoad(at, path, 'keyed', ['--create', '--id', 'key', '--rejects', rejects]));
+    const reasons = (await readFile(rejects, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(reasons.map(({ row }) => row)).to.deep.equal([2, 3, 4]);
+    for (const { reason } of reasons) expect(reason).to.match(/is not read to its last digit: write it as a text$/);
+    const table = await file('csv', 'x,year,zip\n1,2001,01067\n2,,1\n');
+    await succeeded(runLoad(at, table, 'tabled', ['--create', '--vector', 'x', '--numbers', 'year']));
+    const { body } = await at.rw.get('/v1/records?collection=tabled');
+    expect(body.records.map(({ metadata }: { metadata: object }) => metadata)).to.deep.equal([
+      { year: 2001, zip: '01067' },
+      { year: '', zip: '1' },
+    ]);
+  });
+
+  it('goes on where it was killed, and inserts nothing twice; what is appended later is all that a further load inserts', async () => {
+    const line = (i: number): string => `${JSON.stringify({ vector: [i, i % 7], i, pad: 'x'.repeat(200) })}\n`;
+    const rows = 30_000;
+    const path = await file('jsonl', Array.from({ length: rows }, (_, i) => line(i)).join(''));
+    const noted = `${path}.long.progress`;
+    const row = async (): Promise<number> => JSON.parse(await readFile(noted, 'utf8').catch(() => '{"row":0}')).row;
+    for (const from of [2_000, 9_000]) {
+      const command = runLoad(at, path, 'long', ['--create']);
+      await Promise.race([command.ended, service.until(async () => (await row()) >= from, 60_000, 5)]);
+      await command.kill();
+    }
+    const output = await succeeded(runLoad(at, path, 'long'));
+    expect(output).to.match(/^✔ collection +long: 30,000 of these rows are in it$/m);
+    expect(await counts()).to.deep.equal({ long: rows });
+    await appendFile(path, line(rows));
+    const more = await succeeded(runLoad(at, path, 'long'));
+    expect(more).to.match(/^ +load +goes on after row 30,000/m);
+    expect(await counts()).to.deep.equal({ long: rows + 1 });
+    // A collection that is made anew has nothing of it.
+    expect((await at.rw.delete('/v1/namespaces/long')).status).to.equal(204);
+    await succeeded(runLoad(at, path, 'long', ['--create']));
+    expect(await counts()).to.deep.equal({ long: rows + 1 });
+  });
+
+  it('without its progress file, the service itself takes no row twice that it remembers', async () => {
+    const path = await file('csv', 'embedding,kind\n"[1, 2]",a\n"[3, 4]",b\n');
+    for (let i = 0; i < 2; i++) {
+      await succeeded(runLoad(at, path, 'twice', ['--create']));
+      await rm(`${path}.twice.progress`);
+    }
+    expect(await counts()).to.deep.equal({ twice: 2 });
+    expect(((await nearest('twice', [3, 4])) as Record<string, unknown>).metadata).to.deep.equal({ kind: 'b' });
+  });
+
+  it('ends at the first row that does not fit, or writes such rows to a file and goes on', async () => {
+    const deep = JSON.stringify({ vector: [7, 8], big: 2 ** 60 }).replace('1152921504606847000', '1152921504606846977');
+    const lines = [
+      '{"vector":[1,2]}',
+      '{"vector":[1]}',
+      'nothing',
+      deep,
+      '{"vector":[3,4],"text":1}',
+      '{"vector":[5,6]}',
+    ];
+    const path = await file('jsonl', lines.join('\n'));
+    expect(await refusalOf(at, path, 'fit', ['--create'])).to.match(
+      /^✘ load +row 2: its vector has 1 components, those of the collection 2; --rejects FILE writes such rows there/m,
+    );
+    expect(await counts(), 'the rows before it stay').to.deep.equal({ fit: 1 });
+    const rejects = join(folder, 'rejects.jsonl');
+    const output = await succeeded(runLoad(at, path, 'fit', ['--rejects', rejects]));
+    const written = (await readFile(rejects, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(written.map(({ row }) => row)).to.include.members([2, 3, 5]);
+    const fitting = lines.length - written.length;
+    expect(output).to.match(new RegExp(`^! rejected +${written.length} rows do not fit`, 'm'));
+    expect(await counts()).to.deep.equal({ fit: fitting });
+  });
+
+  it('a row that the service alone refuses is found among its batch', async () => {
+    const lines = Array.from({ length: 40 }, (_, i) =>
+      JSON.stringify({ vector: [i, 0], text: i === 17 ? 'x'.repeat(2_000_000) : 'a' }),
+    );
+    const path = await file('jsonl', lines.join('\n'));
+    const rejects = join(folder, 'refused.jsonl');
+    await succeeded(runLoad(at, path, 'refused', ['--create', '--rejects', rejects]));
+    const { row, reason } = JSON.parse(await readFile(rejects, 'utf8'));
+    expect(row).to.equal(18);
+    expect(reason).to.match(/^its texts/);
+    expect(await counts()).to.deep.equal({ refused: 39 });
+  });
+
+  it('says what is wrong with its arguments, its file or its collection', async () => {
+    const path = await file('jsonl', '{"vector":[1]}');
+    expect(await refusalOf(at, path, 'missing')).to.match(/there is no collection missing: --create makes it$/m);
+    expect(await refusalOf(at, join(folder, 'no.npy'), 'missing')).to.match(/there is no file .*no\.npy$/m);
+    expect(await refusalOf(at, await file('jsonl', ''), 'missing')).to.match(/has no row that can be read$/m);
+    for (const [args, why] of [
+      [['--index', 'hnsw'], /--index goes with --create/],
+      [['--format', 'xml'], /--format is xml; there are jsonl, /],
+      [['--from', 'pinecone'], /--from is pinecone; there are qdrant, chroma, pgvector/],
+    ] as const) {
+      const command = runLoad(at, path, 'x', args);
+      expect((await command.waitForEnd()).code, command.output).to.equal(2);
+      expect(command.output).to.match(why);
+    }
+    await expectNone(join(folder, 'no.npy.missing.progress'));
+  });
+
+  it('reads a collection of Qdrant page by page, as a recorded exchange has it', async () => {
+    const points = Array.from({ length: 600 }, (_, id) => ({ id, payload: { colour: `c${id}` }, vector: [id, 1] }));
+    const qdrant = await listening((path, body) => {
+      if (path === '/collections/old/points/count') return { result: { count: points.length } };
+      if (path !== '/collections/old/points/scroll') return undefined;
+      const { limit, offset = 0 } = body as { limit: number; offset?: number };
+      const next = offset + limit < points.length ? offset + limit : null;
+      return { result: { points: points.slice(offset, offset + limit), next_page_offset: next } };
+    });
+    const from = ['--from', 'qdrant', '--source', 'old', '--create'];
+    await succeeded(runLoad(at, qdrant.url, 'moved', from));
+    expect(await counts()).to.deep.equal({ moved: 600 });
+    expect(((await nearest('moved', [599, 1])) as Record<string, unknown>).metadata).to.deep.equal({
+      id: 599,
+      colour: 'c599',
+    });
+    const missing = ['--from', 'qdrant', '--source', 'none', '--create'];
+    expect(await refusalOf(at, qdrant.url, 'none', missing)).to.match(/Qdrant has no collection none$/m);
+    qdrant.server.close();
+  });
+
+  it('reads a collection of Chroma page by page, as a recorded exchange has it', async () => {
+    const ids = Array.from({ length: 300 }, (_, i) => `id-${i}`);
+    const base = '/api/v2/tenants/default_tenant/databases/default_database/collections';
+    const chroma = await listening((path, body) => {
+      if (path === `${base}/old`) return { id: 'some-uuid' };
+      if (path === `${base}/some-uuid/count`) return ids.length;
+      if (path !== `${base}/some-uuid/get`) return undefined;
+      const { limit, offset } = body as { limit: number; offset: number };
+      const page = ids.slice(offset, offset + limit);
+      return {
+        ids: page,
+        embeddings: page.map((id) => [Number(id.slice(3)), 2]),
+        documents: page.map((id) => `text of ${id}`),
+        metadatas: page.map(() => null),
+      };
+    });
+    await succeeded(runLoad(at, chroma.url, 'moved', ['--from', 'chroma', '--source', 'old', '--create']));
+    expect(await counts()).to.deep.equal({ moved: 300 });
+    expect(((await nearest('moved', [299, 2])) as Record<string, unknown>).metadata).to.deep.equal({ id: 'id-299' });
+    chroma.server.close();
+  });
+});
+
+const expectNone = async (path: string): Promise<void> => {
+  expect(
+    await access(path).then(
+      () => 'there',
+      () => 'none',
+    ),
+  ).to.equal('none');
+};
+
+/** Answers requests of JSON; undefined: 404. */
+async function listening(answer: (path: string, body: unknown) => unknown): Promise<{ server: Server; url: string }> {
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const sent = Buffer.concat(pieces).toString('utf8');
+      const found = answer(request.url!, sent === '' ? undefined : JSON.parse(sent));
+      response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(found ?? { error: 'not found' }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}

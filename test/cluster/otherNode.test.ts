@@ -1,0 +1,65 @@
+/** Other versions of Node than the one that runs the tests, from the same build and the same packages. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { Client } from '../support/launch/client.js';
+import { freePort } from '../support/launch/freePort.js';
+import { launch } from '../support/launch/process.js';
+import { installFromRegistry } from '../support/launch/registry.js';
+import { ROOT } from '../support/sourceTree.js';
+
+const STANDALONE = fileURLToPath(new URL('../../scripts/standalone.js', import.meta.url));
+/** The one with the longest support, and the newest. */
+const OTHERS = [24, 26];
+const CONTRACT = ['dist/test/contract/!(*.long).test.js', '--grep', '\\(standalone\\)'];
+
+describe('another Node', function () {
+  this.timeout(180_000);
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'vouch-node-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** The path of a Node of this version, which npm has or fetches; undefined where there is none. */
+  const nodeOf = async (major: number): Promise<string | undefined> => {
+    const name = `node-${process.platform}-${process.arch}`;
+    const isThere = await installFromRegistry(folder, `${name}@${major}`, ['--ignore-scripts']);
+    return isThere ? join(folder, 'node_modules', name, 'bin', 'node') : undefined;
+  };
+
+  it('Node 24 passes the contract tests', async function () {
+    this.timeout(600_000);
+    if (process.versions.node.startsWith('24.')) this.skip();
+    const node = await nodeOf(24);
+    // npm reaches no registry, or there is no such Node for this machine.
+    if (node === undefined) this.skip();
+    const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', '_mocha');
+    const tests = launch(node, [mocha, '--reporter', 'dot', ...CONTRACT], { cwd: ROOT, env: { VOUCH_API_CASES: '5' } });
+    const { code } = await tests.waitForEnd(580_000);
+    expect(code, tests.output).to.equal(0);
+    expect(tests.output).to.match(/\d{3} passing/);
+  });
+
+  for (const major of OTHERS)
+    it(`Node ${major} starts it, and it serves; where that is by node:http, a warning says so`, async function () {
+      if (process.versions.node.startsWith(`${major}.`)) this.skip();
+      const node = await nodeOf(major);
+      // npm reaches no registry, or there is no such Node for this machine.
+      if (node === undefined) this.skip();
+      const port = await freePort();
+      const env = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), INIT_CWD: undefined };
+      const service = launch(node, [STANDALONE], { cwd: folder, env });
+      await service.waitForLine(/^ +stop +Ctrl-C/, { timeoutMs: 60_000 });
+      const key = /vk_[0-9a-f]{64}/.exec(service.output)?.[0];
+      const client = new Client(`http://127.0.0.1:${port}`, key);
+      await client.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+      const insert = await client.post('/v1/records', { collection: 'c', values: [1, 2], text: 'x' });
+      expect([insert.status, insert.body.id], service.output).to.deep.equal([200, 1]);
+      const found = await client.post('/v1/search', { collection: 'c', query: [1, 2], k: 1 });
+      expect(found.body.results.map(({ id }: { id: number }) => id)).to.deep.equal([1]);
+      expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
+    });
+});

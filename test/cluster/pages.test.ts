@@ -1,0 +1,133 @@
+/** Every command of the README and of the pages, run in order in one shell against a service that `npm start` has started. */
+
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { freePort } from '../support/launch/freePort.js';
+import { type Launched, launch, launchNode } from '../support/launch/process.js';
+import { pageAt, README, readPages, type ShellBlock, shellBlocks } from '../support/pages.js';
+import { ROOT } from '../support/sourceTree.js';
+
+const END = '__end_of_block__';
+/** What `npm start` prints when it serves. */
+const WELCOME = /Ctrl-C/;
+/** Pages with commands, in reading order: each may use what those before it have made. The README stands alone. */
+const READING_ORDER = [
+  ...['tour', 'search', 'api', 'indexes', 'proofs', 'encryption', 'operations/backup', 'operations/security'],
+  ...['operations/supply-chain', 'loading'],
+].map((name) => `docs/${name}.md`);
+
+interface Step extends ShellBlock {
+  readonly page: string;
+}
+
+const stepsOf = (pages: readonly string[]): Step[] =>
+  pages.flatMap((page) =>
+    shellBlocks(pageAt(page))
+      .filter(({ notRun }) => notRun === undefined)
+      .map((block) => ({ ...block, page })),
+  );
+
+/** Leaves out what differs from run to run. */
+const masked = (text: string): string =>
+  text
+    .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+    .replace(/"decay_factor":[\d.]+/g, '"decay_factor":<factor>')
+    .replace(/\b[0-9a-f]{16}\b/g, '<id>')
+    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
+    .replace(/"build_progress":[\d.]+/g, '"build_progress":<share>')
+    .replace(/^1\d{12}$/gm, '<milliseconds>')
+    .replace(/\(\d+\.\d s, [\d,]+ a second\)/g, '(<speed>)')
+    .replace(/\S+(?=\/data\/master\.key)/g, '<folder>')
+    // On a terminal it is a bar, and gone when the work is done.
+    .replace(/^ {2}\w+ +[\d,]+ of [\d,]+ (events|bytes|rows)\n/gm, '')
+    .replace(/"proof":"[\w-]+"/g, '"proof":"<proof>"')
+    .replace(/"(timestamp|timestamp_unix|as_of_timestamp|build_started_at|since)":\d+/g, '"$1":<time>')
+    // Health counts by heartbeat, up to a second late.
+    .replace(/("status":"ok".*"records":)\d+/g, '$1<count>')
+    .trim();
+
+/** `npm run` itself for each name that comes for the first time; what it starts in the end for every other. */
+function runOnceByNpm(): (command: string, name: string) => string {
+  const seen = new Set<string>();
+  return (command, name) => {
+    if (seen.has(name)) return `node '${join(ROOT, `dist/scripts/${name}.js`)}'`;
+    seen.add(name);
+    return command.replace('npm run', `npm --prefix '${ROOT}' run`);
+  };
+}
+
+for (const [title, pages] of [
+  ['the README', [README]],
+  ['the pages', READING_ORDER],
+] as const)
+  describe(`the commands of ${title}`, function () {
+    this.timeout(120_000);
+    let folder: string;
+    let service: Launched;
+    const steps = stepsOf(pages);
+    let outputs: string[];
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'vouch-pages-'));
+      await cp(join(ROOT, 'docs', 'examples'), join(folder, 'docs', 'examples'), { recursive: true });
+      const port = await freePort();
+      // A reader takes longer over them than the rate limits ask for.
+      const limits = { VOUCH_RATE_LIMITS: 'off' };
+      const env = {
+        VOUCH_PORT: String(port),
+        VOUCH_DATA_DIR: join(folder, 'data'),
+        VOUCH_LOG_LEVEL: 'info',
+        ...limits,
+      };
+      service = launchNode(join(ROOT, 'dist/scripts/start.js'), [], { cwd: ROOT, env });
+      await service.waitForLine(WELCOME, { timeoutMs: 60_000 });
+      const blocks = steps.map(({ commands }) => `${commands}\necho "${END} $?"`);
+      // Into one stream, or what a command says and what it answers are read in any order.
+      const script = ['exec 2>&1', ...blocks].join('\n');
+      const here = script
+        .replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`)
+        .replaceAll(/npm run (\w+) --silent(?: --)?/g, runOnceByNpm());
+      const shell = launch('bash', ['-c', here], { cwd: folder, env: { ...env, INIT_CWD: undefined } });
+      await shell.waitForEnd(90_000);
+      outputs = shell.output.split(new RegExp(`^${END} `, 'm'));
+    });
+
+    after(async () => {
+      await service?.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    it('all end well', () => {
+      expect(outputs).to.have.length(steps.length + 1);
+      steps.forEach(({ page, commands }, i) => {
+        expect(outputs[i + 1]?.split('\n')[0], `exit code in ${page} of\n${commands}`).to.equal('0');
+      });
+    });
+
+    it('print what the page shows', () => {
+      steps.forEach(({ page, commands, output }, i) => {
+        if (output === undefined) return;
+        const printed = outputs[i]?.replace(/^\d+\n/, '') ?? '';
+        expect(masked(printed), `${page}\n${commands}`).to.equal(masked(output));
+      });
+    });
+  });
+
+describe('commands of pages', () => {
+  it('are all run, or say why not', () => {
+    const running = readPages().filter(({ path }) => stepsOf([path]).length > 0);
+    expect(running.map(({ path }) => path)).to.have.members([README, ...READING_ORDER]);
+  });
+
+  it('that are not run are commands of a shell', async () => {
+    for (const page of readPages())
+      for (const { commands, notRun } of shellBlocks(page)) {
+        if (notRun === undefined) continue;
+        const shell = launch('bash', ['-n', '-c', commands], { cwd: ROOT, env: {} });
+        await shell.waitForEnd(10_000);
+        expect(shell.output, `${page.path}\n${commands}`).to.equal('');
+      }
+  });
+});

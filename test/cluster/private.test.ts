@@ -1,0 +1,116 @@
+/** What a service keeps on the disk is for its owner alone: nothing below the data folder is open to the group or to others. */
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { freePort } from '../support/launch/freePort.js';
+import { type Launched, launchNode } from '../support/launch/process.js';
+
+type Mode = 'cluster' | 'standalone';
+
+const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
+/** The last line of the greeting. */
+const UP = /^ +stop +Ctrl-C/;
+const STOP_WITHIN_MS = 15_000;
+
+/** `path mode` of all below the folder, and of itself, that others than the owner may read, write or enter. */
+function openBelow(folder: string): string[] {
+  const paths = ['.', ...(readdirSync(folder, { recursive: true }) as string[])];
+  // What a running service has just renamed is no more.
+  const modeOf = (path: string): number =>
+    (lstatSync(join(folder, path), { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+  const modes = paths.map((path) => [path, modeOf(path)] as const);
+  return modes.filter(([, mode]) => (mode & 0o077) !== 0).map(([path, mode]) => `${path} 0${mode.toString(8)}`);
+}
+
+describe('the files of a service', function () {
+  this.timeout(90_000);
+  let folder: string;
+  let dataDir: string;
+  let port: number;
+  let umask: number;
+
+  const prepare = async (): Promise<void> => {
+    folder = mkdtempSync(join(tmpdir(), 'vouch-private-'));
+    dataDir = join(folder, 'data');
+    port = await freePort();
+    // The widest there is: nothing may rely on the one that a person has set.
+    umask = process.umask(0);
+  };
+  const cleanUp = (): void => {
+    process.umask(umask);
+    rmSync(folder, { recursive: true, force: true });
+  };
+
+  const environment = (mode: Mode): Record<string, string | undefined> => ({
+    VOUCH_MODE: mode,
+    VOUCH_DATA_DIR: dataDir,
+    VOUCH_PORT: String(port),
+    VOUCH_RATE_LIMITS: 'off',
+    VOUCH_SHARDS: '1',
+    VOUCH_SNAPSHOT_EVERY_BYTES: '1000',
+    VOUCH_NATS_URL: undefined,
+    INIT_CWD: undefined,
+  });
+  const start = async (mode: Mode): Promise<Launched> => {
+    const service = launchNode(script('start'), [], { cwd: folder, env: environment(mode) });
+    await service.waitForLine(UP, { timeoutMs: 60_000 });
+    return service;
+  };
+  const savedKey = (): string => readFileSync(join(dataDir, 'keys', 'default.key'), 'utf8').trim();
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${savedKey()}`, 'content-type': 'application/json', connection: 'close' },
+      body: body ? JSON.stringify(body) : null,
+    });
+    expect(answer.status, `${method} ${path}`).to.equal(200);
+    return answer.json();
+  };
+
+  async function writeOfEachKind(): Promise<void> {
+    await call('POST', '/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+    const batch = Array.from({ length: 1_200 }, (_, i) => [i, 1]);
+    await call('POST', '/v1/vectors/batch-insert', { collection: 'c', batch, texts: batch.map(() => 'secret') });
+    const payload = Buffer.from('secret').toString('base64');
+    await call('POST', '/v1/records/encrypted', { collection: 'c', payload });
+    await call('POST', '/v1/index/rebuild', { index: 'hnsw' });
+  }
+
+  for (const mode of ['cluster', 'standalone'] as const)
+    describe(`(${mode})`, () => {
+      let service: Launched;
+
+      before(prepare);
+      after(cleanUp);
+
+      it('are closed at start where they were open, and one line says so', async () => {
+        mkdirSync(join(dataDir, 'logs'), { recursive: true });
+        chmodSync(dataDir, 0o755);
+        service = await start(mode);
+        const told = `the data folder ${dataDir} was open to other users of this machine (mode 0755); it is closed now (mode 0700)`;
+        expect(service.lines.filter((line) => line.includes('was open to other users'))).to.have.length(1);
+        expect(service.output).to.include(told);
+        expect(openBelow(dataDir)).to.deep.equal([]);
+      });
+
+      it('and exports are closed to others, while it runs and after', async () => {
+        await writeOfEachKind();
+        expect(openBelow(dataDir)).to.deep.equal([]);
+        const file = join(folder, 'c.export');
+        const args = ['--collection', 'c', '--out', file, '--url', `http://127.0.0.1:${port}`, '--key', savedKey()];
+        const tool = launchNode(script('export'), args, { cwd: folder, env: environment(mode) });
+        expect(await tool.waitForEnd(), tool.output).to.deep.equal({ code: 0, signal: null });
+        expect(lstatSync(file).mode & 0o777).to.equal(0o600);
+        expect(await service.stop(STOP_WITHIN_MS)).to.deep.equal({ code: 0, signal: null });
+        const files = readdirSync(dataDir, { recursive: true }) as string[];
+        for (const kind of [/^snapshots\/.*\/.*\//, /^indexes\/.*\/payload/, /^logs\//])
+          expect(
+            files.filter((file) => kind.test(file)),
+            `${kind} in ${files.join(' ')}`,
+          ).to.not.be.empty;
+        expect(openBelow(dataDir)).to.deep.equal([]);
+      });
+    });
+});

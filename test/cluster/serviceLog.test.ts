@@ -1,0 +1,101 @@
+/** The service log of a cluster: whoever reads it at whichever coordinator, and whoever of them writes it. */
+import { expect } from 'chai';
+import {
+  isConsistent,
+  parseNote,
+  parsePolicy,
+  parseTreeHead,
+  TileTree,
+  type TreeHead,
+  tilePath,
+  tileWidth,
+  toHex,
+  verifyLogged,
+} from '../../verifier/index.js';
+import { type Project, Service } from '../support/launch/service.js';
+
+const COORDINATORS = ['coordinator', 'coordinator2'];
+
+describe('the service log of a cluster', function () {
+  this.timeout(180_000);
+  let service: Service;
+  let project: Project;
+  before(async () => {
+    service = await Service.start('cluster', { VOUCH_LOG_EVERY_MS: '200' }, { shards: 2, coordinators: 2 });
+    project = await service.newProject();
+  });
+  after(() => service?.stop());
+
+  const text = async (path: string, coordinator = COORDINATORS[0]!): Promise<string> => {
+    const response = await fetch(`${service.urlOf(coordinator)}/log/${path}`);
+    expect(response.status, path).to.equal(200);
+    return Buffer.from(await response.arrayBuffer()).toString('hex');
+  };
+  const head = async (coordinator = COORDINATORS[0]!): Promise<TreeHead> =>
+    parseTreeHead(parseNote(Buffer.from(await text('checkpoint', coordinator), 'hex').toString('utf8')).text);
+  const write = async (collection: string, coordinator = COORDINATORS[0]!): Promise<void> => {
+    const rw = service.client(project.rw.key, coordinator);
+    await rw.post('/v1/namespaces', { name: collection, dimension: 2, metric: 'squared_l2' });
+    const { status, text: answer } = await rw.post('/v1/records', { collection, values: [1, 2] });
+    expect(status, answer).to.equal(200);
+  };
+  const logged = (collection: string, coordinator: string) =>
+    service.client(project.ro.key, coordinator).get(`/v1/proof/checkpoint?collection=${collection}&logged=true`);
+
+  it('is the same, byte for byte, at every coordinator', async () => {
+    for (let i = 0; i < 10; i++) await write(`same${i}`);
+    const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
+    for (const coordinator of COORDINATORS) {
+      const { status, body, text: answer } = await logged('same9', coordinator);
+      expect(status, answer).to.equal(200);
+      expect(verifyLogged(body, policy).checkpoint.size).to.equal(2n);
+    }
+    await service.until(async () => (await head()).size >= 10);
+    await service.until(async () => (await text('checkpoint')) === (await text('checkpoint', COORDINATORS[1])));
+    const { size } = await head();
+    for (const level of [0, 'entries'] as const)
+      for (const width of [1, size >> 1, tileWidth(size, level, 0)]) {
+        const [one, other] = await Promise.all(
+          COORDINATORS.map((coordinator) => text(tilePath({ level, index: 0, width }), coordinator)),
+        );
+        expect(one).to.equal(other).and.have.length.above(0);
+      }
+  });
+
+  it('goes on when its writer is killed, under the same key, and does not fork', async () => {
+    let before = await head();
+    for (const [round, killed] of [...COORDINATORS, ...COORDINATORS].entries()) {
+      const other = COORDINATORS.find((name) => name !== killed)!;
+      const writing = write(`killed${round}`, other);
+      await service.kill(killed);
+      await writing;
+      const answer = await logged(`killed${round}`, other);
+      expect(answer.status, answer.text).to.equal(200);
+      await service.restart(killed);
+      await service.until(async () => (await head(killed)).size > before.size);
+      const now = await head(killed);
+      expect(now.origin).to.equal(before.origin);
+      const tree = new TileTree(now.size, async (name) => Buffer.from(await text(tilePath(name), killed), 'hex'));
+      expect(toHex(await tree.root())).to.equal(toHex(now.root));
+      expect(isConsistent(before, now, await tree.consistency(before.size)), `round ${round}`).to.equal(true);
+      before = now;
+    }
+  });
+
+  it('has what a killed shard had committed, once the collection is served again', async () => {
+    await write('survivor');
+    await logged('survivor', COORDINATORS[0]!);
+    const { body } = await project.rw.get('/v1/namespaces');
+    const { id } = body.collections.find(({ name }: { name: string }) => name === 'survivor');
+    const owner = await service.ownerOf(id);
+    const { status } = await project.rw.post('/v1/records', { collection: 'survivor', values: [3, 4] });
+    expect(status).to.equal(200);
+    await service.kill(owner);
+    await service.restart(owner);
+    const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
+    await service.until(async () => {
+      const answer = await logged('survivor', COORDINATORS[0]!);
+      return answer.status === 200 && verifyLogged(answer.body, policy).checkpoint.size === 3n;
+    }, 30_000);
+  });
+});

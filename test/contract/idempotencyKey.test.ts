@@ -1,0 +1,104 @@
+/** The header `Idempotency-Key`: what is sent again under it is done once, or refused where it cannot be. */
+import { expect } from 'chai';
+import { hash } from '../../shared/hashing/hash.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Client, Project } from '../support/launch/service.js';
+
+const KEY = 'AB'.repeat(16);
+const id32 = (n: number): string => n.toString(16).padStart(32, '0');
+
+/** As the formats document it: the first 16 bytes of H(0x20 ‖ key ‖ u64 i). */
+function derived(key: string, i: number): string {
+  const index = Buffer.alloc(8);
+  index.writeBigUInt64LE(BigInt(i));
+  const message = Buffer.concat([Buffer.from([0x20]), Buffer.from(key, 'hex'), index]);
+  return Buffer.from(hash(message)).subarray(0, 16).toString('hex');
+}
+
+inBothModes('Idempotency-Key', (service) => {
+  let project: Project;
+  let rw: Client;
+  beforeEach(async () => {
+    project = await service.newProject();
+    rw = project.rw;
+    await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+  });
+  const count = async (): Promise<number> => (await rw.get('/v1/namespaces')).body.collections[0].record_count;
+  const rows = Array.from({ length: 5 }, (_, i) => [i, i]);
+  const batch = (body: object, key = KEY) =>
+    rw.post('/v1/vectors/batch-insert', { collection: 'c', batch: rows, ...body }, { 'idempotency-key': key });
+  const insert = (body: object, headers = {}) =>
+    rw.post('/v1/records', { collection: 'c', values: [1, 2], ...body }, headers);
+
+  it('lets a batch be sent again as a whole', async () => {
+    const ids = [1, 2, 3, 4, 5];
+    for (const key of [KEY, KEY.toLowerCase(), KEY]) expect((await batch({}, key)).body).to.deep.equal({ ids });
+    expect(await count()).to.equal(5);
+    expect((await batch({}, id32(1))).body.ids, 'another key').to.deep.equal([6, 7, 8, 9, 10]);
+    expect((await batch({ batch: [...rows, [9, 9]] })).body.ids, 'a longer one').to.deep.equal([...ids, 11]);
+  });
+
+  it('gives item i of a batch the id that is documented', async () => {
+    await batch({});
+    for (const [i] of rows.entries())
+      expect((await insert({ request_id: derived(KEY, i) })).body).to.include({ id: i + 1, deduplicated: true });
+    expect((await insert({ request_id: KEY })).body.deduplicated, 'the key itself').to.equal(false);
+  });
+
+  it('leaves the items of a batch the request ids that they have', async () => {
+    const request_ids = [id32(1), null, id32(3), null, null];
+    const first = await batch({ request_ids });
+    expect(first.body.ids).to.deep.equal([1, 2, 3, 4, 5]);
+    expect((await batch({ request_ids })).body).to.deep.equal(first.body);
+    for (const [i, id] of request_ids.entries())
+      expect((await insert({ request_id: id ?? derived(KEY, i) })).body).to.include({ id: i + 1, deduplicated: true });
+    expect((await batch({})).body.ids, 'the ids of the items that had their own').to.deep.equal([6, 2, 7, 4, 5]);
+  });
+
+  it('that is not 32 hex is refused, by a batch and by an insert', async () => {
+    for (const key of ['', 'x', 'ab', `${KEY}00`, 'g'.repeat(32)]) {
+      const answers = [
+        await batch({}, key),
+        await batch({ batch: [] }, key),
+        await insert({}, { 'idempotency-key': key }),
+        await insert({ request_id: id32(1) }, { 'idempotency-key': key }),
+      ];
+      for (const { status, body } of answers) {
+        expect([status, body.code]).to.deep.equal([400, 'validation_error']);
+        expect(body.error).to.include('Idempotency-Key');
+      }
+    }
+    expect(await count()).to.equal(0);
+  });
+
+  it('agrees with the request_id of the body, or the insert is refused', async () => {
+    const headers = { 'idempotency-key': KEY };
+    const { status, body } = await insert({ request_id: id32(1) }, headers);
+    expect([status, body.code]).to.deep.equal([400, 'validation_error']);
+    expect(body.error).to.include('$.request_id');
+    expect(await count()).to.equal(0);
+    for (const request_id of [KEY, KEY.toLowerCase(), [...Buffer.from(KEY, 'hex')], null])
+      expect((await insert({ request_id }, headers)).body.id).to.equal(1);
+    expect(await count()).to.equal(1);
+  });
+
+  it('is refused where a request that is sent again would be carried out again', async () => {
+    const { node_id: from } = (await rw.post('/v1/graph/node', { collection: 'c', kind: 1 })).body;
+    const keys = async (): Promise<number> => (await project.admin.get('/v1/keys')).body.keys.length;
+    // Made by this process: the service lists them when it is told of them.
+    await service.until(async () => (await keys()) === 4);
+    const before = await keys();
+    const headers = { 'idempotency-key': KEY };
+    for (const answer of [
+      await rw.post('/v1/graph/node', { collection: 'c', kind: 1 }, headers),
+      await rw.post('/v1/graph/edge', { collection: 'c', from, to: from, kind: 0 }, headers),
+      await project.admin.post('/v1/keys', { scope: 'read_only' }, headers),
+    ]) {
+      expect([answer.status, answer.body.code]).to.deep.equal([400, 'validation_error']);
+      expect(answer.body.error).to.include('Idempotency-Key');
+    }
+    expect((await rw.get('/v1/graph/nodes?collection=c')).body.count).to.equal(1);
+    expect((await rw.get(`/v1/graph/edges/${from}?collection=c`)).body.edges).to.deep.equal([]);
+    expect(await keys()).to.equal(before);
+  });
+});

@@ -1,0 +1,120 @@
+/**
+ * Hundreds of random searches, with every option and every combination of them, held against a slow and plain model of
+ * all of search; between them writes, which the very next search must reflect. Some ask for the past: any state there was,
+ * and what was deleted since. `VOUCH_SEED` replays a run; `VOUCH_MODEL_OPTIONS=filter,text` asks for these options alone,
+ * to see which one it is.
+ */
+import { expect } from 'chai';
+import { systemClock } from '../../shared/clock.js';
+import type { Answer } from '../support/launch/client.js';
+import { IndexedByHttp } from '../support/launch/indexClient.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project } from '../support/launch/service.js';
+import { type Answered, assertAnswer, assertExact, assertPast, assertSound } from '../support/model/compare.js';
+import { Generator, OPTIONS, type Option } from '../support/model/generate.js';
+import { Mirrored } from '../support/model/mirrored.js';
+import { type MultiHit, multiSearch } from '../support/model/multiSearch.js';
+import { seededRandom, testSeed } from '../support/model/random.js';
+import type { ModelCollection } from '../support/model/records.js';
+import type { ModelHit, ModelRequest } from '../support/model/search.js';
+import { changeAtRandom, linkAtRandom } from '../support/model/writes.js';
+
+const DIMENSION = 3;
+const EXACT_RECORDS = 150;
+const EXACT_SEARCHES = 300;
+/** With so many, a search with decay asks HNSW; it scans the few of the others. */
+const INDEXED_RECORDS = { hnsw: 6_500, ivf: 1_300, bq: 1_300 } as const;
+const INDEXED_SEARCHES = 60;
+/** While the index may be under way. */
+const EARLY_SEARCHES = 20;
+const MULTI_SEARCHES = 100;
+/** Of all searches of one collection. */
+const PAST_SHARE = 0.3;
+
+const wanted = process.env.VOUCH_MODEL_OPTIONS?.split(',');
+const options: ReadonlySet<Option> = new Set(OPTIONS.filter((option) => wanted?.includes(option) ?? true));
+
+inBothModes('search against the model', (service) => {
+  let project: Project;
+  let seed: number;
+
+  before(() => {
+    seed = testSeed();
+  });
+
+  beforeEach(async () => {
+    project = await service.newProject();
+  });
+
+  const generatorOf = (run: number): Generator => new Generator(seededRandom(seed + run), DIMENSION);
+
+  async function collectionOf(generator: Generator, name: string, index: string, count: number): Promise<Mirrored> {
+    const collection = new Mirrored(project.rw, name, DIMENSION);
+    await collection.create(index);
+    const records = Array.from({ length: count }, () => generator.record());
+    for (let from = 0; from < count; from += 500) await collection.insertAll(records.slice(from, from + 500));
+    for (let i = 0; i < 5; i++) await collection.insert(generator.odd(generator.record()));
+    if (options.has('graph')) await linkAtRandom(collection, generator);
+    for (let i = 0; i < 60; i++) await changeAtRandom(collection, generator, options);
+    return collection;
+  }
+
+  async function ask<H extends ModelHit = ModelHit>(path: string, request: object): Promise<Answered<H> & Answer> {
+    const fromMs = systemClock.nowMs();
+    const answer = await project.ro.post(path, request);
+    expect(answer.status, `${JSON.stringify(request)}: ${answer.text}`).to.equal(200);
+    return { ...answer, results: answer.body.results, fromMs, toMs: systemClock.nowMs() };
+  }
+
+  /** Of the present, held against the model by `assertNow`, or of the past. */
+  async function searchAtRandom(
+    collection: Mirrored,
+    generator: Generator,
+    assertNow: (model: ModelCollection, request: ModelRequest, answered: Answered) => void,
+  ): Promise<void> {
+    const { name, model, history } = collection;
+    const request = generator.request(options);
+    const moment = options.has('past') && generator.chance(PAST_SHARE) ? generator.moment(history) : undefined;
+    const answered = await ask('/v1/search', { collection: name, ...request, ...moment?.request });
+    if (moment === undefined) assertNow(model, request, answered);
+    else assertPast(history, moment, request, { ...answered, past: answered.body });
+  }
+
+  it('is the same where every record is looked at', async () => {
+    const generator = generatorOf(0);
+    const collection = await collectionOf(generator, 'exact', 'brute', EXACT_RECORDS);
+    for (let i = 0; i < EXACT_SEARCHES; i++) {
+      if (generator.chance(0.3)) await changeAtRandom(collection, generator, options);
+      await searchAtRandom(collection, generator, assertExact);
+    }
+  });
+
+  for (const [run, kind] of (['hnsw', 'ivf', 'bq'] as const).entries())
+    it(`is sound with an index of kind ${kind}`, async () => {
+      const generator = generatorOf(1 + run);
+      const collection = await collectionOf(generator, kind, kind, INDEXED_RECORDS[kind]);
+      for (let i = 0; i < INDEXED_SEARCHES; i++) {
+        if (i === EARLY_SEARCHES) await new IndexedByHttp(service, project.ro, kind).settled(kind);
+        if (generator.chance(0.3)) await changeAtRandom(collection, generator, options);
+        await searchAtRandom(collection, generator, assertSound);
+      }
+    });
+
+  it('is the same over several collections at once', async () => {
+    const generator = generatorOf(4);
+    const collections: Mirrored[] = [];
+    for (const name of ['b', 'a', 'C']) collections.push(await collectionOf(generator, name, 'brute', 60));
+    for (let i = 0; i < MULTI_SEARCHES; i++) {
+      if (generator.chance(0.3)) await changeAtRandom(generator.pick(collections), generator, options);
+      const { query, k, decay_half_life_secs, metadata_filter } = generator.request(options);
+      const chosen = collections.filter(() => generator.chance(0.8));
+      const searched = chosen.length === 0 ? collections : chosen;
+      const names = searched.map(({ name }) => name);
+      const request = { query, k, decay_half_life_secs, metadata_filter };
+      const answered = await ask<MultiHit>('/v1/search/multi', { ...request, collections: [...names, names[0]] });
+      expect(answered.body.collections_searched).to.deep.equal(names);
+      const models = searched.map(({ model }) => model);
+      assertAnswer(answered, { ...request, names }, (nowMs) => multiSearch(models, request, nowMs));
+    }
+  });
+});

@@ -1,0 +1,199 @@
+/** The service log over HTTP, as tools of transparency logs read it, and the proofs that end in it. */
+import { generateKeyPairSync } from 'node:crypto';
+import { expect } from 'chai';
+import {
+  verifyLogged as clientVerifyLogged,
+  HistoryRewrittenError,
+  memoryStore,
+  ProofError,
+  Vouch,
+} from '../../client/index.js';
+import { signerOf } from '../../shared/signing/signer.js';
+import {
+  EMPTY_ROOT,
+  entriesIn,
+  Frontier,
+  formatVerifierKey,
+  isConsistent,
+  type LogEntry,
+  leafHash,
+  type Policy,
+  parseEntry,
+  parseNote,
+  parsePolicy,
+  parseTreeHead,
+  TILE_WIDTH,
+  TileTree,
+  type TreeHead,
+  tilePath,
+  tileWidth,
+  toBase64,
+  toHex,
+  verifierKey,
+  verifyLogged,
+} from '../../verifier/index.js';
+import { inBothModes } from '../support/launch/modes.js';
+import type { Project, Service } from '../support/launch/service.js';
+import { rejection } from '../support/suites/expectations.js';
+
+const generatedKey = (): Uint8Array => signerOf(generateKeyPairSync('ed25519').privateKey).publicKey;
+
+const settings = { VOUCH_LOG_EVERY_MS: '200', VOUCH_LOG_ORIGIN: 'vouch.example/log' };
+
+inBothModes('the service log', (_, { start }) => {
+  let service: Service;
+  let project: Project;
+  before(async function () {
+    this.timeout(120_000);
+    service = await start(settings);
+    project = await service.newProject();
+  });
+
+  const read = async (path: string): Promise<Uint8Array> => {
+    const response = await fetch(`${service.url}/log/${path}`);
+    expect(response.status, path).to.equal(200);
+    return new Uint8Array(await response.arrayBuffer());
+  };
+  const checkpoint = async (): Promise<TreeHead> => {
+    const response = await fetch(`${service.url}/log/checkpoint`);
+    expect(response.headers.get('content-type')).to.equal('text/plain; charset=utf-8');
+    expect(response.headers.get('cache-control')).to.equal('no-cache');
+    return parseTreeHead(parseNote(await response.text()).text);
+  };
+  async function entriesOf({ size, root }: TreeHead): Promise<LogEntry[]> {
+    const entries: Uint8Array[] = [];
+    for (let index = 0; index * TILE_WIDTH < size; index++)
+      entries.push(
+        ...entriesIn(await read(tilePath({ level: 'entries', index, width: tileWidth(size, 'entries', index) }))),
+      );
+    const frontier = new Frontier();
+    for (const entry of entries) frontier.append(leafHash(entry));
+    expect(toHex(frontier.root())).to.equal(toHex(root));
+    return entries.map(parseEntry);
+  }
+  const insert = async (collection: string): Promise<void> => {
+    const { status, text } = await project.rw.post('/v1/records', { collection, values: [1, 2] });
+    expect(status, text).to.equal(200);
+  };
+  const create = async (name: string): Promise<number> =>
+    (await project.rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2' })).body.id;
+  const logged = (collection: string) => project.ro.get(`/v1/proof/checkpoint?collection=${collection}&logged=true`);
+  const policyOf = async (): Promise<Policy> => parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
+
+  it('has what changed, without being asked, and goes on from what it was', async () => {
+    const id = await create('followed');
+    let before: TreeHead = { origin: '', size: 0, root: EMPTY_ROOT };
+    for (let events = 2; events <= 4; events++) {
+      await insert('followed');
+      await service.until(async () => {
+        const entries = await entriesOf(await checkpoint());
+        return entries.some((one) => one.type === 'checkpoint' && one.collectionId === id && one.size === events);
+      });
+      const now = await checkpoint();
+      expect(now.origin).to.equal('vouch.example/log');
+      const tree = new TileTree(now.size, async (name) => read(tilePath(name)));
+      expect(toHex(await tree.root())).to.equal(toHex(now.root));
+      expect(isConsistent(before, now, await tree.consistency(before.size))).to.equal(true);
+      before = now;
+    }
+  });
+
+  it('proves the newest checkpoint of a collection at once, and the verifier agrees', async () => {
+    await create('proved');
+    for (let events = 2; events <= 4; events++) {
+      await insert('proved');
+      const { status, body, text } = await logged('proved');
+      expect(status, text).to.equal(200);
+      const { checkpoint: found, log } = verifyLogged(body, await policyOf());
+      expect(found.size).to.equal(BigInt(events));
+      expect(found.origin.name).to.equal('proved');
+      expect(log.origin).to.equal('vouch.example/log');
+      const stranger = verifierKey(
+        'vouch.example/log',
+        1,
+        log.log.publicKey.map((byte, i) => (i === 0 ? byte ^ 2 : byte)),
+      );
+      expect(() => verifyLogged(body, { ...policy(stranger), quorum: 'none' })).to.throw('no log of the policy');
+      const other = {
+        ...body,
+        service_log: { ...body.service_log, entry: `${body.service_log.entry.slice(0, -8)}AAAAAAAA` },
+      };
+      expect(() => verifyLogged(other, policy(log.log))).to.throw('of another checkpoint: its signature differs');
+    }
+  });
+  const policy = (key: Policy['logs'][number]['key']): Policy => ({
+    ...{ logs: [{ key, url: undefined }], witnesses: [], groups: [], quorum: 'none' },
+  });
+
+  it('says that a collection was deleted, and its history stays provable', async () => {
+    const id = await create('deleted');
+    await insert('deleted');
+    const { body } = await logged('deleted');
+    expect((await project.rw.delete('/v1/namespaces/deleted')).status).to.be.below(300);
+    await service.until(async () => {
+      const entries = await entriesOf(await checkpoint());
+      const types = entries.filter(({ collectionId }) => collectionId === id).map(({ type }) => type);
+      return types.join() === 'checkpoint,deletion';
+    });
+    expect(verifyLogged(body, await policyOf()).checkpoint.size).to.equal(2n);
+    const now = await checkpoint();
+    const entries = await entriesOf(now);
+    const index = entries.findIndex(({ collectionId }) => collectionId === id);
+    const bundle = entriesIn(
+      await read(tilePath({ level: 'entries', index: 0, width: tileWidth(now.size, 'entries', 0) })),
+    );
+    const tree = new TileTree(now.size, async (name) => read(tilePath(name)));
+    expect(await tree.inclusion(index)).to.have.length.of.at.least(1);
+    expect(toBase64(bundle[index]!)).to.equal(toBase64(Buffer.from(body.service_log.entry, 'base64url')));
+  });
+
+  it('is followed by the witness of the client', async () => {
+    await create('client');
+    await insert('client');
+    const policy = `log ${await service.logKey()}\nquorum none\n`;
+    const vouch = new Vouch({ url: service.url, apiKey: project.ro.key! });
+    const found = clientVerifyLogged(await vouch.collection('client').checkpoint({ logged: true }), policy);
+    expect([found.checkpoint.size, found.log.origin]).to.deep.equal([2, 'vouch.example/log']);
+    const store = memoryStore();
+    const first = await vouch.witness(store).checkLog(policy);
+    expect(first.entries).to.equal(first.size);
+    await insert('client');
+    await logged('client');
+    const second = await vouch.witness(store).checkLog(policy);
+    expect(second.size)
+      .to.equal(first.size + second.entries)
+      .and.above(first.size);
+    const [[key, kept]] = [...(store as Map<string, string>)] as [[string, string]];
+    const seen = JSON.parse(kept);
+    seen.peaks[0] = '00'.repeat(32);
+    await store.set(key, JSON.stringify(seen));
+    expect(await rejection(vouch.witness(store).checkLog(policy))).to.be.instanceOf(HistoryRewrittenError);
+    const stranger = verifierKey('vouch.example/log', 1, generatedKey());
+    const other = `log ${formatVerifierKey(stranger)}\nquorum none\n`;
+    expect(await rejection(vouch.witness(memoryStore()).checkLog(other))).to.be.instanceOf(ProofError);
+  });
+
+  it('refuses what it does not have', async () => {
+    await create('empty');
+    const empty = await logged('empty');
+    expect([empty.status, empty.body.code]).to.deep.equal([409, 'conflict']);
+    expect((await logged('nowhere')).body.code).to.equal('collection_not_found');
+    const odd = await project.ro.get('/v1/proof/checkpoint?collection=empty&logged=yes');
+    expect([odd.status, odd.body.code]).to.deep.equal([400, 'validation_error']);
+    const { size } = await checkpoint();
+    for (const path of [
+      ...[
+        'tile/0/999',
+        `tile/0/000.p/${Math.min(255, size + 1)}`,
+        'tile/entries/999',
+        'tile/64/000',
+        'tile/0/0',
+        'tile/x/000',
+      ],
+      ...['tile/0/000.p/0', 'tile/0/x000/000', 'tile/0/..%2f000', 'tile'],
+    ]) {
+      const { status, body } = await project.ro.get(`/log/${path}`);
+      expect([status, body.code], path).to.deep.equal([404, 'not_found']);
+    }
+  });
+});

@@ -1,0 +1,239 @@
+/**
+ * The chart of Kubernetes, rendered by Helm and held against the schemas of Kubernetes. Needs `helm` and, for Python, the package
+ * `kubernetes-validate`. Where `helm dependency update deploy/helm/vouch` has fetched the chart of NATS, that is rendered too.
+ */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { findTool, runTool } from '../support/launch/foreignTool.js';
+import { ROOT } from '../support/sourceTree.js';
+
+const CHART = join(ROOT, 'deploy/helm/vouch');
+/** The oldest that the chart allows, and a new one. */
+const KUBERNETES = ['1.27', '1.36'];
+
+/** Reads documents of YAML, and prints them with what is wrong with them. Kinds of operators have no schema. */
+const VALIDATE = `
+import json, sys, yaml, kubernetes_validate
+documents = [document for document in yaml.safe_load_all(sys.stdin) if document]
+wrong = []
+for document in documents:
+    for version in sys.argv[1:]:
+        try:
+            kubernetes_validate.validate(document, version, strict=True)
+        except kubernetes_validate.SchemaNotFoundError:
+            if document['apiVersion'] != 'monitoring.coreos.com/v1': raise
+        except kubernetes_validate.ValidationError as error:
+            wrong.append(f"{version} {document['kind']} {document['metadata']['name']}: {error.message}")
+print(json.dumps({'documents': documents, 'wrong': wrong}))
+`;
+
+const hasSchemas = async (python: string): Promise<boolean> =>
+  (await runTool(python, ['-c', 'import yaml, kubernetes_validate'])).code === 0;
+
+interface Container {
+  readonly name: string;
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly [field: string]: unknown;
+}
+
+interface PodSpec {
+  readonly securityContext: object;
+  readonly enableServiceLinks: boolean;
+  readonly automountServiceAccountToken: boolean;
+  readonly terminationGracePeriodSeconds: number;
+  readonly initContainers?: readonly Container[];
+  readonly containers: readonly Container[];
+  readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[];
+}
+
+interface Resource {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: object };
+  readonly data?: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: every kind has a spec of its own
+  readonly spec: any;
+}
+
+describe('the Helm chart', function () {
+  this.timeout(120_000);
+  const helm = findTool('helm');
+  const python = findTool('python3');
+  let folder: string;
+  let chart: string;
+  let hasNats = true;
+
+  before(async function () {
+    const hasAll = helm !== undefined && python !== undefined && (await hasSchemas(python));
+    if (!hasAll) {
+      console.log('      skipped: helm, or the Python package kubernetes-validate, is not installed');
+      this.skip(); // Neither is a part of the project.
+    }
+    folder = mkdtempSync(join(tmpdir(), 'vouch-test-'));
+    chart = join(folder, 'vouch');
+    cpSync(CHART, chart, { recursive: true });
+    if (existsSync(join(chart, 'charts'))) return;
+    hasNats = false;
+    console.log('      the chart of NATS is not here (helm dependency update deploy/helm/vouch): rendered without it');
+    mkdirSync(join(chart, 'charts/nats'), { recursive: true });
+    // Helm renders no chart of which a part is missing.
+    const [, version] = /name: nats\s+version: (\S+)/.exec(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) ?? [];
+    writeFileSync(join(chart, 'charts/nats/Chart.yaml'), `apiVersion: v2\nname: nats\nversion: ${version}\n`);
+  });
+
+  after(() => {
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+
+  const template = (...settings: string[]) =>
+    runTool(helm!, [
+      ...['template', 'vouch', chart, '--kube-version', '1.31.0'],
+      ...settings.flatMap((setting) => ['--set-json', setting]),
+    ]);
+
+  /** The resources, of which each has the form that Kubernetes wants. */
+  async function rendered(...settings: string[]): Promise<Resource[]> {
+    const { code, stdout, output } = await template(...settings);
+    expect(code, output).to.equal(0);
+    const validated = await runTool(python!, ['-c', VALIDATE, ...KUBERNETES], stdout);
+    expect(validated.code, validated.output).to.equal(0);
+    const { documents, wrong } = JSON.parse(validated.stdout) as { documents: Resource[]; wrong: string[] };
+    expect(wrong).to.deep.equal([]);
+    return documents;
+  }
+
+  const find = (resources: readonly Resource[], kind: string, name: string): Resource =>
+    resources.find((resource) => resource.kind === kind && resource.metadata.name === name)!;
+  const podOf = (resource: Resource): PodSpec => resource.spec.template.spec;
+  const variableOf = ({ env = [] }: Container, variable: string) => env.find(({ name }) => name === variable)?.value;
+
+  it('renders everything that a cluster is made of', async () => {
+    const resources = await rendered('serviceMonitor={"enabled":true}', 'ingress={"enabled":true}');
+    const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(names).to.include.members([
+      ...['StatefulSet vouch-shard', 'Deployment vouch-coordinator', 'Service vouch', 'Service vouch-metrics'],
+      ...['PodDisruptionBudget vouch-shard', 'PodDisruptionBudget vouch-coordinator', 'Ingress vouch'],
+      ...['NetworkPolicy vouch-coordinator', 'NetworkPolicy vouch-shard', 'NetworkPolicy vouch-nats'],
+      ...['ServiceMonitor vouch', 'Pod vouch-health', 'Job vouch-streams-1'],
+    ]);
+    expect(names.filter((name) => /^(?:Secret|Role|ClusterRole) /.test(name))).to.deep.equal([]);
+  });
+
+  it('gives a shard the time that it may take to hand its collections over', async () => {
+    for (const [drainTimeoutMs, seconds] of [
+      [60_000, 90],
+      [125_500, 156],
+    ]) {
+      const resources = await rendered(`shards={"drainTimeoutMs":${drainTimeoutMs}}`);
+      const pod = podOf(find(resources, 'StatefulSet', 'vouch-shard'));
+      expect(pod.terminationGracePeriodSeconds).to.equal(seconds);
+      expect(variableOf(pod.containers[0]!, 'VOUCH_DRAIN_TIMEOUT_MS')).to.equal(String(drainTimeoutMs));
+    }
+  });
+
+  it('runs every container without rights, on a file system that it cannot write', async () => {
+    const resources = await rendered();
+    const pods = resources.filter(({ spec }) => spec?.template !== undefined).map(podOf);
+    pods.push(find(resources, 'Pod', 'vouch-health').spec);
+    expect(pods.length).to.be.above(2);
+    for (const pod of pods) {
+      expect(pod.securityContext).to.include({ runAsNonRoot: true, runAsUser: 1000 });
+      expect(pod.securityContext).to.deep.include({ seccompProfile: { type: 'RuntimeDefault' } });
+      expect([pod.automountServiceAccountToken, pod.enableServiceLinks]).to.deep.equal([false, false]);
+      for (const { name, securityContext } of [...(pod.initContainers ?? []), ...pod.containers])
+        expect(securityContext, name).to.deep.equal({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+  });
+
+  it('gives each role the Secrets of its own alone, as files', async () => {
+    const resources = await rendered();
+    const secretsOf = (kind: string, name: string): string[] =>
+      podOf(find(resources, kind, name)).volumes.flatMap(({ secret }) => secret?.secretName ?? []);
+    expect(secretsOf('Deployment', 'vouch-coordinator')).to.deep.equal(['vouch-nats-coordinator']);
+    expect(secretsOf('Job', 'vouch-streams-1')).to.deep.equal(['vouch-nats-admin']);
+    expect(secretsOf('StatefulSet', 'vouch-shard')).to.have.members(['vouch-nats-shard', 'vouch-master-key']);
+    for (const [kind, name, file] of [
+      ['Deployment', 'vouch-coordinator', '/nats-user/coordinator.nk'],
+      ['StatefulSet', 'vouch-shard', '/nats-user/shard.nk'],
+      ['Job', 'vouch-streams-1', '/nats-user/admin.nk'],
+    ] as const) {
+      const [container] = podOf(find(resources, kind, name)).containers;
+      expect(variableOf(container!, 'VOUCH_NATS_NKEY')).to.equal(file);
+      expect(variableOf(container!, 'VOUCH_NATS_URL')).to.equal(
+        [0, 1, 2].map((server) => `nats://vouch-nats-${server}.vouch-nats-headless:4222`).join(','),
+      );
+    }
+  });
+
+  it('lets nobody connect to a shard, and only its own processes to NATS', async () => {
+    const resources = await rendered();
+    expect(find(resources, 'NetworkPolicy', 'vouch-shard').spec).to.deep.include({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+    });
+    const { ingress } = find(resources, 'NetworkPolicy', 'vouch-nats').spec;
+    expect(ingress.map(({ ports }: { ports: { port: number }[] }) => ports[0]!.port)).to.deep.equal([4222, 6222]);
+    expect(ingress[0].from).to.deep.equal([
+      {
+        podSelector: { matchLabels: { 'app.kubernetes.io/name': 'vouch', 'app.kubernetes.io/instance': 'vouch' } },
+      },
+    ]);
+  });
+
+  it('has NATS servers log in the users of its Secret, and nobody else', async function () {
+    if (!hasNats) this.skip(); // The suite has said so.
+    const resources = await rendered();
+    const config = find(resources, 'ConfigMap', 'vouch-nats-config').data!['nats.conf']!;
+    expect(config).to.match(/^\{\s+include \.\.\/nats-users\/users\.conf;/);
+    // Behind the routes of the chart, which they replace.
+    expect(config).to.match(/"routes": \[[^\]]+\],\s+include \.\.\/nats-users\/routes\.conf;/);
+    expect(config)
+      .to.match(/"server_tags": \[\s+\$SERVER_NAME\s+\]/)
+      .and.include('"sync_interval": "always"');
+    const { containers, volumes } = podOf(find(resources, 'StatefulSet', 'vouch-nats'));
+    const users = volumes.find(({ name }) => name === 'users');
+    expect(users?.secret?.secretName).to.equal('vouch-nats-servers');
+    for (const { volumeMounts } of containers)
+      expect(volumeMounts).to.deep.include({ name: 'users', mountPath: '/etc/nats-users', readOnly: true });
+  });
+
+  it('refuses readiness, and not life, to a coordinator that has lost the others', async () => {
+    const pathOf = (probe: unknown) => (probe as { httpGet: { path: string; scheme: string } }).httpGet;
+    const [plain] = podOf(find(await rendered(), 'Deployment', 'vouch-coordinator')).containers;
+    expect(pathOf(plain!.readinessProbe)).to.deep.include({ path: '/health', scheme: 'HTTP' });
+    expect(pathOf(plain!.livenessProbe)).to.deep.include({ path: '/openapi.json' });
+    const secrets = 'secrets={"tls":"edge-tls","natsCa":"nats-ca"}';
+    const [secure] = podOf(find(await rendered(secrets), 'Deployment', 'vouch-coordinator')).containers;
+    expect(pathOf(secure!.readinessProbe)).to.deep.include({ path: '/health', scheme: 'HTTPS' });
+    expect(variableOf(secure!, 'VOUCH_NATS_CA')).to.equal('/nats-ca/ca.crt');
+  });
+
+  it('says which value is misspelt or out of bounds', async () => {
+    for (const [setting, named] of [
+      ['shard={"replicas":3}', 'shard'],
+      ['shards={"replica":3}', 'replica'],
+      ['shards={"replicas":0}', '/shards/replicas'],
+      ['secrets={"masterKey":""}', '/secrets/masterKey'],
+      ['settings={"FOLLOWERS":"1"}', 'FOLLOWERS'],
+    ] as const) {
+      const { code, output } = await template(setting);
+      expect(code, setting).to.not.equal(0);
+      expect(output).to.include("values don't meet the specifications of the schema").and.include(named);
+    }
+  });
+
+  it('goes to NATS servers that others run, and needs their addresses', async () => {
+    const without = await template('nats={"enabled":false}');
+    expect(without.code).to.not.equal(0);
+    expect(without.output).to.include('natsUrl is needed where nats.enabled is false');
+    const resources = await rendered('nats={"enabled":false}', 'natsUrl="nats://elsewhere:4222"');
+    const [shard] = podOf(find(resources, 'StatefulSet', 'vouch-shard')).containers;
+    expect(variableOf(shard!, 'VOUCH_NATS_URL')).to.equal('nats://elsewhere:4222');
+    expect(resources.filter(({ metadata }) => metadata.name.startsWith('vouch-nats'))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,58 @@
+/** The units of systemd: what they let a process do, by systemd's own measure, and how they are ended. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { loadConfig } from '../../config/load.js';
+import { findTool, runTool } from '../support/launch/foreignTool.js';
+import { ROOT } from '../support/sourceTree.js';
+
+const FOLDER = join(ROOT, 'deploy/systemd');
+/** 0 is a service that can do nothing; 10 one that can do everything. */
+const EXPOSURE_MAX = 2;
+const EXPOSURE = /Overall exposure level for \S+: (\d+\.\d+)/;
+const SHARD = 'vouch-shard@.service';
+
+const units = readdirSync(FOLDER);
+const read = (unit: string): string => readFileSync(join(FOLDER, unit), 'utf8');
+const settingOf = (unit: string, name: string): string | undefined =>
+  new RegExp(`^${name}=(.*)$`, 'm').exec(read(unit))?.[1];
+
+describe('the units of systemd', () => {
+  it('start each kind of process', () => {
+    const commands = units.map((unit) => [unit, settingOf(unit, 'ExecStart')]);
+    expect(Object.fromEntries(commands)).to.deep.equal({
+      'vouch.service': 'node dist/scripts/standalone.js',
+      'vouch-coordinator.service': 'node dist/coordinator/main.js --name %l',
+      'vouch-shard@.service': 'node dist/shard/main.js --name %i',
+      'vouch-nats.service': 'nats-server -c /etc/vouch/nats.conf',
+    });
+  });
+
+  it('leave a process little to do beside its work', async function () {
+    const analyze = findTool('systemd-analyze');
+    if (analyze === undefined || !(await runTool(analyze, ['--help'])).output.includes('--offline')) {
+      console.log('      skipped: systemd-analyze, which can measure a file, is not installed');
+      return this.skip(); // Not every machine runs systemd.
+    }
+    for (const unit of units) {
+      const { output } = await runTool(analyze, ['security', '--offline=true', join(FOLDER, unit)]);
+      expect(Number(EXPOSURE.exec(output)?.[1]), output).to.be.below(EXPOSURE_MAX);
+    }
+  });
+
+  it('hold no secret, and give the seed of NATS to the process alone', () => {
+    for (const [unit, seed] of [
+      ['vouch-coordinator.service', 'coordinator.nk'],
+      [SHARD, 'shard.nk'],
+    ] as const) {
+      expect(settingOf(unit, 'LoadCredential')).to.equal(`${seed}:/etc/vouch/users/${seed}`);
+      expect(settingOf(unit, 'Environment')).to.include(`VOUCH_NATS_NKEY=%d/${seed}`);
+    }
+    expect(units.filter((unit) => /\bS[UA][A-Z2-7]{30,}|vk_\w+|password/i.test(read(unit)))).to.deep.equal([]);
+  });
+
+  it('give a shard the time that it may take to hand its collections over', () => {
+    const { drainTimeoutMs } = loadConfig({}).placement;
+    expect(Number(settingOf(SHARD, 'TimeoutStopSec'))).to.equal(drainTimeoutMs / 1000 + 30);
+  });
+});

@@ -1,0 +1,57 @@
+/** Files of a standalone node that somebody deletes or cuts while it runs: it is told although nobody writes. */
+import { readdir, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Client } from '../support/launch/client.js';
+import { Service } from '../support/launch/service.js';
+
+describe('a log whose files are taken from a running standalone node', function () {
+  this.timeout(120_000);
+  let service: Service;
+  let rw: Client;
+  const ids = new Map<string, number>();
+
+  before(async () => {
+    service = await Service.start('standalone');
+    ({ rw } = await service.newProject());
+    for (const name of ['deleted', 'cut', 'moved', 'whole', 'never']) {
+      const made = await rw.post('/v1/namespaces', { name, dimension: 2, metric: 'squared_l2' });
+      ids.set(name, made.body.id);
+      if (name !== 'never')
+        for (let n = 1; n <= 3; n++)
+          expect((await rw.post('/v1/records', { collection: name, values: [n, 2] })).status).to.equal(200);
+    }
+  });
+  after(() => service?.stop());
+
+  const logOf = (name: string): string => join(service.dataDir, 'collections', String(ids.get(name)), 'log');
+  const segmentOf = async (name: string): Promise<string> => {
+    const [segment] = await readdir(logOf(name));
+    return join(logOf(name), segment!);
+  };
+
+  it('is told of by /health and by the collection, and all else is served', async () => {
+    expect((await rw.get('/health')).body.status).to.equal('ok');
+    await rm(await segmentOf('deleted'));
+    await truncate(await segmentOf('cut'), 200);
+    await rm(logOf('moved'), { recursive: true });
+    const lost = ['deleted', 'cut', 'moved'];
+    await service.until(async () => (await rw.get('/health')).body.damaged?.length === lost.length, 60_000);
+    const { status, body } = await rw.get('/health');
+    expect([status, body.status]).to.deep.equal([200, 'degraded']);
+    expect(body.reason).to.be.a('string');
+    expect(body.damaged.map(({ collection_id }: { collection_id: number }) => collection_id)).to.deep.equal(
+      lost.map((name) => ids.get(name)),
+    );
+    for (const name of lost) {
+      const answer = await rw.get(`/v1/records/1?collection=${name}`);
+      expect([answer.status, answer.body.code], answer.text).to.deep.equal([500, 'internal_error']);
+      expect(answer.body.error).to.match(/quarantined.*its segment \d+\.seg (is gone|has 200 bytes)/);
+    }
+    expect((await rw.get('/v1/records/1?collection=whole')).status).to.equal(200);
+    expect((await rw.post('/v1/records', { collection: 'never', values: [1, 2] })).status).to.equal(200);
+    await rm(join(service.dataDir, 'registry', 'vouch-keys'), { recursive: true });
+    await service.until(async () => (await rw.get('/health')).body.reason?.includes('registry/vouch-keys') ?? false);
+    expect(await service.metric('vouch_damaged', 'part="log"')).to.equal(lost.length);
+  });
+});

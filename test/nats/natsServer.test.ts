@@ -1,0 +1,260 @@
+/** How nats-server is found, configured and run. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { inspectBinary, isAtLeast, type NatsBinary } from '../../scripts/local/natsServer/binary.js';
+import { type FindOptions, findNatsServer } from '../../scripts/local/natsServer/find.js';
+import { type ServerSettings, serverConfig } from '../../scripts/local/natsServer/serverConfig.js';
+import { planServer } from '../../scripts/local/natsServer/serverPlan.js';
+import { releaseFrom, type ServerSource } from '../../scripts/local/natsServer/sources.js';
+import { systemClock } from '../../shared/clock.js';
+import { LOG_START } from '../../shared/log/eventLog.js';
+import { freePort } from '../support/launch/freePort.js';
+import { NatsServer } from '../support/launch/natsProcess.js';
+import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { eventually, rejection } from '../support/suites/expectations.js';
+
+describe('nats-server', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let binary: NatsBinary;
+  before(async () => {
+    binary = await findNatsServer();
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-nats-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  describe('finding', () => {
+    const none: ServerSource = {
+      name: 'a source',
+      path: (cacheDir) => join(cacheDir, 'nats-server'),
+      fetch: async () => {
+        throw new Error('it is closed');
+      },
+    };
+    const find = (options: FindOptions) => findNatsServer({ env: {}, cacheDir: folder, sources: [none], ...options });
+
+    /** A program that says it is nats-server of that version. */
+    async function pretend(path: string, version: string): Promise<void> {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, `#!/bin/sh\necho "nats-server: v${version}"\n`);
+      await chmod(path, 0o755);
+    }
+
+    it('takes the one that VOUCH_NATS_SERVER names', async () => {
+      expect(await find({ env: { VOUCH_NATS_SERVER: binary.path } })).to.deep.equal(binary);
+    });
+
+    it('refuses what VOUCH_NATS_SERVER names where that is no server, or too old a one', async () => {
+      const missing = await rejection(find({ env: { VOUCH_NATS_SERVER: '/nowhere/nats-server' } }));
+      expect(missing.message).to.contain('VOUCH_NATS_SERVER is /nowhere/nats-server');
+      await pretend(join(folder, 'old'), '2.8.4');
+      const old = await rejection(find({ env: { VOUCH_NATS_SERVER: join(folder, 'old') } }));
+      expect(old.message).to.equal('VOUCH_NATS_SERVER is nats-server 2.8.4; allowed is 2.9.0 or newer');
+    });
+
+    it('takes one on PATH, then one fetched earlier', async function () {
+      // A server that the machine has installed would be found between the two.
+      if (await find({}).catch(() => undefined)) return this.skip();
+      await pretend(join(folder, 'nats-server'), '2.9.1');
+      expect((await find({})).version).to.equal('2.9.1');
+      await pretend(join(folder, 'bin', 'nats-server'), '2.9.2');
+      expect((await find({ env: { PATH: join(folder, 'bin') } })).version).to.equal('2.9.2');
+    });
+
+    it('fetches one where there is none, from the first source that has it', async function () {
+      // Nothing is fetched where the machine has a server installed.
+      if (await find({}).catch(() => undefined)) return this.skip();
+      const fetched: string[] = [];
+      const other: ServerSource = {
+        name: 'another source',
+        path: (cacheDir) => join(cacheDir, 'other', 'nats-server'),
+        fetch: async (cacheDir, onStart) => {
+          onStart();
+          const path = join(cacheDir, 'other', 'nats-server');
+          await pretend(path, '2.10.3');
+          return path;
+        },
+      };
+      const options = { sources: [none, other], onFetch: (from: string) => fetched.push(from) };
+      expect((await find(options)).version).to.equal('2.10.3');
+      expect(fetched).to.deep.equal(['another source']);
+      expect((await find(options)).version).to.equal('2.10.3');
+      expect(fetched).to.have.length(1);
+    });
+
+    it('says what was tried and what to do where there is none to be had', async function () {
+      // Nothing is tried where the machine has a server installed.
+      if (await find({}).catch(() => undefined)) return this.skip();
+      const { message } = await rejection(find({}));
+      expect(message).to.contain('a source: it is closed');
+      expect(message).to.contain('https://nats.io/download').and.contain('VOUCH_NATS_SERVER').and.contain('standalone');
+    });
+  });
+
+  describe('the official release', () => {
+    let releases: Server;
+    let files: Map<string, Buffer>;
+    beforeEach(async () => {
+      files = new Map();
+      releases = createServer((request, response) => {
+        const file = files.get(request.url!.split('/').at(-1)!);
+        response.writeHead(file ? 200 : 404).end(file);
+      });
+      await new Promise<void>((resolve) => {
+        releases.listen(0, '127.0.0.1', resolve);
+      });
+    });
+    afterEach(() => releases.close());
+    const source = (): ServerSource => releaseFrom(`http://127.0.0.1:${(releases.address() as AddressInfo).port}`);
+
+    async function publish(checksumOf: (archive: Buffer) => string): Promise<void> {
+      const name = dirname(source().path(folder)!).split('/').at(-1)!;
+      await mkdir(join(folder, name));
+      await cp(binary.path, join(folder, name, 'nats-server'));
+      execFileSync('tar', ['-czf', 'release.tar.gz', name], { cwd: folder });
+      const archive = await readFile(join(folder, 'release.tar.gz'));
+      files.set(`${name}.tar.gz`, archive);
+      files.set('SHA256SUMS', Buffer.from(`${'0'.repeat(64)}  other\n${checksumOf(archive)}  ${name}.tar.gz\n`));
+    }
+
+    it('is unpacked where its checksum is the published one', async () => {
+      await publish((archive) => createHash('sha256').update(archive).digest('hex'));
+      const path = source().path(join(folder, 'cache'))!;
+      expect(await source().fetch(join(folder, 'cache'), () => {})).to.equal(path);
+      expect(await inspectBinary(path)).to.deep.equal({ path, version: binary.version });
+    });
+
+    it('is refused where it is another', async () => {
+      await publish(() => 'f'.repeat(64));
+      const { message } = await rejection(source().fetch(join(folder, 'cache'), () => {}));
+      expect(message).to.contain('does not have the published checksum');
+    });
+
+    it('says why it cannot be had', async () => {
+      const { message } = await rejection(source().fetch(folder, () => {}));
+      expect(message).to.contain('404');
+    });
+  });
+
+  describe('configuration', () => {
+    const settings: ServerSettings = {
+      name: 'n1',
+      host: '127.0.0.1',
+      port: 4222,
+      storeDir: '/data/with "quotes" and spaces',
+      storeBytes: 9_000_000_000,
+      pidFile: '/data/pid',
+      logFile: '/data/log',
+      version: '2.9.10',
+    };
+
+    it('syncs every write where the server can', () => {
+      expect(serverConfig(settings)).not.to.contain('sync_interval');
+      for (const version of ['2.10.0', '2.12.15', '3.0.0'])
+        expect(serverConfig({ ...settings, version })).to.contain('sync_interval: always');
+    });
+
+    it('compares versions by number', () => {
+      expect(isAtLeast('2.10.0', '2.9.10')).to.equal(true);
+      expect(isAtLeast('2.9.10', '2.10.0')).to.equal(false);
+      expect(isAtLeast('2.9.10', '2.9.10')).to.equal(true);
+    });
+
+    it('is what the server reads', async () => {
+      const storeDir = join(folder, 'a "store" with\\odd name');
+      const cluster = { name: 'c', host: '127.0.0.1', port: 6222, routes: ['127.0.0.1:6223', '127.0.0.1:6224'] };
+      const file = join(folder, 'test.conf');
+      await writeFile(file, serverConfig({ ...settings, version: binary.version, storeDir, cluster }));
+      execFileSync(binary.path, ['-t', '-c', file], { stdio: 'pipe' });
+    });
+  });
+
+  it('may take what it has and three quarters of what the disk has free, shared with the servers beside it', async () => {
+    const dataDir = join(folder, 'sized');
+    await mkdir(join(dataDir, 'store', 'a'), { recursive: true });
+    const has = 50_000_000;
+    await writeFile(join(dataDir, 'store', 'a', '1.blk'), new Uint8Array(has));
+    const { bavail, bsize } = await statfs(folder);
+    const plan = async (neighbours?: number): Promise<number> => {
+      const options = { binary, dataDir, port: await freePort(), ...(neighbours && { neighbours }) };
+      const { storeBytes, args } = await planServer(options);
+      expect(await readFile(args[1]!, 'utf8')).to.contain(`max_file_store: ${storeBytes}\n`);
+      return storeBytes;
+    };
+    const free = 0.75 * bavail * bsize;
+    expect((await plan()) - has).to.be.closeTo(free, free * 0.1);
+    expect((await plan(3)) - has).to.be.closeTo(free / 3, free * 0.1);
+  });
+
+  describe('running', () => {
+    const platforms = new ClusterPlatforms();
+    const servers: NatsServer[] = [];
+    const start = async (options: { port: number; predecessorWithinMs?: number }): Promise<NatsServer> => {
+      const server = await NatsServer.start({ binary, dataDir: join(folder, 'nats'), ...options });
+      servers.push(server);
+      return server;
+    };
+    afterEach(async () => {
+      await platforms.close();
+      await Promise.all(servers.splice(0).map((server) => server.kill()));
+    });
+
+    for (const how of ['stop', 'kill'] as const)
+      it(`keeps what was answered through a ${how}, and serves it again`, async () => {
+        const port = await freePort();
+        const first = await start({ port });
+        const log = await (await platforms.open(first.url)).logs.open(3);
+        const position = await log.append(Buffer.from('frame'), LOG_START, systemClock.nowMs() + 10_000);
+        await platforms.close();
+        await first[how]();
+        expect(first.isRunning).to.equal(false);
+        expect(await first.ended).to.contain(how === 'kill' ? 'SIGKILL' : 'ended');
+        const second = await start({ port });
+        const again = await (await platforms.open(second.url)).logs.open(3);
+        expect(Buffer.from(await again.readAt(position)).toString()).to.equal('frame');
+      });
+
+    it('takes the largest messages that Vouch sends', async () => {
+      const { url } = await start({ port: await freePort() });
+      expect((await platforms.open(url)).transport.maxPayloadBytes).to.be.greaterThan(16_000_000);
+    });
+
+    it('says that its port is in use', async () => {
+      const other = createTcpServer();
+      const port = await new Promise<number>((resolve) => {
+        other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port));
+      });
+      const error = await rejection(start({ port }));
+      other.close();
+      expect(error.message).to.contain(`port ${port} of 127.0.0.1, for nats-server, is in use`);
+    });
+
+    it('says that its folder is in use', async () => {
+      const first = await start({ port: await freePort() });
+      const error = await rejection(start({ port: await freePort(), predecessorWithinMs: 100 }));
+      expect(error.message).to.contain(`another nats-server (process ${first.pid})`);
+    });
+
+    it('says why the server ended', async () => {
+      await mkdir(join(folder, 'nats'));
+      await writeFile(join(folder, 'nats', 'store'), 'a file where a folder should be');
+      const error = await rejection(start({ port: await freePort() }));
+      expect(error.message).to.match(/^nats-server ended with code 1: .*JetStream/);
+    });
+
+    it('tells when it ends by itself', async () => {
+      const server = await start({ port: await freePort() });
+      process.kill(server.pid!, 'SIGKILL');
+      expect(await server.ended).to.equal('was ended by SIGKILL');
+      await eventually('it is known', () => !server.isRunning);
+    });
+  });
+});

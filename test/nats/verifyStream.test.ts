@@ -1,0 +1,63 @@
+/** A log read straight from JetStream, while that changes or goes away. */
+import { expect } from 'chai';
+import { connect } from 'nats';
+import { systemClock } from '../../shared/clock.js';
+import { EMPTY_LOG } from '../../shared/log/chain.js';
+import { LOG_START } from '../../shared/log/eventLog.js';
+import { buildFrame } from '../../shared/log/frame.js';
+import { verifyLog } from '../../verifier/log.js';
+import { JetStreamCluster } from '../../verifier/node/index.js';
+import { everyEvent } from '../fuzz/targets/samples.js';
+import { seededRandom } from '../support/model/random.js';
+import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
+
+const ID = 7;
+const STREAMS = 1;
+const SILENCE_MS = 300;
+
+describe('the verifier of a log in JetStream', function () {
+  this.timeout(60_000);
+  const platforms = new ClusterPlatforms();
+  let nats: TestNats;
+  let cluster: JetStreamCluster;
+
+  beforeEach(async () => {
+    nats = await startTestNats();
+    const { logs } = await platforms.open(nats.url, { logStreams: STREAMS });
+    const log = await logs.open(ID);
+    const [genesis, insert, update] = everyEvent(seededRandom(1));
+    const one = await buildFrame([genesis!, insert!], EMPTY_LOG, 1, async () => undefined);
+    const two = await buildFrame([update!], one.end, 2, async () => undefined);
+    const soonMs = systemClock.nowMs() + 10_000;
+    await log.append(two.bytes, await log.append(one.bytes, LOG_START, soonMs), soonMs);
+    await platforms.close();
+    cluster = await JetStreamCluster.connect(nats.url);
+  });
+  afterEach(async () => {
+    await cluster.close();
+    await nats.stop();
+  });
+
+  it('refuses one whose end was taken away meanwhile', async () => {
+    const source = await cluster.openLog(BigInt(ID), SILENCE_MS);
+    const raw = await connect({ servers: nats.url });
+    const manager = await raw.jetstreamManager();
+    await manager.streams.purge('VOUCH_LOG_0');
+    await raw.close();
+    const { refusal } = await verifyLog(source);
+    expect(refusal).to.include({ what: 'the message is not there any more', firstSequence: 0n });
+    expect(refusal?.place).to.deep.equal({ name: 'VOUCH_LOG_0', message: 2, byte: 0 });
+  });
+
+  it('does not take a server that goes away for a log that was altered', async () => {
+    const source = await cluster.openLog(BigInt(ID), SILENCE_MS);
+    await nats.kill();
+    const error = await verifyLog(source).then(
+      ({ refusal }) => refusal?.what,
+      (thrown: Error) => thrown,
+    );
+    expect(error).to.be.instanceOf(Error);
+    await nats.start();
+  });
+});

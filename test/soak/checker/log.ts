@@ -1,0 +1,82 @@
+/** The log of one collection as the checker looks at it: verified, and read event by event. */
+import { toHex } from '../../../verifier/bytes.js';
+import { ABSENT, stateHash } from '../../../verifier/hashing.js';
+import type { Metadata } from '../history/records.js';
+
+export interface InsertEvent {
+  readonly type: 'insert';
+  readonly recordId: number;
+  readonly requestId: string | null;
+  readonly vector: readonly number[];
+  readonly metadata: Metadata;
+}
+
+export interface InsertSecretEvent {
+  readonly type: 'insertEncrypted';
+  readonly recordId: number;
+  readonly requestId: string | null;
+  readonly keyId: string;
+  /** Its tag. */
+  readonly mark: number;
+}
+
+export type GraphEvent =
+  | { readonly type: 'addNode'; readonly nodeId: number; readonly recordId: number | null; readonly kind: number }
+  | { readonly type: 'deleteNode'; readonly nodeId: number }
+  | {
+      readonly type: 'addEdge';
+      readonly edgeId: number;
+      readonly from: number;
+      readonly to: number;
+      readonly kind: number;
+    }
+  | { readonly type: 'deleteEdge'; readonly edgeId: number };
+
+export type LoggedEvent =
+  | InsertEvent
+  | InsertSecretEvent
+  | GraphEvent
+  | { readonly type: 'softDelete' | 'delete'; readonly recordId: number }
+  | { readonly type: 'updateMetadata'; readonly recordId: number; readonly metadata: Metadata }
+  | { readonly type: 'shredKey'; readonly keyId: string };
+
+/** An event and what binds it to all before it. */
+export interface Entry {
+  readonly event: LoggedEvent;
+  readonly chainHead: Uint8Array;
+  /** Of the graph after it. */
+  readonly graphRoot: Uint8Array;
+  readonly timeMs: bigint;
+}
+
+export interface CollectionLog {
+  readonly collection: string;
+  /** Why the log does not verify; undefined where it does. */
+  readonly refusal: string | undefined;
+  readonly configHash: Uint8Array;
+  readonly genesis: { readonly chainHead: Uint8Array; readonly timeMs: bigint };
+  /** Of sequence 1 and on. */
+  readonly entries: readonly Entry[];
+  /** State roots by sequence, as a replay gives them; of some sequences. */
+  readonly stateRoots: ReadonlyMap<number, string>;
+  readonly sizeBytes: number;
+}
+
+export const entryAt = (log: CollectionLog, sequence: number): Entry | undefined => log.entries[sequence - 1];
+
+/** The `state_hash` of the log at `sequence` if its state tree has this root; undefined where there is no such event. */
+export function stateHashAt(log: CollectionLog, sequence: number, stateRoot: string): string | undefined {
+  const at = sequence === 0 ? { ...log.genesis, graphRoot: ABSENT } : entryAt(log, sequence);
+  if (at === undefined) return undefined;
+  const facts = {
+    configHash: log.configHash,
+    stateRoot: Buffer.from(stateRoot, 'hex'),
+    graphRoot: at.graphRoot,
+    chainHead: at.chainHead,
+    sequence: BigInt(sequence),
+    timeMs: at.timeMs,
+  };
+  return toHex(stateHash(facts));
+}
+
+export const describeEvent = (event: LoggedEvent): string => JSON.stringify(event);

@@ -1,0 +1,113 @@
+/**
+ * Writes whose event tells nothing but what was done: which of several equal calls made it is known of those alone that
+ * were told its sequence.
+ */
+import { unreachable } from '../../../shared/errors/errors.js';
+import type { AddEdgeCall, AddNodeCall, UnlinkCall } from '../history/graph.js';
+import type { RemoveCall } from '../history/records.js';
+import type { ShredCall } from '../history/secrets.js';
+import type { Candidates, Violate } from './candidates.js';
+import type { CollectionLog, LoggedEvent } from './log.js';
+import { describeEvent, entryAt } from './log.js';
+
+export type UnmarkedCall = RemoveCall | AddNodeCall | AddEdgeCall | UnlinkCall;
+export type UnmarkedEvent = Exclude<LoggedEvent, { readonly type: 'insert' | 'insertEncrypted' | 'updateMetadata' }>;
+
+interface Same {
+  readonly calls: UnmarkedCall[];
+  /** Events that none of them was told of. */
+  untold: number;
+}
+
+export class UnmarkedWrites {
+  readonly #same = new Map<string, Same>();
+  readonly #shreds = new Map<string, ShredCall[]>();
+
+  constructor(
+    private readonly log: CollectionLog,
+    private readonly violate: Violate,
+  ) {}
+
+  add(call: UnmarkedCall): void {
+    const deed = deedOfCall(call);
+    const same = this.#same.get(deed);
+    if (same === undefined) this.#same.set(deed, { calls: [call], untold: 0 });
+    else same.calls.push(call);
+  }
+
+  /** It may have made an event here, or none. */
+  addShred(call: ShredCall): void {
+    const calls = this.#shreds.get(call.keyId);
+    if (calls === undefined) this.#shreds.set(call.keyId, [call]);
+    else calls.push(call);
+  }
+
+  /** The calls that may have made the event. */
+  match(event: UnmarkedEvent, sequence: number): Candidates {
+    if (event.type === 'shredKey') return this.#shreds.get(event.keyId) ?? [];
+    const same = this.#same.get(deedOfEvent(event));
+    if (same === undefined) return [];
+    const { calls } = same;
+    const told = calls.filter(({ outcome }) => outcome.kind === 'ok' && outcome.answer.sequence === sequence);
+    if (told.length > 1) this.violate('doubled write', `${told.length} calls were told event ${sequence}`, ...told);
+    if (told.length > 0) return told;
+    const open = calls.filter(({ outcome }) => outcome.kind === 'unknown');
+    if (same.untold++ < open.length) return open;
+    const answered = calls.filter(({ outcome }) => outcome.kind === 'ok');
+    if (open.length + answered.length === 0) return calls;
+    const what = `event ${sequence} is ${describeEvent(event)}, once more than it was asked for`;
+    this.violate('doubled write', what, ...open, ...answered);
+    return undefined;
+  }
+
+  checkAnswered(call: UnmarkedCall): void {
+    if (call.outcome.kind !== 'ok') return;
+    const { answer } = call.outcome;
+    const event = entryAt(this.log, answer.sequence)?.event;
+    if (event !== undefined && isUnmarked(event) && deedOfEvent(event) === deedOfCall(call)) {
+      const id = 'nodeId' in answer ? answer.nodeId : 'edgeId' in answer ? answer.edgeId : undefined;
+      if (id !== undefined && id !== newIdIn(event))
+        this.violate('wrong sequence', `it was told id ${id}; in the log ${describeEvent(event)}`, call);
+      return;
+    }
+    const told = event === undefined ? 'there is none' : describeEvent(event);
+    this.violate('lost write', `it was told event ${answer.sequence}; in the log ${told}`, call);
+  }
+}
+
+export const isUnmarked = (event: LoggedEvent): event is UnmarkedEvent =>
+  event.type !== 'insert' && event.type !== 'insertEncrypted' && event.type !== 'updateMetadata';
+
+function deedOfCall(call: UnmarkedCall): string {
+  switch (call.op) {
+    case 'addNode':
+      return `addNode ${call.kind} ${call.recordId}`;
+    case 'addEdge':
+      return `addEdge ${call.from} ${call.to} ${call.kind}`;
+    default:
+      return `${call.op} ${call.id}`;
+  }
+}
+
+function deedOfEvent(event: UnmarkedEvent): string {
+  switch (event.type) {
+    case 'addNode':
+      return `addNode ${event.kind} ${event.recordId}`;
+    case 'addEdge':
+      return `addEdge ${event.from} ${event.to} ${event.kind}`;
+    case 'deleteNode':
+      return `deleteNode ${event.nodeId}`;
+    case 'deleteEdge':
+      return `deleteEdge ${event.edgeId}`;
+    case 'softDelete':
+    case 'delete':
+      return `${event.type} ${event.recordId}`;
+    case 'shredKey':
+      return `shredKey ${event.keyId}`;
+    default:
+      return unreachable(event);
+  }
+}
+
+const newIdIn = (event: UnmarkedEvent): number | undefined =>
+  event.type === 'addNode' ? event.nodeId : event.type === 'addEdge' ? event.edgeId : undefined;

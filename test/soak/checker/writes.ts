@@ -1,0 +1,93 @@
+/**
+ * Finds for every event of a log the calls that may have made it, and holds each against the other: an answered write is
+ * there exactly once and as it was answered, an unknown one at most once, a refused one not at all.
+ */
+
+import type { ShredCall } from '../history/secrets.js';
+import type { WriteCall } from '../history.js';
+import type { Maker, Violate } from './candidates.js';
+import { type CollectionLog, describeEvent, type LoggedEvent } from './log.js';
+import { type MarkedCall, MarkedWrites } from './markedWrites.js';
+import { isUnmarked, UnmarkedWrites } from './unmarkedWrites.js';
+import type { Violations } from './violations.js';
+
+/** By sequence; index 0 is the genesis, before everything. */
+export interface Moments {
+  /** Not before: the start of the call that made the event. */
+  readonly beganMs: Float64Array;
+  /** When the client had been told of it; infinite where it never was. */
+  readonly answeredMs: Float64Array;
+  /** One of the calls that made it. */
+  readonly calls: readonly (Maker | undefined)[];
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const hadNoEffect = ({ outcome: { kind } }: Maker): boolean => kind !== 'ok' && kind !== 'unknown';
+
+export class WriteMatch {
+  readonly #marked: MarkedWrites;
+  readonly #unmarked: UnmarkedWrites;
+  readonly #violate: Violate;
+  readonly #moments: { beganMs: Float64Array; answeredMs: Float64Array; calls: (Maker | undefined)[] };
+
+  /** `shreds`: all there were, of whatever key. */
+  constructor(
+    private readonly log: CollectionLog,
+    private readonly calls: readonly WriteCall[],
+    shreds: readonly ShredCall[],
+    violations: Violations,
+  ) {
+    const size = log.entries.length + 1;
+    const answeredMs = new Float64Array(size).fill(NEVER);
+    this.#moments = { beganMs: new Float64Array(size).fill(-NEVER), answeredMs, calls: new Array(size) };
+    this.#violate = (kind, what, ...involved) => violations.add(kind, log.collection, what, ...involved);
+    this.#marked = new MarkedWrites(log, this.#violate);
+    this.#unmarked = new UnmarkedWrites(log, this.#violate);
+    for (const call of calls) {
+      if (isMarked(call)) this.#marked.add(call);
+      else this.#unmarked.add(call);
+    }
+    for (const shred of shreds) this.#unmarked.addShred(shred);
+  }
+
+  check(): Moments {
+    for (const [i, { event }] of this.log.entries.entries()) this.#matchEvent(event, i + 1);
+    for (const call of this.calls) {
+      if (isMarked(call)) this.#marked.checkAnswered(call);
+      else this.#unmarked.checkAnswered(call);
+    }
+    this.#marked.check();
+    return this.#moments;
+  }
+
+  #matchEvent(event: LoggedEvent, sequence: number): void {
+    const candidates = isUnmarked(event)
+      ? this.#unmarked.match(event, sequence)
+      : this.#marked.match('metadata' in event ? event.metadata.mark : event.mark, event, sequence);
+    if (candidates === undefined) return;
+    const possible = candidates.filter((call) => !hadNoEffect(call));
+    if (possible.length === 0) {
+      const kind = candidates.length === 0 ? 'event nobody wrote' : 'refused write in the log';
+      this.#violate(kind, `event ${sequence} is ${describeEvent(event)}`, ...candidates);
+      return;
+    }
+    const { beganMs, answeredMs, calls } = this.#moments;
+    // Who was told that this very call made the record began no later; else it may be any of those that were sent.
+    const maker = possible.find(
+      ({ op, outcome }) => op === 'insert' && outcome.kind === 'ok' && !outcome.answer.deduplicated,
+    );
+    beganMs[sequence] = maker?.startMs ?? Math.min(...possible.map(({ startMs }) => startMs));
+    const answered = possible.filter(({ outcome }) => outcome.kind === 'ok');
+    answeredMs[sequence] = Math.min(NEVER, ...answered.map(({ endMs }) => endMs));
+    calls[sequence] = answered[0] ?? possible[0];
+  }
+}
+
+const MARKED: readonly string[] = [
+  'insert',
+  'insertBatch',
+  'updateMetadata',
+  'insertEncrypted',
+] satisfies MarkedCall['op'][];
+
+const isMarked = (call: WriteCall): call is MarkedCall => MARKED.includes(call.op);

@@ -1,0 +1,28 @@
+/** Keeps the history of a run, in memory for the checker and in a file for whoever looks into it afterwards. */
+import type { LogFile } from '../../../scripts/local/supervisor/logFile.js';
+import { type Call, isWrite } from '../history.js';
+
+export class Recorder {
+  readonly calls: Call[] = [];
+  /** By collection: the latest start of a write, and of a search, that was answered. */
+  readonly #answered = { write: new Map<string, number>(), search: new Map<string, number>() };
+
+  constructor(private readonly file: LogFile) {}
+
+  add(call: Call): void {
+    this.calls.push(call);
+    this.file.write(JSON.stringify(call));
+    if (call.outcome.kind !== 'ok') return;
+    const kind = isWrite(call) ? 'write' : call.op === 'search' ? 'search' : undefined;
+    if (kind === undefined) return;
+    const latest = this.#answered[kind].get(call.collection) ?? Number.NEGATIVE_INFINITY;
+    this.#answered[kind].set(call.collection, Math.max(latest, call.startMs));
+  }
+
+  /** Those of `collections` of which no write, or no search, that began after `sinceMs` has been answered. */
+  silentSince(collections: readonly string[], sinceMs: number): string[] {
+    const isServed = (kind: 'write' | 'search', name: string): boolean =>
+      (this.#answered[kind].get(name) ?? Number.NEGATIVE_INFINITY) >= sinceMs;
+    return collections.filter((name) => !isServed('write', name) || !isServed('search', name));
+  }
+}

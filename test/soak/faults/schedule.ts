@@ -1,0 +1,81 @@
+/** One fault after another for as long as the run takes, each given time until everything is served again. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { systemClock } from '../../../shared/clock.js';
+import { messageOf } from '../../../shared/errors/errors.js';
+import type { SoakCluster } from '../cluster/soakCluster.js';
+import type { SeededRandom } from '../random.js';
+import type { PastFault } from './fault.js';
+import { drawFault, type Timing } from './plan.js';
+
+export interface ScheduleOptions {
+  readonly cluster: SoakCluster;
+  readonly random: SeededRandom;
+  readonly timing: Timing;
+  /** Faults begin until then. */
+  readonly untilMs: number;
+  /** Faults of kinds whose name holds this text; undefined: of all. */
+  readonly only: string | undefined;
+  /** The collections of which nothing was answered since. */
+  readonly silentSince: (sinceMs: number) => readonly string[];
+  /** How long it may take after a fault until everything is served. */
+  readonly settleMs: number;
+  readonly tell: (text: string) => void;
+  /** No further fault once it is aborted. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The end of one fault in so many is not waited for, so that the next one meets what it has left. */
+const OVERLAP_ONE_IN = 6;
+const CALM_MS = 2_000;
+const POLL_MS = 50;
+
+export interface Schedule {
+  /** How many were made; of those that overlapped, `faults` tells as of one. */
+  readonly made: number;
+  readonly faults: readonly PastFault[];
+  /** What was not served in time, and after what. */
+  readonly unsettled: readonly string[];
+}
+
+export async function runSchedule(options: ScheduleOptions): Promise<Schedule> {
+  const { random, untilMs, tell, only, signal } = options;
+  const faults: PastFault[] = [];
+  const unsettled: string[] = [];
+  /** Of the one that was not waited for. */
+  let open: PastFault | undefined;
+  let made = 0;
+  while (systemClock.monotonicMs() < untilMs && !signal?.aborted) {
+    await wait(random.int(CALM_MS));
+    const { kind, text, run } = drawFault(options, only);
+    tell(text);
+    made++;
+    const startMs = systemClock.monotonicMs();
+    await run().catch((error: unknown) => unsettled.push(`${text}: ${messageOf(error)}`));
+    const healedMs = systemClock.monotonicMs();
+    const overlapsNext = random.int(OVERLAP_ONE_IN) === 0 && healedMs < untilMs;
+    const silent = overlapsNext ? [] : await settle(options, healedMs);
+    if (silent.length > 0) {
+      unsettled.push(`${text}: ${silent.join(', ')} not served ${options.settleMs / 1_000} s after it was over`);
+      tell(`! ${unsettled.at(-1)}`);
+    }
+    const past = joined(open, { kind, text, startMs, healedMs, settledMs: systemClock.monotonicMs() });
+    open = overlapsNext ? past : undefined;
+    if (!overlapsNext) faults.push(past);
+  }
+  return { made, faults: open === undefined ? faults : [...faults, open], unsettled };
+}
+
+const joined = (before: PastFault | undefined, fault: PastFault): PastFault =>
+  before === undefined
+    ? fault
+    : { ...fault, kind: 'several faults at once', text: `${before.text}; ${fault.text}`, startMs: before.startMs };
+
+/** Waits until a write and a search of every collection, begun after the fault was over, is answered. */
+async function settle({ silentSince, settleMs }: ScheduleOptions, sinceMs: number): Promise<readonly string[]> {
+  const giveUpMs = systemClock.monotonicMs() + settleMs;
+  for (;;) {
+    const silent = silentSince(sinceMs);
+    if (silent.length === 0 || systemClock.monotonicMs() >= giveUpMs) return silent;
+    await wait(POLL_MS);
+  }
+}

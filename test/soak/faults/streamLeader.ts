@@ -1,0 +1,21 @@
+import { connect } from 'nats';
+import { loginOptions } from '../../../shared/nats/natsLogin.js';
+import type { SoakCluster } from '../cluster/soakCluster.js';
+
+/** The NATS server that leads a stream; undefined while none does. */
+export async function streamLeader(
+  cluster: Pick<SoakCluster, 'natsUrls' | 'loginAs'>,
+  stream: string,
+): Promise<string | undefined> {
+  const login = await loginOptions(cluster.loginAs('admin'));
+  const connection = await connect({ servers: [...cluster.natsUrls], ...login });
+  try {
+    const info = await (await connection.jetstreamManager()).streams.info(stream);
+    return info.cluster?.leader;
+  } catch {
+    // While there is no leader, nobody answers for the stream.
+    return undefined;
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,74 @@
+/** Who asks during a soak, and what about. */
+
+import { replicasFor } from '../../scripts/local/natsServer/serverPlan.js';
+import type { LogFile } from '../../scripts/local/supervisor/logFile.js';
+import { Draws } from './clients/choices/draws.js';
+import { Client } from './clients/client.js';
+import { createCollections } from './clients/createCollections.js';
+import { Known } from './clients/known.js';
+import { KnownIds } from './clients/knownIds.js';
+import { Recorder } from './clients/recorder.js';
+import type { SoakCluster } from './cluster/soakCluster.js';
+import type { SoakOptions } from './options.js';
+import { OutdatedReader, type OutdatedReads } from './outdated/outdatedReader.js';
+import { seededRandom } from './random.js';
+import type { LogOf } from './readLogs.js';
+import { shapesOf } from './shapes.js';
+
+export class Load {
+  private constructor(
+    readonly collections: readonly LogOf[],
+    /** Those that have an index → the kind it is made with. */
+    readonly indexed: ReadonlyMap<string, string>,
+    readonly recorder: Recorder,
+    readonly key: string,
+    private readonly clients: readonly Client[],
+    private readonly outdated: OutdatedReader,
+  ) {}
+
+  static async open(options: SoakOptions, cluster: SoakCluster, history: LogFile): Promise<Load> {
+    const { coordinators } = cluster;
+    const key = await cluster.makeKey();
+    const shapes = shapesOf(options.collections);
+    const names = shapes.map(({ name }) => name);
+    const indexed = new Map(shapes.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])));
+    const recorder = new Recorder(history);
+    const keys = new KnownIds<string>();
+    const known = new Map(shapes.map((shape) => [shape.name, new Known(shape, keys)]));
+    const [via, address] = [...coordinators][0]!;
+    const draws = new Draws(0, seededRandom(options.seed));
+    const collections = await createCollections(shapes, { address, via, key, draws, recorder });
+    for (const call of recorder.calls) known.get(call.collection)?.learn(call);
+    const clients = Array.from({ length: options.clients }, (_, i) => {
+      // Each collection has its own, so that one that is not served does not silence the others.
+      const own = i % names.length;
+      return new Client({
+        ...{ number: i + 1, coordinators, key, keys, known, recorder },
+        collections: [...names.slice(own), ...names.slice(0, own)],
+        random: seededRandom(options.seed + i + 1),
+        thinkMs: (1_000 * options.clients) / options.rate,
+        hasEventual: options.followers > 0,
+      });
+    });
+    const outdated = await OutdatedReader.open({
+      ...{ collections, known, recorder },
+      natsUrl: cluster.natsUrl,
+      login: cluster.loginAs('coordinator'),
+      replicas: replicasFor(options.servers),
+      hasFollowers: options.followers > 0,
+      random: seededRandom(options.seed + options.clients + 1),
+    });
+    return new Load(collections, indexed, recorder, key, clients, outdated);
+  }
+
+  start(): void {
+    for (const client of this.clients) client.start();
+    this.outdated.start();
+  }
+
+  /** Resolves when the last call is answered. */
+  async stop(): Promise<OutdatedReads> {
+    const [outdated] = await Promise.all([this.outdated.stop(), ...this.clients.map((client) => client.stop())]);
+    return outdated;
+  }
+}

@@ -1,0 +1,87 @@
+/** What a soak is told on its command line. */
+
+import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
+import { systemEntropy } from '../../shared/clock.js';
+
+export interface SoakOptions {
+  /** Of faults; starting and checking come on top. */
+  readonly durationMs: number;
+  readonly seed: number;
+  readonly servers: number;
+  readonly shards: number;
+  readonly coordinators: number;
+  readonly collections: number;
+  readonly clients: number;
+  /** Calls a second that all clients together would make if every answer came at once. */
+  readonly rate: number;
+  /** Of each collection. With none there are no eventual searches either. */
+  readonly followers: number;
+  /** Faults of kinds whose name holds this text alone; undefined: all. */
+  readonly only: string | undefined;
+  /** How long it may take after a fault until everything is served. */
+  readonly settleMs: number;
+  readonly placement: { readonly heartbeatMs: number; readonly leaseMs: number; readonly failoverMs: number };
+  /** Gets a folder with the data, the processes' logs and the history; undefined: where temporary files go. */
+  readonly folder: string | undefined;
+  /** Keep the folder of a run without a violation too. */
+  readonly keep: boolean;
+}
+
+export const USAGE = `npm run soak -- [options]
+  --minutes N       how long faults are made (5)
+  --seed N          who does what, and which faults come (a random one, printed)
+  --nats N          NATS servers, 1 or 3 (3)
+  --shards N        (3)
+  --coordinators N  (2)
+  --collections N   (12)
+  --clients N       writing and searching at the same time (24)
+  --rate N          calls a second of all of them, at most (200)
+  --followers N     of each collection; 0: no eventual searches either (1)
+  --only TEXT       faults of kinds whose name holds this alone, such as "shard killed"
+  --folder PATH     gets a folder of data, logs and history (where temporary files go)
+  --keep            keep the folder though nothing was wrong`;
+
+/** Throws UsageError. */
+export function readOptions(args: readonly string[]): SoakOptions {
+  const { values } = parseFlags({
+    args: [...args],
+    options: {
+      minutes: { type: 'string', default: '5' },
+      seed: { type: 'string' },
+      nats: { type: 'string', default: '3' },
+      shards: { type: 'string', default: '3' },
+      coordinators: { type: 'string', default: '2' },
+      collections: { type: 'string', default: '12' },
+      clients: { type: 'string', default: '24' },
+      rate: { type: 'string', default: '200' },
+      followers: { type: 'string', default: '1' },
+      only: { type: 'string' },
+      folder: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+    },
+  });
+  const minutes = Number(values.minutes);
+  if (!(minutes > 0)) throw new UsageError(`--minutes is ${values.minutes}; allowed is a number above 0`);
+  const count = (name: keyof typeof values, least: number): number => {
+    const value = Number(values[name]);
+    if (!Number.isInteger(value) || value < least)
+      throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
+    return value;
+  };
+  return {
+    durationMs: minutes * 60_000,
+    seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() : count('seed', 0),
+    servers: count('nats', 1),
+    shards: count('shards', 1),
+    coordinators: count('coordinators', 1),
+    collections: count('collections', 1),
+    clients: count('clients', 1),
+    rate: count('rate', 1),
+    followers: count('followers', 0),
+    only: values.only,
+    settleMs: 60_000,
+    placement: { heartbeatMs: 500, leaseMs: 2_000, failoverMs: 3_000 },
+    folder: values.folder,
+    keep: values.keep,
+  };
+}

@@ -1,0 +1,155 @@
+/** At the end of a run: each collection's log straight from JetStream, verified by the project's verifier and read. */
+import { loginOptions, type NatsLogin } from '../../shared/nats/natsLogin.js';
+import { toHex } from '../../verifier/bytes.js';
+import { type LogEvent, readEvent } from '../../verifier/events.js';
+import { framedEvents } from '../../verifier/frame.js';
+import { GraphReplay } from '../../verifier/graph.js';
+import { ABSENT, chainHead, eventHash } from '../../verifier/hashing.js';
+import { type Refusal, verifyLog } from '../../verifier/log.js';
+import { JetStreamCluster } from '../../verifier/node/index.js';
+import type { EventPlace } from '../../verifier/recordTable.js';
+import type { Watches } from '../../verifier/replay.js';
+import type { FrameSource, Place, PlacedFrame } from '../../verifier/source.js';
+import type { CollectionLog, Entry } from './checker/log.js';
+import type { Call } from './history.js';
+import { loggedEvent } from './loggedEvent.js';
+
+/** Sequences of each collection at which the replay's state root is worked out: each costs a millisecond or two. */
+const WATCHED_MAX = 200;
+
+export interface LogOf {
+  readonly name: string;
+  readonly id: number;
+}
+
+/** `natsUrl`: of one server. */
+export async function readLogs(
+  natsUrl: string,
+  login: NatsLogin,
+  collections: readonly LogOf[],
+  calls: readonly Call[],
+): Promise<CollectionLog[]> {
+  const cluster = await JetStreamCluster.connect(natsUrl, await loginOptions(login));
+  try {
+    const logs: CollectionLog[] = [];
+    for (const { name, id } of collections)
+      logs.push(await readLog(name, await cluster.openLog(BigInt(id)), toldSequences(calls, name)));
+    return logs;
+  } finally {
+    await cluster.close();
+  }
+}
+
+export async function readLog(
+  collection: string,
+  source: FrameSource,
+  told: readonly number[],
+): Promise<CollectionLog> {
+  const reading = new ReadWhileVerified(source);
+  const stateRoots = new Map<number, string>();
+  const watches = watchesOf(told, (sequence, root) => stateRoots.set(sequence, root));
+  const { refusal, logBytes } = await verifyLog(reading, { watches });
+  const { configHash, genesis, entries } = reading;
+  const why = refusal && describeRefusal(refusal);
+  return { collection, refusal: why, configHash, genesis, entries, stateRoots, sizeBytes: Number(logBytes) };
+}
+
+const describeRefusal = ({ firstSequence, place, what }: Refusal): string =>
+  `event ${firstSequence}, byte ${place.byte} of message ${place.message ?? '?'} of ${place.name}: ${what}`;
+
+/** Of answers that tell a state root: evenly chosen where there are many. */
+function toldSequences(calls: readonly Call[], collection: string): number[] {
+  const told = new Set<number>();
+  for (const call of calls) {
+    if (call.collection !== collection || call.outcome.kind !== 'ok') continue;
+    if (call.op === 'state') told.add(call.outcome.answer.sequence);
+    else if (call.op === 'insert') told.add(call.outcome.answer.receipt.sequence);
+    else if (call.op === 'search' && call.asOf !== null) told.add(call.asOf);
+  }
+  const all = [...told].sort((a, b) => a - b);
+  const step = Math.max(1, all.length / WATCHED_MAX);
+  return Array.from({ length: Math.min(all.length, WATCHED_MAX) }, (_, i) => all[Math.floor(i * step)]!);
+}
+
+const watchesOf = (told: readonly number[], seen: (sequence: number, stateRoot: string) => void): Watches =>
+  new Map(
+    told.map((sequence) => [
+      BigInt(sequence),
+      [
+        ({ stateRootBefore, after }) => {
+          seen(sequence, toHex(after.stateRoot));
+          if (sequence > 0) seen(sequence - 1, toHex(stateRootBefore));
+        },
+      ],
+    ]),
+  );
+
+/** Passes frames on to the verifier and keeps what the checker needs of them. */
+class ReadWhileVerified implements FrameSource {
+  readonly entries: Entry[] = [];
+  configHash: Uint8Array = ABSENT;
+  genesis: CollectionLog['genesis'] = { chainHead: ABSENT, timeMs: 0n };
+  readonly #graph = new GraphReplay();
+  #head: Uint8Array = ABSENT;
+  #graphRoot: Uint8Array = ABSENT;
+
+  constructor(private readonly source: FrameSource) {}
+
+  get sizeBytes(): number {
+    return this.source.sizeBytes;
+  }
+
+  /** A frame is read when the next one is asked for: the verifier has taken it by then. */
+  async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
+    for await (const frame of this.source.frames()) {
+      // It may be overwritten by then.
+      const copy = Buffer.from(frame.bytes);
+      yield frame;
+      for (const { bytes } of framedEvents(copy)) this.#read(bytes);
+    }
+  }
+
+  readAgain(place: EventPlace): Promise<Uint8Array> {
+    return this.source.readAgain(place);
+  }
+
+  placeOf(position: number, offset: number): Place {
+    return this.source.placeOf(position, offset);
+  }
+
+  close(): Promise<void> {
+    return this.source.close();
+  }
+
+  #read(bytes: Uint8Array): void {
+    const event = readEvent(bytes, 'an event');
+    const hash = eventHash(bytes);
+    this.#head = chainHead(this.#head, hash);
+    const bound = { chainHead: this.#head, timeMs: event.timeMs };
+    if (event.type === 'genesis') {
+      this.configHash = hash;
+      this.genesis = bound;
+      return;
+    }
+    this.#follow(event);
+    this.entries.push({ ...bound, graphRoot: this.#graphRoot, event: loggedEvent(event) });
+  }
+
+  /** Costs a hash of the graph for each event that may have changed it. */
+  #follow(event: LogEvent): void {
+    switch (event.type) {
+      case 'delete':
+        this.#graph.recordDeleted(event.recordId);
+        break;
+      case 'add node':
+      case 'delete node':
+      case 'add edge':
+      case 'delete edge':
+        this.#graph.apply(event);
+        break;
+      default:
+        return;
+    }
+    this.#graphRoot = this.#graph.root();
+  }
+}

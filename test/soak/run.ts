@@ -1,0 +1,135 @@
+/** A whole soak: a cluster, clients, faults, calm, and then the check of all that was answered. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { LogFile } from '../../scripts/local/supervisor/logFile.js';
+import { systemClock } from '../../shared/clock.js';
+import { replaceFile } from '../../shared/files/durable.js';
+import { checkHistory, type Verdict } from './checker/check.js';
+import { unbuiltIndexes } from './clients/unbuiltIndexes.js';
+import { type Crash, SoakCluster } from './cluster/soakCluster.js';
+import { runSchedule, type Schedule } from './faults/schedule.js';
+import type { Call } from './history.js';
+import { Load } from './load.js';
+import { type MemoryOf, MemoryWatch } from './memory.js';
+import type { SoakOptions } from './options.js';
+import type { OutdatedReads } from './outdated/outdatedReader.js';
+import { seededRandom } from './random.js';
+import { readLogs } from './readLogs.js';
+
+export interface SoakResult extends Schedule {
+  /** Collections that were not served when nothing had gone wrong for a long time. */
+  readonly unserved: readonly string[];
+  /** Indexes that were not what was asked for then. */
+  readonly unbuilt: readonly string[];
+  readonly outdated: OutdatedReads;
+  readonly seed: number;
+  readonly folder: string;
+  readonly calls: readonly Call[];
+  readonly crashes: readonly Crash[];
+  readonly failedStarts: number;
+  /** What shards and coordinators logged as errors → how often. */
+  readonly errors: ReadonlyMap<string, number>;
+  readonly memory: readonly MemoryOf[];
+  readonly logs: readonly { readonly collection: string; readonly events: number; readonly sizeBytes: number }[];
+  readonly verdict: Verdict;
+}
+
+/** What a run tells while it runs. `atMs`: since the faults began. */
+export type Tell = (atMs: number, text: string) => void;
+
+const CALM_MS = 3_000;
+/** Once nothing goes wrong any more, everything is served within this. */
+const SERVED_AGAIN_MS = 120_000;
+/** Small, so that snapshots are made, and are there to be damaged. */
+const SNAPSHOT_EVERY_BYTES = 16 * 1024;
+/** What an eventual answer may be behind is counted on another process's clock ticks. */
+const STALE_MS = 2_000;
+
+export async function runSoak(options: SoakOptions, tell: Tell, signal?: AbortSignal): Promise<SoakResult> {
+  const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'vouch-soak-'));
+  let startedMs = systemClock.monotonicMs();
+  const say = (text: string): void => tell(systemClock.monotonicMs() - startedMs, text);
+  say(`data, logs and history: ${folder}`);
+  const cluster = new SoakCluster(shapeOf(options), folder, ({ name, how }) => say(`! ${name} ended ${how}`));
+  const history = await LogFile.open(join(folder, 'history.jsonl'), Number.POSITIVE_INFINITY);
+  try {
+    await cluster.start();
+    const load = await Load.open(options, cluster, history);
+    const memory = new MemoryWatch(() => cluster.processIds);
+    memory.start();
+    load.start();
+    await wait(CALM_MS);
+    startedMs = systemClock.monotonicMs();
+    const schedule = await makeFaults(options, cluster, load, say, startedMs, signal);
+    await replaceFile(join(folder, 'faults.json'), `${JSON.stringify(schedule, null, 2)}\n`);
+    say('calm');
+    await wait(CALM_MS);
+    const outdated = await load.stop();
+    const address = [...cluster.coordinators.values()][0]!;
+    const unbuilt = await unbuiltIndexes(address, load.key, load.indexed.keys(), SERVED_AGAIN_MS);
+    const memoryOf = memory.stop();
+    say('checking');
+    await cluster.endServices();
+    const { calls } = load.recorder;
+    const logs = await readLogs(cluster.natsUrls[0]!, cluster.loginAs('operator'), load.collections, calls);
+    return {
+      ...schedule,
+      unbuilt,
+      outdated,
+      seed: options.seed,
+      folder,
+      calls,
+      crashes: cluster.crashes,
+      failedStarts: cluster.failedStarts,
+      errors: cluster.errors,
+      memory: memoryOf,
+      logs: logs.map(({ collection, entries, sizeBytes }) => ({ collection, events: entries.length, sizeBytes })),
+      verdict: checkHistory(calls, logs, { staleMs: STALE_MS, indexed: load.indexed }),
+    };
+  } finally {
+    await cluster.end();
+    await history.close();
+  }
+}
+
+function shapeOf({ servers, shards, coordinators, followers, placement }: SoakOptions): SoakCluster['shape'] {
+  const settings = {
+    VOUCH_HEARTBEAT_MS: String(placement.heartbeatMs),
+    VOUCH_LEASE_MS: String(placement.leaseMs),
+    VOUCH_FAILOVER_MS: String(placement.failoverMs),
+    VOUCH_DRAIN_TIMEOUT_MS: '20000',
+    VOUCH_FOLLOWERS: String(followers),
+    VOUCH_FOLLOWERS_STALE_MS: String(STALE_MS),
+    VOUCH_SNAPSHOT_EVERY_BYTES: String(SNAPSHOT_EVERY_BYTES),
+  };
+  return { servers, shards, coordinators, settings };
+}
+
+async function makeFaults(
+  options: SoakOptions,
+  cluster: SoakCluster,
+  { collections, recorder }: Load,
+  tell: (text: string) => void,
+  startedMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Schedule & Pick<SoakResult, 'unserved'>> {
+  const names = collections.map(({ name }) => name);
+  const silentSince = (sinceMs: number): readonly string[] => recorder.silentSince(names, sinceMs);
+  const schedule = await runSchedule({
+    cluster,
+    random: seededRandom(options.seed),
+    timing: options.placement,
+    untilMs: startedMs + options.durationMs,
+    only: options.only,
+    silentSince,
+    settleMs: options.settleMs,
+    tell,
+    signal,
+  });
+  const overMs = systemClock.monotonicMs();
+  while (silentSince(overMs).length > 0 && systemClock.monotonicMs() < overMs + SERVED_AGAIN_MS)
+    await wait(CALM_MS / 10);
+  return { ...schedule, unserved: silentSince(overMs) };
+}

@@ -1,0 +1,159 @@
+/** The OpenAPI document as a client reads it: its operations, and whether an answer is one that it promises. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Answer } from '../launch/client.js';
+
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+  readonly const?: unknown;
+  readonly oneOf?: readonly JsonSchema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema | false;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+interface Response {
+  readonly headers: Readonly<Record<string, { readonly required?: boolean; readonly schema: JsonSchema }>>;
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
+}
+
+export interface Operation {
+  readonly method: string;
+  readonly path: string;
+  /** Null: no key. */
+  readonly scope: string | null;
+  readonly parameters: readonly Parameter[];
+  readonly body: { readonly required: boolean; readonly contentType: string; readonly schema?: JsonSchema } | undefined;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, WrittenOperation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<'NotFound' | 'MethodNotAllowed', Response>>;
+  };
+}
+
+interface WrittenOperation extends Pick<Operation, 'parameters' | 'responses'> {
+  readonly 'x-required-scope'?: string;
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, object>> };
+}
+
+export class ApiDocument {
+  readonly operations: readonly Operation[];
+  readonly #document: Document;
+  /** As `#document.components.schemas`, with no field allowed that they do not name. */
+  readonly #closed: Readonly<Record<string, JsonSchema>>;
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, addUsedSchema: false });
+  readonly #validators = new Map<JsonSchema, ValidateFunction>();
+
+  constructor(document: unknown) {
+    this.#document = document as Document;
+    this.#closed = Object.fromEntries(
+      Object.entries(this.#document.components.schemas).map(([name, schema]) => [
+        name,
+        name === 'ErrorResponse' ? schema : closed(schema),
+      ]),
+    );
+    this.operations = Object.entries(this.#document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, written]) => operationOf(method.toUpperCase(), path, written)),
+    );
+  }
+
+  /** What a reference leads to, or the schema itself. */
+  resolved(schema: JsonSchema): JsonSchema {
+    if (schema.$ref === undefined) return schema;
+    return this.#document.components.schemas[schema.$ref.split('/').at(-1)!]!;
+  }
+
+  /** What is wrong with `value`; undefined where it is as the schema says. */
+  mismatch(schema: JsonSchema, value: unknown): string | undefined {
+    return this.#mismatch(schema, value, this.#document.components.schemas);
+  }
+
+  #mismatch(schema: JsonSchema, value: unknown, schemas: Document['components']['schemas']): string | undefined {
+    let validate = this.#validators.get(schema);
+    if (validate === undefined) {
+      validate = this.#ajv.compile({ ...schema, components: { schemas } });
+      this.#validators.set(schema, validate);
+    }
+    return validate(value) ? undefined : this.#ajv.errorsText(validate.errors);
+  }
+
+  /** Throws where the operation does not promise such an answer. */
+  assertPromised({ responses }: Operation, answer: Answer): void {
+    const response = responses[answer.status];
+    if (response === undefined) throw new Error(`the document has no such status; it has ${Object.keys(responses)}`);
+    this.#assertAs(response, answer);
+  }
+
+  assertMethodNotAllowed(answer: Answer): void {
+    if (answer.status !== 405) throw new Error('expected 405');
+    this.#assertAs(this.#document.components.responses.MethodNotAllowed, answer);
+  }
+
+  #assertAs(response: Response, answer: Answer): void {
+    for (const [name, { required, schema }] of Object.entries(response.headers)) {
+      const value = answer.headers.get(name);
+      if (value === null && required) throw new Error(`the header ${name} is missing`);
+      if (value === null) continue;
+      const mismatch = this.mismatch(schema, schema.type === 'integer' ? Number(value) : value);
+      if (mismatch !== undefined) throw new Error(`the header ${name} is ${value}: ${mismatch}`);
+    }
+    const [promised] = Object.entries(response.content ?? {});
+    if (promised === undefined) {
+      if (answer.bytes.length > 0) throw new Error('the document promises no body');
+      return;
+    }
+    const [contentType, { schema }] = promised;
+    const told = answer.headers.get('content-type')?.split(';')[0];
+    if (told !== contentType) throw new Error(`the content type is ${told}, not ${contentType}`);
+    const body = contentType === 'application/json' ? JSON.parse(answer.text) : answer.text;
+    const mismatch = schema && this.#mismatch(schema, body, this.#closed);
+    if (mismatch !== undefined) throw new Error(`the body is not as the document says: ${mismatch}`);
+  }
+}
+
+/** With no field in any of its objects but those that it names. */
+function closed(schema: JsonSchema): JsonSchema {
+  const of = (one: JsonSchema): JsonSchema => closed(one);
+  const properties = Object.entries(schema.properties ?? {}).map(([name, one]) => [name, of(one)]);
+  return {
+    ...schema,
+    ...(schema.items === undefined ? {} : { items: of(schema.items) }),
+    ...(schema.oneOf === undefined ? {} : { oneOf: schema.oneOf.map(of) }),
+    ...(properties.length === 0
+      ? {}
+      : { properties: Object.fromEntries(properties), additionalProperties: schema.additionalProperties ?? false }),
+  };
+}
+
+function operationOf(method: string, path: string, written: WrittenOperation): Operation {
+  const { parameters, responses, requestBody } = written;
+  const [content] = Object.entries(requestBody?.content ?? {});
+  return {
+    method,
+    path,
+    scope: written['x-required-scope'] ?? null,
+    parameters,
+    responses,
+    body: content && { required: requestBody!.required, contentType: content[0], ...content[1] },
+  };
+}

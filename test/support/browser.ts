@@ -1,0 +1,21 @@
+/** A real Chromium, driven over its own protocol. */
+import { type Browser, chromium } from 'playwright-core';
+import { findTool } from './launch/foreignTool.js';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** It must not ask anyone anything besides the pages of a test. */
+const QUIET = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+];
+
+/** The path of the browser; undefined where this machine lacks it. */
+export const findBrowser = (): string | undefined => NAMES.map(findTool).find((path) => path !== undefined);
+
+/** Its own sandbox needs rights that root in a container may lack; the pages are ours. */
+export const startBrowser = (executablePath: string): Promise<Browser> =>
+  chromium.launch({ executablePath, args: [...QUIET, '--no-sandbox'] });

@@ -1,0 +1,95 @@
+/**
+ * Clients that write and search while the cluster changes under them. Each one looks for what it has written itself; what
+ * an answer must not say, and every request that failed, is kept.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../../shared/clock.js';
+import type { seededRandom } from '../model/random.js';
+import type { Answer } from './client.js';
+import type { Client } from './service.js';
+
+export interface Acknowledged {
+  readonly collection: string;
+  readonly id: number;
+  readonly values: readonly number[];
+}
+
+export interface Failed {
+  readonly what: string;
+  /** 0: no answer. */
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Of each client, between an answer and its next request: together they ask hundreds of times a second, and leave the machine to the service. */
+export const PAUSE_MS = 20;
+
+type Random = ReturnType<typeof seededRandom>;
+
+export class ClusterLoad {
+  /** Every write that was answered. */
+  readonly written: Acknowledged[] = [];
+  readonly failed: Failed[] = [];
+  /** Answers that lack what was written before them. */
+  readonly wrong: string[] = [];
+  searches = 0;
+  /** The longest time that one client has waited for an answer. */
+  longestPauseMs = 0;
+  readonly #clients: Promise<void>[];
+  #running = true;
+
+  /** `clients`: of one project, at whatever coordinators. The collections have dimension 3. */
+  constructor(clients: readonly Client[], collections: readonly string[], random: Random) {
+    this.#clients = clients.map((client, number) => this.#run(client, collections, number, random));
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false;
+    await Promise.all(this.#clients);
+  }
+
+  /** The pauses before are forgotten. */
+  forgetPauses(): void {
+    this.longestPauseMs = 0;
+  }
+
+  async #run(client: Client, collections: readonly string[], number: number, random: Random): Promise<void> {
+    let answeredMs = systemClock.monotonicMs();
+    for (let i = 0; this.#running; i++) {
+      const collection = random.pick(collections);
+      const values = [number, i, random.int(1_000)];
+      const mine = this.written.findLast((one) => one.collection === collection && one.values[0] === number);
+      if (mine === undefined || random.int(3) > 0) await this.#write(client, collection, values);
+      else await this.#search(client, mine);
+      this.longestPauseMs = Math.max(this.longestPauseMs, systemClock.monotonicMs() - answeredMs);
+      await delay(PAUSE_MS);
+      answeredMs = systemClock.monotonicMs();
+    }
+  }
+
+  async #write(client: Client, collection: string, values: readonly number[]): Promise<void> {
+    const answer = await this.#ask(`write to ${collection}`, client.post('/v1/records', { collection, values }));
+    if (answer !== undefined) this.written.push({ collection, id: answer.body.id, values });
+  }
+
+  async #search(client: Client, { collection, id, values }: Acknowledged): Promise<void> {
+    const asked = client.post('/v1/search', { collection, query: values, k: 1 });
+    const answer = await this.#ask(`search of ${collection}`, asked);
+    if (answer === undefined) return;
+    this.searches++;
+    const expected = JSON.stringify([{ id, score: 0 }]);
+    const found = JSON.stringify(answer.body.results);
+    if (found !== expected) this.wrong.push(`${collection}: ${found} instead of ${expected}`);
+  }
+
+  async #ask(what: string, asked: Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      const answer = await asked;
+      if (answer.status === 200) return answer;
+      this.failed.push({ what, status: answer.status, text: answer.text });
+    } catch (error) {
+      this.failed.push({ what, status: 0, text: String(error) });
+    }
+    return undefined;
+  }
+}

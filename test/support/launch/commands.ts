@@ -1,0 +1,31 @@
+/** Export, import and load as a person runs them, in processes of their own. */
+import { fileURLToPath } from 'node:url';
+import type { Client } from './client.js';
+import { type Launched, launchNode } from './process.js';
+
+const script = (name: string): string => fileURLToPath(new URL(`../../../scripts/${name}.js`, import.meta.url));
+
+/** At a service with a client's key. */
+export interface At {
+  readonly url: string;
+  readonly rw: Client;
+}
+
+const launched = (name: string, { url, rw }: At, args: readonly string[]): Launched =>
+  launchNode(script(name), [...args, '--url', url], { env: { VOUCH_KEY: rw.key, INIT_CWD: undefined } });
+
+export const runExport = (at: At, collection: string, file: string): Launched =>
+  launched('export', at, ['--collection', collection, '--out', file]);
+
+export const runImport = (at: At, file: string, name?: string): Launched =>
+  launched('import', at, ['--file', file, ...(name === undefined ? [] : ['--collection', name])]);
+
+export const runLoad = (at: At, file: string, collection: string, args: readonly string[] = []): Launched =>
+  launched('load', at, [file, '--collection', collection, ...args]);
+
+/** Waits for its end; what it said where that was not a success. */
+export async function succeeded(command: Launched): Promise<string> {
+  const { code } = await command.waitForEnd(120_000);
+  if (code !== 0) throw new Error(`${command.name} ended with ${code}:\n${command.output}`);
+  return command.output;
+}

@@ -1,0 +1,42 @@
+/** Programs that others make, which a machine may lack: a test that needs one asks for it first. */
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/** Where systems, Go and pip install, which need not be on PATH. */
+const USUAL_FOLDERS = ['/usr/local/sbin', '/usr/sbin', join(homedir(), 'go', 'bin'), join(homedir(), '.local', 'bin')];
+const WITHIN_MS = 60_000;
+const OUTPUT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** The path of the program; undefined where this machine lacks it. */
+export function findTool(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS];
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface ToolRun {
+  readonly code: number;
+  readonly stdout: string;
+  /** Both streams. */
+  readonly output: string;
+}
+
+/** Runs a program to its end. */
+export const runTool = (path: string, args: readonly string[], input = ''): Promise<ToolRun> =>
+  new Promise((resolve) => {
+    const options = { timeout: WITHIN_MS, maxBuffer: OUTPUT_MAX_BYTES };
+    const child = execFile(path, [...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(child.exitCode ?? 1), stdout, output: `${stdout}${stderr}` });
+    });
+    child.stdin?.on('error', () => {}).end(input);
+  });

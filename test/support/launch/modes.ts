@@ -1,0 +1,83 @@
+/** The same tests over a cluster and over a standalone node: what a user sees must not differ. */
+import { PackageClient } from './packageClient.js';
+import { type Mode, type Project, Service, type Settings } from './service.js';
+
+/** Services with default settings: started by the first test that needs one, used by all, stopped after the last. */
+class SharedServices {
+  readonly #services = new Map<Mode, Promise<Service>>();
+
+  get(mode: Mode): Promise<Service> {
+    const service = this.#services.get(mode) ?? Service.start(mode);
+    this.#services.set(mode, service);
+    return service;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#services.values()].map(async (service) => (await service).stop()));
+  }
+}
+
+const lasting = new SharedServices();
+/** Those that tests kill: they hold few collections, so that they are soon back. */
+const restarted = new SharedServices();
+
+export interface OtherServices {
+  /** A service of the test's own; stopped after the suite. */
+  readonly start: (settings: Settings) => Promise<Service>;
+  /** The service whose processes a test may end and start again; other tests find it running, and whole. */
+  readonly restartable: () => Promise<Service>;
+}
+
+type Tests = (service: Service, others: OtherServices) => void;
+
+/**
+ * Registers `tests` once for each mode. `service` may be used inside the tests and hooks, not while they are registered,
+ * but for its `mode`.
+ */
+export function inBothModes(title: string, tests: Tests): void {
+  for (const mode of ['cluster', 'standalone'] as const) inMode(`${title} (${mode})`, mode, tests);
+}
+
+/** As `inBothModes`, and once more with all requests through the package `@vouch/client`. */
+export function inBothModesAndThroughClient(title: string, tests: Tests): void {
+  inBothModes(title, tests);
+  inMode(`${title} (through the client)`, 'standalone', (service, others) => {
+    const newProject = async (): Promise<Project> => {
+      const { name, ...clients } = await service.newProject();
+      const wrapped = Object.entries(clients).map(([scope, client]) => [scope, PackageClient.of(client)]);
+      return { name, ...Object.fromEntries(wrapped) } as Project;
+    };
+    const handle = new Proxy(service, {
+      get: (target, property) => (property === 'newProject' ? newProject : Reflect.get(target, property)),
+    });
+    tests(handle, others);
+  });
+}
+
+function inMode(title: string, mode: Mode, tests: Tests): void {
+  describe(title, function () {
+    this.timeout(60_000);
+    const own: Service[] = [];
+    let service: Service | undefined;
+    const handle = new Proxy({ mode } as Service, {
+      get: (target, property) => {
+        if (property === 'mode') return mode;
+        const real = service ?? target;
+        const value: unknown = Reflect.get(real, property, real);
+        return typeof value === 'function' ? value.bind(real) : value;
+      },
+    });
+    before(async () => {
+      service = await lasting.get(mode);
+    });
+    after(() => Promise.all(own.map((one) => one.stop())));
+    const start = async (settings: Settings): Promise<Service> => {
+      const one = await Service.start(mode, settings);
+      own.push(one);
+      return one;
+    };
+    tests(handle, { start, restartable: () => restarted.get(mode) });
+  });
+}
+
+after(() => Promise.all([lasting.stop(), restarted.stop()]));

@@ -1,0 +1,195 @@
+/**
+ * The one launcher of processes in tests: collects their output, waits for lines and ends with deadlines, kills, and
+ * leaves nothing behind, neither after a failed test nor after the test run itself was killed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readLines } from '../../../scripts/local/supervisor/lines.js';
+import { Watchdog } from '../../../scripts/local/supervisor/watchdog.js';
+
+const DEFAULT_WAIT_MS = 20_000;
+/** Output quoted in the message of a failed wait. */
+const QUOTED_LINES = 30;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface LaunchOptions {
+  readonly cwd?: string;
+  /** On top of this process's environment; undefined removes a variable. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export class Launched {
+  readonly name: string;
+  readonly pid: number;
+  /** Resolves when the process is gone and its output read. */
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcess;
+  readonly #lines: string[] = [];
+  readonly #watchers = new Set<() => void>();
+  #end: Ended | undefined;
+
+  constructor(name: string, child: ChildProcess) {
+    this.name = name;
+    this.#child = child;
+    this.pid = child.pid!;
+    const onLine = (line: string): void => {
+      this.#lines.push(line);
+      this.#notify();
+    };
+    readLines(child.stdout!, onLine);
+    readLines(child.stderr!, onLine);
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code, signal) => {
+        this.#end = { code, signal };
+        resolve(this.#end);
+        this.#notify();
+      });
+    });
+  }
+
+  /** Both streams, in the order in which they were read. */
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  get output(): string {
+    return this.#lines.join('\n');
+  }
+
+  get running(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** The first line that matches, at or after line `from`. Throws when the process ends or the time is up before. */
+  waitForLine(pattern: RegExp, { timeoutMs = DEFAULT_WAIT_MS, from = 0 } = {}): Promise<string> {
+    return this.#waitFor(`a line like ${pattern}`, timeoutMs, (): string | undefined => {
+      const found = this.#lines.slice(from).find((line) => pattern.test(line));
+      if (found === undefined && this.#end) throw this.#failure(`ended without a line like ${pattern}`);
+      return found;
+    });
+  }
+
+  waitForEnd(timeoutMs = DEFAULT_WAIT_MS): Promise<Ended> {
+    return this.#waitFor('its end', timeoutMs, () => this.#end);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** kill -9, and waits until the process is gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  /** SIGTERM, and SIGKILL where that does not end it in time. */
+  async stop(timeoutMs = DEFAULT_WAIT_MS): Promise<Ended> {
+    this.#child.kill('SIGTERM');
+    const insist = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs);
+    const ended = await this.ended;
+    clearTimeout(insist);
+    return ended;
+  }
+
+  #notify(): void {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  #waitFor<T>(what: string, timeoutMs: number, look: () => T | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const watcher = (): void => {
+        try {
+          const found = look();
+          if (found !== undefined) settle(() => resolve(found));
+        } catch (error) {
+          settle(() => reject(error));
+        }
+      };
+      const settle = (act: () => void): void => {
+        clearTimeout(deadline);
+        this.#watchers.delete(watcher);
+        act();
+      };
+      const deadline = setTimeout(
+        () => settle(() => reject(this.#failure(`did not show ${what} within ${timeoutMs} ms`))),
+        timeoutMs,
+      );
+      this.#watchers.add(watcher);
+      watcher();
+    });
+  }
+
+  #failure(what: string): Error {
+    return new Error(`${this.name} ${what}; its last lines:\n${this.#lines.slice(-QUOTED_LINES).join('\n')}`);
+  }
+}
+
+const running = new Set<Launched>();
+const watchdog = new Watchdog();
+let guarding = false;
+
+/** Starts a program. It is stopped at the end of the test run at the latest. */
+export function launch(program: string, args: readonly string[], options: LaunchOptions = {}): Launched {
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (child.pid === undefined) {
+    child.once('error', () => {});
+    throw new Error(`${program} could not be started`);
+  }
+  if (!guarding) watchdog.start();
+  guarding = true;
+  const launched = new Launched([program, ...args].join(' '), child);
+  running.add(launched);
+  guard();
+  void launched.ended.then(() => {
+    running.delete(launched);
+    guard();
+  });
+  return launched;
+}
+
+/** Starts a script with the Node that runs the tests. */
+export const launchNode = (script: string, args: readonly string[] = [], options: LaunchOptions = {}): Launched =>
+  launch(process.execPath, [script, ...args], options);
+
+/** Whether the process runs. One that has ended and whose parent has not asked how does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    // No such file system here, or gone this moment.
+    return process.platform !== 'linux';
+  }
+}
+
+/** Stops whatever was launched and still runs. */
+export async function stopEverything(): Promise<void> {
+  await Promise.all([...running].map((launched) => launched.stop()));
+  if (guarding) watchdog.stop();
+  guarding = false;
+}
+
+const guard = (): void => {
+  if (guarding)
+    watchdog.guard(
+      [...running].map(({ pid }) => pid),
+      [],
+    );
+};
+
+// A test that failed half-way may have left a process, which would also keep the test run from ending.
+if (typeof after === 'function') after(stopEverything);

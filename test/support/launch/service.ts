@@ -1,0 +1,327 @@
+/**
+ * A whole service for tests, of real processes: nats-server, any number of shards and coordinators, or the one standalone
+ * process. Each process can be killed and started again at will, and others can join; the addresses stay.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Bucket } from '../../../shared/bucket/bucket.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { systemClock, systemEntropy } from '../../../shared/clock.js';
+import { silentLogger } from '../../../shared/logger.js';
+import { openCluster } from '../../../shared/platform/natsPlatform.js';
+import type { Platform } from '../../../shared/platform/platform.js';
+import { openRegistryBucket } from '../../../shared/platform/standalonePlatform.js';
+import { createKey, type Scope } from '../../../shared/registry/keys.js';
+import { type Ownership, ownershipOf } from '../../../shared/registry/owners.js';
+import { openSigner } from '../../../shared/signing/signer.js';
+import { ED25519, formatVerifierKey, verifierKey } from '../../../verifier/index.js';
+import { startTestNats, type TestNats } from '../nats/natsServer.js';
+import { Client } from './client.js';
+
+import { freePort } from './freePort.js';
+import { type Ended, type Launched, launchNode } from './process.js';
+
+export { Client };
+
+export type Mode = 'cluster' | 'standalone';
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+export interface Project {
+  readonly name: string;
+  readonly rw: Client;
+  readonly ro: Client;
+  readonly admin: Client;
+  /** Another read_write key of the same project. */
+  readonly key2: Client;
+}
+
+const script = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const READY = /"msg":"ready"/;
+
+/** What runs from the start, in cluster mode. */
+export interface Members {
+  /** Named s1, s2, …; 2 where it is left out. */
+  readonly shards?: number;
+  /** Named coordinator, coordinator2, …, each at a port of its own; 1 where it is left out. */
+  readonly coordinators?: number;
+  /** Instead of a server of its own; the service ends it all the same. */
+  readonly nats?: TestNats;
+}
+
+/** Shards are not given up because a busy machine was slow; who tests how they are given up sets times of its own. */
+const PATIENT: Settings = { VOUCH_HEARTBEAT_MS: '500', VOUCH_LEASE_MS: '6000', VOUCH_FAILOVER_MS: '9000' };
+
+/** For so long a coordinator tells what it has read. */
+const METRICS_MS = 1_000;
+
+const FIRST_COORDINATOR = 'coordinator';
+const isCoordinator = (name: string): boolean => name.startsWith(FIRST_COORDINATOR);
+const numbered = (name: string, i: number): string => (i === 0 ? name : `${name}${i + 1}`);
+
+export class Service {
+  readonly #processes = new Map<string, Launched>();
+  /** Of each process that was ever started: what its environment has besides that of all. */
+  readonly #own = new Map<string, Settings>();
+  #nats: TestNats | undefined;
+  #platform: Platform | undefined;
+  #registry: (Bucket & { close(): Promise<void> | void }) | undefined;
+  #projects = 0;
+
+  private constructor(
+    readonly mode: Mode,
+    readonly url: string,
+    readonly dataDir: string,
+    private readonly settings: Settings,
+  ) {}
+
+  static async start(mode: Mode, settings: Settings = {}, members: Members = {}): Promise<Service> {
+    const port = await freePort();
+    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-test-'));
+    const service = new Service(mode, `http://127.0.0.1:${port}`, dataDir, {
+      VOUCH_RATE_LIMITS: 'off',
+      VOUCH_LOG_LEVEL: 'info',
+      VOUCH_DATA_DIR: dataDir,
+      VOUCH_HOST: '127.0.0.1',
+      VOUCH_PORT: String(port),
+      VOUCH_MODE: mode,
+      VOUCH_METRICS_OPEN: 'true',
+      // Every test of both modes goes over both engines so.
+      VOUCH_HTTP_ENGINE: mode === 'standalone' ? 'node' : 'auto',
+      ...PATIENT,
+      ...settings,
+    });
+    const { shards = 2, coordinators = 1, nats } = members;
+    if (mode === 'cluster') {
+      service.#nats = nats ?? (await startTestNats());
+      await openSigner(service.#logKeyFile);
+    }
+    const names =
+      mode === 'standalone'
+        ? ['standalone']
+        : [
+            ...Array.from({ length: shards }, (_, i) => `s${i + 1}`),
+            ...Array.from({ length: coordinators }, (_, i) => numbered(FIRST_COORDINATOR, i)),
+          ];
+    await Promise.all(names.map((name) => service.run(name)));
+    await service.untilShards(mode === 'cluster' ? shards : 1);
+    return service;
+  }
+
+  /** Of the processes besides nats-server, whether they run now or not: shards first. */
+  get processNames(): readonly string[] {
+    return [...this.#own.keys()].sort((a, b) => Number(isCoordinator(a)) - Number(isCoordinator(b)));
+  }
+
+  get nats(): TestNats {
+    if (this.#nats === undefined) throw new Error('a standalone service has no nats-server');
+    return this.#nats;
+  }
+
+  /** What its processes are started with. */
+  get environment(): Settings {
+    return { ...this.settings, VOUCH_NATS_URL: this.#nats?.url };
+  }
+
+  /**
+   * Starts a process that does not run, and waits until it is ready. A new name joins, as a shard or, where it begins with
+   * `coordinator`, as a coordinator. `own`: what its environment has besides that of all, from now on.
+   */
+  async run(name: string, own?: Settings): Promise<void> {
+    await this.#setOwn(name, own);
+    await this.#start(name);
+  }
+
+  async #setOwn(name: string, own: Settings | undefined): Promise<void> {
+    const before = this.#own.get(name);
+    if (before !== undefined && own === undefined) return;
+    const isFirst = name === FIRST_COORDINATOR || !isCoordinator(name);
+    const port = isFirst ? {} : { VOUCH_PORT: before?.VOUCH_PORT ?? String(await freePort()) };
+    this.#own.set(name, { ...port, ...own });
+  }
+
+  async #start(name: string): Promise<void> {
+    const env = { ...this.environment, ...this.#own.get(name) };
+    const launched = isCoordinator(name)
+      ? launchNode(script('coordinator/main.js'), [], { env })
+      : name === 'standalone'
+        ? launchNode(script('scripts/standalone.js'), [], { env })
+        : launchNode(script('shard/main.js'), ['--name', name], { env });
+    this.#processes.set(name, launched);
+    await launched.waitForLine(name === 'standalone' ? /http:\/\// : READY, { timeoutMs: 60_000 });
+  }
+
+  /** The address of a coordinator; `url` is that of the first one. */
+  urlOf(coordinator: string): string {
+    const port = this.#own.get(coordinator)?.VOUCH_PORT ?? this.settings.VOUCH_PORT;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** Resolves when the coordinator knows of exactly so many live shards. */
+  async untilShards(count: number, coordinator = FIRST_COORDINATOR): Promise<void> {
+    const health = this.client(undefined, coordinator);
+    await this.until(async () => (await health.get('/health')).body.shard_count === count);
+  }
+
+  process(name: string): Launched {
+    return this.#processes.get(name) as Launched;
+  }
+
+  /** kill -9. */
+  async kill(name: string): Promise<void> {
+    if (name === 'nats') await this.nats.kill();
+    else await this.process(name).kill();
+  }
+
+  /** SIGTERM, and waits until it has ended by itself: a shard hands its collections over first. */
+  end(name: string, timeoutMs = 60_000): Promise<Ended> {
+    const launched = this.process(name);
+    launched.signal('SIGTERM');
+    return launched.waitForEnd(timeoutMs);
+  }
+
+  async restart(name: string): Promise<void> {
+    if (name === 'nats') await this.nats.start();
+    else await this.run(name);
+  }
+
+  /** The test's own way to the cluster. */
+  async platform(): Promise<Platform> {
+    this.#platform ??= await openCluster({
+      url: this.nats.url,
+      name: 'test',
+      role: 'admin',
+      logger: silentLogger,
+      replicas: Number(this.settings.VOUCH_REPLICAS ?? 1),
+      logStreams: 4,
+    });
+    return this.#platform;
+  }
+
+  /** The shard of a collection, in cluster mode. */
+  async ownerOf(collectionId: number): Promise<string> {
+    const owners = await (await this.platform()).bucket(BUCKETS.owners);
+    const entry = await owners.get(String(collectionId));
+    if (entry === undefined) throw new Error(`nobody owns collection ${collectionId}`);
+    return ownershipOf(entry).shard;
+  }
+
+  /** Every owner entry, by collection. */
+  async ownerships(): Promise<ReadonlyMap<number, Ownership>> {
+    const owners = await (await this.platform()).bucket(BUCKETS.owners);
+    const found = new Map<number, Ownership>();
+    const watch = await owners.watch(({ key, entry }) => {
+      if (entry !== undefined) found.set(Number(key), ownershipOf(entry));
+    });
+    watch.stop();
+    return found;
+  }
+
+  get #logKeyFile(): string {
+    return this.settings.VOUCH_LOG_KEY_FILE ?? join(this.dataDir, 'log.key');
+  }
+
+  /** The verifier key of the service log, as whoever runs it knows it. */
+  async logKey(): Promise<string> {
+    const { publicKey } = await openSigner(this.#logKeyFile);
+    const { text } = await this.client(undefined).get('/log/checkpoint');
+    return formatVerifierKey(verifierKey(text.slice(0, text.indexOf('\n')), ED25519, publicKey));
+  }
+
+  /** Resolves when every collection is owned by one of these shards, evenly, and nothing moves. */
+  async untilSpread(shards: readonly string[], timeoutMs = 60_000): Promise<void> {
+    await this.until(async () => {
+      const ownerships = [...(await this.ownerships()).values()];
+      const counts = shards.map((shard) => ownerships.filter((one) => one.shard === shard).length);
+      const isAll = counts.reduce((sum, count) => sum + count, 0) === ownerships.length;
+      return isAll && Math.max(...counts) - Math.min(...counts) <= 1 && !(await this.#isMoving());
+    }, timeoutMs);
+  }
+
+  async #isMoving(): Promise<boolean> {
+    const running = this.processNames.filter((name) => isCoordinator(name) && this.process(name).running);
+    const underWay = await Promise.all(running.map((name) => this.metric('vouch_placement_moves_in_flight', '', name)));
+    return underWay.some((count) => count > 0);
+  }
+
+  /** The sum of all samples of that name which have `labels`, in any order, as a coordinator tells them: its own, and all shards'. */
+  async metric(name: string, labels = '', coordinator = FIRST_COORDINATOR): Promise<number> {
+    const text = await this.metrics(coordinator);
+    const wanted = labels.split(',');
+    return text
+      .split('\n')
+      .filter(
+        (line) =>
+          (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && wanted.every((label) => line.includes(label)),
+      )
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
+  /** What a coordinator tells, read no earlier than now: what was read a moment ago is given again for a second. */
+  async metrics(coordinator = FIRST_COORDINATOR): Promise<string> {
+    const nowMs = systemClock.nowMs();
+    const client = this.client(undefined, coordinator);
+    let text = '';
+    await this.until(async () => {
+      text = (await client.get('/metrics')).text;
+      const readMs = 1000 * Number(/^vouch_metrics_timestamp_seconds (\S+)$/m.exec(text)?.[1]);
+      if (readMs < nowMs) await delay(readMs + METRICS_MS - systemClock.nowMs());
+      return readMs >= nowMs;
+    });
+    return text;
+  }
+
+  client(key: string | undefined, coordinator = FIRST_COORDINATOR): Client {
+    return new Client(this.urlOf(coordinator), key);
+  }
+
+  async newProject(): Promise<Project> {
+    const name = `p${++this.#projects}`;
+    const client = async (scope: Scope): Promise<Client> => {
+      const bucket = await this.#keys();
+      const { key } = await createKey(bucket, { project: name, scope }, systemClock, systemEntropy);
+      return this.client(key);
+    };
+    const [rw, ro, admin, key2] = await Promise.all([
+      client('read_write'),
+      client('read_only'),
+      client('admin'),
+      client('read_write'),
+    ]);
+    return { name, rw, ro, admin, key2 };
+  }
+
+  /** Waits for a condition; a throw counts as not yet. What takes long need not be asked for every 20 ms. */
+  async until(condition: () => Promise<boolean>, timeoutMs = 15_000, everyMs = 20): Promise<void> {
+    const deadline = systemClock.monotonicMs() + timeoutMs;
+    let last: unknown;
+    while (systemClock.monotonicMs() < deadline) {
+      try {
+        if (await condition()) return;
+        last = undefined;
+      } catch (error) {
+        last = error;
+      }
+      await delay(everyMs);
+    }
+    throw new Error(`the condition did not hold within ${timeoutMs} ms`, { cause: last });
+  }
+
+  async stop(): Promise<void> {
+    await this.#platform?.close();
+    await this.#registry?.close();
+    await Promise.all([...this.#processes.values()].map((launched) => launched.stop()));
+    await this.#nats?.stop();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+
+  async #keys(): Promise<Bucket> {
+    if (this.mode === 'standalone') {
+      this.#registry ??= await openRegistryBucket({ dataDir: this.dataDir, logger: silentLogger }, BUCKETS.keys);
+      return this.#registry;
+    }
+    return (await this.platform()).bucket(BUCKETS.keys);
+  }
+}

@@ -1,0 +1,75 @@
+/** Seeded vectors to index, and the slow, plain search that every index is measured against. */
+import { quantise } from '../../../shared/fixedPoint.js';
+import { FIXED_ONE } from '../../../shared/limits.js';
+import type { SeededRandom } from './random.js';
+
+/** Q16.16 components between -2 and 2: sums of squares stay below 2^53 up to 32,768 dimensions, so plain numbers are exact. */
+export type Vector = Int32Array;
+
+export type Spread = 'uniform' | 'clustered';
+
+const CLUSTERS = 20;
+/** How far a row of a cluster lies from its centre, in each dimension, at most. */
+const CLUSTER_RADIUS = 0.2;
+
+/** An endless source of vectors of one spread. */
+export function vectorSource(random: SeededRandom, dimension: number, spread: Spread): () => Vector {
+  const around = (centre: readonly number[], radius: number): Vector =>
+    quantise(centre.map((value) => value + (random.next() * 2 - 1) * radius));
+  const origin = new Array<number>(dimension).fill(0);
+  if (spread === 'uniform') return () => around(origin, 1);
+  const centres = Array.from({ length: CLUSTERS }, () => origin.map(() => random.next() * 2 - 1));
+  return () => around(random.pick(centres), CLUSTER_RADIUS);
+}
+
+export const take = (count: number, next: () => Vector): Vector[] => Array.from({ length: count }, next);
+
+/** Squared differences, in units of 2^-32. */
+export function distance(one: Vector, other: Vector): number {
+  let sum = 0;
+  for (let i = 0; i < one.length; i++) sum += (one[i]! - other[i]!) ** 2;
+  return sum;
+}
+
+/** As answers state it. */
+export const scoreOf = (one: Vector, other: Vector): number => distance(one, other) / FIXED_ONE ** 2;
+
+export const bytesOf = (vector: Vector): Uint8Array =>
+  new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+
+export interface Near {
+  readonly id: number;
+  readonly score: number;
+}
+
+/** The `k` nearest, as an exact search orders them: by score, then by id. */
+export function nearest(records: Iterable<readonly [number, Vector]>, query: Vector, k: number): Near[] {
+  let kept: Near[] = [];
+  let limit = Number.POSITIVE_INFINITY;
+  for (const [id, vector] of records) {
+    const score = scoreOf(vector, query);
+    if (score > limit) continue;
+    kept.push({ id, score });
+    if (kept.length < 2 * k + SORTED_AT_LEAST) continue;
+    kept = kept.sort(byScore).slice(0, k);
+    limit = kept.at(-1)?.score ?? Number.NEGATIVE_INFINITY;
+  }
+  return kept.sort(byScore).slice(0, k);
+}
+
+/** So many are gathered before they are sorted. */
+const SORTED_AT_LEAST = 256;
+const byScore = (a: Near, b: Near): number => a.score - b.score || a.id - b.id;
+
+/**
+ * The share of the exact results that were found. A hit that is as near as the last of them counts, whatever its id:
+ * among equals an index cannot know which one comes first.
+ */
+export function recallOf(found: readonly Near[], exact: readonly Near[]): number {
+  if (exact.length === 0) return 1;
+  const farthest = exact.at(-1)!.score;
+  return Math.min(exact.length, found.filter(({ score }) => score <= farthest).length) / exact.length;
+}
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,47 @@
+/** The values that records have at a metadata key, counted and grouped by plain loops. */
+import type { Json } from '../../../shared/model/filter.js';
+import { valuesAt } from './filter.js';
+
+export type Scalar = string | number | boolean | null;
+
+const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
+
+/** What leads to the key, whole; undefined metadata has nothing. */
+const found = (metadata: Json | undefined, key: string): Json[] =>
+  metadata === undefined ? [] : valuesAt(metadata, key.split('.'));
+
+export const hasKey = (metadata: Json | undefined, key: string): boolean => found(metadata, key).length > 0;
+
+/** The different strings, numbers, booleans and nulls at the key; of an array its elements. */
+export const scalarsAt = (metadata: Json | undefined, key: string): Scalar[] => [
+  ...new Set(
+    found(metadata, key)
+      .flatMap((value) => (Array.isArray(value) ? (value as Json[]) : [value]))
+      .filter(isScalar)
+      // 0 and −0 are one number.
+      .map((value) => (typeof value === 'number' ? value + 0 : value)),
+  ),
+];
+
+const rank = (value: Scalar): number =>
+  value === null ? 0 : typeof value === 'boolean' ? 1 + Number(value) : typeof value === 'number' ? 3 : 4;
+
+export const compareScalars = (a: Scalar, b: Scalar): number =>
+  rank(a) - rank(b) || (a === b ? 0 : (a as string) < (b as string) ? -1 : 1);
+
+export interface Ranked {
+  readonly id: number;
+  readonly score: number;
+  readonly metadata: Json | undefined;
+}
+
+/** `hits`: all of them, best first. */
+export function grouped(hits: readonly Ranked[], key: string, k: number, size: number): object[] {
+  const groups = new Map<Scalar, Ranked[]>();
+  for (const hit of hits)
+    for (const value of scalarsAt(hit.metadata, key).sort(compareScalars))
+      groups.set(value, [...(groups.get(value) ?? []), hit]);
+  return [...groups]
+    .slice(0, k)
+    .flatMap(([group, members]) => members.slice(0, size).map(({ id, score }) => ({ id, score, group })));
+}

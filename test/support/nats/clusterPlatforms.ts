@@ -1,0 +1,18 @@
+import { silentLogger } from '../../../shared/logger.js';
+import { type ClusterOptions, type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
+
+/** Cluster platforms that one test opens, each as another process would, and that are closed together. */
+export class ClusterPlatforms {
+  readonly #opened: ClusterPlatform[] = [];
+
+  async open(url: string, options: Partial<ClusterOptions> = {}): Promise<ClusterPlatform> {
+    const defaults = { url, role: 'admin' as const, name: 'test', logger: silentLogger, replicas: 1, logStreams: 2 };
+    const platform = await openCluster({ ...defaults, ...options });
+    this.#opened.push(platform);
+    return platform;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#opened.splice(0).map((platform) => platform.close()));
+  }
+}

@@ -1,0 +1,111 @@
+/** Three nats-servers that make one cluster, each killed and started again at will. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'nats';
+import { findNatsServer } from '../../../scripts/local/natsServer/find.js';
+import { freePort } from '../launch/freePort.js';
+import { NatsServer } from '../launch/natsProcess.js';
+import { eventually } from '../suites/expectations.js';
+import type { TestNats } from './natsServer.js';
+
+const SERVERS = 3;
+const HOST = '127.0.0.1';
+const LEADER_WITHIN_MS = 60_000;
+
+export interface TestNatsCluster extends TestNats {
+  /** `n1`, `n2`, `n3`. */
+  readonly names: readonly string[];
+  /** kill -9. */
+  killServer(name: string): Promise<void>;
+  /** Over the same data. */
+  startServer(name: string): Promise<void>;
+  /** The server that leads a stream; undefined while none does. */
+  leaderOf(stream: string): Promise<string | undefined>;
+  /** The server that leads what all of JetStream agrees on; undefined while none does. */
+  metaLeader(): Promise<string | undefined>;
+}
+
+/** A stream on all of them can be made. */
+async function hasLeader(url: string): Promise<boolean> {
+  const nc = await connect({ servers: url.split(',') });
+  try {
+    const { streams } = await nc.jetstreamManager();
+    await streams.add({ name: 'probe', subjects: ['probe'], num_replicas: SERVERS });
+    return await streams.delete('probe');
+  } catch {
+    return false;
+  } finally {
+    await nc.close();
+  }
+}
+
+export async function startTestNatsCluster(): Promise<TestNatsCluster> {
+  const binary = await findNatsServer();
+  const dataDir = await mkdtemp(join(tmpdir(), 'vouch-nats-cluster-'));
+  const names = Array.from({ length: SERVERS }, (_, i) => `n${i + 1}`);
+  const ports = await Promise.all(names.map(() => freePort()));
+  const clusterPorts = await Promise.all(names.map(() => freePort()));
+  const monitorPorts = await Promise.all(names.map(() => freePort()));
+  const running = new Map<string, NatsServer>();
+
+  const startServer = async (name: string): Promise<void> => {
+    const at = names.indexOf(name);
+    const routes = clusterPorts.filter((_, other) => other !== at).map((port) => `${HOST}:${port}`);
+    const cluster = { name: 'vouch', host: HOST, port: clusterPorts[at]!, routes };
+    const own = join(dataDir, name);
+    const [port, monitorPort] = [ports[at]!, monitorPorts[at]!];
+    const options = { binary, dataDir: own, port, monitorPort, host: HOST, name, cluster };
+    running.set(name, await NatsServer.start(options));
+  };
+  const onEach = async (work: (name: string) => Promise<void>): Promise<void> => {
+    await Promise.all(names.map(work));
+  };
+  const killServer = async (name: string): Promise<void> => running.get(name)!.kill();
+  const shutDown = (): Promise<void> => onEach((name) => running.get(name)!.stop());
+  const start = (): Promise<void> => onEach(startServer);
+  const url = ports.map((port) => `nats://${HOST}:${port}`).join(',');
+
+  const leaderOf = async (stream: string): Promise<string | undefined> => {
+    const nc = await connect({ servers: url.split(',') });
+    try {
+      const { cluster } = await (await nc.jetstreamManager()).streams.info(stream);
+      return cluster?.leader;
+    } catch {
+      // While there is no leader, nobody answers for the stream.
+      return undefined;
+    } finally {
+      await nc.close();
+    }
+  };
+
+  /** As any server that runs knows it. */
+  const metaLeader = async (): Promise<string | undefined> => {
+    for (const { plan } of running.values()) {
+      const answer = await fetch(`${plan.monitorUrl}/jsz`).catch(() => undefined);
+      const { meta_cluster } = ((await answer?.json()) ?? {}) as { meta_cluster?: { leader?: string } };
+      if (meta_cluster?.leader) return meta_cluster.leader;
+    }
+    return undefined;
+  };
+
+  await start();
+  await eventually('the servers have found a leader', () => hasLeader(url), LEADER_WITHIN_MS);
+  return {
+    url,
+    dataDir,
+    names,
+    start,
+    killServer,
+    startServer,
+    leaderOf,
+    metaLeader,
+    kill: () => onEach(killServer),
+    shutDown,
+    erase: () => Promise.reject(new Error('a cluster is made anew instead')),
+    stop: async () => {
+      await shutDown();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * A data folder of many small collections. Those of one kind are alike: the same was done to each, so that each has the same
+ * files of the same lengths, and one start can be had over as many damages as there are collections.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { buildGeneration } from '../../../shard/index/builds/buildGeneration.js';
+import { freeze } from '../../../shard/index/builds/frozenRows.js';
+import { BuildProgress } from '../../../shard/index/progress.js';
+import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
+import { openState } from '../../../shard/snapshot/openState.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { systemClock } from '../../../shared/clock.js';
+import { LocalLogs } from '../../../shared/log/segments.js';
+import type { IndexKind, IndexSpec } from '../../../shared/model/indexSpec.js';
+import type { WriteCall } from '../../../shared/protocol/calls.js';
+import { projectToHex } from '../../../shared/vault/entryName.js';
+import { FolderService, type FolderServiceOptions, SHARD_FOLDER } from '../launch/folderService.js';
+import { eventually } from '../suites/expectations.js';
+import { batchOf, fixed, requestIdOf } from './engine.js';
+
+/** Saved indexes, all: `replayed` has a log of several segments too, `restored` a snapshot besides, `plain` one commit. */
+export type AlikeKind = 'replayed' | 'restored' | 'plain';
+const INDEXES: Readonly<Record<AlikeKind, IndexSpec>> = {
+  // With few links an index is small.
+  replayed: { kind: 'hnsw', parameters: { m: 2 } },
+  restored: { kind: 'bq', parameters: {} },
+  plain: { kind: 'ivf', parameters: {} },
+};
+export const ALIKE_KINDS = Object.keys(INDEXES) as AlikeKind[];
+
+/** Each in a project of its own, which has its name. */
+export interface Alike {
+  readonly kind: AlikeKind;
+  readonly id: number;
+  readonly name: string;
+}
+
+/** From here on ids have as many digits as the last. */
+const FIRST_ID = 1_001;
+/** A segment takes one frame. */
+const SEGMENT_BYTES = 300;
+
+const text = (value: string): Uint8Array => Buffer.from(value);
+
+/** Before there is a snapshot. */
+const BEGUN: readonly WriteCall[] = [
+  {
+    ...{ op: 'insertBatch', count: 3, vectors: Buffer.concat([fixed(1), fixed(2), fixed(3)]) },
+    ...{
+      metadata: [text('{"a":1}'), null, null],
+      texts: ['one', null, null],
+      requestIds: [requestIdOf(1), null, null],
+    },
+  },
+  { op: 'insertEncrypted', payload: text('abc'), keyId: null, tag: 0, requestId: null },
+];
+export const ENCRYPTED_ID = 4;
+/** And after it. */
+const ENDED: readonly WriteCall[] = [{ op: 'softDelete', id: 3 }];
+const PLAIN: readonly WriteCall[] = [batchOf([fixed(1), fixed(2)])];
+const DESCRIBE = { op: 'describe' } as const;
+
+export class AlikeFolder {
+  readonly #filesOf: ReadonlyMap<Alike, readonly string[]>;
+
+  private constructor(
+    readonly path: string,
+    readonly collections: readonly Alike[],
+    private readonly original: ReadonlyMap<string, Buffer>,
+  ) {
+    const isIn = (file: string, collection: Alike): boolean =>
+      foldersOf(collection).some((folder) => file.startsWith(`${folder}/`));
+    this.#filesOf = new Map(collections.map((one) => [one, this.files.filter((file) => isIn(file, one))]));
+  }
+
+  /** `counts`: of each kind. */
+  static async make(counts: Readonly<Record<AlikeKind, number>>): Promise<AlikeFolder> {
+    const path = mkdtempSync(join(tmpdir(), 'vouch-alike-'));
+    const collections = ALIKE_KINDS.flatMap((kind) => Array<AlikeKind>(counts[kind]).fill(kind)).map((kind, i) => {
+      const id = FIRST_ID + i;
+      return { kind, id, name: `c${id}` };
+    });
+    await fill(path, collections);
+    return new AlikeFolder(path, collections, contentBelow(path));
+  }
+
+  /** The same folder, whose files are as they should be now. */
+  asItIs(): AlikeFolder {
+    return new AlikeFolder(this.path, this.collections, contentBelow(this.path));
+  }
+
+  start(options?: FolderServiceOptions): Promise<FolderService> {
+    return FolderService.start(this.path, options);
+  }
+
+  /** Of all that is in the folder. */
+  get files(): readonly string[] {
+    return [...this.original.keys()];
+  }
+
+  filesOf(collection: Alike): readonly string[] {
+    return this.#filesOf.get(collection)!;
+  }
+
+  /** As it was made. */
+  contentOf(file: string): Buffer {
+    return this.original.get(file)!;
+  }
+
+  /** The file's content as it is now; undefined where there is none. */
+  now(file: string): Buffer | undefined {
+    try {
+      return readFileSync(join(this.path, file));
+    } catch {
+      return undefined;
+    }
+  }
+
+  write(file: string, content: Uint8Array): void {
+    writeFileSync(join(this.path, file), content);
+  }
+
+  /** Makes the collection's folder that this file is in as it was made. */
+  restore(collection: Alike, file: string): void {
+    const folder = foldersOf(collection).find((one) => file.startsWith(`${one}/`))!;
+    const kept = this.filesOf(collection).filter((other) => other.startsWith(`${folder}/`));
+    mkdirSync(join(this.path, folder), { recursive: true });
+    // What is right already stays: to remove and make everything anew takes five times as long.
+    for (const entry of readdirSync(join(this.path, folder), { recursive: true, encoding: 'utf8' })) {
+      const path = join(folder, entry);
+      if (!kept.some((other) => other === path || other.startsWith(`${path}/`)))
+        rmSync(join(this.path, path), { recursive: true, force: true });
+    }
+    for (const other of kept) {
+      if (this.now(other)?.equals(this.contentOf(other))) continue;
+      mkdirSync(dirname(join(this.path, other)), { recursive: true });
+      this.write(other, this.contentOf(other));
+    }
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+const foldersOf = ({ id, name }: Alike): readonly string[] => [
+  `collections/${id}`,
+  `snapshots/${SHARD_FOLDER}/${id}`,
+  `indexes/${SHARD_FOLDER}/${id}`,
+  `vault/${projectToHex(name)}`,
+];
+
+/** Relative. */
+function filesBelow(path: string): string[] {
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return files.map((file) => file.slice(path.length + 1)).sort();
+}
+
+const contentBelow = (path: string): ReadonlyMap<string, Buffer> =>
+  new Map(filesBelow(path).map((file) => [file, readFileSync(join(path, file))]));
+
+async function fill(path: string, collections: readonly Alike[]): Promise<void> {
+  const ofKind = (...kinds: AlikeKind[]): Alike[] => collections.filter(({ kind }) => kinds.includes(kind));
+  const beginning = await FolderService.start(path, { segmentBytes: SEGMENT_BYTES });
+  const counters = await beginning.platform.bucket(BUCKETS.counters);
+  await counters.create('next-collection-id', FIRST_ID);
+  for (const { kind, name } of collections) {
+    const collection = await beginning.create(name, { name, dimension: 1, index: 'brute' });
+    await beginning.call(collection, { op: 'configureIndex', spec: INDEXES[kind] });
+  }
+  await write(beginning, ofKind('replayed', 'restored'), BEGUN);
+  await write(beginning, ofKind('plain'), PLAIN);
+  await beginning.stop();
+
+  // One is due when the collection is opened, and no other after it.
+  const snapshotting = await FolderService.start(path, { snapshots: { everyBytes: 1 } });
+  for (const { name } of ofKind('restored')) await snapshotting.call(await snapshotting.find(name, name), DESCRIBE);
+  const wanted = ofKind('restored').length;
+  const snapshots = (): number => filesBelow(path).filter((file) => file.endsWith('.snapshot')).length;
+  await eventually(`there are ${wanted} snapshots`, () => snapshots() === wanted, 60_000);
+  await snapshotting.stop();
+
+  const ending = await FolderService.start(path, { segmentBytes: SEGMENT_BYTES });
+  await write(ending, ofKind('replayed', 'restored'), ENDED);
+  const configs = await Promise.all(collections.map(({ name }) => ending.find(name, name)));
+  await ending.stop();
+  const logs = await LocalLogs.open({ folder: join(path, 'collections') });
+  for (const config of configs) await saveGeneration(path, logs, config);
+  await logs.close();
+}
+
+async function write(
+  service: FolderService,
+  collections: readonly Alike[],
+  calls: readonly WriteCall[],
+): Promise<void> {
+  await Promise.all(
+    collections.map(async ({ name }) => {
+      const collection = await service.find(name, name);
+      for (const call of calls) await service.call(collection, call);
+    }),
+  );
+}
+
+/** A service builds none for so few rows: an exact scan is faster. One that is there is served from all the same. */
+async function saveGeneration(
+  path: string,
+  logs: LocalLogs,
+  config: Awaited<ReturnType<FolderService['find']>>,
+): Promise<void> {
+  const log = await logs.open(config.id);
+  const { state, journal } = await openState(config, log, {
+    memory: new VectorMemory(),
+    dedupWindow: 1,
+    clock: systemClock,
+  });
+  const folder = join(path, 'indexes', SHARD_FOLDER, String(config.id), 'g1');
+  mkdirSync(folder, { recursive: true });
+  const { id: collectionId, createdAtMs, dimension } = config;
+  const facts = {
+    ...{ collectionId, createdAtMs, dimension, number: 1, kind: config.index as IndexKind },
+    parameters: config.indexParameters,
+    ...{ sequence: journal.sequence, trainedRows: state.vectors.liveCount },
+  };
+  const order = { facts, strideBytes: state.vectors.shape.strideBytes, blocks: freeze(state.vectors), folder };
+  const replaced = new Float64Array(0);
+  await buildGeneration({ ...order, baseFolder: undefined, replaced }, new BuildProgress());
+  state.vectors.destroy();
+  await log.close();
+}

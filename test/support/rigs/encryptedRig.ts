@@ -1,0 +1,156 @@
+/** Collections of one shard over logs and a vault in memory, which outlive it; and shreds as a coordinator makes them. */
+import type { Collection, CountedCollection } from '../../../coordinator/cluster/collection.js';
+import { shredKey } from '../../../coordinator/cluster/shred.js';
+import { countUnknownKey } from '../../../coordinator/cluster/unknownKeys.js';
+import type { CollectionHandle } from '../../../shard/collection/collectionHandle.js';
+import { PendingShreds } from '../../../shard/node/pendingShreds.js';
+import type { Bucket } from '../../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../../shared/bucket/memory.js';
+import { type Clock, systemClock } from '../../../shared/clock.js';
+import { VouchError } from '../../../shared/errors/errors.js';
+import type { EventLogs } from '../../../shared/log/eventLog.js';
+import { silentLogger } from '../../../shared/logger.js';
+import type { InsertEncryptedCall, ReadCall, Results, WriteCall } from '../../../shared/protocol/calls.js';
+import { type ShredMark, ShredMarks } from '../../../shared/vault/shredMarks.js';
+import { configOf, Engine, type EngineOptions, soon, type TestCollection } from './engine.js';
+import { keyEntriesOf } from './keyEntries.js';
+import { MemoryVault } from './memoryVault.js';
+import { ScriptedLogs } from './scriptedLogs.js';
+
+export const PROJECT = 'p';
+
+export const keyOf = (n: number): string => n.toString(16).padStart(32, '0');
+export const textOf = (payload: Uint8Array): string => Buffer.from(payload).toString('utf8');
+
+export class EncryptedRig {
+  /** Before and after each commit that a shred asks of a collection; what it throws is the commit's outcome. */
+  onCommit: (when: 'before' | 'after', collectionId: number) => Promise<void> | void = () => undefined;
+  readonly vault = new MemoryVault();
+  /** Before and after each mark is set or taken away. */
+  onMark: () => Promise<void> | void = () => undefined;
+  readonly marks = new ShredMarks(this.#marks(), systemClock);
+  readonly logs = new ScriptedLogs();
+  readonly #counters = new MemoryBucket({ logger: silentLogger });
+  readonly #collections = new Map<number, TestCollection>();
+  #engine: Engine;
+
+  constructor(
+    private readonly collectionIds: readonly number[],
+    private readonly options: EngineOptions = {},
+  ) {
+    this.#engine = this.#start();
+  }
+
+  get context(): Engine['context'] {
+    return this.#engine.context;
+  }
+
+  collection(id: number): TestCollection {
+    return this.#collections.get(id)!;
+  }
+
+  /** The shard ends, and another process replays the logs. */
+  async restart(): Promise<void> {
+    await this.stop();
+    this.#engine = this.#start();
+  }
+
+  async stop(): Promise<void> {
+    for (const { hosted } of this.#collections.values()) await hosted.close({ keep: true });
+  }
+
+  insert(
+    collectionId: number,
+    payload: string,
+    extra: Partial<InsertEncryptedCall> = {},
+  ): Promise<Results['insertEncrypted']> {
+    const call = {
+      op: 'insertEncrypted',
+      payload: Buffer.from(payload),
+      keyId: null,
+      tag: 0,
+      requestId: null,
+    } as const;
+    return this.write(collectionId, { ...call, ...extra }) as Promise<Results['insertEncrypted']>;
+  }
+
+  async payload(collectionId: number, id: number): Promise<string> {
+    const { payload } = (await this.read(collectionId, { op: 'getEncrypted', id })) as Results['getEncrypted'];
+    return textOf(payload);
+  }
+
+  write(collectionId: number, call: WriteCall): Promise<unknown> {
+    return this.collection(collectionId).write(call);
+  }
+
+  read(collectionId: number, call: ReadCall): Promise<unknown> {
+    return this.collection(collectionId).hosted.run(call, soon());
+  }
+
+  async sequence(collectionId: number): Promise<number> {
+    return ((await this.read(collectionId, { op: 'describe' })) as Results['describe']).sequence;
+  }
+
+  /** How many keys are marked as being shredded. */
+  async marked(): Promise<number> {
+    const marks = new Map<string, ShredMark>();
+    (await this.marks.watch(marks)).stop();
+    return marks.size;
+  }
+
+  shred(keyId: string): Promise<void> {
+    const owners = {
+      keyEntries: keyEntriesOf(this.vault),
+      shredMarks: async () => this.marks,
+      // A project may shred so many keys that never were.
+      countUnknownKey: (project: string) => countUnknownKey(this.#counters, 3, project),
+      findById: async (id: number) => (this.#collections.has(id) ? (configOf(id) as Collection) : undefined),
+      list: async () => [...this.#collections.keys()].map((id) => configOf(id) as CountedCollection),
+      call: async (collection: Collection, call: unknown) => {
+        const hosted = this.#collections.get(collection.id);
+        if (hosted === undefined) throw new VouchError('collection_not_found', 'it was deleted');
+        await this.onCommit('before', collection.id);
+        const answer = await hosted.write(call as WriteCall);
+        await this.onCommit('after', collection.id);
+        return answer;
+      },
+    };
+    return shredKey(owners as Parameters<typeof shredKey>[0], PROJECT, keyId, soon());
+  }
+
+  /** What a shard does when it begins to serve, and every few seconds. */
+  async sweep(clock: Clock = systemClock): Promise<void> {
+    const handles = (): CollectionHandle[] => [...this.#collections.values()].map((collection) => collection.hosted);
+    const { vault, marks } = this;
+    const catalog = new MemoryBucket({ logger: silentLogger });
+    const shreds = new PendingShreds(vault, marks, catalog, handles, clock, silentLogger);
+    await shreds.start();
+    await shreds.stop();
+    catalog.close();
+  }
+
+  #marks(): Bucket {
+    const bucket = new MemoryBucket({ logger: silentLogger });
+    const marking = async <T>(work: () => Promise<T>): Promise<T> => {
+      await this.onMark();
+      const result = await work();
+      await this.onMark();
+      return result;
+    };
+    return {
+      get: (key) => bucket.get(key),
+      create: (...created) => bucket.create(...created),
+      update: (...updated) => bucket.update(...updated),
+      put: (...put) => marking(() => bucket.put(...put)),
+      isAbsent: (key) => bucket.isAbsent(key),
+      delete: (key) => marking(() => bucket.delete(key)),
+      watch: (listener) => bucket.watch(listener),
+    };
+  }
+
+  #start(): Engine {
+    const engine = new Engine(this.logs as EventLogs, { ...this.options, vault: this.vault });
+    for (const id of this.collectionIds) this.#collections.set(id, engine.host(configOf(id)));
+    return engine;
+  }
+}

@@ -1,0 +1,240 @@
+/** Collections as a shard hosts them, over any event logs, without the shard: and the calls a coordinator sends them. */
+
+import { generateKeyPairSync } from 'node:crypto';
+import { AsOfThread } from '../../../shard/asOf/asOfThread.js';
+import { countMeasured } from '../../../shard/asOf/measured.js';
+import type { CollectionContext } from '../../../shard/collection/collectionContext.js';
+import { CollectionHandle } from '../../../shard/collection/collectionHandle.js';
+import { WatermarkNotes } from '../../../shard/collection/watermarkNotes.js';
+import type { IndexServices } from '../../../shard/index/services.js';
+import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
+import { CallAdmission } from '../../../shard/serving/admission.js';
+import { DamageReports } from '../../../shard/serving/damageReports.js';
+import { MemoryGuard } from '../../../shard/serving/memoryGuard.js';
+import { Openings } from '../../../shard/serving/openings.js';
+import { Quota } from '../../../shard/serving/quota.js';
+import { StoreGuard } from '../../../shard/serving/storeGuard.js';
+import type { SnapshotServices } from '../../../shard/snapshot/snapshotServices.js';
+import type { Bucket } from '../../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../../shared/bucket/memory.js';
+import { type Clock, systemClock } from '../../../shared/clock.js';
+import { overloaded } from '../../../shared/errors/overloaded.js';
+import type { EventLogs } from '../../../shared/log/eventLog.js';
+import { silentLogger } from '../../../shared/logger.js';
+import { Metrics } from '../../../shared/metrics/metrics.js';
+import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
+import { EXACT } from '../../../shared/model/indexSpec.js';
+import type { Receipt } from '../../../shared/model/receipt.js';
+import type { InsertBatchCall, InsertCall, Results, WriteCall } from '../../../shared/protocol/calls.js';
+import { Reservations } from '../../../shared/registry/reservations.js';
+import { signerOf } from '../../../shared/signing/signer.js';
+import { InProcessTransport } from '../../../shared/transport/inProcess.js';
+import type { Envelope, Transport } from '../../../shared/transport/transport.js';
+import type { VaultStore } from '../../../shared/vault/vaultStore.js';
+import { MemoryVault, recordVaultOver } from './memoryVault.js';
+
+export const DIMENSION = 2;
+export const SHARD = 's1';
+export const SIGNER = signerOf(generateKeyPairSync('ed25519').privateKey);
+
+export const configOf = (id: number, name = `c${id}`): CollectionConfig => ({
+  id,
+  project: 'p',
+  name,
+  dimension: DIMENSION,
+  metric: 'squared_l2',
+  createdAtMs: 1_700_000_000_000,
+});
+
+export const soon = (): Envelope => ({ requestId: 'test', deadlineMs: systemClock.nowMs() + 20_000 });
+
+/** Little-endian Q16.16 of whole numbers. */
+export const fixed = (...values: number[]): Uint8Array =>
+  new Uint8Array(Int32Array.from(values, (value) => value * 65_536).buffer);
+
+export const requestIdOf = (n: number): Uint8Array => {
+  const bytes = new Uint8Array(16);
+  new DataView(bytes.buffer).setUint32(0, n + 1, true);
+  return bytes;
+};
+
+export const insertOf = (vector: Uint8Array, extra: Partial<InsertCall> = {}): InsertCall => ({
+  op: 'insert',
+  vector,
+  tag: 0,
+  requestId: null,
+  metadata: null,
+  text: null,
+  ...extra,
+});
+
+export const batchOf = (
+  vectors: readonly Uint8Array[],
+  requestIds: (Uint8Array | null)[] | null = null,
+): InsertBatchCall => ({
+  op: 'insertBatch',
+  count: vectors.length,
+  vectors: Buffer.concat(vectors),
+  metadata: null,
+  texts: null,
+  requestIds,
+});
+
+export const memoryGuardOf = (usedBytes: () => number, limitBytes = 100): MemoryGuard =>
+  new MemoryGuard({
+    limitBytes,
+    read: () => ({ usedBytes: usedBytes(), heapBytes: 0, heapLimitBytes: 1 }),
+    refusal: () => overloaded('memory'),
+    logger: silentLogger,
+  });
+
+/** A guard of a store of 100 bytes. */
+export const storeGuardOf = (usedBytes: () => number): StoreGuard =>
+  new StoreGuard({
+    limitBytes: 100,
+    read: async () => ({ usedBytes: usedBytes(), freeBytes: undefined }),
+    logger: silentLogger,
+  });
+
+export interface EngineOptions {
+  readonly capacity?: number;
+  readonly capacityBytes?: number;
+  /** Without: there is room. */
+  readonly memoryGuard?: MemoryGuard;
+  readonly storeGuard?: StoreGuard;
+  readonly dedupWindow?: number;
+  readonly clock?: Clock;
+  readonly shard?: string;
+  /** Of reservations; given where several engines share them. */
+  readonly bucket?: Bucket;
+  readonly transport?: Transport;
+  /** Of how far logs have reached. Without: nothing was noted of any. */
+  readonly reached?: Bucket;
+  /** Without: as in production. */
+  readonly notesEveryMs?: number;
+  /** Without: every collection is searched exactly. */
+  readonly indexes?: IndexServices;
+  readonly vault?: VaultStore;
+  /** Of past states that are kept. */
+  readonly asOfCacheBytes?: number;
+  /** Without: collections are opened from their logs. */
+  readonly snapshots?: SnapshotServices;
+}
+
+/** Of a shard that has no index, desired or saved. */
+const exactOnly = (): IndexServices =>
+  ({
+    desired: { read: async () => EXACT },
+    store: { kindOf: () => undefined, removeAll: async () => undefined },
+    absorber: { forget: () => undefined },
+  }) as unknown as IndexServices;
+
+/** What one shard has of collections. */
+export class Engine {
+  readonly reservations: Reservations;
+  readonly context: CollectionContext;
+  readonly #hosted = new Map<number, CollectionHandle>();
+
+  constructor(logs: EventLogs, options: EngineOptions = {}) {
+    const { capacity: maxRecords = 1_000_000, capacityBytes: maxBytes = 2 ** 40 } = options;
+    const { dedupWindow = 65_536, clock = systemClock, shard = SHARD } = options;
+    const transport = options.transport ?? new InProcessTransport({ logger: silentLogger });
+    const bucket = options.bucket ?? new MemoryBucket({ logger: silentLogger });
+    this.reservations = new Reservations(bucket, { maxRecords, maxBytes });
+    const quota = new Quota(this.reservations, transport, clock, silentLogger);
+    quota.attach({ name: shard, collections: () => this.#hosted.values() });
+    const metrics = new Metrics('shard', shard);
+    const memory = new VectorMemory();
+    const { indexes = exactOnly() } = options;
+    const { asOfCacheBytes: boundBytes = 1 << 28 } = options;
+    const pasts = new AsOfThread({
+      boundBytes,
+      clock: systemClock,
+      logger: silentLogger,
+      measured: (what) => countMeasured(metrics, what),
+      onSetAside: ({ id }, snapshot) => options.snapshots?.store.wasSetAside(id, { ...snapshot }),
+    });
+    this.context = {
+      admission: new CallAdmission(60_000, clock, (reason) => metrics.count('vouch_refused_total', { reason })),
+      openings: new Openings(),
+      logs,
+      watermarks: new WatermarkNotes(
+        options.reached ?? new MemoryBucket({ logger: silentLogger }),
+        () => true,
+        metrics,
+        silentLogger,
+        options.notesEveryMs,
+      ),
+      transport,
+      memory,
+      quota,
+      memoryGuard: options.memoryGuard ?? memoryGuardOf(() => 0, 2 ** 40),
+      storeGuard: options.storeGuard ?? storeGuardOf(() => 0),
+      vault: recordVaultOver(options.vault ?? new MemoryVault(), clock),
+      indexes,
+      pasts,
+      snapshots: options.snapshots,
+      damages: new DamageReports(),
+      signer: SIGNER,
+      metrics,
+      clock,
+      logger: silentLogger,
+      dedupWindow,
+    };
+  }
+
+  host(config: CollectionConfig): TestCollection {
+    const hosted = new CollectionHandle(config, this.context);
+    this.#hosted.set(config.id, hosted);
+    return new TestCollection(hosted);
+  }
+}
+
+/** Typed calls. */
+export class TestCollection {
+  constructor(readonly hosted: CollectionHandle) {}
+
+  insert(values: readonly number[], extra: Partial<InsertCall> = {}): Promise<Results['insert']> {
+    return this.write(insertOf(fixed(...values), extra)) as Promise<Results['insert']>;
+  }
+
+  async batch(
+    rows: readonly (readonly number[])[],
+    requestIds: (Uint8Array | null)[] | null = null,
+  ): Promise<number[]> {
+    const call = batchOf(
+      rows.map((row) => fixed(...row)),
+      requestIds,
+    );
+    const { ids } = (await this.write(call)) as Results['insertBatch'];
+    return numbers(ids);
+  }
+
+  write(call: WriteCall, envelope: Envelope = soon()): Promise<unknown> {
+    return this.hosted.run(call, envelope);
+  }
+
+  get(id: number): Promise<Results['get']> {
+    return this.hosted.run({ op: 'get', id }, soon()) as Promise<Results['get']>;
+  }
+
+  /** All ids, nearest to the origin first. */
+  async found(): Promise<number[]> {
+    const query = fixed(...new Array<number>(DIMENSION).fill(0));
+    const { ids } = (await this.hosted.run({ op: 'search', query, k: 5_000 }, soon())) as Results['search'];
+    return numbers(ids);
+  }
+
+  async records(): Promise<number> {
+    return ((await this.hosted.run({ op: 'describe' }, soon())) as Results['describe']).records;
+  }
+
+  /** The receipt of a write that carried this request id, as a replay is answered. */
+  async replay(requestId: Uint8Array): Promise<Receipt> {
+    const { deduplicated, receipt } = await this.insert([0, 0], { requestId });
+    if (!deduplicated) throw new Error('the request id was not known any more');
+    return receipt;
+  }
+}
+
+const numbers = (bytes: Uint8Array): number[] => [...new Float64Array(new Uint8Array(bytes).buffer)];

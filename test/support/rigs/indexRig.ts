@@ -1,0 +1,108 @@
+/** One collection with all that its index needs, over a log in memory and a folder that is deleted in the end. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Absorber } from '../../../shard/index/absorber.js';
+import { BuildThread } from '../../../shard/index/builds/buildThread.js';
+import { DesiredSpecs } from '../../../shard/index/desiredSpecs.js';
+import { GenerationStore } from '../../../shard/index/store/generationStore.js';
+import { MemoryBucket } from '../../../shared/bucket/memory.js';
+import { systemClock } from '../../../shared/clock.js';
+import { silentLogger } from '../../../shared/logger.js';
+import { Metrics } from '../../../shared/metrics/metrics.js';
+import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
+import { EXACT } from '../../../shared/model/indexSpec.js';
+import { catalogKey, storedEntry } from '../../../shared/registry/catalogEntry.js';
+import { ModelledCollection } from '../model/modelledCollection.js';
+import { configOf, Engine } from './engine.js';
+import { ScriptedLogs } from './scriptedLogs.js';
+
+const ID = 7;
+
+export interface RigOptions {
+  readonly dimension: number;
+  /** False: what is not in an index when it is built stays in the tail. */
+  readonly absorbs?: boolean;
+}
+
+/** Leaves every tail as it is. */
+class IdleAbsorber extends Absorber {
+  override want(): void {}
+}
+
+export async function openIndexRig(options: RigOptions): Promise<IndexRig> {
+  const rig = new IndexRig(options);
+  await rig.open();
+  return rig;
+}
+
+export class IndexRig {
+  readonly collection: ModelledCollection;
+  readonly config: CollectionConfig;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'vouch-index-'));
+  readonly #logs = new ScriptedLogs();
+  readonly #catalog = new MemoryBucket({ logger: silentLogger });
+  readonly #absorbs: boolean;
+  #engine: Engine;
+  #builds = new BuildThread(silentLogger);
+
+  constructor({ dimension, absorbs = true }: RigOptions) {
+    this.config = { ...configOf(ID), dimension };
+    this.#absorbs = absorbs;
+    this.#engine = new Engine(this.#logs);
+    this.collection = new ModelledCollection(this.#engine.host(this.config).hosted, absorbs);
+  }
+
+  /** Where the generations of the collection are. */
+  get indexFolder(): string {
+    return join(this.#folder, String(ID));
+  }
+
+  payloadPath(generation: number | null): string {
+    return join(this.indexFolder, `g${generation}`, 'payload');
+  }
+
+  async open(): Promise<void> {
+    await this.#catalog.create(
+      catalogKey(this.config.project, this.config.name),
+      storedEntry({ config: this.config, spec: EXACT }),
+    );
+    await this.start();
+  }
+
+  /** As a shard's process starts. */
+  async start(): Promise<void> {
+    this.#builds = new BuildThread(silentLogger);
+    const indexes = {
+      store: await GenerationStore.open(this.#folder, silentLogger),
+      builds: this.#builds,
+      absorber: new (this.#absorbs ? Absorber : IdleAbsorber)(systemClock, silentLogger),
+      desired: new DesiredSpecs(this.#catalog),
+      metrics: new Metrics('shard'),
+      clock: systemClock,
+      logger: silentLogger,
+    };
+    this.#engine = new Engine(this.#logs, { indexes });
+    this.collection.hosted = this.#engine.host(this.config).hosted;
+  }
+
+  async stop(): Promise<void> {
+    await this.collection.hosted.close({ keep: true });
+    await this.#builds.close();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** Vector memory that the blocks of vectors and of indexes take. */
+  usedBytes(): number {
+    return this.#engine.context.memory.usedBytes;
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,11 @@
+/** The vault as a coordinator sees it, with no shard between. */
+import { KeyEntries } from '../../../coordinator/cluster/keyEntries.js';
+import type { Members } from '../../../coordinator/cluster/members.js';
+import { KeyEntries as ShardKeyEntries } from '../../../shard/vault/keyEntries.js';
+import type { VaultCall } from '../../../shared/protocol/calls.js';
+import type { VaultStore } from '../../../shared/vault/vaultStore.js';
+
+export function keyEntriesOf(vault: VaultStore): KeyEntries {
+  const shard = new ShardKeyEntries(vault);
+  return new KeyEntries({ askAny: (call: VaultCall) => shard.run(call) } as Pick<Members, 'askAny'>);
+}

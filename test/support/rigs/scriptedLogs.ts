@@ -1,0 +1,129 @@
+/**
+ * Event logs in memory that fail as they are told to: refused, answered with an unknown outcome, slow, or landing after
+ * their writer has given up. Reads are honest.
+ */
+import { unavailable } from '../../../shared/errors/errors.js';
+import {
+  type EventLog,
+  type EventLogs,
+  Fenced,
+  LogDamaged,
+  type Position,
+  type StoredFrame,
+} from '../../../shared/log/eventLog.js';
+
+/** What happens to one append. */
+export type Fate =
+  /** It is durable and answered. */
+  | 'stored'
+  /** Unknown outcome; the frame is there. */
+  | 'landed'
+  /** Unknown outcome; the frame is not there and never will be. */
+  | 'lost'
+  /** Unknown outcome; the frame is there from the next `landLate` on, unless another has taken its place. */
+  | 'late'
+  | 'fenced'
+  /** Waits for the promise, then is stored. */
+  | Promise<unknown>;
+
+interface Written {
+  readonly frame: Uint8Array;
+  readonly after: Position;
+}
+
+export class ScriptedLogs implements EventLogs {
+  /** Of the next appends, in order; those after the last are stored. */
+  readonly fates: Fate[] = [];
+  readonly #frames = new Map<number, StoredFrame[]>();
+  readonly #late: { readonly collectionId: number; readonly written: Written }[] = [];
+  /** The next read throws this. */
+  failRead: Error | undefined;
+  appends = 0;
+
+  frames(collectionId: number): readonly Uint8Array[] {
+    return this.#stored(collectionId).map(({ bytes }) => bytes);
+  }
+
+  /** Puts bytes where the frame at `index` is. */
+  tamper(collectionId: number, index: number, bytes: Uint8Array): void {
+    const frame = this.#stored(collectionId)[index] as StoredFrame;
+    this.#stored(collectionId)[index] = { ...frame, bytes };
+  }
+
+  /** All frames but the first `left` are gone. */
+  lose(collectionId: number, left: number): void {
+    this.#stored(collectionId).length = left;
+  }
+
+  /** Appends as another owner of the collection does. */
+  writeAs(collectionId: number, frame: Uint8Array): void {
+    this.#store(collectionId, { frame, after: this.#headOf(collectionId) });
+  }
+
+  /** Frames under way on the network arrive now. True where one of them found its place. */
+  landLate(): boolean {
+    const results = this.#late.splice(0).map(({ collectionId, written }) => this.#store(collectionId, written));
+    return results.some((position) => position !== undefined);
+  }
+
+  async open(collectionId: number): Promise<EventLog> {
+    return {
+      maxFrameBytes: 1 << 20,
+      staleMs: 0,
+      append: (frame, after) => this.#append(collectionId, { frame: frame.slice(), after }),
+      read: (after) => this.#read(collectionId, after),
+      readAt: async (position) => {
+        const frame = this.#stored(collectionId)[position - 1];
+        if (frame === undefined) throw new LogDamaged(collectionId, `it has no frame at ${position}`);
+        return frame.bytes;
+      },
+      head: async () => this.#stored(collectionId).at(-1),
+      close: async () => undefined,
+    };
+  }
+
+  async remove(collectionId: number): Promise<void> {
+    this.#frames.delete(collectionId);
+  }
+
+  async #append(collectionId: number, written: Written): Promise<Position> {
+    this.appends++;
+    const fate = this.fates.shift() ?? 'stored';
+    if (fate === 'fenced') throw new Fenced(collectionId);
+    if (fate === 'late') this.#late.push({ collectionId, written });
+    if (fate === 'late' || fate === 'lost') throw unavailable('the outcome is not known');
+    if (fate instanceof Promise) await fate;
+    const position = this.#store(collectionId, written);
+    if (position === undefined) throw new Fenced(collectionId);
+    if (fate === 'landed') throw unavailable('the outcome is not known');
+    return position;
+  }
+
+  async *#read(collectionId: number, after: Position): AsyncGenerator<StoredFrame> {
+    const error = this.failRead;
+    this.failRead = undefined;
+    if (error !== undefined) throw error;
+    yield* this.#stored(collectionId).slice(after);
+  }
+
+  /** Undefined where the frame's place is taken. */
+  #store(collectionId: number, { frame, after }: Written): Position | undefined {
+    if (after !== this.#headOf(collectionId)) return undefined;
+    const position = after + 1;
+    this.#stored(collectionId).push({ position, bytes: frame });
+    return position;
+  }
+
+  #headOf(collectionId: number): Position {
+    return this.#stored(collectionId).length;
+  }
+
+  #stored(collectionId: number): StoredFrame[] {
+    let frames = this.#frames.get(collectionId);
+    if (frames === undefined) {
+      frames = [];
+      this.#frames.set(collectionId, frames);
+    }
+    return frames;
+  }
+}

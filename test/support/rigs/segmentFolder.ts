@@ -1,0 +1,93 @@
+/** A folder of local logs, of which one is written, edited as no program would, and read again. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { systemClock } from '../../../shared/clock.js';
+import { type EventLog, LOG_START, LogDamaged } from '../../../shared/log/eventLog.js';
+import {
+  encodeWatermark,
+  type SegmentWatermark,
+  segmentName,
+  WATERMARK_OFFSET,
+} from '../../../shared/log/segmentFormat.js';
+import { LocalLogs, type LocalLogsOptions } from '../../../shared/log/segments.js';
+import { rejection } from '../suites/expectations.js';
+
+export const COLLECTION = 5;
+/** Of a segment; a frame of the size that `frameOf` makes takes 116 bytes behind it. */
+export const HEADER_BYTES = 64;
+export const soonMs = (): number => systemClock.nowMs() + 20_000;
+export const frameOf = (label: number, sizeBytes = 100): Uint8Array => new Uint8Array(sizeBytes).fill(label & 0xff);
+
+export function flip(bytes: Buffer, at: number, bit = 0): Buffer {
+  bytes[at]! ^= 1 << bit;
+  return bytes;
+}
+
+export async function labels(log: EventLog): Promise<number[]> {
+  const found: number[] = [];
+  for await (const { bytes } of log.read(LOG_START)) found.push(bytes[0]!);
+  return found;
+}
+
+export async function append(log: EventLog, ...frameLabels: number[]): Promise<void> {
+  for (const label of frameLabels)
+    await log.append(frameOf(label), (await log.head())?.position ?? LOG_START, soonMs());
+}
+
+export class SegmentFolder {
+  #logs: LocalLogs | undefined;
+
+  private constructor(readonly path: string) {}
+
+  static async make(): Promise<SegmentFolder> {
+    return new SegmentFolder(await mkdtemp(join(tmpdir(), 'vouch-segments-')));
+  }
+
+  get logPath(): string {
+    return join(this.path, String(COLLECTION), 'log');
+  }
+
+  /** Those that were opened last. */
+  get logs(): LocalLogs {
+    return this.#logs!;
+  }
+
+  segmentPath(base = 0): string {
+    return join(this.logPath, segmentName(base));
+  }
+
+  async open(options: Partial<LocalLogsOptions> = {}): Promise<EventLog> {
+    this.#logs = await LocalLogs.open({ folder: this.path, ...options });
+    return this.#logs.open(COLLECTION);
+  }
+
+  /** Leaves files as a process that is gone would. */
+  async write(options: Partial<LocalLogsOptions>, ...frameLabels: number[]): Promise<void> {
+    await append(await this.open(options), ...frameLabels);
+    await this.logs.close();
+  }
+
+  async edit(base: number, change: (bytes: Buffer) => Uint8Array | undefined): Promise<void> {
+    const bytes = await readFile(this.segmentPath(base));
+    await writeFile(this.segmentPath(base), change(bytes) ?? bytes);
+  }
+
+  mark(base: number, watermark: SegmentWatermark): Promise<void> {
+    return this.edit(base, (bytes) => void bytes.set(encodeWatermark(watermark), WATERMARK_OFFSET));
+  }
+
+  /** What is said of it. */
+  async expectDamage(options: Partial<LocalLogsOptions> = {}): Promise<string> {
+    const error = await rejection(this.open(options).then(labels));
+    expect(error, error.stack).to.be.instanceOf(LogDamaged);
+    await this.logs.close();
+    return error.message;
+  }
+
+  async remove(): Promise<void> {
+    await this.#logs?.close();
+    await rm(this.path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,181 @@
+/** Shards of a cluster in memory without a coordinator: the test says who owns what, and asks whoever serves it. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ConfigOverrides } from '../../../config/load.js';
+import { verbOfCall } from '../../../coordinator/cluster/callTraits.js';
+import { Collection } from '../../../shard/collection/collection.js';
+import type { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
+import type { CollectionState } from '../../../shard/state/collectionState.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { systemClock } from '../../../shared/clock.js';
+import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
+import type { Call, ResultOf, SearchCall, ShardCall, ShardResults } from '../../../shared/protocol/calls.js';
+import { ask } from '../../../shared/protocol/wire.js';
+import { type Ownership, ownershipOf, storedOwnership } from '../../../shared/registry/owners.js';
+import {
+  collectionSubject,
+  followerSubject,
+  followersSubject,
+  shardSubject,
+} from '../../../shared/transport/subjects.js';
+import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { samplesNamed } from '../launch/metricSamples.js';
+import { eventually } from '../suites/expectations.js';
+import { configOf, fixed, soon } from './engine.js';
+import { MemoryCluster, type Reach } from './memoryCluster.js';
+
+/** The machine may be busy: nobody loses a lease by that. */
+const PATIENT = { heartbeatMs: 100, leaseMs: 20_000, failoverMs: 30_000, drainTimeoutMs: 20_000 };
+
+export interface RiggedShard {
+  readonly reach: Reach;
+  leave(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export class ShardRig {
+  readonly cluster: MemoryCluster;
+  /** While false, what nobody serves fails at once. */
+  retries = true;
+
+  constructor(overrides: ConfigOverrides = {}) {
+    this.cluster = new MemoryCluster({ placement: PATIENT, ...overrides });
+  }
+
+  /** Over `reach` where one is given: what is said of it holds from the shard's start on. */
+  shard(name: string, reach?: Reach): Promise<RiggedShard> {
+    return this.cluster.shard(name, undefined, reach);
+  }
+
+  /** The collection with that id, new. */
+  async create(id: number, shard: string, followers: readonly string[] = []): Promise<CollectionConfig> {
+    const collection = configOf(id);
+    await this.cluster
+      .bucket(BUCKETS.owners)
+      .create(String(id), storedOwnership({ shard, epoch: 1, collection, followers }));
+    await this.ask(shard, { op: 'adopt', collectionIds: [id] });
+    return collection;
+  }
+
+  async ownership(id: number): Promise<Ownership & { readonly revision: number }> {
+    const entry = await this.cluster.bucket(BUCKETS.owners).get(String(id));
+    if (entry === undefined) throw new Error(`collection ${id} has no owner entry`);
+    return { ...ownershipOf(entry), revision: entry.revision };
+  }
+
+  /** As the leader of placement writes it. */
+  async change(id: number, changed: Partial<Ownership>): Promise<void> {
+    const { revision, ...before } = await this.ownership(id);
+    const stored = storedOwnership({ ...before, ...changed });
+    await this.cluster.bucket(BUCKETS.owners).update(String(id), stored, revision);
+  }
+
+  async ask<C extends ShardCall>(shard: string, call: C, withinMs = 20_000): Promise<ShardResults[C['op']]> {
+    return this.#request(shardSubject(shard), call, withinMs);
+  }
+
+  /** As a coordinator: what was moved, or nobody serves, is asked again of whoever owns the collection then. */
+  async call<C extends Call>(id: number, call: C, withinMs = 20_000): Promise<ResultOf<C>> {
+    const giveUpMs = systemClock.monotonicMs() + withinMs;
+    for (;;) {
+      try {
+        const { epoch } = await this.ownership(id);
+        return await this.#request(collectionSubject(id, epoch, verbOfCall(call)), call, withinMs);
+      } catch (error) {
+        if (!(error instanceof NobodyServes) || !this.retries || systemClock.monotonicMs() > giveUpMs) throw error;
+        await delay(2);
+      }
+    }
+  }
+
+  /** Of the owner under that epoch, once. */
+  askEpoch<C extends Call>(id: number, epoch: number, call: C, withinMs = 20_000): Promise<ResultOf<C>> {
+    return this.#request(collectionSubject(id, epoch, verbOfCall(call)), call, withinMs);
+  }
+
+  /** Of any follower, once: NobodyServes where none answers. */
+  async eventual(id: number, search: Partial<SearchCall> = {}): Promise<{ ids: number[]; sequence: number }> {
+    const call: SearchCall = { op: 'search', query: fixed(0, 0), k: 5_000, tellSequence: true, ...search };
+    const { ids, sequence } = await this.#request<ResultOf<SearchCall>>(followersSubject(id), call, 20_000);
+    return { ids: numbersIn(ids), sequence: sequence ?? -1 };
+  }
+
+  /** Of that follower, as a search that must see every answered write: NobodyServes where it leaves it to the owner. */
+  strongAt<C extends Call>(id: number, shard: string, call: C): Promise<ResultOf<C>> {
+    return this.#request(followerSubject(id, shard), call, 20_000);
+  }
+
+  /** Ids, nearest to the origin first. */
+  async found(id: number): Promise<number[]> {
+    const { ids } = await this.call(id, { op: 'search', query: fixed(0, 0), k: 5_000 });
+    return numbersIn(ids);
+  }
+
+  /** Until the follower has all that the owner has, and says so. */
+  async untilFollowed(id: number): Promise<void> {
+    const { sequence } = await this.call(id, { op: 'describe' });
+    await eventually(`collection ${id} is followed up to ${sequence}`, async () => {
+      const answer = await this.eventual(id).catch(() => undefined);
+      return (answer?.sequence ?? -1) >= sequence;
+    });
+  }
+
+  async warm(shard: string, collectionId: number): Promise<void> {
+    await eventually(`${shard} is warm`, async () => (await this.ask(shard, { op: 'warm', collectionId })).ready);
+  }
+
+  /** As the leader moves it, warm. */
+  async move(id: number, to: string): Promise<void> {
+    const { followers, shard, epoch } = await this.ownership(id);
+    if (!followers.includes(to)) await this.change(id, { followers: [...followers, to] });
+    await this.warm(to, id);
+    const left = [...followers.filter((name) => name !== to), shard];
+    await this.ask(shard, { op: 'handOver', collectionId: id, epoch, to, followers: left });
+    await this.ask(to, { op: 'adopt', collectionIds: [id] });
+  }
+
+  /** A value of the shard's metrics: the sum over those of its labels that are given. */
+  async metric(shard: string, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    const { texts } = await this.ask(shard, { op: 'metrics' });
+    const wanted = Object.entries(labels);
+    return samplesNamed(name, texts)
+      .filter((sample) => wanted.every(([label, value]) => sample.labels[label] === value))
+      .reduce((sum, { value }) => sum + value, 0);
+  }
+
+  stop(): Promise<void> {
+    return this.cluster.stop();
+  }
+
+  async #request<R>(subject: string, call: Call | ShardCall, withinMs: number): Promise<R> {
+    const envelope = { ...soon(), deadlineMs: systemClock.nowMs() + withinMs };
+    return ask(this.cluster.transport, subject, call, envelope);
+  }
+}
+
+/** Every collection that is opened from now on in this process, until `end`: for what no caller could do to one. */
+export function watchOpenings(): { readonly opened: readonly OpenedCollection[]; end(): void } {
+  const opened: OpenedCollection[] = [];
+  const { open } = Collection;
+  Collection.open = async (...asked) => {
+    const collection = await open.apply(Collection, asked);
+    const { state } = collection as unknown as { state: CollectionState };
+    opened.push({ collection, state, memory: asked[1].memory });
+    return collection;
+  };
+  return {
+    opened,
+    end: () => {
+      Collection.open = open;
+    },
+  };
+}
+
+export interface OpenedCollection {
+  readonly collection: Collection;
+  readonly state: CollectionState;
+  /** One a shard. */
+  readonly memory: VectorMemory;
+}
+
+export const numbersIn = (bytes: Uint8Array): number[] => [...new Float64Array(new Uint8Array(bytes).buffer)];

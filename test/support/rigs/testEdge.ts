@@ -1,0 +1,103 @@
+/** The HTTP edge over a fake backend and a key store in memory, with a clock that the test moves. */
+
+import type { Config } from '../../../config/config.js';
+import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
+import { type Edge, startEdge } from '../../../coordinator/edge.js';
+import { loadUws } from '../../../coordinator/http/engine/uwsEngine.js';
+import { LocalLimiter } from '../../../coordinator/limits/limiter.js';
+import type { ServedLog } from '../../../coordinator/serviceLog/serviceLog.js';
+import { MemoryBucket } from '../../../shared/bucket/memory.js';
+import { type Clock, systemClock, systemEntropy } from '../../../shared/clock.js';
+import { type Logger, silentLogger } from '../../../shared/logger.js';
+import { Metrics } from '../../../shared/metrics/metrics.js';
+import { createKey, type Scope } from '../../../shared/registry/keys.js';
+import { Client } from '../launch/client.js';
+import { FakeBackend } from './fakeBackend.js';
+
+export class TestClock implements Clock {
+  #ms = 0;
+  #jumpedMs = 0;
+
+  advance(ms: number): void {
+    this.#ms += ms;
+  }
+
+  /** The wall clock is set forward, or back. */
+  jump(ms: number): void {
+    this.#jumpedMs += ms;
+  }
+
+  nowMs(): number {
+    return 1_800_000_000_000 + this.#ms + this.#jumpedMs;
+  }
+
+  monotonicMs(): number {
+    return 5_000 + this.#ms;
+  }
+}
+
+/** A service log without an entry. */
+const EMPTY_LOG: ServedLog = {
+  checkpoint: undefined,
+  tile: async () => undefined,
+  proveNewest: async () => undefined,
+  untilLogged: async () => undefined,
+};
+
+export type EngineName = 'uws' | 'node';
+
+/** Declares the suite over each engine: uWebSockets.js where it runs here, and Node's own. */
+export function overEngines(title: string, suite: (engine: EngineName) => void): void {
+  for (const engine of ['uws', 'node'] as const)
+    describe(`${title} (${engine})`, () => {
+      before(async function () {
+        // No binary of uWebSockets.js runs on this Node or C library.
+        if (engine === 'uws' && (await loadUws().catch(() => undefined)) === undefined) this.skip();
+      });
+      suite(engine);
+    });
+}
+
+interface TestParts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly keys?: MemoryBucket;
+}
+
+export class TestEdge {
+  private constructor(
+    readonly edge: Edge,
+    readonly backend: FakeBackend,
+    readonly keys: MemoryBucket,
+  ) {}
+
+  static async start(
+    overrides: ConfigOverrides = {},
+    { clock = systemClock, logger = silentLogger, keys = new MemoryBucket({ logger: silentLogger }) }: TestParts = {},
+  ): Promise<TestEdge> {
+    const { http, ...others } = overrides;
+    const config: Config = loadConfig({}, { http: { port: 0, ...http }, rateLimits: 'off', ...others });
+    const backend = new FakeBackend();
+    const platform = { bucket: async () => keys };
+    const limiter = new LocalLimiter(config.rateLimits, clock);
+    const metrics = new Metrics('coordinator');
+    const edge = await startEdge({
+      ...{ config, backend, limiter, serviceLog: EMPTY_LOG, platform, metrics, logger, clock },
+      version: '1.2.3',
+    });
+    return new TestEdge(edge, backend, keys);
+  }
+
+  async key(scope: Scope = 'read_write', project = 'p'): Promise<string> {
+    return (await createKey(this.keys, { project, scope }, systemClock, systemEntropy)).key;
+  }
+
+  async client(scope?: Scope, project?: string): Promise<Client> {
+    return new Client(this.edge.url, await this.key(scope, project));
+  }
+
+  async stop(): Promise<void> {
+    await this.edge.stop();
+    this.keys.close();
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * A small log with every type of event, written byte by byte from `docs/formats.md` and nothing else, its export, and
+ * proofs about it.
+ */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { toHex, u8, u32, u64 } from '../../../verifier/bytes.js';
+import { chainHead, eventHash, H, logRoot } from '../../../verifier/hashing.js';
+import { verifyFrames } from '../../../verifier/log.js';
+import '../../../verifier/node/index.js';
+import type { Moment } from '../../../verifier/replay.js';
+import { auditPath, treeHash } from '../../../verifier/tree.js';
+
+export const ORIGIN = { project: 'acme', name: 'notes', id: 17 } as const;
+export const CREATED_MS = 1_700_000_000_000;
+export const DIMENSION = 2;
+
+const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8');
+const zeros = (length: number): Buffer => Buffer.alloc(length);
+export const id = (value: number): Uint8Array => u64(BigInt(value));
+const filled = (length: number, value: number): Buffer => Buffer.alloc(length, value);
+
+export const KEY_A = filled(16, 0xaa);
+export const KEY_B = filled(16, 0xbb);
+
+export const genesis = (): Buffer => {
+  const { project, name } = ORIGIN;
+  const lengths = [u8(1), u8(project.length), u8(name.length), u8(0)];
+  return Buffer.concat([id(ORIGIN.id), u32(DIMENSION), ...lengths, utf8(project), utf8(name)]);
+};
+
+interface Given {
+  readonly requestId?: Buffer;
+  readonly metadata?: string;
+  readonly text?: string;
+  readonly externalId?: string;
+}
+
+export function insert(
+  recordId: number,
+  components: readonly number[],
+  { requestId, metadata, text, externalId }: Given = {},
+): Buffer {
+  const vector = Buffer.alloc(4 * components.length);
+  for (const [i, component] of components.entries()) vector.writeInt32LE(component * 65_536, 4 * i);
+  const [metadataBytes, textBytes, named] = [utf8(metadata ?? ''), utf8(text ?? ''), utf8(externalId ?? '')];
+  const flags =
+    (requestId ? 1 : 0) + (metadata === undefined ? 0 : 2) + (text === undefined ? 0 : 4) + (externalId ? 8 : 0);
+  const lengths = [u32(metadataBytes.length), u32(textBytes.length), u32(components.length)];
+  const fixed = [
+    id(recordId),
+    id(10 * recordId),
+    requestId ?? zeros(16),
+    u8(flags),
+    u8(0),
+    u8(named.length),
+    u8(0),
+    ...lengths,
+  ];
+  return Buffer.concat([...fixed, vector, metadataBytes, textBytes, named]);
+}
+
+export function insertEncrypted(recordId: number, keyId: Buffer, requestId?: Buffer): Buffer {
+  const ciphertext = filled(16 + recordId, 0xc0 + recordId);
+  const flags = [u8(requestId ? 1 : 0), zeros(3), u32(ciphertext.length)];
+  const sealed = [keyId, filled(12, recordId), zeros(4), ciphertext];
+  return Buffer.concat([id(recordId), id(7), requestId ?? zeros(16), ...flags, ...sealed]);
+}
+
+export const updateMetadata = (recordId: number, metadata: string): Buffer =>
+  Buffer.concat([id(recordId), u32(metadata.length), zeros(4), utf8(metadata)]);
+export const addNode = (nodeId: number, recordId: number, kind: number): Buffer =>
+  Buffer.concat([id(nodeId), id(recordId), u8(kind), zeros(7)]);
+export const addEdge = (edgeId: number, from: number, to: number, kind: number): Buffer =>
+  Buffer.concat([id(edgeId), id(from), id(to), u8(kind), zeros(7)]);
+
+type Payload = readonly [type: number, payload: Uint8Array];
+export type FramePayloads = readonly [live: number, ...payloads: Payload[]];
+
+/** Of each frame the live records after it, and its events. */
+const FRAMES: readonly FramePayloads[] = [
+  [
+    2,
+    [1, genesis()],
+    [2, insert(1, [1, -0.5], { requestId: filled(16, 1), metadata: '{"a":1}', text: 'one é' })],
+    [2, insert(2, [0, 3])],
+  ],
+  [4, [6, insertEncrypted(3, KEY_A)], [6, insertEncrypted(4, KEY_A, filled(16, 4))]],
+  [3, [3, id(2)], [5, updateMetadata(1, '{"a":2}')]],
+  [3, [8, addNode(1, 1, 0)], [8, addNode(2, 0, 6)], [10, addEdge(1, 1, 2, 8)], [10, addEdge(2, 2, 1, 0)]],
+  [3, [11, id(1)], [9, id(2)]],
+  [2, [7, KEY_A], [2, insert(5, [2, 2], { metadata: '{}' })]],
+  [1, [6, insertEncrypted(6, KEY_B)], [3, id(6)], [4, id(4)], [4, id(1)]],
+  [1, [8, addNode(3, 5, 1)]],
+  [2, [2, insert(7, [4, 4], { metadata: '{"a":3}', externalId: 'doc-7' })]],
+  [2, [12, insert(7, [5, -5], { text: 'new', externalId: 'doc-7' })]],
+  [2, [3, id(7)], [2, insert(8, [6, 6], { externalId: 'doc-7' })]],
+];
+
+export interface WrittenFrame {
+  readonly bytes: Buffer;
+  readonly firstSequence: number;
+  /** Of each event, where its length stands and where it ends. */
+  readonly events: readonly { readonly from: number; readonly end: number }[];
+}
+
+export interface WrittenLog {
+  readonly frames: readonly WrittenFrame[];
+  readonly events: readonly Buffer[];
+  /** After each event. */
+  readonly chainHeads: readonly Uint8Array[];
+}
+
+export const writeLog = (): WrittenLog => writeFrames(FRAMES);
+
+/** Ends with frames of these payloads; every checksum and hash of theirs is right. */
+export const writeLogAnd = (...frames: readonly FramePayloads[]): WrittenLog => writeFrames([...FRAMES, ...frames]);
+
+function writeFrames(payloadsOfFrames: readonly FramePayloads[]): WrittenLog {
+  const log = { frames: [] as WrittenFrame[], events: [] as Buffer[], chainHeads: [] as Uint8Array[] };
+  let logBytes = 0;
+  for (const [live, ...payloads] of payloadsOfFrames) {
+    const firstSequence = log.events.length;
+    const headBefore = log.chainHeads.at(-1) ?? zeros(32);
+    const parts = [utf8('VFR1'), u32(payloads.length), id(firstSequence), id(logBytes), id(live), headBefore];
+    const events: { from: number; end: number }[] = [];
+    let at = 64;
+    for (const [type, payload] of payloads) {
+      const timeMs = CREATED_MS + 250 * log.events.length;
+      const event = Buffer.concat([u8(1), u8(type), zeros(6), id(log.events.length), id(timeMs), payload]);
+      parts.push(u32(event.length), event);
+      events.push({ from: at, end: at + 4 + event.length });
+      at += 4 + event.length;
+      log.chainHeads.push(chainHead(log.chainHeads.at(-1) ?? zeros(32), eventHash(event)));
+      log.events.push(event);
+    }
+    const bytes = Buffer.concat([...parts, log.chainHeads.at(-1)!]);
+    log.frames.push({ bytes: checksummed(bytes), firstSequence, events });
+    logBytes += bytes.length + 16;
+  }
+  return log;
+}
+
+/** What a frame is but for its checksum, with that. */
+export const checksummed = (bytes: Buffer): Buffer => Buffer.concat([bytes, H(bytes).subarray(0, 16)]);
+
+/** The log right after an event, as the verifier sees it; what that is, is tested apart. */
+export async function momentAt({ frames }: WrittenLog, sequence: number): Promise<Moment> {
+  let found: Moment | undefined;
+  const keep = (moment: Moment): void => {
+    found = moment;
+  };
+  const watches = new Map([[BigInt(sequence), [keep]]]);
+  await verifyFrames(
+    frames.map(({ bytes }) => bytes),
+    { watches },
+  );
+  return found!;
+}
+
+const SEED_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const PRIVATE_KEY = createPrivateKey({
+  key: Buffer.concat([SEED_PREFIX, filled(32, 9)]),
+  format: 'der',
+  type: 'pkcs8',
+});
+export const PUBLIC_KEY = createPublicKey(PRIVATE_KEY)
+  .export({ format: 'der', type: 'spki' })
+  .subarray(-32)
+  .toString('hex');
+
+/** As the service answers it. */
+export interface WrittenCheckpoint {
+  readonly checkpoint: string;
+  readonly signature: string;
+  readonly public_key: string;
+  readonly key_id: string;
+}
+
+export async function writeCheckpoint(log: WrittenLog, size: number): Promise<WrittenCheckpoint> {
+  // Before the first write: the state that the genesis will make, and no chain yet.
+  const { after } = await momentAt(size === 0 ? writeLog() : log, Math.max(size - 1, 0));
+  const origin = `${ORIGIN.project}/${ORIGIN.name}/${ORIGIN.id}/${toHex(after.configHash)}`;
+  const head = size === 0 ? '0'.repeat(64) : toHex(after.chainHead);
+  const lines = [origin, size, rootAt(log, size), head, toHex(after.stateHash), CREATED_MS + 99_999];
+  return signed(['vouch checkpoint v1', ...lines].map((line) => `${line}\n`).join(''));
+}
+
+export function signed(checkpoint: string): WrittenCheckpoint {
+  const signature = sign(null, utf8(checkpoint), PRIVATE_KEY).toString('hex');
+  return { checkpoint, signature, public_key: PUBLIC_KEY, key_id: PUBLIC_KEY.slice(0, 16) };
+}
+
+const LOG_NODE = 0x01;
+
+export const rootAt = ({ chainHeads }: WrittenLog, size: number): string =>
+  toHex(logRoot(BigInt(size), treeHash(chainHeads.slice(0, size), LOG_NODE)));
+
+export const writeInclusion = (log: WrittenLog, sequence: number, size: number) => ({
+  sequence,
+  size,
+  root: rootAt(log, size),
+  proof: proofOf([log.chainHeads[sequence]!, ...auditPath(sequence, log.chainHeads.slice(0, size), LOG_NODE)]),
+});
+
+export const writeConsistency = (log: WrittenLog, from: number, to: number) => ({
+  from: logAt(log, from),
+  to: logAt(log, to),
+  proof: proofOf(from === 0 || from === to ? [] : subproof(from, log.chainHeads.slice(0, to))),
+});
+
+const logAt = (log: WrittenLog, size: number) => ({ sequence: Math.max(size - 1, 0), size, root: rootAt(log, size) });
+const proofOf = (hashes: readonly Uint8Array[]): string => Buffer.concat([u8(1), ...hashes]).toString('base64url');
+
+/** RFC 9162, section 2.1.4.1, the earlier tree's hash always in it. */
+function subproof(from: number, leaves: readonly Uint8Array[]): Uint8Array[] {
+  if (from === leaves.length) return [treeHash(leaves, LOG_NODE)];
+  let k = 1;
+  while (2 * k < leaves.length) k *= 2;
+  return from <= k
+    ? [...subproof(from, leaves.slice(0, k)), treeHash(leaves.slice(k), LOG_NODE)]
+    : [...subproof(from - k, leaves.slice(k)), treeHash(leaves.slice(0, k), LOG_NODE)];
+}
+
+/** The file, and where in it the frames begin. */
+export async function writeExport(log: WrittenLog): Promise<{ readonly bytes: Buffer; readonly framesAt: number[] }> {
+  const header = {
+    format: 1,
+    origin: ORIGIN,
+    dimension: DIMENSION,
+    metric: 'squared_l2',
+    created_at_ms: CREATED_MS,
+    index: { type: 'brute', parameters: {} },
+    exported_at_ms: CREATED_MS + 100_000,
+  };
+  const { checkpoint: note, signature, public_key } = await writeCheckpoint(log, log.events.length);
+  const [, , , log_root, chain_head, state_hash] = note.split('\n');
+  const trailer = {
+    frames: log.frames.length,
+    sequence: Math.max(log.events.length - 1, 0),
+    log_bytes: log.frames.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    chain_head,
+    log_root,
+    state_hash,
+    checkpoint: { note, signature, public_key },
+  };
+  return assembleExport(header, log, trailer);
+}
+
+export function assembleExport(
+  header: object,
+  { frames }: Pick<WrittenLog, 'frames'>,
+  trailer: object,
+): { readonly bytes: Buffer; readonly framesAt: number[] } {
+  const sized = (bytes: Buffer): Buffer => Buffer.concat([u32(bytes.length), bytes]);
+  let bytes = Buffer.concat([utf8('VOUCHLOG1\n'), sized(utf8(JSON.stringify(header)))]);
+  const framesAt: number[] = [];
+  for (const frame of frames) {
+    framesAt.push(bytes.length + 4);
+    bytes = Buffer.concat([bytes, sized(frame.bytes)]);
+  }
+  bytes = Buffer.concat([bytes, u32(0), sized(utf8(JSON.stringify(trailer)))]);
+  return { bytes: Buffer.concat([bytes, H(bytes)]), framesAt };
+}

@@ -1,2 +1,0 @@
-/** The proxy is the soak's too, and scripts import no tests. */
-export { startProxy, type TcpProxy } from '../../scripts/soak/cluster/tcpProxy.js';

@@ -1,0 +1,51 @@
+/** The client's own encoder against a library that reads msgpack. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Unpackr } from 'msgpackr';
+import { packed } from '../../../client/msgpack.js';
+import { testSeed } from '../../support/model/random.js';
+
+const reader = new Unpackr({ useRecords: false, mapsAsObjects: true });
+
+describe('requests of the client as msgpack', () => {
+  it('say what JSON would say', () => {
+    const values = fc.object({
+      key: fc.string({ unit: 'grapheme' }).filter((key) => key !== '__proto__'),
+      values: [
+        fc.string({ unit: 'grapheme' }),
+        fc.integer(),
+        fc.maxSafeInteger(),
+        fc.double(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.constant(undefined),
+        fc.date({ noInvalidDate: true }),
+        fc.constantFrom(65_535, 65_536).map((length) => 'x'.repeat(length)),
+      ],
+    });
+    fc.assert(
+      fc.property(values, (value) => {
+        const sent = JSON.parse(JSON.stringify(value)) as unknown;
+        expect(JSON.parse(JSON.stringify(reader.unpack(packed(value))))).to.deep.equal(sent);
+      }),
+      { numRuns: 100, seed: testSeed() },
+    );
+  });
+
+  it('have vectors as the bytes of their float32, and lists of any length', () => {
+    const vectors = [new Float32Array(0), Float32Array.of(1, -0.1, 3e38), new Float32Array(20_000).fill(0.5)];
+    const batch = [...Array(70_000).keys()];
+    const { values, list } = reader.unpack(packed({ values: vectors, list: batch })) as {
+      values: Uint8Array[];
+      list: number[];
+    };
+    for (const [i, bytes] of values.entries())
+      expect(new Float32Array(new Uint8Array(bytes).buffer)).to.deep.equal(vectors[i]);
+    expect(list).to.deep.equal(batch);
+  });
+
+  it('cannot say what JSON cannot', () => {
+    expect(() => packed({ a: 1n })).to.throw(TypeError, 'a bigint cannot be sent');
+    expect(reader.unpack(packed([Number.NaN, Number.POSITIVE_INFINITY]))).to.deep.equal([null, null]);
+  });
+});

@@ -1,0 +1,128 @@
+/** Proofs that the package checks, and a history that it has seen. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Receipt } from '../../../client/contract/records.js';
+import {
+  HistoryRewrittenError,
+  memoryStore,
+  ProofError,
+  storageStore,
+  Vouch,
+  verifyReceipt,
+  type WitnessStore,
+} from '../../../client/index.js';
+import { fileStore } from '../../../client/node.js';
+import { fromWire } from '../../../client/spelling.js';
+import { formatExamples } from '../../support/rigs/formatExamples.js';
+import {
+  insert,
+  type WrittenLog,
+  writeCheckpoint,
+  writeConsistency,
+  writeLog,
+  writeLogAnd,
+} from '../../support/rigs/writtenLog.js';
+import { rejection } from '../../support/suites/expectations.js';
+
+/** A service that serves the checkpoints and consistency proofs of a log that was written by hand. */
+function serving(log: () => WrittenLog): Vouch {
+  const answer = async (path: string): Promise<object> => {
+    const { pathname, searchParams } = new URL(path);
+    const written = log();
+    if (pathname.endsWith('/checkpoint')) return writeCheckpoint(written, written.events.length);
+    const [from, to] = ['from', 'to'].map((name) => Number(searchParams.get(name)) + 1);
+    return writeConsistency(written, from!, to!);
+  };
+  const fetched = async (path: unknown): Promise<Response> => Response.json(await answer(String(path)));
+  return new Vouch({ url: 'http://nowhere', fetch: fetched as typeof fetch });
+}
+
+const grown = (tag: number): WrittenLog => writeLogAnd([3, [2, insert(9, [tag, 0])]]);
+
+describe('proofs in the client', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-witness-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('of a receipt hold with the record that was sent, and with no other', async () => {
+    const example = (await formatExamples()).find(({ title }) => title.startsWith('receipt of event 2'))!;
+    const receipt = fromWire(JSON.parse(example.text)) as Receipt;
+    const record = { values: [0, 3], tag: 20 };
+    expect(verifyReceipt(receipt, { record })).to.include({ kind: 'insert', recordId: 2, sequence: 2 });
+    for (const other of [
+      { ...record, values: [0, 4] },
+      { ...record, tag: 21 },
+      { ...record, text: '' },
+    ])
+      expect(() => verifyReceipt(receipt, { record: other })).to.throw(ProofError, /not about this record/);
+    expect(() => verifyReceipt({ ...receipt, recordId: 3 })).to.throw(ProofError, /record_id/);
+    expect(() => verifyReceipt({ ...receipt, proof: `${receipt.proof}A` })).to.throw(ProofError);
+  });
+
+  const stores: [string, () => WitnessStore][] = [
+    ['memory', memoryStore],
+    ['a file', () => fileStore(join(folder, 'seen.json'))],
+    ['the storage of a browser', () => browserStore()],
+  ];
+  function browserStore(): WitnessStore {
+    const kept = new Map<string, string>();
+    return storageStore({
+      getItem: (key) => kept.get(key) ?? null,
+      setItem: (key, value) => void kept.set(key, value),
+    });
+  }
+  for (const [what, storeOf] of stores)
+    it(`a witness with ${what} takes a history that goes on, and refuses one that was rewritten or cut`, async () => {
+      let log = writeLog();
+      const witness = serving(() => log).witness(storeOf());
+      const size = log.events.length;
+      expect(await witness.check('notes')).to.deep.include({ last: undefined, isKeyNew: false, events: size - 1 });
+      log = grown(1);
+      const { last, events } = await witness.check('notes');
+      expect([last?.size, events]).to.deep.equal([size, 1]);
+      expect((await witness.check('notes')).events).to.equal(0);
+      log = grown(2);
+      const rewritten = await rejection(witness.check('notes'));
+      expect(rewritten).to.be.instanceOf(HistoryRewrittenError);
+      expect(rewritten.message).to.match(/as many events, and they are others/);
+      log = writeLog();
+      expect((await rejection(witness.check('notes'))).message).to.match(/it had \d+ events and has \d+/);
+      log = writeLogAnd([3, [2, insert(9, [7, 0])]], [4, [2, insert(10, [8, 0])]]);
+      expect((await rejection(witness.check('notes'))).message).to.match(/the events that were seen are others now/);
+      log = grown(1);
+      expect((await witness.check('notes')).events, 'what was seen stays').to.equal(0);
+    });
+
+  it('a file that a witness keeps is read by the next one', async () => {
+    const path = join(folder, 'next.json');
+    const log = writeLog();
+    await serving(() => log)
+      .witness(fileStore(path))
+      .check('notes');
+    expect(Object.keys(JSON.parse(await readFile(path, 'utf8')))).to.deep.equal(['vouch-seen/acme/notes']);
+    const { last } = await serving(() => log)
+      .witness(fileStore(path))
+      .check('notes');
+    expect(last?.size).to.equal(log.events.length);
+  });
+
+  it('a checkpoint by another key than the known one is refused', async () => {
+    const log = writeLog();
+    const checking = serving(() => log)
+      .witness(memoryStore())
+      .check('notes', { publicKey: '00'.repeat(32) });
+    expect(await rejection(checking)).to.be.instanceOf(ProofError);
+  });
+
+  it('a key that is named and is none is not taken for no key', async () => {
+    const witness = serving(() => log).witness(memoryStore());
+    const log = writeLog();
+    for (const publicKey of [undefined, '', 'zz', '00'.repeat(31)])
+      expect(await rejection(witness.check('notes', { publicKey }))).to.be.instanceOf(TypeError);
+    expect((await witness.check('notes')).last).to.equal(undefined);
+  });
+});

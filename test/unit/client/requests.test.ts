@@ -1,0 +1,257 @@
+/** What the package does with answers that are none, and with those that ask to come again: against a scripted server. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { unpack } from 'msgpackr';
+import {
+  ConnectionError,
+  DeadlineError,
+  ERROR_CLASSES,
+  RateLimitedError,
+  RecordNotFoundError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  Vouch,
+  type VouchError,
+} from '../../../client/index.js';
+import { ERROR_STATUS } from '../../../shared/errors/errors.js';
+import { rejection } from '../../support/suites/expectations.js';
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly key: string | string[] | undefined;
+  readonly authorization: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts the shape right after reading it
+  readonly body: any;
+}
+type Script = (response: ServerResponse, request: IncomingMessage) => void;
+
+const json =
+  (status: number, body: object, headers = {}): Script =>
+  (response) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+const broken: Script = (_, request) => void request.socket.destroy();
+const silent: Script = () => undefined;
+const busy = json(503, { error: 'busy', code: 'unavailable' }, { 'retry-after': '0', 'x-request-id': 'r-1' });
+const INSERTED = { id: 1, deduplicated: false, receipt: { record_id: 1, old_root: 'a' } };
+
+describe('requests of the client', () => {
+  let server: Server;
+  let seen: Seen[];
+  let scripts: Script[];
+  let vouch: Vouch;
+  beforeEach(async () => {
+    [seen, scripts] = [[], []];
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { method, url: path, headers } = request;
+        const { authorization, 'idempotency-key': key } = headers;
+        const bytes = Buffer.concat(chunks);
+        const isPacked = headers['content-type'] === 'application/msgpack';
+        const body = bytes.length === 0 ? undefined : isPacked ? unpack(bytes) : JSON.parse(bytes.toString());
+        seen.push({ method, path, key, authorization, body });
+        (scripts.length > 1 ? scripts.shift()! : scripts[0]!)(response, request);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    vouch = new Vouch({ url: `http://127.0.0.1:${port}/`, apiKey: 'k' });
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const docs = () => vouch.collection('docs');
+
+  it('are in the spelling of the API, and answers in that of the package; what callers name is theirs', async () => {
+    const metadata = { snake_case: { camelCase: 1 } };
+    scripts = [json(200, { results: [{ id: 1, score: 0, external_id: 'a', decay_factor: 1, metadata }] })];
+    const { results } = await docs().search({
+      ...{ query: Float64Array.of(1, 0.5), k: 2, decayHalfLifeSecs: 7, groupBy: 'a_b' },
+      metadataFilter: { snake_case: { gte: 1 }, camelCase: 'x' },
+    });
+    expect(results).to.deep.equal([{ id: 1, score: 0, externalId: 'a', decayFactor: 1, metadata }]);
+    expect(seen).to.deep.equal([
+      {
+        ...{ method: 'POST', path: '/v1/search', key: undefined, authorization: 'Bearer k' },
+        body: {
+          ...{ query: [1, 0.5], k: 2, decay_half_life_secs: 7, group_by: 'a_b', collection: 'docs' },
+          metadata_filter: { snake_case: { gte: 1 }, camelCase: 'x' },
+        },
+      },
+    ]);
+  });
+
+  it('have the bytes of vectors where all are Float32Arrays, and decimals otherwise', async () => {
+    scripts = [json(200, { ids: [1, 2], results: [] })];
+    const [one, two] = [Float32Array.of(1, 0.1), Float32Array.of(2, -0.1)];
+    await docs().batchInsert({ batch: [one, two], metadata: [{ camelCase: 1 }, null] });
+    await docs().batchInsert({ batch: [one, [2, -0.1]] });
+    await docs().search({ query: one, k: 1, metadataFilter: { a_b: 1 } });
+    await docs().searchBatch({
+      searches: [
+        { query: one, k: 1 },
+        { like: 1, k: 1 },
+      ],
+    });
+    await vouch.searchMulti({ query: two, k: 1, collections: ['docs'] });
+    const bytes = (vector: Float32Array) => Buffer.from(vector.buffer);
+    expect(seen.map(({ body }) => body)).to.deep.equal([
+      { batch: [bytes(one), bytes(two)], metadata: [{ camelCase: 1 }, null], collection: 'docs' },
+      {
+        batch: [
+          [1, Math.fround(0.1)],
+          [2, -0.1],
+        ],
+        collection: 'docs',
+      },
+      { query: bytes(one), k: 1, metadata_filter: { a_b: 1 }, collection: 'docs' },
+      {
+        searches: [
+          { query: bytes(one), k: 1 },
+          { like: 1, k: 1 },
+        ],
+        collection: 'docs',
+      },
+      { query: bytes(two), k: 1, collections: ['docs'] },
+    ]);
+  });
+
+  it('hold no number that JSON lacks', async () => {
+    for (const query of [[1, Number.NaN], Float32Array.of(1, Number.POSITIVE_INFINITY)]) {
+      const error = await rejection(docs().search({ query, k: 1 }));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.match(/^component 1 of a vector is (NaN|Infinity)/);
+    }
+    expect(seen).to.deep.equal([]);
+  });
+
+  it('that insert carry an id of their own, the same at each attempt, whatever broke before', async () => {
+    scripts = [broken, busy, json(502, {}), json(200, INSERTED)];
+    expect(await docs().insert({ values: [1] })).to.deep.include({ id: 1, deduplicated: false });
+    expect(seen).to.have.length(4);
+    expect(new Set(seen.map(({ body }) => body.request_id)).size).to.equal(1);
+    expect(seen[0]!.body.request_id).to.match(/^[0-9a-f]{32}$/);
+    [seen, scripts] = [[], [broken, json(200, { ids: [1] })]];
+    await docs().batchInsert({ batch: [[1]] });
+    expect(new Set(seen.map(({ key }) => key)).size).to.equal(1);
+    expect(seen[0]!.key).to.match(/^[0-9a-f]{32}$/);
+  });
+
+  it('that would be carried out twice are not sent again, unless they were not carried out at all', async () => {
+    scripts = [broken, json(200, { node_id: 1 })];
+    const error = await rejection(docs().graph.createNode({ kind: 1 }));
+    expect(error).to.be.instanceOf(ConnectionError);
+    expect(seen).to.have.length(1);
+    scripts = [json(429, { error: 'slow down' }, { 'retry-after': '0' }), json(200, { node_id: 7 })];
+    expect(await docs().graph.createNode({ kind: 1 })).to.deep.equal({ nodeId: 7 });
+  });
+
+  it('that delete take what is gone at the second attempt for done, and at the first for an error', async () => {
+    const gone = json(404, { error: 'there is no record 1', code: 'record_not_found' });
+    scripts = [broken, gone];
+    expect(await docs().delete(1)).to.deep.equal({ success: true });
+    scripts = [gone];
+    expect(await rejection(docs().delete(1))).to.be.instanceOf(RecordNotFoundError);
+  });
+
+  it('end with a class for each code, with the message, the status and the id of the request', async () => {
+    for (const [code, status] of Object.entries(ERROR_STATUS)) {
+      scripts = [
+        json(status, code === 'rate_limited' ? { error: 'why' } : { error: 'why', code }, { 'x-request-id': 'r' }),
+      ];
+      const error = (await rejection(docs().configureIndex({ type: 'hnsw' }, { timeoutMs: 100 }))) as VouchError;
+      const told = error instanceof DeadlineError ? (error.cause as VouchError) : error;
+      expect(told, code)
+        .to.be.instanceOf(ERROR_CLASSES[code])
+        .and.include({ code, status, requestId: 'r', message: 'why' });
+    }
+    scripts = [(response) => void response.writeHead(418).end('<html>')];
+    expect(await rejection(docs().count()))
+      .to.be.instanceOf(UnexpectedAnswerError)
+      .and.include({ status: 418 });
+  });
+
+  it('are tried so many times, and then end with the last failure', async () => {
+    scripts = [busy];
+    const few = new Vouch({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries: 2 });
+    const error = await rejection(few.collection('docs').count());
+    expect(error).to.be.instanceOf(UnavailableError).and.include({ requestId: 'r-1' });
+    expect(seen).to.have.length(3);
+    expect(seen[0]!.authorization).to.equal(undefined);
+  });
+
+  it('end at their deadline, in the middle of an answer or of a wait', async () => {
+    scripts = [silent];
+    expect(await rejection(docs().count({ timeoutMs: 50 }))).to.be.instanceOf(DeadlineError);
+    scripts = [json(429, { error: 'slow down' }, { 'retry-after': '60' })];
+    expect(await rejection(docs().count({ timeoutMs: 1_000 }))).to.be.instanceOf(RateLimitedError);
+  });
+
+  it('are aborted by a signal, with its reason, before, during and between attempts', async () => {
+    for (const script of [silent, busy]) {
+      scripts = [script];
+      const aborting = new AbortController();
+      const counting = docs().count({ signal: aborting.signal });
+      setTimeout(() => aborting.abort(new Error('enough')), 20);
+      expect((await rejection(counting)).message).to.equal('enough');
+    }
+    const before = seen.length;
+    expect((await rejection(docs().count({ signal: AbortSignal.abort(new Error('never')) }))).message).to.equal(
+      'never',
+    );
+    expect(seen).to.have.length(before);
+  });
+
+  it('insert any number of records in batches, some at a time, and tell how far they are', async () => {
+    let [underway, most, next] = [0, 0, 1];
+    scripts = [
+      (response) => {
+        most = Math.max(most, ++underway);
+        const ids = seen.at(-1)!.body.batch.map(() => next++);
+        setTimeout(() => {
+          underway--;
+          json(200, { ids })(response, {} as IncomingMessage);
+        }, 5);
+      },
+    ];
+    async function* records() {
+      for (let n = 0; n < 95; n++) yield { values: [n], metadata: n % 2 ? { n } : null, text: null };
+    }
+    const told: number[] = [];
+    const onProgress = ({ inserted }: { inserted: number }): void => void told.push(inserted);
+    const done = await docs().insertMany(records(), { batchSize: 10, concurrency: 3, onProgress });
+    expect(done).to.deep.equal({ inserted: 95 });
+    expect(told.at(-1)).to.equal(95);
+    expect(most).to.be.within(2, 3);
+    expect(seen.map(({ body }) => body.batch.length)).to.deep.equal([...Array.from({ length: 9 }, () => 10), 5]);
+    expect(seen[0]!.body).to.not.have.property('texts');
+    seen = [];
+    await docs().insertMany([[1, 2], Float32Array.of(3, 4)]);
+    expect(seen[0]!.body.batch).to.deep.equal([
+      [1, 2],
+      [3, 4],
+    ]);
+  });
+
+  it('insert no more after a failure, which is the one that is told; the iterable is closed', async () => {
+    let isClosed = false;
+    function* endless() {
+      try {
+        for (;;) yield [1];
+      } finally {
+        isClosed = true;
+      }
+    }
+    scripts = [json(200, { ids: [1, 2] }), json(507, { error: 'full', code: 'capacity_exceeded' })];
+    const error = await rejection(docs().insertMany(endless(), { batchSize: 2, concurrency: 1 }));
+    expect(error).to.include({ code: 'capacity_exceeded' });
+    expect((error as VouchError).batch).to.deep.equal({ offset: 2, records: 2, inserted: 2 });
+    expect(isClosed).to.equal(true);
+    const mixed = docs().insertMany([{ values: [1], externalId: 'a' }, { values: [1] }]);
+    expect((await rejection(mixed)).message).to.include('externalId');
+  });
+});

@@ -1,0 +1,157 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Packr, pack } from 'msgpackr';
+import type { BodyBounds } from '../../../../coordinator/body/bounds.js';
+import { type BodyForm, type BodyKind, prepareBody, prepareInline } from '../../../../coordinator/body/kinds.js';
+import type { VouchError } from '../../../../shared/errors/errors.js';
+import { quantise } from '../../../../shared/fixedPoint.js';
+import { testSeed } from '../../../support/model/random.js';
+import { componentsOf } from '../../../support/rigs/fakeBackend.js';
+
+const BOUNDS: BodyBounds = {
+  metadataBytes: 1_000,
+  textBytes: 65_536,
+  payloadBytes: 65_536,
+  batchVectors: 16_384,
+  commitBytes: 2 ** 24,
+};
+const plainly = new Packr({ useRecords: false });
+const bin = (values: readonly number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
+const fixed = (values: readonly number[]): Buffer => Buffer.from(quantise(values).buffer);
+
+describe('bodies of msgpack', () => {
+  const outcome = (kind: BodyKind, form: BodyForm, bytes: Buffer): unknown => {
+    try {
+      return { prepared: prepareBody(kind, form, bytes, BOUNDS) };
+    } catch (error) {
+      const { code, message } = error as VouchError;
+      return { code, message };
+    }
+  };
+  const packed = (kind: BodyKind, value: unknown) => outcome(kind, 'msgpack', plainly.pack(value));
+  const asJson = (kind: BodyKind, value: unknown) => outcome(kind, 'json', Buffer.from(JSON.stringify(value)));
+  const refusal = (kind: BodyKind, value: unknown): string => (packed(kind, value) as { message: string }).message;
+
+  it('are prepared or refused as JSON of the same values', () => {
+    const scalar = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    );
+    const json = fc.oneof(
+      scalar,
+      fc.array(scalar, { maxLength: 3 }),
+      fc.dictionary(
+        fc.string({ unit: 'grapheme' }).filter((key) => key !== '__proto__'),
+        scalar,
+      ),
+    );
+    const vector = fc.array(fc.float({ min: -30_000, max: 30_000, noNaN: true }), { minLength: 1, maxLength: 5 });
+    const fields = {
+      collection: fc.oneof(fc.constant('c'), json),
+      k: fc.oneof(fc.constant(3), json),
+      tag: fc.oneof(fc.nat(), json),
+      metadata_filter: json,
+      metadata: json,
+      texts: json,
+      other: json,
+    };
+    const requests = fc.record(
+      { ...fields, values: vector, query: vector, batch: fc.array(vector, { minLength: 1, maxLength: 3 }) },
+      { requiredKeys: ['values', 'query', 'batch'] },
+    );
+    fc.assert(
+      fc.property(fc.constantFrom<BodyKind>('insert', 'search', 'batch', 'multiSearch'), requests, (kind, request) => {
+        const expected = asJson(kind, request);
+        expect(packed(kind, request)).to.deep.equal(expected);
+        const { values, query, batch, ...rest } = request;
+        const name = kind === 'insert' ? 'values' : kind === 'batch' ? 'batch' : 'query';
+        const vectors = { values, query, batch }[name];
+        const as = (of: typeof bin) => (name === 'batch' ? batch.map(of) : of(vectors as number[]));
+        const others = Object.fromEntries(Object.entries({ values, query, batch }).filter(([key]) => key !== name));
+        expect(packed(kind, { ...rest, ...others, [name]: as(bin) })).to.deep.equal(expected);
+        expect(packed(kind, { ...rest, ...others, [`${name}_q16`]: as(fixed) })).to.deep.equal(expected);
+      }),
+      { numRuns: 2_000, seed: testSeed() },
+    );
+  });
+
+  it('have vectors within searches, and byte strings for arrays of bytes', () => {
+    const searches = [
+      { query: bin([1, 2]), k: 1 },
+      { query_q16: fixed([3]), k: 2 },
+      { like: 4, k: 1 },
+    ];
+    const batch = packed('searchBatch', { searches }) as { prepared: { searches: { call: { query?: Uint8Array } }[] } };
+    expect(batch.prepared.searches.map(({ call }) => call.query && componentsOf(call.query))).to.deep.equal([
+      [65_536, 131_072],
+      [196_608],
+      undefined,
+    ]);
+    const id = Buffer.alloc(16, 7);
+    const insert = packed('insert', { values: bin([1]), metadata: Buffer.from('{}'), request_id: id });
+    expect(insert).to.deep.equal(asJson('insert', { values: [1], metadata: [123, 125], request_id: [...id] }));
+  });
+
+  it('are refused naming where a vector is none', () => {
+    expect(refusal('search', { query: bin([1, Number.NaN]), k: 1 })).to.equal(
+      '$.query[1]: expected a number from -32768 to 32767.99998, got NaN',
+    );
+    expect(refusal('batch', { batch: [bin([1]), bin([4e4])] })).to.include('$.batch[1][0]: expected a number');
+    expect(refusal('insert', { values: [1, 'x'] })).to.include('$.values[1]: expected a number');
+    expect(refusal('insert', { values: 'x' })).to.include('$.values: expected a byte string');
+    expect(refusal('insert', { values_q16: [1] })).to.include('$.values_q16: expected a byte string of int32');
+    expect(refusal('insert', { values: Buffer.alloc(5) })).to.include('takes 5 bytes');
+    expect(refusal('insert', { values: bin([1]), values_q16: fixed([1]) })).to.include('given already');
+    expect(refusal('batch', { batch: bin([1]) })).to.include('$.batch: expected an array of vectors');
+    expect(refusal('insert', {})).to.include('$.values is missing');
+    expect(packed('batch', { batch: [bin([1]), bin([1, 2])] })).to.have.nested.property('prepared.unevenAt', 1);
+    const shorter = packed('batch', { batch: [bin(Array(100).fill(1)), ...Array(90).fill([])] });
+    expect(shorter).to.have.nested.property('prepared.unevenAt', 1);
+    expect(packed('batch', { batch: [[], []] })).to.have.nested.property('prepared.dimension', 0);
+  });
+
+  it('are refused where they are no msgpack, or say what JSON cannot', () => {
+    const raw = (...bytes: number[]): string => of(Buffer.from(bytes));
+    const of = (body: Buffer): string => (outcome('insert', 'msgpack', body) as { message: string }).message;
+    expect(raw()).to.equal('the body is empty: expected msgpack');
+    expect(raw(0x81)).to.include('ends too early');
+    expect(raw(0xdf, 0xff, 0xff, 0xff, 0xff)).to.include('ends too early');
+    expect(raw(0xc6, 0xff, 0xff, 0xff, 0xff)).to.include('are allowed beside vectors');
+    expect(raw(0x80, 0x00)).to.include('1 bytes follow');
+    expect(raw(0xc1)).to.include('type 0xc1');
+    expect(raw(0xd4, 0x01, 0x00)).to.include('type 0xd4');
+    expect(raw(0x81, 0x01, 0x01)).to.include('expected strings as keys');
+    expect(raw(0xa1, 0xff)).to.include('not UTF-8');
+    expect(raw(0x01)).to.include('expected a JSON object');
+    expect(refusal('insert', { values: bin([1]), other: Number.NaN })).to.include('$.other: expected a finite number');
+    expect(refusal('insert', { values: bin([1]), metadata: Buffer.alloc(2_000) })).to.include(
+      'at most 1016 are allowed',
+    );
+    expect(refusal('batch', { batch: [bin([1])], metadata: [{ a: 2n ** 60n }] })).to.include('2^53');
+    const deep = Array(5_000).fill(0x91);
+    expect(raw(...deep)).to.include('nests deeper than the 64 levels');
+    expect(of(Buffer.concat([Buffer.of(0xdd, 0, 0x0f, 0x42, 0x41), Buffer.alloc(1_000_001, 0xc0)]))).to.include(
+      '1000000 values beside vectors',
+    );
+  });
+
+  it('keep names of prototypes as JSON does', () => {
+    const key = [0xa9, ...Buffer.from('__proto__')];
+    const body = Buffer.from([0x82, ...key, 0x81, 0xa1, 0x61, 1, 0xa6, ...Buffer.from('values'), 0x91, 1]);
+    expect(outcome('insert', 'msgpack', body)).to.deep.equal(
+      outcome('insert', 'json', Buffer.from('{"__proto__":{"a":1},"values":[1]}')),
+    );
+  });
+
+  it('of many values are left to a worker', () => {
+    const inline = (metadata: unknown) => {
+      const body = pack({ values: bin([1]), filler: 'x'.repeat(8_000), other: metadata });
+      return prepareInline('insert', 'msgpack', body, BOUNDS);
+    };
+    expect(inline([1])).to.have.property('dimension', 1);
+    expect(inline(Array(3_000).fill(1))).to.equal(undefined);
+  });
+});

@@ -1,0 +1,181 @@
+/** `metadata_filter` as requests write it: what is read out of it, and what is refused. */
+import { expect } from 'chai';
+import { filterOf } from '../../../../coordinator/contract/filter.js';
+import { VouchError } from '../../../../shared/errors/errors.js';
+import { FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../../../shared/limits.js';
+import type { Json, Test } from '../../../../shared/model/filter.js';
+
+const testAt = (path: string, test: Test) => ({ op: 'test', path: path.split('.'), test });
+const equal = (path: string, value: Json) => testAt(path, { kind: 'eq', value });
+
+function refusalOf(filter: unknown): string {
+  try {
+    filterOf(filter as Record<string, unknown>);
+  } catch (error) {
+    expect(error).to.be.instanceOf(VouchError);
+    expect((error as VouchError).code).to.equal('validation_error');
+    return (error as VouchError).message;
+  }
+  throw new Error(`accepted: ${JSON.stringify(filter)}`);
+}
+
+describe('metadata filters, as they are written', () => {
+  it('compares scalars, arrays and plain objects', () => {
+    const values: Json[] = ['x', 1, 1.5, true, null, [], [1, 'a'], {}, { city: 'Paris' }, { a: { in: 1 } }];
+    for (const value of values) expect(filterOf({ k: value })).to.deep.equal(equal('k', value));
+  });
+
+  it('reads operators, with and without a dollar', () => {
+    expect(filterOf({ price: { gte: 5 } })).to.deep.equal(testAt('price', { kind: 'gte', value: 5 }));
+    expect(filterOf({ price: { $gte: 5, lt: 'x' } })).to.deep.equal({
+      op: 'and',
+      of: [testAt('price', { kind: 'gte', value: 5 }), testAt('price', { kind: 'lt', value: 'x' })],
+    });
+    expect(filterOf({ a: { in: [1, [2], { b: 3 }] } })).to.deep.equal(
+      testAt('a', { kind: 'in', values: [1, [2], { b: 3 }] }),
+    );
+    expect(filterOf({ a: { nin: [] } })).to.deep.equal(testAt('a', { kind: 'nin', values: [] }));
+    expect(filterOf({ a: { exists: false } })).to.deep.equal(testAt('a', { kind: 'exists', value: false }));
+    expect(filterOf({ a: { eq: { in: 3 } } })).to.deep.equal(equal('a', { in: 3 }));
+  });
+
+  it('follows dotted keys, and joins several keys', () => {
+    expect(filterOf({ 'author.name': 'Ann', year: 1 })).to.deep.equal({
+      op: 'and',
+      of: [equal('author.name', 'Ann'), equal('year', 1)],
+    });
+    expect(filterOf({})).to.deep.equal({ op: 'and', of: [] });
+  });
+
+  it('reads $and, $or and $not, in each other and beside keys', () => {
+    expect(filterOf({ a: 1, $or: [{ b: 2 }, { $not: { c: 3 } }], $and: [{}] })).to.deep.equal({
+      op: 'and',
+      of: [
+        equal('a', 1),
+        { op: 'or', of: [equal('b', 2), { op: 'not', of: equal('c', 3) }] },
+        { op: 'and', of: [{ op: 'and', of: [] }] },
+      ],
+    });
+  });
+
+  it('names the place of what it refuses', () => {
+    const refusals: [unknown, string][] = [
+      [{ price: { gte: true } }, '$.metadata_filter.price.gte: expected a number or a string, got true'],
+      [{ price: { lt: null } }, '$.metadata_filter.price.lt: expected a number or a string, got null'],
+      [{ a: { in: 3 } }, '$.metadata_filter.a.in: expected an array, got 3'],
+      [{ a: { $nin: {} } }, '$.metadata_filter.a.$nin: expected an array, got an object'],
+      [{ a: { exists: 1 } }, '$.metadata_filter.a.exists: expected a boolean, got 1'],
+      [{ $and: {} }, '$.metadata_filter.$and: expected an array, got an object'],
+      [{ $or: [] }, '$.metadata_filter.$or: expected an array of at least one filter, got an empty one'],
+      [{ $or: [{}, { $not: [] }] }, '$.metadata_filter.$or[1].$not: expected an object, got an array of 0'],
+      [{ $and: [1] }, '$.metadata_filter.$and[0]: expected an object, got 1'],
+      [{ $nor: [{}] }, '$.metadata_filter.$nor is no operator: $and, $or and $not stand here'],
+      [{ a: JSON.parse('[{"b": 1e999}]') }, '$.metadata_filter.a[0].b: the number is too large'],
+      [{ a: { gt: JSON.parse('-1e999') } }, '$.metadata_filter.a.gt: the number is too large'],
+      [{ a: JSON.parse('{"__proto__": 1}') }, '$.metadata_filter.a: a key named __proto__ cannot be compared with'],
+    ];
+    for (const [filter, message] of refusals) expect(refusalOf(filter)).to.equal(message);
+  });
+
+  it('refuses operators that it does not know', () => {
+    const known = 'eq, ne, gt, gte, lt, lte, in, nin, exists; {"eq": {…}} compares with an object whole';
+    for (const [operand, key] of [
+      [{ $regex: 'x' }, '$regex'],
+      [{ between: [1, 2] }, 'between'],
+      [{ gte: 1, below: 2 }, 'below'],
+      [{ city: 'Paris', eq: 1 }, 'city'],
+      [{ city: 'Paris', $where: 1 }, 'city'],
+    ] as const)
+      expect(refusalOf({ a: operand })).to.equal(`$.metadata_filter.a.${key} is no operator: expected one of ${known}`);
+  });
+
+  it('refuses what looks like an operator and is none, whatever stands beside it', () => {
+    const slips = {
+      gte: ['gtee', 'gtte', 'ggte', 'gteq', 'tge', 'GTE', 'Gte'],
+      lte: ['ltee', 'lteq', 'tle'],
+      nin: ['ninn', 'nnin', 'nni', 'NIN'],
+      exists: ['exist', 'exsits', 'exsists', 'exiszs', 'existss', 'EXISTS'],
+      short: ['eqq', 'qe', 'gtt', 'ggt', 'tg', 'llt', 'tl', 'nne', 'iin', 'ni'],
+      foreign: ['between', 'regex', 'like', 'not_in', 'less_than', '$within', '$', '$gtee'],
+      signs: ['=', '==', '!=', '<>', '<', '<=', '>', '>='],
+    };
+    for (const key of Object.values(slips).flat())
+      for (const value of [{ [key]: 3 }, { unit: 'km', [key]: 3 }])
+        expect(refusalOf({ a: value })).to.match(
+          /^\$\.metadata_filter\.a\.\S+ is no operator: expected one of eq, .*\{"eq": \{…\}\} compares with an object whole$/,
+        );
+    expect(refusalOf({ a: { unit: 'km', gtee: 3 } })).to.include('$.metadata_filter.a.gtee is no operator');
+  });
+
+  it('compares with an object whose keys are words near an operator', () => {
+    const words = [
+      'id',
+      'en',
+      'on',
+      'is',
+      'get',
+      'let',
+      'new',
+      'net',
+      'one',
+      'int',
+      'inn',
+      'min',
+      'max',
+      'bin',
+      'lat',
+      'ltd',
+    ];
+    const more = ['gate', 'late', 'lite', 'nine', 'e', 'g', 'n', 'i', 'q', 'IN', 'LT', 'NE', 'foo', 'exit', 'exact'];
+    for (const key of [...words, ...more]) {
+      expect(filterOf({ a: { [key]: 1 } }), key).to.deep.equal(equal('a', { [key]: 1 }));
+      expect(filterOf({ a: { [key]: 1, other: 2 } }), key).to.deep.equal(equal('a', { [key]: 1, other: 2 }));
+    }
+    const whole: Json[] = [{ gtee: 3 }, { between: [1, 2], unit: 'km' }, { $gtee: 1 }, { gte: 1 }];
+    for (const value of whole) expect(filterOf({ a: { eq: value } })).to.deep.equal(equal('a', value));
+  });
+
+  it('bounds conditions and listed values', () => {
+    const conditions = (count: number) => ({ $and: Array.from({ length: count }, (_, i) => ({ a: i })) });
+    filterOf(conditions(FILTER_CONDITIONS_MAX));
+    expect(refusalOf(conditions(FILTER_CONDITIONS_MAX + 1))).to.match(/at most 128 conditions/);
+    const listed = (count: number) => ({ a: { in: Array(count - 1).fill(0) }, b: { nin: [1] } });
+    filterOf(listed(FILTER_VALUES_MAX));
+    expect(refusalOf(listed(FILTER_VALUES_MAX + 1))).to.match(/^\$\.metadata_filter\.b\.nin: .* at most 4096 values/);
+    expect(refusalOf({ ['k'.repeat(10_000)]: { gt: null } }).length).to.be.below(200);
+  });
+
+  it('counts what is empty as a condition, and what stands inside of a value as values', () => {
+    const empties = (count: number) => ({ $or: Array.from({ length: count }, () => ({})) });
+    filterOf(empties(FILTER_CONDITIONS_MAX));
+    expect(refusalOf(empties(FILTER_CONDITIONS_MAX + 1))).to.match(
+      /^\$\.metadata_filter\.\$or\[128\]: a filter has at most 128 conditions/,
+    );
+    const chains = { $and: Array.from({ length: FILTER_CONDITIONS_MAX + 1 }, () => ({ $not: { $and: [{}] } })) };
+    expect(refusalOf(chains)).to.match(/at most 128 conditions/);
+    const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, i]));
+    for (const operandOf of [
+      (count: number) => ({ a: Array(count).fill(0) }),
+      (count: number) => ({ a: { eq: members(count) } }),
+      (count: number) => ({ a: { in: [Array(count - 1).fill([])] } }),
+      (count: number) => ({ a: { ne: [Array(count - 2).fill('x')] }, b: { eq: [0] } }),
+    ]) {
+      filterOf(operandOf(FILTER_VALUES_MAX));
+      expect(refusalOf(operandOf(FILTER_VALUES_MAX + 1))).to.match(/at most 4096 values/);
+    }
+  });
+
+  it('touches no prototype', () => {
+    const filter = filterOf(
+      JSON.parse('{"__proto__": {"exists": true}, "constructor.prototype": 1, "a": {"hasOwnProperty": 1}}'),
+    );
+    expect(filter).to.deep.equal({
+      op: 'and',
+      of: [
+        testAt('__proto__', { kind: 'exists', value: true }),
+        equal('constructor.prototype', 1),
+        equal('a', { hasOwnProperty: 1 }),
+      ],
+    });
+  });
+});

@@ -1,0 +1,155 @@
+import { expect } from 'chai';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { openApi } from '../../../../coordinator/contract/openapi.js';
+import { assertSearch } from '../../../../coordinator/contract/search.js';
+import { assertCreateKey } from '../../../../coordinator/contract/service.js';
+import { API_ROUTES } from '../../../../coordinator/handlers/routes.js';
+import { METRICS_ROUTE } from '../../../../coordinator/handlers/service.js';
+import { ERROR_STATUS, type ErrorCode } from '../../../../shared/errors/errors.js';
+import { joinMetricTexts, metricTexts } from '../../../../shared/metrics/metricsText.js';
+
+interface Operation {
+  readonly responses: Readonly<Record<string, unknown>>;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: unknown;
+  readonly operationId: string;
+}
+
+describe('OpenAPI document', () => {
+  const routes = [...API_ROUTES, METRICS_ROUTE];
+  const document = JSON.parse(JSON.stringify(openApi(routes, '1.2.3')));
+  const operation = (method: string, path: string): Operation => document.paths[path][method.toLowerCase()];
+
+  it('has every route, and every code it can give under that code’s status', () => {
+    for (const { method, path, errors } of routes) {
+      const { responses } = operation(method, path);
+      for (const code of errors) expect(responses).to.have.property(String(ERROR_STATUS[code]));
+    }
+    const ids = routes.map(({ method, path }) => operation(method, path).operationId);
+    expect(new Set(ids).size).to.equal(routes.length);
+  });
+
+  it('tells of every code there is, but for those that no route gives', () => {
+    const told = new Set(routes.flatMap(({ errors }) => errors));
+    const untold = Object.keys(ERROR_STATUS).filter((code) => !told.has(code as ErrorCode));
+    expect(untold).to.deep.equal(['method_not_allowed']);
+  });
+
+  it('refers only to schemas it has', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
+    expect(references.length).to.be.above(50);
+    for (const [, name] of references) expect(document.components.schemas).to.have.property(name!);
+  });
+
+  it('names parameters and bodies, with the bounds that are checked', () => {
+    expect(operation('GET', '/v1/records/{id}').parameters.map(({ name, in: place }) => [place, name])).to.deep.equal([
+      ['path', 'id'],
+      ['query', 'collection'],
+    ]);
+    const { schemas } = document.components;
+    // One of `query` and `like` is needed, which no schema says.
+    expect(schemas.SearchRequest.required).to.deep.equal(['k']);
+    expect(schemas.Component ?? schemas.SearchRequest.properties.query.items).to.deep.include({
+      minimum: -32_768,
+      maximum: 32_767.99998,
+    });
+    for (const [property, { description }] of Object.entries<{ description?: string }>(
+      schemas.SearchRequest.properties,
+    ))
+      expect(description === undefined, property).to.equal(property === 'k');
+    expect(schemas.SearchRequest.properties.metadata_filter.description).to.match(/`eq`.*`exists`[\s\S]*`\$not`/);
+    expect(operation('POST', '/v1/search').requestBody).to.have.nested.property('content.application/json.schema');
+  });
+});
+
+describe('what the OpenAPI document promises', () => {
+  const document = JSON.parse(JSON.stringify(openApi([...API_ROUTES, METRICS_ROUTE], '1.2.3')));
+  const { schemas } = document.components;
+  const operations: { path: string; method: string; responses: Record<string, { headers: object }> }[] = Object.entries<
+    Record<string, object>
+  >(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, written]) => ({ path, method, ...written }) as never),
+  );
+  const parameter = (method: string, path: string, name: string): { schema: { $ref: string } } =>
+    document.paths[path][method].parameters.find((one: { name: string }) => one.name === name);
+
+  it('a conflict wherever a collection is named that may be being imported', () => {
+    const named = API_ROUTES.filter(({ errors }) => errors.includes('collection_not_found'));
+    const without = named.filter(({ errors }) => !errors.includes('conflict')).map(({ name }) => name);
+    expect(without).to.deep.equal(['DELETE /v1/namespaces/{name}']);
+    expect(named.length).to.be.above(30);
+  });
+
+  it('ids up to 2^53 - 1, key ids of 32 hex digits, and of k the minimum alone', () => {
+    expect(parameter('get', '/v1/records/{id}', 'id').schema.$ref).to.match(/\/Whole$/);
+    expect(schemas.Whole).to.include({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+    for (const method of ['delete', 'get']) {
+      const path = `/v1/crypto/${method === 'get' ? 'status' : 'shred'}/{key_id}`;
+      expect(parameter(method, path, 'key_id').schema.$ref).to.match(/\/KeyId$/);
+    }
+    expect(schemas.KeyId).to.deep.include({ pattern: '^[0-9a-f]{32}$' });
+    expect(schemas.ResultCount).to.deep.equal({ type: 'integer', minimum: 1 });
+    expect(schemas.CreateKeyRequest.properties.expires_in_secs.oneOf).to.deep.include({
+      type: 'integer',
+      minimum: 1,
+      maximum: 4_294_967_295,
+    });
+  });
+
+  it('bodies that may be left out, and no others', () => {
+    const optional = API_ROUTES.filter(({ path, method }) => {
+      const { requestBody } = document.paths[path][method.toLowerCase()];
+      return requestBody !== undefined && !requestBody.required;
+    });
+    expect(optional.map(({ path }) => path)).to.deep.equal(['/v1/index/rebuild', '/v1/import/{name}/log']);
+  });
+
+  it('the headers that each status has', () => {
+    for (const { path, responses } of operations)
+      for (const [status, { headers }] of Object.entries(responses)) {
+        expect(headers, path).to.have.property('x-request-id');
+        if (status === '401') expect(headers).to.have.property('www-authenticate');
+        if (status === '429' || status === '503') expect(headers, path).to.have.property('retry-after');
+        if (status === '429') expect(headers).to.have.property('ratelimit-reset');
+      }
+    expect(document.components.responses.MethodNotAllowed.headers).to.have.property('allow');
+  });
+});
+
+describe('what a request is refused with', () => {
+  const refusal = (expires_in_secs: unknown): string => {
+    try {
+      assertCreateKey({ scope: 'admin', expires_in_secs });
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it('names the bound that a number is beyond', () => {
+    expect(refusal(4_294_967_295)).to.equal('');
+    expect(refusal(4_294_967_296)).to.equal(
+      '$.expires_in_secs: expected a whole number from 0 to 4294967295, got 4294967296',
+    );
+    expect(refusal(0)).to.equal('$.expires_in_secs: expected a number of at least 1, got 0');
+    expect(() => assertSearch({ query: [], k: 5_001 })).to.throw('$.k: expected a number of at most 5000, got 5001');
+  });
+});
+
+describe('Prometheus text', () => {
+  it('groups the samples of all sources by name, with their own labels', async () => {
+    const own = new Registry();
+    new Gauge({ name: 'a', help: 'one\n\\', registers: [own] }).set(1);
+    const shard = new Registry();
+    shard.setDefaultLabels({ shard: 's"1' });
+    new Counter({ name: 'b', help: 'two', labelNames: ['op'], registers: [shard] }).inc({ op: 'x' });
+    new Gauge({ name: 'a', help: 'other', registers: [shard] }).set(Number.POSITIVE_INFINITY);
+    new Gauge({ name: 'c', help: 'of nothing', labelNames: ['x'], registers: [shard] });
+    const text = joinMetricTexts([await metricTexts(own), await metricTexts(shard), await metricTexts(own)]);
+    expect(text).to.equal(
+      '# HELP a one\\n\\\\\n# TYPE a gauge\na 1\na{shard="s\\"1"} +Inf\na 1\n\n' +
+        '# HELP b two\n# TYPE b counter\nb{op="x",shard="s\\"1"} 1\n\n' +
+        '# HELP c of nothing\n# TYPE c gauge\n',
+    );
+  });
+});

@@ -1,0 +1,210 @@
+/** What a client gets that does not speak HTTP properly, byte by byte: an answer at once, and no effect. */
+import { expect } from 'chai';
+import { HostileClient } from '../../../support/launch/hostileClient.js';
+import { rawExchange, requestHead } from '../../../support/launch/http.js';
+import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
+
+const HOST = 'host: test\r\n';
+/** Longer than any answer at once takes, shorter than the idle time-out. */
+const ANSWER_MS = 4_000;
+/** A body that stops is told so after 5 s. */
+const STALLED_MS = 8_000;
+
+type Ends = 'closed' | 'open';
+
+interface Row {
+  readonly bytes: string;
+  /** Of the first answer; 0: none. */
+  readonly status: number;
+  readonly ends: Ends;
+  /** False: the engine's parser answers, and the server never sees the request. */
+  readonly isJson?: boolean;
+  /** The answer of Node's parser, where it differs. */
+  readonly byNode?: { readonly status: number; readonly ends: Ends };
+}
+
+overEngines('malformed requests', (engine) => {
+  let edge: TestEdge;
+  let authorization: string;
+  const clients: HostileClient[] = [];
+  beforeEach(async () => {
+    edge = await TestEdge.start({ http: { engine } });
+    authorization = `authorization: Bearer ${await edge.key()}\r\n`;
+    await edge.backend.create('p', { name: 'x', dimension: 2, index: 'brute' });
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.end();
+    await edge.stop();
+  });
+
+  const names = async (): Promise<string[]> => (await edge.backend.list('p')).map(({ name }) => name);
+  const open = async (bytes: string): Promise<HostileClient> => {
+    const client = await HostileClient.open(edge.edge.port, bytes);
+    clients.push(client);
+    return client;
+  };
+  const soon = async (condition: () => boolean, withinMs: number): Promise<void> => {
+    for (let turn = 0; !condition() && turn < withinMs / 10; turn++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  const bodyIn = (received: string): string => received.slice(received.indexOf('\r\n\r\n') + 4);
+  const headerIn = (received: string, name: string): string | undefined =>
+    new RegExp(`^${name}: (.*)$`, 'im').exec(received.slice(0, received.indexOf('\r\n\r\n')).replaceAll('\r', ''))?.[1];
+
+  const DELETION = 'DELETE /v1/namespaces/x HTTP/1.1\r\n';
+  const framed = (headers: string): string => `${DELETION}${HOST}${authorization}${headers}\r\n`;
+  const check = async (rows: () => Readonly<Record<string, Row>>): Promise<void> => {
+    for (const [name, row] of Object.entries(rows())) {
+      const { bytes, isJson = true } = row;
+      const { status, ends } = (engine === 'node' && row.byNode) || row;
+      const client = await open(bytes);
+      await soon(() => (ends === 'closed' ? !client.isOpen : client.status !== 0), ANSWER_MS);
+      expect([client.status, client.isOpen ? 'open' : 'closed'], name).to.deep.equal([status, ends]);
+      if (status === 400 && isJson) {
+        expect(JSON.parse(bodyIn(client.received)).code, name).to.equal('validation_error');
+        expect(headerIn(client.received, 'connection'), name).to.equal('close');
+        expect(headerIn(client.received, 'x-request-id'), name).to.match(/./);
+      }
+      expect(await names(), `${name} has no effect`).to.deep.equal(['x']);
+    }
+  };
+
+  it('a length that is none, or is told twice, is 400 before anything else, and what follows is not read', () =>
+    check(() => {
+      const refused = (headers: string, rest = ''): Row => ({
+        bytes: framed(headers) + rest,
+        status: 400,
+        ends: 'closed',
+      });
+      const smuggled = `${DELETION}${HOST}${authorization}\r\n`;
+      return {
+        'a list': refused('content-length: 1, 1\r\n', '{}'),
+        letters: refused('content-length: abc\r\n', '{}'),
+        negative: refused('content-length: -1\r\n', '{}'),
+        signed: refused('content-length: +2\r\n', '{}'),
+        empty: refused('content-length: \r\n', smuggled),
+        'two words': refused('content-length: 2 2\r\n', '{}'),
+        hexadecimal: refused('content-length: 0x2\r\n', '{}'),
+        'a fraction': refused('content-length: 2.0\r\n', '{}'),
+        '2^53': refused('content-length: 9007199254740992\r\n', '{}'),
+        '26 digits': refused(`content-length: ${'1'.repeat(26)}\r\n`, '{}'),
+        'twice the same': refused('content-length: 0\r\ncontent-length: 0\r\n', smuggled),
+        'two lengths': refused('content-length: 0\r\nContent-Length: 3\r\n', smuggled),
+        'chunked twice': refused('transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n', '0\r\n\r\n'),
+        'not chunked': refused('transfer-encoding: gzip\r\n', '{}'),
+        'gzip in chunks': refused('transfer-encoding: gzip, chunked\r\n', '0\r\n\r\n'),
+        'an empty length, and chunked': refused('content-length: \r\ntransfer-encoding: chunked\r\n', '0\r\n\r\n'),
+        'two hosts': refused('host: other\r\n'),
+        'two idempotency keys': refused('idempotency-key: a\r\nidempotency-key: b\r\n'),
+        'without a key, at no path': {
+          bytes: `PUT /nope HTTP/1.1\r\n${HOST}content-length: 1, 1\r\n\r\n`,
+          status: 400,
+          ends: 'closed',
+        },
+        HEAD: { bytes: `HEAD /health HTTP/1.1\r\n${HOST}content-length: 1, 1\r\n\r\n`, status: 400, ends: 'closed' },
+      };
+    }));
+
+  it('what the native parser refuses is answered by it and closed', () =>
+    check(() => {
+      const native = (status: number, bytes: string, byNode: Row['byNode'] = { status, ends: 'closed' }): Row => ({
+        ...{ bytes, status, ends: 'closed', isJson: false, byNode },
+      });
+      const byNode = { status: 400, ends: 'closed' } as const;
+      const served = { status: 200, ends: 'open' } as const;
+      const chunked = framed('transfer-encoding: chunked\r\n').replace(DELETION, 'POST /v1/search HTTP/1.1\r\n');
+      const health = 'GET /health HTTP/1.1\r\n';
+      return {
+        'a length beside chunked': native(400, framed('content-length: 2\r\ntransfer-encoding: chunked\r\n')),
+        'no host': native(400, `${health}accept: */*\r\n\r\n`),
+        'a size of a chunk that is none': native(400, `${chunked}zz\r\n{}\r\n0\r\n\r\n`),
+        'HTTP/1.0': native(505, `GET /health HTTP/1.0\r\n${HOST}\r\n`),
+        'HTTP/2.0': native(505, `GET /health HTTP/2.0\r\n${HOST}\r\n`),
+        'lines without CR': native(505, 'GET /health HTTP/1.1\nhost: x\n\n', byNode),
+        'an absolute URI': native(505, `GET http://test/health HTTP/1.1\r\n${HOST}\r\n`, served),
+        TLS: native(505, `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${'x'.repeat(200)}`, byNode),
+        'a NUL in the path': native(505, `GET /health\0 HTTP/1.1\r\n${HOST}\r\n`, byNode),
+        'a head of 20,000 bytes': native(431, `${health}${HOST}x-a: ${'a'.repeat(20_000)}\r\n\r\n`),
+        'a path of 20,000 bytes': native(431, `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`),
+        '120 headers': native(431, `${health}${HOST}${'x-a: a\r\n'.repeat(120)}\r\n`, served),
+      };
+    }));
+
+  it('what is proper and rare is served, and the connection stays', () =>
+    check(() => {
+      const health = 'GET /health HTTP/1.1\r\n';
+      return {
+        'an empty header': { bytes: `${health}${HOST}x-a:\r\n\r\n`, status: 200, ends: 'open' },
+        'a length with leading zeros': {
+          bytes: `${health}${HOST}content-length: 000\r\n\r\n`,
+          status: 200,
+          ends: 'open',
+        },
+        'Chunked in capitals': {
+          bytes: `${health}${HOST}transfer-encoding: Chunked\r\n\r\n0\r\n\r\n`,
+          status: 200,
+          ends: 'closed',
+        },
+        'a last request': { bytes: `${health}${HOST}connection: Close\r\n\r\n`, status: 200, ends: 'closed' },
+        'an unknown method': {
+          ...{ bytes: `G@T /health HTTP/1.1\r\n${HOST}\r\n`, status: 405, ends: 'open' },
+          ...{ isJson: false, byNode: { status: 400, ends: 'closed' } },
+        },
+      };
+    }));
+
+  it('nothing behind the last chunk of a body is taken for a request', async () => {
+    const body = JSON.stringify({ collection: 'x', query: [1, 2], k: 1 });
+    const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n`;
+    const search = `POST /v1/search HTTP/1.1\r\n${HOST}${authorization}transfer-encoding: chunked\r\n\r\n${chunk}`;
+    // Behind a proper end, Node's parser serves the next request.
+    const trailers = ['', 'XX', ...(engine === 'uws' ? ['\r\n', 'x-trailer: 1\r\n\r\n'] : [])];
+    for (const trailer of trailers)
+      for (const isLate of [false, true]) {
+        const client = await open(search);
+        if (isLate) await soon(() => client.status !== 0, 500);
+        client.send(`${trailer}${DELETION}${HOST}${authorization}\r\n`);
+        await soon(() => !client.isOpen, ANSWER_MS);
+        expect(client.isOpen).to.equal(false);
+        expect(await names()).to.deep.equal(['x']);
+      }
+  });
+
+  it('a bad length reserves nothing: as many uploads are let in after it as before', async () => {
+    for (let i = 0; i < 20; i++) {
+      const bad = requestHead('POST', '/v1/search', { 'content-length': '1, 1' });
+      const [answer] = await rawExchange(edge.edge.port, bad.replace('host:', `${authorization}host:`));
+      expect(answer!.status).to.equal(400);
+    }
+    const { text } = await (await edge.client('metrics')).get('/metrics');
+    expect(text).to.match(/^vouch_http_in_flight_body_bytes 0$/m);
+    expect(text).to.match(/^vouch_http_in_flight 0$/m);
+  });
+
+  it('a body that stops before its end is answered and closed, before the connection is closed without a word', async function () {
+    this.timeout(20_000);
+    const post = (headers: string, body: string): string =>
+      `POST /v1/search HTTP/1.1\r\n${HOST}${authorization}${headers}\r\n${body}`;
+    const stalled = await Promise.all([
+      open(post('content-length: 100\r\n', '{"query"')),
+      open(post('content-length: 100\r\n', '')),
+      open(post('transfer-encoding: chunked\r\n', '5\r\n{"que\r\n')),
+      // uWebSockets.js reads an extension of a chunk as a part of its size.
+      ...(engine === 'uws' ? [open(post('transfer-encoding: chunked\r\n', '2;a=b\r\n{}\r\n0\r\n\r\n'))] : []),
+    ]);
+    const slow = await open(post('content-length: 100\r\n', ''));
+    const drip = setInterval(() => slow.send(' '), 1_000);
+    await soon(() => stalled.every(({ isOpen }) => !isOpen), STALLED_MS);
+    clearInterval(drip);
+    for (const { received, status, isOpen } of stalled) {
+      expect([status, isOpen]).to.deep.equal([400, false]);
+      expect(JSON.parse(bodyIn(received))).to.deep.equal({
+        error: 'the body stopped before its end: nothing came for 5 s',
+        code: 'validation_error',
+      });
+      expect(headerIn(received, 'connection')).to.equal('close');
+    }
+    expect([slow.status, slow.isOpen]).to.deep.equal([0, true]);
+    expect(edge.backend.calls).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { type Columns, RowFault, rowOf } from '../../../../scripts/load/row.js';
+import { type Fields, USUAL } from '../../../../scripts/load/source.js';
+import { vectorsText } from '../../../../scripts/load/vectorText.js';
+import { quantise } from '../../../../shared/fixedPoint.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+
+const COLUMNS: Columns = {
+  ...{ vector: undefined, text: undefined, tag: undefined, id: undefined },
+  ...{ metadata: 'rest', isNormalised: false, numbers: new Set<string>() },
+};
+const ONE = 65_536;
+
+describe('a row that is loaded', () => {
+  const rowFrom = (fields: Fields, columns: Partial<Columns> = {}) => {
+    const { vector, text, metadata } = rowOf(fields, { ...COLUMNS, ...columns }, USUAL);
+    return { text, metadata, vector: [...vector].map((component) => component / ONE) };
+  };
+  const faultOf = (fields: Fields, columns: Partial<Columns> = {}): string => {
+    try {
+      rowFrom(fields, columns);
+    } catch (error) {
+      if (error instanceof RowFault) return error.message;
+      throw error;
+    }
+    return 'none';
+  };
+
+  it('has its vector and text where they usually are, and every other field as metadata', () => {
+    expect(rowFrom({ embedding: [1, 0.5], document: 'a', year: 2001n, tags: ['x'] })).to.deep.equal({
+      ...{ vector: [1, 0.5], text: 'a', metadata: { year: 2001, tags: ['x'] } },
+    });
+    expect(rowFrom({ vector: [1] })).to.deep.equal({ vector: [1], text: null, metadata: null });
+  });
+
+  it('has the tag and the external id of the fields that are named, which are no metadata then', () => {
+    const columns = { ...COLUMNS, tag: 'n', id: 'key' };
+    const row = (fields: Fields) => rowOf({ vector: [1], ...fields }, columns, USUAL);
+    expect(row({ n: '7', key: 'ü', more: 1 })).to.deep.include({ tag: 7, externalId: 'ü', metadata: { more: 1 } });
+    expect(row({ n: 2n ** 53n - 1n, key: 12n })).to.include({ tag: 2 ** 53 - 1, externalId: '12' });
+    expect(row({ n: null, key: 0 })).to.include({ tag: 0, externalId: '0' });
+    for (const [fields, fault] of [
+      [{ n: -1, key: 'a' }, 'n holds -1, which is no whole number'],
+      [{ n: 0.5, key: 'a' }, 'n holds 0.5, which is no whole number'],
+      [{ n: 2n ** 60n, key: 'a' }, 'n holds 1152921504606846976, which is no whole number'],
+      [{ n: 1 }, 'there is no key'],
+      [{ n: 1, key: '' }, 'key holds "", which is no id'],
+      [{ n: 1, key: ['a'] }, 'key holds ["a"], which is no id'],
+      [{ n: 1, key: 'ü'.repeat(129) }, 'key is an id of more than 256 bytes'],
+    ] as const)
+      expect(
+        () => row(fields as Fields),
+        JSON.stringify(fields, (_, value) => String(value)),
+      ).to.throw(RowFault, fault);
+    expect(() => rowOf({ vector: [1], text: 5n }, COLUMNS, USUAL)).to.throw(RowFault, 'text holds 5, which is no text');
+  });
+
+  it('takes fields that are named, also within objects', () => {
+    const fields = { data: { e: [[9], [1, 2]], t: 'a' }, meta: { k: 1 }, other: 5, more: null };
+    const named = { vector: 'data.e.1', text: 'data.t' } as const;
+    expect(rowFrom(fields, { ...named, metadata: ['meta'] })).to.deep.equal({
+      vector: [1, 2],
+      text: 'a',
+      metadata: { k: 1 },
+    });
+    expect(rowFrom(fields, { ...named, metadata: ['other', 'more'] }).metadata).to.deep.equal({ other: 5, more: null });
+    expect(rowFrom(fields, { ...named, metadata: [] }).metadata).to.equal(null);
+    expect(rowFrom({ 'a.b': [1], a: { b: [2] } }, { vector: 'a.b' }).vector).to.deep.equal([1]);
+  });
+
+  it('reads a vector from text, and from a column each component', () => {
+    for (const vector of ['[1, -2.5]', '1,-2.5', '1 -2.5', '{1;-2.5}', ' ( 1 , -2.5 ) '])
+      expect(rowFrom({ vector }).vector, vector).to.deep.equal([1, -2.5]);
+    const wide = { id: 'a', v0: '1', v1: '2', v2: '3', text: 't' };
+    expect(rowFrom(wide, { vector: ['v0', 'v2'] })).to.deep.equal({
+      vector: [1, 2, 3],
+      text: 't',
+      metadata: { id: 'a' },
+    });
+  });
+
+  it('keeps what JSON lacks as JSON can hold it', () => {
+    const { metadata } = rowFrom({
+      ...{ vector: [1], when: new Date(0), big: 2n ** 60n, bytes: Uint8Array.of(1), list: Float32Array.of(1.5) },
+    });
+    expect(metadata).to.deep.equal({
+      when: '1970-01-01T00:00:00.000Z',
+      big: '1152921504606846976',
+      bytes: 'AQ==',
+      list: [1.5],
+    });
+  });
+
+  it('divides by the length where that is asked for', () => {
+    expect(rowFrom({ vector: [3, 4] }, { isNormalised: true }).vector).to.deep.equal([39_322 / ONE, 52_429 / ONE]);
+    expect(rowFrom({ vector: [0, 0] }, { isNormalised: true }).vector).to.deep.equal([0, 0]);
+  });
+
+  it('says what does not fit', () => {
+    expect(faultOf({ a: 1 })).to.match(/^there is no field vector, .*: name the one of the vector with --vector$/);
+    expect(faultOf({ vector: [1, 'x'] })).to.equal('vector holds "x", which is no number');
+    expect(faultOf({ vector: [1, null] })).to.equal('vector holds null, which is no number');
+    expect(faultOf({ vector: '[]' })).to.equal('vector is empty');
+    expect(faultOf({ vector: 5 })).to.equal('vector is no list of numbers');
+    expect(faultOf({ vector: [1, 40_000] })).to.equal('component 1 is 40000: allowed is -32768 to 32767.99998');
+    expect(faultOf({ vector: Float32Array.of(Number.NaN) })).to.match(/^component 0 is NaN/);
+    expect(faultOf({ vector: [1], text: 5 })).to.equal('text holds 5, which is no text');
+    expect(faultOf({ v: [1] }, { vector: 'w' })).to.equal('there is no w');
+    expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('there are no fields from v1 to v9');
+  });
+
+  it('is written so that the service reads the same components', () => {
+    const random = seededRandom(testSeed());
+    const extremes = [-(2 ** 31), 2 ** 31 - 1, 0, 1, -1, ONE, ONE - 1, 10 * ONE, 100 * ONE - 1, 10_000 * ONE];
+    const rows = Array.from({ length: 50 }, () =>
+      Int32Array.from(extremes, (extreme) => (random.int(3) === 0 ? extreme : random.int(2 ** 32) - 2 ** 31)),
+    );
+    const read = JSON.parse(vectorsText(rows).toString('utf8')) as number[][];
+    expect(read.map(quantise)).to.deep.equal(rows);
+    expect(vectorsText([Int32Array.of(ONE / 2, -ONE, 0)]).toString()).to.equal('[[0.5,-1,0]]');
+  });
+});

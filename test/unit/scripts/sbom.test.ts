@@ -1,0 +1,82 @@
+/** The bill of materials of `npm run sbom`: what it lists, and that its hashes are those of the files and of the lock file. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type Bill, billOfMaterials, type Component } from '../../../scripts/sbom/bill.js';
+import { licenceLines, licenceOf } from '../../../scripts/sbom/licences.js';
+import { ROOT } from '../../support/sourceTree.js';
+
+const readJson = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+describe('the bill of materials', function () {
+  this.timeout(120_000);
+  let folder: string;
+  let nats: string;
+  let bill: Bill;
+  const named = (name: string): Component => bill.components.find((component) => component.name === name)!;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-test-'));
+    nats = join(folder, 'nats-server');
+    await writeFile(nats, 'a server');
+    bill = await billOfMaterials(ROOT, { path: nats, version: '2.9.10' });
+  });
+
+  after(() => rm(folder, { recursive: true }));
+
+  it('lists every package of production at its version, with the hash of the lock file, and none of development', () => {
+    expect([bill.bomFormat, bill.metadata.component.name]).to.deep.equal(['CycloneDX', 'vouch']);
+    const { packages } = readJson('package-lock.json');
+    const { dependencies, devDependencies } = readJson('package.json');
+    expect(Object.keys(dependencies).length).to.be.above(5);
+    for (const name of Object.keys(dependencies)) {
+      const { version, integrity } = packages[`node_modules/${name}`];
+      const [algorithm, hash] = integrity.split(/-(.*)/s);
+      expect(algorithm).to.equal('sha512');
+      const { version: listed, hashes } = named(name);
+      expect([listed, hashes]).to.deep.equal([
+        version,
+        [{ alg: 'SHA-512', content: Buffer.from(hash, 'base64').toString('hex') }],
+      ]);
+    }
+    // A package of development may be one that a package of production needs too.
+    const isDev = (name: string): boolean => packages[`node_modules/${name}`]?.dev === true;
+    expect(Object.keys(devDependencies).filter((name) => isDev(name) && named(name))).to.deep.equal([]);
+    expect(isDev('mocha')).to.equal(true);
+  });
+
+  it('lists each binary with its SHA-256: those in packages, the kernel and the NATS server', () => {
+    const inPackages = (name: string): string[] => (named(name).components ?? []).map((file) => file.name);
+    expect(inPackages('blake3')).to.include('dist/wasm/nodejs/blake3_js_bg.wasm');
+    expect(inPackages('hnswlib-node')).to.deep.equal(['build/Release/addon.node']);
+    for (const { name, components = [] } of bill.components)
+      for (const file of components)
+        expect(file.hashes, file.name).to.deep.equal([
+          { alg: 'SHA-256', content: sha256(join(ROOT, 'node_modules', name, file.name)) },
+        ]);
+    const hashOf = (name: string) => named(name).hashes?.[0]?.content;
+    expect(hashOf('dist/shard/kernel/kernel.wasm')).to.equal(sha256(join(ROOT, 'dist/shard/kernel/kernel.wasm')));
+    expect(hashOf('nats-server')).to.equal(sha256(nats));
+    expect(named('nats-server').version).to.equal('2.9.10');
+  });
+
+  it('names where each part comes from by an address', () => {
+    const addresses = bill.components.flatMap(({ externalReferences = [] }) =>
+      externalReferences.map(({ url }) => url),
+    );
+    expect(addresses.length).to.be.above(20);
+    expect(addresses.filter((url) => !URL.canParse(url))).to.deep.equal([]);
+  });
+
+  it('says under which licence each part is, and that the service depends on it', () => {
+    expect(bill.components.filter((component) => licenceOf(component) === 'none stated')).to.deep.equal([]);
+    const lines = licenceLines(bill);
+    expect(lines.find((line) => line.startsWith('BlueOak'))).to.match(/^BlueOak-1\.0\.0 +1 +lru-cache$/);
+    const own = bill.dependencies.find(({ ref }) => ref === bill.metadata.component['bom-ref']);
+    expect(own?.dependsOn).to.include.members(['nats-server@2.9.10', 'dist/shard/kernel/kernel.wasm']);
+  });
+});

@@ -1,0 +1,74 @@
+/** Set-up, which makes a checkout ready before anything of it is compiled: as a program of its own, in plain JavaScript. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+const module = (name: string): string => new URL(`../../../../../scripts/setup/${name}.mjs`, import.meta.url).href;
+
+/** A program of set-up that ends only when it is killed, and does not care for signals, as an npm that clears up. */
+const STUBBORN = `
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
+  require('node:fs').writeFileSync('pid', String(process.pid));
+  setInterval(() => {}, 1000);`;
+
+describe('set-up', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'vouch-set-up-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = (work: string): Launched => {
+    const lines = [
+      `import { existsSync, readFileSync } from 'node:fs';`,
+      `import { run } from '${module('command')}';`,
+      `import { Interrupted, interruptible } from '${module('interrupt')}';`,
+      `import { step } from '${module('steps')}';`,
+      work,
+    ];
+    return launch(process.execPath, ['--input-type=module', '-e', lines.join('\n')], { cwd: folder });
+  };
+
+  it('ends the programs that it has started before it ends at a signal', async () => {
+    const setUp = run(`
+      setInterval(() => existsSync('pid') && console.log('runs ' + readFileSync('pid', 'utf8')), 20).unref();
+      const program = [process.execPath, ['-e', ${JSON.stringify(STUBBORN)}]];
+      const install = () => run('npm ci', program, { cwd: '.', advice: 'none' }).then(() => 'installed');
+      await interruptible(() => step('packages', 'installing', install)).catch((error) => {
+        console.log(error instanceof Interrupted);
+        process.exit(130);
+      });`);
+    const pid = Number((await setUp.waitForLine(/^runs \d+/)).slice('runs '.length));
+    setUp.signal('SIGINT');
+    expect(await setUp.waitForEnd()).to.deep.equal({ code: 130, signal: null });
+    expect(isAlive(pid)).to.equal(false);
+    expect(setUp.output)
+      .to.match(/ packages +stopped \(/)
+      .and.to.match(/^true$/m);
+  });
+
+  it('ends at once where it runs no program', async () => {
+    const setUp = run(`
+      await interruptible(() => {
+        console.log('waits');
+        return new Promise((resolve) => setTimeout(resolve, 60_000));
+      });`);
+    await setUp.waitForLine(/^waits/);
+    setUp.signal('SIGTERM');
+    expect(await setUp.waitForEnd()).to.deep.equal({ code: 130, signal: null });
+  });
+
+  it('leaves signals to what runs after it', async () => {
+    const command = run(`
+      await interruptible(async () => {});
+      process.on('SIGINT', () => process.exit(7));
+      console.log('serves');
+      setInterval(() => {}, 1000);`);
+    await command.waitForLine(/^serves/);
+    command.signal('SIGINT');
+    await eventually('it has ended by its own word', async () => (await command.ended).code === 7);
+  });
+});

@@ -1,0 +1,199 @@
+/** What past states cost, in their own thread: rebuilt once for all who ask, kept within a bound, given up when nobody waits. */
+import { expect } from 'chai';
+import { HistoricalStateCache } from '../../../../shard/asOf/historicalStateCache.js';
+import type { Measured } from '../../../../shard/asOf/measured.js';
+import { searchState } from '../../../../shard/asOf/searchState.js';
+import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
+import { moved } from '../../../../shard/serving/moved.js';
+import { Opening } from '../../../../shard/snapshot/opening.js';
+import type { Clock } from '../../../../shared/clock.js';
+import type { ErrorCode, VouchError } from '../../../../shared/errors/errors.js';
+import { Slice } from '../../../../shared/scheduling/slice.js';
+import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
+import { WatchedLogs } from '../../../support/rigs/watchedLogs.js';
+import { eventually, expectCode, gate, rejection } from '../../../support/suites/expectations.js';
+
+const ID = 7;
+const RECORDS = 60;
+
+/** Every look at it is a millisecond later by the one, and by the other as it is told. */
+class TestClock implements Clock {
+  ms = configOf(ID).createdAtMs;
+  #looks = 0;
+  nowMs(): number {
+    return this.ms;
+  }
+  monotonicMs(): number {
+    return this.#looks++;
+  }
+}
+
+describe('past states', () => {
+  let clock: TestClock;
+  let logs: WatchedLogs;
+  let collection: TestCollection;
+  let memory: VectorMemory;
+  let pasts: HistoricalStateCache;
+  let opening: Opening;
+  let measured: Measured[];
+
+  async function start(boundBytes = 1 << 28, memoryBytes?: number): Promise<void> {
+    memory = new VectorMemory(memoryBytes === undefined ? {} : { boundBytes: memoryBytes });
+    measured = [];
+    const options = { boundBytes, memory, clock, setAside: () => undefined };
+    pasts = new HistoricalStateCache({ ...options, measured: (what) => measured.push(what) });
+    opening = new Opening(1, configOf(ID), await logs.open(ID));
+    logs.reads = 0;
+    logs.framesRead = 0;
+  }
+  beforeEach(async () => {
+    clock = new TestClock();
+    logs = new WatchedLogs();
+    collection = new Engine(logs).host(configOf(ID));
+    for (let n = 1; n <= RECORDS; n++) await collection.insert([n, 0]);
+    await start();
+  });
+  afterEach(async () => {
+    await pasts.close(opening, moved());
+    await collection.hosted.close({ keep: true });
+  });
+
+  /** Ids, nearest to the origin first. */
+  function found(sequence: number, inMs = 10_000): Promise<number[]> {
+    const deadlineMs = clock.ms + inMs;
+    return pasts.use(opening, sequence, deadlineMs, async ({ state, timeMs }) => {
+      const query = new Int32Array(2);
+      const options = { k: 5_000, agedToMs: undefined };
+      const { ids } = await searchState(state, timeMs, query, options, () => new Slice(clock, deadlineMs));
+      return [...ids];
+    });
+  }
+  const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
+  const codes = (settled: readonly PromiseSettledResult<unknown>[]): (ErrorCode | 'found')[] =>
+    settled.map((one) => (one.status === 'fulfilled' ? 'found' : (one.reason as VouchError).code));
+  const searchedFrom = (): string[] => measured.flatMap((one) => (one.what === 'searched' ? [one.from] : []));
+
+  it('are rebuilt once for all who ask at the same time, and not again for those who ask later', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => found(40)));
+    for (const ids of all) expect(ids).to.deep.equal(upTo(40));
+    expect(await found(40)).to.deep.equal(upTo(40));
+    expect(logs).to.include({ reads: 1, framesRead: 40 });
+    expect(pasts.keptBytes).to.be.above(0);
+    expect(measured).to.deep.include({ what: 'kept', bytes: pasts.keptBytes });
+    expect(searchedFrom()).to.deep.equal([...new Array(20).fill('rebuilt'), 'kept']);
+    expect(measured.flatMap((one) => (one.what === 'rebuilt' ? [one.outcome] : []))).to.deep.equal(['done']);
+  });
+
+  it('of no event is there without reading', async () => {
+    expect(await found(0)).to.deep.equal([]);
+    expect(logs.reads).to.equal(0);
+  });
+
+  it('go on from an earlier one that nobody uses', async () => {
+    await found(40);
+    expect(await found(50)).to.deep.equal(upTo(50));
+    expect(logs.framesRead).to.equal(50);
+    expect(await found(40)).to.deep.equal(upTo(40));
+    expect(logs.framesRead).to.equal(90);
+  });
+
+  it('are given up at the bound, the least recently used first, and all memory with them', async () => {
+    await found(40);
+    const { keptBytes } = pasts;
+    await start(Math.floor(2.5 * keptBytes));
+    for (const n of [40, 39, 40, 38]) expect(await found(n)).to.deep.equal(upTo(n));
+    expect(logs.reads).to.equal(3);
+    await found(40);
+    await found(38);
+    expect(logs.reads).to.equal(3);
+    await found(39);
+    expect(logs.reads).to.equal(4);
+    expect(pasts.keptBytes).to.be.at.most(2.5 * keptBytes);
+    await start(1);
+    for (const n of [40, 39, 40]) expect(await found(n)).to.deep.equal(upTo(n));
+    await Promise.all([40, 39, 40, 20, 10].map(async (n) => expect(await found(n)).to.deep.equal(upTo(n))));
+    expect(pasts.keptBytes).to.equal(0);
+    expect(memory.usedBytes).to.equal(0);
+  });
+
+  it('give way to the deadline of the last who waits', async () => {
+    const { opened, open } = gate();
+    logs.pass = opened;
+    const early = expectCode(found(50, 100), 'unavailable');
+    const late = found(50, 1_000);
+    await eventually('the rebuild is under way', () => logs.framesRead === 1);
+    clock.ms += 500;
+    open();
+    await early;
+    expect(await late).to.deep.equal(upTo(50));
+    expect(logs).to.include({ reads: 1, framesRead: 50 });
+  });
+
+  it('are not finished when every deadline has passed', async () => {
+    const { opened, open } = gate();
+    logs.pass = opened;
+    const waiting = [100, 200].map((ms) => expectCode(found(50, ms), 'unavailable'));
+    await eventually('the rebuild is under way', () => logs.framesRead === 1);
+    clock.ms += 500;
+    open();
+    await Promise.all(waiting);
+    expect(logs.framesRead).to.be.below(10);
+    expect(memory.usedBytes).to.equal(0);
+    expect(await found(50)).to.deep.equal(upTo(50));
+  });
+
+  it('are rebuilt two at once; so many wait, and more are refused', async () => {
+    const { opened, open } = gate();
+    logs.pass = opened;
+    const asked = Promise.allSettled(upTo(40).map((n) => found(n)));
+    await eventually('two are under way', () => logs.framesRead === 2);
+    open();
+    const outcome = codes(await asked);
+    expect(outcome.slice(0, 34)).to.deep.equal(new Array(34).fill('found'));
+    expect(outcome.slice(34)).to.deep.equal(new Array(6).fill('unavailable'));
+  });
+
+  it('are given up when their collection closes, those that wait too', async () => {
+    await found(30);
+    const { opened, open } = gate();
+    logs.pass = opened;
+    const asked = Promise.allSettled([10, 20, 25, 40].map((n) => found(n)));
+    await eventually('two are under way', () => logs.framesRead === 32);
+    const closed = pasts.close(opening, moved());
+    open();
+    expect(codes(await asked)).to.deep.equal(new Array(4).fill('unavailable'));
+    expect(logs.framesRead).to.be.below(50);
+    await closed;
+    expect(pasts.keptBytes).to.equal(0);
+    expect(memory.usedBytes).to.equal(0);
+    expect(measured.at(-1)).to.deep.equal({ what: 'kept', bytes: 0 });
+    await expectCode(found(30), 'unavailable');
+  });
+
+  it('give all memory back where there is not enough', async () => {
+    await pasts.use(opening, RECORDS, clock.ms, async () => undefined);
+    const needed = memory.usedBytes;
+    await start(1, needed - 1);
+    await expectCode(found(RECORDS), 'capacity_exceeded');
+    expect(memory.usedBytes).to.equal(0);
+    expect(await found(5)).to.deep.equal(upTo(5));
+    expect(memory.usedBytes).to.equal(0);
+  });
+
+  it('find records whose slots others have now', async () => {
+    for (let id = 1; id <= RECORDS; id++) await collection.write({ op: 'delete', id });
+    for (let n = 1; n <= RECORDS; n++) await collection.insert([-n, 0]);
+    expect(await found(RECORDS)).to.deep.equal(upTo(RECORDS));
+    expect(await found(2 * RECORDS)).to.deep.equal([]);
+    expect(await found(3 * RECORDS)).to.deep.equal(upTo(RECORDS).map((n) => RECORDS + n));
+  });
+
+  it('know a log that is damaged in the middle', async () => {
+    const frame = Uint8Array.from(logs.stored.frames(ID)[29]!);
+    frame[100]! ^= 1;
+    logs.stored.tamper(ID, 29, frame);
+    expect(await found(29)).to.deep.equal(upTo(29));
+    expect((await rejection(found(35))).name).to.equal('Damaged');
+    expect(await found(20)).to.deep.equal(upTo(20));
+  });
+});

@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import type { CollectionState } from '../../../../shard/state/collectionState.js';
+import { CommitBuilder } from '../../../../shard/state/commitBuilder.js';
+import { Slice } from '../../../../shared/scheduling/slice.js';
+
+describe('the plan of a batch of upserts', () => {
+  it('gives way to others while it is made', async () => {
+    const state = {
+      ...{ nextRecordId: 1, liveRecords: 0, dimension: 2, graph: { nextNodeId: 1, nextEdgeId: 1 } },
+      ...{ externalIds: { find: () => undefined }, encrypted: { get: () => undefined }, isLive: () => false },
+    } as unknown as CollectionState;
+    const room = { records: 1e6, bytes: 1e9, isFinal: true, limits: { records: 1e6, bytes: 1e9 } };
+    const plan = new CommitBuilder(state, { sequence: 1, timeMs: 1, room });
+    let nowMs = 0;
+    const clock = { nowMs: () => 0, monotonicMs: () => (nowMs += 10) };
+    const externalIds = Array.from({ length: 1_600 }, (_, i) => `id ${i}`);
+    const call = { op: 'insertBatch', count: 1_600, vectors: new Uint8Array(8 * 1_600), externalIds } as const;
+    const planned = plan.insertBatch({ ...call, metadata: null, texts: null, requestIds: null }, new Slice(clock));
+    let turns = 0;
+    let isPlanned = false;
+    void planned.then(() => (isPlanned = true));
+    while (!isPlanned) {
+      turns++;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(turns).to.be.above(90);
+    expect(await planned).to.include({ kind: 'batch', created: 1_600 });
+  });
+});

@@ -1,0 +1,69 @@
+/** Notes of how far logs have reached: few at a time, beside everything else. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type Noting, WatermarkNotes } from '../../../../shard/collection/watermarkNotes.js';
+import { MemoryBucket } from '../../../../shared/bucket/memory.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { Metrics } from '../../../../shared/metrics/metrics.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+describe('the notes of a shard', () => {
+  const bucket = new MemoryBucket({ logger: silentLogger });
+  const notesWhile = (mayAnswer: () => boolean): WatermarkNotes =>
+    new WatermarkNotes(bucket, mayAnswer, new Metrics('shard'), silentLogger, 0);
+  after(() => bucket.close());
+
+  it('are written one at a time, and tried again where that fails', async () => {
+    const notes = notesWhile(() => true);
+    let atOnce = 0;
+    let most = 0;
+    let failures = 2;
+    const done: number[] = [];
+    const noting = (n: number): Noting => ({
+      note: async () => {
+        most = Math.max(most, ++atOnce);
+        await nextTurn();
+        atOnce--;
+        if (failures-- > 0) throw unavailable('out of reach');
+        done.push(n);
+      },
+    });
+    for (let n = 0; n < 5; n++) notes.later(noting(n));
+    await eventually('all are noted', () => done.length === 5);
+    // Those that failed had their turn; the others come first.
+    expect([done, most, notes.waiting]).to.deep.equal([[2, 3, 4, 0, 1], 1, 0]);
+  });
+
+  it('wait while the shard may not answer, and are not written of what it has let go', async () => {
+    let mayAnswer = false;
+    let asked = 0;
+    const notes = notesWhile(() => asked++ >= 0 && mayAnswer);
+    const done: string[] = [];
+    const [kept, ended, gone] = ['kept', 'ended', 'gone'].map((name) => ({ note: async () => void done.push(name) }));
+    for (const noting of [kept, ended, gone]) notes.later(noting!);
+    await eventually('their turns have come', () => asked > 3);
+    expect([done, notes.waiting]).to.deep.equal([[], 3]);
+    notes.forget(gone!);
+    mayAnswer = true;
+    await notes.last(ended!);
+    expect(done).to.include('ended');
+    await eventually('the other is noted', () => notes.waiting === 0);
+    // Nothing of it waits any more.
+    await notes.last(ended!);
+    expect(done.sort()).to.deep.equal(['ended', 'kept']);
+  });
+
+  it('are no more than 200 in a round: the others come in the next', async () => {
+    let noted = 0;
+    const afterRounds: number[] = [];
+    const notes = notesWhile(() => true);
+    const note = async (): Promise<void> => {
+      // A round of what waits for nothing ends before the event loop turns.
+      if (noted++ % 200 === 0) setImmediate(() => afterRounds.push(noted));
+    };
+    for (let n = 0; n < 450; n++) notes.later({ note });
+    await eventually('all are noted', () => afterRounds.length === 3);
+    expect([afterRounds, notes.waiting]).to.deep.equal([[200, 400, 450], 0]);
+  });
+});

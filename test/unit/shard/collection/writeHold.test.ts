@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { WriteHold } from '../../../../shard/collection/writeHold.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+describe('holding the writes of a collection', () => {
+  const make = () => {
+    let ends = 0;
+    const hold = new WriteHold(() => ends++);
+    return { hold, ends: () => ends };
+  };
+
+  it('ends with the release of whoever holds', () => {
+    const { hold, ends } = make();
+    hold.take('a', 60_000);
+    expect(hold.isHeld).to.equal(true);
+    hold.release('b');
+    expect(hold.isHeld).to.equal(true);
+    hold.release('a');
+    expect(hold.isHeld).to.equal(false);
+    expect(ends()).to.equal(1);
+  });
+
+  it('is refused to anybody else meanwhile, who does not disturb it', () => {
+    const { hold } = make();
+    hold.take('a', 60_000);
+    expect(() => hold.take('b', 60_000)).to.throw('rebuilt already');
+    expect(hold.isHeld).to.equal(true);
+    hold.release('a');
+    hold.take('b', 60_000);
+    hold.over();
+  });
+
+  it('is over for good once the collection is let go of', () => {
+    const { hold, ends } = make();
+    hold.take('a', 60_000);
+    hold.over();
+    expect(hold.isHeld).to.equal(false);
+    expect(ends()).to.equal(1);
+    expect(() => hold.take('a', 60_000)).to.throw('no shard serves this');
+  });
+
+  it('ends by itself once its holder has not renewed it, and not before', async () => {
+    const { hold, ends } = make();
+    hold.take('a', 40);
+    hold.take('a', 200);
+    await delay(80);
+    expect(hold.isHeld).to.equal(true);
+    await eventually('nobody holds it', () => !hold.isHeld);
+    expect(ends()).to.equal(1);
+  });
+});

@@ -1,0 +1,79 @@
+/** The writes that wait for a commit: what goes together, and what is refused. */
+import { expect } from 'chai';
+import { WriteQueue } from '../../../../shard/collection/writeQueue.js';
+import { type Overloaded, overloaded } from '../../../../shared/errors/overloaded.js';
+import { insertOf, soon } from '../../../support/rigs/engine.js';
+import { TestClock } from '../../../support/rigs/testEdge.js';
+
+const QUEUE_MS = 500;
+const KIB = 1024;
+const FRAME_BYTES = 16 * KIB * KIB;
+
+describe('a queue of writes', () => {
+  let clock: TestClock;
+  let queue: WriteQueue;
+  beforeEach(() => {
+    clock = new TestClock();
+    queue = new WriteQueue(clock, { maxQueueWaitMs: QUEUE_MS, refusal: overloaded });
+  });
+
+  /** Why it is refused; undefined: it waits. */
+  function add(sizeKib: number, isHeld = false): string | undefined {
+    try {
+      void queue.add(insertOf(new Uint8Array(sizeKib * KIB)), soon(), isHeld);
+      return undefined;
+    } catch (error) {
+      return (error as Overloaded).reason;
+    }
+  }
+
+  /** How many writes one commit takes. It lasts a millisecond for each KiB; what comes meanwhile is added half-way. */
+  function commit(meanwhile: (lastsMs: number) => void = () => undefined): number {
+    const taken = queue.take(FRAME_BYTES);
+    const lastsMs = taken.reduce((sum, { sizeBytes }) => sum + sizeBytes / KIB, 0);
+    clock.advance(lastsMs / 2);
+    meanwhile(lastsMs);
+    clock.advance(lastsMs / 2);
+    queue.committed();
+    return taken.length;
+  }
+
+  it('gives what is small together, up to a size, and what is larger than that alone', () => {
+    for (const sizeKib of [1, 1, 1_000, 1_000, 100, 4_000, 1]) add(sizeKib);
+    expect([commit(), commit(), commit(), commit()]).to.deep.equal([4, 1, 1, 1]);
+    expect(queue.isEmpty).to.equal(true);
+  });
+
+  it('lets a few wait, however long they last, and once the oldest has waited too long, nobody', () => {
+    add(4_000);
+    const meanwhile: (string | undefined)[] = [];
+    commit(() => {
+      for (let i = 0; i < 4; i++) meanwhile.push(add(1_000));
+    });
+    expect(meanwhile).to.deep.equal([undefined, undefined, undefined, undefined]);
+    expect(add(1), 'they came 2,000 ms ago').to.equal('write_waited');
+  });
+
+  it('refuses of many what would wait too long, by how long those before have waited', () => {
+    add(100);
+    let refused = 0;
+    /** Twice what can be done meanwhile. */
+    const flood = (lastsMs: number): void => {
+      for (let ms = 0; ms < lastsMs; ms += 5) refused += add(10) === undefined ? 0 : 1;
+    };
+    for (let commits = 0; commits < 30; commits++) commit(flood);
+    expect(refused).to.be.above(100);
+    let waiting = 0;
+    while (!queue.isEmpty) waiting += commit();
+    expect(waiting * 10, 'KiB, where 500 ms are allowed').to.be.within(100, 1_500);
+    expect(add(10), 'it is empty').to.equal(undefined);
+  });
+
+  it('learns nothing of those who are held, and refuses none of them', () => {
+    for (let i = 0; i < 20; i++) expect(add(10, true)).to.equal(undefined);
+    clock.advance(60_000);
+    expect(add(10, true)).to.equal(undefined);
+    expect(commit()).to.equal(21);
+    for (let i = 0; i < 20; i++) expect(add(10)).to.equal(undefined);
+  });
+});

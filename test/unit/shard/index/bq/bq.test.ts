@@ -1,0 +1,377 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { bq } from '../../../../../shard/index/bq/bq.js';
+import { bqBuilder } from '../../../../../shard/index/bq/builder.js';
+import { codeBytesOf, encode } from '../../../../../shard/index/bq/code.js';
+import { CodeBlocks } from '../../../../../shard/index/bq/codeBlocks.js';
+import { CodeScan } from '../../../../../shard/index/bq/codeScan.js';
+import { FrozenRows, freeze } from '../../../../../shard/index/builds/frozenRows.js';
+import type { BuildBase, Index } from '../../../../../shard/index/kind.js';
+import { BuildProgress } from '../../../../../shard/index/progress.js';
+import { NO_SLOT, Rows } from '../../../../../shard/index/rows.js';
+import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
+import { type Region, VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
+import { VouchError } from '../../../../../shared/errors/errors.js';
+import type { IndexParameters } from '../../../../../shared/model/indexSpec.js';
+import { seededRandom, testSeed } from '../../../../support/model/random.js';
+import { Modelled, noPause, randomVector } from '../../kernel/kernelOracle.js';
+
+const random = seededRandom(testSeed());
+
+/** Bits in which two vectors lie on different sides of the mean. */
+const differing = (one: Int32Array, other: Int32Array, mean: Int32Array): number =>
+  mean.reduce((sum, value, i) => sum + (one[i]! > value === other[i]! > value ? 0 : 1), 0);
+
+/** The `wanted` slots whose vectors differ least, the first ones where they differ alike, and all that do not differ. */
+function leastDiffering(differences: ReadonlyMap<number, number>, wanted: number): number[] {
+  const order = [...differences].sort(([a, x], [b, y]) => x - y || a - b);
+  const equal = order.filter(([, bits]) => bits === 0).length;
+  return order
+    .slice(0, Math.max(wanted, equal))
+    .map(([slot]) => slot)
+    .sort((a, b) => a - b);
+}
+
+/** A collection whose codes are kept by hand, around a mean that is given. */
+class Coded {
+  readonly model: Modelled;
+  readonly codes: CodeBlocks;
+  readonly covered: SlotSet;
+  readonly mean: Int32Array;
+
+  constructor(dimension: number, memory = new VectorMemory()) {
+    this.model = new Modelled(dimension, memory);
+    this.codes = new CodeBlocks(memory, this.model.vectors.shape, codeBytesOf(dimension));
+    this.covered = new SlotSet(this.model.vectors.shape);
+    this.mean = randomVector(random, dimension, 1_000);
+  }
+
+  code(vector: Int32Array): Uint32Array {
+    const code = new Uint32Array(codeBytesOf(this.mean.length) / 4);
+    encode(vector, this.mean, code);
+    return code;
+  }
+
+  insert(vector: Int32Array): number {
+    const slot = this.model.insert(vector);
+    this.codes.write(slot, this.code(vector));
+    this.covered.add(slot);
+    return slot;
+  }
+
+  scan(query: Int32Array, wanted: number, eligible?: SlotSet): CodeScan {
+    const among = { covered: this.covered, eligible };
+    return new CodeScan(this.model.vectors, this.codes, this.code(query), wanted, among);
+  }
+
+  /** In one step. */
+  found(query: Int32Array, wanted: number, eligible?: SlotSet): number[] {
+    const scan = this.scan(query, wanted, eligible);
+    while (!scan.step());
+    const slots = [...scan.slots()];
+    scan.close();
+    return slots;
+  }
+
+  expected(query: Int32Array, wanted: number, eligible?: SlotSet): number[] {
+    const among = [...this.model.rows].filter(
+      ([slot, { live }]) => live && this.covered.has(slot) && (eligible?.has(slot) ?? true),
+    );
+    const differences = among.map(([slot, { vector }]) => [slot, differing(vector, query, this.mean)] as const);
+    return leastDiffering(new Map(differences), wanted);
+  }
+}
+
+describe('a scan of bit codes', () => {
+  for (const dimension of [1, 2, 3, 31, 32, 33, 100, 128, 129, 256, 768, 4_096]) {
+    it(`finds the codes that differ least at ${dimension} dimensions`, () => {
+      const coded = new Coded(dimension);
+      const rows = Math.max(300, Math.min(4_000, Math.floor(400_000 / dimension)));
+      for (let i = 0; i < rows; i++) coded.insert(randomVector(random, dimension, 2_000));
+      for (const wanted of [1, 10, 200, rows, 2 * rows]) {
+        const query = randomVector(random, dimension, 2_000);
+        expect(coded.found(query, wanted)).to.deep.equal(coded.expected(query, wanted));
+        const own = random.pick([...coded.model.rows.values()]).vector;
+        expect(coded.found(own, wanted)).to.deep.equal(coded.expected(own, wanted));
+      }
+    });
+  }
+
+  it('considers rows that are covered and eligible only', () => {
+    const coded = new Coded(40);
+    for (let i = 0; i < 3_000; i++) coded.insert(randomVector(random, 40, 2_000));
+    for (const slot of coded.model.rows.keys()) if (random.next() < 0.2) coded.covered.delete(slot);
+    for (const share of [0, 0.001, 0.1, 0.9, 1]) {
+      const eligible = new SlotSet(coded.model.vectors.shape);
+      for (const slot of coded.model.rows.keys()) if (random.next() < share) eligible.add(slot);
+      const query = randomVector(random, 40, 2_000);
+      for (const wanted of [5, 200])
+        expect(coded.found(query, wanted, eligible)).to.deep.equal(coded.expected(query, wanted, eligible));
+    }
+  });
+
+  it('finds every row that has the code of the query, however many there are', () => {
+    const coded = new Coded(256);
+    const ends = [-5_000, 5_000].map((end) => new Int32Array(256).fill(end));
+    const rows = coded.model.vectors.shape.rowsMax * 5;
+    for (let i = 0; i < rows; i++) coded.insert(ends[random.int(10) === 0 ? 0 : 1]!);
+    for (const query of ends) {
+      expect(coded.found(query, 10)).to.deep.equal(coded.expected(query, 10));
+    }
+  });
+
+  it('shows what was covered at its start, whatever is written while it pauses', () => {
+    const coded = new Coded(24);
+    for (let i = 0; i < 2_000; i++) coded.insert(randomVector(random, 24, 2_000));
+    for (let round = 0; round < 10; round++) {
+      const query = randomVector(random, 24, 2_000);
+      const expected = coded.expected(query, 50);
+      const scan = coded.scan(query, 50);
+      while (!scan.step(1)) {
+        const slot = random.pick([...coded.model.rows.keys()]);
+        coded.covered.delete(slot);
+        coded.model.release(slot);
+        coded.insert(query);
+      }
+      expect([...scan.slots()]).to.deep.equal(expected);
+      scan.close();
+    }
+  });
+
+  it('goes through codes in several arenas, other ones than the vectors', () => {
+    const memory = new VectorMemory({ arenaBytes: 1 << 21 });
+    const coded = new Coded(200, memory);
+    const insert = (rows: number): void => {
+      for (let i = 0; i < rows; i++) coded.insert(randomVector(random, 200, 2_000));
+    };
+    insert(2_000);
+    const { arena } = coded.codes.at(0).region;
+    const others: Region[] = [];
+    do others.push(memory.allocateBlock(1 << 14));
+    while (others.at(-1)!.arena === arena);
+    insert(4_000);
+    const arenas = new Set(coded.model.vectors.blocks.map((_, index) => coded.codes.at(index).region.arena));
+    expect(arenas.size).to.be.above(1);
+    const query = randomVector(random, 200, 2_000);
+    expect(coded.found(query, 300)).to.deep.equal(coded.expected(query, 300));
+    coded.model.vectors.destroy();
+    coded.codes.free();
+    for (const region of others) memory.freeBlock(region);
+    expect(memory.usedBytes).to.equal(0);
+  });
+});
+
+/** A collection and a BQ index over it, opened as a generation opens one. */
+class Indexed {
+  rows: Rows;
+  index: Index | undefined;
+
+  constructor(
+    readonly model: Modelled,
+    readonly parameters: IndexParameters = {},
+  ) {
+    this.rows = new Rows(new SlotSet(model.vectors.shape));
+  }
+
+  /** Returns the record ids by ordinal. */
+  async build(path: string, base?: BuildBase, baseIds?: Float64Array): Promise<Float64Array> {
+    const { vectors } = this.model;
+    const saved = baseIds && { recordIds: baseIds, leftOut: new Set<number>() };
+    const scan = vectors.beginScan();
+    const rows = new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes, saved);
+    const progress = new BuildProgress();
+    const { leftOut } = await bqBuilder.build({ rows, parameters: this.parameters, path, base, progress });
+    vectors.endScan(scan);
+    expect(leftOut).to.deep.equal([]);
+    expect(progress.done).to.equal(progress.total);
+    return rows.recordIds;
+  }
+
+  async open(path: string, recordIds: Float64Array): Promise<Index> {
+    const slots = new Map([...this.model.rows].filter(([, { live }]) => live).map(([slot, { id }]) => [id, slot]));
+    this.rows = new Rows(new SlotSet(this.model.vectors.shape));
+    for (const id of recordIds) this.rows.add(id, slots.get(id) ?? NO_SLOT);
+    const { vectors } = this.model;
+    this.index = await bq.open({ path, vectors, rows: this.rows, parameters: this.parameters, pause: noPause });
+    return this.index;
+  }
+
+  absorb(slot: number): void {
+    expect(this.index!.absorb(this.rows.count, slot)).to.equal(true);
+    this.rows.add(this.model.rows.get(slot)!.id, slot);
+  }
+
+  release(slot: number): void {
+    const ordinal = this.rows.remove(slot);
+    if (ordinal !== undefined) this.index?.remove(ordinal, slot);
+    this.model.release(slot);
+  }
+
+  async found(query: Int32Array, k = 10): Promise<number[]> {
+    return [...(await this.index!.candidates(query, k, undefined))];
+  }
+
+  /** As `found`, but of an index whose codes are around `mean`. */
+  expected(query: Int32Array, mean: Int32Array, wanted: number): number[] {
+    const covered = [...this.model.rows].filter(([slot]) => this.rows.covered.has(slot));
+    return leastDiffering(new Map(covered.map(([slot, { vector }]) => [slot, differing(vector, query, mean)])), wanted);
+  }
+}
+
+const meanOf = (vectors: readonly Int32Array[], dimension: number): Int32Array =>
+  Int32Array.from({ length: dimension }, (_, i) =>
+    Math.round(vectors.reduce((sum, vector) => sum + vector[i]!, 0) / vectors.length),
+  );
+
+describe('a BQ index', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-bq-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+  let files = 0;
+  const newPath = (): string => join(folder, `payload${files++}`);
+
+  const filled = (dimension: number, rows: number, parameters?: IndexParameters): Indexed => {
+    const model = new Modelled(dimension);
+    const centre = randomVector(random, dimension, 2 ** 20);
+    for (let i = 0; i < rows; i++)
+      model.insert(randomVector(random, dimension, 2 ** 18).map((value, at) => value + centre[at]!));
+    return new Indexed(model, parameters);
+  };
+
+  const vectorsOf = ({ model }: Indexed): Int32Array[] => [...model.rows.values()].map(({ vector }) => vector);
+
+  for (const dimension of [1, 3, 100, 768]) {
+    it(`proposes what differs least from the query around the mean of the rows, at ${dimension} dimensions`, async () => {
+      const indexed = filled(dimension, 1_200, { candidates: 37 });
+      const mean = meanOf(vectorsOf(indexed), dimension);
+      const path = newPath();
+      await indexed.open(path, await indexed.build(path));
+      for (let round = 0; round < 5; round++) {
+        const query = random.pick(vectorsOf(indexed)).map((value) => value + random.int(2 ** 17));
+        expect(await indexed.found(query)).to.deep.equal(indexed.expected(query, mean, 37));
+        expect(await indexed.found(query, 50)).to.deep.equal(indexed.expected(query, mean, 50));
+      }
+    });
+  }
+
+  it('proposes ten times as many as are asked for, and 200 at least', async () => {
+    const indexed = filled(64, 3_000);
+    const path = newPath();
+    await indexed.open(path, await indexed.build(path));
+    const query = randomVector(random, 64, 2 ** 18);
+    expect(await indexed.found(query, 1)).to.have.lengthOf(200);
+    expect(await indexed.found(query, 100)).to.have.lengthOf(1_000);
+    expect(await indexed.found(query, 3_000)).to.have.lengthOf(3_000);
+  });
+
+  it('finds any row by its own vector, absorbed ones as well, and none that is gone', async () => {
+    const indexed = filled(6, 1_000, { candidates: 1 });
+    const path = newPath();
+    await indexed.open(path, await indexed.build(path));
+    for (let i = 0; i < 300; i++) indexed.absorb(indexed.model.insert(randomVector(random, 6, 2 ** 18)));
+    for (let i = 0; i < 300; i++) {
+      const slot = random.pick([...indexed.model.rows.keys()]);
+      const { vector } = indexed.model.rows.get(slot)!;
+      indexed.release(slot);
+      expect(await indexed.found(vector, 1)).not.to.include(slot);
+    }
+    for (const [slot, { vector }] of indexed.model.rows) expect(await indexed.found(vector, 1)).to.include(slot);
+  });
+
+  it('finds all rows where they are equal, and the one where there is one', async () => {
+    for (const rows of [1, 2, 1_500]) {
+      const model = new Modelled(3);
+      for (let i = 0; i < rows; i++) model.insert(Int32Array.of(7, -7, 0));
+      const indexed = new Indexed(model);
+      const path = newPath();
+      await indexed.open(path, await indexed.build(path));
+      expect(await indexed.found(Int32Array.of(7, -7, 0))).to.deep.equal([...model.rows.keys()]);
+    }
+  });
+
+  it('persists what it holds: the file opened again proposes the same', async () => {
+    const indexed = filled(100, 1_000);
+    const built = newPath();
+    await indexed.open(built, await indexed.build(built));
+    for (let i = 0; i < 400; i++) indexed.absorb(indexed.model.insert(randomVector(random, 100, 2 ** 21)));
+    for (let i = 0; i < 200; i++) indexed.release(random.pick([...indexed.model.rows.keys()]));
+    const queries = Array.from({ length: 5 }, () => randomVector(random, 100, 2 ** 21));
+    const before = await Promise.all(queries.map((query) => indexed.found(query)));
+    const persisted = newPath();
+    await indexed.index!.persist(persisted);
+    await indexed.index!.free();
+    await indexed.open(persisted, Float64Array.from(indexed.rows.recordIds));
+    expect(await Promise.all(queries.map((query) => indexed.found(query)))).to.deep.equal(before);
+  });
+
+  it('extends a base: its mean and codes stay, rows are added, those that died are not found', async () => {
+    const indexed = filled(20, 1_000, { candidates: 60 });
+    const mean = meanOf(vectorsOf(indexed), 20);
+    const base = newPath();
+    const baseIds = await indexed.build(base);
+    for (let i = 0; i < 700; i++) indexed.model.insert(randomVector(random, 20, 2 ** 21));
+    for (let i = 0; i < 300; i++) indexed.release(random.pick([...indexed.model.rows.keys()]));
+    const path = newPath();
+    const ids = await indexed.build(path, { path: base, count: baseIds.length }, baseIds);
+    await indexed.open(path, ids);
+    for (let round = 0; round < 10; round++) {
+      const query = random.pick(vectorsOf(indexed));
+      expect(await indexed.found(query)).to.deep.equal(indexed.expected(query, mean, 60));
+    }
+  });
+
+  it('builds the same file from the same rows', async () => {
+    const indexed = filled(33, 500);
+    const [one, other] = [newPath(), newPath()];
+    await indexed.build(one);
+    await indexed.build(other);
+    expect((await readFile(one)).equals(await readFile(other))).to.equal(true);
+  });
+
+  it('refuses a payload that does not hold together, in one line, and keeps no memory', async () => {
+    const indexed = filled(50, 300);
+    const whole = newPath();
+    const ids = await indexed.build(whole);
+    const bytes = await readFile(whole);
+    const { usedBytes } = indexed.model.memory;
+    const damaged = [
+      Buffer.alloc(0),
+      bytes.subarray(0, 10),
+      bytes.subarray(0, -1),
+      Buffer.concat([bytes, Buffer.alloc(1)]),
+      Buffer.concat([Buffer.from('nothing of the kind'), bytes.subarray(19)]),
+      Buffer.concat([bytes.subarray(0, 12), Buffer.from([1, 0, 0, 0]), bytes.subarray(16)]),
+      Buffer.concat([bytes.subarray(0, 4), Buffer.from([51, 0, 0, 0]), bytes.subarray(8)]),
+    ];
+    for (const content of damaged) {
+      const path = newPath();
+      await writeFile(path, content);
+      const error: unknown = await indexed.open(path, ids).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(Error);
+      expect((error as Error).message).to.match(/^.*BQ payload.*$/);
+      expect(indexed.model.memory.usedBytes).to.equal(usedBytes);
+    }
+  });
+
+  it('holds vector memory while it is open: capacity_exceeded where there is none, and all is given back', async () => {
+    const source = filled(128, 2_000);
+    const path = newPath();
+    const ids = await source.build(path);
+    const heldBytes = source.model.memory.usedBytes;
+    const index = await source.open(path, ids);
+    expect(source.model.memory.usedBytes).to.be.within(heldBytes + index.bytes, heldBytes + 2 * index.bytes);
+    expect(index.bytes).to.be.at.least(2_000 * 16);
+    await index.free();
+    expect(source.model.memory.usedBytes).to.equal(heldBytes);
+
+    const full = new Modelled(128, new VectorMemory({ boundBytes: heldBytes + 16_384 }));
+    for (const { vector, id } of source.model.rows.values()) full.insert(vector, id);
+    const error: unknown = await new Indexed(full).open(path, ids).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(VouchError).and.have.property('code', 'capacity_exceeded');
+    expect(full.memory.usedBytes).to.equal(heldBytes);
+  });
+});

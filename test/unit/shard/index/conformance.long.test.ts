@@ -1,0 +1,55 @@
+/** Every kind of index, and exact search, under the same tests. */
+import type { Floors } from '../../../support/suites/indexSubject.js';
+import { indexSuite } from '../../../support/suites/indexSuite.js';
+
+const exact = (): number => 1;
+const EXACT: Floors = {
+  clustered: 1,
+  uniform: 1,
+  changed: 1,
+  itself: 1,
+  eligible: 1,
+  samePersisted: 1,
+  dimension: exact,
+};
+
+indexSuite('exact', { kind: 'brute', floors: EXACT });
+
+indexSuite('HNSW', {
+  kind: 'hnsw',
+  floors: {
+    clustered: 0.9,
+    uniform: 0.65,
+    changed: 0.85,
+    itself: 0.99,
+    eligible: 0.8,
+    samePersisted: 0.9,
+    dimension: () => 0.9,
+  },
+});
+
+indexSuite('IVF', {
+  kind: 'ivf',
+  floors: {
+    clustered: 0.8,
+    uniform: 0.45,
+    changed: 0.7,
+    itself: 1,
+    eligible: 0.6,
+    samePersisted: 1,
+    dimension: () => 0.8,
+  },
+});
+
+indexSuite('BQ', {
+  kind: 'bq',
+  floors: {
+    clustered: 0.4,
+    uniform: 0.4,
+    changed: 0.35,
+    itself: 1,
+    eligible: 0.6,
+    samePersisted: 1,
+    dimension: () => 0.6,
+  },
+});

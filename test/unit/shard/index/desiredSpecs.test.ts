@@ -1,0 +1,144 @@
+/** The desired index in the catalog: written by a shard beside the coordinators, and never over what they wrote. */
+import { expect } from 'chai';
+import { Catalog } from '../../../../coordinator/cluster/catalog.js';
+import { DesiredSpecs } from '../../../../shard/index/desiredSpecs.js';
+import type { BucketValue } from '../../../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../../../shared/bucket/memory.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import type { CollectionConfig } from '../../../../shared/model/collectionConfig.js';
+import type { DesiredKind, IndexSpec } from '../../../../shared/model/indexSpec.js';
+import { configOf } from '../../../support/rigs/engine.js';
+import { expectCode } from '../../../support/suites/expectations.js';
+
+const HNSW: IndexSpec = { kind: 'hnsw', parameters: { m: 8, efConstruction: 100, efSearch: 50 } };
+const ALL = { m: 1, efConstruction: 2, efSearch: 3, nList: 4, nProbe: 5, candidates: 6 };
+
+/** A bucket whose next updates come after what the test puts in between. */
+class ContestedBucket extends MemoryBucket {
+  readonly before: (() => Promise<unknown>)[] = [];
+
+  override async update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {
+    await this.before.shift()?.();
+    return super.update(key, value, revision);
+  }
+}
+
+describe('the desired index of a collection', () => {
+  let bucket: ContestedBucket;
+  let catalog: Catalog;
+  let specs: DesiredSpecs;
+  let config: CollectionConfig;
+  const stored = async (): Promise<BucketValue | undefined> => (await bucket.get('p.c'))?.value;
+  const make = async (index: DesiredKind): Promise<CollectionConfig> =>
+    (await catalog.create('p', { name: 'c', dimension: 2, index })).collection;
+
+  beforeEach(async () => {
+    bucket = new ContestedBucket({ logger: silentLogger });
+    catalog = new Catalog(bucket, new MemoryBucket({ logger: silentLogger }), systemClock, 10);
+    await catalog.start();
+    specs = new DesiredSpecs(bucket);
+    config = await make('auto');
+  });
+  afterEach(() => {
+    catalog.stop();
+    bucket.close();
+  });
+
+  it('is what the collection was made with, until another is written', async () => {
+    expect(await specs.read(config)).to.deep.equal({ kind: 'auto', parameters: {} });
+    await specs.write(config, HNSW);
+    expect(await specs.read(config)).to.deep.equal(HNSW);
+    await specs.write(config, { kind: 'ivf', parameters: ALL });
+    expect(await specs.read(config)).to.deep.equal({ kind: 'ivf', parameters: ALL });
+    await specs.write(config, { kind: 'brute', parameters: {} });
+    expect(await specs.read(config)).to.deep.equal({ kind: 'brute', parameters: {} });
+  });
+
+  it('is stored for an operator to read, and nothing else of the entry changes', async () => {
+    const before = (await stored()) as { readonly [key: string]: BucketValue };
+    expect(before).to.deep.equal({
+      id: config.id,
+      project: 'p',
+      name: 'c',
+      dimension: 2,
+      metric: 'squared_l2',
+      index: 'auto',
+      created_at_ms: config.createdAtMs,
+    });
+    await bucket.put('p.c', { ...before, of_a_later_version: [1] });
+    await specs.write(config, HNSW);
+    const index_parameters = { m: 8, ef_construction: 100, ef_search: 50 };
+    const kept = { ...before, of_a_later_version: [1] };
+    expect(await stored()).to.deep.equal({ ...kept, index: 'hnsw', index_parameters });
+    await specs.write(config, { kind: 'bq', parameters: {} });
+    expect(await stored(), 'no parameters are left of the other kind').to.deep.equal({ ...kept, index: 'bq' });
+  });
+
+  it('a write that another one came before is tried again over what that one wrote', async () => {
+    const entry = (await stored()) as { readonly [key: string]: BucketValue };
+    for (const n of [1, 2]) bucket.before.push(() => bucket.put('p.c', { ...entry, changed: n }));
+    await specs.write(config, HNSW);
+    expect(await stored()).to.deep.include({ changed: 2, index: 'hnsw' });
+  });
+
+  it('of a collection that was deleted or replaced cannot be read, and is never written to the new one', async () => {
+    await expectCode(specs.read(configOf(9, 'never')), 'collection_not_found');
+    bucket.before.push(async () => {
+      await catalog.remove('p', 'c');
+      await make('brute');
+    });
+    await expectCode(specs.write(config, HNSW), 'collection_not_found');
+    await expectCode(specs.read(config), 'collection_not_found');
+    expect(await stored()).to.deep.include({ id: config.id + 1, index: 'brute' });
+    await catalog.remove('p', 'c');
+    await expectCode(specs.write(config, HNSW), 'collection_not_found');
+  });
+
+  it('is unavailable where the catalog is', async () => {
+    bucket.close();
+    await expectCode(specs.read(config), 'unavailable');
+    await expectCode(specs.write(config, HNSW), 'unavailable');
+  });
+
+  it('is known to every coordinator from its watch', async () => {
+    const other = new Catalog(bucket, bucket, systemClock, 10);
+    await other.start();
+    expect(other.list('p').map(({ index }) => index)).to.deep.equal(['auto']);
+    await specs.write(config, HNSW);
+    for (const one of [catalog, other]) {
+      expect(one.list('p').map(({ id, index }) => [id, index])).to.deep.equal([[config.id, 'hnsw']]);
+      expect((await one.find('p', 'c')).index).to.equal('hnsw');
+      expect([...one.all()].map(({ index }) => index)).to.deep.equal(['hnsw']);
+    }
+    other.stop();
+  });
+
+  it('goes by revisions where a coordinator’s watch lags behind what it has read, or an answer behind the watch', async () => {
+    const told: (() => void)[] = [];
+    const lagging = new Proxy(bucket, {
+      get: (target, property) => {
+        if (property === 'watch')
+          return (listener: Parameters<MemoryBucket['watch']>[0]) =>
+            target.watch((change) => told.push(() => listener(change)));
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const late = new Catalog(lagging, bucket, systemClock, 10);
+    await late.start();
+    for (const kind of ['hnsw', 'ivf', 'bq'] as const) await specs.write(config, { kind, parameters: {} });
+    expect((await late.reread('p', 'c')).index).to.equal('bq');
+    for (const tell of told.splice(0)) {
+      tell();
+      expect((await late.find('p', 'c')).index).to.equal('bq');
+    }
+    const old = await bucket.get('p.c');
+    await specs.write(config, HNSW);
+    for (const tell of told.splice(0)) tell();
+    bucket.get = async () => old;
+    await late.reread('p', 'c');
+    expect(late.list('p').map(({ index }) => index)).to.deep.equal(['hnsw']);
+    late.stop();
+  });
+});

@@ -1,0 +1,341 @@
+import { copyFile, mkdtemp, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { FrozenRows, freeze } from '../../../../../shard/index/builds/frozenRows.js';
+import { hnswBuilder } from '../../../../../shard/index/hnsw/builder.js';
+import { hnsw } from '../../../../../shard/index/hnsw/hnsw.js';
+import type { BuildBase, Index } from '../../../../../shard/index/kind.js';
+import { BuildProgress, Cancelled } from '../../../../../shard/index/progress.js';
+import { NO_SLOT, Rows } from '../../../../../shard/index/rows.js';
+import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
+import { VectorBlocks } from '../../../../../shard/kernel/vectorBlocks.js';
+import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
+import type { IndexParameters } from '../../../../../shared/model/indexSpec.js';
+import { nextTurn } from '../../../../../shared/scheduling/slice.js';
+import { type SeededRandom, seededRandom, testSeed } from '../../../../support/model/random.js';
+
+const DIMENSION = 12;
+const ONE = 65_536;
+const K = 10;
+
+/** A collection's vectors, and what a generation keeps beside its index. */
+class Collection {
+  readonly vectors: VectorBlocks;
+  #nextId = 1;
+
+  constructor(
+    private readonly folder: string,
+    readonly dimension = DIMENSION,
+  ) {
+    this.vectors = new VectorBlocks(new VectorMemory(), dimension);
+  }
+
+  insert(components: Int32Array): number {
+    const slot = this.vectors.acquire();
+    this.vectors.write(slot, this.#nextId++, new Uint8Array(components.buffer));
+    this.vectors.publish(slot);
+    return slot;
+  }
+
+  frozen(base?: Rows): FrozenRows {
+    const { vectors } = this;
+    const saved = base && { recordIds: Float64Array.from(base.recordIds), leftOut: new Set<number>() };
+    return new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes, saved);
+  }
+
+  async build(name: string, parameters: IndexParameters = {}, from?: { path: string; rows: Rows }) {
+    const path = join(this.folder, name);
+    const rows = this.frozen(from?.rows);
+    const base: BuildBase | undefined = from && { path: from.path, count: from.rows.count };
+    const progress = new BuildProgress();
+    const { leftOut } = await hnswBuilder.build({ rows, parameters, path, base, progress });
+    expect(leftOut).to.deep.equal([]);
+    expect(progress.done).to.equal(progress.total);
+    return { path, recordIds: rows.recordIds };
+  }
+
+  /** As a generation opens it: with the rows that live now. */
+  async open(path: string, recordIds: Iterable<number>, parameters: IndexParameters = {}) {
+    const rows = new Rows(new SlotSet(this.vectors.shape));
+    const live = this.#liveSlots();
+    for (const id of recordIds) rows.add(id, live.get(id) ?? NO_SLOT);
+    return new Opened(this, rows, await hnsw.open({ path, vectors: this.vectors, rows, parameters, pause: nextTurn }));
+  }
+
+  async indexed(name = 'payload', parameters: IndexParameters = {}): Promise<Opened> {
+    const { path, recordIds } = await this.build(name, parameters);
+    return this.open(path, recordIds, parameters);
+  }
+
+  #liveSlots(): Map<number, number> {
+    const slots = new Map<number, number>();
+    for (const { live, firstSlot, ids } of this.vectors.blocks)
+      for (const row of live) slots.set(ids[row]!, firstSlot + row);
+    return slots;
+  }
+}
+
+class Opened {
+  constructor(
+    private readonly collection: Collection,
+    readonly rows: Rows,
+    readonly index: Index,
+  ) {}
+
+  absorb(slot: number): boolean {
+    const found = this.index.absorb(this.rows.count, slot);
+    this.rows.add(this.collection.vectors.idOf(slot), found ? slot : NO_SLOT);
+    return found;
+  }
+
+  remove(slot: number): void {
+    const ordinal = this.rows.remove(slot);
+    if (ordinal !== undefined) this.index.remove(ordinal, slot);
+    this.collection.vectors.release(slot);
+  }
+
+  async search(query: Int32Array, k = K, eligible?: SlotSet) {
+    const slots = await this.index.candidates(query, k, eligible);
+    return this.collection.vectors.rank(query, k, slots, nextTurn, eligible);
+  }
+
+  /** Share of the exact nearest that are among what is found. */
+  async recall(queries: readonly Int32Array[], k = K, eligible?: SlotSet): Promise<number> {
+    let found = 0;
+    let there = 0;
+    for (const query of queries) {
+      const exact = await this.collection.vectors.search(query, k, nextTurn, { eligible });
+      const ids = new Set((await this.search(query, k, eligible)).ids);
+      there += exact.ids.length;
+      found += exact.ids.filter((id) => ids.has(id)).length;
+    }
+    return found / there;
+  }
+}
+
+/** Vectors around a few dozen centres. */
+function clustered(random: SeededRandom, dimension = DIMENSION): () => Int32Array {
+  const centres = Array.from({ length: 40 }, () => Array.from({ length: dimension }, () => random.next() * 4 - 2));
+  return () => {
+    const centre = random.pick(centres);
+    return Int32Array.from(centre, (value) => Math.round((value + random.next() - 0.5) * ONE));
+  };
+}
+
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+const flat = (value: number): Int32Array => new Int32Array(DIMENSION).fill(value * ONE);
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('HNSW index', () => {
+  let folder: string;
+  let random: SeededRandom;
+  let vector: () => Int32Array;
+  const opened: Index[] = [];
+
+  before(() => {
+    random = seededRandom(testSeed());
+    vector = clustered(random);
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-test-hnsw-'));
+  });
+  afterEach(async () => {
+    for (const index of opened.splice(0)) await index.free();
+    await rm(folder, { recursive: true });
+  });
+
+  const kept = <T extends Opened>(one: T): T => {
+    opened.push(one.index);
+    return one;
+  };
+
+  /** A collection with an index over `count` clustered rows, and their slots. */
+  async function filled(count: number, parameters: IndexParameters = {}) {
+    const collection = new Collection(folder);
+    const slots = times(count, () => collection.insert(vector()));
+    return { collection, slots, serving: kept(await collection.indexed('payload', parameters)) };
+  }
+
+  it('finds nearly all of the nearest, and more with a larger ef_search', async () => {
+    const { collection, serving } = await filled(4000);
+    const queries = times(100, vector);
+    expect(await serving.recall(queries)).to.be.at.least(0.95);
+    const { path, recordIds } = await collection.build('again');
+    const wide = kept(await collection.open(path, recordIds, { efSearch: 512 }));
+    expect(await wide.recall(queries)).to.be.at.least(0.995);
+  });
+
+  it('builds the same graph from the same rows', async () => {
+    const { collection } = await filled(1500);
+    await collection.build('again');
+    expect((await readFile(join(folder, 'again'))).equals(await readFile(join(folder, 'payload')))).to.equal(true);
+  });
+
+  it('finds every row by its own vector, those absorbed included', async () => {
+    const { collection, slots, serving } = await filled(2000, { m: 4, efConstruction: 8, efSearch: 1 });
+    for (const row of times(500, vector)) {
+      const slot = collection.insert(row);
+      slots.push(slot);
+      expect(serving.absorb(slot)).to.equal(true);
+      expect([...(await serving.index.candidates(row, 1, undefined))]).to.include(slot);
+    }
+    for (const slot of slots) {
+      const own = new Int32Array(collection.vectors.vectorBytes(slot).buffer);
+      expect([...(await serving.search(own, 1)).slots]).to.deep.equal([slot]);
+    }
+  });
+
+  it('takes in as many rows as it has room for', async () => {
+    const { collection, serving } = await filled(1000);
+    const { capacityLeft: room } = serving.index;
+    expect(room).to.be.at.least(1000);
+    for (let i = 0; i < room; i++) expect(serving.absorb(collection.insert(vector()))).to.equal(true);
+    expect(serving.index.capacityLeft).to.equal(0);
+    expect(serving.absorb(collection.insert(vector()))).to.equal(false);
+  });
+
+  it('does not propose what was removed, and finds what is left', async () => {
+    const { slots, serving } = await filled(3000);
+    for (const slot of slots) if (random.next() < 0.3) serving.remove(slot);
+    const proposed = await serving.index.candidates(vector(), 100, undefined);
+    expect([...proposed].filter((slot) => serving.rows.ordinalOf(slot) === undefined)).to.deep.equal([]);
+    expect(await serving.recall(times(50, vector))).to.be.at.least(0.95);
+  });
+
+  it('finds k rows beyond a region where all were removed, and survives new rows in it', async () => {
+    const collection = new Collection(folder);
+    const near = times(1500, () => collection.insert(vector()));
+    const far = times(300, () => collection.insert(Int32Array.from(vector(), (value) => value + 50 * ONE)));
+    const serving = kept(await collection.indexed());
+    for (const slot of near) serving.remove(slot);
+    const query = vector();
+    expect((await serving.search(query)).ids).to.have.length(K);
+    expect((await serving.search(query, 300)).slots.every((slot) => far.includes(slot))).to.equal(true);
+    for (let i = 0; i < 200; i++) expect(serving.absorb(collection.insert(vector()))).to.equal(true);
+  });
+
+  it('finds the nearest of those that are eligible', async () => {
+    const { collection, slots, serving } = await filled(4000);
+    for (const share of [0.5, 0.1]) {
+      const eligible = new SlotSet(collection.vectors.shape);
+      for (const slot of slots) if (random.next() < share) eligible.add(slot);
+      const proposed = await serving.index.candidates(vector(), K, eligible);
+      expect([...proposed].every((slot) => eligible.has(slot))).to.equal(true);
+      expect(await serving.recall(times(30, vector), K, eligible)).to.be.at.least(0.95);
+    }
+    expect(await serving.index.candidates(vector(), K, new SlotSet(collection.vectors.shape))).to.have.length(0);
+  });
+
+  it('proposes all there is where k is larger', async () => {
+    const { serving } = await filled(1200);
+    expect((await serving.search(vector(), 5000)).ids).to.have.length(1200);
+  });
+
+  it('starts from an earlier build: rows that died since are not found, new ones are', async () => {
+    const { collection, slots, serving } = await filled(2000);
+    for (const slot of slots.splice(0, 400)) serving.remove(slot);
+    const added = times(800, () => collection.insert(vector()));
+    const { path, recordIds } = await collection.build(
+      'extended',
+      {},
+      { path: join(folder, 'payload'), rows: serving.rows },
+    );
+    expect(recordIds).to.have.length(2800);
+    const extended = kept(await collection.open(path, recordIds));
+    expect(extended.rows.covered.count).to.equal(2400);
+    expect(extended.index.capacityLeft).to.be.at.least(1000);
+    expect(await extended.recall(times(50, vector))).to.be.at.least(0.95);
+    for (const slot of added) {
+      const own = new Int32Array(collection.vectors.vectorBytes(slot).buffer);
+      expect((await extended.search(own, 1)).slots[0]).to.equal(slot);
+    }
+  });
+
+  it('is the same after it was written and read, while searches go on', async () => {
+    const { collection, serving } = await filled(1500);
+    for (let i = 0; i < 300; i++) serving.absorb(collection.insert(vector()));
+    const path = join(folder, 'saved');
+    const query = vector();
+    const [, hits] = await Promise.all([serving.index.persist(path), serving.search(query)]);
+    const again = kept(await collection.open(path, serving.rows.recordIds));
+    expect(await again.search(query)).to.deep.equal(hits);
+    expect(again.index.capacityLeft).to.equal(serving.index.capacityLeft);
+    expect(again.index.bytes).to.be.closeTo(serving.index.bytes, 65_536);
+  });
+
+  it('finds rows of few distinct vectors, which cut a graph of all of them apart', async () => {
+    const collection = new Collection(folder);
+    const values = times(20, () => vector());
+    for (const value of values) for (let i = 0; i < 150; i++) collection.insert(value);
+    const serving = kept(await collection.indexed());
+    expect(serving.index.capacityLeft).to.be.at.least(1024 + 3000 - 20);
+    expect(await serving.recall(values)).to.equal(1);
+  });
+
+  it('keeps equal rows when the one that stood for them goes, also over a restart', async () => {
+    const collection = new Collection(folder);
+    const equal = times(1500, () => collection.insert(flat(1)));
+    const serving = kept(await collection.indexed());
+    for (const slot of equal.splice(0, 1000)) serving.remove(slot);
+    equal.push(collection.insert(flat(1)));
+    expect(serving.absorb(equal.at(-1)!)).to.equal(true);
+    expect([...(await serving.search(flat(3), 1000)).slots].sort()).to.deep.equal([...equal].sort());
+    const path = join(folder, 'saved');
+    await serving.index.persist(path);
+    const again = kept(await collection.open(path, serving.rows.recordIds));
+    expect([...(await again.search(flat(3), 1000)).slots].sort()).to.deep.equal([...equal].sort());
+  });
+
+  it('can be stopped while it builds', async () => {
+    const collection = new Collection(folder);
+    for (let i = 0; i < 50; i++) collection.insert(vector());
+    const progress = new BuildProgress();
+    progress.cancel();
+    const order = { rows: collection.frozen(), parameters: {}, path: join(folder, 'never'), base: undefined, progress };
+    const stopped = await hnswBuilder.build(order).catch((error: unknown) => error);
+    expect(stopped).to.be.instanceOf(Cancelled);
+  });
+
+  it('refuses a payload that does not hold together, in one line', async () => {
+    const { collection, serving } = await filled(1000);
+    const good = join(folder, 'payload');
+    const ids = serving.rows.recordIds;
+    const damaged = async (damage: (path: string) => Promise<void>): Promise<string> => {
+      const path = join(folder, 'damaged');
+      await copyFile(good, path);
+      await damage(path);
+      const message = await refusal(collection.open(path, ids));
+      expect(message).not.to.include('\n');
+      return message;
+    };
+    const overwrite = (at: number, value: number) => async (path: string) => {
+      const file = await open(path, 'r+');
+      await file.write(Buffer.from(BigUint64Array.of(BigInt(value)).buffer), 0, 8, at);
+      await file.close();
+    };
+    expect(await damaged((path) => truncate(path, 50))).to.match(/payload of 50 bytes/);
+    expect(await damaged((path) => truncate(path, 5000))).to.match(/payload of 5000 bytes/);
+    expect(await damaged((path) => writeFile(path, 'x', { flag: 'a' }))).to.match(/corrupted/);
+    expect(await damaged(overwrite(16, 2 ** 40))).to.match(/that says it holds/);
+    expect(await damaged(overwrite(24, 8))).to.match(/bytes of an element is 8/);
+    expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/1000 rows for 999/);
+    expect(await refusal(collection.open(good, ids, { m: 8 }))).to.match(/not/);
+    expect(await refusal(new Collection(folder, 40).open(good, ids))).to.match(/not/);
+    expect(await refusal(collection.open(join(folder, 'absent'), ids))).to.match(/ENOENT/);
+  });
+
+  it('asks for a new build when the graph would be another', () => {
+    expect(hnsw.sameBuild({}, { m: 16, efConstruction: 200, efSearch: 500 })).to.equal(true);
+    expect(hnsw.sameBuild({ m: 8 }, {})).to.equal(false);
+    expect(hnsw.sameBuild({ efConstruction: 100 }, {})).to.equal(false);
+  });
+});

@@ -1,0 +1,34 @@
+/** What a listing says of the indexes, with the shards and without them. */
+import { expect } from 'chai';
+import { soon } from '../../../support/rigs/engine.js';
+import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
+import { eventually, expectCode } from '../../../support/suites/expectations.js';
+
+const KINDS = ['auto', 'bq', 'brute', 'hnsw', 'ivf'] as const;
+
+describe('the index that a listing reports', () => {
+  let cluster: MemoryCluster;
+  beforeEach(() => {
+    cluster = new MemoryCluster();
+  });
+  afterEach(() => cluster.stop());
+
+  it('is the one that serves; where no shard is there to count, the listing says so', async () => {
+    const shard = await cluster.shard('s1');
+    const { backend } = await cluster.coordinator();
+    for (const index of KINDS) {
+      const { collection } = await backend.create('p', { name: index, dimension: 2, index }, soon());
+      await backend.call(collection, { op: 'describe' }, soon());
+    }
+    const serving = async () => (await backend.list('p', soon())).map((one) => one.serving);
+    const all = ['brute', 'bq', 'brute', 'hnsw', 'ivf'];
+    await eventually('all serve', async () => (await serving()).join() === all.join());
+    const ivf = await backend.find('p', 'ivf');
+    await backend.call(ivf, { op: 'configureIndex', spec: { kind: 'brute', parameters: {} } }, soon());
+    const dropped = [...all.slice(0, 4), 'brute'];
+    expect(await serving()).to.deep.equal(dropped);
+    expect((await backend.find('p', 'ivf')).index).to.equal('brute');
+    await shard.stop();
+    await expectCode(serving(), 'unavailable');
+  });
+});

@@ -1,0 +1,93 @@
+/** An index where its collection changes hands, stops or goes while it is there or being built. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
+import type { Collection } from '../../../../coordinator/cluster/collection.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { batchOf, fixed, insertOf, soon } from '../../../support/rigs/engine.js';
+import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
+import { eventually, rejection } from '../../../support/suites/expectations.js';
+
+const PROJECT = 'p';
+const DIMENSION = 8;
+const ROWS = 1_500;
+/** Costs seconds for so many rows. */
+const SLOW = { m: 64, efConstruction: 4_096 };
+
+describe('an index and the life of its collection', function () {
+  this.timeout(60_000);
+  let cluster: MemoryCluster;
+  let backend: ClusterBackend;
+  let collection: Collection;
+  let vectors: Uint8Array[];
+
+  beforeEach(async () => {
+    const random = seededRandom(testSeed());
+    vectors = Array.from({ length: ROWS }, () => fixed(...Array.from({ length: DIMENSION }, () => random.int(1_000))));
+    cluster = new MemoryCluster();
+  });
+  afterEach(() => cluster.stop());
+
+  const fill = async (index: 'hnsw' | 'brute'): Promise<void> => {
+    ({ backend } = await cluster.coordinator());
+    ({ collection } = await backend.create(PROJECT, { name: 'c', dimension: DIMENSION, index }, soon()));
+    await backend.call(collection, batchOf(vectors), soon());
+  };
+  const state = () => backend.call(collection, { op: 'indexState' }, soon());
+  const serves = (kind: string): Promise<void> =>
+    eventually(`${kind} serves`, async () => (await state().catch(() => undefined))?.activeKind === kind, 20_000);
+  /** Of one shard that has saved indexes: the ids of their collections. */
+  const saved = (): string[] => {
+    const folder = join(cluster.config.dataDir, 'indexes');
+    return readdirSync(folder).flatMap((shard) => readdirSync(join(folder, shard)));
+  };
+  const slowRebuild = async (): Promise<{ readonly failure: Promise<Error> }> => {
+    await backend.call(collection, { op: 'configureIndex', spec: { kind: 'hnsw', parameters: SLOW } }, soon());
+    const later = { requestId: 'rebuild', deadlineMs: systemClock.nowMs() + 60_000 };
+    return { failure: rejection(backend.call(collection, { op: 'rebuild', kind: null }, later)) };
+  };
+
+  it('is built by the shard that takes over, as the catalog says', async () => {
+    const first = await cluster.shard('s1');
+    await fill('brute');
+    await backend.call(collection, { op: 'configureIndex', spec: { kind: 'ivf', parameters: { nList: 20 } } }, soon());
+    await serves('ivf');
+    await cluster.shard('s2');
+    await first.stop();
+    await serves('ivf');
+    expect((await state()).desiredKind).to.equal('ivf');
+    const { ids } = await backend.call(collection, { op: 'search', query: vectors[7]!, k: 1 }, soon());
+    expect(new Float64Array(new Uint8Array(ids).buffer)[0]).to.equal(8);
+  });
+
+  it('goes with its files when the collection is deleted, also in the middle of a rebuild', async () => {
+    await cluster.shard('s1');
+    await fill('hnsw');
+    await serves('hnsw');
+    await eventually('it is saved', () => saved().length === 1);
+    const { failure } = await slowRebuild();
+    await backend.remove(PROJECT, 'c', soon());
+    expect((await failure).message).to.match(/moving|no collection|gone/);
+    await eventually('its files are gone', () => saved().length === 0);
+  });
+
+  it('does not keep its shard from stopping while it is rebuilt and writes are held', async () => {
+    const shard = await cluster.shard('s1');
+    await fill('hnsw');
+    const { failure } = await slowRebuild();
+    await backend.call(collection, { op: 'hold', token: 't', holdMs: 60_000 }, soon());
+    const written = outcomeOf(backend.call(collection, insertOf(vectors[0]!), soon()));
+    await shard.stop();
+    expect((await failure).message).to.match(/moving|gone/);
+    expect(await written).to.match(/^(?:record 1501|.*retry.*)$/);
+  });
+});
+
+/** What became of an insert: committed while the shard stopped, or refused. */
+const outcomeOf = (insert: Promise<{ readonly id: number }>): Promise<string> =>
+  insert.then(
+    ({ id }) => `record ${id}`,
+    (error: Error) => error.message,
+  );

@@ -1,0 +1,212 @@
+/** Saved generations: what is found again, and what is refused. */
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import {
+  manifestPath,
+  payloadPath,
+  readRows,
+  readSaved,
+  type SavedGeneration,
+  verifyFiles,
+} from '../../../../../shard/index/store/generationFiles.js';
+import { GenerationStore } from '../../../../../shard/index/store/generationStore.js';
+import { DamagedGeneration } from '../../../../../shard/index/store/manifest.js';
+import { hash, toHex } from '../../../../../shared/hashing/hash.js';
+import { silentLogger } from '../../../../../shared/logger.js';
+import { seededRandom, testSeed } from '../../../../support/model/random.js';
+import { factsOf, saveGeneration } from '../../../../support/rigs/generations.js';
+import { rejection } from '../../../../support/suites/expectations.js';
+
+const COLLECTION = 7;
+
+describe('saved generations', () => {
+  const random = seededRandom(testSeed());
+  let folder: string;
+  let store: GenerationStore;
+  const reopen = async (): Promise<GenerationStore> => {
+    store = await GenerationStore.open(folder, silentLogger);
+    return store;
+  };
+  const listed = async (): Promise<string[]> => (await readdir(join(folder, String(COLLECTION)))).sort();
+  const rowsPath = (saved: SavedGeneration): string => join(saved.folder, 'rows');
+  const verify = (saved: SavedGeneration): Promise<void> => verifyFiles(saved, () => undefined);
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-generations-'));
+    await reopen();
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('are found again as they were, also after a restart', async () => {
+    const parameters = { m: 16, efConstruction: 200, efSearch: 64, nList: 4, nProbe: 2, candidates: 9 };
+    const saved = await saveGeneration(store, 4, { parameters, kind: 'hnsw' });
+    expect(await store.latest(COLLECTION)).to.deep.equal(saved);
+    expect(await (await reopen()).latest(COLLECTION)).to.deep.equal(saved);
+    expect(saved).to.deep.include({ facts: factsOf(4, { parameters, kind: 'hnsw' }), rowCount: 3 });
+    expect(store.kindOf(COLLECTION)).to.equal('hnsw');
+    await verify(saved);
+    const { recordIds, leftOut } = await readRows(saved);
+    expect([...recordIds]).to.deep.equal([11, 12, 2 ** 40]);
+    expect([...leftOut]).to.deep.equal([1]);
+  });
+
+  it('are readable to an operator, with the names that the wire has', async () => {
+    const saved = await saveGeneration(store, 1, { parameters: { efSearch: 64 } });
+    const manifest = JSON.parse(await readFile(manifestPath(saved.folder), 'utf8')) as Record<string, unknown>;
+    expect(manifest).to.deep.include({
+      ...{ version: 1, collection_id: 7, number: 1, kind: 'bq', sequence: 1_234, row_count: 3 },
+      parameters: { ef_search: 64 },
+    });
+  });
+
+  it('are chosen by the highest number; a collection without any has none', async () => {
+    for (const number of [9, 10, 2]) await saveGeneration(store, number);
+    expect((await store.latest(COLLECTION))?.facts.number).to.equal(10);
+    expect(await store.latest(8)).to.equal(undefined);
+    expect(store.kindOf(8)).to.equal(undefined);
+  });
+
+  it('have numbers above all that there are or were', async () => {
+    expect([store.nextNumber(COLLECTION), store.nextNumber(COLLECTION), store.nextNumber(8)]).to.deep.equal([1, 2, 1]);
+    const saved = await saveGeneration(store, 12);
+    await reopen();
+    await store.setAside(saved, 'a test');
+    expect((await reopen()).nextNumber(COLLECTION)).to.equal(13);
+    await store.removeAll(COLLECTION);
+    expect(store.nextNumber(COLLECTION)).to.equal(14);
+  });
+
+  it('are refused with any byte of the manifest changed, and the one before is taken', async () => {
+    await saveGeneration(store, 1, { kind: 'ivf' });
+    const { folder: damaged } = await saveGeneration(store, 2);
+    const { length } = await readFile(manifestPath(damaged));
+    for (let at = 0; at < length; at++) {
+      await flip(manifestPath(damaged), at);
+      expect(await rejection(readSaved(damaged)), `byte ${at}`).to.be.instanceOf(DamagedGeneration);
+      await flip(manifestPath(damaged), at);
+    }
+    expect((await store.latest(COLLECTION))?.facts.number).to.equal(2);
+    await flip(manifestPath(damaged), random.int(length));
+    expect((await store.latest(COLLECTION))?.facts.number).to.equal(1);
+    expect(store.kindOf(COLLECTION)).to.equal('ivf');
+  });
+
+  it('are refused with any byte of the rows changed', async () => {
+    const saved = await saveGeneration(store, 1);
+    for (let at = 0; at < saved.rows.sizeBytes; at++) {
+      await flip(rowsPath(saved), at);
+      expect(await rejection(readRows(saved))).to.be.instanceOf(DamagedGeneration);
+      expect(await rejection(verify(saved))).to.be.instanceOf(DamagedGeneration);
+      await flip(rowsPath(saved), at);
+    }
+    await readRows(saved);
+  });
+
+  it('are refused with any byte of the payload changed', async () => {
+    const saved = await saveGeneration(store, 1);
+    for (let at = 0; at < saved.payload.sizeBytes; at++) {
+      await flip(payloadPath(saved.folder), at);
+      expect((await rejection(verify(saved))).message).to.equal('its payload does not verify');
+      await flip(payloadPath(saved.folder), at);
+    }
+    await verify(saved);
+  });
+
+  it('are refused where a file is shorter, longer or missing', async () => {
+    const saved = await saveGeneration(store, 1);
+    for (const [name, path] of [
+      ['payload', payloadPath(saved.folder)],
+      ['rows', rowsPath(saved)],
+    ] as const) {
+      const content = await readFile(path);
+      await truncate(path, content.length - 1);
+      expect((await rejection(verify(saved))).message).to.match(new RegExp(`^its ${name} has \\d+ bytes of \\d+$`));
+      await writeFile(path, Buffer.concat([content, content]));
+      expect(await rejection(verify(saved))).to.be.instanceOf(DamagedGeneration);
+      if (name === 'rows') expect(await rejection(readRows(saved))).to.be.instanceOf(DamagedGeneration);
+      await rm(path);
+      expect((await rejection(verify(saved))).message).to.equal(`its ${name} is missing`);
+      await writeFile(path, content);
+      await verify(saved);
+    }
+    await truncate(manifestPath(saved.folder), 10);
+    expect(await store.latest(COLLECTION)).to.equal(undefined);
+    expect(await listed()).to.deep.equal(['damaged-g1']);
+  });
+
+  it('are not taken for those of another collection or number', async () => {
+    const saved = await saveGeneration(store, 1);
+    const elsewhere = store.folderOf(8, 1);
+    await mkdir(elsewhere, { recursive: true });
+    for (const path of [manifestPath, payloadPath])
+      await writeFile(path(elsewhere), await readFile(path(saved.folder)));
+    expect(await store.latest(8)).to.equal(undefined);
+    expect(await readdir(join(folder, '8'))).to.deep.equal(['damaged-g1']);
+  });
+
+  it('of a version that is not known are passed over and left where they are', async () => {
+    const newer = await saveGeneration(store, 2);
+    await saveGeneration(store, 1);
+    const { checksum: _, ...manifest } = JSON.parse(await readFile(manifestPath(newer.folder), 'utf8'));
+    const later = { ...manifest, version: 2 };
+    const checksum = toHex(hash(Buffer.from(JSON.stringify(later))));
+    await writeFile(manifestPath(newer.folder), JSON.stringify({ ...later, checksum }));
+    expect((await store.latest(COLLECTION))?.facts.number).to.equal(1);
+    expect(await listed()).to.deep.equal(['g1', 'g2']);
+  });
+
+  it('that were cut short are removed at the start, and what a build is writing is not', async () => {
+    await saveGeneration(store, 1);
+    const cutShort = await saveGeneration(store, 2);
+    await rm(manifestPath(cutShort.folder));
+    await mkdir(join(folder, '9', 'g1'), { recursive: true });
+    expect((await store.latest(COLLECTION))?.facts.number).to.equal(1);
+    expect(await listed()).to.deep.equal(['g1', 'g2']);
+    await reopen();
+    expect(await listed()).to.deep.equal(['g1']);
+    expect(await readdir(folder)).to.deep.equal([String(COLLECTION)]);
+    expect(store.nextNumber(COLLECTION)).to.equal(3);
+  });
+
+  it('are set aside when they are damaged, and none is deleted', async () => {
+    for (const number of [1, 2, 3]) await saveGeneration(store, number, { kind: number === 1 ? 'ivf' : 'bq' });
+    for (const number of [3, 2]) {
+      const saved = await store.latest(COLLECTION);
+      expect(saved?.facts.number).to.equal(number);
+      await store.setAside(saved!, 'a test');
+    }
+    expect(await listed()).to.deep.equal(['damaged-g2', 'damaged-g3', 'g1']);
+    expect(store.kindOf(COLLECTION)).to.equal('ivf');
+  });
+
+  it('make way for the one that serves, and go with their collection', async () => {
+    for (const number of [1, 2, 3]) await saveGeneration(store, number);
+    await saveGeneration(store, 1, { collectionId: 8 });
+    await store.keepOnly(COLLECTION, 2);
+    expect(await listed()).to.deep.equal(['g2', 'g3']);
+    await store.removeAll(COLLECTION);
+    await store.removeAll(COLLECTION);
+    expect(await readdir(folder)).to.deep.equal(['8']);
+    expect(store.kindOf(COLLECTION)).to.equal(undefined);
+  });
+
+  it('of collections that are elsewhere now are swept away, and nothing else is', async () => {
+    const ids = Array.from({ length: 20 }, (_, i) => i + 1);
+    for (const collectionId of ids) await saveGeneration(store, 1, { collectionId });
+    await writeFile(join(folder, 'note'), 'not ours');
+    const ours = new Set(ids.filter(() => random.int(2) === 0));
+    await store.sweep((id) => ours.has(id));
+    expect((await readdir(folder)).sort()).to.deep.equal([...[...ours].map(String), 'note'].sort());
+    await reopen();
+    expect(ids.filter((id) => store.kindOf(id) === 'bq')).to.deep.equal([...ours]);
+  });
+});
+
+/** Changes one bit or more of one byte; a second call changes it back. */
+async function flip(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[at]! ^= 1 << (at % 8);
+  await writeFile(path, bytes);
+}

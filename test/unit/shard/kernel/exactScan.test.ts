@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { ExactScan } from '../../../../shard/kernel/exactScan.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { type Expected, listed, Modelled, nearest, randomVector } from './kernelOracle.js';
+
+const DIMENSION = 24;
+const K = 15;
+
+interface UnderWay {
+  readonly scan: ExactScan;
+  readonly expected: Expected;
+}
+
+describe('a search in slices', () => {
+  const random = seededRandom(testSeed());
+  const vector = (): Int32Array => randomVector(random, DIMENSION, 2 ** 17);
+
+  const filled = (rows: number): Modelled => {
+    const collection = new Modelled(DIMENSION);
+    for (let i = 0; i < rows; i++) collection.insert(vector());
+    return collection;
+  };
+
+  /** Steps a block at a time; the answer it must give is that of now. */
+  const begin = (collection: Modelled): UnderWay => {
+    const query = vector();
+    const scan = new ExactScan(collection.vectors, query, K);
+    const expected = nearest(collection.frozen(), query, K);
+    scan.step(1);
+    return { scan, expected };
+  };
+
+  const finish = ({ scan, expected }: UnderWay): void => {
+    while (!scan.step(1));
+    expect(listed(scan.hits())).to.deep.equal(expected);
+    scan.close();
+  };
+
+  const change = (collection: Modelled): void => {
+    const slots = [...collection.rows.keys()];
+    for (let i = 0; i < 40; i++) {
+      const slot = random.pick(slots);
+      const dice = random.int(4);
+      if (dice < 2 || !collection.rows.has(slot)) collection.insert(vector());
+      else if (dice === 2) collection.retire(slot);
+      else collection.release(slot);
+    }
+  };
+
+  it('shows the collection as it was at the start, whatever is written meanwhile', () => {
+    const collection = filled(1_000);
+    for (let round = 0; round < 20; round++) {
+      const underWay = begin(collection);
+      change(collection);
+      underWay.scan.step(1);
+      change(collection);
+      finish(underWay);
+    }
+  });
+
+  it('is independent of others under way', async () => {
+    const collection = filled(600);
+    const underWay: UnderWay[] = [];
+    for (let round = 0; round < 120; round++) {
+      if (underWay.length < 6) underWay.push(begin(collection));
+      change(collection);
+      for (const { scan } of underWay) if (random.next() < 0.5) scan.step(1);
+      if (random.next() < 0.6) finish(underWay.splice(random.int(underWay.length), 1)[0]!);
+    }
+    for (const each of underWay) finish(each);
+    await collection.check(vector(), K);
+    const { vectors, memory } = collection;
+    expect(vectors.blocks[0]!.region.arena.usedBytes, 'scans leave nothing behind').to.equal(memory.usedBytes);
+  });
+
+  it('delays the reuse of a released slot only until the scans that can see it have ended', () => {
+    const collection = filled(300);
+    const early = begin(collection);
+    collection.release(5);
+    const late = begin(collection);
+    collection.release(6);
+    expect(collection.insert(vector())).to.equal(300);
+    finish(early);
+    expect(collection.insert(vector())).to.equal(5);
+    expect(collection.insert(vector())).to.equal(301);
+    finish(late);
+    expect(collection.insert(vector())).to.equal(6);
+  });
+
+  it('ends in peace when the collection is destroyed under it, and the memory goes then', () => {
+    const collection = filled(500);
+    const underWay = begin(collection);
+    collection.vectors.destroy();
+    expect(collection.memory.usedBytes).to.be.above(0);
+    finish(underWay);
+    expect(collection.memory.usedBytes).to.equal(0);
+  });
+
+  it('leaves nothing behind when it is given up', () => {
+    const collection = filled(500);
+    const { scan } = begin(collection);
+    collection.release(3);
+    scan.close();
+    scan.close();
+    expect(collection.insert(vector())).to.equal(3);
+    expect(collection.vectors.blocks[0]!.region.arena.usedBytes).to.equal(collection.memory.usedBytes);
+  });
+
+  it('pauses only where the collection is large', async () => {
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      pauses++;
+      await new Promise(setImmediate);
+    };
+    const small = filled(3_000);
+    await small.vectors.search(vector(), K, pause);
+    expect(pauses).to.equal(0);
+
+    const large = new Modelled(2_048);
+    for (let i = 0; i < 10_000; i++) large.insert(new Int32Array(2_048).fill(random.int(2 ** 17)));
+    const query = randomVector(random, 2_048, 2 ** 17);
+    const hits = await large.vectors.search(query, 3, pause);
+    expect(pauses).to.equal(1);
+    expect([...hits.scores]).to.deep.equal([...hits.scores].sort((a, b) => a - b));
+  });
+});

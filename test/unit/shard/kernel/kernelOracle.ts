@@ -1,0 +1,117 @@
+/** What the kernel is held against: the same searches in BigInt, over a plain model of the collection. */
+import { expect } from 'chai';
+import type { Hits } from '../../../../shard/kernel/scanScratch.js';
+import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
+import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
+import type { SeededRandom } from '../../../support/model/random.js';
+
+export interface Row {
+  readonly id: number;
+  readonly vector: Int32Array;
+  live: boolean;
+}
+
+export type Rows = ReadonlyMap<number, Row>;
+
+export interface Expected {
+  readonly ids: number[];
+  readonly slots: number[];
+  readonly scores: number[];
+}
+
+export const MIN = -(2 ** 31);
+export const MAX = 2 ** 31 - 1;
+
+/** A whole number in [-bound, bound). */
+export const component = (random: SeededRandom, bound: number): number => Math.floor((random.next() * 2 - 1) * bound);
+
+export const randomVector = (random: SeededRandom, dimension: number, bound: number): Int32Array =>
+  Int32Array.from({ length: dimension }, () => component(random, bound));
+
+export const bytesOf = (vector: Int32Array): Uint8Array =>
+  new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+
+/** Numbers are exact below 2^53; BigInt takes over only where a partial sum might not be. */
+function total(a: Int32Array, b: Int32Array): bigint {
+  let sum = 0n;
+  let part = 0;
+  for (let i = 0; i < a.length; i++) {
+    const difference = a[i]! - b[i]!;
+    const square = difference * difference;
+    if (square < 2 ** 52 && part < 2 ** 52) {
+      part += square;
+      continue;
+    }
+    sum += BigInt(part) + BigInt(difference) ** 2n;
+    part = 0;
+  }
+  return sum + BigInt(part);
+}
+
+/** The nearest `k` live rows, by exact distance and then by id. */
+export function nearest(rows: Rows, query: Int32Array, k: number, eligible?: ReadonlySet<number>): Expected {
+  const all = [...rows]
+    .filter(([slot, { live }]) => live && (eligible?.has(slot) ?? true))
+    .map(([slot, { id, vector }]) => ({ slot, id, total: total(vector, query) }))
+    .sort((a, b) => (a.total < b.total ? -1 : a.total > b.total ? 1 : a.id - b.id))
+    .slice(0, k);
+  return {
+    ids: all.map(({ id }) => id),
+    slots: all.map(({ slot }) => slot),
+    // BigInt to Number rounds correctly, and a division by a power of two is exact.
+    scores: all.map(({ total }) => Number(total) / 2 ** 32),
+  };
+}
+
+export const listed = (hits: Hits): Expected => ({
+  ids: [...hits.ids],
+  slots: [...hits.slots],
+  scores: [...hits.scores],
+});
+
+export const noPause = (): Promise<void> => Promise.resolve();
+
+/** A collection and its model, changed together. */
+export class Modelled {
+  readonly vectors: VectorBlocks;
+  readonly rows = new Map<number, Row>();
+  #nextId = 1;
+
+  constructor(
+    readonly dimension: number,
+    readonly memory = new VectorMemory(),
+  ) {
+    this.vectors = new VectorBlocks(memory, dimension);
+  }
+
+  /** `id`: other than the next, so that slot order is not id order. */
+  insert(vector: Int32Array, id = this.#nextId): number {
+    this.#nextId = Math.max(this.#nextId, id) + 1;
+    const slot = this.vectors.acquire();
+    expect(this.rows.has(slot), `slot ${slot} is in use`).to.equal(false);
+    this.vectors.write(slot, id, bytesOf(vector));
+    this.vectors.publish(slot);
+    this.rows.set(slot, { id, vector, live: true });
+    return slot;
+  }
+
+  retire(slot: number): void {
+    this.vectors.retire(slot);
+    this.rows.get(slot)!.live = false;
+  }
+
+  release(slot: number): void {
+    this.vectors.release(slot);
+    this.rows.delete(slot);
+  }
+
+  /** The rows as they are now, unmoved by what happens later. */
+  frozen(): Rows {
+    return new Map([...this.rows].map(([slot, row]) => [slot, { ...row }]));
+  }
+
+  async check(query: Int32Array, k: number): Promise<void> {
+    const hits = await this.vectors.search(query, k, noPause);
+    expect(listed(hits)).to.deep.equal(nearest(this.rows, query, k));
+  }
+}

@@ -1,0 +1,181 @@
+import { expect } from 'chai';
+import { ExactScan } from '../../../../shard/kernel/exactScan.js';
+import { ScanThreads, threadsOf } from '../../../../shard/kernel/scanThreads.js';
+import { SlotSet } from '../../../../shard/kernel/slotSet.js';
+import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { type Expected, listed, Modelled, nearest, randomVector } from './kernelOracle.js';
+
+const DIMENSION = 24;
+const K = 15;
+const ROWS = 12_000;
+/** Several arenas hold the rows. */
+const ARENA_BYTES = 1 << 21;
+
+/** Threads that end when they are to scan. */
+const DYING = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ op }) => op === 'scan' && process.exit(1));
+    parentPort.postMessage(null);`)}`,
+);
+
+describe('threads that share scans', () => {
+  const random = seededRandom(testSeed());
+  const opened: ScanThreads[] = [];
+  const where: string[] = [];
+
+  const open = (count: number, costMinBytes = 0, program?: URL): ScanThreads => {
+    const options = { count, costMinBytes, logger: silentLogger, onScan: (at: string) => where.push(at) };
+    const threads = program === undefined ? new ScanThreads(options) : new ScanThreads(options, program);
+    opened.push(threads);
+    return threads;
+  };
+
+  beforeEach(() => where.splice(0));
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((threads) => threads.close()));
+  });
+
+  const vector = (bound = 2 ** 17): Int32Array => randomVector(random, DIMENSION, bound);
+
+  const filled = (threads: ScanThreads, rows = ROWS, bound?: number): Modelled => {
+    const collection = new Modelled(DIMENSION, new VectorMemory({ threads, arenaBytes: ARENA_BYTES }));
+    for (let i = 0; i < rows; i++) collection.insert(vector(bound));
+    return collection;
+  };
+
+  /** Searches now; the answer must be that of now, whatever is written until it comes. */
+  const search = ({ vectors, rows }: Modelled, k = K): (() => Promise<void>) => {
+    const query = vector();
+    const expected: Expected = nearest(rows, query, k);
+    const found = vectors.search(query, k, nextTurn);
+    return async () => {
+      expect(listed(await found)).to.deep.equal(expected);
+    };
+  };
+
+  const change = (collection: Modelled): void => {
+    const slots = [...collection.rows.keys()];
+    for (let i = 0; i < 300; i++) {
+      const slot = random.pick(slots);
+      const dice = random.int(5);
+      if (dice < 3 || !collection.rows.has(slot)) collection.insert(vector(dice === 0 ? 2 ** 20 : 2 ** 17));
+      else if (dice === 3) collection.retire(slot);
+      else collection.release(slot);
+    }
+  };
+
+  /** Lets the threads scan while the event loop cannot. */
+  const standStill = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+
+  const usedByScans = ({ vectors, memory }: Modelled): number => {
+    const arenas = new Set(vectors.blocks.map(({ region }) => region.arena));
+    return [...arenas].reduce((sum, { usedBytes }) => sum + usedBytes, 0) - memory.usedBytes;
+  };
+
+  for (const count of [0, 1, 2]) {
+    it(`find what a search alone finds, with writes going on: ${count} threads`, async () => {
+      const collection = filled(open(count));
+      expect(new Set(collection.vectors.blocks.map(({ region }) => region.arena)).size).to.be.above(1);
+      for (let round = 0; round < 25; round++) {
+        const searches = Array.from({ length: 1 + random.int(6) }, () => search(collection, random.pick([1, K, 400])));
+        change(collection);
+        if (round % 3 > 0) standStill();
+        change(collection);
+        for (const found of searches) await found();
+      }
+      expect(new Set(where)).to.deep.equal(new Set([count === 0 ? 'loop' : 'threads']));
+      expect(opened[0]!.running).to.equal(count);
+      expect(usedByScans(collection)).to.equal(0);
+    });
+  }
+
+  it('find the same among some rows, and of components beyond the narrow path', async () => {
+    for (const bound of [2 ** 17, 2 ** 31]) {
+      const { vectors, rows } = filled(open(2), 3_000, bound);
+      const eligible = new SlotSet(vectors.shape);
+      const slots = [...rows.keys()].filter(() => random.next() < 0.3);
+      for (const slot of slots) eligible.add(slot);
+      for (let round = 0; round < 10; round++) {
+        const query = vector(bound);
+        const found = vectors.search(query, K, nextTurn, { eligible });
+        standStill();
+        expect(listed(await found)).to.deep.equal(nearest(rows, query, K, new Set(slots)));
+      }
+    }
+  });
+
+  it('order equal distances by id, though they were found by several', async () => {
+    const collection = filled(open(2), 0);
+    const same = vector();
+    for (let i = 0; i < 4_000; i++) collection.insert(same);
+    for (let round = 0; round < 5; round++) {
+      const found = search(collection, 100);
+      standStill();
+      await found();
+    }
+  });
+
+  it('leave alone what costs less than a hand-over', async () => {
+    const collection = filled(open(2, 24 * 4 * ROWS), 500);
+    const scan = new ExactScan(collection.vectors, vector(), K);
+    expect(scan.costBytes).to.be.within(1, 500 * 24 * 4);
+    await search(collection)();
+    expect(where).to.deep.equal(['loop']);
+    expect(opened[0]!.running).to.equal(0);
+  });
+
+  it('keep the memory of a destroyed collection until their scan has ended', async () => {
+    const collection = filled(open(2));
+    for (let round = 0; round < 3; round++) await search(collection)();
+    const searches = [search(collection), search(collection)];
+    collection.vectors.destroy();
+    expect(collection.memory.usedBytes).to.be.above(0);
+    for (const found of searches) await found();
+    expect(collection.memory.usedBytes).to.equal(0);
+  });
+
+  it('do not reuse a slot that a scan may read', async () => {
+    const collection = filled(open(2));
+    const found = search(collection);
+    collection.release(5);
+    expect(collection.insert(vector())).to.equal(ROWS);
+    await found();
+    expect(collection.insert(vector())).to.equal(5);
+  });
+
+  it('that die lose no search, and are replaced', async () => {
+    const threads = open(1, 0, DYING);
+    const collection = filled(threads);
+    // Until the thread has been given a scan.
+    while (threads.running === 0) await search(collection)();
+    while (threads.running > 0) {
+      const found = search(collection);
+      standStill();
+      change(collection);
+      await found();
+    }
+    expect(usedByScans(collection)).to.equal(0);
+    while (threads.running === 0) await search(collection)();
+  });
+
+  it('that end with the process leave the search to the event loop', async () => {
+    const collection = filled(open(2));
+    for (let round = 0; round < 3; round++) await search(collection)();
+    const searches = Array.from({ length: 4 }, () => search(collection));
+    await opened[0]!.close();
+    for (const found of searches) await found();
+    expect(usedByScans(collection)).to.equal(0);
+    await search(collection)();
+    expect(where.at(-1)).to.equal('loop');
+  });
+
+  it('are as many as the setting says, or one fewer than there are cores', () => {
+    expect(threadsOf(0)).to.equal(0);
+    expect(threadsOf(5)).to.equal(5);
+    expect(threadsOf('auto')).to.be.within(0, 8);
+  });
+});

@@ -1,0 +1,153 @@
+/** A shard that is told to end: what it owns moves to the others first, and nobody notices. */
+
+import { expect } from 'chai';
+import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
+import type { Collection } from '../../../../coordinator/cluster/collection.js';
+import { BUCKETS } from '../../../../shared/bucket/buckets.js';
+import type { ShardResults } from '../../../../shared/protocol/calls.js';
+import { ask } from '../../../../shared/protocol/wire.js';
+import { heartbeatOf, ownershipOf } from '../../../../shared/registry/owners.js';
+import { shardSubject } from '../../../../shared/transport/subjects.js';
+import { fixed, insertOf, soon } from '../../../support/rigs/engine.js';
+import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+const PROJECT = 'p';
+const PATIENT = { heartbeatMs: 100, leaseMs: 20_000, failoverMs: 30_000, drainTimeoutMs: 20_000 };
+
+describe('a shard that leaves', function () {
+  this.timeout(60_000);
+  let cluster: MemoryCluster;
+  let backend: ClusterBackend;
+  const collections: Collection[] = [];
+  beforeEach(() => {
+    cluster = new MemoryCluster({ placement: PATIENT });
+    collections.length = 0;
+  });
+  afterEach(() => cluster.stop());
+
+  const fill = async (count: number): Promise<void> => {
+    ({ backend } = await cluster.coordinator());
+    for (let i = 0; i < count; i++) {
+      const { collection } = await backend.create(PROJECT, { name: `c${i}`, dimension: 2, index: 'brute' }, soon());
+      // Every other one stays empty, and is not even opened.
+      if (i % 2 === 0) await backend.call(collection, insertOf(fixed(i, 0)), soon());
+      collections.push(collection);
+    }
+  };
+  const ownersNow = async (): Promise<string[]> => {
+    const entries = collections.map(({ id }) => cluster.bucket(BUCKETS.owners).get(String(id)));
+    return (await Promise.all(entries)).map((entry) => (entry === undefined ? '' : ownershipOf(entry).shard));
+  };
+  const following = async (shard: string): Promise<readonly number[]> => {
+    const opened = await ask<ShardResults['openIds']>(
+      cluster.transport,
+      shardSubject(shard),
+      { op: 'openIds' },
+      soon(),
+    );
+    return opened.following;
+  };
+  const isLeaving = async (name: string): Promise<boolean> => {
+    const entry = await cluster.bucket(BUCKETS.shards).get(name);
+    return entry !== undefined && heartbeatOf(entry).leaving;
+  };
+
+  it('hands everything over while it is used: no call fails, and nothing is lost', async () => {
+    const leaving = await cluster.shard('s1');
+    await cluster.shard('s2');
+    await cluster.shard('s3');
+    await fill(12);
+    let isOver = false;
+    let inserts = 0;
+    const load = collections.map(async (collection, i) => {
+      let mine = i % 2 === 0 ? 1 : 0;
+      while (!isOver) {
+        await backend.call(collection, insertOf(fixed(1, 1)), soon());
+        mine++;
+        inserts++;
+        expect((await backend.call(collection, { op: 'describe' }, soon())).records).to.equal(mine);
+      }
+    });
+    await eventually('it is used', () => inserts > 20);
+    try {
+      await leaving.leave();
+    } finally {
+      isOver = true;
+    }
+    await Promise.all(load);
+    expect(await ownersNow()).not.to.include('s1');
+    await leaving.stop();
+  });
+
+  it('says so at once, and is given nothing more', async () => {
+    const leaving = await cluster.shard('s1');
+    await cluster.shard('s2');
+    await fill(2);
+    const left = leaving.leave();
+    await eventually('its heartbeat says so', () => isLeaving('s1'), 1_000);
+    await left;
+    const { collection } = await backend.create(PROJECT, { name: 'new', dimension: 2, index: 'brute' }, soon());
+    collections.push(collection);
+    expect(new Set(await ownersNow())).to.deep.equal(new Set(['s2']));
+  });
+
+  it('has nobody to hand over to where no other stays', async () => {
+    const one = await cluster.shard('s1');
+    const two = await cluster.shard('s2');
+    await fill(4);
+    const before = await ownersNow();
+    await Promise.all([one.leave(), two.leave()]);
+    expect(await ownersNow()).to.deep.equal(before);
+  });
+
+  it('hands over by itself what a follower has in memory, where no coordinator does', async () => {
+    await cluster.stop();
+    cluster = new MemoryCluster({ placement: PATIENT, followers: { count: 1 } });
+    const leaving = await cluster.shard('s1');
+    await cluster.shard('s2');
+    await fill(4);
+    const before = await ownersNow();
+    const mine = collections.filter((_, i) => before[i] === 's1').map(({ id }) => id);
+    for (const id of mine) await backend.call({ ...collections[0]!, id }, { op: 'describe' }, soon());
+    await eventually('what is open is followed', async () => {
+      const followed = await following('s2');
+      return mine.every((id) => followed.includes(id));
+    });
+    await backend.stop();
+    await leaving.leave();
+    expect(await ownersNow()).to.deep.equal(['s2', 's2', 's2', 's2']);
+    await leaving.stop();
+  });
+
+  it('waits for what is held', async () => {
+    const leaving = await cluster.shard('s1');
+    await fill(1);
+    const [collection] = collections as [Collection];
+    await backend.call(collection, { op: 'hold', token: 't', holdMs: 60_000 }, soon());
+    await cluster.shard('s2');
+    let hasLeft = false;
+    const left = leaving.leave().then(() => {
+      hasLeft = true;
+    });
+    await eventually('its heartbeat says so', () => isLeaving('s1'));
+    const { backend: other } = await cluster.coordinator();
+    const { collection: next } = await other.create(PROJECT, { name: 'next', dimension: 2, index: 'brute' }, soon());
+    expect([hasLeft, await ownersNow()]).to.deep.equal([false, ['s1']]);
+    await backend.call(collection, { op: 'release', token: 't' }, soon());
+    await left;
+    collections.push(next);
+    expect(await ownersNow()).to.deep.equal(['s2', 's2']);
+  });
+
+  it('does not wait for ever where nobody moves anything', async () => {
+    const leaving = await cluster.shard('s1');
+    await cluster.shard('s2');
+    await fill(2);
+    await backend.stop();
+    // A second call has nothing to add.
+    await Promise.all([leaving.leave(), leaving.leave()]);
+    expect((await ownersNow()).length).to.equal(2);
+    await leaving.stop();
+  });
+});

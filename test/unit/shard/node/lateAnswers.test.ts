@@ -1,0 +1,116 @@
+/** A repeated write whose receipt has to be made from the log again does not keep later writes waiting. */
+import { expect } from 'chai';
+import { systemClock } from '../../../../shared/clock.js';
+import { type EventLog, type EventLogs, LogDamaged } from '../../../../shared/log/eventLog.js';
+import type { Results } from '../../../../shared/protocol/calls.js';
+import { configOf, Engine, fixed, insertOf, requestIdOf, type TestCollection } from '../../../support/rigs/engine.js';
+import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
+import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
+
+const ID = 7;
+const FIRST = requestIdOf(1);
+
+/** Single frames are read when they are let through, or not at all. */
+class HeldLogs implements EventLogs {
+  readonly stored = new ScriptedLogs();
+  pass: () => Promise<void> = async () => undefined;
+  waiting = 0;
+
+  async open(collectionId: number): Promise<EventLog> {
+    const log = await this.stored.open(collectionId);
+    const readAt = async (position: number): Promise<Uint8Array> => {
+      this.waiting++;
+      await this.pass();
+      this.waiting--;
+      return log.readAt(position);
+    };
+    return { ...log, readAt };
+  }
+
+  remove(collectionId: number): Promise<void> {
+    return this.stored.remove(collectionId);
+  }
+}
+
+describe('the answer to a write of long ago that is repeated', () => {
+  let logs: HeldLogs;
+  let engine: Engine;
+  let collection: TestCollection;
+  let first: Results['insert'];
+  let held: ReturnType<typeof gate>;
+
+  beforeEach(async () => {
+    logs = new HeldLogs();
+    engine = new Engine(logs);
+    collection = engine.host(configOf(ID));
+    first = await collection.insert([1, 1], { requestId: FIRST });
+    for (let n = 0; n < 5; n++) await collection.insert([n, n]);
+    held = gate();
+    logs.pass = () => held.opened;
+  });
+  afterEach(async () => {
+    held.open();
+    await collection.hosted.close({ keep: true });
+    await engine.context.pasts.end();
+  });
+
+  const repeat = (): Promise<Results['insert']> => collection.insert([0, 0], { requestId: FIRST });
+  const isRead = (): Promise<void> => eventually('its frame is read', () => logs.waiting > 0);
+
+  it('is the first one’s, and comes when it is made: commits in between are answered before it', async () => {
+    const repeated = [repeat(), repeat()];
+    const inTheSameFrame = collection.insert([6, 6]);
+    await isRead();
+    await inTheSameFrame;
+    for (let n = 7; n < 12; n++) await collection.insert([n, n]);
+    await collection.write({ op: 'delete', id: 3 });
+    await collection.write({ op: 'delete', id: 1 });
+    held.open();
+    for (const answer of await Promise.all(repeated)) expect(answer).to.deep.equal({ ...first, deduplicated: true });
+    expect(await collection.records()).to.equal(10);
+  });
+
+  it('is not made any more once its deadline has passed', async () => {
+    const call = insertOf(fixed(0, 0), { requestId: FIRST });
+    const deadlineMs = systemClock.nowMs() + 500;
+    const late = expectCode(collection.write(call, { requestId: 'late', deadlineMs }), 'unavailable');
+    await isRead();
+    await eventually('the deadline has passed', () => systemClock.nowMs() > deadlineMs);
+    held.open();
+    expect((await late).message).to.contain('the deadline passed');
+    expect(await repeat()).to.deep.equal({ ...first, deduplicated: true });
+  });
+
+  it('is not made any more when the collection is about to close, and closing waits until nothing reads', async () => {
+    const refused = Promise.all([repeat(), repeat()].map((answer) => expectCode(answer, 'unavailable')));
+    await isRead();
+    let isClosed = false;
+    const closing = collection.hosted.close({ keep: true }).then(() => {
+      isClosed = true;
+    });
+    await eventually('no write is taken', () =>
+      collection.insert([8, 8]).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(isClosed).to.equal(false);
+    held.open();
+    await refused;
+    await closing;
+  });
+
+  it('tells of damage to its frame, which quarantines the collection as any other does', async () => {
+    logs.pass = async () => {
+      await held.opened;
+      throw new LogDamaged(ID, 'a frame');
+    };
+    const told = expectCode(repeat(), 'internal_error');
+    await isRead();
+    await collection.insert([6, 6]);
+    held.open();
+    expect((await told).message).to.contain('"c7" is quarantined');
+    expect(collection.hosted.quarantined).to.equal(true);
+    await expectCode(collection.insert([7, 7]), 'internal_error');
+  });
+});

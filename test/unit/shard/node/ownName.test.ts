@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { takeOwnName } from '../../../../shard/node/ownName.js';
+import { systemEntropy } from '../../../../shared/clock.js';
+
+describe('the name of a shard that was given none', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-name-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const taken = (): Promise<string> => takeOwnName(folder, systemEntropy);
+
+  /** As if the process that has the name had ended. */
+  async function end(name: string): Promise<void> {
+    const lock = join(folder, 'names', name);
+    const holder = JSON.parse(await readFile(lock, 'utf8'));
+    const gone = Number(execFileSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }));
+    await writeFile(lock, JSON.stringify({ ...holder, pid: gone, started: null }));
+  }
+
+  it('is fit for subjects, and another one on each machine and for each process on a data folder', async () => {
+    const names = [
+      await taken(),
+      await taken(),
+      await takeOwnName(await mkdtemp(join(folder, 'other-')), systemEntropy),
+    ];
+    for (const name of names) expect(name).to.match(/^[\w-]{8,64}$/);
+    expect(new Set(names).size).to.equal(3);
+  });
+
+  it('is the same again when its process has ended, and of no other that still runs', async () => {
+    const [first, second] = [await taken(), await taken()];
+    await end(first);
+    expect(await taken()).to.equal(first);
+    await end(second);
+    expect(await taken()).to.equal(second);
+    expect((await readdir(join(folder, 'names'))).sort()).to.deep.equal([first, second].sort());
+  });
+});

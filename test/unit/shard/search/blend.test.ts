@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { blend } from '../../../../shard/search/blend.js';
+import { distanceOf, type Found } from '../../../../shard/search/found.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+
+/** Slots are ten times the ids. */
+const pool = (...hits: readonly (readonly [id: number, score: number, factor?: number])[]): Found => ({
+  ids: Float64Array.from(hits, ([id]) => id),
+  slots: Uint32Array.from(hits, ([id]) => 10 * id),
+  scores: Float64Array.from(hits, ([, score]) => score),
+  ...(hits[0]?.[2] === undefined
+    ? {}
+    : {
+        aged: {
+          factors: Float64Array.from(hits, ([, , factor]) => factor!),
+          agesSecs: Float64Array.from(hits, ([id]) => 100 * id),
+        },
+      }),
+});
+
+/** Of each hit, by its id. */
+const blended = (hits: Found, bm25: (id: number) => number, k: number): Found =>
+  blend(
+    hits,
+    hits.ids.map((id) => bm25(id)),
+    k,
+  );
+
+const texts =
+  (bm25: Readonly<Record<number, number>>) =>
+  (id: number): number =>
+    bm25[id] ?? 0;
+const ids = (found: Found): number[] => [...found.ids];
+
+describe('blending the distance and the text', () => {
+  it('weighs both alike, each brought to 0..1 over the pool', () => {
+    // Vector parts 1, 0.75, 0.5, 0; text parts 0, 0.25, 1, 0.5: together 0.5, 0.5, 0.75, 0.25.
+    const found = blended(pool([1, 2], [2, 4], [3, 6], [4, 10]), texts({ 1: 1, 2: 2, 3: 5, 4: 3 }), 4);
+    expect(ids(found)).to.deep.equal([3, 1, 2, 4]);
+  });
+
+  it('leaves the scores true distances, and slots with their records', () => {
+    const found = blended(pool([1, 2], [2, 4], [3, 6]), texts({ 3: 9 }), 2);
+    expect([...found.scores]).to.deep.equal([2, 6]);
+    expect([...found.slots]).to.deep.equal([10, 30]);
+  });
+
+  it('takes the k best of the pool, all where there are fewer, none of none', () => {
+    const hits = pool([1, 1], [2, 2], [3, 9]);
+    expect(ids(blended(hits, texts({ 3: 9, 2: 8 }), 1))).to.deep.equal([2]);
+    expect(ids(blended(hits, texts({ 3: 9, 2: 8 }), 7))).to.deep.equal([2, 1, 3]);
+    expect(ids(blended(pool(), texts({}), 5))).to.deep.equal([]);
+  });
+
+  it('leaves the order of the vectors where no text matches, or all alike', () => {
+    const hits = pool([5, 1], [2, 2], [9, 3]);
+    expect(ids(blended(hits, texts({}), 3))).to.deep.equal([5, 2, 9]);
+    expect(ids(blended(hits, () => 4, 3))).to.deep.equal([5, 2, 9]);
+  });
+
+  it('orders by the text where all distances are equal', () => {
+    expect(ids(blended(pool([1, 3], [2, 3], [3, 3]), texts({ 3: 2, 2: 1 }), 3))).to.deep.equal([3, 2, 1]);
+  });
+
+  it('breaks ties by distance, then by id', () => {
+    expect(ids(blended(pool([2, 1], [1, 0]), texts({ 2: 1 }), 2))).to.deep.equal([1, 2]);
+    expect(ids(blended(pool([8, 1], [3, 1], [5, 1]), texts({}), 3))).to.deep.equal([3, 5, 8]);
+  });
+
+  it('takes the decayed distance where there is one, and its ages along', () => {
+    // Decayed: 8, 2, 4.
+    const found = blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({}), 3);
+    expect(ids(found)).to.deep.equal([2, 3, 1]);
+    expect([...found.scores]).to.deep.equal([2, 2, 1]);
+    expect([...found.aged!.factors]).to.deep.equal([1, 0.5, 0.125]);
+    expect([...found.aged!.agesSecs]).to.deep.equal([200, 300, 100]);
+    expect(ids(blended(pool([1, 1, 0.125], [2, 2, 1], [3, 2, 0.5]), texts({ 1: 3, 3: 3 }), 1))).to.deep.equal([3]);
+  });
+
+  it('is at ease with factors close to zero', () => {
+    const found = blended(pool([1, 2 ** 40, 2 ** -900], [2, 0, 2 ** -900], [3, 5, 1]), texts({ 1: 1 }), 3);
+    expect(ids(found)).to.deep.equal([2, 3, 1]);
+  });
+
+  it('equals the formula on any pool, in whatever order it comes', () => {
+    const random = seededRandom(testSeed());
+    for (let round = 0; round < 500; round++) {
+      const size = 1 + random.int(80);
+      const step = random.pick([1, 0.25, 1e-9]);
+      const hits = pool(
+        ...Array.from({ length: size }, (_, i) => {
+          const score = step * random.int(30);
+          return round % 2 === 0 ? ([i + 1, score] as const) : ([i + 1, score, 2 ** -random.int(5)] as const);
+        }).sort(() => random.next() - 0.5),
+      );
+      const bm25 = Array.from({ length: size + 1 }, () => random.int(4) / 3);
+      const k = 1 + random.int(size + 5);
+      const found = blended(hits, (id) => bm25[id]!, k);
+      expect(ids(found)).to.deep.equal(plainBlend(hits, bm25, k));
+    }
+  });
+});
+
+function plainBlend(hits: Found, bm25: readonly number[], k: number): number[] {
+  const rows = [...hits.ids].map((id, i) => ({
+    id,
+    score: hits.scores[i]!,
+    distance: distanceOf(hits, i),
+    text: bm25[id]!,
+  }));
+  const part = (value: number, values: readonly number[]): number => {
+    const [least, greatest] = [Math.min(...values), Math.max(...values)];
+    return least === greatest ? 0 : (value - least) / (greatest - least);
+  };
+  const distances = rows.map(({ distance }) => distance);
+  const matches = rows.map(({ text }) => text);
+  return rows
+    .map((row) => ({ ...row, blended: 0.5 * (1 - part(row.distance, distances)) + 0.5 * part(row.text, matches) }))
+    .sort((a, b) => b.blended - a.blended || a.distance - b.distance || a.score - b.score || a.id - b.id)
+    .slice(0, k)
+    .map(({ id }) => id);
+}

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { SlotSet } from '../../../../shard/kernel/slotSet.js';
+import { nearestDecayed } from '../../../../shard/search/nearestDecayed.js';
+import type { Decay } from '../../../../shared/protocol/calls.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { noPause, randomVector } from '../kernel/kernelOracle.js';
+import { Aging, HALF_LIVES_SECS, listedDecayed, NOW_MS, SPREADS } from './decayOracle.js';
+
+const DIMENSION = 4;
+const ROWS = 20_000;
+const BOUND = 2 ** 17;
+const DAY_SECS = 86_400;
+
+describe('search of an index with decay', () => {
+  const random = seededRandom(testSeed());
+  const filled = (rows: number, spread: (typeof SPREADS)[string], bound = BOUND): Aging => {
+    const aging = new Aging(DIMENSION);
+    for (let i = 0; i < rows; i++) aging.insert(randomVector(random, DIMENSION, bound), spread(random, i / rows));
+    return aging;
+  };
+  const query = (bound = BOUND): Int32Array => randomVector(random, DIMENSION, bound);
+  const lasting = (days: number): Decay => ({ nowMs: NOW_MS, halfLifeSecs: days * DAY_SECS });
+
+  /** Returns how many candidates the index was asked for, each time that it was. */
+  const check = async (aging: Aging, at: Int32Array, n: number, decay: Decay, share?: number): Promise<number[]> => {
+    const { vectors, rows } = aging.collection;
+    const chosen = share === undefined ? undefined : new Set([...rows.keys()].filter(() => random.next() < share));
+    const eligible = chosen && new SlotSet(vectors.shape);
+    for (const slot of chosen ?? []) eligible!.add(slot);
+    const decaying = aging.decaying('hnsw');
+    const found = await nearestDecayed(decaying, at, n, decay, eligible, noPause);
+    expect(listedDecayed(found)).to.deep.equal(aging.nearest(at, n, decay, chosen));
+    return decaying.asked;
+  };
+
+  for (const [name, spread] of Object.entries(SPREADS)) {
+    it(`orders by decayed distance where rows were inserted ${name}`, async () => {
+      for (const bound of [4, BOUND, 2 ** 31]) {
+        const aging = filled(ROWS / 2, spread, bound);
+        for (const slot of aging.collection.rows.keys()) if (random.next() < 0.05) aging.collection.retire(slot);
+        for (const halfLifeSecs of HALF_LIVES_SECS) {
+          const decay = { nowMs: NOW_MS, halfLifeSecs };
+          await check(aging, query(bound), random.pick([1, 10, 20]), decay, random.pick([undefined, 0.01, 0.9]));
+        }
+      }
+    });
+  }
+
+  it('asks once where age changes little, and where all are of one age', async () => {
+    const inOrder = filled(ROWS, SPREADS.inOrder!);
+    expect(await check(inOrder, query(), 10, lasting(36_500))).to.deep.equal([64]);
+    const atOnce = filled(ROWS, SPREADS.atOnce!);
+    for (const days of [0.001, 1, 100]) expect(await check(atOnce, query(), 10, lasting(days))).to.deep.equal([64]);
+  });
+
+  it('finds a young record that is the farthest of all, and asks no more for it', async () => {
+    const aging = filled(ROWS, () => NOW_MS - 365 * DAY_SECS * 1_000);
+    const slot = aging.insert(new Int32Array(DIMENSION).fill(8 * BOUND), NOW_MS - 1_000);
+    const decaying = aging.decaying('hnsw');
+    const found = await nearestDecayed(decaying, query(), 3, lasting(1), undefined, noPause);
+    expect(found.slots[0]).to.equal(slot);
+    expect(found.aged!.factors[0]).to.be.above(0.99);
+    expect(decaying.asked).to.deep.equal([64]);
+  });
+
+  it('asks for more where many may come in, and knows when to scan them all', async () => {
+    const aging = filled(ROWS, () => NOW_MS - random.int(365 * DAY_SECS) * 1_000);
+    const asked: number[] = [];
+    for (let i = 0; i < 20; i++) asked.push(...(await check(aging, query(), 10, lasting(2 ** random.int(10)))));
+    expect(asked).to.include(256);
+    expect(Math.max(...asked)).to.equal(256);
+    expect(await check(aging, query(), 10, lasting(0.001))).to.deep.equal([64, 256]);
+  });
+
+  it('scans where that is cheaper than to ask', async () => {
+    const aging = filled(3_000, SPREADS.inOrder!);
+    expect(await check(aging, query(), 10, lasting(30))).to.deep.equal([]);
+    const large = filled(ROWS, SPREADS.inOrder!);
+    expect(await check(large, query(), 500, lasting(30))).to.deep.equal([]);
+    expect(await check(large, query(), 10, lasting(30), 0.01)).to.deep.equal([]);
+  });
+
+  it('gives all there are where an index has no more', async () => {
+    const aging = filled(ROWS, SPREADS.inOrder!);
+    const { vectors } = aging.collection;
+    const decaying = aging.decaying('hnsw');
+    const few = {
+      ...decaying,
+      index: { ...decaying.index, search: (at: Int32Array) => vectors.search(at, 40, noPause) },
+    };
+    const at = query();
+    const found = await nearestDecayed(few, at, 60, lasting(10), undefined, noPause);
+    const nearest40 = new Set((await vectors.search(at, 40, noPause)).slots);
+    expect(listedDecayed(found)).to.deep.equal(aging.nearest(at, 60, lasting(10), nearest40));
+  });
+});

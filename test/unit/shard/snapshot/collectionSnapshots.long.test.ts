@@ -1,0 +1,176 @@
+/** Snapshots: what is begun from one is what a replay of the whole log gives. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { CollectionSnapshots } from '../../../../shard/snapshot/collectionSnapshots.js';
+import { toHex } from '../../../../shared/hashing/hash.js';
+import { CollectionLife } from '../../../support/model/collectionLife.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+import { requestIdOf } from '../../../support/rigs/engine.js';
+import { expectSameAnswers } from '../../../support/rigs/sameAnswers.js';
+import { savedNumbers } from '../../../support/rigs/savedNumbers.js';
+import { config, SnapshotRig, WINDOW } from '../../../support/rigs/snapshotRig.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+describe('snapshots of a collection', () => {
+  let rig: SnapshotRig;
+  beforeEach(async () => {
+    rig = await SnapshotRig.start();
+  });
+  afterEach(() => rig.stop());
+
+  it('begun from one, a collection answers everything as after a replay of its whole log', async function () {
+    this.timeout(60_000);
+    const random = seededRandom(testSeed());
+    const life = new CollectionLife(() => rig.collection, random);
+    for (let round = 0; round < 4; round++) {
+      await life.live(40);
+      // Of a row a chunk, of some, and of all there are.
+      await rig.snapshot(undefined, random.pick([1, 500, 1 << 20]));
+      await life.live(random.int(20));
+      const before = await rig.stateHash();
+      await rig.reopen();
+      expect(await rig.stateHash()).to.equal(before);
+      expect(await rig.openedFrom()).to.equal('snapshot');
+      await expectSameAnswers(rig.collection, rig.replayed());
+    }
+    expect(rig.snapshots.damages).to.deep.equal([]);
+  });
+
+  it('begun from one, a collection knows the same of requests, lives and changes, to the last number', async () => {
+    const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
+    await life.live(120);
+    const path = await rig.snapshot();
+    await life.live(30);
+    const one = await rig.state(rig.snapshots);
+    const other = await rig.state();
+    expect(one.snapshot?.sizeBytes).to.equal((await readFile(path)).length);
+    expect(other.snapshot).to.equal(undefined);
+    expect([...one.state.requests.entries()]).to.deep.equal([...other.state.requests.entries()]);
+    expect(one.state.requests.size).to.equal(WINDOW);
+    expect(savedNumbers(one.state.versions)).to.deep.equal(savedNumbers(other.state.versions));
+    expect(one.state.tree.changes.length).to.equal(other.state.tree.changes.length);
+    expect([...one.state.encrypted.all()]).to.deep.equal([...other.state.encrypted.all()]);
+    expect([...one.state.encrypted.shreddedKeys()]).to.deep.equal([...other.state.encrypted.shreddedKeys()]);
+    expect(one.journal.history.end).to.deep.equal(other.journal.history.end);
+    expect(one.journal.history.frames).to.equal(other.journal.history.frames);
+    expect(toHex(one.journal.stateHash())).to.equal(toHex(other.journal.stateHash()));
+    for (const { state } of [one, other]) state.vectors.destroy();
+  });
+
+  it('a repeated request is answered with its first receipt, and one that the window lost is not', async () => {
+    const first = await rig.collection.insert([1, 1], { requestId: requestIdOf(0) });
+    for (let n = 1; n <= WINDOW; n++) await rig.collection.insert([n, 0], { requestId: requestIdOf(n) });
+    const known = await rig.collection.replay(requestIdOf(1));
+    await rig.snapshot();
+    await rig.reopen();
+    expect(await rig.collection.replay(requestIdOf(1))).to.deep.equal(known);
+    expect((await rig.collection.insert([1, 1], { requestId: requestIdOf(0) })).deduplicated).to.equal(false);
+    expect(first.deduplicated).to.equal(false);
+  });
+
+  it('one that remembers fewer request ids than are wanted is not begun from, nor set aside', async () => {
+    for (let n = 0; n < 2 * WINDOW; n++) await rig.collection.insert([n, 0], { requestId: requestIdOf(n) });
+    await rig.snapshot();
+    await rig.reopen({ dedupWindow: 2 * WINDOW });
+    expect((await rig.collection.replay(requestIdOf(0))).sequence).to.equal(1);
+    expect(await rig.openedFrom()).to.equal('log');
+    expect(await rig.names()).to.have.length(1);
+  });
+
+  it('one whose window was never full has all request ids there were, however many are wanted', async () => {
+    for (let n = 0; n < WINDOW - 1; n++) await rig.collection.insert([n, 0], { requestId: requestIdOf(n) });
+    await rig.snapshot();
+    await rig.reopen({ dedupWindow: 2 * WINDOW });
+    expect((await rig.collection.replay(requestIdOf(0))).sequence).to.equal(1);
+    expect(await rig.openedFrom()).to.equal('snapshot');
+  });
+
+  it('one at a time is made; a collection that closes does not wait for the turn of another', async () => {
+    await rig.close();
+    await rig.open({ everyBytes: 100 });
+    let end = (): void => undefined;
+    const ending = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const made: string[] = [];
+    const at = { sequence: 1, logBytes: 100 };
+    const one = new CollectionSnapshots(
+      1,
+      rig.snapshots,
+      undefined,
+      () => at,
+      async () => {
+        made.push('one');
+        await ending;
+        return undefined;
+      },
+    );
+    const other = new CollectionSnapshots(
+      2,
+      rig.snapshots,
+      undefined,
+      () => at,
+      async () => {
+        made.push('other');
+        return undefined;
+      },
+    );
+    one.consider();
+    other.consider();
+    await eventually('the first is being made', () => made.length > 0);
+    await other.close();
+    end();
+    await one.close();
+    await rig.snapshots.turns.idle();
+    expect(made).to.deep.equal(['one']);
+  });
+
+  it('is made when the log has grown, from the one before, and so many are kept', async () => {
+    await rig.reopen({ everyBytes: 2_000, keep: 2 });
+    for (let round = 0; round < 5; round++) {
+      const before = (await rig.names()).at(-1);
+      for (let n = 0; n < 20; n++) await rig.collection.insert([n, round]);
+      await eventually('a newer snapshot is there', async () => {
+        const now = await rig.names();
+        return now.length > 0 && now.at(-1) !== before && now.length <= 2 && !now.some((name) => name.startsWith('.'));
+      });
+    }
+    expect(await rig.names()).to.have.length(2);
+    expect(rig.snapshots.store.bytesOf(config.id)).to.be.greaterThan(0);
+    const sequence = await rig.sequence();
+    await rig.reopen();
+    expect(await rig.sequence()).to.equal(sequence);
+    expect(await rig.openedFrom()).to.equal('snapshot');
+    await expectSameAnswers(rig.collection, rig.replayed());
+  });
+
+  it('a past state begins from one, and is the same', async () => {
+    const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
+    await life.live(80);
+    await rig.snapshot();
+    await life.live(40);
+    // Of a record that is gone since, so that memory does not have it.
+    for (const id of [1, 2, 3]) await rig.collection.write({ op: 'delete', id }).catch(() => undefined);
+    await expectSameAnswers(rig.collection, rig.replayed());
+    expect(rig.snapshots.damages).to.deep.equal([]);
+  });
+
+  it('goes with its collection, also where that is deleted while one is made', async () => {
+    await rig.reopen({ everyBytes: 1 });
+    for (let n = 0; n < 30; n++) await rig.collection.insert([n, n]);
+    await rig.collection.hosted.close({ keep: false });
+    expect(await readdir(rig.shardFolder)).to.deep.equal([]);
+    await rig.open();
+  });
+
+  it('those of collections that are not here are swept, those of others stay', async () => {
+    await rig.collection.insert([1, 1]);
+    await rig.snapshot();
+    await mkdir(join(rig.shardFolder, '8'), { recursive: true });
+    await writeFile(join(rig.shardFolder, '8', '0000000000000001.snapshot'), 'x');
+    await rig.snapshots.store.sweep((id) => id === config.id);
+    expect(await readdir(rig.shardFolder)).to.deep.equal([String(config.id)]);
+    expect(await rig.names()).to.have.length(1);
+  });
+});

@@ -1,0 +1,81 @@
+/** Snapshots where their collection changes hands or goes: a shard has those of its own collections, and no others. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
+import type { Collection } from '../../../../coordinator/cluster/collection.js';
+import { batchOf, fixed, insertOf, requestIdOf, soon } from '../../../support/rigs/engine.js';
+import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+const PROJECT = 'p';
+const DIMENSION = 4;
+
+describe('snapshots and the life of their collection', function () {
+  this.timeout(60_000);
+  let cluster: MemoryCluster;
+  let backend: ClusterBackend;
+  let collection: Collection;
+
+  beforeEach(async () => {
+    cluster = new MemoryCluster({ snapshots: { everyBytes: 2_000, keep: 2 } });
+  });
+  afterEach(() => cluster.stop());
+
+  const fill = async (): Promise<void> => {
+    ({ backend } = await cluster.coordinator());
+    ({ collection } = await backend.create(PROJECT, { name: 'c', dimension: DIMENSION, index: 'brute' }, soon()));
+    await backend.call(collection, batchOf(rows(40)), soon());
+  };
+  const rows = (count: number): Uint8Array[] => Array.from({ length: count }, (_, i) => fixed(i, 1, 2, 3));
+  /** By the name of its shard. */
+  const saved = (shard: string): string[] => {
+    const folder = join(cluster.config.dataDir, 'snapshots', Buffer.from(shard).toString('hex'));
+    return readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.snapshot'));
+  };
+  const stateHash = async (): Promise<string> =>
+    Buffer.from((await backend.call(collection, { op: 'proofState' }, soon())).stateHash).toString('hex');
+
+  it('a restart of the shard begins from one, one that takes over makes its own', async () => {
+    const first = await cluster.shard('s1');
+    await fill();
+    const requestId = requestIdOf(1);
+    const written = await backend.call(collection, insertOf(fixed(9, 9, 9, 9), { requestId }), soon());
+    await eventually('a snapshot is there', () => saved('s1').length > 0);
+    const before = await stateHash();
+    await first.stop();
+    const again = await cluster.shard('s1');
+    await eventually('it is served', async () => (await stateHash().catch(() => '')) === before, 20_000);
+    expect(await backend.call(collection, insertOf(fixed(9, 9, 9, 9), { requestId }), soon())).to.deep.equal({
+      ...written,
+      deduplicated: true,
+    });
+    await cluster.shard('s2');
+    await again.stop();
+    await eventually('it has moved', async () => (await stateHash().catch(() => '')) === before, 20_000);
+    await backend.call(collection, batchOf(rows(40)), soon());
+    await eventually('the new owner has one', () => saved('s2').length > 0, 20_000);
+    // What a shard kept of a collection that has passed on goes when it is started again.
+    await cluster.shard('s1');
+    await eventually('the old one has none', () => saved('s1').length === 0);
+  });
+
+  it('go with their collection, also while one is made', async () => {
+    await cluster.shard('s1');
+    await fill();
+    await backend.remove(PROJECT, 'c', soon());
+    await eventually('its files are gone', () => saved('s1').length === 0);
+  });
+
+  it('are counted in the usage', async () => {
+    await cluster.shard('s1');
+    await fill();
+    await eventually('a snapshot is counted', async () => {
+      const [counted] = await backend.list(PROJECT, soon());
+      return (counted?.snapshotBytes ?? 0) > 0;
+    });
+    expect(saved('s1')).to.have.length.within(1, 2);
+  });
+});

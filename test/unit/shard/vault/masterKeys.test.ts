@@ -1,0 +1,207 @@
+/** The master key file, and data keys under the master key. */
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import {
+  createMasterKeyFile,
+  masterKeyOf,
+  readMasterKeyFile,
+  replaceMasterKeyFile,
+} from '../../../../shard/vault/masterKeyFile.js';
+import { MasterKeys } from '../../../../shard/vault/masterKeys.js';
+import { decrypt, encrypt } from '../../../../shard/vault/sealed.js';
+import { masterIdOf, unwrapKey, WRAPPED_KEY_BYTES, wrapKey } from '../../../../shard/vault/wrappedKey.js';
+import { systemEntropy } from '../../../../shared/clock.js';
+import type { EntryName } from '../../../../shared/vault/entryName.js';
+import { findBytes } from '../../../support/findBytes.js';
+import { expectCode, rejection } from '../../../support/suites/expectations.js';
+
+const freshKey = () => masterKeyOf(systemEntropy(32));
+const KEY_ID = '0123456789abcdef0123456789abcdef';
+const NAME: EntryName = { project: 'p', keyId: KEY_ID };
+const flipped = (bytes: Uint8Array, at: number): Uint8Array => {
+  const copy = Uint8Array.from(bytes);
+  copy[at]! ^= 1 << (at % 8);
+  return copy;
+};
+
+describe('the master key file', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-master-'));
+    path = join(folder, 'keys/master.key');
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+  const keys = (): MasterKeys => new MasterKeys(path, systemEntropy);
+
+  it('is made once, whoever asks first, for its owner’s eyes alone', async () => {
+    const ids = await Promise.all(Array.from({ length: 10 }, () => keys().newestOrFirst()));
+    expect(new Set(ids).size).to.equal(1);
+    expect(ids[0]).to.match(/^[0-9a-f]{16}$/);
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+    expect(await keys().newestOrFirst()).to.equal(ids[0]);
+  });
+
+  it('names a key without telling it', async () => {
+    const key = freshKey();
+    expect(masterKeyOf(key.bytes).id).to.equal(key.id);
+    expect(Buffer.from(key.bytes).toString('hex')).not.to.contain(key.id);
+  });
+
+  it('holds the newest key first, and the one before while there is one', async () => {
+    const [old, fresh] = [freshKey(), freshKey()];
+    await createMasterKeyFile(path, old);
+    await replaceMasterKeyFile(path, [fresh, old]);
+    expect((await readMasterKeyFile(path))!.map(({ id }) => id)).to.deep.equal([fresh.id, old.id]);
+    await replaceMasterKeyFile(path, [fresh]);
+    expect((await readMasterKeyFile(path))!.map(({ id }) => id)).to.deep.equal([fresh.id]);
+    expect(await findBytes(folder, { old: old.bytes })).to.deep.equal([]);
+    expect(await findBytes(folder, { fresh: fresh.bytes })).to.have.length(1);
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+  });
+
+  it('is refused where others can read it, and the refusal says what to do', async () => {
+    await keys().newestOrFirst();
+    for (const mode of [0o640, 0o604, 0o620, 0o601]) {
+      await chmod(path, mode);
+      const { message } = await rejection(keys().newestOrFirst());
+      expect(message).to.equal(`the master key file ${path} can be read by others; run: chmod 600 ${path}`);
+    }
+    await chmod(path, 0o400);
+    await keys().newestOrFirst();
+  });
+
+  it('is refused whichever bit of it is flipped, and whatever is missing of it or follows it', async () => {
+    await createMasterKeyFile(path, freshKey());
+    await replaceMasterKeyFile(path, [freshKey(), freshKey()]);
+    const whole = await readFile(path);
+    const bits = Array.from({ length: whole.length * 8 }, (_, bit) => {
+      const copy = Buffer.from(whole);
+      copy[bit >> 3]! ^= 1 << (bit & 7);
+      return copy;
+    });
+    const cuts = Array.from(whole, (_, length) => whole.subarray(0, length));
+    for (const bytes of [...bits, ...cuts, Buffer.concat([whole, Buffer.alloc(1)])]) {
+      await writeFile(path, bytes);
+      const { message } = await rejection(readMasterKeyFile(path));
+      expect(message)
+        .to.contain(path)
+        .and.to.match(/restore it from a copy of it$/);
+      expect(message).not.to.contain('\n');
+    }
+  });
+
+  it('is never made anew over what cannot be read', async () => {
+    await createMasterKeyFile(path, freshKey());
+    await writeFile(path, 'something else');
+    await rejection(keys().newestOrFirst());
+    expect(await readFile(path, 'utf8')).to.equal('something else');
+    const inTheWay = new MasterKeys(folder, systemEntropy);
+    expect((await rejection(inTheWay.newestOrFirst())).message).to.contain(folder);
+  });
+
+  it('is read again when a key is asked for that is not known', async () => {
+    const held = keys();
+    const old = await held.newestOrFirst();
+    const fresh = freshKey();
+    expect(await held.has(fresh.id)).to.equal(false);
+    expect(await held.use(fresh.id, ({ id }) => id)).to.equal(undefined);
+    await replaceMasterKeyFile(path, [fresh, ...(await readMasterKeyFile(path))!]);
+    expect(await held.use(fresh.id, ({ bytes }) => Buffer.from(bytes).equals(fresh.bytes))).to.equal(true);
+    expect(await held.has(old)).to.equal(true);
+    await replaceMasterKeyFile(path, [fresh]);
+    held.close();
+    expect(await held.has(old)).to.equal(false);
+  });
+
+  it('can be read while it is replaced again and again', async () => {
+    const held = keys();
+    const first = freshKey();
+    await createMasterKeyFile(path, first);
+    let replacing = true;
+    const replaced = (async () => {
+      for (let n = 0; n < 20; n++) await replaceMasterKeyFile(path, n % 2 ? [first] : [freshKey(), first]);
+      replacing = false;
+    })();
+    while (replacing) {
+      held.close();
+      expect(await held.has(first.id)).to.equal(true);
+    }
+    await replaced;
+  });
+});
+
+describe('a wrapped data key', () => {
+  const [master, other] = [freshKey(), freshKey()];
+  const dataKey = systemEntropy(32);
+  const wrapped = wrapKey(master, dataKey, NAME, systemEntropy);
+
+  it('is unwrapped by its master key, for its project and key id', () => {
+    expect(wrapped).to.have.length(WRAPPED_KEY_BYTES);
+    expect(masterIdOf(wrapped, NAME)).to.equal(master.id);
+    expect(Buffer.from(unwrapKey(master, wrapped, NAME)).equals(dataKey)).to.equal(true);
+    expect(Buffer.from(wrapped).includes(Buffer.from(dataKey))).to.equal(false);
+  });
+
+  it('is another each time', () => {
+    const again = wrapKey(master, dataKey, NAME, systemEntropy);
+    expect(Buffer.from(again).equals(wrapped)).to.equal(false);
+    expect(Buffer.from(unwrapKey(master, again, NAME)).equals(dataKey)).to.equal(true);
+  });
+
+  it('opens to no other master key, project or key id', async () => {
+    const refused = (key: typeof master, name: EntryName) =>
+      expectCode((async () => unwrapKey(key, wrapped, name))(), 'internal_error');
+    await refused(other, NAME);
+    await refused({ id: master.id, bytes: other.bytes }, NAME);
+    await refused(master, { ...NAME, project: 'q' });
+    await refused(master, { ...NAME, project: '' });
+    const error = await refused(master, { ...NAME, keyId: `f${KEY_ID.slice(1)}` });
+    expect(error.message).to.contain(`f${KEY_ID.slice(1)}`);
+  });
+
+  it('opens with no bit of it flipped, and with nothing of it missing', async () => {
+    const refused = (bytes: Uint8Array) => expectCode((async () => unwrapKey(master, bytes, NAME))(), 'internal_error');
+    for (let at = 0; at < wrapped.length; at++) await refused(flipped(wrapped, at));
+    for (let length = 0; length < wrapped.length; length++) await refused(wrapped.subarray(0, length));
+    await refused(Buffer.concat([wrapped, Buffer.alloc(1)]));
+  });
+});
+
+describe('a payload under a data key', () => {
+  const dataKey = systemEntropy(32);
+  const aad = Buffer.from('collection 1');
+
+  it('comes back as it was, of any length', () => {
+    for (const length of [0, 1, 15, 16, 17, 65_536]) {
+      const plaintext = Buffer.from(systemEntropy(length));
+      const sealed = encrypt(plaintext, dataKey, aad, systemEntropy);
+      expect(sealed.nonce).to.have.length(12);
+      expect(sealed.ciphertext).to.have.length(length + 16);
+      expect(decrypt(sealed, dataKey, aad).equals(plaintext)).to.equal(true);
+    }
+  });
+
+  it('has a nonce of its own each time', () => {
+    const sealed = Array.from({ length: 1_000 }, () => encrypt(aad, dataKey, aad, systemEntropy));
+    expect(new Set(sealed.map(({ nonce }) => Buffer.from(nonce).toString('hex'))).size).to.equal(1_000);
+  });
+
+  it('opens with no other key, nonce, ciphertext or associated data', async () => {
+    const sealed = encrypt(Buffer.from('for your eyes only'), dataKey, aad, systemEntropy);
+    const { nonce, ciphertext } = sealed;
+    const refused = (given: typeof sealed, key: Uint8Array, what: Uint8Array) =>
+      expectCode((async () => decrypt(given, key, what))(), 'internal_error');
+    await refused(sealed, systemEntropy(32), aad);
+    await refused(sealed, dataKey, Buffer.from('collection 2'));
+    await refused(sealed, dataKey, Buffer.alloc(0));
+    for (let at = 0; at < nonce.length; at++) await refused({ nonce: flipped(nonce, at), ciphertext }, dataKey, aad);
+    for (let at = 0; at < ciphertext.length; at++) {
+      await refused({ nonce, ciphertext: flipped(ciphertext, at) }, dataKey, aad);
+      await refused({ nonce, ciphertext: ciphertext.subarray(0, at) }, dataKey, aad);
+    }
+    await refused({ nonce: nonce.subarray(1), ciphertext }, dataKey, aad);
+  });
+});

@@ -1,0 +1,54 @@
+/** The data folder is closed to other users at start, and the log says what was open. */
+import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { closeDataFolder } from '../../../../shared/files/dataFolder.js';
+import { rejection } from '../../../support/suites/expectations.js';
+
+describe('the data folder', () => {
+  let folder: string;
+  const at = (name: string): string => join(folder, name);
+  const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o7777;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-folder-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('that was open is closed, with the folders right in it, and the log line names the mode that it had', async () => {
+    await mkdir(at('logs'));
+    await chmod(at('logs'), 0o755);
+    await chmod(folder, 0o2775);
+    expect(await closeDataFolder(folder)).to.equal(
+      `the data folder ${folder} was open to other users of this machine (mode 02775); it is closed now (mode 0700)`,
+    );
+    expect(await modeOf(folder)).to.equal(0o2700);
+    expect(await modeOf(at('logs'))).to.equal(0o700);
+    expect(await closeDataFolder(folder)).to.equal(undefined);
+  });
+
+  it('that is closed has open folders in it closed, and key files and what links point to left as they are', async () => {
+    await mkdir(at('logs'));
+    await chmod(at('logs'), 0o750);
+    const elsewhere = await mkdtemp(join(tmpdir(), 'vouch-elsewhere-'));
+    await chmod(elsewhere, 0o755);
+    await symlink(elsewhere, at('link'));
+    await writeFile(at('signing.key'), 'x');
+    await chmod(at('signing.key'), 0o644);
+    expect(await closeDataFolder(folder)).to.equal(
+      `the data folder ${folder} had folders that were open to other users (logs 0750); they are closed now (mode 0700)`,
+    );
+    expect(await modeOf(at('logs'))).to.equal(0o700);
+    expect(await modeOf(at('signing.key'))).to.equal(0o644);
+    expect(await modeOf(elsewhere)).to.equal(0o755);
+    await rm(elsewhere, { recursive: true });
+  });
+
+  it('is not a folder that all users share, which is left as it is', async () => {
+    await chmod(folder, 0o1777);
+    expect((await rejection(closeDataFolder(folder))).message).to.equal(
+      `the data folder ${folder} is shared by all users of this machine (mode 01777); set VOUCH_DATA_DIR to a folder of its own`,
+    );
+    expect(await modeOf(folder)).to.equal(0o1777);
+  });
+});

@@ -1,0 +1,56 @@
+/** BLAKE3 by our way into the package's WebAssembly, against the package itself. */
+import blake3 from 'blake3';
+import { expect } from 'chai';
+import { hash, hashInto, toHex } from '../../../../shared/hashing/hash.js';
+import { HASH_BYTES } from '../../../../shared/limits.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+
+/** Around the borders of blocks (64 bytes) and chunks (1,024 bytes). */
+const LENGTHS = [0, 1, 63, 64, 65, 127, 128, 129, 1_023, 1_024, 1_025, 2_048, 2_049, 4_097, 65_536, 102_400];
+const ROUNDS = 500;
+const MESSAGE_BYTES_MAX = 8_192;
+/** More than the memory that the module begins with. */
+const LARGE_BYTES = 20 << 20;
+
+const expected = (message: Uint8Array): string => blake3.hash(message).toString('hex');
+
+describe('BLAKE3', () => {
+  it('gives the hash of nothing as its authors publish it', () => {
+    expect(toHex(hash(new Uint8Array()))).to.equal('af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262');
+  });
+
+  it('is that of the package at every length around a border', () => {
+    for (const length of LENGTHS) {
+      const message = Uint8Array.from({ length }, (_, i) => i % 251);
+      expect(toHex(hash(message)), `${length} bytes`).to.equal(expected(message));
+    }
+  });
+
+  it('is that of the package for views of any place and length, one after another', () => {
+    const random = seededRandom(testSeed());
+    const bytes = Uint8Array.from({ length: 2 * MESSAGE_BYTES_MAX }, () => random.int(256));
+    for (let round = 0; round < ROUNDS; round++) {
+      const from = random.int(MESSAGE_BYTES_MAX);
+      const message = bytes.subarray(from, from + random.int(MESSAGE_BYTES_MAX));
+      expect(toHex(hash(message))).to.equal(expected(message));
+    }
+  });
+
+  it('keeps to its place in the target, which may be the message', () => {
+    const message = Uint8Array.from({ length: 100 }, (_, i) => i);
+    const before = message.slice();
+    hashInto(message, message, 10);
+    expect(toHex(message.subarray(10, 10 + HASH_BYTES))).to.equal(expected(before));
+    expect(message.subarray(0, 10)).to.deep.equal(before.subarray(0, 10));
+    expect(message.subarray(10 + HASH_BYTES)).to.deep.equal(before.subarray(10 + HASH_BYTES));
+  });
+
+  it('gives each hash memory of its own, also where its memory has grown meanwhile', () => {
+    const small = new Uint8Array(65).fill(7);
+    const first = hash(small);
+    const large = new Uint8Array(LARGE_BYTES).fill(3);
+    expect(toHex(hash(large))).to.equal(expected(large));
+    expect(toHex(first)).to.equal(expected(small));
+    expect(toHex(hash(small))).to.equal(expected(small));
+  });
+});

@@ -1,0 +1,295 @@
+/** What a local log makes of the files it finds: after a crash, after damage, after a disk that failed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect } from 'chai';
+import { DurableFile } from '../../../../shared/files/durable.js';
+import { hash } from '../../../../shared/hashing/hash.js';
+import {
+  encodeSegmentHeader,
+  encodeWatermark,
+  segmentName,
+  WATERMARK_OFFSET,
+} from '../../../../shared/log/segmentFormat.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+import {
+  append,
+  COLLECTION,
+  frameOf,
+  HEADER_BYTES,
+  labels,
+  SegmentFolder,
+  soonMs,
+} from '../../../support/rigs/segmentFolder.js';
+import { expectCode, rejection } from '../../../support/suites/expectations.js';
+
+describe('local segments', function () {
+  this.timeout(60_000);
+  let folder: SegmentFolder;
+  beforeEach(async () => {
+    folder = await SegmentFolder.make();
+  });
+  afterEach(() => folder.remove());
+
+  describe('layout', () => {
+    it('is the one that is written down', async () => {
+      await folder.write({}, 1, 2);
+      const bytes = await readFile(folder.segmentPath());
+      const checksum = (part: Buffer): string => Buffer.from(hash(part)).toString('hex', 0, 8);
+      expect(basename(folder.segmentPath())).to.equal('0000000000000000.seg');
+      expect(bytes.length).to.equal(HEADER_BYTES + 2 * 116);
+      expect(bytes.toString('latin1', 0, 4)).to.equal('VSEG');
+      expect([bytes.readUInt32LE(4), bytes.readBigUInt64LE(8), bytes.readBigUInt64LE(16)]).to.deep.equal([2, 5n, 0n]);
+      expect(bytes.toString('hex', 24, 32)).to.equal(checksum(bytes.subarray(0, 24)));
+      expect([32, 40, 48].map((at) => bytes.readBigUInt64LE(at))).to.deep.equal([180n, 296n, 0n]);
+      expect(bytes.toString('hex', 56, 64)).to.equal(checksum(bytes.subarray(32, 56)));
+      expect(bytes.readUInt32LE(180)).to.equal(100);
+      expect(bytes.toString('hex', 188, 196)).to.equal(checksum(bytes.subarray(196, 296)));
+      expect(bytes.subarray(196)).to.deep.equal(Buffer.alloc(100, 2));
+    });
+
+    it('makes no file for a log that was never written', async () => {
+      const log = await folder.open();
+      expect(await log.head()).to.equal(undefined);
+      expect(await readdir(folder.path)).to.deep.equal(['removed']);
+    });
+
+    it('begins a new segment when one is full, and reads across them', async () => {
+      await folder.write({ segmentBytes: 300 }, 1, 2, 3, 4, 5);
+      expect((await readdir(folder.logPath)).sort()).to.deep.equal([0, 296, 592].map(segmentName));
+      const log = await folder.open({ segmentBytes: 300 });
+      expect(await labels(log)).to.deep.equal([1, 2, 3, 4, 5]);
+      expect((await log.head())!.position).to.equal(592 + HEADER_BYTES);
+    });
+
+    it('says in a segment that is followed by which', async () => {
+      await folder.write({ segmentBytes: 300 }, 1, 2, 3, 4, 5);
+      const bytes = await Promise.all([0, 296, 592].map((base) => readFile(folder.segmentPath(base))));
+      expect(bytes.map((segment) => segment.readBigUInt64LE(48))).to.deep.equal([296n, 592n, 0n]);
+    });
+
+    for (const isSealed of [false, true])
+      it(`goes on after a crash between ${isSealed ? 'sealing a segment and the next one’s first frame' : 'making a segment and sealing the one before'}`, async () => {
+        await folder.write({}, 1, 2);
+        await writeFile(folder.segmentPath(296), encodeSegmentHeader({ collectionId: COLLECTION, base: 296 }));
+        if (isSealed) await folder.mark(0, { head: 180, end: 296, next: 296 });
+        const log = await folder.open();
+        expect((await log.head())!.bytes[0]).to.equal(2);
+        expect((await readFile(folder.segmentPath())).readBigUInt64LE(48)).to.equal(296n);
+        await append(log, 3);
+        expect(await labels(log)).to.deep.equal([1, 2, 3]);
+      });
+
+    it('keeps a bounded number of files open over any number of logs', async function () {
+      if (process.platform !== 'linux') return this.skip();
+      await folder.open({ openFilesMax: 4 });
+      for (let id = 100; id < 130; id++) await append(await folder.logs.open(id), 1, 2);
+      const isOurs = async (fd: string): Promise<boolean> =>
+        (await readlink(`/proc/self/fd/${fd}`).catch(() => '')).startsWith(folder.path);
+      const ours = await Promise.all((await readdir('/proc/self/fd')).map(isOurs));
+      expect(ours.filter((yes) => yes)).to.have.length.within(1, 4);
+      for (let id = 100; id < 130; id++) expect(await labels(await folder.logs.open(id))).to.deep.equal([1, 2]);
+    });
+  });
+
+  describe('torn tail', () => {
+    it('is cut wherever the crash came, and set aside', async () => {
+      await folder.write({}, 1, 2, 3);
+      const whole = await readFile(folder.segmentPath());
+      const before = encodeWatermark({ head: 180, end: 296, next: 0 });
+      for (let length = 296; length <= whole.length; length += length < 318 ? 1 : 9) {
+        const crashed = Buffer.from(whole.subarray(0, length));
+        crashed.set(before, WATERMARK_OFFSET);
+        await writeFile(folder.segmentPath(), crashed);
+        const log = await folder.open();
+        const survived = length === whole.length ? [1, 2, 3] : [1, 2];
+        expect(await labels(log), `cut at ${length}`).to.deep.equal(survived);
+        await append(log, 9);
+        expect(await labels(log)).to.deep.equal([...survived, 9]);
+        const torn = (await readdir(folder.logPath)).filter((name) => name.includes('torn'));
+        expect(torn).to.deep.equal(survived.length === 2 && length > 296 ? [`${segmentName(0)}.torn-1`] : []);
+        for (const name of torn) {
+          expect(await readFile(join(folder.logPath, name))).to.deep.equal(whole.subarray(296, length));
+          await rm(join(folder.logPath, name));
+        }
+        await folder.logs.close();
+      }
+    });
+
+    it('is numbered, so that none is lost', async () => {
+      await folder.write({}, 1);
+      for (const rubbish of ['one', 'two', 'three']) {
+        await folder.edit(0, (bytes) => Buffer.concat([bytes, Buffer.from(rubbish)]));
+        expect(await labels(await folder.open())).to.deep.equal([1]);
+        await folder.logs.close();
+      }
+      expect((await readdir(folder.logPath)).sort()).to.deep.equal(
+        ['', '.torn-1', '.torn-2', '.torn-3'].map((suffix) => segmentName(0) + suffix),
+      );
+      expect(await readFile(`${folder.segmentPath()}.torn-3`, 'utf8')).to.equal('three');
+    });
+
+    it('may be zeros that the file system left', async () => {
+      await folder.write({}, 1, 2);
+      await folder.edit(0, (bytes) => Buffer.concat([bytes, Buffer.alloc(5_000)]));
+      expect(await labels(await folder.open())).to.deep.equal([1, 2]);
+    });
+
+    it('keeps whole frames that a power failure left behind the watermark', async () => {
+      await folder.write({}, 1, 2, 3, 4);
+      await folder.mark(0, { head: 180, end: 296, next: 0 });
+      const log = await folder.open();
+      expect(await labels(log)).to.deep.equal([1, 2, 3, 4]);
+      expect((await log.head())!.bytes[0]).to.equal(4);
+    });
+  });
+
+  describe('a disk that fails', () => {
+    const { sync, writeNow } = DurableFile.prototype;
+    const systemError = (code: string): Error => Object.assign(new Error(code), { code });
+    afterEach(() => Object.assign(DurableFile.prototype, { sync, writeNow }));
+
+    const failures: Record<string, () => void> = {
+      'in the sync': () => {
+        DurableFile.prototype.sync = () => {
+          DurableFile.prototype.sync = sync;
+          return Promise.reject(systemError('EIO'));
+        };
+      },
+      'half-way through the write': () => {
+        DurableFile.prototype.writeNow = function (bytes, offset) {
+          DurableFile.prototype.writeNow = writeNow;
+          this.writeNow(bytes.subarray(0, bytes.length >> 1), offset);
+          throw systemError('ENOSPC');
+        };
+      },
+    };
+    for (const [when, fail] of Object.entries(failures)) {
+      it(`${when} leaves the outcome to the next read`, async () => {
+        const log = await folder.open();
+        await append(log, 1, 2);
+        const { position } = (await log.head())!;
+        fail();
+        await expectCode(log.append(frameOf(3), position, soonMs()), 'unavailable');
+        expect(await labels(log)).to.deep.equal([1, 2]);
+        expect((await readFile(folder.segmentPath())).length).to.equal(296);
+        await log.append(frameOf(4), position, soonMs());
+        expect(await labels(log)).to.deep.equal([1, 2, 4]);
+      });
+    }
+
+    const syncs = [
+      { what: 'of the one before', survived: [1, 3] },
+      { what: 'of its seal', survived: [1, 3] },
+      // Its outcome was not known; it was found whole by the next read.
+      { what: 'of the first frame', survived: [1, 2, 3] },
+    ];
+    for (const [nth, { what, survived }] of syncs.entries())
+      it(`when a segment is begun, in the sync ${what}, is survived too`, async () => {
+        const log = await folder.open({ segmentBytes: 150 });
+        await append(log, 1);
+        let done = 0;
+        DurableFile.prototype.sync = function () {
+          if (done++ < nth) return sync.call(this);
+          DurableFile.prototype.sync = sync;
+          return Promise.reject(systemError('EIO'));
+        };
+        await expectCode(log.append(frameOf(2), HEADER_BYTES, soonMs()), 'unavailable');
+        expect(done).to.equal(nth + 1);
+        await append(log, 3);
+        expect(await labels(log)).to.deep.equal(survived);
+        await folder.logs.close();
+        expect(await labels(await folder.open())).to.deep.equal(survived);
+      });
+
+    it('answers unavailable until it works again', async () => {
+      const log = await folder.open();
+      await append(log, 1);
+      const away = join(folder.path, 'away');
+      await folder.logs.close();
+      const again = await folder.open({ openFilesMax: 1 });
+      await append(await folder.logs.open(6), 1);
+      await rename(folder.logPath, away);
+      await expectCode(again.append(frameOf(2), HEADER_BYTES, soonMs()), 'unavailable');
+      await rename(away, folder.logPath);
+      await append(again, 3);
+      expect(await labels(again)).to.deep.equal([1, 3]);
+    });
+  });
+
+  describe('removal', () => {
+    it('leaves nothing of the log', async () => {
+      await append(await folder.open(), 1);
+      await folder.logs.remove(COLLECTION);
+      expect((await readdir(folder.path)).sort()).to.deep.equal(['removed']);
+      expect(await readdir(join(folder.path, 'removed'))).to.deep.equal([]);
+    });
+
+    it('ends the openers of the log', async () => {
+      const log = await folder.open();
+      await append(log, 1);
+      await folder.logs.remove(COLLECTION);
+      await expectCode(log.head(), 'unavailable');
+      await expectCode(log.append(frameOf(2), HEADER_BYTES, soonMs()), 'unavailable');
+      expect(await labels(await folder.logs.open(COLLECTION))).to.deep.equal([]);
+    });
+
+    it('that a crash cut short is finished at the next start', async () => {
+      await folder.write({}, 1);
+      await rename(folder.logPath, join(folder.path, 'removed', '5.1'));
+      expect(await labels(await folder.open())).to.deep.equal([]);
+      expect(await readdir(join(folder.path, 'removed'))).to.deep.equal([]);
+    });
+  });
+
+  it('forgets what a process that is gone was in the middle of writing', async () => {
+    await folder.write({}, 1);
+    await writeFile(join(folder.logPath, '.999999999-0-1.tmp'), 'half a segment');
+    await mkdir(join(folder.path, '6', 'log.new'), { recursive: true });
+    await writeFile(join(folder.path, '6', 'log.new', segmentName(0)), 'half a log');
+    expect(await labels(await folder.open())).to.deep.equal([1]);
+    expect(await readdir(folder.logPath)).to.deep.equal([segmentName(0)]);
+    await append(await folder.logs.open(6), 1);
+    await rejection(access(join(folder.path, '6', 'log.new')));
+    expect(await labels(await folder.logs.open(6))).to.deep.equal([1]);
+  });
+
+  it('loses no answered frame to kill -9, wherever it comes', async () => {
+    const random = seededRandom(testSeed());
+    let answered: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      answered = answered.concat(await appendUntilKilled(folder.path, answered.length, 20 + random.int(60)));
+      const log = await folder.open({ segmentBytes: 20_000 });
+      const found = await labels(log);
+      expect(found.slice(0, answered.length), `round ${round}`).to.deep.equal(answered);
+      expect(found.length - answered.length).to.be.within(0, 1);
+      answered = found;
+      await folder.logs.close();
+    }
+  });
+});
+
+/** The labels whose appends a process answered before it was killed, in the middle of one more. */
+async function appendUntilKilled(folder: string, first: number, answers: number): Promise<number[]> {
+  const program = `
+    import { LocalLogs } from ${JSON.stringify(new URL('../../../../shared/log/segments.js', import.meta.url).href)};
+    const log = await (await LocalLogs.open({ folder: ${JSON.stringify(folder)}, segmentBytes: 20_000 })).open(${COLLECTION});
+    let after = (await log.head())?.position ?? 0;
+    for (let label = ${first}; ; label++) {
+      after = await log.append(new Uint8Array(100 + (label * 37) % 3000).fill(label & 0xff), after, Infinity);
+      process.stdout.write(label + '\\n');
+    }`;
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const answered: number[] = [];
+  for await (const line of createInterface({ input: child.stdout! })) {
+    answered.push(Number(line) & 0xff);
+    if (answered.length === answers) child.kill('SIGKILL');
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  expect(child.signalCode).to.equal('SIGKILL');
+  return answered;
+}

@@ -1,0 +1,89 @@
+/** What a message to a shard may ask, whoever sends it. */
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import { Malformed } from '../../../../shared/errors/malformed.js';
+import type { IndexParameters } from '../../../../shared/model/indexSpec.js';
+import {
+  type AreCalls,
+  areControls,
+  areReads,
+  areShardCalls,
+  areWrites,
+} from '../../../../shared/protocol/callShapes.js';
+import type { Call, ReadCall, WriteCall } from '../../../../shared/protocol/calls.js';
+import { pack, unpackCalls } from '../../../../shared/protocol/wire.js';
+import { insertOf } from '../../../support/rigs/engine.js';
+import { rejection } from '../../../support/suites/expectations.js';
+
+const NO_COUNTS = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, -(2 ** 31), '1'];
+
+const isTaken = (are: AreCalls<Call>, call: object): boolean => are([['r', 1, call]]);
+const search = (k: unknown): object => ({ op: 'search', query: new Uint8Array(8), k });
+
+describe('calls in messages', () => {
+  it('a search may ask for 1 to 5,000 results', () => {
+    for (const k of [1, 5_000]) expect(isTaken(areReads as AreCalls<Call>, search(k)), `${k}`).to.equal(true);
+    for (const k of [0, 5_001, 2 ** 32 + 1, ...NO_COUNTS])
+      expect(isTaken(areReads as AreCalls<Call>, search(k)), `${k}`).to.equal(false);
+  });
+
+  it('ids, tags and counts are whole numbers', () => {
+    const reads: ReadCall['op'][] = ['get', 'getEncrypted'];
+    const writes: WriteCall['op'][] = ['softDelete', 'delete'];
+    for (const id of NO_COUNTS) {
+      for (const op of reads) expect(isTaken(areReads as AreCalls<Call>, { op, id }), `${op} ${id}`).to.equal(false);
+      for (const op of writes) expect(isTaken(areWrites as AreCalls<Call>, { op, id }), `${op} ${id}`).to.equal(false);
+      const insert = { ...insertOf(new Uint8Array(8)), tag: id };
+      expect(isTaken(areWrites as AreCalls<Call>, insert), `tag ${id}`).to.equal(false);
+    }
+  });
+
+  it('times, weights and the numbers of events, collections and epochs are such', () => {
+    const full = { weight: 1, seedCount: 1, maxDepth: 2, direction: 'outgoing' };
+    const searches = (value: unknown): object[] => [
+      { ...search(1), asOf: { logIndex: value } },
+      { ...search(1), graph: { ...full, weight: value } },
+      { ...search(1), graph: { ...full, seedCount: value } },
+      { ...search(1), graph: { ...full, maxDepth: value } },
+    ];
+    const shardCalls = (value: unknown): object[] => [
+      { op: 'adopt', collectionIds: [1, value] },
+      { op: 'drop', collectionId: value },
+      { op: 'stateHashAt', collectionId: 1, sequence: value },
+      { op: 'handOver', collectionId: 1, epoch: value, to: 's', followers: [] },
+    ];
+    const areTaken = (are: unknown, calls: readonly object[]): boolean[] =>
+      calls.map((call) => isTaken(are as AreCalls<Call>, call));
+    expect(areTaken(areReads, searches(1))).to.deep.equal([true, true, true, true]);
+    expect(areTaken(areShardCalls, shardCalls(1))).to.deep.equal([true, true, true, true]);
+    for (const value of NO_COUNTS) {
+      const [, weight, ...others] = areTaken(areReads, searches(value));
+      expect([weight, ...others], `${value}`).to.deep.equal([value === 0.5, false, false]);
+      expect(areTaken(areShardCalls, shardCalls(value)), `${value}`).to.deep.equal([false, false, false, false]);
+      expect(isTaken(areControls as AreCalls<Call>, { op: 'hold', token: 't', holdMs: value })).to.equal(false);
+    }
+    for (const instant of [Number.NaN, Number.POSITIVE_INFINITY, '1']) {
+      expect(isTaken(areReads as AreCalls<Call>, { ...search(1), asOf: { timeMs: instant } })).to.equal(false);
+      const decay = { halfLifeSecs: 1, nowMs: instant };
+      expect(isTaken(areReads as AreCalls<Call>, { ...search(1), decay })).to.equal(false);
+    }
+  });
+
+  it('a message that cannot be read is refused without a word of what it holds', async () => {
+    const [word, call] = ['Ada, born 1815', { op: 'insertEncrypted', payload: 'Ada, born 1815' }];
+    const bytes = Buffer.concat([pack([['r', 1, call]]), Buffer.of(1)]);
+    const error = await rejection(Promise.resolve().then(() => unpackCalls(bytes, areWrites)));
+    expect(error).to.be.instanceOf(Malformed);
+    expect(inspect(error)).not.to.contain(word);
+  });
+
+  it('an index has parameters that its kind can be built with', () => {
+    const configure = (parameters: object): boolean =>
+      isTaken(areControls as AreCalls<Call>, { op: 'configureIndex', spec: { kind: 'hnsw', parameters } });
+    expect(configure({ m: 2, efConstruction: 4_096, nList: 65_536, later: 'x' })).to.equal(true);
+    const names: (keyof IndexParameters)[] = ['m', 'efConstruction', 'efSearch', 'nList', 'nProbe', 'candidates'];
+    for (const name of names)
+      for (const value of [0, 65_537, ...NO_COUNTS])
+        expect(configure({ [name]: value }), `${name} ${value}`).to.equal(false);
+  });
+});

@@ -1,0 +1,74 @@
+/** What somebody else has written to a bucket of the cluster. */
+import { expect } from 'chai';
+import { connect, type NatsConnection } from 'nats';
+import type { Bucket, BucketValue, Watch } from '../../../../shared/bucket/bucket.js';
+import { BUCKETS } from '../../../../shared/bucket/buckets.js';
+import { isEntryOf } from '../../../../shared/registry/entryShapes.js';
+import { storedHeartbeat } from '../../../../shared/registry/owners.js';
+import { BUCKET_ENTRIES, HEARTBEAT, OWNER } from '../../../support/nats/bucketEntries.js';
+import { ClusterPlatforms } from '../../../support/nats/clusterPlatforms.js';
+import { startTestNats, type TestNats } from '../../../support/nats/natsServer.js';
+import { eventually, expectCode } from '../../../support/suites/expectations.js';
+
+describe('entries of buckets', () => {
+  for (const [bucket, key, value] of BUCKET_ENTRIES) {
+    const fields = value as Readonly<Record<string, BucketValue>>;
+
+    it(`of ${bucket} are taken as they are written, and with what a later version adds`, () => {
+      expect(isEntryOf(bucket, key, value)).to.equal(true);
+      if (bucket !== BUCKETS.quota) expect(isEntryOf(bucket, key, { ...fields, later: [1] })).to.equal(true);
+    });
+
+    it(`of ${bucket} are refused where a field has another type`, () => {
+      for (const wrong of [null, 5, 'x', [], [{}]]) expect(isEntryOf(bucket, key, wrong)).to.equal(false);
+      for (const [field, right] of Object.entries(fields))
+        expect(isEntryOf(bucket, key, { ...fields, [field]: Array.isArray(right) ? {} : [5] }), field).to.equal(false);
+    });
+  }
+
+  it('of another key are refused where they say whose they are', () => {
+    for (const [bucket, key, value] of BUCKET_ENTRIES.slice(0, 3))
+      expect(isEntryOf(bucket, `${key}1`, value)).to.equal(bucket === BUCKETS.shards);
+  });
+
+  it('of another version of a shard are taken, whatever parts of it are damaged', () => {
+    const damages = [{ collectionId: null, part: 'something new', reason: 'x' }];
+    expect(isEntryOf(BUCKETS.shards, 's1', storedHeartbeat({ ...HEARTBEAT, damages: damages as [] }))).to.equal(true);
+  });
+});
+
+describe('a bucket that somebody else has written to', () => {
+  const platforms = new ClusterPlatforms();
+  let nats: TestNats;
+  let direct: NatsConnection;
+  let bucket: Bucket;
+  let watch: Watch | undefined;
+  before(async () => {
+    nats = await startTestNats();
+    direct = await connect({ servers: nats.url });
+    bucket = await (await platforms.open(nats.url)).bucket(BUCKETS.owners);
+  });
+  after(async () => {
+    watch?.stop();
+    await platforms.close();
+    await direct.close();
+    await nats.stop();
+  });
+
+  it('gives out and tells what belongs there, and nothing else', async () => {
+    const told: string[] = [];
+    watch = await bucket.watch(({ key }) => told.push(key));
+    const js = direct.jetstream();
+    const wrong = ['{}', 'null', '{"shard":5}', 'no JSON', JSON.stringify(OWNER)];
+    for (const [n, text] of wrong.entries()) await js.publish(`$KV.${BUCKETS.owners}.${n + 100}`, text);
+    await bucket.put('7', OWNER);
+    await eventually('it is told', async () => told.includes('7'));
+    expect(told).to.deep.equal(['7']);
+    for (const n of wrong.keys()) await expectCode(bucket.get(String(n + 100)), 'internal_error');
+    expect((await bucket.get('7'))?.value).to.deep.equal(OWNER);
+    await js.publish(`$KV.${BUCKETS.owners}.7`, '{}');
+    await expectCode(bucket.get('7'), 'internal_error');
+    await bucket.put('7', OWNER);
+    expect((await bucket.get('7'))?.value).to.deep.equal(OWNER);
+  });
+});

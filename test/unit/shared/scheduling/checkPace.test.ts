@@ -1,0 +1,52 @@
+/** The check of a log takes what is idle, and gives way to calls. */
+import { expect } from 'chai';
+import { CheckPace, newCallCount } from '../../../../shared/scheduling/checkPace.js';
+import { nextTurn } from '../../../../shared/scheduling/slice.js';
+import { rejection } from '../../../support/suites/expectations.js';
+
+/** At the pace under calls it would take minutes to make up for it. */
+const MUCH_BYTES = 1 << 30;
+
+describe('the pace at which a log is checked', () => {
+  let nowMs = 0;
+  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+  const calls = newCallCount();
+
+  /** Whether as much more may be read at once. */
+  async function goesOn(pace: CheckPace): Promise<boolean> {
+    const ended = new AbortController();
+    const reason = new Error('ended');
+    const rest = pace.rest(MUCH_BYTES, ended.signal).then(
+      () => true,
+      (error: unknown) => {
+        expect(error).to.equal(reason);
+        return false;
+      },
+    );
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    ended.abort(reason);
+    return rest;
+  }
+
+  it('is slow at first, fast once nobody has called for a while, and slow again at the next call', async () => {
+    const pace = new CheckPace(calls, clock);
+    expect(await goesOn(pace)).to.equal(false);
+    nowMs += 1_000;
+    expect(await goesOn(pace)).to.equal(true);
+    expect(await goesOn(pace)).to.equal(true);
+    Atomics.add(calls, 0, 1);
+    expect(await goesOn(pace)).to.equal(false);
+    nowMs += 10;
+    expect(await goesOn(pace)).to.equal(false);
+    nowMs += 1_000;
+    expect(await goesOn(pace)).to.equal(true);
+  });
+
+  it('ends with the collection, however fast it goes', async () => {
+    const pace = new CheckPace(calls, clock);
+    nowMs += 1_000;
+    const ended = new AbortController();
+    ended.abort(new Error('closed'));
+    expect((await rejection(pace.rest(0, ended.signal))).message).to.equal('closed');
+  });
+});

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { PeriodicTask } from '../../../../shared/scheduling/periodicTask.js';
+
+describe('rounds of work', () => {
+  it('never meet, and pile up to no more than one however long a round takes', async () => {
+    let under = 0;
+    let begun = 0;
+    let release = (): void => {};
+    const rounds = new PeriodicTask(async () => {
+      begun++;
+      expect(++under).to.equal(1);
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      under--;
+    }, 60_000);
+    const first = rounds.now();
+    await Promise.resolve();
+    expect(begun).to.equal(1);
+    const asked = Array.from({ length: 20 }, () => rounds.now());
+    release();
+    await first;
+    expect(begun).to.equal(2);
+    release();
+    await Promise.all(asked);
+    expect(begun).to.equal(2);
+    const later = rounds.now();
+    await Promise.resolve();
+    release();
+    await later;
+    await rounds.stop();
+    expect(begun).to.equal(3);
+  });
+});

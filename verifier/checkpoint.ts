@@ -1,0 +1,95 @@
+/** Checkpoints: what a log was at one moment, signed. */
+import { toHex, toUtf8 } from './bytes.js';
+import { isSigned, weaknessOf } from './ed25519.js';
+import type { Genesis } from './events.js';
+import { hexOf, objectOf, textOf } from './json.js';
+import type { LogState } from './replay.js';
+
+/** Hashes and key in hex. */
+export interface Checkpoint {
+  readonly origin: {
+    readonly project: string;
+    readonly name: string;
+    readonly id: bigint;
+    readonly configHash: string;
+  };
+  /** The number of events, including the genesis. */
+  readonly size: bigint;
+  readonly root: string;
+  readonly chainHead: string;
+  readonly stateHash: string;
+  /** The time of the signature. */
+  readonly timeMs: bigint;
+  readonly publicKey: string;
+}
+
+const TITLE = 'vouch checkpoint v1';
+const WHOLE = '(?:0|[1-9][0-9]{0,15})';
+const HASH = '[0-9a-f]{64}';
+const NOTE = new RegExp(
+  `^${TITLE}\n([^/\n]+)/([^/\n]+)/(${WHOLE})/(${HASH})\n(${WHOLE})\n(${HASH})\n(${HASH})\n(${HASH})\n(${WHOLE})\n$`,
+);
+const ZEROS = '0'.repeat(64);
+
+/**
+ * Verifies a checkpoint and its signature (Ed25519, RFC 8032). `json`: the answer of the service, parsed (`checkpoint`), or what
+ * an export holds (`note`), with `public_key` and `signature` in hex. `knownKey`: the public key that it must be signed with,
+ * in hex; without it, anybody may have signed. Throws an Error with the reason if it does not hold.
+ */
+export function verifyCheckpoint(json: unknown, knownKey?: string): Checkpoint {
+  const object = objectOf(json, 'the checkpoint');
+  const note = textOf(object, 'checkpoint' in object ? 'checkpoint' : 'note');
+  const publicKey = hexOf(object, 'public_key', 32);
+  const publicKeyHex = toHex(publicKey);
+  const weakness = weaknessOf(publicKey);
+  if (weakness !== undefined) throw new Error(`its public key ${publicKeyHex} vouches for nothing: ${weakness}`);
+  const checkpoint = { ...readNote(note), publicKey: publicKeyHex };
+  if (!isSigned(toUtf8(note), hexOf(object, 'signature', 64), publicKey))
+    throw new Error('the signature is not of this text');
+  if ('key_id' in object && object.key_id !== publicKeyHex.slice(0, 16)) throw new Error('key_id is not of this key');
+  if (knownKey !== undefined && publicKeyHex !== knownKey)
+    throw new Error(`it is signed with another key, ${publicKeyHex}`);
+  return checkpoint;
+}
+
+function readNote(note: string): Omit<Checkpoint, 'publicKey'> {
+  const found = NOTE.exec(note);
+  // A lone surrogate has no UTF-8: something else would be signed.
+  if (found === null || /\p{Surrogate}/u.test(note))
+    throw new Error('the text is not that of a checkpoint of version 1');
+  const [, project, name, id, configHash, size, root, chainHead, stateHash, timeMs] = found as unknown as string[];
+  if (size === '0' && chainHead !== ZEROS) throw new Error('an empty log has a chain head');
+  return {
+    origin: { project: project!, name: name!, id: BigInt(id!), configHash: configHash! },
+    size: BigInt(size!),
+    root: root!,
+    chainHead: chainHead!,
+    stateHash: stateHash!,
+    timeMs: BigInt(timeMs!),
+  };
+}
+
+/**
+ * Lists why the checkpoint is not of the log in this state; empty if it is. `size`: of the log, including the genesis. The names
+ * may differ from the genesis': its hash binds the checkpoint to it, see `servedAs`.
+ */
+export function notOfLog(checkpoint: Checkpoint, size: bigint, state: LogState): string[] {
+  const problems: string[] = [];
+  const expect = (holds: boolean, problem: string): void => {
+    if (!holds) problems.push(problem);
+  };
+  const another = (what: string): string => `the ${what} of the log at size ${size} is another`;
+  expect(checkpoint.origin.configHash === toHex(state.configHash), 'it is of another collection');
+  expect(checkpoint.size === size, 'its size is another');
+  expect(checkpoint.root === toHex(state.logRoot), another('root'));
+  expect(checkpoint.chainHead === (size === 0n ? ZEROS : toHex(state.chainHead)), another('chain head'));
+  expect(checkpoint.stateHash === toHex(state.stateHash), another('state hash'));
+  return problems;
+}
+
+/** The names that the signer serves an imported collection under; undefined if they are those of its genesis. */
+export function servedAs({ origin }: Checkpoint, genesis: Genesis): string | undefined {
+  const { project, name, id } = origin;
+  const isGenesis = project === genesis.project && name === genesis.name && id === genesis.collectionId;
+  return isGenesis ? undefined : `served as ${project}/${name}, id ${id}`;
+}

@@ -1,0 +1,126 @@
+/** Receipts and checkpoints that a person holds about a log, compared with the log itself. */
+import { type Alteration, Sightings } from './alteration.js';
+import { equal, toHex } from './bytes.js';
+import { type Checkpoint, notOfLog, servedAs, verifyCheckpoint } from './checkpoint.js';
+import type { Genesis } from './events.js';
+import { chainHead } from './hashing.js';
+import type { LogReport } from './log.js';
+import {
+  notOfAnswer,
+  notOfMoment,
+  type Proof,
+  readProof,
+  receiptIn,
+  verifyReceipt,
+  type WriteReceipt,
+} from './receipt.js';
+import type { LogState, Moment } from './replay.js';
+
+export interface ClaimResult {
+  readonly kind: 'receipt' | 'checkpoint';
+  readonly name: string;
+  /** Reasons why it is not of this log; empty if it is. */
+  readonly problems: readonly string[];
+  /** For people: which write, or how many events. */
+  readonly about: string;
+  /** The key of a signed checkpoint, in hex. */
+  readonly publicKey?: string;
+}
+
+interface Claim {
+  readonly kind: ClaimResult['kind'];
+  readonly name: string;
+  about: string;
+  publicKey?: string;
+  /** Undefined until the replay reaches the event that the claim is about. */
+  problems: string[] | undefined;
+}
+
+/** Add all claims, replay the log with their `watches`, then ask for the results. */
+export class Claims {
+  /** The option of `verifyLog` that compares the claims. */
+  readonly watches = new Map<bigint, ((moment: Moment) => void)[]>();
+  readonly #claims: Claim[] = [];
+  readonly #sightings = new Sightings();
+  readonly #ofEmptyLogs: { readonly claim: Claim; readonly checkpoint: Checkpoint }[] = [];
+  #genesis: Genesis | undefined;
+
+  addReceipt(name: string, json: unknown): void {
+    const claim: Claim = { kind: 'receipt', name, about: 'a write', problems: undefined };
+    this.#claims.push(claim);
+    let receipt: WriteReceipt;
+    let proof: Proof;
+    try {
+      receipt = receiptIn(json);
+      const problems = [...notOfAnswer(json, receipt), ...verifyReceipt(receipt)];
+      if (problems.length > 0) throw new Error(problems.join('; '));
+      proof = readProof(receipt.proof);
+    } catch (error) {
+      claim.problems = [(error as Error).message];
+      return;
+    }
+    claim.about = `write ${proof.sequence}, record ${proof.recordId}`;
+    this.#watch(proof.sequence, (moment) => {
+      claim.problems = notOfMoment(receipt, moment);
+      if (!equal(proof.configHash, moment.after.configHash)) return;
+      const { sequence, chainHeadBefore, eventHash } = proof;
+      this.#sightings.add(sequence - 1n, toHex(chainHeadBefore), moment.headBefore, moment);
+      this.#sightings.add(sequence, toHex(chainHead(chainHeadBefore, eventHash)), moment.after.chainHead, moment);
+    });
+  }
+
+  addCheckpoint(name: string, json: unknown, knownKey?: string): void {
+    const claim: Claim = { kind: 'checkpoint', name, about: 'a log', problems: undefined };
+    this.#claims.push(claim);
+    let checkpoint: Checkpoint;
+    try {
+      checkpoint = verifyCheckpoint(json, knownKey);
+    } catch (error) {
+      claim.problems = [(error as Error).message];
+      return;
+    }
+    const { size, publicKey } = checkpoint;
+    claim.about = `${size} events`;
+    claim.publicKey = publicKey;
+    if (size === 0n) this.#ofEmptyLogs.push({ claim, checkpoint });
+    else
+      this.#watch(size - 1n, (moment) => {
+        const { after } = moment;
+        this.#hold(claim, checkpoint, this.#genesis!, after);
+        if (checkpoint.origin.configHash === toHex(after.configHash))
+          this.#sightings.add(size - 1n, checkpoint.chainHead, after.chainHead, moment);
+      });
+  }
+
+  /** The first event that was altered, as far as the claims can tell; undefined if none was. Call it after the replay. */
+  alteration(): Alteration | undefined {
+    return this.#sightings.alteration();
+  }
+
+  /** Call it after the replay. `before`: the state of the log before its genesis. */
+  results({ size }: LogReport, before: { genesis: Genesis; state: LogState } | undefined): ClaimResult[] {
+    for (const { claim, checkpoint } of this.#ofEmptyLogs)
+      if (before !== undefined) this.#hold(claim, checkpoint, before.genesis, before.state);
+    return this.#claims.map(({ problems, ...claim }) => ({
+      ...claim,
+      problems: problems ?? [`the log has ${size} events and does not reach that far`],
+    }));
+  }
+
+  #hold(claim: Claim, checkpoint: Checkpoint, genesis: Genesis, state: LogState): void {
+    claim.problems = notOfLog(checkpoint, checkpoint.size, state);
+    const served = servedAs(checkpoint, genesis);
+    if (served !== undefined) claim.about += `, ${served}`;
+  }
+
+  #watch(sequence: bigint, watch: (moment: Moment) => void): void {
+    if (this.watches.size === 0) this.watches.set(0n, [({ event }) => this.#begin(event)]);
+    const watches = this.watches.get(sequence);
+    if (watches === undefined) this.watches.set(sequence, [watch]);
+    else watches.push(watch);
+  }
+
+  #begin(event: Moment['event']): void {
+    if (event.type === 'genesis') this.#genesis = event;
+  }
+}

@@ -1,0 +1,220 @@
+/** Events as the log's bytes tell them. Byte fields are views of those bytes. */
+import { Reading } from './reading.js';
+
+interface Dated {
+  readonly sequence: bigint;
+  readonly timeMs: bigint;
+}
+
+/** `recordId` 0: linked to none. */
+export type GraphEvent =
+  | { readonly type: 'add node'; readonly nodeId: bigint; readonly recordId: bigint; readonly kind: number }
+  | { readonly type: 'delete node'; readonly nodeId: bigint }
+  | {
+      readonly type: 'add edge';
+      readonly edgeId: bigint;
+      readonly from: bigint;
+      readonly to: bigint;
+      readonly kind: number;
+    }
+  | { readonly type: 'delete edge'; readonly edgeId: bigint };
+
+export interface Genesis extends Dated {
+  readonly type: 'genesis';
+  readonly collectionId: bigint;
+  readonly dimension: number;
+  readonly project: string;
+  readonly name: string;
+}
+
+export interface Insert extends Dated {
+  /** `replace`: a live record gets new content. */
+  readonly type: 'insert' | 'replace';
+  readonly recordId: bigint;
+  readonly tag: bigint;
+  readonly requestId: Uint8Array | null;
+  readonly vector: Uint8Array;
+  readonly metadata: Uint8Array | null;
+  readonly text: Uint8Array | null;
+  readonly externalId: Uint8Array | null;
+}
+
+export interface InsertEncrypted extends Dated {
+  readonly type: 'insert encrypted';
+  readonly recordId: bigint;
+  readonly tag: bigint;
+  readonly requestId: Uint8Array | null;
+  readonly keyId: Uint8Array;
+  readonly nonce: Uint8Array;
+  readonly ciphertext: Uint8Array;
+}
+
+export type LogEvent =
+  | Genesis
+  | Insert
+  | InsertEncrypted
+  | (Dated &
+      (
+        | { readonly type: 'soft delete' | 'delete'; readonly recordId: bigint }
+        | { readonly type: 'update metadata'; readonly recordId: bigint; readonly metadata: Uint8Array }
+        | { readonly type: 'shred key'; readonly keyId: Uint8Array }
+        | GraphEvent
+      ));
+
+/** In the year 275760: the last instant of a date in ECMAScript, and no clock will have come further. */
+const LAST_DATE_MS = 8_640_000_000_000_000n;
+const NODE_KINDS = 7;
+const EDGE_KINDS = 9;
+const KEY_ID_BYTES = 16;
+const NONCE_BYTES = 12;
+const GCM_TAG_BYTES = 16;
+const EXTERNAL_ID_MAX_BYTES = 256;
+
+/** Throws Refused where the bytes are not one event and nothing else. */
+export function readEvent(bytes: Uint8Array, what: string): LogEvent {
+  const reading = new Reading(bytes, what);
+  const version = reading.u8();
+  if (version !== 1) reading.fail(`has version ${version}`);
+  const type = reading.u8();
+  reading.zeros(6);
+  const dated = { sequence: reading.u64(), timeMs: reading.u64() };
+  if (dated.timeMs > LAST_DATE_MS) reading.fail('has a time that no date can be');
+  if ((type === 1) !== (dated.sequence === 0n)) reading.fail('is a genesis out of place, or stands in its place');
+  const event = readPayload(type, dated, reading);
+  reading.end();
+  return event;
+}
+
+function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
+  switch (type) {
+    case 1:
+      return readGenesis(dated, reading);
+    case 2:
+      return readInsert('insert', dated, reading);
+    case 3:
+      return { type: 'soft delete', ...dated, recordId: readId(reading) };
+    case 4:
+      return { type: 'delete', ...dated, recordId: readId(reading) };
+    case 5: {
+      const recordId = readId(reading);
+      const length = reading.u32();
+      reading.zeros(4);
+      return { type: 'update metadata', ...dated, recordId, metadata: reading.take(length) };
+    }
+    case 6:
+      return readInsertEncrypted(dated, reading);
+    case 7:
+      return { type: 'shred key', ...dated, keyId: reading.take(KEY_ID_BYTES) };
+    case 8: {
+      const nodeId = readId(reading);
+      return { type: 'add node', ...dated, nodeId, recordId: reading.u64(), kind: readKind(reading, NODE_KINDS) };
+    }
+    case 9:
+      return { type: 'delete node', ...dated, nodeId: readId(reading) };
+    case 10: {
+      const [edgeId, from, to] = [readId(reading), readId(reading), readId(reading)];
+      return { type: 'add edge', ...dated, edgeId, from, to, kind: readKind(reading, EDGE_KINDS) };
+    }
+    case 11:
+      return { type: 'delete edge', ...dated, edgeId: readId(reading) };
+    case 12: {
+      const event = readInsert('replace', dated, reading);
+      if (event.externalId === null) reading.fail('replaces a record and names no external id');
+      return event;
+    }
+    default:
+      return reading.fail(`has type ${type}`);
+  }
+}
+
+function readGenesis(dated: Dated, reading: Reading): Genesis {
+  const collectionId = reading.u64();
+  const dimension = readDimension(reading);
+  const metric = reading.u8();
+  if (metric !== 1) reading.fail(`has metric ${metric}`);
+  const projectLength = reading.u8();
+  const nameLength = reading.u8();
+  if (projectLength === 0 || nameLength === 0) reading.fail('has no project or no name');
+  reading.zeros(1);
+  const project = reading.utf8(projectLength);
+  return { type: 'genesis', ...dated, collectionId, dimension, project, name: reading.utf8(nameLength) };
+}
+
+function readInsert(type: Insert['type'], dated: Dated, reading: Reading): Insert {
+  const recordId = readId(reading);
+  const tag = reading.u64();
+  const requestId = reading.take(16);
+  const flags = reading.u8();
+  if (flags > 15) reading.fail(`has flags ${flags}`);
+  reading.zeros(1);
+  const externalIdLength = reading.u16();
+  if (externalIdLength > EXTERNAL_ID_MAX_BYTES) reading.fail(`has an external id of ${externalIdLength} bytes`);
+  const metadataLength = reading.u32();
+  const textLength = reading.u32();
+  const vector = reading.take(4 * readDimension(reading));
+  const metadata = reading.take(metadataLength);
+  const text = reading.utf8Bytes(textLength);
+  const externalId = given(reading.utf8Bytes(externalIdLength), flags & 8, reading);
+  if (externalId?.length === 0) reading.fail('has an empty external id');
+  const values = { type, ...dated, recordId, tag, vector, externalId } as const;
+  return {
+    ...values,
+    requestId: givenRequestId(requestId, flags & 1, reading),
+    metadata: given(metadata, flags & 2, reading),
+    text: given(text, flags & 4, reading),
+  };
+}
+
+function readInsertEncrypted(dated: Dated, reading: Reading): InsertEncrypted {
+  const recordId = readId(reading);
+  const tag = reading.u64();
+  const requestId = reading.take(16);
+  const flags = reading.u8();
+  if (flags > 1) reading.fail(`has flags ${flags}`);
+  reading.zeros(3);
+  const ciphertextLength = reading.u32();
+  if (ciphertextLength < GCM_TAG_BYTES) reading.fail('has a ciphertext without a tag');
+  const keyId = reading.take(KEY_ID_BYTES);
+  const nonce = reading.take(NONCE_BYTES);
+  reading.zeros(4);
+  return {
+    type: 'insert encrypted',
+    ...dated,
+    recordId,
+    tag,
+    requestId: givenRequestId(requestId, flags & 1, reading),
+    keyId,
+    nonce,
+    ciphertext: reading.take(ciphertextLength),
+  };
+}
+
+function given(field: Uint8Array, flag: number, reading: Reading): Uint8Array | null {
+  if (flag === 0 && field.length > 0) reading.fail('has a field without its flag');
+  return flag === 0 ? null : field;
+}
+
+/** Its length is fixed: without its flag it is zeros. */
+function givenRequestId(field: Uint8Array, flag: number, reading: Reading): Uint8Array | null {
+  if (flag === 0 && field.some((byte) => byte !== 0)) reading.fail('has a request id without its flag');
+  return flag === 0 ? null : field;
+}
+
+function readId(reading: Reading): bigint {
+  const id = reading.u64();
+  if (id === 0n) reading.fail('is about what has id 0');
+  return id;
+}
+
+function readKind(reading: Reading, kinds: number): number {
+  const kind = reading.u8();
+  if (kind >= kinds) reading.fail(`has kind ${kind}`);
+  reading.zeros(7);
+  return kind;
+}
+
+function readDimension(reading: Reading): number {
+  const dimension = reading.u32();
+  if (dimension < 1 || dimension > 32_768) reading.fail(`has dimension ${dimension}`);
+  return dimension;
+}

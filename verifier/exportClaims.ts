@@ -1,0 +1,119 @@
+/** The header and trailer of an export, compared with the log in it. */
+import { concat, equal, toHex, toUtf8, u8, u32, u64 } from './bytes.js';
+import { type Checkpoint, notOfLog, verifyCheckpoint } from './checkpoint.js';
+import type { Genesis } from './events.js';
+import type { ExportFile } from './exportFile.js';
+import { ABSENT, chainHead, eventHash, logRoot, stateHash, stateRoot } from './hashing.js';
+import { hexOf, type JsonObject, objectOf, textOf, wholeOf } from './json.js';
+import type { LogReport } from './log.js';
+import type { LogState } from './replay.js';
+
+export interface ExportClaims {
+  readonly problems: readonly string[];
+  /** The genesis that the log has, or would have. */
+  readonly genesis: Genesis | undefined;
+  readonly checkpoint: Checkpoint | undefined;
+}
+
+/** Compares an export's claims with its log, after `verifyLog`. Only the file's hash covers `index` and `exported_at_ms`. */
+export function checkExport(file: ExportFile, report: LogReport, knownKey?: string): ExportClaims {
+  const problems: string[] = [];
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      problems.push((error as Error).message);
+      return undefined;
+    }
+  };
+  const stated = attempt(() => readHeader(file.header ?? {}));
+  const genesis = report.genesis ?? stated;
+  if (stated !== undefined && genesis !== undefined) problems.push(...headerProblems(stated, genesis));
+  if (genesis === undefined) return { problems, genesis, checkpoint: undefined };
+  const state = report.size > 0n ? report.state : stateBefore(genesis);
+  const trailer = file.trailer ?? {};
+  attempt(() => problems.push(...trailerProblems(trailer, report, state)));
+  const checkpoint = attempt(() => {
+    const signed = readCheckpoint(trailer, knownKey);
+    problems.push(...notOfLog(signed, report.size, state).map((problem) => `the trailer's checkpoint: ${problem}`));
+    return signed;
+  });
+  if (!file.hashHolds)
+    problems.push(
+      'the hash at the end is not that of the file: the header, the trailer or the hash itself was altered',
+    );
+  return { problems, genesis, checkpoint };
+}
+
+function readCheckpoint(trailer: JsonObject, knownKey: string | undefined): Checkpoint {
+  try {
+    return verifyCheckpoint(trailer.checkpoint, knownKey);
+  } catch (error) {
+    throw new Error(`the trailer's checkpoint: ${(error as Error).message}`);
+  }
+}
+
+/** The genesis that the header describes. */
+function readHeader(header: JsonObject): Genesis {
+  if (header.format !== 1) throw new Error(`the header: format ${header.format} is not known`);
+  if (header.metric !== 'squared_l2') throw new Error(`the header: metric ${header.metric} is not known`);
+  const origin = objectOf(header.origin, "the header's origin");
+  objectOf(header.index, "the header's index");
+  wholeOf(header, 'exported_at_ms');
+  return {
+    type: 'genesis',
+    sequence: 0n,
+    timeMs: wholeOf(header, 'created_at_ms'),
+    collectionId: wholeOf(origin, 'id'),
+    dimension: Number(wholeOf(header, 'dimension')),
+    project: textOf(origin, 'project'),
+    name: textOf(origin, 'name'),
+  };
+}
+
+function headerProblems(stated: Genesis, genesis: Genesis): string[] {
+  const fields = ['project', 'name', 'collectionId', 'dimension', 'timeMs'] as const;
+  return fields
+    .filter((field) => stated[field] !== genesis[field])
+    .map((field) => `the header says ${NAMES[field]} ${stated[field]}, the genesis ${genesis[field]}`);
+}
+
+const NAMES = {
+  project: 'project',
+  name: 'name',
+  collectionId: 'id',
+  dimension: 'dimension',
+  timeMs: 'created_at_ms',
+} as const;
+
+function trailerProblems(trailer: JsonObject, report: LogReport, state: LogState): string[] {
+  const head = report.size > 0n ? state.chainHead : ABSENT;
+  const counts = { frames: BigInt(report.frames), sequence: state.sequence, log_bytes: report.logBytes };
+  const hashes = { chain_head: head, log_root: state.logRoot, state_hash: state.stateHash };
+  return [
+    ...Object.entries(counts).filter(([field, value]) => wholeOf(trailer, field) !== value),
+    ...Object.entries(hashes).filter(([field, value]) => !equal(hexOf(trailer, field, 32), value)),
+  ].map(
+    ([field, value]) =>
+      `the trailer has another ${field}: the log's is ${typeof value === 'bigint' ? value : toHex(value)}`,
+  );
+}
+
+/** The state of a collection without a first write: that which its genesis will make. */
+export function stateBefore(genesis: Genesis): LogState {
+  const { collectionId, dimension, project, name, sequence, timeMs } = genesis;
+  const [projectBytes, nameBytes] = [toUtf8(project), toUtf8(name)];
+  const header = [u8(1), u8(1), new Uint8Array(6), u64(sequence), u64(timeMs)];
+  const lengths = [u8(1), u8(projectBytes.length % 256), u8(nameBytes.length % 256), u8(0)];
+  const bytes = concat([...header, u64(collectionId), u32(dimension), ...lengths, projectBytes, nameBytes]);
+  const configHash = eventHash(bytes);
+  const facts = {
+    configHash,
+    stateRoot: stateRoot(0n, ABSENT),
+    graphRoot: ABSENT,
+    chainHead: chainHead(ABSENT, configHash),
+    sequence,
+    timeMs,
+  };
+  return { ...facts, logRoot: logRoot(0n, ABSENT), stateHash: stateHash(facts) };
+}

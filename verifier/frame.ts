@@ -1,0 +1,142 @@
+/** The layout of frames: a frame is a commit of one or more events. */
+import { equal, readU32, readU64 } from './bytes.js';
+import { type LogEvent, readEvent } from './events.js';
+import { H } from './hashing.js';
+import { Reading, Refused } from './reading.js';
+
+const EVENTS_AT = 64;
+/** The size of the length before each event. */
+const LENGTH_BYTES = 4;
+const HASH_BYTES = 32;
+const CHECKSUM_BYTES = 16;
+const TAIL_BYTES = HASH_BYTES + CHECKSUM_BYTES;
+
+export interface FrameHeader {
+  readonly count: number;
+  readonly firstSequence: bigint;
+  readonly logBytesBefore: bigint;
+  /** The count after its last event. */
+  readonly liveRecords: bigint;
+  readonly headBefore: Uint8Array;
+}
+
+/** An event in a frame. `offset`: of its first byte. */
+export interface FramedEvent {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Whether the checksum is that of the bytes before it. */
+export const isIntact = (frame: Uint8Array): boolean =>
+  frame.length >= EVENTS_AT + TAIL_BYTES &&
+  equal(H(frame.subarray(0, -CHECKSUM_BYTES)).subarray(0, CHECKSUM_BYTES), frame.subarray(-CHECKSUM_BYTES));
+
+/** Decodes the header. Throws Refused. */
+export function readHeader(frame: Uint8Array): FrameHeader {
+  const reading = new Reading(frame, 'the frame');
+  reading.magic('VFR1');
+  const header = {
+    count: reading.u32(),
+    firstSequence: reading.u64(),
+    logBytesBefore: reading.u64(),
+    liveRecords: reading.u64(),
+    headBefore: reading.take(HASH_BYTES),
+  };
+  if (header.count === 0) reading.fail('has no event');
+  if (reading.left < TAIL_BYTES) reading.fail('is cut short');
+  return header;
+}
+
+export const headAfter = (frame: Uint8Array): Uint8Array => frame.subarray(-TAIL_BYTES, -CHECKSUM_BYTES);
+
+/** The events between header and tail, however many the header counts. Throws Refused where one does not fit. */
+export function* framedEvents(frame: Uint8Array): Generator<FramedEvent> {
+  const end = frame.length - TAIL_BYTES;
+  let at = EVENTS_AT;
+  while (at < end) {
+    const offset = at + LENGTH_BYTES;
+    if (offset > end) throw new Refused('the frame ends within the length of an event', at);
+    at = offset + readU32(frame, at);
+    if (at > end) throw new Refused('an event reaches beyond its frame', offset);
+    yield { offset, bytes: frame.subarray(offset, at) };
+  }
+}
+
+/** The time that an event states, unchecked; undefined if it is too short. */
+export const timeIn = (event: Uint8Array): bigint | undefined => (event.length < 24 ? undefined : readU64(event, 16));
+
+/** The time that the first event of a frame states, unchecked. */
+export const firstTimeIn = (frame: Uint8Array): bigint | undefined => timeIn(frame.subarray(EVENTS_AT + LENGTH_BYTES));
+
+/** The event of a damaged frame in which the damage shows, and how. */
+export interface Flaw {
+  readonly sequence: bigint;
+  readonly offset: number;
+  /** The time that the event states, which may itself be wrong. */
+  readonly timeMs: bigint | undefined;
+  readonly what: string;
+}
+
+/**
+ * Finds the first event of a damaged frame that is malformed; undefined if all are well-formed, so that the damage is in their
+ * values, or in the frame around them.
+ */
+export function flawIn(frame: Uint8Array, firstSequence: bigint): Flaw | undefined {
+  let sequence = firstSequence;
+  try {
+    for (const { offset, bytes } of framedEvents(frame)) {
+      const what = flawOf(bytes, sequence);
+      if (what !== undefined) {
+        return { sequence, offset, timeMs: timeIn(bytes), what };
+      }
+      sequence++;
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { sequence, offset: error.at, timeMs: timeIn(frame.subarray(error.at)), what: error.message };
+  }
+}
+
+function flawOf(bytes: Uint8Array, sequence: bigint): string | undefined {
+  let event: LogEvent;
+  try {
+    event = readEvent(bytes, `event ${sequence}`);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return event.sequence === sequence ? undefined : `event ${event.sequence} stands where ${sequence} comes next`;
+}
+
+/** The search of a larger frame takes seconds. */
+const SEARCHED_BYTES_MAX = 8192;
+
+/** One flipped bit that is all that is wrong with a frame. */
+export interface FlippedBit {
+  readonly byte: number;
+  /** The event that holds it, repaired; undefined if it is in none. */
+  readonly event: LogEvent | undefined;
+}
+
+/**
+ * Finds the one flipped bit that explains a damaged frame, as a failing disk flips one; undefined if there is none, or the frame
+ * is too large to try all.
+ */
+export function flippedBitIn(frame: Uint8Array): FlippedBit | undefined {
+  if (frame.length > SEARCHED_BYTES_MAX) return undefined;
+  const tried = new Uint8Array(frame);
+  for (let bit = 0; bit < 8 * tried.length; bit++) {
+    const byte = bit >> 3;
+    tried[byte]! ^= 1 << (bit & 7);
+    if (isIntact(tried)) return { byte, event: eventWith(tried, byte) };
+    tried[byte]! ^= 1 << (bit & 7);
+  }
+  return undefined;
+}
+
+function eventWith(frame: Uint8Array, byte: number): LogEvent | undefined {
+  const found = [...framedEvents(frame)].find(
+    ({ offset, bytes }) => byte >= offset - LENGTH_BYTES && byte < offset + bytes.length,
+  );
+  return found && readEvent(found.bytes, 'the event');
+}

@@ -1,0 +1,196 @@
+/** A collection's log in the folder of a standalone node: `<data folder>/collections/<id>/log/<base>.seg`. */
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { equal } from '../bytes.js';
+import type { FileReading } from '../fileReading.js';
+import { Refused } from '../reading.js';
+import type { EventPlace } from '../recordTable.js';
+import { type FrameSource, type Place, type PlacedFrame, SourceRefused } from '../source.js';
+import { openFile } from './files.js';
+import {
+  checksumOf,
+  FRAME_HEADER_BYTES,
+  readFrameHeader,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  type SegmentHeader,
+} from './segment.js';
+
+const SEGMENT_NAME = /^(\d{16})\.seg$/;
+
+interface Segment {
+  readonly name: string;
+  readonly base: number;
+  readonly header: Uint8Array;
+  readonly file: FileReading;
+}
+
+export class LogFolder implements FrameSource {
+  #tornBytes = 0;
+
+  private constructor(
+    private readonly collectionId: bigint,
+    private readonly segments: readonly Segment[],
+  ) {}
+
+  /** Opens the log, which has no folder before the first write. */
+  static async open(dataDir: string, collectionId: bigint): Promise<LogFolder> {
+    const folder = join(dataDir, 'collections', String(collectionId), 'log');
+    for (;;) {
+      const names = await segmentNames(folder);
+      const segments: Segment[] = [];
+      // The node may be writing to it: a new segment is made, then the one before it sealed, then the new one written
+      // to. From the newest to the oldest, no frame is seen without the seal that went before it.
+      for (const name of [...names].reverse()) segments.unshift(await openSegment(folder, name));
+      if ((await segmentNames(folder)).length === names.length) return new LogFolder(collectionId, segments);
+      for (const { file } of segments) await file.close();
+    }
+  }
+
+  get sizeBytes(): number {
+    return this.segments.reduce((sum, { file }) => sum + file.sizeBytes, 0);
+  }
+
+  /** The bytes of a torn, never acknowledged write behind the last whole frame. */
+  get tornBytes(): number {
+    return this.#tornBytes;
+  }
+
+  async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
+    let base = 0;
+    let before: Segment | undefined;
+    for (const segment of this.segments) {
+      if (segment.base !== base)
+        throw refusal(segment, 0, `it begins at ${segment.base} of the log, but what is before it ends at ${base}`);
+      const isLast = segment === this.segments.at(-1);
+      const header = this.#header(segment);
+      yield* answered(segment, header);
+      if (isLast && header.next === 0) yield* this.#tail(segment);
+      else if (segment.file.left > 0) throw refusal(segment, header.endAt, 'there are bytes behind the last frame');
+      if (isLast && header.next !== 0)
+        throw refusal(segment, header.endAt, `${segmentName(header.next)} follows it, and is missing`);
+      // A crash may have come between the making of a segment and the sealing of the one before it, and no later.
+      if (before !== undefined && (!isLast || segment.file.at > SEGMENT_HEADER_BYTES))
+        throw refusal(before, 48, 'no segment follows it, but one with frames does');
+      before = header.next === 0 ? segment : undefined;
+      base += segment.file.at;
+    }
+  }
+
+  async readAgain({ position, offset, length }: EventPlace): Promise<Uint8Array> {
+    const segment = this.#segmentAt(position);
+    return segment.file.read(position - segment.base + offset, length);
+  }
+
+  placeOf(position: number, offset: number): Place {
+    const { name, base } = this.#segmentAt(position);
+    return { name, byte: position - base + offset };
+  }
+
+  async close(): Promise<void> {
+    for (const { file } of this.segments) await file.close();
+  }
+
+  #segmentAt(position: number): Segment {
+    return this.segments.findLast(({ base }) => base <= position)!;
+  }
+
+  #header(segment: Segment): SegmentHeader {
+    try {
+      const header = readSegmentHeader(segment.header);
+      if (header.base !== segment.base) throw new Refused(`it is the segment of base ${header.base}`, 16);
+      if (header.collectionId !== this.collectionId) throw new Refused(`it is of collection ${header.collectionId}`, 8);
+      return header;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      throw refusal(segment, error.at, error.message);
+    }
+  }
+
+  /** The frames behind the watermark: whole ones may have been answered when the power failed; a torn one was not. */
+  async *#tail(segment: Segment): AsyncGenerator<PlacedFrame, void, undefined> {
+    const { file } = segment;
+    while (file.left > 0) {
+      const at = file.at;
+      const bytes = await frameAt(segment, at);
+      if (bytes === undefined) {
+        if (await isFrameBehind(segment, at))
+          throw refusal(segment, at, 'a frame does not verify, but the one behind it does');
+        this.#tornBytes = file.left;
+        return;
+      }
+      await file.take(FRAME_HEADER_BYTES + bytes.length);
+      yield { position: segment.base + at + FRAME_HEADER_BYTES, bytes };
+    }
+  }
+}
+
+/** The frames up to the watermark. */
+async function* answered(segment: Segment, { headAt, endAt }: SegmentHeader): AsyncGenerator<PlacedFrame> {
+  const { file, base } = segment;
+  await file.take(SEGMENT_HEADER_BYTES);
+  let lastAt = 0;
+  while (file.at < endAt) {
+    lastAt = file.at;
+    const bytes = await file.take(FRAME_HEADER_BYTES);
+    if (bytes === undefined) throw refusal(segment, file.sizeBytes, cutShort(endAt));
+    const header = readFrameHeader(bytes, base + lastAt);
+    if (header === undefined) throw refusal(segment, lastAt, 'no frame begins here: its length does not verify');
+    const position = base + file.at;
+    const frame = await file.take(header.length);
+    if (frame === undefined) throw refusal(segment, file.sizeBytes, cutShort(endAt));
+    yield { position, bytes: frame };
+    // The frame itself has been found good, or nobody asks for more.
+    if (!equal(checksumOf(frame), header.checksum))
+      throw refusal(segment, lastAt + 8, 'the checksum before a frame is not the frame’s');
+  }
+  if (file.at !== endAt || lastAt !== headAt) throw refusal(segment, 32, 'the watermark is not at the end of a frame');
+}
+
+const cutShort = (endAt: number): string => `the file ends here, but frames up to byte ${endAt} were answered`;
+
+/** The frame whose header is `at`; undefined if there is no whole one. */
+async function frameAt({ file, base }: Segment, at: number): Promise<Uint8Array | undefined> {
+  const bytes = await file.read(at, FRAME_HEADER_BYTES);
+  const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, base + at);
+  if (header === undefined || at + FRAME_HEADER_BYTES + header.length > file.sizeBytes) return undefined;
+  const frame = await file.read(at + FRAME_HEADER_BYTES, header.length);
+  return equal(checksumOf(frame), header.checksum) ? frame : undefined;
+}
+
+/** A frame is written only once the one before it is durable, so a crash cannot tear one and leave the next whole. */
+async function isFrameBehind(segment: Segment, at: number): Promise<boolean> {
+  const bytes = await segment.file.read(at, FRAME_HEADER_BYTES);
+  const header = bytes.length < FRAME_HEADER_BYTES ? undefined : readFrameHeader(bytes, segment.base + at);
+  return header !== undefined && (await frameAt(segment, at + FRAME_HEADER_BYTES + header.length)) !== undefined;
+}
+
+const segmentName = (base: number): string => `${String(base).padStart(16, '0')}.seg`;
+
+async function segmentNames(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return names.filter((name) => SEGMENT_NAME.test(name)).sort();
+}
+
+async function openSegment(folder: string, name: string): Promise<Segment> {
+  const path = join(folder, name);
+  // First what the header says, then how long the file is: it may be growing.
+  const header = await headerBytes(path);
+  return { name, base: Number(name.slice(0, -4)), header, file: await openFile(path) };
+}
+
+async function headerBytes(path: string): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const bytes = new Uint8Array(SEGMENT_HEADER_BYTES);
+    return bytes.subarray(0, (await file.read(bytes, 0, SEGMENT_HEADER_BYTES, 0)).bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const refusal = ({ name }: Segment, byte: number, what: string): SourceRefused =>
+  new SourceRefused({ name, byte }, what);

@@ -1,0 +1,236 @@
+/**
+ * A collection's log straight from JetStream: stream `VOUCH_LOG_<p>`, subject `vouch.log.<p>.<id>`, p being the id modulo
+ * the number of streams; a message is a frame.
+ */
+import {
+  type ConnectionOptions,
+  connect,
+  consumerOpts,
+  type JetStreamClient,
+  type JetStreamManager,
+  type NatsConnection,
+} from 'nats';
+import { readU32, readU64 } from '../bytes.js';
+import { isIntact } from '../frame.js';
+import { objectOf } from '../json.js';
+import { type Reached, reachedIn } from '../reached.js';
+import type { EventPlace } from '../recordTable.js';
+import type { FrameSource, Place, PlacedFrame } from '../source.js';
+import { SourceRefused } from '../source.js';
+import { type CatalogItem, itemOf } from './catalog.js';
+
+const CATALOG = 'vouch-catalog';
+const COUNTERS = 'vouch-counters';
+const REACHED = 'vouch-watermarks';
+/** Where users of the role `operator` may listen, and where they find JetStream's API. */
+const INBOX = '_INBOX.operator';
+const IMPORTED_API = 'vouch.api';
+const OWN_API = '$JS.API';
+const STREAM_COUNT_KEY = 'log-streams';
+/** Frames that are kept because a change needs what they hold. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+/** A replica that has not the last message yet; a stream that was purged meanwhile. */
+const SILENCE_MS = 10_000;
+
+interface JetStream {
+  readonly connection: NatsConnection;
+  readonly api: string;
+  readonly jsm: JetStreamManager;
+  readonly js: JetStreamClient;
+}
+
+export class JetStreamCluster {
+  private constructor(private readonly at: JetStream) {}
+
+  /** `api`: where JetStream's API is. Throws where it does not answer there. */
+  static async #over(connection: NatsConnection, api: string): Promise<JetStreamCluster> {
+    const jsm = await connection.jetstreamManager({ apiPrefix: api });
+    return new JetStreamCluster({ connection, api, jsm, js: connection.jetstream({ apiPrefix: api }) });
+  }
+
+  /**
+   * `url`: `nats://user:password@host:port`; `login`: any other login, and TLS. Throws an Error of one line if no such
+   * server answers.
+   */
+  static async connect(
+    url: string,
+    login: Pick<ConnectionOptions, 'authenticator' | 'tls'> = {},
+  ): Promise<JetStreamCluster> {
+    const { username, password, hostname, port } = parsed(url);
+    const credentials = password === '' ? { token: username } : { user: username, pass: password };
+    const options = { servers: `${hostname}:${port || 4222}`, ...(username === '' ? {} : credentials) };
+    const asked = { name: 'vouch verify', inboxPrefix: INBOX, maxReconnectAttempts: 3 };
+    try {
+      const connection = await connect({ ...options, ...login, ...asked });
+      return await JetStreamCluster.#over(connection, IMPORTED_API).catch(() =>
+        JetStreamCluster.#over(connection, OWN_API),
+      );
+    } catch (error) {
+      throw new Error(`no JetStream answers at ${hostname}:${port || 4222}: ${(error as Error).message}`);
+    }
+  }
+
+  /** Not by the bucket's `keys()`: its iterator drops what comes in while an earlier key is being looked at. */
+  async catalog(): Promise<CatalogItem[]> {
+    const bucket = await this.at.js.views.kv(CATALOG, { bindOnly: true });
+    const prefix = `$KV.${CATALOG}.`;
+    const { state } = await this.at.jsm.streams.info(`KV_${CATALOG}`, { subjects_filter: `${prefix}>` });
+    const items: CatalogItem[] = [];
+    for (const subject of Object.keys(state.subjects ?? {})) {
+      const key = subject.slice(prefix.length);
+      const entry = await bucket.get(key);
+      if (entry?.operation === 'PUT') items.push(itemOf(objectOf(entry.json(), key)));
+    }
+    return items;
+  }
+
+  /** The service's note of the last committed event; undefined if nothing was committed to the collection. */
+  async reached(collectionId: bigint): Promise<Reached | undefined> {
+    const bucket = await this.at.js.views.kv(REACHED, { bindOnly: true });
+    const entry = await bucket.get(String(collectionId));
+    return entry?.operation === 'PUT' ? reachedIn(objectOf(entry.json(), entry.key)) : undefined;
+  }
+
+  /** `silenceMs`: the time to wait for a message. */
+  async openLog(collectionId: bigint, silenceMs = SILENCE_MS): Promise<StreamLog> {
+    const counters = await this.at.js.views.kv(COUNTERS, { bindOnly: true });
+    const count = (await counters.get(STREAM_COUNT_KEY))?.json<number>();
+    if (count === undefined || !Number.isSafeInteger(count) || count < 1)
+      throw new Error('the server does not say over how many streams the logs are spread');
+    const part = Number(collectionId % BigInt(count));
+    const subject = `vouch.log.${part}.${collectionId}`;
+    return StreamLog.open(this.at, { stream: `VOUCH_LOG_${part}`, subject }, silenceMs);
+  }
+
+  async close(): Promise<void> {
+    await this.at.connection.close();
+  }
+}
+
+const EVENTS_AT = 4;
+const FIRST_SEQUENCE_AT = 8;
+const HEADER_END = 16;
+
+/** The first sequence of an intact frame. */
+const firstSequenceOf = (frame: Uint8Array): bigint => readU64(frame, FIRST_SEQUENCE_AT);
+
+/** The sequence after the frame; undefined if it is too short to say. */
+const sequenceAfter = (frame: Uint8Array): bigint | undefined =>
+  frame.length < HEADER_END ? undefined : firstSequenceOf(frame) + BigInt(readU32(frame, EVENTS_AT));
+
+/**
+ * Servers may let a frame in for a place that is taken: the first there is the log's, the later one, intact as it is, was
+ * never answered for, and is passed over (see docs/formats.md#jetstream).
+ */
+const hasLost = (frame: Uint8Array, nextSequence: bigint): boolean =>
+  frame.length >= HEADER_END && firstSequenceOf(frame) < nextSequence && isIntact(frame);
+
+interface Subject {
+  readonly stream: string;
+  readonly subject: string;
+}
+
+/** The log as it was when it was opened. */
+export class StreamLog implements FrameSource {
+  /** The frames read again most recently, by message. */
+  readonly #kept = new Map<number, Uint8Array>();
+  #keptBytes = 0;
+
+  private constructor(
+    private readonly at: JetStream,
+    private readonly from: Subject,
+    /** 0 if there is none. */
+    private readonly lastMessage: number,
+    readonly sizeBytes: number,
+    private readonly silenceMs: number,
+  ) {}
+
+  static async open(at: JetStream, from: Subject, silenceMs: number): Promise<StreamLog> {
+    const last = await at.jsm.streams.getMessage(from.stream, { last_by_subj: from.subject }).catch((error: Error) => {
+      if (/no message found/i.test(error.message)) return undefined;
+      throw error;
+    });
+    return new StreamLog(at, from, last?.seq ?? 0, last === undefined ? 0 : claimedBytes(last.data), silenceMs);
+  }
+
+  async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
+    if (this.lastMessage === 0) return;
+    const options = consumerOpts().orderedConsumer().deliverAll().bindStream(this.from.stream);
+    const messages = await this.at.js.subscribe(this.from.subject, options);
+    const silence = { timer: undefined as NodeJS.Timeout | undefined };
+    const listen = (): void => {
+      clearTimeout(silence.timer);
+      silence.timer = setTimeout(() => messages.unsubscribe(), this.silenceMs);
+    };
+    try {
+      listen();
+      let nextSequence = 0n;
+      for await (const { seq, data } of messages) {
+        clearTimeout(silence.timer);
+        if (!hasLost(data, nextSequence)) {
+          yield { position: seq, bytes: data };
+          nextSequence = sequenceAfter(data) ?? nextSequence;
+        }
+        if (seq >= this.lastMessage) return;
+        listen();
+      }
+      throw await this.#silenceReason();
+    } finally {
+      clearTimeout(silence.timer);
+      messages.unsubscribe();
+    }
+  }
+
+  async readAgain({ position, offset, length }: EventPlace): Promise<Uint8Array> {
+    const frame = this.#kept.get(position) ?? (await this.#fetch(position));
+    return frame.subarray(offset, offset + length);
+  }
+
+  placeOf(position: number, offset: number): Place {
+    return { name: this.from.stream, message: position, byte: offset };
+  }
+
+  async close(): Promise<void> {
+    this.#kept.clear();
+  }
+
+  /** A message that is not there is the log's fault; a server that went away meanwhile is not. */
+  async #silenceReason(): Promise<Error> {
+    try {
+      await this.at.jsm.streams.getMessage(this.from.stream, { seq: this.lastMessage });
+      return new Error('the NATS server fell silent before all of the log had come: try again');
+    } catch (error) {
+      const { message } = error as Error;
+      if (/no message found/i.test(message))
+        return new SourceRefused(this.placeOf(this.lastMessage, 0), 'the message is not there any more');
+      return new Error(`the NATS server went away before all of the log had come: ${message}`);
+    }
+  }
+
+  async #fetch(position: number): Promise<Uint8Array> {
+    // A direct get carries the bytes as they are; asked of the stream's leader they would come in base64.
+    const subject = `${this.at.api}.DIRECT.GET.${this.from.stream}`;
+    const query = JSON.stringify({ seq: position });
+    const { headers, data } = await this.at.connection.request(subject, query, { timeout: SILENCE_MS });
+    if (headers?.hasError) throw new SourceRefused(this.placeOf(position, 0), 'the message is not there any more');
+    this.#kept.set(position, data);
+    this.#keptBytes += data.length;
+    for (const [oldest, bytes] of this.#kept) {
+      if (this.#keptBytes <= KEPT_BYTES || oldest === position) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= bytes.length;
+    }
+    return data;
+  }
+}
+
+/** JetStream does not tell the size of one subject, but the last frame counts the bytes before it. */
+const claimedBytes = (frame: Uint8Array): number => frame.length + (frame.length < 24 ? 0 : Number(readU64(frame, 16)));
+
+function parsed(url: string): URL {
+  try {
+    return new URL(url.includes('://') ? url : `nats://${url}`);
+  } catch {
+    throw new Error(`${url} is no address of a NATS server`);
+  }
+}

@@ -1,0 +1,35 @@
+/** The last committed event, as the service notes it outside of the log: a log that lost its end verifies in itself. */
+import { equal } from './bytes.js';
+import { hexOf, type JsonObject, wholeOf } from './json.js';
+import type { LogReport } from './log.js';
+import type { Moment } from './replay.js';
+
+const HASH_BYTES = 32;
+
+export interface Reached {
+  readonly sequence: bigint;
+  readonly chainHead: Uint8Array;
+}
+
+export const reachedIn = (value: JsonObject): Reached => ({
+  sequence: wholeOf(value, 'sequence'),
+  chainHead: hexOf(value, 'chain_head', HASH_BYTES),
+});
+
+/** Adds a watch. Call it before the replay; after it, the returned function says what is wrong, or undefined. */
+export function watchReached(
+  { sequence, chainHead }: Reached,
+  watches: Map<bigint, ((moment: Moment) => void)[]>,
+): (report: LogReport) => string | undefined {
+  let found: Uint8Array | undefined;
+  const watch = ({ after }: Moment): void => {
+    found = after.chainHead;
+  };
+  watches.set(sequence, [...(watches.get(sequence) ?? []), watch]);
+  return ({ size }) => {
+    if (found && equal(found, chainHead)) return undefined;
+    if (found !== undefined) return `its event ${sequence}, or one before, is another than was committed`;
+    const end = size === 0n ? 'its log is gone: it is empty' : `its log ends with event ${size - 1n}`;
+    return `${end}, but event ${sequence} was committed`;
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The event of a receipt, made again from the receipt and the record, and compared with its event hash. A proof that an event
+ * is in a log shows nothing of the receipt's leaves and roots: without the log itself, only this ties the record to the log.
+ */
+import { concat, equal, u8, u16, u32, u64 } from './bytes.js';
+import { eventHash } from './hashing.js';
+import type { Proof } from './receipt.js';
+import type { RecordValues } from './records.js';
+
+/** The record as it was after the write, and the request id it was sent with. */
+export interface ToldRecord {
+  readonly values: RecordValues | 'deleted';
+  readonly requestId: Uint8Array | null;
+}
+
+const INSERT = 2;
+const SOFT_DELETE = 3;
+const DELETE = 4;
+const UPDATE_METADATA = 5;
+const REPLACE = 12;
+const NO_REQUEST_ID = new Uint8Array(16);
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Names what the receipt's event does if it is just the event that receipt and record tell; undefined if it is another, or if
+ * they do not tell all of it: an insert, a replacement and an update of metadata need the record.
+ */
+export function eventTold(proof: Proof, record?: ToldRecord): string | undefined {
+  const told = eventsTold(proof, record);
+  return told.find(([, type, payload]) => equal(eventHash(eventBytes(proof, type, payload)), proof.eventHash))?.[0];
+}
+
+type ToldEvent = readonly [what: string, type: number, payload: Uint8Array];
+
+function eventsTold({ kind, recordId, newLeaf }: Proof, record: ToldRecord | undefined): ToldEvent[] {
+  const values = record === undefined || record.values === 'deleted' ? undefined : record.values;
+  if (kind === 'insert')
+    return values === undefined ? [] : [['insert', INSERT, insertPayload(values, record!.requestId)]];
+  if (newLeaf.every((byte) => byte === 0)) return [['delete', DELETE, u64(recordId)]];
+  const softDelete: ToldEvent = ['soft delete', SOFT_DELETE, u64(recordId)];
+  const told = [softDelete];
+  if (values?.metadata) told.push(['update of metadata', UPDATE_METADATA, updatePayload(recordId, values.metadata)]);
+  if (values?.externalId) told.push(['replacement', REPLACE, insertPayload(values, record!.requestId)]);
+  return told;
+}
+
+const eventBytes = ({ sequence, timeMs }: Proof, type: number, payload: Uint8Array): Uint8Array =>
+  concat([u8(1), u8(type), new Uint8Array(6), u64(sequence), u64(timeMs), payload]);
+
+function insertPayload(values: RecordValues, requestId: Uint8Array | null): Uint8Array {
+  const { id, tag, vector, metadata, text, externalId } = values;
+  const flags = (requestId ? 1 : 0) + (metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0);
+  const lengths = [u32(metadata?.length ?? 0), u32(text?.length ?? 0), u32(vector.length / 4)];
+  const fixed = [
+    u64(id),
+    u64(tag),
+    requestId ?? NO_REQUEST_ID,
+    u8(flags),
+    u8(0),
+    u16(externalId?.length ?? 0),
+    ...lengths,
+  ];
+  return concat([...fixed, vector, metadata ?? NOTHING, text ?? NOTHING, externalId ?? NOTHING]);
+}
+
+const updatePayload = (recordId: bigint, metadata: Uint8Array): Uint8Array =>
+  concat([u64(recordId), u32(metadata.length), new Uint8Array(4), metadata]);

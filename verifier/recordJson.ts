@@ -1,0 +1,95 @@
+/** The values that a record should have, from JSON with the fields of the insert that made it. */
+import { fromHex, toUtf8 } from './bytes.js';
+import { type JsonObject, objectOf, wholeOf } from './json.js';
+import type { Proof } from './receipt.js';
+import type { ToldRecord } from './receiptEvent.js';
+import type { RecordValues } from './records.js';
+
+const FIXED_ONE = 65_536;
+const I32_MIN = -(2 ** 31);
+const I32_MAX = 2 ** 31 - 1;
+const REQUEST_ID_BYTES = 16;
+
+/**
+ * Reads a record to compare with a receipt. Fields: `values` (or `vector`), and optionally `tag`, `metadata` (bytes as numbers,
+ * a text, or an object that stands for its JSON), `text`, `external_id`, `request_id` (hex or bytes), `state` (`live` or `tombstoned`) and
+ * `inserted_ms`, which a change of the record does not tell unless it replaces the record; `deleted` true: the record is deleted for good. Throws an Error
+ * that names the field.
+ */
+export function toldRecord(json: unknown, proof: Proof): ToldRecord {
+  const record = objectOf(json, 'the record');
+  if (record.deleted === true) return { values: 'deleted', requestId: null };
+  return { values: recordValues(record, proof), requestId: requestIdOf(record.request_id) };
+}
+
+function recordValues(record: JsonObject, proof: Proof): RecordValues {
+  const state = record.state ?? 'live';
+  if (state !== 'live' && state !== 'tombstoned') throw new Error('state is not live or tombstoned');
+  // A replacement is of the time of its event, and only records with an external id are replaced.
+  if (proof.kind === 'change' && record.inserted_ms === undefined && isAbsent(record.external_id))
+    throw new Error('inserted_ms is missing: the receipt of a change does not tell when the record was inserted');
+  return {
+    state,
+    id: proof.recordId,
+    tag: isAbsent(record.tag) ? 0n : wholeOf(record, 'tag'),
+    insertedMs: record.inserted_ms === undefined ? proof.timeMs : wholeOf(record, 'inserted_ms'),
+    vector: vectorOf(record.values ?? record.vector),
+    metadata: metadataOf(record),
+    text: textOf(record.text, 'text'),
+    externalId: textOf(record.external_id, 'external_id'),
+  };
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
+/** Each component as Q16.16, halves to the even one. */
+function vectorOf(values: unknown): Uint8Array {
+  if (!Array.isArray(values) || !values.every((value) => Number.isFinite(value)))
+    throw new Error('values is not an array of numbers');
+  const components = new DataView(new ArrayBuffer(4 * values.length));
+  for (const [i, value] of (values as number[]).entries()) {
+    const fixed = rounded(value * FIXED_ONE);
+    if (fixed < I32_MIN || fixed > I32_MAX) throw new Error(`values holds ${value}, which no record can have`);
+    components.setInt32(4 * i, fixed, true);
+  }
+  return new Uint8Array(components.buffer);
+}
+
+function rounded(value: number): number {
+  const floor = Math.floor(value);
+  if (value - floor !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+function metadataOf({ metadata }: JsonObject): Uint8Array | null {
+  if (isAbsent(metadata)) return null;
+  if (Array.isArray(metadata)) return bytesOf(metadata, 'metadata');
+  if (typeof metadata === 'string') return utf8Of(metadata, 'metadata');
+  return utf8Of(JSON.stringify(objectOf(metadata, 'metadata')), 'metadata');
+}
+
+function textOf(text: unknown, field: string): Uint8Array | null {
+  if (isAbsent(text)) return null;
+  if (typeof text !== 'string') throw new Error(`${field} is not a text`);
+  return utf8Of(text, field);
+}
+
+function requestIdOf(id: unknown): Uint8Array | null {
+  if (isAbsent(id)) return null;
+  if (typeof id === 'string' && /^[0-9a-fA-F]{32}$/.test(id)) return fromHex(id);
+  if (Array.isArray(id) && id.length === REQUEST_ID_BYTES) return bytesOf(id, 'request_id');
+  throw new Error('request_id is not 32 hex digits, or 16 bytes');
+}
+
+/** Refuses numbers that a byte array would cut to a byte: another record would pass for this one. */
+function bytesOf(numbers: readonly unknown[], field: string): Uint8Array {
+  if (!numbers.every((byte) => Number.isInteger(byte) && (byte as number) >= 0 && (byte as number) <= 255))
+    throw new Error(`${field} is not an array of bytes`);
+  return Uint8Array.from(numbers as number[]);
+}
+
+/** Refuses a lone surrogate: it has no UTF-8 and would be replaced. */
+function utf8Of(text: string, field: string): Uint8Array {
+  if (/\p{Surrogate}/u.test(text)) throw new Error(`${field} is not Unicode`);
+  return toUtf8(text);
+}

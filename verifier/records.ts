@@ -1,0 +1,67 @@
+/** Records with the values of the log, and their leaves in the state tree. */
+import { u8, u32, u64 } from './bytes.js';
+import { ABSENT, H } from './hashing.js';
+
+interface Kept {
+  readonly state: 'live' | 'tombstoned';
+  readonly id: bigint;
+  readonly tag: bigint;
+  /** The time of its insert. */
+  readonly insertedMs: bigint;
+}
+
+export interface RecordValues extends Kept {
+  /** Little-endian Q16.16. */
+  readonly vector: Uint8Array;
+  readonly metadata: Uint8Array | null;
+  /** UTF-8. */
+  readonly text: Uint8Array | null;
+  /** UTF-8. */
+  readonly externalId: Uint8Array | null;
+}
+
+export interface EncryptedValues extends Kept {
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+  /** 12 bytes. */
+  readonly nonce: Uint8Array;
+  /** Including its 16-byte tag. */
+  readonly ciphertext: Uint8Array;
+}
+
+const NOTHING = new Uint8Array(0);
+const SIX_ZEROS = new Uint8Array(6);
+
+const stateByte = ({ state }: Kept): Uint8Array => u8(state === 'live' ? 1 : 2);
+
+/** `deleted`: a record deleted for good. */
+export function leafOf(record: RecordValues | EncryptedValues | 'deleted'): Uint8Array {
+  if (record === 'deleted') return ABSENT;
+  return 'ciphertext' in record ? encryptedLeaf(record) : openLeaf(record);
+}
+
+function openLeaf(record: RecordValues): Uint8Array {
+  const { metadata, text, externalId } = record;
+  return H(
+    u8(0x10),
+    stateByte(record),
+    u8((metadata ? 2 : 0) + (text ? 4 : 0) + (externalId ? 8 : 0)),
+    u8(0),
+    u32(record.vector.length / 4),
+    u64(record.id),
+    u64(record.tag),
+    u64(record.insertedMs),
+    u32(metadata?.length ?? 0),
+    u32(text?.length ?? 0),
+    record.vector,
+    metadata ?? NOTHING,
+    text ?? NOTHING,
+    externalId ?? NOTHING,
+  );
+}
+
+function encryptedLeaf(record: EncryptedValues): Uint8Array {
+  const content = H(u8(0x19), record.nonce, record.ciphertext);
+  const { id, tag, insertedMs, keyId } = record;
+  return H(u8(0x18), stateByte(record), SIX_ZEROS, u64(id), u64(tag), u64(insertedMs), keyId, content);
+}

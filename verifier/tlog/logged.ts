@@ -1,0 +1,47 @@
+/** A collection's checkpoint with the proof that it is in the service log. */
+import { type Checkpoint, verifyCheckpoint } from '../checkpoint.js';
+import { base64urlOf, objectOf, textOf } from '../json.js';
+import { type CheckpointEntry, parseEntry } from './entry.js';
+import type { Policy, TrustedCheckpoint } from './policy.js';
+import { verifyTlogProof } from './tlogProof.js';
+
+export interface LoggedCheckpoint {
+  readonly checkpoint: Checkpoint;
+  /** The checkpoint of the service log that holds it as entry `index`. */
+  readonly log: TrustedCheckpoint & { readonly index: number };
+}
+
+/**
+ * Verifies a collection's checkpoint and that it is in a service log which the policy accepts. `json`: the answer of the
+ * service, parsed, with `service_log` (`entry`, base64url; `proof`, a tlog-proof). `knownKey`: see `verifyCheckpoint`. Throws
+ * an Error that says which link of the chain does not hold.
+ */
+export function verifyLogged(json: unknown, policy: Policy, knownKey?: string): LoggedCheckpoint {
+  const checkpoint = verifyCheckpoint(json, knownKey);
+  const object = objectOf(json, 'the checkpoint');
+  if (!('service_log' in object)) throw new Error('it says nothing of the service log: ask for it with logged=true');
+  const logged = objectOf(object.service_log, 'service_log');
+  const bytes = base64urlOf(logged, 'entry');
+  const entry = parseEntry(bytes);
+  if (entry.type !== 'checkpoint') throw new Error('the entry of the service log is no checkpoint');
+  const other = differenceOf(entry, checkpoint, textOf(object, 'signature'));
+  if (other !== undefined)
+    throw new Error(`the entry of the service log is of another checkpoint: its ${other} differs`);
+  return { checkpoint, log: verifyTlogProof(textOf(logged, 'proof'), bytes, policy) };
+}
+
+function differenceOf(entry: CheckpointEntry, checkpoint: Checkpoint, signature: string): string | undefined {
+  const { origin, size, root, chainHead, stateHash, timeMs, publicKey } = checkpoint;
+  const pairs: readonly (readonly [string, string | bigint, string | bigint])[] = [
+    ['collection', BigInt(entry.collectionId), origin.id],
+    ['config hash', entry.configHash, origin.configHash],
+    ['size', BigInt(entry.size), size],
+    ['root', entry.root, root],
+    ['chain head', entry.chainHead, chainHead],
+    ['state hash', entry.stateHash, stateHash],
+    ['time', BigInt(entry.timeMs), timeMs],
+    ['public key', entry.publicKey, publicKey],
+    ['signature', entry.signature, signature],
+  ];
+  return pairs.find(([, logged, signed]) => logged !== signed)?.[0];
+}

@@ -1,0 +1,135 @@
+/**
+ * Follows a service log: reads every new checkpoint and entry, checks that the log only grows, and that what it says of each
+ * collection can be. What was seen is a few hashes and the last state of each collection; the caller keeps it.
+ */
+import { equal, fromHex, toHex } from '../bytes.js';
+import { type CheckpointEntry, type LogEntry, parseEntry } from './entry.js';
+import { Frontier, leafHash } from './merkle.js';
+import { type Policy, type TrustedCheckpoint, verifyTreeHead } from './policy.js';
+import { entriesIn, TILE_WIDTH, tilePath, tileWidth } from './tiles.js';
+
+/** Reads a file of the log by its path below the prefix of the log, such as `checkpoint`. */
+export type ReadLogFile = (path: string) => Promise<Uint8Array>;
+
+export interface SeenCollection {
+  readonly configHash: string;
+  readonly size: number;
+  readonly root: string;
+  readonly timeMs: number;
+  readonly isDeleted: boolean;
+}
+
+/** What is kept between two visits; plain JSON. */
+export interface SeenLog {
+  /** The newest checkpoint that held: a signed note. */
+  readonly checkpoint: string;
+  readonly size: number;
+  /** Hashes of the largest full subtrees, hex: from them the tree goes on. */
+  readonly peaks: readonly string[];
+  /** By id. */
+  readonly collections: Readonly<Record<string, SeenCollection>>;
+}
+
+/** What makes an alarm: nothing that an honest service does. */
+export class LogAlarm extends Error {
+  constructor(
+    message: string,
+    /** Signed checkpoints that contradict each other: proofs for others. */
+    readonly evidence: readonly string[] = [],
+  ) {
+    super(message);
+    this.name = 'LogAlarm';
+  }
+}
+
+export interface LogVisit {
+  readonly seen: SeenLog;
+  readonly checkpoint: TrustedCheckpoint;
+  /** The entries since the last visit. */
+  readonly entries: readonly LogEntry[];
+}
+
+/**
+ * Reads what is new in a log. `seen`: of the last visit; undefined at the first, which reads all of it. Throws LogAlarm where the
+ * log was changed, cut or says what cannot be, and an Error where it could not be read or no policy accepts it.
+ */
+export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog | undefined): Promise<LogVisit> {
+  const note = new TextDecoder().decode(await read('checkpoint'));
+  const checkpoint = verifyTreeHead(note, policy);
+  const frontier = new Frontier(seen?.size ?? 0, seen?.peaks.map(fromHex) ?? []);
+  const evidence = seen === undefined ? [note] : [seen.checkpoint, note];
+  if (checkpoint.size < frontier.size)
+    throw new LogAlarm(
+      `the log had ${frontier.size} entries and has ${checkpoint.size}: its end was cut off`,
+      evidence,
+    );
+  const fresh = await entriesFrom(read, frontier.size, checkpoint.size);
+  for (const entry of fresh) frontier.append(leafHash(entry));
+  if (!equal(frontier.root(), checkpoint.root))
+    throw new LogAlarm(
+      fresh.length === 0
+        ? `the log has signed two histories of ${checkpoint.size} entries`
+        : `the ${checkpoint.size} entries that are signed are not those that were seen, and those that are served since`,
+      evidence,
+    );
+  const collections = new Map(Object.entries(seen?.collections ?? {}));
+  const entries = fresh.map((bytes, i) => follow(collections, bytes, checkpoint.size - fresh.length + i));
+  return {
+    seen: {
+      ...{ checkpoint: note, size: checkpoint.size, peaks: frontier.peaks.map(toHex) },
+      collections: Object.fromEntries(collections),
+    },
+    ...{ checkpoint, entries },
+  };
+}
+
+/** Bundle by bundle; the first one may have been read in part before. */
+async function entriesFrom(read: ReadLogFile, from: number, size: number): Promise<Uint8Array[]> {
+  const found: Uint8Array[] = [];
+  while (from + found.length < size) {
+    const at = from + found.length;
+    const index = Math.floor(at / TILE_WIDTH);
+    const width = tileWidth(size, 'entries', index);
+    const bundle = entriesIn(await read(tilePath({ level: 'entries', index, width })));
+    if (bundle.length !== width) throw new Error(`bundle ${index} has ${bundle.length} entries instead of ${width}`);
+    found.push(...bundle.slice(at - index * TILE_WIDTH));
+  }
+  return found;
+}
+
+function follow(collections: Map<string, SeenCollection>, bytes: Uint8Array, index: number): LogEntry {
+  let entry: LogEntry;
+  try {
+    entry = parseEntry(bytes);
+  } catch (error) {
+    throw new LogAlarm(`entry ${index} cannot be read: ${(error as Error).message}`);
+  }
+  const id = String(entry.collectionId);
+  const before = collections.get(id);
+  const reason = before === undefined ? undefined : contradiction(before, entry);
+  if (reason !== undefined) throw new LogAlarm(`entry ${index}, collection ${id}: ${reason}`);
+  collections.set(id, stateAfter(before, entry));
+  return entry;
+}
+
+const stateAfter = (before: SeenCollection | undefined, entry: LogEntry): SeenCollection => ({
+  ...{ configHash: entry.configHash, timeMs: entry.timeMs, isDeleted: entry.type === 'deletion' },
+  ...(entry.type === 'checkpoint'
+    ? { size: entry.size, root: entry.root }
+    : { size: before?.size ?? 0, root: before?.root ?? '' }),
+});
+
+/** Why the entry cannot follow what was said of its collection before; undefined if it can. */
+function contradiction(before: SeenCollection, entry: LogEntry): string | undefined {
+  if (before.isDeleted) return 'it was deleted, and is there again';
+  if (entry.configHash !== before.configHash) return 'another collection has taken its id, without its deletion';
+  if (entry.timeMs < before.timeMs) return `time ran backwards, from ${before.timeMs} to ${entry.timeMs} ms`;
+  return entry.type === 'checkpoint' ? shrunk(before, entry) : undefined;
+}
+
+function shrunk(before: SeenCollection, { size, root }: CheckpointEntry): string | undefined {
+  if (size < before.size) return `its log had ${before.size} events and has ${size}`;
+  return size === before.size && root !== before.root
+    ? `its log of ${size} events has another root than before`
+    : undefined;
+}
