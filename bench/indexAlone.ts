@@ -1,4 +1,4 @@
-/** An HNSW index over rows in memory, searched as a collection searches it, without log, transport and coordinator. */
+/** An index over rows in memory, searched as a collection searches it, without log, transport and coordinator. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,18 +12,21 @@ import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
 import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/files/durable.js';
+import type { IndexKind, IndexParameters } from '../shared/model/indexSpec.js';
 import { nextTurn } from '../shared/scheduling/slice.js';
 import { K } from './inProcess.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
 
 export class IndexAlone {
+  /** The payloads that were built. */
+  readonly #paths = new Map<IndexKind, string>();
+
   private constructor(
     private readonly vectors: VectorBlocks,
-    private readonly path: string,
     private readonly folder: string,
   ) {}
 
-  static async build(set: VectorSet): Promise<IndexAlone> {
+  static async of(set: VectorSet): Promise<IndexAlone> {
     const vectors = new VectorBlocks(new VectorMemory(), set.dimension);
     for (let row = 0; row < set.count; row++) {
       const slot = vectors.acquire();
@@ -31,23 +34,20 @@ export class IndexAlone {
       vectors.publish(slot);
     }
     const folder = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
-    const path = join(folder, 'payload');
-    const rows = new FrozenRows(freeze(vectors), set.dimension, vectors.shape.strideBytes);
-    await BUILDERS.hnsw.build({ rows, parameters: {}, path, base: undefined, progress: new BuildProgress() });
-    return new IndexAlone(vectors, path, folder);
+    return new IndexAlone(vectors, folder);
   }
 
-  /** What `search` is called on; `retire` it in the end. */
-  async open(efSearch: number): Promise<Generation> {
-    const { vectors, path } = this;
+  /** What `search` is called on; `retire` it in the end. The index is built the first time that its kind is asked for. */
+  async open(kind: IndexKind, parameters: IndexParameters): Promise<Generation> {
+    const { vectors } = this;
     const rows = new Rows(new SlotSet(vectors.shape));
     for (let slot = 0; slot < vectors.liveCount; slot++) rows.add(vectors.idOf(slot), slot);
-    const parameters = { efSearch };
-    const index = await KINDS.hnsw.open({ path, vectors, rows, parameters, pause: nextTurn });
+    const path = this.#paths.get(kind) ?? (await this.#build(kind, parameters));
+    const index = await KINDS[kind].open({ path, vectors, rows, parameters, pause: nextTurn });
     const counts = { trainedRows: rows.count, savedRows: rows.count };
     return new Generation({
       number: 1,
-      kind: 'hnsw',
+      kind,
       parameters,
       vectors,
       rows,
@@ -57,21 +57,36 @@ export class IndexAlone {
     });
   }
 
+  async #build(kind: IndexKind, parameters: IndexParameters): Promise<string> {
+    const { vectors, folder } = this;
+    const path = join(folder, kind);
+    const rows = new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes);
+    await BUILDERS[kind].build({ rows, parameters, path, base: undefined, progress: new BuildProgress() });
+    this.#paths.set(kind, path);
+    return path;
+  }
+
   async close(): Promise<void> {
     this.vectors.destroy();
     await deleteTree(this.folder);
   }
 }
 
-/** Latencies in ms, ascending. */
-export async function searchAlone(generation: Generation, set: VectorSet, searches: number): Promise<Float64Array> {
+/** Searches one query after another; latencies in ms, ascending. */
+export async function searchAlone(
+  generation: Generation,
+  set: VectorSet,
+  searches: number,
+): Promise<{ ids: Float64Array[]; latenciesMs: Float64Array }> {
   const latenciesMs = new Float64Array(searches);
+  const ids: Float64Array[] = [];
   for (let i = 0; i < searches; i++) {
     const row = i % set.queryCount;
     const query = new Int32Array(fixedBytes(set.queries, set.dimension, row, row + 1).buffer);
     const startedMs = systemClock.monotonicMs();
-    await generation.search(query, K, undefined);
+    const hits = await generation.search(query, K, undefined);
     latenciesMs[i] = systemClock.monotonicMs() - startedMs;
+    ids.push(hits.ids);
   }
-  return latenciesMs.sort();
+  return { ids, latenciesMs: latenciesMs.sort() };
 }

@@ -7,7 +7,8 @@
  *   code plane, where the dimension and the number of rows are worth one
  */
 import { classBytes } from './buddyAllocator.js';
-import { CODED_ROWS, CODED_ROWS_MIN, codeBytesOf, planeFixedBytes, planeRowBytes } from './codePlane.js';
+import { CODED_ROWS_MIN, codeBytesOf } from './codePlane.js';
+import { CODED_ROWS, planeFixedBytes, planeRowBytes } from './planeMemory.js';
 
 const FIRST_ROWS = 8;
 const STEADY_BYTES = 1 << 20;

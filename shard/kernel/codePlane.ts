@@ -1,32 +1,16 @@
+import { canBeCoded, PlaneMemory, paddedCodeBytes } from './planeMemory.js';
 import type { Region } from './vectorMemory.js';
-
-/** Of a plane in the kernel: seven u32. */
-const HEADER_BYTES = 32;
-const WORD_BYTES = 4;
-/** Components that the kernel multiplies at once; the codes of a row are padded with zeros to a multiple of it. */
-const CODES = 16;
-/** Rows that the kernel measures at once: a block with a plane has a multiple of it. */
-export const CODED_ROWS = 4;
 
 /** With fewer dimensions a row's codes, gain and residual cost more than they save. */
 const DIMENSION_MIN = 16;
 /** With fewer rows middles and steps cost more than the codes save. */
 export const CODED_ROWS_MIN = 16;
 
-/** Steps that do not fit every component take this much room beside the largest; see `assembly/plane.ts`. */
-const STEP_ROOM = 256;
-
-export const codeBytesOf = (dimension: number): number =>
-  dimension < DIMENSION_MIN ? 0 : CODES * Math.ceil(dimension / CODES);
-
-/** Bytes that the plane takes for each row, and besides. */
-export const planeRowBytes = (codeBytes: number): number => codeBytes + 2 * WORD_BYTES;
-export const planeFixedBytes = (codeBytes: number): number => HEADER_BYTES + 2 * WORD_BYTES * codeBytes;
+/** Bytes of the codes of a row; 0 where blocks have no codes. */
+export const codeBytesOf = (dimension: number): number => (dimension < DIMENSION_MIN ? 0 : paddedCodeBytes(dimension));
 
 /** How much greater the mean residual may be than with middles and steps that are chosen for the rows. */
 const POOR = 1.25;
-
-let lastVersion = 0;
 
 /** The parts of a block that its plane works on. */
 export interface CodedRows {
@@ -38,19 +22,12 @@ export interface CodedRows {
 }
 
 /**
- * The codes of a block's rows, in its memory; `assembly/plane.ts` says what they are. Middles and steps are those of the block
- * before, so that a query is prepared once for many blocks. They are chosen for the block itself, and all its codes made anew,
- * where there are none, and where the rows of a full block are farther from their codes than they would be then.
- *
- *   header | middles: i32 × codeBytes | steps | gains: f32 × rows | residuals | codes: rows × codeBytes
+ * The codes of a block's rows, in its memory. Middles and steps are those of the block before, so that a query is prepared once
+ * for many blocks. They are chosen for the block itself, and all its codes made anew, where there are none, and where the rows
+ * of a full block are farther from their codes than they would be then.
  */
 export class CodePlane {
-  readonly #header: Uint32Array;
-  /** Middles and steps. */
-  readonly #scale: Uint32Array;
-  readonly #codes: Uint8Array;
-  readonly #gains: Float32Array;
-  readonly #residuals: Float32Array;
+  readonly #memory: PlaneMemory;
   #hasCodes = false;
   /** Rows written since they were chosen or found to fit, some more than once; and the number at which that is asked. */
   #written = 0;
@@ -66,29 +43,16 @@ export class CodePlane {
   /** `reach`: the `narrowReach` of the dimension. */
   constructor(
     private readonly block: CodedRows,
-    private readonly codeBytes: number,
+    codeBytes: number,
     private readonly reach: number,
-    private readonly at: number,
+    at: number,
   ) {
-    const { rows, region } = block;
-    const { buffer } = region.arena;
-    const scaleBytes = codeBytes * WORD_BYTES;
-    const middles = at + HEADER_BYTES;
-    const steps = middles + scaleBytes;
-    const gains = steps + scaleBytes;
-    const residuals = gains + rows * WORD_BYTES;
-    const codes = residuals + rows * WORD_BYTES;
-    this.#header = new Uint32Array(buffer, at, HEADER_BYTES / WORD_BYTES);
-    this.#header.set([0, codeBytes, middles, steps, gains, residuals, codes]);
-    this.#scale = new Uint32Array(buffer, middles, 2 * codeBytes);
-    this.#gains = new Float32Array(buffer, gains, rows);
-    this.#residuals = new Float32Array(buffer, residuals, rows);
-    this.#codes = new Uint8Array(buffer, codes, rows * codeBytes);
+    this.#memory = new PlaneMemory(block.region.arena.buffer, at, block.rows, codeBytes);
   }
 
   /** For the kernel; 0 while the rows have no codes: there are few, or one of them had a component beyond the bound. */
   get address(): number {
-    return this.#hasCodes && !this.#isOff ? this.at : 0;
+    return this.#hasCodes && !this.#isOff ? this.#memory.address : 0;
   }
 
   /** No middle is greater. */
@@ -100,7 +64,7 @@ export class CodePlane {
   wrote(row: number, rows: number, largest: number): void {
     this.#endRow = Math.max(this.#endRow, row + rows);
     this.#written += rows;
-    this.#isOff ||= 2 * largest + STEP_ROOM > this.reach;
+    this.#isOff ||= !canBeCoded(largest, this.reach);
     if (this.#isOff) return;
     if (this.#hasCodes) this.#encode(row, rows);
     // Codes that are read elsewhere do not change: the next write asks again.
@@ -117,50 +81,56 @@ export class CodePlane {
 
   /** Before the first row: takes middles and steps of another plane, which has codes. */
   inherit(before: CodePlane): void {
-    this.#scale.set(before.#scale);
+    this.#memory.inherit(before.#memory);
     this.#largest = before.#largest;
-    this.#header[0] = before.#header[0]!;
     this.#hasCodes = true;
     this.#reviewAt = this.block.rows;
+  }
+
+  erase(row: number): void {
+    this.#memory.erase(row);
   }
 
   #review(largest: number): void {
     this.#written = 0;
     this.#reviewAt = Math.max(CODED_ROWS_MIN, this.#endRow);
-    const before = this.#scale.slice();
-    const { region, vectorsAddress, idsAddress, strideBytes } = this.block;
-    region.arena.kernel.fitPlane(this.at, vectorsAddress, idsAddress, this.#endRow, strideBytes);
+    const before = this.#memory.scale;
+    this.#fit();
     if (this.#hasCodes && this.#meanResidual() <= POOR * this.#residualOfSteps()) {
-      this.#scale.set(before);
+      this.#memory.restore(before);
       return;
     }
     this.#encode(0, this.#endRow);
-    this.#header[0] = ++lastVersion;
+    this.#memory.renew();
     this.#hasCodes = true;
     this.#largest = largest;
   }
 
+  #fit(): void {
+    const { region, vectorsAddress, idsAddress, strideBytes } = this.block;
+    const { kernel } = region.arena;
+    const { address } = this.#memory;
+    kernel.beginFit(address);
+    kernel.fitRows(address, vectorsAddress, idsAddress, this.#endRow, strideBytes);
+    kernel.endFit(address, strideBytes);
+  }
+
   #encode(row: number, rows: number): void {
     const { region, vectorsAddress, strideBytes } = this.block;
-    region.arena.kernel.encodeRows(this.at, vectorsAddress, strideBytes, row, rows);
+    region.arena.kernel.encodeRows(this.#memory.address, vectorsAddress, strideBytes, row, rows);
   }
 
   /** Of rows that lie anywhere between two codes in each dimension. */
   #residualOfSteps(): number {
     let squares = 0;
-    for (const step of this.#scale.subarray(this.codeBytes)) squares += (step * step - 1) / 12;
+    for (const step of this.#memory.steps) squares += (step * step - 1) / 12;
     return Math.sqrt(squares);
   }
 
   #meanResidual(): number {
+    const { residuals } = this.#memory;
     let sum = 0;
-    for (let row = 0; row < this.#endRow; row++) sum += this.#residuals[row]!;
+    for (let row = 0; row < this.#endRow; row++) sum += residuals[row]!;
     return sum / this.#endRow;
-  }
-
-  erase(row: number): void {
-    this.#codes.fill(0, row * this.codeBytes, (row + 1) * this.codeBytes);
-    this.#gains[row] = 0;
-    this.#residuals[row] = 0;
   }
 }

@@ -39,7 +39,9 @@ export interface Kernel {
     plane: number,
   ): void;
   gatherRows(scan: number, limit: number, isWide: number): number;
-  fitPlane(plane: number, vectors: number, ids: number, rows: number, strideBytes: number): void;
+  beginFit(plane: number): void;
+  fitRows(plane: number, vectors: number, ids: number, rows: number, strideBytes: number): void;
+  endFit(plane: number, strideBytes: number): void;
   encodeRows(plane: number, vectors: number, strideBytes: number, first: number, rows: number): void;
   entries(scan: number): number;
   mergeScan(scan: number, other: number): void;
@@ -62,15 +64,15 @@ export interface Kernel {
     limit: number,
   ): void;
   scanList(
-    codes: number,
+    scan: number,
+    plane: number,
     slots: number,
+    bitmap: number,
+    first: number,
     rows: number,
-    codeBytes: number,
-    query: number,
-    shift: number,
-    limit: number,
     found: number,
   ): number;
+  worstDistance(scan: number): number;
   assignRows(lists: number, from: number, rows: number, assigned: number, wide: number): number;
   lowerToSeed(codes: number, rows: number, codeBytes: number, seed: number, nearest: number, totals: number): number;
   rowAtSum(nearest: number, rows: number, target: number): number;
@@ -80,6 +82,9 @@ export interface Kernel {
 
 /** Bytes of an entry of a finished scan, and of a gathered row: score f64, id f64, unused u32, slot u32. */
 export const ENTRY_BYTES = 24;
+
+/** Bytes of a row that `scanList` found: the least squared distance f64, slot u32, unused u32. */
+export const FOUND_BYTES = 16;
 
 /** Rows that the row list of a scan holds. */
 export const BATCH_ROWS = 256;

@@ -1,5 +1,5 @@
 import type { Arena } from './arena.js';
-import type { BlockShape } from './blockShape.js';
+import { type BlockShape, bitmapBytesOf } from './blockShape.js';
 import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
 import { MovingScratch } from './movingScratch.js';
 import type { Region } from './vectorMemory.js';
@@ -32,12 +32,21 @@ export class ScanScratch extends MovingScratch {
   readonly #capacity: number;
   #views: ScratchViews | undefined;
 
-  /** `query`: the little-endian bytes of the components; `capacity`: the most rows to be found. */
-  constructor(arena: Arena, query: Uint8Array, capacity: number, shape: BlockShape) {
+  /**
+   * `query`: the little-endian bytes of the components; `capacity`: the most rows to be found; `roomBytes`: of the room behind
+   * the scan, a bitmap of a block by default.
+   */
+  constructor(
+    arena: Arena,
+    query: Uint8Array,
+    capacity: number,
+    shape: BlockShape,
+    roomBytes = bitmapBytesOf(shape.rowsMax),
+  ) {
     // The kernel would read a number below 0 as a large one, and write beyond its memory.
     if (!(Number.isInteger(capacity) && capacity >= 0)) throw new RangeError(`a heap of ${capacity} entries`);
     const { strideBytes } = shape;
-    super(arena, arena.kernel.scanBytes(capacity, strideBytes), shape);
+    super(arena, arena.kernel.scanBytes(capacity, strideBytes), roomBytes);
     this.#capacity = capacity;
     const at = arena.kernel.beginScan(this.address, capacity, strideBytes) >>> 0;
     const row = new Uint8Array(arena.buffer, at, strideBytes);

@@ -1,5 +1,5 @@
 import type { Arena } from '../../kernel/arena.js';
-import type { BlockShape } from '../../kernel/blockShape.js';
+import { type BlockShape, bitmapBytesOf } from '../../kernel/blockShape.js';
 import { MovingScratch } from '../../kernel/movingScratch.js';
 import { RowChoice } from '../../kernel/rowChoice.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
@@ -106,7 +106,7 @@ export class CodeScan {
 /** The scratch of a scan: the code of the query and the rows collected so far. */
 class CodeScratch extends MovingScratch {
   constructor(arena: Arena, query: Uint32Array, wanted: number, capacity: number, shape: BlockShape) {
-    super(arena, arena.kernel.bitScanBytes(query.byteLength, capacity) >>> 0, shape);
+    super(arena, arena.kernel.bitScanBytes(query.byteLength, capacity) >>> 0, bitmapBytesOf(shape.rowsMax));
     const at = arena.kernel.beginBitScan(this.address, query.byteLength, wanted) >>> 0;
     new Uint32Array(arena.buffer, at, query.length).set(query);
   }

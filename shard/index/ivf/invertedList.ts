@@ -1,127 +1,34 @@
-import { classBytes } from '../../kernel/buddyAllocator.js';
-import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
-import { NO_SLOT } from '../rows.js';
-import { CODE_GROUP, type CodeShape } from './codeShape.js';
+import type { Arena } from '../../kernel/arena.js';
+import { canBeCoded } from '../../kernel/planeMemory.js';
+import { ListChunk, type ListsShape } from './listChunk.js';
+import type { StagedVector, VectorPlace } from './stagedVector.js';
 
-const SLOT_BYTES = 4;
-/** A chunk is larger only where one group of codes is. */
-const CHUNK_BYTES_MAX = 1 << 20;
-/** The share of a chunk that may stay empty, to have fewer chunks. */
-const WASTE_MAX = 1 / 4;
 /** A list grows by this share of itself, and by this many rows at least. */
 const GROWTH = 1 / 4;
 const GROWTH_MIN = 8;
 
-/** The place of a vector in memory, padded with zeros as the rows of a block are. */
-export interface VectorPlace {
-  readonly region: Region;
-  readonly address: number;
+const I32_MAX = 2 ** 31 - 1;
+const clamped = (component: number): number => Math.max(-I32_MAX, Math.min(I32_MAX, component));
+
+/** A row to be added to a list. */
+export interface ListedRow {
+  readonly slot: number;
+  readonly vector: VectorPlace;
 }
 
-/** Returns a power of two, since regions have no other sizes. */
-function chunkBytes(rows: number, rowBytes: number): number {
-  const least = classBytes(CODE_GROUP * rowBytes);
-  const wanted = rows * rowBytes;
-  const above = Math.max(least, classBytes(wanted));
-  const sizeBytes = above > least && (above - wanted) / above > WASTE_MAX ? above / 2 : above;
-  return Math.min(sizeBytes, Math.max(least, CHUNK_BYTES_MAX));
-}
+const largestOf = ({ arena, address }: VectorPlace, strideBytes: number): number =>
+  arena.kernel.largestComponent(address, strideBytes) >>> 0;
 
-/**
- * A part of a list that never moves: codes of one shift, and the slots of their rows. A removed row leaves a gap for a
- * later row, so that a search that paused in the chunk misses nothing.
- *
- *   codes: capacity × codeBytes | slots: capacity × u32, NO_SLOT where there is no row
- */
-export class ListChunk {
-  readonly region: Region;
-  readonly capacity: number;
-  readonly slots: Uint32Array;
-  /** The first position that was never used. */
-  end = 0;
-  /** An upper bound of the magnitudes of all components. It does not shrink when rows are removed. */
-  largestComponent = 0;
-  #gaps = 0;
-
-  /** Throws `capacity_exceeded`. `rows`: the rows to come; the capacity may be smaller. */
-  constructor(
-    private readonly memory: VectorMemory,
-    private readonly shape: CodeShape,
-    readonly shift: number,
-    rows: number,
-  ) {
-    const rowBytes = shape.codeBytes + SLOT_BYTES;
-    this.region = memory.allocateBlock(chunkBytes(rows, rowBytes));
-    const fitting = Math.floor(this.region.sizeBytes / rowBytes);
-    this.capacity = fitting - (fitting % CODE_GROUP);
-    const { arena } = this.region;
-    this.slots = new Uint32Array(arena.buffer, this.slotsAddress, this.capacity).fill(NO_SLOT);
-  }
-
-  get slotsAddress(): number {
-    return this.codeAddress(this.capacity);
-  }
-
-  get hasCapacity(): boolean {
-    return this.#gaps > 0 || this.end < this.capacity;
-  }
-
-  codeAddress(position: number): number {
-    return this.region.address + position * this.shape.codeBytes;
-  }
-
-  /** Adds a row; there must be capacity. `largest`: its largest component in magnitude. */
-  add(slot: number, vector: VectorPlace, strideBytes: number, largest: number): void {
-    const position = this.#gaps > 0 ? this.slots.indexOf(NO_SLOT) : this.end;
-    if (position < this.end) this.#gaps--;
-    else this.end++;
-    this.#write(position, vector, strideBytes);
-    this.slots[position] = slot;
-    this.largestComponent = Math.max(this.largestComponent, largest);
-  }
-
-  /** False where the row is not in this chunk. */
-  remove(slot: number): boolean {
-    const position = this.slots.indexOf(slot);
-    if (position === -1) return false;
-    this.slots[position] = NO_SLOT;
-    this.#gaps++;
-    return true;
-  }
-
-  free(): void {
-    this.memory.freeBlock(this.region);
-  }
-
-  #write(position: number, { region, address }: VectorPlace, strideBytes: number): void {
-    const { codeBytes, componentMax } = this.shape;
-    const { arena } = this.region;
-    if (region.arena === arena) {
-      arena.kernel.cutRows(address, strideBytes, 1, this.codeAddress(position), codeBytes, this.shift, componentMax);
-      return;
-    }
-    const components = new Int32Array(region.arena.buffer, address, strideBytes / 4);
-    const code = new Int16Array(arena.buffer, this.codeAddress(position), codeBytes / 2).fill(0);
-    for (let i = 0; i < components.length; i++) code[i] = components[i]! >> this.shift;
-  }
-}
-
-export interface ListsShape {
-  readonly memory: VectorMemory;
-  readonly codes: CodeShape;
-  readonly strideBytes: number;
-  /** The shift that suits most rows. Other rows have chunks of their own, so that an outlier coarsens no other row. */
-  readonly usualShift: number;
-}
-
-/** The rows nearest to one centroid, as codes. */
+/** The rows nearest to one centroid. Rows that can have no codes are in chunks of their own. */
 export class InvertedList {
   readonly chunks: ListChunk[] = [];
-  /** Rows that will be added soon, for which the next chunk has capacity. */
-  expected = 0;
   #count = 0;
 
-  constructor(private readonly shape: ListsShape) {}
+  /** `centroid`: returns its components. */
+  constructor(
+    private readonly shape: ListsShape,
+    private readonly centroid: () => Int32Array,
+  ) {}
 
   get count(): number {
     return this.#count;
@@ -131,15 +38,35 @@ export class InvertedList {
     return this.chunks.reduce((sum, { region }) => sum + region.sizeBytes, 0);
   }
 
+  /** Adds rows in chunks of their own, whose planes are made for them; yields after each row. Throws `capacity_exceeded`. */
+  *fill(rows: readonly ListedRow[], staged: StagedVector): Generator<undefined> {
+    const { narrowReach, strideBytes } = this.shape;
+    const measured = rows.map((row) => ({ ...row, largest: largestOf(row.vector, strideBytes) }));
+    for (const hasCodes of [true, false]) {
+      const alike = measured.filter(({ largest }) => canBeCoded(largest, narrowReach) === hasCodes);
+      while (alike.length > 0) {
+        const chunk = this.#addChunk(hasCodes, alike.length);
+        const taken = alike.splice(0, chunk.capacity);
+        const largest = taken.reduce((most, row) => Math.max(most, row.largest), 0);
+        const vectors = taken.map(({ vector }) => vector);
+        if (hasCodes) chunk.fit(vectors, largest, staged);
+        for (const row of taken) {
+          chunk.add(row.slot, row.vector, row.largest, staged);
+          this.#count++;
+          yield;
+        }
+      }
+    }
+  }
+
   /** Throws `capacity_exceeded`, and has then not added the row. */
-  add(slot: number, vector: VectorPlace): void {
-    const { codes, strideBytes, usualShift } = this.shape;
-    const largest = vector.region.arena.kernel.largestComponent(vector.address, strideBytes) >>> 0;
-    const shift = Math.max(usualShift, codes.shiftFor(2 * largest));
-    const chunk = this.chunks.find((each) => each.shift === shift && each.hasCapacity) ?? this.#addChunk(shift);
-    chunk.add(slot, vector, strideBytes, largest);
+  add({ slot, vector }: ListedRow, staged: StagedVector): void {
+    const { narrowReach, strideBytes } = this.shape;
+    const largest = largestOf(vector, strideBytes);
+    const hasCodes = canBeCoded(largest, narrowReach);
+    const chunk = this.chunks.find((each) => each.hasCodes === hasCodes && each.hasCapacity);
+    (chunk ?? this.#grow(hasCodes, vector, staged)).add(slot, vector, largest, staged);
     this.#count++;
-    if (this.expected > 0) this.expected--;
   }
 
   remove(slot: number): void {
@@ -151,12 +78,35 @@ export class InvertedList {
     this.#count = 0;
   }
 
-  #addChunk(shift: number): ListChunk {
-    const { memory, codes, usualShift } = this.shape;
-    const grown = Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH));
-    const rows = shift === usualShift ? this.expected || grown : GROWTH_MIN;
-    const chunk = new ListChunk(memory, codes, shift, rows);
+  #grow(hasCodes: boolean, vector: VectorPlace, staged: StagedVector): ListChunk {
+    const before = this.chunks.find((chunk) => chunk.hasCodes);
+    const chunk = this.#addChunk(hasCodes, Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH)));
+    if (!hasCodes) return chunk;
+    if (before === undefined) this.#fitAround(chunk, vector, staged);
+    else chunk.inherit(before);
+    return chunk;
+  }
+
+  /** Fits the plane to rows that lie around the centroid, no farther in any dimension than the vector in one. */
+  #fitAround(chunk: ListChunk, { arena, address }: VectorPlace, staged: StagedVector): void {
+    const centroid = this.centroid();
+    const components = new Int32Array(arena.buffer, address, centroid.length);
+    const reach = components.reduce((most, component, i) => Math.max(most, Math.abs(component - centroid[i]!)), 0);
+    const ends = [-reach, reach].map((far) => centroid.map((component) => clamped(component + far)));
+    const largest = ends.flatMap((end) => [...end]).reduce((most, component) => Math.max(most, Math.abs(component)), 0);
+    const within = canBeCoded(largest, this.shape.narrowReach) ? ends : [components];
+    const { arena: own } = chunk.region;
+    // One after another, since the second is written in the place of the first.
+    chunk.fit(placed(own, within, staged), within === ends ? largest : 0, staged);
+  }
+
+  #addChunk(hasCodes: boolean, rows: number): ListChunk {
+    const chunk = new ListChunk(this.shape, hasCodes, rows);
     this.chunks.push(chunk);
     return chunk;
   }
+}
+
+function* placed(arena: Arena, vectors: readonly Int32Array[], staged: StagedVector): Generator<VectorPlace> {
+  for (const vector of vectors) yield staged.write(arena, vector);
 }

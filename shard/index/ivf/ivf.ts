@@ -1,22 +1,26 @@
 import { VouchError } from '../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
+import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { Centroids } from './centroids.js';
-import { CodeQuery } from './codeQuery.js';
-import { CodeShape } from './codeShape.js';
-import type { VectorPlace } from './invertedList.js';
 import { InvertedList } from './invertedList.js';
-import { NearestRows } from './nearestRows.js';
+import type { ListsShape } from './listChunk.js';
+import { ListQuery } from './listQuery.js';
 import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './payload.js';
+import { rowsByList } from './rowsByList.js';
+import { StagedVector, type VectorPlace } from './stagedVector.js';
 
-/** Work between two pauses, in bytes of codes: 1 to 2 ms. The other figures are the costs of a chunk and of a row. */
+/** Work between two pauses, in bytes of codes: 1 to 2 ms. The other figures are the costs of a call of the kernel and of a row. */
 const SLICE_BYTES = 12 << 20;
-const CHUNK_COST_BYTES = 4 << 10;
-const ADDED_COST_BYTES = 8 << 10;
+const CALL_COST_BYTES = 4 << 10;
+const ADDED_COST_BYTES = 12 << 10;
 const COUNTED_COST_BYTES = 256;
+/** Vectors for which middles and steps are chosen at once: well below a millisecond. */
+const FILLED_BYTES = 2 << 20;
+const FILLED_ROWS_MAX = 4096;
 
 /** Costs in rows that are measured one after another, with 100 dimensions. A candidate is measured later; a row is read as a code. */
 const COST_ROWS = 2000;
@@ -27,7 +31,7 @@ const COST_PER_ROW = 0.6;
 
 class IvfIndex implements Index {
   readonly capacityLeft = Number.POSITIVE_INFINITY;
-  readonly #codes: CodeShape;
+  readonly #common: ListsShape;
   readonly #usualShift: number;
   readonly #centroids: Centroids;
   readonly #lists: readonly InvertedList[];
@@ -43,14 +47,16 @@ class IvfIndex implements Index {
     private readonly order: OpenOrder,
     { dimension, lists, usualShift, centroids, assigned }: IvfPayload,
   ) {
-    const { vectors } = order;
+    const { memory, narrowReach, shape } = order.vectors;
     this.#usualShift = usualShift;
-    this.#codes = new CodeShape(dimension);
-    this.#centroids = new Centroids(vectors.memory, dimension, lists, centroids);
+    this.#centroids = new Centroids(memory, dimension, lists, centroids);
     this.#assigned = assigned;
     this.#ordinals = assigned.length;
-    const shape = { memory: vectors.memory, codes: this.#codes, strideBytes: vectors.shape.strideBytes, usualShift };
-    this.#lists = Array.from({ length: lists }, () => new InvertedList(shape));
+    this.#common = { memory, codeBytes: paddedCodeBytes(dimension), strideBytes: shape.strideBytes, narrowReach };
+    this.#lists = Array.from(
+      { length: lists },
+      (_, list) => new InvertedList(this.#common, () => this.#centroids.components(list)),
+    );
   }
 
   get bytes(): number {
@@ -70,17 +76,26 @@ class IvfIndex implements Index {
 
   /** Adds the rows of the payload. Throws `capacity_exceeded`, and an Error where a row is in no list. */
   async fill(): Promise<void> {
-    const { rows } = this.order;
-    await this.#eachRow(COUNTED_COST_BYTES, (ordinal, slot) => {
-      const list = this.#assigned[ordinal]!;
-      if (slot === NO_SLOT) this.#assigned[ordinal] = NO_LIST;
-      else if (list === NO_LIST) throw new Error(`an IVF payload with row ${ordinal} in no list`);
-      else this.#lists[list]!.expected++;
-    });
-    await this.#eachRow(this.#codes.codeBytes + ADDED_COST_BYTES, (ordinal) => {
-      const list = this.#assigned[ordinal]!;
-      if (list !== NO_LIST) this.#add(list, rows.slotOf(ordinal));
-    });
+    const { rows, vectors, pause } = this.order;
+    await this.#checkRows();
+    const byList = rowsByList(this.#assigned, this.#lists.length);
+    const staged = new StagedVector(vectors.shape.strideBytes);
+    const atOnce = Math.ceil(SLICE_BYTES / (vectors.shape.strideBytes + ADDED_COST_BYTES));
+    const atMost = Math.max(1, Math.min(FILLED_ROWS_MAX, Math.floor(FILLED_BYTES / vectors.shape.strideBytes)));
+    let added = 0;
+    try {
+      for (const [list, to] of this.#lists.entries()) {
+        for (const ordinals of portions(byList(list), atMost)) {
+          const slots = Array.from(ordinals, (ordinal) => rows.slotOf(ordinal));
+          const listed = slots.map((slot) => ({ slot, vector: placeOf(vectors, slot) }));
+          for (const _ of to.fill(listed, staged)) if (++added % atOnce === 0) await pause();
+        }
+        this.#count += to.count;
+        this.#squares += to.count ** 2;
+      }
+    } finally {
+      staged.free();
+    }
   }
 
   absorb(ordinal: number, slot: number): boolean {
@@ -109,23 +124,22 @@ class IvfIndex implements Index {
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     if (this.#count === 0) return new Uint32Array(0);
     const { vectors, parameters } = this.order;
-    const nearest = new NearestRows(Math.min(k, this.#count));
-    const scan = new CodeQuery(query, this.#codes, vectors.shape.strideBytes);
+    const scan = new ListQuery(query, Math.min(k, this.#count), vectors);
     const probes = probesFor(this.#lists.length, parameters);
     try {
-      await this.#read(this.#centroids.nearest(query, probes), scan, nearest, eligible);
-      if (!nearest.isFull && probes < this.#lists.length) {
+      await this.#read(this.#centroids.nearest(query, probes), scan, eligible);
+      if (!scan.isFull && probes < this.#lists.length) {
         const farther = this.#centroids.nearest(query, this.#lists.length).subarray(probes);
-        await this.#read(farther, scan, nearest, eligible, true);
+        await this.#read(farther, scan, eligible, true);
       }
-      return nearest.slots();
+      return scan.slots();
     } finally {
       scan.free();
     }
   }
 
   async persist(path: string): Promise<void> {
-    const { dimension } = this.#codes;
+    const { dimension } = this.order.vectors;
     const header = { dimension, lists: this.#lists.length, count: this.#ordinals, usualShift: this.#usualShift };
     await writeIvfPayload(path, header, (list) => this.#centroids.components(list), this.#assigned);
   }
@@ -138,17 +152,23 @@ class IvfIndex implements Index {
   #add(list: number, slot: number): void {
     const { vectors } = this.order;
     const to = this.#lists[list]!;
-    to.add(slot, placeOf(vectors, slot));
+    const staged = new StagedVector(vectors.shape.strideBytes);
+    try {
+      to.add({ slot, vector: placeOf(vectors, slot) }, staged);
+    } finally {
+      staged.free();
+    }
     this.#count++;
     this.#squares += 2 * to.count - 1;
   }
 
-  /** Calls `take` for each ordinal, in slices. */
-  async #eachRow(costBytes: number, take: (ordinal: number, slot: number) => void): Promise<void> {
+  /** Takes the rows that are gone out of their lists, in slices. */
+  async #checkRows(): Promise<void> {
     const { rows, pause } = this.order;
-    const atOnce = Math.ceil(SLICE_BYTES / costBytes);
+    const atOnce = SLICE_BYTES / COUNTED_COST_BYTES;
     for (let ordinal = 0; ordinal < this.#ordinals; ordinal++) {
-      take(ordinal, rows.slotOf(ordinal));
+      if (rows.slotOf(ordinal) === NO_SLOT) this.#assigned[ordinal] = NO_LIST;
+      else if (this.#assigned[ordinal] === NO_LIST) throw new Error(`an IVF payload with row ${ordinal} in no list`);
       if ((ordinal + 1) % atOnce === 0) await pause();
     }
   }
@@ -164,23 +184,17 @@ class IvfIndex implements Index {
     return list !== NO_LIST;
   }
 
-  /** Reads lists in slices; all of them, or until `nearest` is full. */
-  async #read(
-    lists: Uint32Array,
-    scan: CodeQuery,
-    nearest: NearestRows,
-    eligible: SlotSet | undefined,
-    untilFull = false,
-  ): Promise<void> {
+  /** Reads lists in slices; all of them, or until the query has seen k rows. */
+  async #read(lists: Uint32Array, scan: ListQuery, eligible: SlotSet | undefined, untilFull = false): Promise<void> {
+    const { codeBytes } = this.#common;
     let spentBytes = 0;
     for (const list of lists) {
-      if (untilFull && nearest.isFull) return;
+      if (untilFull && scan.isFull) return;
       // Chunks added during a pause hold rows that the search has seen elsewhere.
       for (const chunk of this.#lists[list]!.chunks) {
-        spentBytes += CHUNK_COST_BYTES;
         for (let position = 0; position < chunk.end; ) {
-          const next = scan.scan(chunk, position, nearest, eligible);
-          spentBytes += (next - position) * this.#codes.codeBytes;
+          const next = scan.scan(chunk, position, eligible);
+          spentBytes += CALL_COST_BYTES + (next - position) * codeBytes;
           position = next;
           if (spentBytes < SLICE_BYTES) continue;
           await this.order.pause();
@@ -196,9 +210,13 @@ function probesFor(lists: number, { nProbe }: IndexParameters): number {
   return Math.min(lists, nProbe ?? Math.max(1, Math.round(Math.sqrt(lists))));
 }
 
+function* portions(ordinals: Uint32Array, most: number): Generator<Uint32Array> {
+  for (let first = 0; first < ordinals.length; first += most) yield ordinals.subarray(first, first + most);
+}
+
 function placeOf({ blocks, shape }: VectorBlocks, slot: number): VectorPlace {
   const { region, vectorsAddress, firstSlot, strideBytes } = blocks[shape.blockOf(slot)]!;
-  return { region, address: vectorsAddress + (slot - firstSlot) * strideBytes };
+  return { arena: region.arena, address: vectorsAddress + (slot - firstSlot) * strideBytes };
 }
 
 export const ivf: KindOfIndex = {

@@ -1,58 +1,53 @@
-/** The lists of an inverted file, read for one query: codes beside the slots of the rows they are of. */
-import { CODE_GROUP, codeTotals, totalsWithin } from './cut';
+/**
+ * The lists of an inverted file, read for one query: rows are codes under a plane, beside the slots that they are of. The heap
+ * of the scan holds the smallest distances that rows cannot exceed, so that what a row cannot fall below says whether it may
+ * be among the nearest.
+ */
+import { keep, worstTotal } from './heap';
+import { BEYOND_F64, enterPlane, leastDistance, listNear, mostDistance, setReach } from './nearness';
+import { Plane } from './plane';
+import { dotsOf, rowsOf, Scan } from './scan';
 
-/** Marks a place of a list that has no row. */
-const NO_SLOT: u32 = 0xffffffff;
-
-@inline function scan(
-  codes: usize,
-  slots: usize,
-  rows: u32,
-  codeBytes: usize,
-  query: usize,
-  shift: i32,
-  limit: u32,
-  found: usize,
-): u32 {
-  const limits = i32x4.splat(limit);
-  // Codes are read in as many streams as there are in a group: one does not keep the memory busy.
-  const groups = (rows + CODE_GROUP - 1) / CODE_GROUP;
-  const apart = usize(groups) * codeBytes;
-  // The totals of a group are stored behind the rows found so far: `scanList` asks for room for them.
-  let at = found;
-  for (let group: u32 = 0; group < groups; group++) {
-    const totals = at + CODE_GROUP * 8;
-    codeTotals(codes + usize(group) * codeBytes, apart, codeBytes, query, shift, totals);
-    let mask = totalsWithin(totals, limits);
-    while (mask != 0) {
-      const lane = u32(ctz(mask));
-      mask &= mask - 1;
-      const slot = load<u32>(slots + (usize(group + lane * groups) << 2));
-      if (slot == NO_SLOT) continue;
-      store<u32>(at, slot);
-      store<u32>(at, load<u32>(totals + (usize(lane) << 2)), 4);
-      at += 8;
-    }
-  }
-  return u32((at - found) >> 3);
-}
+/** Bytes of a row that is found: the least squared distance f64, slot u32, unused u32. */
+const FOUND_BYTES: usize = 16;
 
 /**
- * Writes slot and total (u32 each) of every row whose total is not above `limit` to `found`, which has room for the rows
- * and 2 * CODE_GROUP more; returns how many. `rows` up to a multiple of CODE_GROUP can be read, and have no slot where
- * there is none. `shift`: see `codeTotals`.
+ * Writes those of the `rows` rows from `first` on (at most BATCH, the first of a word) whose bit is set in `bitmap` and that may
+ * be among the nearest to `found`; returns how many.
  */
 export function scanList(
-  codes: usize,
+  scan: Scan,
+  plane: Plane,
   slots: usize,
+  bitmap: usize,
+  first: u32,
   rows: u32,
-  codeBytes: u32,
-  query: usize,
-  shift: i32,
-  limit: u32,
   found: usize,
 ): u32 {
-  // Without a further cut the loop has one instruction less, so it has code of its own.
-  if (shift == 0) return scan(codes, slots, rows, codeBytes, query, 0, limit, found);
-  return scan(codes, slots, rows, codeBytes, query, shift, limit, found);
+  scan.bitmap = u32(bitmap);
+  enterPlane(scan, plane);
+  setReach(scan, worstTotal(scan));
+  const listed = listNear(scan, first, rows);
+  const list = rowsOf(scan);
+  const dots = dotsOf(scan);
+  for (let at: u32 = 0; at < listed; at++) {
+    const row = load<u32>(list + (usize(at) << 2));
+    const place = usize(row) << 2;
+    const dot = load<i32>(dots + (usize(row - first) << 2));
+    const gain = f64(load<f32>(usize(plane.gains) + place));
+    const residual = f64(load<f32>(usize(plane.residuals) + place));
+    const slot = load<u32>(slots + place);
+    store<f64>(found, leastDistance(scan, dot, gain, residual));
+    store<u32>(found, slot, 8);
+    found += FOUND_BYTES;
+    const most = mostDistance(scan, dot, gain, residual);
+    keep(scan, slot, f64(slot), most >> 32, u32(most));
+  }
+  return listed;
+}
+
+/** A row whose least squared distance is above this is not among the nearest. */
+export function worstDistance(scan: Scan): f64 {
+  const worst = worstTotal(scan);
+  return worst == u64.MAX_VALUE ? Infinity : f64(worst) * (1.0 + BEYOND_F64);
 }

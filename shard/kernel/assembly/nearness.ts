@@ -28,7 +28,7 @@ const CODE_MAX: f64 = 127;
 /** Four rows in a line are read as one stream while they are short; the processor takes longer ones for four. */
 const ONE_STREAM_BYTES: usize = 192;
 /** Far more than f64 rounds, and than f32 does. */
-const BEYOND_F64: f64 = 1.0 / 1125899906842624.0;
+export const BEYOND_F64: f64 = 1.0 / 1125899906842624.0;
 const BEYOND_F32: f64 = 1.0 / 1048576.0;
 /** More than the rounding of a sum of 32,768 numbers in f32. */
 const SUM_BEYOND: f64 = 1.0 + 1.0 / 256.0;
@@ -41,6 +41,26 @@ const SUM_BEYOND: f64 = 1.0 + 1.0 / 256.0;
 @inline function largest(lanes: v128): f32 {
   const pairs = f32x4.max(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
   return max<f32>(f32x4.extract_lane(pairs, 0), f32x4.extract_lane(pairs, 1));
+}
+
+/** More than what gains and residuals are off by. */
+const BEYOND_PLANE: f64 = 1.0 / 262144.0;
+
+/** A squared distance that no row with these codes falls below. */
+@inline export function leastDistance(scan: Scan, dot: i32, gain: f64, residual: f64): f64 {
+  const product = 2.0 * f64(scan.unit) * f64(dot);
+  const square = scan.planeDistance - product + gain + residual * residual * (1.0 - BEYOND_PLANE);
+  const distance = max<f64>(0, sqrt(max<f64>(0, square)) * (1.0 - BEYOND_F64) - residual);
+  return distance * distance * (1.0 - BEYOND_F64);
+}
+
+/** A squared distance that no row with these codes exceeds; the largest number where it is not known. */
+@inline export function mostDistance(scan: Scan, dot: i32, gain: f64, residual: f64): u64 {
+  const product = 2.0 * f64(scan.unit) * f64(dot);
+  const square = scan.planeDistanceMost - product + gain + abs(gain) * BEYOND_PLANE + residual * residual;
+  const distance = sqrt(max<f64>(0, square)) * (1.0 + BEYOND_F64) + residual;
+  const most = distance * distance * (1.0 + BEYOND_F64) + 1.0;
+  return most < 18446744073709551616.0 ? u64(most) : u64.MAX_VALUE;
 }
 
 /** Makes the weights of the query for a plane, where they are not its already. */
@@ -69,10 +89,11 @@ export function enterPlane(scan: Scan, plane: Plane): void {
   const unit = max<f32>(max<f32>(largest(most) / WEIGHT_MAX, sum / WEIGHTS_SUM_MAX), f32(1e-30));
   scan.unit = unit;
   const error = roundWeights(scan, unit);
-  const distance = f64(i64(sumOf(squares))) * (1.0 - BEYOND_F64);
+  const distance = f64(i64(sumOf(squares)));
   const rounded = 2.0 * CODE_MAX * (error + f64(sum) * BEYOND_F32) * SUM_BEYOND;
   const slack = 2.0 * CODE_MAX * f64(sum) * SUM_BEYOND * BEYOND_F32 * 2.0;
-  scan.planeDistance = distance - rounded - slack;
+  scan.planeDistance = distance * (1.0 - BEYOND_F64) - rounded - slack;
+  scan.planeDistanceMost = distance * (1.0 + BEYOND_F64) + rounded;
 }
 
 /** Writes the weights as multiples of `unit`; returns the sum of what they are off by. */
@@ -81,10 +102,12 @@ function roundWeights(scan: Scan, unit: f32): f64 {
   const weights = weightsOf(scan);
   const end: usize = scan.strideBytes;
   const units = f32x4.splat(unit);
+  const perUnit = f32x4.splat(f32(1) / unit);
   let errors = f32x4.splat(0);
   for (let offset: usize = 0; offset < end; offset += 16) {
     const weight = v128.load(exact + offset);
-    const whole = f32x4.nearest(f32x4.div(weight, units));
+    // Off by one where the product is rounded across a half: the errors are those of what is written.
+    const whole = f32x4.nearest(f32x4.mul(weight, perUnit));
     errors = f32x4.add(errors, f32x4.abs(f32x4.sub(weight, f32x4.mul(whole, units))));
     const words = i32x4.trunc_sat_f32x4_s(whole);
     v128.store_lane<i64>(weights + (offset >> 1), i16x8.narrow_i32x4_s(words, words), 0);

@@ -31,18 +31,22 @@ const SAFE: f64 = 1.0 / 1048576.0;
 
 const CODE_MAX: f32 = 127;
 
-/** Chooses middles and steps for the first `rows` rows; those without an id are not looked at. */
-export function fitPlane(plane: Plane, vectors: usize, ids: usize, rows: u32, strideBytes: u32): void {
+/** Begins to choose middles and steps: `fitRows` with all rows follows, then `endFit`. */
+export function beginFit(plane: Plane): void {
   // Before they are what they are called, the smallest components and the largest.
+  for (let offset: usize = 0; offset < usize(plane.codeBytes) << 2; offset += 16) {
+    v128.store(usize(plane.middles) + offset, i32x4.splat(i32.MAX_VALUE));
+    v128.store(usize(plane.steps) + offset, i32x4.splat(i32.MIN_VALUE));
+  }
+}
+
+/** Takes note of `rows` rows. Those without an id are not looked at, where there are `ids`: 0 for none. */
+export function fitRows(plane: Plane, vectors: usize, ids: usize, rows: u32, strideBytes: u32): void {
   const lows: usize = plane.middles;
   const highs: usize = plane.steps;
   const end: usize = strideBytes;
-  for (let offset: usize = 0; offset < end; offset += 16) {
-    v128.store(lows + offset, i32x4.splat(i32.MAX_VALUE));
-    v128.store(highs + offset, i32x4.splat(i32.MIN_VALUE));
-  }
   for (let row: u32 = 0; row < rows; row++) {
-    if (load<f64>(ids + (usize(row) << 3)) == 0) continue;
+    if (ids != 0 && load<f64>(ids + (usize(row) << 3)) == 0) continue;
     const vector = vectors + usize(row) * end;
     for (let offset: usize = 0; offset < end; offset += 16) {
       const components = v128.load(vector + offset);
@@ -50,6 +54,13 @@ export function fitPlane(plane: Plane, vectors: usize, ids: usize, rows: u32, st
       v128.store(highs + offset, i32x4.max_s(v128.load(highs + offset), components));
     }
   }
+}
+
+/** Chooses middles and steps for the rows that were noted. */
+export function endFit(plane: Plane, strideBytes: u32): void {
+  const lows: usize = plane.middles;
+  const highs: usize = plane.steps;
+  const end: usize = strideBytes;
   for (let offset: usize = 0; offset < usize(plane.codeBytes) << 2; offset += 4) {
     const low = offset < end ? i64(load<i32>(lows + offset)) : 0;
     const high = offset < end ? i64(load<i32>(highs + offset)) : 0;

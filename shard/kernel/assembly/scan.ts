@@ -47,6 +47,8 @@ export class Scan {
   unit: f32;
   reach: f32;
   leastNearness: f32;
+  /** |q - m|^2 + E. */
+  planeDistanceMost: f64;
 }
 
 /** The row list: the numbers of rows (u32, at most BATCH), written by `listRows` or by the host. */

@@ -28,7 +28,6 @@ export interface Asked {
 }
 
 export class IndexedRows {
-  readonly memory = new VectorMemory();
   readonly vectors: VectorBlocks;
   /** What lives, by record id. */
   readonly records = new Map<number, Vector>();
@@ -41,7 +40,10 @@ export class IndexedRows {
   #nextId = 1;
   #files = 0;
 
-  constructor(readonly asked: Asked) {
+  constructor(
+    readonly asked: Asked,
+    readonly memory = new VectorMemory(),
+  ) {
     this.vectors = new VectorBlocks(this.memory, asked.dimension);
     this.#rows = new Rows(new SlotSet(this.vectors.shape));
   }

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CodeShape } from '../../../../../shard/index/ivf/codeShape.js';
-import { NearestRows } from '../../../../../shard/index/ivf/nearestRows.js';
 import { type IvfPayload, NO_LIST, readIvfPayload } from '../../../../../shard/index/ivf/payload.js';
 import { BuildProgress } from '../../../../../shard/index/progress.js';
+import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
 import { VouchError } from '../../../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../../../shared/model/indexSpec.js';
 import { nearest, type Vector } from '../../../../support/model/indexVectors.js';
@@ -18,8 +18,8 @@ describe('IVF', () => {
   const random = seededRandom(testSeed());
   const opened: IndexedRows[] = [];
 
-  const rowsOf = (dimension: number, parameters: IndexParameters = {}): IndexedRows => {
-    const rows = new IndexedRows({ kind: 'ivf', parameters, dimension });
+  const rowsOf = (dimension: number, parameters: IndexParameters = {}, memory?: VectorMemory): IndexedRows => {
+    const rows = new IndexedRows({ kind: 'ivf', parameters, dimension }, memory);
     opened.push(rows);
     return rows;
   };
@@ -112,6 +112,7 @@ describe('IVF', () => {
     for (const [dimension, bound] of [
       [1, 2 ** 12],
       [3, 2 ** 17],
+      [20, 2 ** 31],
       [100, 2 ** 18],
       [4_096, 2 ** 16],
     ] as const) {
@@ -128,6 +129,23 @@ describe('IVF', () => {
           expect(await rows.search(query, k)).to.deep.equal(nearest(rows.records, query, k));
         }
       }
+    }
+  });
+
+  it('loses no row where vectors and lists lie in several arenas, with rows that have codes and rows that cannot', async () => {
+    const rows = rowsOf(64, { nList: 8, nProbe: 8 }, new VectorMemory({ arenaBytes: 1 << 21 }));
+    const vectors = clustered(9_000, 64, 2 ** 17);
+    for (let at = 0; at < vectors.length; at += 700) vectors[at] = randomVector(random, 64, 2 ** 31);
+    rows.insert(vectors);
+    await rows.buildAndOpen();
+    rows.insert(clustered(300, 64, 2 ** 17));
+    rows.absorb();
+    const eligible = [...rows.records.keys()].filter(() => random.int(10) === 0);
+    for (let round = 0; round < 5; round++) {
+      const query = randomVector(random, 64, round === 0 ? 2 ** 31 : 2 ** 17);
+      expect(await rows.search(query, 20)).to.deep.equal(nearest(rows.records, query, 20));
+      const among = new Map(eligible.map((id) => [id, rows.records.get(id)!]));
+      expect(await rows.search(query, 20, rows.slotsOf(new Set(eligible)))).to.deep.equal(nearest(among, query, 20));
     }
   });
 
@@ -278,20 +296,7 @@ describe('IVF', () => {
   });
 });
 
-describe('the nearest rows of which only bounds are known', () => {
-  it('keeps all that may be among them, and drops what is not', () => {
-    const random = seededRandom(testSeed());
-    for (const k of [1, 3, 50, 2_000]) {
-      const all = Array.from({ length: 5_000 }, (_, slot) => ({ slot, distance: random.next() * 1e6 }));
-      const rows = new NearestRows(k);
-      for (const { slot, distance } of all) rows.offer(slot, distance - 5, distance + 5);
-      all.sort((a, b) => a.distance - b.distance);
-      const limit = all[k - 1]!.distance + 10;
-      const expected = all.filter(({ distance }) => distance <= limit).map(({ slot }) => slot);
-      expect([...rows.slots()].sort((a, b) => a - b)).to.deep.equal(expected.sort((a, b) => a - b));
-    }
-  });
-
+describe('the codes of a build', () => {
   it('counts on codes that fit their sums', () => {
     for (const dimension of [1, 2, 4, 100, 4_096, 32_768]) {
       const shape = new CodeShape(dimension);

@@ -1,0 +1,142 @@
+import type { Arena } from '../../kernel/arena.js';
+import type { BlockShape } from '../../kernel/blockShape.js';
+import { BATCH_ROWS, FOUND_BYTES } from '../../kernel/kernel.js';
+import { ScanScratch } from '../../kernel/scanScratch.js';
+import type { SlotSet } from '../../kernel/slotSet.js';
+import type { Region } from '../../kernel/vectorMemory.js';
+import { FoundRows } from './foundRows.js';
+import type { ListChunk } from './listChunk.js';
+
+/** Rows for one call of the kernel while it has not found k, and finds every row. */
+const ROWS_AT_FIRST = 64;
+/** Rows found are thinned out when they are as many as this and twice what was left the last time. */
+const THINNED_MIN = 4096;
+
+const BITMAP_BYTES = BATCH_ROWS / 8;
+
+/** What the query needs of the collection. */
+export interface QueriedRows {
+  readonly shape: BlockShape;
+  readonly narrowReach: number;
+}
+
+/**
+ * A query for the nearest `k` rows of the chunks it is compared with. Of most rows the codes show that they are farther than k
+ * others; the few that are left are to be measured. `free` must be called in any case.
+ */
+export class ListQuery {
+  readonly #query: Uint8Array;
+  readonly #found = new FoundRows();
+  #scratch: ListScratch | undefined;
+  /** Rows compared, at least up to the k-th. */
+  #seen = 0;
+  #thinAt = THINNED_MIN;
+
+  /** `k`: at least 1. */
+  constructor(
+    query: Int32Array,
+    private readonly k: number,
+    private readonly rows: QueriedRows,
+  ) {
+    this.#query = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
+  }
+
+  /** Whether it has seen k rows. */
+  get isFull(): boolean {
+    return this.#seen >= this.k;
+  }
+
+  /** Compares some rows of the chunk from `position` on, those in `eligible`; returns the position after them. */
+  scan(chunk: ListChunk, position: number, eligible: SlotSet | undefined): number {
+    const rows = Math.min(this.isFull ? BATCH_ROWS : ROWS_AT_FIRST, chunk.end - position);
+    const scratch = this.#scratchIn(chunk.region.arena);
+    if (!chunk.hasCodes || chunk.largestComponent + scratch.largestQueryComponent > this.rows.narrowReach)
+      this.#takeAll(chunk, position, rows, eligible);
+    else this.#takeNear(chunk, position, rows, eligible);
+    return position + rows;
+  }
+
+  /** The rows that may be among the nearest `k`, all of them: to be called once. */
+  slots(): Uint32Array {
+    if (this.#scratch !== undefined) this.#found.keepWithin(this.#scratch.worst);
+    return this.#found.slots();
+  }
+
+  free(): void {
+    this.#scratch?.free();
+    this.#scratch = undefined;
+  }
+
+  #takeNear(chunk: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
+    const scratch = this.#scratch!;
+    const bitmap =
+      eligible === undefined ? chunk.bitmapAddress : scratch.stageEligible(chunk.slots, position, rows, eligible);
+    const count = scratch.scanList(chunk, bitmap, position, rows);
+    const { numbers, words } = scratch.found;
+    for (let at = 0; at < count; at++) this.#found.add(words[4 * at + 2]!, numbers[2 * at]!);
+    this.#seen += count;
+    if (this.#found.count < this.#thinAt) return;
+    this.#found.keepWithin(scratch.worst);
+    this.#thinAt = Math.max(THINNED_MIN, 2 * this.#found.count);
+  }
+
+  /** Takes rows of which nothing is known. */
+  #takeAll({ slots, holds }: ListChunk, position: number, rows: number, eligible: SlotSet | undefined): void {
+    for (let at = position; at < position + rows; at++) {
+      if (!holds(at) || eligible?.has(slots[at]!) === false) continue;
+      this.#found.add(slots[at]!, 0);
+      this.#seen++;
+    }
+  }
+
+  #scratchIn(arena: Arena): ListScratch {
+    this.#scratch?.moveTo(arena);
+    this.#scratch ??= new ListScratch(arena, this.#query, this.k, this.rows.shape);
+    return this.#scratch;
+  }
+}
+
+interface FoundViews {
+  readonly region: Region;
+  /** The rows found, as f64 and as u32. */
+  readonly numbers: Float64Array;
+  readonly words: Uint32Array;
+}
+
+/** The scratch of a scan, then the rows that a call of the kernel finds, then a bitmap of the rows it looks at. */
+class ListScratch extends ScanScratch {
+  #found: FoundViews | undefined;
+
+  constructor(arena: Arena, query: Uint8Array, k: number, shape: BlockShape) {
+    super(arena, query, k, shape, BATCH_ROWS * FOUND_BYTES + BITMAP_BYTES);
+  }
+
+  get found(): FoundViews {
+    const { region } = this;
+    if (this.#found?.region !== region) {
+      const { buffer } = region.arena;
+      const numbers = new Float64Array(buffer, this.roomAddress, (BATCH_ROWS * FOUND_BYTES) / 8);
+      const words = new Uint32Array(buffer, this.roomAddress, (BATCH_ROWS * FOUND_BYTES) / 4);
+      this.#found = { region, numbers, words };
+    }
+    return this.#found;
+  }
+
+  /** Above this nothing is among the nearest. */
+  get worst(): number {
+    return this.region.arena.kernel.worstDistance(this.address);
+  }
+
+  scanList({ plane, slotsAddress }: ListChunk, bitmap: number, first: number, rows: number): number {
+    const { kernel } = this.region.arena;
+    return kernel.scanList(this.address, plane.address, slotsAddress, bitmap, first, rows, this.roomAddress);
+  }
+
+  /** Returns the address of the bitmap of a whole chunk, of which only the rows from `first` on, a multiple of 64, can be read. */
+  stageEligible(slots: Uint32Array, first: number, rows: number, eligible: SlotSet): number {
+    const address = this.roomAddress + BATCH_ROWS * FOUND_BYTES;
+    const words = new Uint32Array(this.region.arena.buffer, address, BITMAP_BYTES / 4).fill(0);
+    for (let at = 0; at < rows; at++) if (eligible.has(slots[first + at]!)) words[at >>> 5]! |= 1 << (at & 31);
+    return address - first / 8;
+  }
+}
