@@ -88,7 +88,7 @@ export interface Config {
   readonly serviceLog: {
     /** The Ed25519 key of the log, the same on every machine. Empty: `log.key` in the data folder. */
     readonly keyFile: string;
-    /** The identity of the log, fixed once it has an entry. Empty: made of its key. */
+    /** The identity of the log, fixed at its first start. Empty: made of its key. */
     readonly origin: string & tags.Pattern<'^[^\\s+]{0,200}$'>;
     /** How often changed collections are logged. */
     readonly everyMs: Positive;

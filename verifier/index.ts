@@ -26,13 +26,21 @@ export type { EventPlace } from './recordTable.js';
 export type { LogState, Moment, Watches } from './replay.js';
 export { type FrameSource, GivenFrames, type Place, type PlacedFrame, SourceRefused } from './source.js';
 export { fromBase64, toBase64 } from './tlog/base64.js';
-export { type CheckpointEntry, type DeletionEntry, type LogEntry, parseEntry } from './tlog/entry.js';
+export {
+  type CensusEntry,
+  type CheckpointEntry,
+  type DeletionEntry,
+  type LogEntry,
+  parseEntry,
+} from './tlog/entry.js';
 export { type LoggedCheckpoint, verifyLogged } from './tlog/logged.js';
 export { EMPTY_ROOT, Frontier, isConsistent, leafHash, rootFromPath, type TreeAt } from './tlog/merkle.js';
 export {
   LogAlarm,
   type LogVisit,
   type ReadLogFile,
+  readAgain,
+  type SeenCensus,
   type SeenCollection,
   type SeenLog,
   visitLog,

@@ -68,6 +68,11 @@ export class Deletions {
     return this.#erased;
   }
 
+  /** Whether the collection is marked as deleted or erased, as far as this process was told. */
+  isMarked(id: number): boolean {
+    return this.#marked.has(id) || this.#erased.has(id);
+  }
+
   /** The service log tells of the deletion by now, or never had the collection. */
   async forgetErased(id: number): Promise<void> {
     await clearErased(this.counters, id);

@@ -6,17 +6,12 @@ import type { Catalog } from './catalog.js';
 import type { Deletions } from './deletions.js';
 import type { Leadership } from './leadership.js';
 import type { Members } from './members.js';
-
-/** Sequences by collection id. */
-export type Sequences = ReadonlyMap<number, number>;
+import { type Sequences, UnseenLogs } from './unseenLogs.js';
 
 const CALL_MS = 5_000;
-/** The ends of so many logs are read in a round, after a start or a failover. */
-const UNSEEN_PER_ROUND = 64;
 
 export class LogSources {
-  /** The server under which a collection's sequence was last asked for: what it says later is in its memory. */
-  readonly #seen = new Map<number, string>();
+  readonly #unseen: UnseenLogs;
 
   constructor(
     private readonly catalog: Catalog,
@@ -25,11 +20,33 @@ export class LogSources {
     private readonly deletions: Deletions,
     private readonly queue: CallQueue,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#unseen = new UnseenLogs(members);
+  }
 
   /** Whether this process certainly holds the lease on placement. */
   get leads(): boolean {
     return this.leadership.held;
+  }
+
+  /** The greatest id of a collection so far, as far as is known here. */
+  get greatestId(): number {
+    return [...this.catalog.all()].reduce((greatest, { id }) => Math.max(greatest, id), this.members.greatestId);
+  }
+
+  /**
+   * Whether the catalog lists the collection, or its deletion is on the way into the service log; as far as this process was
+   * told.
+   */
+  isListed(collectionId: number): boolean {
+    return this.catalog.byId(collectionId) !== undefined || this.deletions.isMarked(collectionId);
+  }
+
+  /** Whether it is not listed, also by the word of the catalog itself where its name is known. */
+  async isMissing(collectionId: number): Promise<boolean> {
+    const owned = this.members.owned().get(collectionId)?.collection;
+    if (owned !== undefined && (await this.catalog.isListed(owned))) return false;
+    return !this.isListed(collectionId);
   }
 
   /** Of the collections in memory, at every shard that answers. */
@@ -45,30 +62,9 @@ export class LogSources {
     return open;
   }
 
-  /** Of some collections whose server is another one than before: another process may have written to them last. */
-  async unseenSequences(): Promise<Sequences> {
-    const byShard = new Map<string, { readonly id: number; readonly server: string }[]>();
-    let left = UNSEEN_PER_ROUND;
-    for (const { id } of this.catalog.all()) {
-      const served = this.members.serverOf(id);
-      if (served === undefined) continue;
-      const server = `${served.shard} ${served.session} ${served.epoch}`;
-      if (this.#seen.get(id) === server) continue;
-      byShard.set(served.shard, [...(byShard.get(served.shard) ?? []), { id, server }]);
-      if (--left === 0) break;
-    }
-    const found = new Map<number, number>();
-    for (const [shard, asked] of byShard) {
-      const call = { op: 'heads', collectionIds: asked.map(({ id }) => id) } as const;
-      const answer = await this.members.ask(shard, call, this.#envelope()).catch(() => undefined);
-      for (const [i, { id, server }] of asked.entries()) {
-        const sequence = answer?.sequences[i];
-        if (sequence === undefined || sequence === null) continue;
-        found.set(id, sequence);
-        this.#seen.set(id, server);
-      }
-    }
-    return found;
+  /** Of some collections that may have grown unseen; see `UnseenLogs.sequences`. */
+  unseenSequences(logged: ReadonlyMap<number, unknown>): Promise<Sequences> {
+    return this.#unseen.sequences(logged, this.#envelope());
   }
 
   /** Throws what the collection's owner throws. */
@@ -84,7 +80,6 @@ export class LogSources {
 
   /** The log tells of the deletion by now, or never had the collection. */
   async forgetErased(collectionId: number): Promise<void> {
-    this.#seen.delete(collectionId);
     await this.deletions.forgetErased(collectionId);
   }
 

@@ -1,9 +1,11 @@
 /**
  * The entries of the service log. Integers are little-endian.
  *
- *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion | 0 0 0
+ *   0  "VLE1" | u8 type: 1 checkpoint, 2 deletion, 3 census | 0 0 0
  *   8  u64 collection id | u64 time in ms | config hash (32)
  *  56  of a checkpoint: u64 size | root (32) | chain head (32) | state hash (32) | public key (32) | signature (64)
+ *
+ *   8  of a census: u64 collections present | u64 time in ms | u64 id of each missing collection, ascending
  *
  * An entry names no project and no collection: the log is open to everybody. The signature is over the checkpoint's text,
  * which has the names, so it binds them for those who know them.
@@ -15,8 +17,13 @@ import type { ProofResults } from '../../shared/protocol/proofs.js';
 const MAGIC = Buffer.from('VLE1', 'latin1');
 export const CHECKPOINT = 1;
 export const DELETION = 2;
+export const CENSUS = 3;
 const HEAD_BYTES = 56;
 const CHECKPOINT_BYTES = 256;
+const CENSUS_BYTES = 24;
+const ID_BYTES = 8;
+/** Ids of an entry: the length of an entry is a u16. */
+export const MISSING_MAX = 1_000;
 const AT = {
   type: 4,
   collectionId: 8,
@@ -39,6 +46,15 @@ export interface EntryHead {
   readonly size: number;
 }
 
+/** Of the collections that the log has before the entry, and that it does not say were deleted. */
+export interface CensusEntry {
+  /** How many are there. */
+  readonly present: number;
+  /** The ids of those that are not, ascending; the first MISSING_MAX of them. */
+  readonly missing: readonly number[];
+  readonly timeMs: number;
+}
+
 /** Encodes the answer of a collection to the call `checkpoint`. Throws Malformed if its text is not that of a checkpoint. */
 export function checkpointEntry({ text, signature, publicKey }: ProofResults['checkpoint']): Uint8Array {
   const [, id, configHash, size, root, chainHead, stateHash, timeMs] = TEXT.exec(text) ?? [];
@@ -54,6 +70,34 @@ export function checkpointEntry({ text, signature, publicKey }: ProofResults['ch
 export const deletionEntry = (collectionId: number, configHash: string, timeMs: number): Uint8Array =>
   head(DELETION, collectionId, timeMs, configHash, HEAD_BYTES);
 
+export function censusEntry({ present, missing, timeMs }: CensusEntry): Uint8Array {
+  const ids = missing.slice(0, MISSING_MAX);
+  const bytes = new Uint8Array(CENSUS_BYTES + ID_BYTES * ids.length);
+  const view = new DataView(bytes.buffer);
+  bytes.set(MAGIC);
+  bytes[AT.type] = CENSUS;
+  writeU64(view, AT.collectionId, present);
+  writeU64(view, AT.timeMs, timeMs);
+  for (const [i, id] of ids.entries()) writeU64(view, CENSUS_BYTES + ID_BYTES * i, id);
+  return bytes;
+}
+
+/** Undefined for an entry about a collection. Throws Malformed for bytes that this program did not write. */
+export function readCensus(entry: Uint8Array): CensusEntry | undefined {
+  if (entry[AT.type] !== CENSUS) return undefined;
+  if (entry.length < CENSUS_BYTES || entry.length % ID_BYTES !== 0 || !isOfVersion1(entry)) throw notOfVersion1();
+  const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
+  const ids = (entry.length - CENSUS_BYTES) / ID_BYTES;
+  return {
+    present: readU64(view, AT.collectionId),
+    missing: Array.from({ length: ids }, (_, i) => readU64(view, CENSUS_BYTES + ID_BYTES * i)),
+    timeMs: readU64(view, AT.timeMs),
+  };
+}
+
+const isOfVersion1 = (entry: Uint8Array): boolean => Buffer.compare(entry.subarray(0, MAGIC.length), MAGIC) === 0;
+const notOfVersion1 = (): Malformed => new Malformed('this is no entry of version 1', 0);
+
 function head(type: number, collectionId: number, timeMs: number, configHash: string, sizeBytes: number): Uint8Array {
   const bytes = new Uint8Array(sizeBytes);
   const view = new DataView(bytes.buffer);
@@ -65,12 +109,11 @@ function head(type: number, collectionId: number, timeMs: number, configHash: st
   return bytes;
 }
 
-/** Throws Malformed for bytes that this program did not write. */
+/** Reads an entry about a collection. Throws Malformed for bytes that this program did not write. */
 export function readEntryHead(entry: Uint8Array): EntryHead {
   const type = entry[AT.type];
   const expected = type === CHECKPOINT ? CHECKPOINT_BYTES : type === DELETION ? HEAD_BYTES : -1;
-  if (entry.length !== expected || Buffer.compare(entry.subarray(0, MAGIC.length), MAGIC) !== 0)
-    throw new Malformed('this is no entry of version 1', 0);
+  if (entry.length !== expected || !isOfVersion1(entry)) throw notOfVersion1();
   const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
   return {
     type: type as EntryHead['type'],

@@ -12,7 +12,7 @@ import { Malformed } from '../../shared/errors/malformed.js';
 import { type EventLog, LOG_START, LogDamaged, type Position, SERVICE_LOG_ID } from '../../shared/log/eventLog.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { Slice } from '../../shared/scheduling/slice.js';
-import { DELETION, readEntryHead } from './entry.js';
+import { type CensusEntry, DELETION, readCensus, readEntryHead } from './entry.js';
 import { bundleOf, decodeFrame, encodeFrame, type LogFrame } from './frame.js';
 import { leafHash, ServiceTree, TILE_WIDTH } from './tree.js';
 
@@ -42,6 +42,8 @@ export class LogStore {
   readonly tree = new ServiceTree();
   readonly #frames: Placed[] = [];
   readonly #collections = new Map<number, Logged>();
+  #living = 0;
+  #census: CensusEntry | undefined;
   /** The entries of bundles, the last one in part. */
   readonly #bundles = new Map<number, readonly Uint8Array[]>();
   readonly #reads = new Mutex();
@@ -56,8 +58,19 @@ export class LogStore {
     private readonly witnessedSize: () => number,
   ) {}
 
+  /** In the order of their last entries. */
   get collections(): ReadonlyMap<number, Logged> {
     return this.#collections;
+  }
+
+  /** Collections that the log does not say were deleted. */
+  get living(): number {
+    return this.#living;
+  }
+
+  /** The newest one. */
+  get census(): CensusEntry | undefined {
+    return this.#census;
   }
 
   /** Folds what the log holds by now. Throws `unavailable`, LogDamaged. */
@@ -136,12 +149,20 @@ export class LogStore {
   }
 
   #remember(entry: Uint8Array, index: number): void {
+    const census = readCensus(entry);
+    if (census === undefined) this.#rememberCollection(entry, index);
+    else this.#census = census;
+  }
+
+  #rememberCollection(entry: Uint8Array, index: number): void {
     const { type, collectionId, configHash, size, timeMs } = readEntryHead(entry);
     const before = this.#collections.get(collectionId);
     const isDeleted = type === DELETION;
     // Most collections have one: a list that grows is copied, as others may hold it.
     let indexes: readonly number[] = before === undefined ? [index] : [...before.indexes, index];
     while (indexes.length > 1 && indexes[1]! < this.witnessedSize()) indexes = indexes.slice(1);
+    this.#living += Number(!isDeleted) - Number(before?.isDeleted === false);
+    this.#collections.delete(collectionId);
     this.#collections.set(collectionId, {
       ...{ configHash, timeMs, isDeleted, indexes },
       size: isDeleted ? (before?.size ?? 0) : size,

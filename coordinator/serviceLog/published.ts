@@ -35,7 +35,7 @@ export class Published {
     this.#watch?.stop();
   }
 
-  /** Undefined before the first entry of the log. */
+  /** Undefined before a coordinator with a key of the log has started. */
   get identity(): StoredIdentity | undefined {
     return this.#identity;
   }

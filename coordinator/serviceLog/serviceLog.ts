@@ -91,6 +91,7 @@ export class ServiceLog {
     });
     this.#writer = new LogWriter({
       ...{ ...common, sources, everyMs: config.everyMs, mayWrite: () => this.#mayWrite() },
+      firstId: () => published.identity?.first_collection_id ?? 1,
       onAppended: () => void this.#publisher.now(),
     });
     published.onChange = () => void this.#follow();
@@ -195,6 +196,8 @@ export class ServiceLog {
         'the service log is not written by this coordinator, which has no key of it',
       );
     await whenAvailable('the entries of the service log', () => this.#follow(true), { clock, logger });
+    // Before a request is served: collections that are created from now on belong into the log from their first event.
+    await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });
     this.#writer.start();
     this.#publisher.start();
     this.#timer = setInterval(() => void this.#answer(), SERVING_MS).unref();
@@ -245,10 +248,11 @@ export class ServiceLog {
   }
 
   async #identified(signer: Signer): Promise<LogKey | undefined> {
-    const { config, logger } = this.options;
+    const { config, sources, logger } = this.options;
     const publicKey = toHex(signer.publicKey);
     const { name: origin } = logKeyOf(config.origin, signer.publicKey);
-    const identity = await this.published.identify({ origin, public_key: publicKey });
+    const first = sources.greatestId + 1;
+    const identity = await this.published.identify({ origin, public_key: publicKey, first_collection_id: first });
     if (identity.public_key !== publicKey || (config.origin !== '' && identity.origin !== origin)) {
       logger.error(
         { origin: identity.origin, publicKey: identity.public_key, file: config.keyFile },
@@ -258,7 +262,7 @@ export class ServiceLog {
       return undefined;
     }
     const key = logKeyOf(identity.origin, signer.publicKey);
-    logger.info({ key: formatVerifierKey(key) }, 'the service log is written here');
+    logger.info({ key: formatVerifierKey(key) }, 'this coordinator has the key of the service log');
     return { key, signer };
   }
 

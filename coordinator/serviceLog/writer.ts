@@ -1,6 +1,7 @@
 /**
  * Writes the service log: on the coordinator that places collections, in rounds, it asks the shards which collections have
- * changed, and appends their checkpoints and the deletions. No write of a client waits for it.
+ * changed, and appends their checkpoints, the deletions, and from time to time a census. No write of a client waits for it.
+ * A change whose shard has ended before it was asked is looked for once a second, until all logs have been looked at.
  *
  *   not leading ──lease──▶ up to date ──changes──▶ appended ──▶ up to date
  *        ▲                     │ fenced, or outcome unknown: the log is read first
@@ -11,13 +12,18 @@ import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { Mutex } from '../../shared/scheduling/mutex.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { LogSources } from '../cluster/logSources.js';
+import { Census } from './census.js';
 import { checkpointEntry, deletionEntry, readEntryHead } from './entry.js';
 import type { LogStore } from './logStore.js';
 
 /** Checkpoints that are asked for at a time: each is a read of its collection. */
 const CHECKPOINTS_AT_ONCE = 16;
+const LOOK_EVERY_MS = 1_000;
+/** Collections that a round opens for their checkpoint alone. */
+const OPENED_PER_ROUND = 64;
 /** Entries of a frame: some milliseconds of hashing. */
 const ENTRIES_PER_FRAME = 500;
 const APPEND_MS = 5_000;
@@ -27,6 +33,8 @@ export interface WriterOptions {
   readonly sources: Pick<LogSources, keyof LogSources>;
   /** Whether the log may grow: nothing has shown yet that it was rolled back, and its key is here. */
   readonly mayWrite: () => Promise<boolean>;
+  /** The first id of a collection that was created after the log was: all its events are to be in the log. */
+  readonly firstId: () => number;
   readonly onAppended: () => void;
   readonly everyMs: number;
   readonly metrics: Metrics;
@@ -36,19 +44,29 @@ export interface WriterOptions {
 
 export class LogWriter {
   readonly #rounds: PeriodicTask;
+  readonly #looks: PeriodicTask;
+  /** The log must not grow between asking for a sequence and comparing it. */
+  readonly #turns = new Mutex();
+  readonly #census: Census;
+  /** Collections that were not in memory when they had this sequence, which the log did not have. */
+  readonly #unlogged = new Map<number, number>();
   /** Collections that have fewer events than the log says; each is told once. */
   readonly #shorter = new Set<number>();
 
   constructor(private readonly options: WriterOptions) {
-    this.#rounds = new PeriodicTask(() => this.#round(), options.everyMs);
+    this.#rounds = new PeriodicTask(() => this.#turns.run(() => this.#round()), options.everyMs);
+    this.#looks = new PeriodicTask(() => this.#turns.run(() => this.#look()), LOOK_EVERY_MS);
+    this.#census = new Census(options.store, options.sources, options.clock);
   }
 
   start(): void {
     this.#rounds.start();
+    this.#looks.start();
   }
 
-  stop(): Promise<void> {
-    return this.#rounds.stop();
+  async stop(): Promise<void> {
+    await this.#looks.stop();
+    await this.#rounds.stop();
   }
 
   /** Runs a round now; resolves when it is done. */
@@ -56,25 +74,44 @@ export class LogWriter {
     return this.#rounds.now();
   }
 
+  /** Looks at the next unseen logs now; resolves when that is done. */
+  lookNow(): Promise<void> {
+    return this.#looks.now();
+  }
+
   async #round(): Promise<void> {
-    const { sources, store, mayWrite, onAppended, metrics, logger } = this.options;
+    const { sources, store, mayWrite, metrics, logger } = this.options;
     if (!sources.leads) return;
     try {
       await store.refresh();
       const erased = [...sources.erased()];
       if (!(await mayWrite())) return await this.#forgetErased(erased);
-      const entries = [...this.#deletions(erased), ...(await this.#checkpoints(erased))];
-      for (let from = 0; from < entries.length && sources.leads; from += ENTRIES_PER_FRAME) {
-        const some = entries.slice(from, from + ENTRIES_PER_FRAME);
-        await store.append(some, this.options.clock.nowMs() + APPEND_MS);
-        metrics.count('vouch_log_entries_total', some.length);
-        onAppended();
-      }
+      await this.#append([...this.#deletions(erased), ...(await this.#checkpoints(erased))]);
       await this.#forgetErased(erased);
+      const census = await this.#census.due();
+      if (census !== undefined) await this.#append([census]);
     } catch (error) {
       metrics.count('vouch_log_failures_total');
       logger.warn({ error: messageOf(error) }, 'the service log could not be written; the next round tries again');
     }
+  }
+
+  async #append(entries: readonly Uint8Array[]): Promise<void> {
+    const { sources, store, onAppended, metrics, clock } = this.options;
+    for (let from = 0; from < entries.length && sources.leads; from += ENTRIES_PER_FRAME) {
+      const some = entries.slice(from, from + ENTRIES_PER_FRAME);
+      await store.append(some, clock.nowMs() + APPEND_MS);
+      metrics.count('vouch_log_entries_total', some.length);
+      onAppended();
+    }
+  }
+
+  /** Looks for events that were committed when nobody was asked, as before a crash. */
+  async #look(): Promise<void> {
+    const { sources, store } = this.options;
+    if (!sources.leads) return;
+    for (const [id, sequence] of await sources.unseenSequences(store.collections))
+      if (this.#isBehind(id, sequence)) this.#unlogged.set(id, sequence);
   }
 
   #deletions(erased: readonly number[]): Uint8Array[] {
@@ -89,19 +126,36 @@ export class LogWriter {
   /** A mark goes when the log says so, and where the log never had the collection. */
   async #forgetErased(erased: readonly number[]): Promise<void> {
     const { store, sources } = this.options;
-    for (const id of erased) if (store.collections.get(id)?.isDeleted !== false) await sources.forgetErased(id);
+    for (const id of erased) {
+      this.#unlogged.delete(id);
+      if (store.collections.get(id)?.isDeleted !== false) await sources.forgetErased(id);
+    }
   }
 
   async #checkpoints(erased: readonly number[]): Promise<Uint8Array[]> {
-    const { sources, store } = this.options;
+    const { sources } = this.options;
     const open = await sources.openSequences();
-    // The others would be opened for their checkpoint: one that the log never had waits until it is.
-    const unseen = [...(await sources.unseenSequences())].filter(([id]) => store.collections.has(id));
     const changed = new Set<number>();
-    for (const [id, sequence] of [...open, ...unseen]) if (this.#isBehind(id, sequence)) changed.add(id);
+    for (const [id, sequence] of open) if (this.#isBehind(id, sequence)) changed.add(id);
+    for (const [id, sequence] of this.#unlogged)
+      if (open.has(id) || !this.#isToOpen(id, sequence)) this.#unlogged.delete(id);
+    for (const [id, sequence] of [...this.#unlogged].slice(0, OPENED_PER_ROUND)) {
+      changed.add(id);
+      // Where one cannot be opened, the others have their turn.
+      this.#unlogged.delete(id);
+      this.#unlogged.set(id, sequence);
+    }
     for (const id of erased) changed.delete(id);
     const entries = await mapConcurrent([...changed], CHECKPOINTS_AT_ONCE, (id) => this.#checkpoint(id));
     return entries.filter((entry) => entry !== undefined);
+  }
+
+  /** Whether a collection is to be opened so that event `sequence` gets into the log. */
+  #isToOpen(id: number, sequence: number): boolean {
+    const { store, firstId } = this.options;
+    const logged = store.collections.get(id);
+    // All events of an older collection that the log never had may have come before the log.
+    return logged === undefined ? id >= firstId() : !logged.isDeleted && logged.size <= sequence;
   }
 
   /** Whether the log does not have event `sequence` of the collection. */

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import typia from 'typia';
 import { systemClock } from '../../shared/clock.js';
 import { createFile, ifThere, replaceFile } from '../../shared/files/durable.js';
-import { LogAlarm, type Policy, type SeenLog, visitLog } from '../../verifier/index.js';
+import { LogAlarm, type LogVisit, type Policy, readAgain, type SeenLog, visitLog } from '../../verifier/index.js';
 import { grouped } from '../terminal/line.js';
 import { callersPath, readPolicy } from '../verify/files.js';
+import { type Answer, compare, type KeyHolder, type SizeAndRoot, type ToCompare, toCompare } from './comparison.js';
 import type { MonitorRequest } from './request.js';
 
 /** A collection of the project whose key was given. */
@@ -13,6 +14,8 @@ interface OwnCollection {
   readonly name: string;
   /** Since when the service does not list it, unix milliseconds; null while it does. */
   readonly missingMs: number | null;
+  /** Its newest checkpoint in the log. */
+  readonly logged?: SizeAndRoot;
 }
 
 interface State {
@@ -20,6 +23,8 @@ interface State {
   readonly log: SeenLog;
   /** By id. */
   readonly own: Readonly<Record<string, OwnCollection>>;
+  /** Checkpoints of these collections that are not compared with their logs yet. */
+  readonly toCompare?: readonly ToCompare[];
 }
 
 const isState = typia.createIs<State>();
@@ -30,6 +35,10 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
 const ANSWER_MS = 30_000;
 /** A deletion is logged some seconds after it was answered. */
 const LOGGED_WITHIN_MS = 60_000;
+/** A service says every hour that its collections are there, and a checkpoint may wait a little. */
+const MENTIONED_WITHIN_MS = 2 * 3_600_000;
+/** What is compared before the state is saved. */
+const COMPARED_AT_ONCE = 256;
 
 export class Monitor {
   private constructor(
@@ -47,15 +56,19 @@ export class Monitor {
 
   /** Reads what is new; returns it in words. Throws LogAlarm, and an Error where the log could not be checked. */
   async visit(): Promise<string> {
-    const { state } = this;
-    const visited = await visitLog((path) => fetchBytes(`${this.request.log}/${path}`), this.policy, state?.log);
-    const own = await this.#own(visited.seen);
-    this.state = { version: 1, log: visited.seen, own };
-    await replaceFile(this.file, `${JSON.stringify(this.state)}\n`);
-    const { checkpoint, entries } = visited;
+    const { key } = this.request;
+    const visited = await visitLog(this.#readLog, this.policy, this.state?.log);
+    const { checkpoint, entries, seen } = visited;
+    if (key === undefined) await this.#save({ ...this.state, version: 1, log: seen, own: this.state?.own ?? {} });
+    const compared = key === undefined ? 0 : await this.#checkOwn(visited, this.#holderOf(key));
+    this.#assertMentioned(seen);
     const by = checkpoint.witnesses.map(({ name }) => name).join(', ');
-    const cosigned = by === '' ? 'cosigned by nobody' : `cosigned by ${by}`;
-    return `${grouped(checkpoint.size)} entries of ${checkpoint.origin}, ${grouped(entries.length)} new, ${cosigned}`;
+    return [
+      `${grouped(checkpoint.size)} entries of ${checkpoint.origin}`,
+      `${grouped(entries.length)} new`,
+      ...(compared === 0 ? [] : [`${grouped(compared)} compared`]),
+      by === '' ? 'cosigned by nobody' : `cosigned by ${by}`,
+    ].join(', ');
   }
 
   /** Returns the file with the evidence. */
@@ -67,34 +80,101 @@ export class Monitor {
     }
   }
 
+  readonly #readLog = (path: string): Promise<Uint8Array> => fetchBytes(`${this.request.log}/${path}`);
+
+  async #save(state: State): Promise<void> {
+    this.state = state;
+    await replaceFile(this.file, `${JSON.stringify(state)}\n`);
+  }
+
+  /** Throws an Error if there is a collection that the log has mentioned neither in a census nor otherwise for too long. */
+  #assertMentioned({ census, collections }: SeenLog): void {
+    const now = systemClock.nowMs();
+    const countedMs = census?.timeMs ?? 0;
+    if (now - countedMs <= MENTIONED_WITHIN_MS) return;
+    for (const [id, { timeMs, isDeleted }] of Object.entries(collections)) {
+      const ageMs = now - Math.max(timeMs, countedMs);
+      if (!isDeleted && ageMs > MENTIONED_WITHIN_MS)
+        throw new Error(
+          `the log has not said for ${Math.floor(ageMs / 60_000)} minutes that collection ${id} is there`,
+        );
+    }
+  }
+
+  /** Checks the project's collections; returns how many of their checkpoints were compared. Throws as `visit`. */
+  async #checkOwn(visited: LogVisit, holder: KeyHolder): Promise<number> {
+    const { seen } = visited;
+    const names = await holder.listed();
+    const { own, added } = await this.#newCheckpoints(visited, this.#own(seen, names), names);
+    let left = [...(this.state?.toCompare ?? []), ...added].filter(({ id }) => own[id] !== undefined);
+    await this.#save({ version: 1, log: seen, own, toCompare: left });
+    const count = left.length;
+    for (let at = 0; at < count; at += COMPARED_AT_ONCE) {
+      const outcome = await compare(left.slice(0, COMPARED_AT_ONCE), names, holder);
+      left = [...left.slice(COMPARED_AT_ONCE), ...outcome.left];
+      await this.#save({ version: 1, log: seen, own, toCompare: left });
+      if (outcome.reason !== undefined) throw new Error(outcome.reason);
+    }
+    return count - left.length;
+  }
+
+  /** What the log has said since the last visit of the project's collections, and before of those that are new to this monitor. */
+  async #newCheckpoints(
+    { seen, entries }: LogVisit,
+    own: State['own'],
+    names: ReadonlyMap<string, string>,
+  ): Promise<{ readonly own: State['own']; readonly added: readonly ToCompare[] }> {
+    const before = this.state;
+    const last = new Map(
+      Object.entries(own).flatMap(([id, { logged }]) => (logged === undefined ? [] : [[id, logged]])),
+    );
+    const isNew = (id: string): boolean =>
+      names.has(id) && before?.own[id] === undefined && before?.log.collections[id] !== undefined;
+    const again =
+      before !== undefined && [...names.keys()].some(isNew) ? await readAgain(this.#readLog, before.log) : [];
+    const added = [
+      ...toCompare(again, 0, isNew, last),
+      ...toCompare(entries, seen.size - entries.length, (id) => names.has(id), last),
+    ];
+    const known = Object.entries(own).map(([id, one]) => {
+      const logged = last.get(id);
+      return [id, logged === undefined ? one : { ...one, logged }] as const;
+    });
+    return { own: Object.fromEntries(known), added };
+  }
+
   /** The project's collections. Throws LogAlarm where one has vanished, and the log does not say that it was deleted. */
-  async #own(seen: SeenLog): Promise<State['own']> {
+  #own(seen: SeenLog, names: ReadonlyMap<string, string>): State['own'] {
     const before = this.state?.own ?? {};
-    if (this.request.key === undefined) return before;
-    const listed = await this.#listed(this.request.key);
     const now = systemClock.nowMs();
     const own: Record<string, OwnCollection> = Object.fromEntries(
-      [...listed].map(([id, name]) => [id, { name, missingMs: null }]),
+      [...names].map(([id, name]) => [id, { ...before[id], name, missingMs: null }]),
     );
-    for (const [id, { name, missingMs }] of Object.entries(before)) {
+    for (const [id, one] of Object.entries(before)) {
       const logged = seen.collections[id];
-      if (listed.has(id) || logged === undefined || logged.isDeleted) continue;
+      if (names.has(id) || logged === undefined || logged.isDeleted) continue;
+      const { name, missingMs } = one;
       if (missingMs !== null && now - missingMs >= LOGGED_WITHIN_MS)
         throw new LogAlarm(
           `the collection ${name}, id ${id}, has vanished, and the log does not say that it was deleted`,
           [seen.checkpoint],
         );
-      own[id] = { name, missingMs: missingMs ?? now };
+      own[id] = { ...one, missingMs: missingMs ?? now };
     }
     return own;
   }
 
-  async #listed(key: string): Promise<ReadonlyMap<string, string>> {
-    const url = new URL('/v1/namespaces', this.request.log).href;
-    const bytes = await fetchBytes(url, { authorization: `Bearer ${key}` });
-    const list: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    if (!isList(list)) throw new Error(`${url} does not list collections`);
-    return new Map(list.collections.map(({ id, name }) => [String(id), name]));
+  #holderOf(key: string): KeyHolder {
+    const headers = { authorization: `Bearer ${key}` };
+    const urlOf = (path: string): string => new URL(path, this.request.log).href;
+    return {
+      ask: (path) => fetchAnswer(urlOf(path), headers),
+      listed: async () => {
+        const list: unknown = JSON.parse(textOf(await fetchBytes(urlOf('/v1/namespaces'), headers)));
+        if (!isList(list)) throw new Error(`${urlOf('/v1/namespaces')} does not list collections`);
+        return new Map(list.collections.map(({ id, name }) => [String(id), name]));
+      },
+    };
   }
 }
 
@@ -112,8 +192,25 @@ async function readState(file: string): Promise<State | undefined> {
   return value;
 }
 
-/** Throws an Error of one line. */
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+
+/** Throws an Error of one line, also where the answer is a refusal. */
 async function fetchBytes(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Uint8Array> {
+  const { response, bytes } = await fetched(url, headers);
+  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+  return bytes;
+}
+
+/** Throws an Error of one line. */
+async function fetchAnswer(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  const { response, bytes } = await fetched(url, headers);
+  return { status: response.status, text: textOf(bytes) };
+}
+
+async function fetched(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ readonly response: Response; readonly bytes: Uint8Array }> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   let response: Response;
   try {
@@ -122,7 +219,6 @@ async function fetchBytes(url: string, headers: Readonly<Record<string, string>>
     const cause = (error as Error).cause ?? error;
     throw new Error(`${url} cannot be read: ${(cause as Error).message}`);
   }
-  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of response.body ?? []) {
@@ -130,5 +226,5 @@ async function fetchBytes(url: string, headers: Readonly<Record<string, string>>
     sizeBytes += chunk.length;
     if (sizeBytes > FILE_BYTES_MAX) throw new Error(`${url} is larger than a file of a log`);
   }
-  return new Uint8Array(Buffer.concat(chunks));
+  return { response, bytes: new Uint8Array(Buffer.concat(chunks)) };
 }

@@ -6,7 +6,7 @@ export interface MonitorRequest {
   readonly log: string;
   readonly policy: string;
   readonly state: string;
-  /** An API key of the service: its collections must not vanish from the service without the log saying so. */
+  /** An API key of the service, of scope read_only or more: the collections of its project are checked too. */
   readonly key: string | undefined;
   readonly everyMs: number;
   readonly isOnce: boolean;
@@ -16,7 +16,7 @@ export const MONITOR_USAGE = `npm run monitor -- --log URL --policy FILE [--stat
 
 URL is the prefix of the log, such as https://vouch.example.com/log, and the policy says whose signatures are needed
 (c2sp.org/tlog-policy). The state (default: monitor.json) keeps what was seen. With an API key, in --key or VOUCH_KEY, the
-project's collections are compared with the log too. It looks every 10 seconds, with --once a single time. Ends with
+project's collections must be there, and their own logs be those that the service log has. It looks every 10 seconds, with --once a single time. Ends with
   0  where all holds, or at Ctrl-C
   1  where the history was changed: the evidence is kept beside the state
   2  where it could not be checked`;

@@ -7,6 +7,8 @@ export interface StoredIdentity {
   readonly origin: string;
   /** Ed25519, 64 lowercase hex. */
   readonly public_key: string;
+  /** The first id of a collection that was created after the log was; absent in logs of versions that did not note it. */
+  readonly first_collection_id?: Whole;
 }
 
 /** Under `newest` and `witnessed`. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { deletionEntry } from '../../coordinator/serviceLog/entry.js';
+import { censusEntry, deletionEntry } from '../../coordinator/serviceLog/entry.js';
 import { bundleOf } from '../../coordinator/serviceLog/frame.js';
 import { ServiceTree } from '../../coordinator/serviceLog/tree.js';
 import {
@@ -25,6 +25,7 @@ import type { Project } from '../support/launch/service.js';
 import { LOG_ORIGIN, runMonitor, WitnessedService } from '../support/rigs/witnessedService.js';
 
 const DIMENSION = 2;
+const FAR_MS = 4_000_000_000_000;
 
 async function create(project: Project, name: string): Promise<void> {
   await project.rw.post('/v1/namespaces', { name, dimension: DIMENSION, metric: 'squared_l2' });
@@ -225,6 +226,12 @@ describe('the service log, attacked', function () {
       [[...entries, later], 'its log had'],
       [[...entries, deletionEntry(1, '11'.repeat(32), 1)], 'another collection has taken its id'],
       [[...entries, Uint8Array.of(1, 2, 3)], 'cannot be read'],
+      // Without a key: the operator says that a collection is gone, or counts without it.
+      [
+        [...entries, censusEntry({ present: 0, missing: [1], timeMs: FAR_MS })],
+        'has lost 1 of its collections (ids 1)',
+      ],
+      [[...entries, censusEntry({ present: 0, missing: [], timeMs: FAR_MS })], 'says that it has 0 collections'],
     ] as const) {
       await cp(a, b);
       const log = new ForgedLog(rig, forged);
@@ -234,6 +241,22 @@ describe('the service log, attacked', function () {
     }
     const evidence = await readFile(join(folder, 'seen2.json.alarm-1'), 'utf8');
     expect(evidence.match(/^— vouch\.example\/log /gm)).to.have.length(2);
+  });
+
+  it('a log that does not mention a collection any more counts as unchecked after two hours', async () => {
+    const [honest, policy, file] = [`${rig.service.url}/log`, await credulous(), join(folder, 'silent.json')];
+    expect((await monitor(honest, 'silent.json', policy)).code).to.equal(0);
+    const seen = JSON.parse(await readFile(file, 'utf8'));
+    seen.log.census.timeMs -= 3 * 3_600_000;
+    await writeFile(file, JSON.stringify(seen));
+    expect((await monitor(honest, 'silent.json', policy)).code, 'it was written to lately').to.equal(0);
+    seen.log.collections['1'].timeMs -= 3 * 3_600_000;
+    await writeFile(file, JSON.stringify(seen));
+    const { code, text } = await monitor(honest, 'silent.json', policy);
+    expect([code, /has not said for 1[78]\d minutes that collection 1 is there/.test(text)], text).to.deep.equal([
+      2,
+      true,
+    ]);
   });
 
   it('witnesses that are away delay cosignatures alone, and come back without a gap', async () => {
@@ -281,6 +304,48 @@ describe('the service log, attacked', function () {
     const { code, text } = await once();
     expect([code, text.includes('the collection phantom, id 999, has vanished')], text).to.deep.equal([1, true]);
     expect((await project.rw.delete('/v1/namespaces/vanishing')).status).to.be.below(300);
+  });
+
+  it('whoever has a key is shown the history that was logged, and finds another one', async () => {
+    // A proxy that answers for one collection with the log of another, as an operator does who has two of them.
+    const shown = { c: 'c' };
+    const proxy = createServer(async (request, response) => {
+      const path = request.url!.replace('collection=c&', `collection=${shown.c}&`);
+      const answer = await fetch(rig.service.url + path, {
+        headers: { authorization: request.headers.authorization! },
+      });
+      response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      await create(project, 'other');
+      for (let i = 0; i < 20; i++) await insert(project, 'other');
+      await project.ro.get('/v1/proof/checkpoint?collection=other&logged=true');
+      const log = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/log`;
+      const once = async () => {
+        const args = ['--log', log, '--policy', await credulous(), '--state', join(folder, 'compared.json'), '--once'];
+        const command = runMonitor(args, project.ro.key);
+        const { code } = await command.waitForEnd();
+        return { code, text: command.output };
+      };
+      const first = await once();
+      expect([first.code, /, \d+ compared, /.test(first.text)], first.text).to.deep.equal([0, true]);
+      await insert(project, 'c');
+      await project.ro.get('/v1/proof/checkpoint?collection=c&logged=true');
+      shown.c = 'other';
+      const second = await once();
+      expect([second.code, second.text.includes('is not the one that was logged')], second.text).to.deep.equal([
+        1,
+        true,
+      ]);
+      expect(await readFile(join(folder, 'compared.json.alarm-1'), 'utf8')).to.include('vouch checkpoint v1');
+      shown.c = 'c';
+      const third = await once();
+      expect([third.code, third.text.includes(', 1 compared, ')], third.text).to.deep.equal([0, true]);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
   });
 
   it('a data folder that was rolled back is refused by the witnesses, and the log stands still', async () => {

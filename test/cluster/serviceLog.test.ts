@@ -1,7 +1,10 @@
 /** The service log of a cluster: whoever reads it at whichever coordinator, and whoever of them writes it. */
 import { expect } from 'chai';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
+import { catalogKey } from '../../shared/registry/catalogEntry.js';
 import {
   isConsistent,
+  LogAlarm,
   parseNote,
   parsePolicy,
   parseTreeHead,
@@ -11,6 +14,7 @@ import {
   tileWidth,
   toHex,
   verifyLogged,
+  visitLog,
 } from '../../verifier/index.js';
 import { type Project, Service } from '../support/launch/service.js';
 
@@ -97,5 +101,21 @@ describe('the service log of a cluster', function () {
       const answer = await logged('survivor', COORDINATORS[0]!);
       return answer.status === 200 && verifyLogged(answer.body, policy).checkpoint.size === 3n;
     }, 30_000);
+  });
+
+  it('says that a collection is gone whose catalog entry was taken away, and anybody who follows it hears the alarm', async () => {
+    const follow = async () => visitLog(async (path) => Buffer.from(await text(path), 'hex'), policy, undefined);
+    const policy = parsePolicy(`log ${await service.logKey()}\nquorum none\n`);
+    await write('stolen');
+    await logged('stolen', COORDINATORS[0]!);
+    await follow();
+    const { body } = await project.rw.get('/v1/namespaces');
+    const { id } = body.collections.find(({ name }: { name: string }) => name === 'stolen');
+    const catalog = await (await service.platform()).bucket(BUCKETS.catalog);
+    expect(await catalog.delete(catalogKey(project.name, 'stolen'))).to.equal(true);
+    await service.until(async () => {
+      const outcome = await follow().catch((error: unknown) => error);
+      return outcome instanceof LogAlarm && outcome.message.includes(`has lost 1 of its collections (ids ${id})`);
+    }, 40_000);
   });
 });

@@ -40,6 +40,9 @@ const generatedKey = (): Uint8Array => signerOf(generateKeyPairSync('ed25519').p
 
 const settings = { VOUCH_LOG_EVERY_MS: '200', VOUCH_LOG_ORIGIN: 'vouch.example/log' };
 
+const about = (id: number, entries: readonly LogEntry[]): LogEntry[] =>
+  entries.filter((entry) => entry.type !== 'census' && entry.collectionId === id);
+
 inBothModes('the service log', (_, { start }) => {
   let service: Service;
   let project: Project;
@@ -132,19 +135,39 @@ inBothModes('the service log', (_, { start }) => {
     expect((await project.rw.delete('/v1/namespaces/deleted')).status).to.be.below(300);
     await service.until(async () => {
       const entries = await entriesOf(await checkpoint());
-      const types = entries.filter(({ collectionId }) => collectionId === id).map(({ type }) => type);
-      return types.join() === 'checkpoint,deletion';
+      return (
+        about(id, entries)
+          .map(({ type }) => type)
+          .join() === 'checkpoint,deletion'
+      );
     });
     expect(verifyLogged(body, await policyOf()).checkpoint.size).to.equal(2n);
     const now = await checkpoint();
     const entries = await entriesOf(now);
-    const index = entries.findIndex(({ collectionId }) => collectionId === id);
+    const index = entries.indexOf(about(id, entries)[0]!);
     const bundle = entriesIn(
       await read(tilePath({ level: 'entries', index: 0, width: tileWidth(now.size, 'entries', 0) })),
     );
     const tree = new TileTree(now.size, async (name) => read(tilePath(name)));
     expect(await tree.inclusion(index)).to.have.length.of.at.least(1);
     expect(toBase64(bundle[index]!)).to.equal(toBase64(Buffer.from(body.service_log.entry, 'base64url')));
+  });
+
+  it('has a first write that a crash followed, although nobody opens the collection', async function () {
+    this.timeout(120_000);
+    const other = await start({ ...settings, VOUCH_LOG_EVERY_MS: '2000' });
+    const { rw } = await other.newProject();
+    const { id } = (await rw.post('/v1/namespaces', { name: 'lost', dimension: 2, metric: 'squared_l2' })).body;
+    expect((await rw.post('/v1/records', { collection: 'lost', values: [1, 2] })).status).to.equal(200);
+    const crashed = other.mode === 'standalone' ? 'standalone' : await other.ownerOf(id);
+    await other.kill(crashed);
+    await other.restart(crashed);
+    await other.until(async () => {
+      const response = await fetch(`${other.url}/log/tile/entries/000.p/1`);
+      if (!response.ok) return false;
+      const [entry] = entriesIn(new Uint8Array(await response.arrayBuffer())).map(parseEntry);
+      return entry?.type === 'checkpoint' && entry.collectionId === id && entry.size === 2;
+    }, 30_000);
   });
 
   it('is followed by the witness of the client', async () => {

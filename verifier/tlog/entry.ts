@@ -1,4 +1,7 @@
-/** Entries of the service log: the checkpoints of collections, and that a collection was deleted (`docs/formats.md`). */
+/**
+ * Entries of the service log: the checkpoints of collections, that a collection was deleted, and which collections are there
+ * (`docs/formats.md`).
+ */
 import { toHex } from '../bytes.js';
 import { Reading } from '../reading.js';
 
@@ -26,11 +29,23 @@ export interface DeletionEntry extends EntryHead {
   readonly type: 'deletion';
 }
 
-export type LogEntry = CheckpointEntry | DeletionEntry;
+/** Of the collections that the log has before the entry, and that it does not say were deleted. */
+export interface CensusEntry {
+  readonly type: 'census';
+  /** How many the service has. */
+  readonly present: number;
+  /** The ids of those that it does not have, ascending. */
+  readonly missing: readonly number[];
+  readonly timeMs: number;
+}
+
+export type LogEntry = CheckpointEntry | DeletionEntry | CensusEntry;
 
 const MAGIC = 'VLE1';
 const CHECKPOINT = 1;
 const DELETION = 2;
+const CENSUS = 3;
+const ID_BYTES = 8;
 
 /** Throws an Error if these are not the bytes of an entry. */
 export function parseEntry(bytes: Uint8Array): LogEntry {
@@ -38,6 +53,7 @@ export function parseEntry(bytes: Uint8Array): LogEntry {
   reading.magic(MAGIC);
   const type = reading.u8();
   reading.zeros(3);
+  if (type === CENSUS) return censusIn(reading);
   const head = {
     collectionId: Number(reading.u64()),
     timeMs: Number(reading.u64()),
@@ -59,4 +75,12 @@ export function parseEntry(bytes: Uint8Array): LogEntry {
         };
   reading.end();
   return entry;
+}
+
+function censusIn(reading: Reading): CensusEntry {
+  const [present, timeMs] = [Number(reading.u64()), Number(reading.u64())];
+  const missing = Array.from({ length: Math.floor(reading.left / ID_BYTES) }, () => Number(reading.u64()));
+  reading.end();
+  if (missing.some((id, i) => i > 0 && id <= missing[i - 1]!)) reading.fail('names missing collections out of order');
+  return { type: 'census', present, missing, timeMs };
 }

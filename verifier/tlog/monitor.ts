@@ -3,7 +3,7 @@
  * collection can be. What was seen is a few hashes and the last state of each collection; the caller keeps it.
  */
 import { equal, fromHex, toHex } from '../bytes.js';
-import { type CheckpointEntry, type LogEntry, parseEntry } from './entry.js';
+import { type CensusEntry, type CheckpointEntry, type LogEntry, parseEntry } from './entry.js';
 import { Frontier, leafHash } from './merkle.js';
 import { type Policy, type TrustedCheckpoint, verifyTreeHead } from './policy.js';
 import { entriesIn, TILE_WIDTH, tilePath, tileWidth } from './tiles.js';
@@ -19,6 +19,13 @@ export interface SeenCollection {
   readonly isDeleted: boolean;
 }
 
+/** What the service said last of the collections that it has. */
+export interface SeenCensus {
+  readonly timeMs: number;
+  /** Ids of those that are gone, although the log does not say that they were deleted. */
+  readonly missing: readonly number[];
+}
+
 /** What is kept between two visits; plain JSON. */
 export interface SeenLog {
   /** The newest checkpoint that held: a signed note. */
@@ -28,6 +35,8 @@ export interface SeenLog {
   readonly peaks: readonly string[];
   /** By id. */
   readonly collections: Readonly<Record<string, SeenCollection>>;
+  /** Absent before the first census. */
+  readonly census?: SeenCensus;
 }
 
 /** What makes an alarm: nothing that an honest service does. */
@@ -72,15 +81,39 @@ export async function visitLog(read: ReadLogFile, policy: Policy, seen: SeenLog 
         : `the ${checkpoint.size} entries that are signed are not those that were seen, and those that are served since`,
       evidence,
     );
-  const collections = new Map(Object.entries(seen?.collections ?? {}));
-  const entries = fresh.map((bytes, i) => follow(collections, bytes, checkpoint.size - fresh.length + i));
+  const log = new SaidOfCollections(seen, evidence);
+  const entries = fresh.map((bytes, i) => log.follow(bytes, checkpoint.size - fresh.length + i));
+  const missing = log.census?.missing ?? [];
+  if (missing.length > 0)
+    throw new LogAlarm(
+      `the service says that it has lost ${missing.length} of its collections (ids ${listed(missing)}), and the log does not say that they were deleted`,
+      evidence,
+    );
   return {
     seen: {
       ...{ checkpoint: note, size: checkpoint.size, peaks: frontier.peaks.map(toHex) },
-      collections: Object.fromEntries(collections),
+      collections: Object.fromEntries(log.collections),
+      ...(log.census === undefined ? {} : { census: log.census }),
     },
     ...{ checkpoint, entries },
   };
+}
+
+const SHOWN_IDS = 10;
+const listed = (ids: readonly number[]): string =>
+  `${ids.slice(0, SHOWN_IDS).join(', ')}${ids.length > SHOWN_IDS ? ', …' : ''}`;
+
+/**
+ * Reads the first entries of a log again: those of which a visit has seen the state `seen`. Throws LogAlarm where they are others
+ * now, and an Error where they could not be read.
+ */
+export async function readAgain(read: ReadLogFile, seen: SeenLog): Promise<readonly LogEntry[]> {
+  const entries = await entriesFrom(read, 0, seen.size);
+  const frontier = new Frontier();
+  for (const entry of entries) frontier.append(leafHash(entry));
+  if (frontier.peaks.map(toHex).join() !== seen.peaks.join())
+    throw new LogAlarm(`the first ${seen.size} entries are served otherwise than before`, [seen.checkpoint]);
+  return entries.map(parseEntry);
 }
 
 /** Bundle by bundle; the first one may have been read in part before. */
@@ -97,22 +130,60 @@ async function entriesFrom(read: ReadLogFile, from: number, size: number): Promi
   return found;
 }
 
-function follow(collections: Map<string, SeenCollection>, bytes: Uint8Array, index: number): LogEntry {
-  let entry: LogEntry;
-  try {
-    entry = parseEntry(bytes);
-  } catch (error) {
-    throw new LogAlarm(`entry ${index} cannot be read: ${(error as Error).message}`);
+/** What the log has said, entry by entry. */
+class SaidOfCollections {
+  readonly collections: Map<string, SeenCollection>;
+  census: SeenCensus | undefined;
+  /** Collections that were not deleted. */
+  #living: number;
+
+  constructor(
+    seen: SeenLog | undefined,
+    private readonly evidence: readonly string[],
+  ) {
+    this.collections = new Map(Object.entries(seen?.collections ?? {}));
+    this.census = seen?.census;
+    this.#living = [...this.collections.values()].filter(({ isDeleted }) => !isDeleted).length;
   }
-  const id = String(entry.collectionId);
-  const before = collections.get(id);
-  const reason = before === undefined ? undefined : contradiction(before, entry);
-  if (reason !== undefined) throw new LogAlarm(`entry ${index}, collection ${id}: ${reason}`);
-  collections.set(id, stateAfter(before, entry));
-  return entry;
+
+  /** Throws LogAlarm where the entry cannot follow those before it. */
+  follow(bytes: Uint8Array, index: number): LogEntry {
+    let entry: LogEntry;
+    try {
+      entry = parseEntry(bytes);
+    } catch (error) {
+      throw this.#alarm(index, `it cannot be read: ${(error as Error).message}`);
+    }
+    if (entry.type === 'census') this.#count(entry, index);
+    else this.#tell(entry, index);
+    return entry;
+  }
+
+  #tell(entry: Exclude<LogEntry, CensusEntry>, index: number): void {
+    const id = String(entry.collectionId);
+    const before = this.collections.get(id);
+    const reason = before === undefined ? undefined : contradiction(before, entry);
+    if (reason !== undefined) throw this.#alarm(index, `collection ${id}: ${reason}`);
+    this.#living += Number(entry.type === 'checkpoint') - Number(before?.isDeleted === false);
+    this.collections.set(id, stateAfter(before, entry));
+  }
+
+  #count({ timeMs, present, missing }: CensusEntry, index: number): void {
+    if (timeMs < (this.census?.timeMs ?? 0)) throw this.#alarm(index, `time ran backwards, to ${timeMs} ms`);
+    if (missing.length === 0 && present !== this.#living)
+      throw this.#alarm(
+        index,
+        `the service says that it has ${present} collections, and the log has ${this.#living} that were not deleted`,
+      );
+    this.census = { timeMs, missing };
+  }
+
+  #alarm(index: number, reason: string): LogAlarm {
+    return new LogAlarm(`entry ${index}: ${reason}`, this.evidence);
+  }
 }
 
-const stateAfter = (before: SeenCollection | undefined, entry: LogEntry): SeenCollection => ({
+const stateAfter = (before: SeenCollection | undefined, entry: Exclude<LogEntry, CensusEntry>): SeenCollection => ({
   ...{ configHash: entry.configHash, timeMs: entry.timeMs, isDeleted: entry.type === 'deletion' },
   ...(entry.type === 'checkpoint'
     ? { size: entry.size, root: entry.root }
@@ -120,7 +191,7 @@ const stateAfter = (before: SeenCollection | undefined, entry: LogEntry): SeenCo
 });
 
 /** Why the entry cannot follow what was said of its collection before; undefined if it can. */
-function contradiction(before: SeenCollection, entry: LogEntry): string | undefined {
+function contradiction(before: SeenCollection, entry: Exclude<LogEntry, CensusEntry>): string | undefined {
   if (before.isDeleted) return 'it was deleted, and is there again';
   if (entry.configHash !== before.configHash) return 'another collection has taken its id, without its deletion';
   if (entry.timeMs < before.timeMs) return `time ran backwards, from ${before.timeMs} to ${entry.timeMs} ms`;

@@ -1,6 +1,6 @@
 /** The service log as a coordinator reads it, against the verifier's trees and formats. */
 import { expect } from 'chai';
-import { DELETION, deletionEntry } from '../../../../coordinator/serviceLog/entry.js';
+import { DELETION, deletionEntry, readEntryHead } from '../../../../coordinator/serviceLog/entry.js';
 import { encodeFrame } from '../../../../coordinator/serviceLog/frame.js';
 import { LogStore } from '../../../../coordinator/serviceLog/logStore.js';
 import { ServiceTree } from '../../../../coordinator/serviceLog/tree.js';
@@ -12,7 +12,6 @@ import {
   Frontier,
   isConsistent,
   leafHash,
-  parseEntry,
   rootFromPath,
   TILE_WIDTH,
   TileTree,
@@ -80,7 +79,7 @@ describe('the service log', () => {
     ] as const) {
       const bundle = await reader.bundle(index, width);
       expect(bundle).to.deep.equal(await writer.bundle(index, width));
-      const found = entriesIn(bundle!).map((bytes) => parseEntry(bytes).collectionId);
+      const found = entriesIn(bundle!).map((bytes) => readEntryHead(bytes).collectionId);
       expect(found).to.deep.equal(Array.from({ length: width }, (_, i) => TILE_WIDTH * index + i));
     }
     expect(await reader.bundle(2, 189)).to.equal(undefined);
@@ -122,7 +121,7 @@ describe('the service log', () => {
     const later = await storeOver(logs);
     await later.refresh();
     expect(later.tree.size).to.equal(4);
-    expect((await later.entries(1, 4)).map((bytes) => parseEntry(bytes).collectionId)).to.deep.equal([1, 2, 3]);
+    expect((await later.entries(1, 4)).map((bytes) => readEntryHead(bytes).collectionId)).to.deep.equal([1, 2, 3]);
   });
 
   it('does not verify where a frame is missing or damaged', async () => {

@@ -268,9 +268,24 @@ describe('entries of the service log', () => {
     expect(parseEntry(deletion).type).to.equal('deletion');
     expect(() => parseEntry(deletion.subarray(0, 55))).to.throw('ends 1 byte early');
     expect(() => parseEntry(Uint8Array.of(...deletion, 0))).to.throw('1 byte too many');
-    expect(() => parseEntry(deletion.with(4, 3))).to.throw('unknown type 3');
+    expect(() => parseEntry(deletion.with(4, 4))).to.throw('unknown type 4');
     expect(() => parseEntry(deletion.with(3, 0x32))).to.throw('does not begin with VLE1');
     expect(() => parseEntry(deletion.with(5, 1))).to.throw('should be zero');
+  });
+
+  it('count collections and name those that are missing, in order', () => {
+    const u64 = (value: number): number[] => [value, 0, 0, 0, 0, 0, 0, 0];
+    const census = (...missing: number[]): Uint8Array =>
+      Uint8Array.of(...toUtf8('VLE1'), 3, 0, 0, 0, ...u64(7), ...u64(99), ...missing.flatMap(u64));
+    expect(parseEntry(census())).to.deep.equal({ type: 'census', present: 7, timeMs: 99, missing: [] });
+    expect(parseEntry(census(2, 5))).to.deep.include({ missing: [2, 5] });
+    for (const [wrong, why] of [
+      [census(5, 2), 'out of order'],
+      [census(2, 2), 'out of order'],
+      [census().subarray(0, 23), 'ends 1 byte early'],
+      [census(2).subarray(0, 31), '7 bytes too many'],
+    ] as const)
+      expect(() => parseEntry(wrong), why).to.throw(why);
   });
 });
 

@@ -1,0 +1,119 @@
+/**
+ * Compares the checkpoints that the service log has of a project's collections with the logs of these collections, as the
+ * service serves them to a key: each logged checkpoint must have the root of that log at its size, and go on from the one
+ * logged before. What is still to be compared is plain JSON, so that it outlasts a service that does not answer.
+ */
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { LogAlarm, type LogEntry, toHex, verifyConsistency } from '../../verifier/index.js';
+
+/** A log at one size. */
+export interface SizeAndRoot {
+  readonly size: number;
+  /** Hex. */
+  readonly root: string;
+}
+
+/** A logged checkpoint that is not compared yet. */
+export interface ToCompare {
+  readonly id: number;
+  /** Of the entry. */
+  readonly index: number;
+  /** The checkpoint logged before; null: there is none. */
+  readonly from: SizeAndRoot | null;
+  readonly to: SizeAndRoot;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The service as a key sees it. */
+export interface KeyHolder {
+  /** Asks for a path. Throws an Error where there is no answer. */
+  ask(path: string): Promise<Answer>;
+  /** Names by id of the collections that are there now. */
+  listed(): Promise<ReadonlyMap<string, string>>;
+}
+
+const AT_ONCE = 8;
+const [OK, INVALID] = [200, 400];
+/** It was deleted just now, or is being imported and cannot be read before it is whole. */
+const [NOT_FOUND, CONFLICT] = [404, 409];
+
+/** Lists what there is to compare in new entries, and keeps in `last` the newest checkpoint of each collection. */
+export function toCompare(
+  entries: readonly LogEntry[],
+  firstIndex: number,
+  isWanted: (id: string) => boolean,
+  last: Map<string, SizeAndRoot>,
+): ToCompare[] {
+  return entries.flatMap((entry, i) => {
+    if (entry.type !== 'checkpoint' || !isWanted(String(entry.collectionId))) return [];
+    const { collectionId: id, size, root } = entry;
+    const from = last.get(String(id)) ?? null;
+    last.set(String(id), { size, root });
+    return [{ id, index: firstIndex + i, from, to: { size, root } }];
+  });
+}
+
+/**
+ * Compares these checkpoints, and returns those that remain to be compared, with the reason. Throws LogAlarm where one is not of
+ * the log that is served. `names`: by id, of the collections that are there.
+ */
+export async function compare(
+  checkpoints: readonly ToCompare[],
+  names: ReadonlyMap<string, string>,
+  holder: KeyHolder,
+): Promise<{ readonly left: ToCompare[]; readonly reason: string | undefined }> {
+  let reason: string | undefined;
+  const outcomes = await mapConcurrent(checkpoints, AT_ONCE, async (one) => {
+    const name = names.get(String(one.id));
+    if (name === undefined) return [one];
+    try {
+      return (await isCompared(one, name, holder)) ? [] : [one];
+    } catch (error) {
+      if (error instanceof LogAlarm) throw error;
+      reason ??= (error as Error).message;
+      return [one];
+    }
+  });
+  return { left: outcomes.flat(), reason };
+}
+
+/** False where it cannot be compared yet. Throws LogAlarm, and an Error where the service does not answer. */
+async function isCompared(one: ToCompare, name: string, holder: KeyHolder): Promise<boolean> {
+  const { from, to, id, index } = one;
+  const query = new URLSearchParams({
+    ...{ collection: name, from: String((from ?? to).size - 1), to: String(to.size - 1) },
+  });
+  const answer = await holder.ask(`/v1/proof/consistency?${query}`);
+  if (answer.status === NOT_FOUND || answer.status === CONFLICT) return false;
+  if (answer.status !== OK && answer.status !== INVALID)
+    throw new Error(`the log of ${name} cannot be compared: the service answers ${answer.status}`);
+  const difference = answer.status === OK ? differenceIn(answer.text, from, to) : `it has no event ${to.size - 1}`;
+  if (difference === undefined) return true;
+  // Another collection may have the name by now.
+  if ((await holder.listed()).get(String(id)) !== name) return false;
+  const signed = await holder.ask(`/v1/proof/checkpoint?${new URLSearchParams({ collection: name })}`);
+  throw new LogAlarm(
+    `the log of the collection ${name}, id ${id}, is not the one that was logged as entry ${index}: ${difference}`,
+    [`${JSON.stringify(one)}\n`, `${answer.text}\n`, `${signed.text}\n`],
+  );
+}
+
+/** How the log that is served differs from what was logged; undefined if it does not. */
+function differenceIn(text: string, from: SizeAndRoot | null, to: SizeAndRoot): string | undefined {
+  try {
+    const served = verifyConsistency(JSON.parse(text));
+    const other = [
+      [served.from, from ?? to],
+      [served.to, to],
+    ] as const;
+    const [, logged] =
+      other.find(([log, { size, root }]) => Number(log.size) !== size || toHex(log.root) !== root) ?? [];
+    return logged && `its first ${logged.size} events have another root`;
+  } catch (error) {
+    return `the proof does not hold: ${(error as Error).message}`;
+  }
+}

@@ -1,0 +1,119 @@
+/** A writer of the service log over a log in memory, and shards that answer as they are told. */
+import { LogStore } from '../../../coordinator/serviceLog/logStore.js';
+import { LogWriter } from '../../../coordinator/serviceLog/writer.js';
+import type { Clock } from '../../../shared/clock.js';
+import { unavailable } from '../../../shared/errors/errors.js';
+import { SERVICE_LOG_ID } from '../../../shared/log/eventLog.js';
+import { silentLogger } from '../../../shared/logger.js';
+import { Metrics } from '../../../shared/metrics/metrics.js';
+import type { ProofResults } from '../../../shared/protocol/proofs.js';
+import { type LogEntry, parseEntry } from '../../../verifier/index.js';
+import { ScriptedLogs } from './scriptedLogs.js';
+
+/** Rounds are asked for. */
+const NEVER_MS = 1e9;
+const HASH = 'ab'.repeat(32);
+
+/** What the clock says is set by the test, but time goes on for those who wait. */
+class SetClock implements Clock {
+  ms = 1_700_000_000_000;
+  nowMs(): number {
+    return this.ms;
+  }
+  monotonicMs(): number {
+    return this.ms;
+  }
+}
+
+export const configHashOf = (id: number): string => id.toString(16).padStart(64, '0');
+
+export class LogWriterRig {
+  readonly clock = new SetClock();
+  readonly opened: number[] = [];
+  /** Last sequences, by id: of collections in memory, and of those whose logs are looked at next. */
+  readonly open = new Map<number, number>();
+  readonly unseen = new Map<number, number>();
+  /** The catalog. */
+  readonly listed = new Set<number>();
+  readonly erased = new Set<number>();
+  readonly broken = new Set<number>();
+  firstId = 1;
+
+  private constructor(
+    readonly store: LogStore,
+    private readonly writer: { value?: LogWriter },
+  ) {}
+
+  static async make(): Promise<LogWriterRig> {
+    const log = await new ScriptedLogs().open(SERVICE_LOG_ID);
+    const writer: { value?: LogWriter } = {};
+    const rig: LogWriterRig = new LogWriterRig(
+      new LogStore(log, { nowMs: () => 0, monotonicMs: () => 0 }, () => 0),
+      writer,
+    );
+    writer.value = new LogWriter({
+      store: rig.store,
+      sources: rig.#sources(),
+      mayWrite: async () => true,
+      firstId: () => rig.firstId,
+      onAppended: () => {},
+      everyMs: NEVER_MS,
+      metrics: new Metrics('coordinator'),
+      clock: rig.clock,
+      logger: silentLogger,
+    });
+    return rig;
+  }
+
+  round(): Promise<void> {
+    return this.writer.value!.now();
+  }
+
+  look(): Promise<void> {
+    return this.writer.value!.lookNow();
+  }
+
+  /** All entries of the log. */
+  async entries(): Promise<LogEntry[]> {
+    const { size } = this.store.tree;
+    return size === 0 ? [] : (await this.store.entries(0, size)).map(parseEntry);
+  }
+
+  #sources(): ConstructorParameters<typeof LogWriter>[0]['sources'] {
+    return {
+      leads: true,
+      greatestId: 0,
+      openSequences: async () => new Map(this.open),
+      unseenSequences: async () => {
+        const found = new Map(this.unseen);
+        this.unseen.clear();
+        return found;
+      },
+      checkpoint: async (id) => this.#checkpoint(id),
+      isListed: (id) => this.listed.has(id) || this.erased.has(id),
+      isMissing: async (id) => !this.listed.has(id) && !this.erased.has(id),
+      erased: () => this.erased,
+      forgetErased: async (id) => {
+        this.erased.delete(id);
+      },
+    };
+  }
+
+  /** As the owner answers, which has one event more than what was told of a collection that is not open. */
+  #checkpoint(id: number): ProofResults['checkpoint'] {
+    this.opened.push(id);
+    if (this.broken.has(id)) throw unavailable('it cannot be opened');
+    const size = (this.open.get(id) ?? 1) + 1;
+    const lines = [
+      'vouch checkpoint v1',
+      `p/c${id}/${id}/${configHashOf(id)}`,
+      size,
+      HASH,
+      HASH,
+      HASH,
+      this.clock.ms,
+      '',
+    ];
+    return { text: lines.join('\n'), publicKey: new Uint8Array(32), signature: new Uint8Array(64) };
+  }
+}

@@ -1,0 +1,129 @@
+/** What the writer of the service log appends, and when. */
+import { expect } from 'chai';
+import { configHashOf, LogWriterRig } from '../../../support/rigs/logWriterRig.js';
+
+const MINUTE_MS = 60_000;
+/** Between two looks for missing collections. */
+const LOOK_MS = 5_000;
+
+/** What the entries are about: `c7:3`, a checkpoint of 3 events; `d7`, a deletion; `=2`, two are there; `=1-7`, and 7 is not. */
+async function told(rig: LogWriterRig): Promise<string> {
+  const words = (await rig.entries()).map((entry) => {
+    if (entry.type === 'checkpoint') return `c${entry.collectionId}:${entry.size}`;
+    if (entry.type === 'deletion') return `d${entry.collectionId}`;
+    return [`=${entry.present}`, ...entry.missing].join('-');
+  });
+  return words.join(' ');
+}
+
+describe('the writer of the service log', () => {
+  it('logs a collection that nobody has open, and that the log never had', async () => {
+    const rig = await LogWriterRig.make();
+    rig.listed.add(7);
+    rig.unseen.set(7, 1).set(8, 0);
+    await rig.look();
+    await rig.round();
+    expect(await told(rig)).to.equal('c7:2 =1');
+    await rig.round();
+    expect(rig.opened, 'it is opened once').to.deep.equal([7]);
+  });
+
+  it('opens no collection that may be older than the log, unless the log has it', async () => {
+    const rig = await LogWriterRig.make();
+    rig.firstId = 10;
+    for (const id of [8, 9, 10]) rig.listed.add(id);
+    rig.open.set(9, 1);
+    await rig.round();
+    rig.open.clear();
+    rig.unseen.set(8, 5).set(9, 2).set(10, 1);
+    await rig.look();
+    await rig.round();
+    expect(rig.opened).to.deep.equal([9, 9, 10]);
+  });
+
+  it('tries again where a collection could not be opened, and opens some in a round', async () => {
+    const rig = await LogWriterRig.make();
+    for (let id = 1; id <= 100; id++) {
+      rig.unseen.set(id, 1);
+      rig.listed.add(id);
+    }
+    rig.broken.add(1);
+    await rig.look();
+    await rig.round();
+    expect(rig.store.collections.size).to.equal(63);
+    await rig.round();
+    expect(rig.store.collections.size).to.equal(99);
+    rig.broken.clear();
+    await rig.round();
+    expect(rig.store.collections.get(1)).to.include({ configHash: configHashOf(1), size: 2 });
+  });
+
+  it('forgets what was deleted before it was logged', async () => {
+    const rig = await LogWriterRig.make();
+    rig.unseen.set(7, 1);
+    await rig.look();
+    rig.erased.add(7);
+    await rig.round();
+    await rig.round();
+    expect([await told(rig), rig.opened]).to.deep.equal(['', []]);
+  });
+
+  it('counts hourly the collections that are there', async () => {
+    const rig = await LogWriterRig.make();
+    await rig.round();
+    for (const id of [1, 2]) {
+      rig.listed.add(id);
+      rig.open.set(id, 1);
+    }
+    await rig.round();
+    rig.clock.ms += 59 * MINUTE_MS;
+    await rig.round();
+    expect(await told(rig)).to.equal('c1:2 c2:2 =2');
+    rig.clock.ms += MINUTE_MS;
+    await rig.round();
+    expect(await told(rig)).to.equal('c1:2 c2:2 =2 =2');
+  });
+
+  it('names a collection that is gone without a deletion, and counts it again when it is back', async () => {
+    const rig = await LogWriterRig.make();
+    for (const id of [1, 2]) {
+      rig.listed.add(id);
+      rig.open.set(id, 1);
+    }
+    await rig.round();
+    rig.listed.delete(2);
+    rig.clock.ms += LOOK_MS;
+    await rig.round();
+    rig.clock.ms += 9_999;
+    await rig.round();
+    expect(await told(rig), 'its deletion may come').to.equal('c1:2 c2:2 =2');
+    for (let i = 0; i < 2; i++) {
+      rig.clock.ms += LOOK_MS;
+      await rig.round();
+    }
+    expect(await told(rig)).to.equal('c1:2 c2:2 =2 =1-2');
+    rig.listed.add(2);
+    rig.clock.ms += LOOK_MS;
+    await rig.round();
+    expect(await told(rig)).to.equal('c1:2 c2:2 =2 =1-2 =2');
+  });
+
+  it('names no collection that is being deleted', async () => {
+    const rig = await LogWriterRig.make();
+    for (const id of [1, 2]) {
+      rig.listed.add(id);
+      rig.open.set(id, 1);
+    }
+    await rig.round();
+    rig.listed.delete(2);
+    rig.clock.ms += LOOK_MS;
+    await rig.round();
+    rig.open.delete(2);
+    rig.erased.add(2);
+    rig.clock.ms += MINUTE_MS;
+    await rig.round();
+    rig.clock.ms += 60 * MINUTE_MS;
+    await rig.round();
+    expect(await told(rig)).to.equal('c1:2 c2:2 =2 d2 =1');
+  });
+});
