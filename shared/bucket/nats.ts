@@ -1,55 +1,28 @@
 /** A bucket in JetStream's key-value store. Every read asks the stream's leader: a replica may lag behind an answered write. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type KV, type KvEntry, MsgHdrsImpl, millis, nanos, StorageType } from 'nats';
+import { type KV, type KvEntry, MsgHdrsImpl } from 'nats';
 import { messageOf, unavailable, VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE, type StreamMessage } from '../nats/natsDelivery.js';
-import { isRefusal, JETSTREAM, leftToAdmin } from '../nats/natsError.js';
-import { tellOfReplicas } from '../nats/replicaWarning.js';
+import { isRefusal, JETSTREAM } from '../nats/natsError.js';
 import { PeriodicTask } from '../scheduling/periodicTask.js';
 import { RETRY_MS } from '../scheduling/retry.js';
 import { type Bucket, type BucketValue, type Change, checkKey, type Entry, type Watch } from './bucket.js';
+import { type BucketStream, bucketStreamName, prepareBucketStream } from './natsStream.js';
 
 const OPERATION_HEADER = 'KV-Operation';
-/** JetStream remembers message ids for this long, and not longer than it keeps the messages; we send none. */
-const DUPLICATE_WINDOW_MS = 120_000;
 
-interface BucketOptions {
+interface BucketOptions extends BucketStream {
   readonly name: string;
-  readonly ttlMs: number | undefined;
-  readonly replicas: number;
   /** Whether the value has the shape of this bucket's entries. Anyone who reaches the server can write another. */
   readonly isEntry: (key: string, value: BucketValue) => boolean;
 }
 
-/**
- * Opens the bucket and creates it if it does not exist; several processes may do so at once. Entries with a time to live
- * are kept in files too: a bucket in memory would restart its revisions with the server, and an old revision would then
- * pass for a new one.
- */
+/** Opens the bucket and creates it if it does not exist; several processes may do so at once. */
 export async function openNatsBucket(connection: ClusterConnection, options: BucketOptions): Promise<NatsBucket> {
-  const { name, ttlMs, replicas } = options;
-  const settings = { history: 1, storage: StorageType.File, replicas, allow_direct: false };
-  const kv = await connection
-    .call(() => connection.js.views.kv(name, { ...settings, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) }))
-    .catch(leftToAdmin(`JetStream has no bucket ${name}`));
-  await adoptSettings(connection, kv, options);
-  return new NatsBucket(connection, kv, options);
-}
-
-/** Applies the configured time to live to a bucket of an earlier run; its replicas are the operator's to change. */
-async function adoptSettings(connection: ClusterConnection, kv: KV, options: BucketOptions): Promise<void> {
-  const { name, ttlMs = 0, replicas } = options;
-  const { streamInfo } = await connection.call(() => kv.status());
-  const { config } = streamInfo;
-  tellOfReplicas(connection, config.name, config.num_replicas, replicas);
-  if (millis(config.max_age) === ttlMs) return;
-  connection.logger.info({ bucket: name, wasMs: millis(config.max_age), ttlMs }, 'the time to live changes');
-  const duplicateWindowMs = ttlMs === 0 ? DUPLICATE_WINDOW_MS : Math.min(ttlMs, DUPLICATE_WINDOW_MS);
-  const changed = { max_age: nanos(ttlMs), duplicate_window: nanos(duplicateWindowMs) };
-  await connection
-    .call(() => connection.jsm.streams.update(config.name, changed))
-    .catch(leftToAdmin(`bucket ${name} keeps its entries for ${millis(config.max_age)} ms and not for ${ttlMs} ms`));
+  await prepareBucketStream(connection, options);
+  const bound = { bindOnly: true, allow_direct: false };
+  return new NatsBucket(connection, await connection.call(() => connection.js.views.kv(options.name, bound)), options);
 }
 
 export class NatsBucket implements Bucket {
@@ -239,7 +212,11 @@ class NatsWatch implements Watch {
 
   /** One delivery, from catching up until it breaks. */
   private async round(caughtUp: () => void): Promise<void> {
-    const source = { stream: `KV_${this.bucket.options.name}`, subject: `${this.prefix}>`, from: 'newest' } as const;
+    const source = {
+      stream: bucketStreamName(this.bucket.options.name),
+      subject: `${this.prefix}>`,
+      from: 'newest',
+    } as const;
     const delivery = await Delivery.start(this.connection, source);
     this.delivery = delivery;
     try {

@@ -1,5 +1,6 @@
 /** Streams that must not lose anything. The first process makes one; one with unsafe settings is refused. */
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamAPI, type StreamConfig, type StreamInfo } from 'nats';
+import { type Denials, enforceDenials } from './denials.js';
 import type { ClusterConnection } from './natsConnection.js';
 import { fromNats, isRefusal, JETSTREAM, leftToAdmin } from './natsError.js';
 import { tellOfReplicas } from './replicaWarning.js';
@@ -13,13 +14,18 @@ export const LASTING = {
   max_bytes: -1,
   max_age: 0,
   max_msgs_per_subject: -1,
+  // A message with such a header would erase those before it.
+  allow_rollup_hdrs: false,
 } as const;
 
-type WantedStream = Partial<StreamConfig> & typeof LASTING & Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'>;
+type WantedStream = Partial<StreamConfig> &
+  typeof LASTING &
+  Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'> &
+  Denials;
 
 /**
- * Opens a stream and returns the number of its replicas, which may not be as wanted. `needed`: settings that must be as
- * wanted, besides `LASTING`. Throws an Error that names the stream, the wrong setting, and the consequence.
+ * Opens a stream and returns the number of its replicas, which may not be as wanted. A stream of an earlier run gets the
+ * denials it lacks. `needed`: settings that must be as wanted, besides `LASTING`. Throws an Error that names the stream, the wrong setting, and the consequence.
  */
 export async function prepareLastingStream(
   connection: ClusterConnection,
@@ -30,12 +36,16 @@ export async function prepareLastingStream(
   const { config } = await connection.call(() => streamMade(connection.jsm.streams, wanted));
   const unsafe = unsafeIn(config, wanted, needed);
   if (unsafe) throw new Error(`the stream ${wanted.name} exists with ${unsafe}; ${consequence}`);
+  await enforceDenials(connection, config, wanted);
   tellOfReplicas(connection, wanted.name, config.num_replicas, wanted.num_replicas);
   return config.num_replicas;
 }
 
 /** Looks first: a process of a cluster may not make streams, and need not where its admin has made them. */
-async function streamMade(streams: StreamAPI, wanted: WantedStream): Promise<StreamInfo> {
+export async function streamMade(
+  streams: StreamAPI,
+  wanted: Partial<StreamConfig> & Pick<StreamConfig, 'name'>,
+): Promise<StreamInfo> {
   try {
     return await streams.info(wanted.name);
   } catch (error) {

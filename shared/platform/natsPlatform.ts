@@ -1,6 +1,7 @@
 /** The platform of a cluster: messages, buckets and logs over NATS and its JetStream. */
 import { BUCKETS, type BucketName } from '../bucket/buckets.js';
 import { type NatsBucket, openNatsBucket } from '../bucket/nats.js';
+import { bucketStreamName } from '../bucket/natsStream.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { VouchError } from '../errors/errors.js';
 import type { EventLog } from '../log/eventLog.js';
@@ -154,7 +155,7 @@ export class ClusterPlatform implements Platform {
     // Another process may have made it.
     this.hasVault ||= there.has(VAULT_STREAM);
     const names = [
-      ...[...parts, ...[...buckets.keys()].map(bucketStream)],
+      ...[...parts, ...[...buckets.keys()].map(bucketStreamName)],
       ...(this.hasVault ? [VAULT_STREAM] : []),
       ...(this.openedLog === undefined ? [] : [SERVICE_LOG_STREAM]),
     ];
@@ -180,9 +181,6 @@ export class ClusterPlatform implements Platform {
     });
   }
 }
-
-/** The name of a bucket's stream. */
-const bucketStream = (name: BucketName): string => `KV_${name}`;
 
 /** Whether the error is temporary: one server cannot hold three replicas later, nor does a role get other rights. */
 const isWaiting = (error: VouchError): boolean =>

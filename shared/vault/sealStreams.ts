@@ -2,14 +2,18 @@
  * The streams that hold the seals, each on one server alone. JetStream places a stream by tags, so every NATS server that
  * holds the vault has its own name among its tags (`server_tags` in its configuration).
  */
-import type { Placement } from 'nats';
+import type { Placement, StreamInfo } from 'nats';
 import { unavailable } from '../errors/errors.js';
+import { enforceDenials } from '../nats/denials.js';
 import { LASTING } from '../nats/lastingStream.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { isRefusal, JETSTREAM } from '../nats/natsError.js';
 import { ALL_SEALS, sealStream, sealSubjects, VAULT_STREAM } from '../transport/subjects.js';
 import { SealReplica, sealStreamInfo } from './sealReplica.js';
 import { Seals } from './seals.js';
+
+/** An erasure deletes; a purge drops messages and leaves their bytes. */
+const DENIALS = { deny_delete: false, deny_purge: true };
 
 /**
  * `replicas`: how many servers hold the vault. Undefined where one server always did, and where the servers have no tags:
@@ -49,14 +53,17 @@ function namesOfStreams(connection: ClusterConnection): Promise<ReadonlySet<stri
   });
 }
 
-/** The server that has the stream; undefined where it is away. */
+/** The server that has the stream; undefined where it is away. A stream of an earlier run gets the denials it lacks. */
 async function holderOf(connection: ClusterConnection, number: number): Promise<string | undefined> {
+  let info: Partial<StreamInfo>;
   try {
-    return (await connection.call(() => sealStreamInfo(connection, number))).cluster?.leader;
+    info = await connection.call(() => sealStreamInfo(connection, number));
   } catch (error) {
     if (!connection.connected) throw error;
     return undefined;
   }
+  if (info.config !== undefined) await enforceDenials(connection, info.config, DENIALS);
+  return info.cluster?.leader;
 }
 
 /** A server that holds the vault, is up and has no seals yet. Every process chooses the same. */
@@ -79,9 +86,7 @@ async function makeStream(connection: ClusterConnection, number: number, server:
     // The type wants the name of a cluster, which the server does not need.
     placement: { tags: [server] } as Placement,
     allow_direct: false,
-    deny_delete: false,
-    // A purge drops messages and leaves their bytes.
-    deny_purge: true,
+    ...DENIALS,
   };
   try {
     await connection.call(() => connection.jsm.streams.add(wanted));

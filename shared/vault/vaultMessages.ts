@@ -51,12 +51,11 @@ export function prepareVaultStream(connection: ClusterConnection, replicas: numb
     num_replicas: replicas,
     // The leader has the newest entry; a replica that lags could answer with a key that is shredded.
     allow_direct: false,
-    allow_rollup_hdrs: false,
     deny_delete: false,
     // A purge drops messages and leaves their bytes.
     deny_purge: true,
   };
-  return prepareLastingStream(connection, wanted, ['allow_rollup_hdrs', 'deny_delete'], 'keys would not be safe in it');
+  return prepareLastingStream(connection, wanted, ['allow_direct', 'deny_delete'], 'keys would not be safe in it');
 }
 
 export class VaultMessages {

@@ -2,17 +2,10 @@
  * What each role may do at the NATS servers of a cluster, and what it may not: everything that JetStream and Vouch have
  * subjects for is tried as each of them, straight and by detours.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { connect, Events, type NatsConnection } from 'nats';
-import { findNatsServer } from '../../scripts/local/natsServer/find.js';
+import { ErrorCode, type NatsError, type StorageType } from 'nats';
 import { prepareStore } from '../../scripts/local/natsServer/prepareStore.js';
-import { planServers, READY_TEXT } from '../../scripts/local/natsServer/serverPlan.js';
-import { seedFile } from '../../scripts/local/natsServer/users.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
-import { loginOptions, NO_LOGIN } from '../../shared/nats/natsLogin.js';
 import { inboxPrefixOf, type NatsRole } from '../../shared/nats/roles.js';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
 import { registerService } from '../../shared/platform/natsService.js';
@@ -25,13 +18,13 @@ import {
   VAULT_STREAM,
   vaultSubject,
 } from '../../shared/transport/subjects.js';
-import { freePort } from '../support/launch/freePort.js';
-import { type Launched, launch } from '../support/launch/process.js';
-import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { RoleServer } from '../support/nats/roleServer.js';
 import { eventually, rejection } from '../support/suites/expectations.js';
 
 const LEASE_MS = 5_000;
 const LOG_STREAMS = 2;
+/** A server that answers does so in a millisecond. */
+const NO_ANSWER_MS = 500;
 const BUCKET_STREAMS = Object.values(BUCKETS).map((name) => `KV_${name}`);
 const LOGS = Array.from({ length: LOG_STREAMS }, (_, part) => logStream(part));
 /** The streams of seals are there where several servers hold the vault. */
@@ -45,6 +38,12 @@ const STREAM_VERBS = [
   ...['STREAM.RESTORE', 'STREAM.MSG.GET', 'STREAM.MSG.DELETE', 'STREAM.PEER.REMOVE', 'STREAM.LEADER.STEPDOWN'],
   ...['CONSUMER.CREATE', 'CONSUMER.NAMES', 'CONSUMER.LIST', 'DIRECT.GET'],
 ] as const;
+/** Requests whose subjects go on behind the stream: the name of a consumer and what it is limited to, or the subject of a message. */
+const LONGER_FORMS: readonly (readonly [Verb, string])[] = [
+  ['CONSUMER.CREATE', '.consumer'],
+  ['CONSUMER.CREATE', '.consumer.vouch.log.0.1'],
+  ['DIRECT.GET', '.vouch.log.0.1'],
+];
 const CONSUMER_VERBS = [
   ...['CONSUMER.DURABLE.CREATE', 'CONSUMER.DELETE', 'CONSUMER.INFO', 'CONSUMER.MSG.NEXT'],
   ...['CONSUMER.LEADER.STEPDOWN', 'CONSUMER.PAUSE', 'CONSUMER.RESET', 'CONSUMER.UNPIN'],
@@ -67,6 +66,8 @@ interface Rights {
   readonly general: readonly string[];
   /** The streams that each request may name; all others are refused. */
   readonly requests: Partial<Record<Verb, readonly string[]>>;
+  /** Whether it may send the `LONGER_FORMS` of these requests too. */
+  readonly longer: boolean;
   /** The buckets that it writes. */
   readonly writes: readonly string[];
   readonly data: readonly string[];
@@ -90,6 +91,7 @@ const RIGHTS: Record<Limited, Rights> = {
       'CONSUMER.CREATE': OF_COORDINATOR,
       'CONSUMER.DELETE': OF_COORDINATOR,
     },
+    longer: false,
     writes: without(Object.values(BUCKETS), BUCKETS.shards, BUCKETS.signers),
     data: [SERVICE_LOG_SUBJECT],
     messages: MESSAGES.filter((subject) => /\.(c|f|s|limits|lognow)(\.|$)/.test(subject)),
@@ -106,6 +108,7 @@ const RIGHTS: Record<Limited, Rights> = {
       'CONSUMER.CREATE': without(STREAMS, KEYS),
       'CONSUMER.DELETE': without(STREAMS, KEYS),
     },
+    longer: false,
     writes: without(Object.values(BUCKETS), BUCKETS.keys, BUCKETS.serviceLog),
     data: OF_SHARDS,
     messages: ['vouch.s.s1', 'vouch.feed.1'],
@@ -116,9 +119,10 @@ const RIGHTS: Record<Limited, Rights> = {
     requests: {
       'STREAM.INFO': STREAMS,
       'STREAM.MSG.GET': OPEN,
-      'DIRECT.GET': STREAMS,
+      'DIRECT.GET': OPEN,
       'CONSUMER.CREATE': OPEN,
     },
+    longer: true,
     writes: [],
     data: [],
     messages: ['vouch.status.shard.s1', '$SRV.INFO'],
@@ -131,50 +135,19 @@ const KEY = 'a'.repeat(64);
 
 describe('the roles of a cluster at its NATS servers', function () {
   this.timeout(120_000);
-  const platforms = new ClusterPlatforms();
-  const connections: NatsConnection[] = [];
-  let folder: string;
-  let server: Launched;
-  let url: string;
+  let server: RoleServer;
   let admin: ClusterPlatform;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vouch-roles-'));
-    const ports = { client: await freePort(), route: 0, monitor: undefined };
-    const [plan] = await planServers(await findNatsServer(), folder, [ports]);
-    server = launch(plan!.program, plan!.args);
-    await server.waitForLine(new RegExp(READY_TEXT));
-    ({ url } = plan!);
+    server = await RoleServer.start();
     admin = await open('admin');
     await prepareStore(admin, LEASE_MS);
   });
-  after(async () => {
-    await Promise.all(connections.map((connection) => connection.close()));
-    await platforms.close();
-    await server?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(() => server?.stop());
 
-  const open = (role: NatsRole): Promise<ClusterPlatform> =>
-    platforms.open(url, { role, nkey: seedFile(folder, role), logStreams: LOG_STREAMS });
-
-  /** A connection as the role, without Vouch; and what the server has refused to it so far. */
-  async function raw(role: NatsRole): Promise<{ nc: NatsConnection; refused: () => Promise<string[]> }> {
-    const login = await loginOptions({ ...NO_LOGIN, nkey: seedFile(folder, role) });
-    const nc = await connect({ servers: url, inboxPrefix: inboxPrefixOf(role), reconnect: false, ...login });
-    connections.push(nc);
-    const errors: string[] = [];
-    void (async () => {
-      for await (const { type, permissionContext } of nc.status())
-        if (type === Events.Error && permissionContext) errors.push(permissionContext.subject);
-    })();
-    const refused = async (): Promise<string[]> => {
-      await nc.flush();
-      await nc.flush();
-      return errors.splice(0).sort();
-    };
-    return { nc, refused };
-  }
+  const open = (role: NatsRole, logStreams = LOG_STREAMS): Promise<ClusterPlatform> =>
+    server.open(role, { logStreams });
+  const raw = (role: NatsRole) => server.raw(role);
 
   async function stored(): Promise<Record<string, Record<string, number>>> {
     const { jsm } = admin.connection;
@@ -187,15 +160,16 @@ describe('the roles of a cluster at its NATS servers', function () {
 
   it('each may send what it needs, and nothing else', async () => {
     for (const role of LIMITED) {
-      const { general, requests, writes, data, messages } = RIGHTS[role];
-      const api = (verb: Verb, stream: string, rest = ''): [string, boolean] => [
+      const { general, requests, longer, writes, data, messages } = RIGHTS[role];
+      const api = (verb: Verb, stream: string, rest = '', isOpen = true): [string, boolean] => [
         `vouch.api.${verb}.${stream}${rest}`,
-        requests[verb]?.includes(stream) ?? false,
+        isOpen && (requests[verb]?.includes(stream) ?? false),
       ];
       const tried: [string, boolean][] = [
         ...GENERAL.map((name): [string, boolean] => [`vouch.api.${name}`, general.includes(name)]),
         ...STREAM_VERBS.flatMap((verb) => STREAMS.map((stream) => api(verb, stream))),
         ...CONSUMER_VERBS.flatMap((verb) => STREAMS.map((stream) => api(verb, stream, '.consumer'))),
+        ...LONGER_FORMS.flatMap(([verb, rest]) => STREAMS.map((stream) => api(verb, stream, rest, longer))),
         ...[...STREAMS, 'ANOTHER'].map((stream): [string, boolean] => [`$JS.API.STREAM.INFO.${stream}`, false]),
         ...Object.values(BUCKETS).map((name): [string, boolean] => [`vouch.api.$KV.${name}.k`, writes.includes(name)]),
         ...Object.values(BUCKETS).map((name): [string, boolean] => [`$KV.${name}.k`, false]),
@@ -222,6 +196,32 @@ describe('the roles of a cluster at its NATS servers', function () {
       const forbidden = [...MESSAGES, ...DATA, ...inboxes, ...wide].filter((subject) => !allowed.includes(subject));
       expect(await refused(), role).to.deep.equal(forbidden.sort());
     }
+  });
+
+  it('no server answers a direct read of the vault or its seals, which would be open to whoever may ask for one', async () => {
+    const shard = await open('shard');
+    const { nc } = await raw('shard');
+    const { streams } = admin.connection.jsm;
+    await streams.add({ name: 'VOUCH_SEALS_1', subjects: ['vouch.seals.1.>'], storage: 'file' as StorageType });
+    await shard.vault();
+    for (const [stream, subject] of OF_VAULT.map((name, i) => [name, OF_SHARDS[i + 1]!] as const)) {
+      await nc.jetstream().publish(subject, 'a key');
+      const { config, state } = await streams.info(stream);
+      expect(config.allow_direct ?? false, stream).to.equal(false);
+      expect(state.messages, stream).to.be.above(0);
+      for (const [rest, body] of [
+        ['', `{"last_by_subj":"${subject}"}`],
+        ['', '{"seq":1}'],
+        [`.${subject}`, ''],
+      ]) {
+        const asked = admin.connection.nc.request(`$JS.API.DIRECT.GET.${stream}${rest}`, body, {
+          timeout: NO_ANSWER_MS,
+        });
+        const { code } = (await rejection(asked)) as unknown as NatsError;
+        expect(code, stream).to.be.oneOf([ErrorCode.NoResponders, ErrorCode.Timeout]);
+      }
+    }
+    await streams.delete('VOUCH_SEALS_1');
   });
 
   /** Subjects that hold what the roles may not write. */
@@ -315,7 +315,7 @@ describe('the roles of a cluster at its NATS servers', function () {
     expect((await rejection((await open('coordinator')).vault())).message).to.match(
       /^the NATS server does not permit it: .*STREAM\.INFO\.VOUCH_VAULT/,
     );
-    const other = rejection(platforms.open(url, { role: 'shard', nkey: seedFile(folder, 'shard'), logStreams: 4 }));
+    const other = rejection(open('shard', 4));
     expect((await other).message).to.equal(
       'the logs are spread over 2 streams and cannot be read as 4; set VOUCH_LOG_STREAMS to 2',
     );

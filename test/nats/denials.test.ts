@@ -1,0 +1,147 @@
+/** What streams deny to everybody: streams that Vouch makes, and those of an earlier run that did not deny it yet. */
+import { expect } from 'chai';
+import { connect, headers, type JetStreamManager, type NatsConnection, StorageType, type StreamConfig } from 'nats';
+import { pino } from 'pino';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
+import { LASTING } from '../../shared/nats/lastingStream.js';
+import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
+import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
+import { RoleServer } from '../support/nats/roleServer.js';
+import { rejection } from '../support/suites/expectations.js';
+
+const BUCKET_STREAMS = Object.values(BUCKETS).map((name) => `KV_${name}`);
+/** What `JetStreamLogs.remove` and the vault do to their streams is not denied. */
+const DENIED: Readonly<Record<string, readonly string[]>> = {
+  VOUCH_LOG_0: ['delete'],
+  VOUCH_LOG_1: ['delete'],
+  VOUCH_SERVICE_LOG: ['delete', 'purge'],
+  VOUCH_VAULT: ['purge'],
+  VOUCH_SEALS_1: ['purge'],
+  ...Object.fromEntries(BUCKET_STREAMS.map((name) => [name, ['delete', 'purge']])),
+};
+
+/** As earlier versions of Vouch, or somebody by hand, have made them. */
+const lasting = (name: string, subject: string, more: Partial<StreamConfig> = {}): Partial<StreamConfig> => ({
+  ...{ name, subjects: [subject], ...LASTING, num_replicas: 1, ...more },
+});
+const EARLIER: readonly Partial<StreamConfig>[] = [
+  lasting('VOUCH_LOG_0', 'vouch.log.0.*', { allow_direct: true }),
+  lasting('VOUCH_LOG_1', 'vouch.log.1.*', { allow_direct: true }),
+  lasting('VOUCH_SERVICE_LOG', 'vouch.servicelog.*', { allow_direct: true }),
+  lasting('VOUCH_VAULT', 'vouch.vault.*.*'),
+  lasting('VOUCH_SEALS_1', 'vouch.seals.1.*.*'),
+];
+
+async function makeEarlier(nc: NatsConnection): Promise<void> {
+  const jsm = await nc.jetstreamManager();
+  for (const config of EARLIER) await jsm.streams.add(config);
+  const settings = { history: 1, storage: StorageType.File, replicas: 1, allow_direct: false };
+  for (const name of Object.values(BUCKETS)) await nc.jetstream().views.kv(name, settings);
+}
+
+async function openAll(platform: ClusterPlatform): Promise<void> {
+  for (const name of Object.values(BUCKETS)) await platform.bucket(name);
+  await platform.vault();
+  await platform.serviceLog();
+}
+
+describe('what streams deny', function () {
+  this.timeout(60_000);
+  const platforms = new ClusterPlatforms();
+  let nats: TestNats;
+  let nc: NatsConnection;
+  let jsm: JetStreamManager;
+
+  before(async () => {
+    nats = await startTestNats();
+    nc = await connect({ servers: nats.url });
+    jsm = await nc.jetstreamManager();
+  });
+  after(async () => {
+    await nc?.close();
+    await nats.stop();
+  });
+  beforeEach(() => nats.erase());
+  afterEach(() => platforms.close());
+
+  async function deniedBy(stream: string): Promise<string[]> {
+    const { config } = await jsm.streams.info(stream);
+    return [...(config.deny_delete ? ['delete'] : []), ...(config.deny_purge ? ['purge'] : [])];
+  }
+
+  async function expectDenials(without: readonly string[] = []): Promise<void> {
+    const names = Object.keys(DENIED).filter((name) => !without.includes(name));
+    for (const name of names) expect(await deniedBy(name), name).to.deep.equal(DENIED[name]);
+  }
+
+  it('is what Vouch does not need, where Vouch makes them', async () => {
+    await openAll(await platforms.open(nats.url));
+    await expectDenials(['VOUCH_SEALS_1']); // A single server has no seals.
+  });
+
+  it('is what Vouch does not need, where they are of an earlier run, which keeps what they hold', async () => {
+    await makeEarlier(nc);
+    await nc.jetstream().publish('$KV.vouch-counters.collection-id', '7');
+    await nc.jetstream().publish('vouch.log.1.1', 'a frame');
+    const opened = await Promise.all([1, 2, 3].map(() => platforms.open(nats.url)));
+    await Promise.all(opened.map(openAll));
+    await expectDenials();
+    const counters = await opened[0]!.bucket(BUCKETS.counters);
+    expect((await counters.get('collection-id'))?.value).to.equal(7);
+    expect((await jsm.streams.info('VOUCH_LOG_1')).state.messages).to.equal(1);
+  });
+
+  it('comes with a new time to live, in one change', async () => {
+    await makeEarlier(nc);
+    const platform = await platforms.open(nats.url);
+    await platform.bucket(BUCKETS.leases, { ttlMs: 60_000 });
+    expect((await jsm.streams.info('KV_vouch-leases')).config.max_age).to.equal(60e9);
+    expect(await deniedBy('KV_vouch-leases')).to.deep.equal(['delete', 'purge']);
+  });
+
+  it('is refused by the server: the purge and deletion of an entry, and a header that erases those before it', async () => {
+    const platform = await platforms.open(nats.url);
+    const bucket = await platform.bucket(BUCKETS.counters);
+    await bucket.put('a', 1);
+    await bucket.put('b', 2);
+    expect((await rejection(jsm.streams.purge('KV_vouch-counters'))).message).to.match(/purge not permitted/);
+    expect((await rejection(jsm.streams.deleteMessage('KV_vouch-counters', 1))).message).to.match(
+      /delete not permitted/,
+    );
+    const rollUp = headers();
+    rollUp.set('Nats-Rollup', 'all');
+    const published = nc.jetstream().publish('$KV.vouch-counters.c', '{}', { headers: rollUp });
+    expect((await rejection(published)).message).to.match(/rollup not permitted/);
+    expect(await bucket.delete('a')).to.equal(true);
+    const { state } = await jsm.streams.info('KV_vouch-counters', { subjects_filter: '>' });
+    expect(Object.keys(state.subjects!).sort()).to.deep.equal(
+      ['a', 'b', 'log-streams'].map((key) => `$KV.vouch-counters.${key}`),
+    );
+    expect((await bucket.get('b'))?.value).to.equal(2);
+  });
+
+  it('is told where the login may not change it, in one line that says who may', async () => {
+    const server = await RoleServer.start();
+    try {
+      await makeEarlier((await server.raw('admin')).nc);
+      await (await server.open('admin')).close();
+      const lines: string[] = [];
+      const logger = pino({}, { write: (line: string) => lines.push(line) });
+      const shard = await server.open('shard', { logger });
+      await shard.vault();
+      await shard.bucket(BUCKETS.watermarks);
+      const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /deny/.test(msg));
+      expect(told.map(({ level, msg }) => [level, msg])).to.deep.equal([
+        [
+          40,
+          'the stream, and maybe others, does not deny the purge or deletion of messages, which only the admin may change: ' +
+            'run npm run keys -- streams',
+        ],
+      ]);
+      expect((await shard.bucket(BUCKETS.owners)).options.name).to.equal('vouch-owners');
+    } finally {
+      await server.stop();
+    }
+  });
+});
