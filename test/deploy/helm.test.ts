@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { findTool, runTool } from '../support/launch/foreignTool.js';
+import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const CHART = join(ROOT, 'deploy/helm/vouch');
@@ -66,16 +67,12 @@ describe('the Helm chart', function () {
 
   before(async function () {
     const hasAll = helm !== undefined && python !== undefined && (await hasSchemas(python));
-    if (!hasAll) {
-      console.log('      skipped: helm, or the Python package kubernetes-validate, is not installed');
-      this.skip(); // Neither is a part of the project.
-    }
+    if (!hasAll) skip(this, 'helm, or the Python package kubernetes-validate, is not installed');
     folder = mkdtempSync(join(tmpdir(), 'vouch-test-'));
     chart = join(folder, 'vouch');
     cpSync(CHART, chart, { recursive: true });
     if (existsSync(join(chart, 'charts'))) return;
     hasNats = false;
-    console.log('      the chart of NATS is not here (helm dependency update deploy/helm/vouch): rendered without it');
     mkdirSync(join(chart, 'charts/nats'), { recursive: true });
     // Helm renders no chart of which a part is missing.
     const [, version] = /name: nats\s+version: (\S+)/.exec(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) ?? [];
@@ -186,7 +183,7 @@ describe('the Helm chart', function () {
   });
 
   it('has NATS servers log in the users of its Secret, and nobody else', async function () {
-    if (!hasNats) this.skip(); // The suite has said so.
+    if (!hasNats) skip(this, 'the chart of NATS is not here (helm dependency update deploy/helm/vouch)');
     const resources = await rendered();
     const config = find(resources, 'ConfigMap', 'vouch-nats-config').data!['nats.conf']!;
     expect(config).to.match(/^\{\s+include \.\.\/nats-users\/users\.conf;/);
@@ -213,12 +210,56 @@ describe('the Helm chart', function () {
     expect(variableOf(secure!, 'VOUCH_NATS_CA')).to.equal('/nats-ca/ca.crt');
   });
 
+  it('gives every process a certificate for NATS servers that ask for one', async () => {
+    const parts = ['Deployment vouch-coordinator', 'StatefulSet vouch-shard', 'Job vouch-streams-1'];
+    const podsOf = (resources: readonly Resource[]): PodSpec[] =>
+      parts.map((part) => podOf(find(resources, ...(part.split(' ') as [string, string]))));
+    for (const { containers, volumes } of podsOf(await rendered('secrets={"natsClient":"nats-client-tls"}'))) {
+      const [container] = containers;
+      expect(variableOf(container!, 'VOUCH_NATS_CERT')).to.equal('/nats-client/tls.crt');
+      expect(variableOf(container!, 'VOUCH_NATS_KEY')).to.equal('/nats-client/tls.key');
+      expect(container!.volumeMounts).to.deep.include({
+        ...{ name: 'nats-client', mountPath: '/nats-client', readOnly: true },
+      });
+      expect(volumes.find(({ name }) => name === 'nats-client')?.secret?.secretName).to.equal('nats-client-tls');
+    }
+    for (const { containers } of podsOf(await rendered()))
+      expect(variableOf(containers[0]!, 'VOUCH_NATS_CERT')).to.equal(undefined);
+  });
+
+  it('gives coordinators a policy of witnesses, and a way to them, where there is one', async () => {
+    const policy = ['witness w1 w1+abcdef01+key https://w1.example', 'quorum w1'].join('\n');
+    const settings = [`witnesses={"policy":${JSON.stringify(`${policy}\n`)}}`, 'secrets={"logKey":"log-key"}'];
+    const resources = await rendered(...settings);
+    expect(find(resources, 'ConfigMap', 'vouch-witnesses').data).to.deep.equal({ policy: `${policy}\n` });
+    const { containers, volumes } = podOf(find(resources, 'Deployment', 'vouch-coordinator'));
+    expect(variableOf(containers[0]!, 'VOUCH_WITNESSES')).to.equal('/witnesses/policy');
+    expect(containers[0]!.volumeMounts).to.deep.include({ name: 'witnesses', mountPath: '/witnesses', readOnly: true });
+    expect(volumes).to.deep.include({ name: 'witnesses', configMap: { name: 'vouch-witnesses' } });
+    const portsOf = (among: readonly Resource[], part: string): number[] =>
+      find(among, 'NetworkPolicy', `vouch-${part}`).spec.egress.flatMap(({ ports }: { ports: { port: number }[] }) =>
+        ports.map(({ port }) => port),
+      );
+    expect(portsOf(resources, 'coordinator')).to.deep.equal([4222, 53, 53, 443]);
+    expect(portsOf(resources, 'shard')).to.deep.equal([4222, 53, 53]);
+    const others = await rendered(...settings, 'witnesses.ports=[443,8443]');
+    expect(portsOf(others, 'coordinator')).to.deep.equal([4222, 53, 53, 443, 8443]);
+    const without = await rendered();
+    expect(portsOf(without, 'coordinator')).to.deep.equal([4222, 53, 53]);
+    expect(find(without, 'ConfigMap', 'vouch-witnesses')).to.equal(undefined);
+    const keyless = await template(settings[0]!);
+    expect(keyless.code).to.not.equal(0);
+    expect(keyless.output).to.include('secrets.logKey is needed where witnesses.policy is set');
+  });
+
   it('says which value is misspelt or out of bounds', async () => {
     for (const [setting, named] of [
       ['shard={"replicas":3}', 'shard'],
       ['shards={"replica":3}', 'replica'],
       ['shards={"replicas":0}', '/shards/replicas'],
       ['secrets={"masterKey":""}', '/secrets/masterKey'],
+      ['secrets={"natsCert":"x"}', 'natsCert'],
+      ['witnesses={"ports":[0]}', '/witnesses/ports/0'],
       ['settings={"FOLLOWERS":"1"}', 'FOLLOWERS'],
     ] as const) {
       const { code, output } = await template(setting);

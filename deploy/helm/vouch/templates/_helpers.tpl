@@ -79,6 +79,10 @@ securityContext:
 {{- if $context.Values.secrets.natsCa }}
 - { name: VOUCH_NATS_CA, value: /nats-ca/ca.crt }
 {{- end }}
+{{- if $context.Values.secrets.natsClient }}
+- { name: VOUCH_NATS_CERT, value: /nats-client/tls.crt }
+- { name: VOUCH_NATS_KEY, value: /nats-client/tls.key }
+{{- end }}
 {{- range $name, $value := $context.Values.settings }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
@@ -89,6 +93,9 @@ securityContext:
 - { name: scratch, mountPath: /scratch }
 {{- if .Values.secrets.natsCa }}
 - { name: nats-ca, mountPath: /nats-ca, readOnly: true }
+{{- end }}
+{{- if .Values.secrets.natsClient }}
+- { name: nats-client, mountPath: /nats-client, readOnly: true }
 {{- end }}
 {{- end -}}
 
@@ -101,6 +108,10 @@ securityContext:
   emptyDir: {}
 {{- with $context.Values.secrets.natsCa }}
 - name: nats-ca
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{- with $context.Values.secrets.natsClient }}
+- name: nats-client
   secret: { secretName: {{ . }}, defaultMode: 0440 }
 {{- end }}
 {{- end -}}
