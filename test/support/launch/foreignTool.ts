@@ -4,8 +4,12 @@ import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
+const { GOBIN, GOPATH } = process.env;
 /** Where systems, Go and pip install, which need not be on PATH. */
-const USUAL_FOLDERS = ['/usr/local/sbin', '/usr/sbin', join(homedir(), 'go', 'bin'), join(homedir(), '.local', 'bin')];
+const USUAL_FOLDERS = [
+  ...['/usr/local/sbin', '/usr/sbin', GOBIN || join(GOPATH || join(homedir(), 'go'), 'bin')],
+  join(homedir(), '.local', 'bin'),
+];
 const WITHIN_MS = 60_000;
 const OUTPUT_MAX_BYTES = 32 * 1024 * 1024;
 

@@ -1,0 +1,123 @@
+/**
+ * The `nats` command with the login `operator`, as docs/operations/inspect.md uses it: it shows the cluster, and changes
+ * nothing. Where Go is: `go install github.com/nats-io/natscli/nats@v0.1.5`.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { Client } from '../support/launch/client.js';
+import { findTool, runTool } from '../support/launch/foreignTool.js';
+import { freePort } from '../support/launch/freePort.js';
+import { type Launched, launch, launchNode } from '../support/launch/process.js';
+import { skip } from '../support/skip.js';
+import { eventually } from '../support/suites/expectations.js';
+
+const START = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
+const UP = /^ +stop +Ctrl-C/;
+const UP_WITHIN_MS = 120_000;
+/** For each exchange of a command with the server; a refused one is never answered. */
+const ANSWER_WITHIN = '2s';
+const REFUSED = /Permissions Violation for Publish to "([^"]+)"/;
+
+/** A command, and what its output has. */
+const SHOWN: readonly (readonly [string, readonly RegExp[]])[] = [
+  ['micro ls', [/vouch-coordinator .* c1-\w{6} /, /vouch-shard .* s1-\w{6} /]],
+  ['micro info vouch-shard', [/Service: vouch-shard \(s1-\w{6}\)/, /Subject: vouch\.c\.\*\.\*\.write/]],
+  ['micro stats vouch-shard', [/ write +│ [1-9]/]],
+  ['stream ls', [/ VOUCH_LOG_1 .* [1-9] +│/, / VOUCH_SERVICE_LOG /, / VOUCH_VAULT /]],
+  ['stream info VOUCH_LOG_1', [/Subjects: vouch\.log\.1\.\*/, /Allows Msg Delete: false/, /Messages: [1-9]$/m]],
+  ['kv ls', [/ vouch-catalog /, / vouch-keys /]],
+  ['kv ls vouch-catalog', [/^default\.words$/m]],
+  ['kv get vouch-owners 1 --raw', [/"shard":"s1".*"name":"words"/]],
+  ['kv info vouch-owners', [/Bucket Name: vouch-owners/]],
+];
+/** A command, and the subject that it may not send to. */
+const CHANGES: readonly (readonly [string, string])[] = [
+  ['stream purge VOUCH_LOG_1 -f', 'vouch.api.STREAM.PURGE.VOUCH_LOG_1'],
+  ['stream rmm VOUCH_LOG_1 1 -f', 'vouch.api.STREAM.MSG.DELETE.VOUCH_LOG_1'],
+  ['stream rm KV_vouch-owners -f', 'vouch.api.STREAM.DELETE.KV_vouch-owners'],
+  ['kv put vouch-owners 1 nobody', 'vouch.api.$KV.vouch-owners.1'],
+  ['kv del vouch-owners 1 -f', 'vouch.api.$KV.vouch-owners.1'],
+  ['kv purge vouch-owners 1 -f', 'vouch.api.$KV.vouch-owners.1'],
+  ['kv add another', 'vouch.api.STREAM.CREATE.KV_another'],
+];
+
+describe('the nats command with the login of an operator', function () {
+  this.timeout(180_000);
+  let folder: string;
+  let service: Launched;
+  let program: string;
+  let login: readonly string[];
+  let client: Client;
+  let messages: string | undefined;
+
+  before(async function () {
+    const found = findTool('nats');
+    const version = found === undefined ? undefined : (await runTool(found, ['--version'])).stdout;
+    if (found === undefined || !/^v?\d+\.\d+\.\d+/.test(version ?? ''))
+      skip(this, 'the command nats is not installed: go install github.com/nats-io/natscli/nats@v0.1.5');
+    program = found;
+    folder = mkdtempSync(join(tmpdir(), 'vouch-cli-'));
+    const port = await freePort();
+    const env = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), VOUCH_SHARDS: '1' };
+    const unset = { VOUCH_NATS_URL: undefined, VOUCH_REPLICAS: undefined, INIT_CWD: undefined };
+    service = launchNode(START, [], { cwd: folder, env: { ...env, ...unset } });
+    await service.waitForLine(UP, { timeoutMs: UP_WITHIN_MS });
+    const { natsUrl } = JSON.parse(readFileSync(join(folder, 'data/runtime.json'), 'utf8'));
+    login = [
+      ...['--server', natsUrl, '--nkey', join(folder, 'data/nats/users/operator/seed.nk'), '--timeout', ANSWER_WITHIN],
+      ...['--inbox-prefix', '_INBOX.operator', '--js-api-prefix', 'vouch.api', '--no-context'],
+    ];
+    client = new Client(`http://127.0.0.1:${port}`, readFileSync(join(folder, 'data/keys/default.key'), 'utf8').trim());
+    await client.post('/v1/namespaces', { name: 'words', dimension: 2, metric: 'squared_l2' });
+    expect((await client.post('/v1/records', { collection: 'words', values: [1, 2] })).status).to.equal(200);
+    messages = await messagesOfLog();
+    expect(Number(messages)).to.be.above(0);
+  });
+
+  after(async () => {
+    await service?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (command: string) => runTool(program, [...login, ...command.split(' ')]);
+  const messagesOfLog = async (): Promise<string | undefined> =>
+    /Messages: (\d+)$/m.exec((await run('stream info VOUCH_LOG_1')).output)?.[1];
+
+  for (const [command, expected] of SHOWN)
+    it(`shows: nats ${command}`, async () => {
+      const { code, output } = await run(command);
+      expect(code, output).to.equal(0);
+      for (const pattern of expected) expect(output).to.match(pattern);
+    });
+
+  it('shows: nats kv watch, each change as it happens', async () => {
+    const watch = launch(program, [...login, 'kv', 'watch', 'vouch-shards']);
+    try {
+      const first = await watch.waitForLine(/PUT vouch-shards > s1: \{"session":/);
+      await watch.waitForLine(/PUT vouch-shards > s1: /, { from: watch.lines.indexOf(first) + 1 });
+    } finally {
+      await watch.stop();
+    }
+  });
+
+  for (const [command, subject] of CHANGES)
+    it(`refuses: nats ${command}`, async () => {
+      const before = await run('kv get vouch-owners 1 --raw');
+      const { code, output } = await run(command);
+      expect(code, output).to.not.equal(0);
+      expect(REFUSED.exec(output)?.[1], output).to.equal(subject);
+      expect((await run('kv get vouch-owners 1 --raw')).output).to.equal(before.output);
+    });
+
+  it('leaves all as it was', async () => {
+    expect(await messagesOfLog()).to.equal(messages);
+    expect((await run('stream ls --names --all')).output).to.not.include('another');
+    await eventually('a search is answered', async () => {
+      const { status, body } = await client.post('/v1/search', { collection: 'words', query: [1, 2], k: 1 });
+      return status === 200 && body.results.length === 1;
+    });
+  });
+});
