@@ -3,14 +3,15 @@
  * command that a person starts a service with. Sockets and processes are read from the proc file system of Linux.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
+import { skip } from '../support/skip.js';
 
 const NOBODY = 65_534;
 const LISTENS = '0A';
@@ -18,6 +19,8 @@ const ANSWER_MS = 2_000;
 const UP_WITHIN_MS = 120_000;
 /** The seed of a user of NATS, an API key, a private key. */
 const SECRET = /\bSU[A-Z2-7]{50,}|\bvk_[0-9a-f]{32,}|PRIVATE KEY/;
+/** Files of the data folder whose purpose is a secret; several NATS servers know each other by one in their configuration. */
+const MAY_HOLD_SECRETS = /^keys\/|\.(?:key|nk)$|^nats\/n\d+\/nats-server\.conf$/;
 /** Prints those of its arguments that it can read. */
 const READ_EACH = 'for path; do if head -c 1 "$path" >/dev/null 2>&1; then echo "$path"; fi; done';
 /** What a NATS server and a coordinator tell besides the API. */
@@ -28,6 +31,8 @@ interface Command {
   readonly script: string;
   readonly args: readonly string[];
   readonly up: RegExp;
+  /** The logs that it writes. */
+  readonly logs: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Whether it serves metrics at addresses of their own, which need no key. */
   readonly hasMetrics?: boolean;
@@ -36,13 +41,28 @@ interface Command {
 /** The last line of the greeting. */
 const UP = /^ +stop +Ctrl-C/;
 const COMMANDS: readonly Command[] = [
-  { name: 'npm start', script: 'start', args: [], up: UP, env: { VOUCH_SHARDS: '1' } },
-  { name: 'npm run standalone', script: 'start', args: [], up: UP, env: { VOUCH_MODE: 'standalone' } },
+  {
+    name: 'npm start',
+    script: 'start',
+    args: [],
+    up: UP,
+    logs: ['nats-server.log', 'coordinator.log', 'shard-s1.log'],
+    env: { VOUCH_SHARDS: '1' },
+  },
+  {
+    name: 'npm run standalone',
+    script: 'start',
+    args: [],
+    up: UP,
+    logs: ['service.log'],
+    env: { VOUCH_MODE: 'standalone' },
+  },
   {
     name: 'npm run cluster',
     script: 'cluster',
     args: ['--plain', '--nats', '3', '--coordinators', '1', '--shards', '1'],
     up: /^ +NATS pages +n1 /,
+    logs: ['nats-n1.log', 'nats-n2.log', 'nats-n3.log', 'coordinator.log', 'shard-s1.log'],
     hasMetrics: true,
   },
 ];
@@ -111,11 +131,10 @@ describe('another user of the machine', function () {
   this.timeout(180_000);
 
   before(function () {
-    // Nothing else lists the sockets of a process.
-    if (process.platform !== 'linux') this.skip();
+    if (process.platform !== 'linux') skip(this, 'only Linux lists the sockets of a process, in /proc');
   });
 
-  for (const { name, script, args, up, env, hasMetrics = false } of COMMANDS)
+  for (const { name, script, args, up, logs, env, hasMetrics = false } of COMMANDS)
     describe(`of ${name}`, () => {
       let folder: string;
       let port: number;
@@ -170,14 +189,26 @@ describe('another user of the machine', function () {
         expect(kinds).to.deep.equal({ api: 1, nats, pages: servers, metrics: hasMetrics ? 1 : 0 });
       });
 
-      it('reads no file of the data folder, and no secret off a process', function () {
+      it('reads no file of the data folder, and no secret off a process or in a log', async function () {
+        const headers = { authorization: `Bearer vk_${'5'.repeat(64)}`, connection: 'close' };
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/namespaces`, { headers });
+        expect(answer.status).to.equal(401);
         const root = join(folder, 'data');
         const paths = (readdirSync(root, { recursive: true }) as string[]).map((path) => join(root, path));
         expect(paths.filter((path) => /\.(?:key|nk)$/.test(path))).to.not.deep.equal([]);
         for (const pid of pids) expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).to.not.match(SECRET);
+        expect(
+          paths
+            .map((path) => basename(path))
+            .filter((file) => logs.includes(file))
+            .sort(),
+        ).to.deep.equal([...logs].sort());
+        const holdSecrets = paths.filter(
+          (path) => statSync(path).isFile() && SECRET.test(readFileSync(path, 'latin1')),
+        );
+        expect(holdSecrets.filter((path) => !MAY_HOLD_SECRETS.test(relative(root, path)))).to.deep.equal([]);
         expect(service.output.replace(/vk_\w+ +\(shown this once\)/, '')).to.not.match(SECRET);
-        // Only root may become somebody else.
-        if (process.getuid?.() !== 0) this.skip();
+        if (process.getuid?.() !== 0) skip(this, 'only root may become another user');
         const proc = pids.flatMap((pid) => ['environ', 'mem', 'maps'].map((file) => `/proc/${pid}/${file}`));
         const readable = spawnSync('sh', ['-c', READ_EACH, 'sh', root, ...paths, ...proc, '/proc/self/environ'], {
           ...{ uid: NOBODY, gid: NOBODY, cwd: '/', encoding: 'utf8' },

@@ -42,20 +42,23 @@ export class Client {
   async raw(method: string, path: string, body: string | Uint8Array | undefined, headers: Extra = {}): Promise<Answer> {
     const response = await fetch(this.url + path, {
       method,
-      headers: {
-        ...(this.key === undefined ? {} : { authorization: `Bearer ${this.key}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
+      headers: { ...this.headersOf(body), ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
     });
     const bytes = Buffer.from(await response.arrayBuffer());
     const text = bytes.toString('utf8');
     return { status: response.status, headers: response.headers, text, bytes, body: jsonOf(text) };
   }
+
+  protected headersOf(body: unknown): Extra {
+    return {
+      ...(this.key === undefined ? {} : { authorization: `Bearer ${this.key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+  }
 }
 
-function jsonOf(text: string): unknown {
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
