@@ -1,8 +1,15 @@
 import { expect } from 'chai';
-import { rawExchange } from '../support/launch/http.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { rawExchange, requestHead } from '../support/launch/http.js';
+import { inBothModes, inBothModesAndEngines } from '../support/launch/modes.js';
 
-inBothModes('the HTTP edge', (service, { start }) => {
+inBothModesAndEngines('the HTTP edge', (service, { start }) => {
+  it('is served by the engine that the service was told to use', async () => {
+    const wanted = service.environment.VOUCH_HTTP_ENGINE;
+    const [answer] = await rawExchange(Number(new URL(service.url).port), requestHead('GET', '/health'));
+    // It names itself, and Node's own does not.
+    expect([answer!.status, answer!.headers.has('uwebsockets') ? 'uws' : 'node']).to.deep.equal([200, wanted]);
+  });
+
   it('every endpoint but the open ones needs a key', async () => {
     for (const key of [undefined, 'vk_nonsense', `vk_${'0'.repeat(64)}`]) {
       const client = service.client(key);

@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
 import { IndexedByHttp, rowsOf } from '../support/launch/indexClient.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndEngines } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 
-inBothModes('a misspelt field', (service) => {
+inBothModesAndEngines('a misspelt field', (service) => {
   let project: Project;
   beforeEach(async () => {
     project = await service.newProject();

@@ -4,14 +4,14 @@ import { pack, unpack } from 'msgpackr';
 import { Vouch } from '../../client/index.js';
 import { quantise } from '../../shared/fixedPoint.js';
 import type { Answer } from '../support/launch/client.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndEngines } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
 
 const TYPE = 'application/msgpack';
 const bin = (...values: number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
 const fixed = (...values: number[]): Buffer => Buffer.from(quantise(values).buffer);
 
-inBothModes('msgpack', (service) => {
+inBothModesAndEngines('msgpack', (service) => {
   let project: Project;
   let rw: Client;
   beforeEach(async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
 import type { Answer, Client } from '../support/launch/client.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModes, inBothModesAndEngines } from '../support/launch/modes.js';
 import type { Project, Service } from '../support/launch/service.js';
 
 interface Endpoint {
@@ -135,7 +135,7 @@ async function withCollection(service: Service): Promise<Project & { readonly id
   return { ...project, id: body.id };
 }
 
-inBothModes('every endpoint', (service) => {
+inBothModesAndEngines('every endpoint', (service) => {
   it('answers 200 or 204 to a request that is fit', async () => {
     const { rw } = await withCollection(service);
     for (const endpoint of ENDPOINTS) {

@@ -1,4 +1,6 @@
 /** The same tests over a cluster and over a standalone node: what a user sees must not differ. */
+import { skip } from '../skip.js';
+import { OTHER_ENGINE, whyNoUws } from './engines.js';
 import { PackageClient } from './packageClient.js';
 import { type Mode, type Project, Service, type Settings } from './service.js';
 
@@ -6,8 +8,10 @@ import { type Mode, type Project, Service, type Settings } from './service.js';
 class SharedServices {
   readonly #services = new Map<Mode, Promise<Service>>();
 
+  constructor(private readonly settings: Settings) {}
+
   get(mode: Mode): Promise<Service> {
-    const service = this.#services.get(mode) ?? Service.start(mode);
+    const service = this.#services.get(mode) ?? Service.start(mode, this.settings);
     this.#services.set(mode, service);
     return service;
   }
@@ -17,9 +21,27 @@ class SharedServices {
   }
 }
 
-const lasting = new SharedServices();
-/** Those that tests kill: they hold few collections, so that they are soon back. */
-const restarted = new SharedServices();
+/** The services of suites with the same settings. */
+class Pool {
+  readonly lasting: SharedServices;
+  /** Those that tests kill: they hold few collections, so that they are soon back. */
+  readonly restarted: SharedServices;
+
+  constructor(readonly settings: Settings = {}) {
+    this.lasting = new SharedServices(settings);
+    this.restarted = new SharedServices(settings);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.lasting.stop(), this.restarted.stop()]);
+  }
+}
+
+const usual = new Pool();
+const onOtherEngine: Readonly<Record<Mode, Pool>> = {
+  cluster: new Pool({ VOUCH_HTTP_ENGINE: OTHER_ENGINE.cluster }),
+  standalone: new Pool({ VOUCH_HTTP_ENGINE: OTHER_ENGINE.standalone }),
+};
 
 export interface OtherServices {
   /** A service of the test's own; stopped after the suite. */
@@ -38,6 +60,13 @@ export function inBothModes(title: string, tests: Tests): void {
   for (const mode of ['cluster', 'standalone'] as const) inMode(`${title} (${mode})`, mode, tests);
 }
 
+/** As `inBothModes`, and once more in each mode over the HTTP engine that the tests of this mode do not use otherwise. */
+export function inBothModesAndEngines(title: string, tests: Tests): void {
+  inBothModes(title, tests);
+  for (const mode of ['cluster', 'standalone'] as const)
+    inMode(`${title}, HTTP by ${OTHER_ENGINE[mode]} (${mode})`, mode, tests, onOtherEngine[mode]);
+}
+
 /** As `inBothModes`, and once more with all requests through the package `@vouch/client`. */
 export function inBothModesAndThroughClient(title: string, tests: Tests): void {
   inBothModes(title, tests);
@@ -54,7 +83,7 @@ export function inBothModesAndThroughClient(title: string, tests: Tests): void {
   });
 }
 
-function inMode(title: string, mode: Mode, tests: Tests): void {
+function inMode(title: string, mode: Mode, tests: Tests, pool = usual): void {
   describe(title, function () {
     this.timeout(60_000);
     const own: Service[] = [];
@@ -67,17 +96,19 @@ function inMode(title: string, mode: Mode, tests: Tests): void {
         return typeof value === 'function' ? value.bind(real) : value;
       },
     });
-    before(async () => {
-      service = await lasting.get(mode);
+    before(async function () {
+      const reason = pool === usual ? undefined : await whyNoUws();
+      if (reason !== undefined) skip(this, reason);
+      service = await pool.lasting.get(mode);
     });
     after(() => Promise.all(own.map((one) => one.stop())));
     const start = async (settings: Settings): Promise<Service> => {
-      const one = await Service.start(mode, settings);
+      const one = await Service.start(mode, { ...pool.settings, ...settings });
       own.push(one);
       return one;
     };
-    tests(handle, { start, restartable: () => restarted.get(mode) });
+    tests(handle, { start, restartable: () => pool.restarted.get(mode) });
   });
 }
 
-after(() => Promise.all([lasting.stop(), restarted.stop()]));
+after(() => Promise.all([usual, ...Object.values(onOtherEngine)].map((pool) => pool.stop())));

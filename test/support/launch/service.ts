@@ -20,13 +20,12 @@ import { openSigner } from '../../../shared/signing/signer.js';
 import { ED25519, formatVerifierKey, verifierKey } from '../../../verifier/index.js';
 import { startTestNats, type TestNats } from '../nats/natsServer.js';
 import { Client } from './client.js';
-
+import { type Mode, usualEngine } from './engines.js';
 import { freePort } from './freePort.js';
 import { type Ended, type Launched, launchNode } from './process.js';
 
-export { Client };
+export { Client, type Mode };
 
-export type Mode = 'cluster' | 'standalone';
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 export interface Project {
@@ -88,8 +87,7 @@ export class Service {
       VOUCH_PORT: String(port),
       VOUCH_MODE: mode,
       VOUCH_METRICS_OPEN: 'true',
-      // Every test of both modes goes over both engines so.
-      VOUCH_HTTP_ENGINE: mode === 'standalone' ? 'node' : 'auto',
+      VOUCH_HTTP_ENGINE: await usualEngine(mode),
       ...PATIENT,
       ...settings,
     });

@@ -3,7 +3,6 @@
 import type { Config } from '../../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
 import { type Edge, startEdge } from '../../../coordinator/edge.js';
-import { loadUws } from '../../../coordinator/http/engine/uwsEngine.js';
 import { LocalLimiter } from '../../../coordinator/limits/limiter.js';
 import type { ServedLog } from '../../../coordinator/serviceLog/serviceLog.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
@@ -12,6 +11,8 @@ import { type Logger, silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import { createKey, type Scope } from '../../../shared/registry/keys.js';
 import { Client } from '../launch/client.js';
+import { type EngineName, whyNoUws } from '../launch/engines.js';
+import { skip } from '../skip.js';
 import { FakeBackend } from './fakeBackend.js';
 
 export class TestClock implements Clock {
@@ -44,15 +45,13 @@ const EMPTY_LOG: ServedLog = {
   untilLogged: async () => undefined,
 };
 
-export type EngineName = 'uws' | 'node';
-
 /** Declares the suite over each engine: uWebSockets.js where it runs here, and Node's own. */
 export function overEngines(title: string, suite: (engine: EngineName) => void): void {
   for (const engine of ['uws', 'node'] as const)
     describe(`${title} (${engine})`, () => {
       before(async function () {
-        // No binary of uWebSockets.js runs on this Node or C library.
-        if (engine === 'uws' && (await loadUws().catch(() => undefined)) === undefined) this.skip();
+        const reason = engine === 'uws' ? await whyNoUws() : undefined;
+        if (reason !== undefined) skip(this, reason);
       });
       suite(engine);
     });
