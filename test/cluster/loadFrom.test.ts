@@ -11,6 +11,7 @@ import { findTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
 import { launch } from '../support/launch/process.js';
 import { type Project, Service } from '../support/launch/service.js';
+import { skip } from '../support/skip.js';
 
 const ROWS = 2_500;
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
@@ -74,10 +75,8 @@ describe('npm run load --from a service', function () {
 
   it('reads a collection of a Chroma server page by page', async function () {
     const program = findTool('chroma');
-    if (program === undefined) {
-      console.log('      skipped: chroma, the server of the Python package chromadb, is not installed');
-      return this.skip(); // It is no part of the project; load.test.ts has a recorded exchange.
-    }
+    // load.test.ts has a recorded exchange.
+    if (program === undefined) skip(this, 'chroma, the server of the Python package chromadb, is not installed');
     const folder = await mkdtemp(join(tmpdir(), 'vouch-chroma-'));
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;

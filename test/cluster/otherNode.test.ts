@@ -8,12 +8,16 @@ import { Client } from '../support/launch/client.js';
 import { freePort } from '../support/launch/freePort.js';
 import { launch } from '../support/launch/process.js';
 import { installFromRegistry } from '../support/launch/registry.js';
+import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const STANDALONE = fileURLToPath(new URL('../../scripts/standalone.js', import.meta.url));
 /** The one with the longest support, and the newest. */
 const OTHERS = [24, 26];
 const CONTRACT = ['dist/test/contract/!(*.long).test.js', '--grep', '\\(standalone\\)'];
+
+const SAME = `the tests run on Node ${process.versions.node} already`;
+const missing = (major: number): string => `npm reaches no registry, or has no Node ${major} for this machine`;
 
 describe('another Node', function () {
   this.timeout(180_000);
@@ -32,10 +36,9 @@ describe('another Node', function () {
 
   it('Node 24 passes the contract tests', async function () {
     this.timeout(600_000);
-    if (process.versions.node.startsWith('24.')) this.skip();
+    if (process.versions.node.startsWith('24.')) skip(this, SAME);
     const node = await nodeOf(24);
-    // npm reaches no registry, or there is no such Node for this machine.
-    if (node === undefined) this.skip();
+    if (node === undefined) skip(this, missing(24));
     const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', '_mocha');
     const tests = launch(node, [mocha, '--reporter', 'dot', ...CONTRACT], { cwd: ROOT, env: { VOUCH_API_CASES: '5' } });
     const { code } = await tests.waitForEnd(580_000);
@@ -45,10 +48,9 @@ describe('another Node', function () {
 
   for (const major of OTHERS)
     it(`Node ${major} starts it, and it serves; where that is by node:http, a warning says so`, async function () {
-      if (process.versions.node.startsWith(`${major}.`)) this.skip();
+      if (process.versions.node.startsWith(`${major}.`)) skip(this, SAME);
       const node = await nodeOf(major);
-      // npm reaches no registry, or there is no such Node for this machine.
-      if (node === undefined) this.skip();
+      if (node === undefined) skip(this, missing(major));
       const port = await freePort();
       const env = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), INIT_CWD: undefined };
       const service = launch(node, [STANDALONE], { cwd: folder, env });

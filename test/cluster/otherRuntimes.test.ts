@@ -5,13 +5,14 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findBrowser, startBrowser } from '../support/browser.js';
+import { findBrowser, NO_BROWSER, startBrowser } from '../support/browser.js';
 import { packageOfClient } from '../support/launch/clientPackage.js';
 import { runTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
 import { launch } from '../support/launch/process.js';
 import { installFromRegistry } from '../support/launch/registry.js';
 import { type Client, Service } from '../support/launch/service.js';
+import { skip } from '../support/skip.js';
 
 const PROGRAM = `
 import { CollectionNotFoundError, memoryStore, verifyReceipt, Vouch } from '@vouch/client';
@@ -89,8 +90,8 @@ describe('the client', function () {
   for (const [name, args] of RUNTIMES)
     it(`runs in ${name}`, async function () {
       const path = join(folder, 'node_modules', '.bin', name);
-      // npm reaches no registry, or has none for this machine.
-      if (!(await installFromRegistry(folder, name, ['--omit=peer'])) || !(await isRunnable(path))) this.skip();
+      if (!(await installFromRegistry(folder, name, ['--omit=peer'])) || !(await isRunnable(path)))
+        skip(this, `npm reaches no registry, or has no ${name} for this machine`);
       const env = { VOUCH_URL: rw.url, VOUCH_KEY: rw.key, NAME: name };
       const run = launch(path, [...args, 'main.mjs'], { cwd: folder, env });
       const { code } = await run.waitForEnd(60_000);
@@ -100,8 +101,7 @@ describe('the client', function () {
 
   it('runs in a browser, on a page from elsewhere', async function () {
     const path = findBrowser();
-    // Without a browser there is nothing to run it in.
-    if (path === undefined) return this.skip();
+    if (path === undefined) return skip(this, NO_BROWSER);
     const pages = servePages(folder).listen(port, '127.0.0.1');
     const browser = await startBrowser(path);
     try {

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { findBrowser, startBrowser } from '../support/browser.js';
+import { findBrowser, NO_BROWSER, startBrowser } from '../support/browser.js';
 import type { Client } from '../support/launch/client.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { seededRandom } from '../support/model/random.js';
+import { skip } from '../support/skip.js';
 
 /** Scripts for the page: what checks accessibility, and what it found, one text a rule. */
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -36,8 +37,7 @@ describe('the console', function () {
 
   before(async function () {
     const path = findBrowser();
-    // Without a browser there is nothing to show the console.
-    if (path === undefined) return this.skip();
+    if (path === undefined) return skip(this, NO_BROWSER);
     [browser, service] = await Promise.all([startBrowser(path), Service.start('cluster')]);
     project = await service.newProject();
     await fill(project.rw, 'places');

@@ -14,6 +14,7 @@ import { findTool, runTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launch } from '../support/launch/process.js';
 import { type Project, Service } from '../support/launch/service.js';
+import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const MIB = 1024 * 1024;
@@ -71,10 +72,9 @@ describe('a proxy in front', function () {
   let project: Project;
 
   before(async function () {
-    if (openssl === undefined || PROXIES.every(({ name }) => findTool(name) === undefined)) {
-      console.log('      skipped: openssl, or every one of nginx, caddy and haproxy, is not installed');
-      return this.skip(); // openssl makes the certificate.
-    }
+    // openssl makes the certificate.
+    if (openssl === undefined || PROXIES.every(({ name }) => findTool(name) === undefined))
+      skip(this, 'openssl, or every one of nginx, caddy and haproxy, is not installed');
     folder = await mkdtemp(join(tmpdir(), 'vouch-test-'));
     await makeCertificate(openssl, folder);
     service = await Service.start('standalone');
@@ -95,10 +95,7 @@ describe('a proxy in front', function () {
       let proxy: Launched;
 
       before(async function () {
-        if (program === undefined) {
-          console.log(`        skipped: ${name} is not installed`);
-          return this.skip(); // Few machines have every proxy.
-        }
+        if (program === undefined) skip(this, `${name} is not installed`);
         port = await freePort();
         const config = join(folder, file);
         const text = readFileSync(join(ROOT, 'deploy/proxies', file), 'utf8');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../config/load.js';
 import { findTool, runTool } from '../support/launch/foreignTool.js';
+import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const FOLDER = join(ROOT, 'deploy/systemd');
@@ -30,10 +31,8 @@ describe('the units of systemd', () => {
 
   it('leave a process little to do beside its work', async function () {
     const analyze = findTool('systemd-analyze');
-    if (analyze === undefined || !(await runTool(analyze, ['--help'])).output.includes('--offline')) {
-      console.log('      skipped: systemd-analyze, which can measure a file, is not installed');
-      return this.skip(); // Not every machine runs systemd.
-    }
+    if (analyze === undefined || !(await runTool(analyze, ['--help'])).output.includes('--offline'))
+      skip(this, 'systemd-analyze, which can measure a file, is not installed');
     for (const unit of units) {
       const { output } = await runTool(analyze, ['security', '--offline=true', join(FOLDER, unit)]);
       expect(Number(EXPOSURE.exec(output)?.[1]), output).to.be.below(EXPOSURE_MAX);

@@ -7,6 +7,7 @@ import { HostileClient } from '../support/launch/hostileClient.js';
 import { requestHead } from '../support/launch/http.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
+import { skip } from '../support/skip.js';
 
 const MIB = 1024 * 1024;
 const BODY_BYTES = 4 * MIB;
@@ -87,7 +88,8 @@ describe('overload and hostile clients', function () {
 
   it('holds 10,000 idle connections, and serves beside them', async function () {
     // Each takes a file descriptor here and one there.
-    if (process.platform !== 'linux' || openFilesMax() < IDLE_CONNECTIONS + 1_000) this.skip();
+    if (process.platform !== 'linux' || openFilesMax() < IDLE_CONNECTIONS + 1_000)
+      skip(this, `this process may not open ${IDLE_CONNECTIONS} files, or does not run on Linux`);
     const before = residentBytes();
     const startedMs = systemClock.monotonicMs();
     const isLate = (): boolean => systemClock.monotonicMs() - startedMs > IDLE_MS;
@@ -100,14 +102,12 @@ describe('overload and hostile clients', function () {
     for (let i = 0; i < 20; i++) expect((await search()).status).to.equal(200);
     console.log(`      ${clients.length} connections, ${Math.round(bytesEach)} bytes of memory each`);
     expect(bytesEach).to.be.below(16 * 1024);
-    // The first would be closed before the last is there.
-    if (!isHeld) this.skip();
+    if (!isHeld) skip(this, 'the machine is so busy that the first would be closed before the last is there');
     expect(openThere()).to.be.at.least(IDLE_CONNECTIONS);
   });
 
   it('lets go of who begins and does not go on: heads and bodies without an end, answers that nobody reads', async function () {
-    // Memory is read from /proc.
-    if (process.platform !== 'linux') this.skip();
+    if (process.platform !== 'linux') skip(this, 'memory is read from /proc, which Linux has');
     await fill('log', 5, 900, 512);
     const before = residentBytes();
     const halfHeads = await openMany(100, 'POST /v1/search HTTP/1.1\r\nhost: test\r\nx-never: e');

@@ -11,6 +11,7 @@ import { expect } from 'chai';
 import { verifyLogged } from '../../verifier/index.js';
 import { type Launched, launch } from '../support/launch/process.js';
 import { WitnessedService } from '../support/rigs/witnessedService.js';
+import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const run = promisify(execFile);
@@ -31,9 +32,7 @@ describe('the service log and the tools of others', function () {
       await run('go', ['build', '-C', join(ROOT, 'test/interop'), '-o', program, '.'], { timeout: BUILD_MS });
     } catch (error) {
       const reason = (error as { stderr?: string }).stderr || (error as Error).message;
-      process.stderr.write(`      skipped, as Go or its modules are not here: ${reason.trim().split('\n').at(-1)}\n`);
-      // The tools are Go modules: without Go, or without a way to them, there is nothing to compare with.
-      this.skip();
+      skip(this, `the tools are Go modules, and Go or a way to them is missing: ${reason.trim().split('\n').at(-1)}`);
     }
     rig = await WitnessedService.start('standalone', 3, {}, async (logKey) => {
       witness = launch(program, ['witness', 'others.example', logKey]);

@@ -18,6 +18,7 @@ import { authority, hasOpenSsl } from '../support/certificates.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launch, launchNode } from '../support/launch/process.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { skip } from '../support/skip.js';
 import { eventually, rejection } from '../support/suites/expectations.js';
 
 const CLUSTER_WITHIN_MS = 30_000;
@@ -168,12 +169,7 @@ describe('the login at nats-server', function () {
   });
 
   it('by TLS and certificates of an authority of its own', async function () {
-    // It makes the certificates.
-    if (!hasOpenSsl()) {
-      console.log('      skipped: openssl is not installed');
-      // Said above.
-      return this.skip();
-    }
+    if (!hasOpenSsl()) skip(this, 'openssl, which makes the certificates, is not installed');
     const { ca, certificate } = authority(folder);
     const [serverPair, client] = [certificate('server'), certificate('client')];
     const tls = (more: string): string =>

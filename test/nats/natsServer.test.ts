@@ -17,7 +17,10 @@ import { LOG_START } from '../../shared/log/eventLog.js';
 import { freePort } from '../support/launch/freePort.js';
 import { NatsServer } from '../support/launch/natsProcess.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { skip } from '../support/skip.js';
 import { eventually, rejection } from '../support/suites/expectations.js';
+
+const INSTALLED = 'this machine has a nats-server installed, which would be found first';
 
 describe('nats-server', function () {
   this.timeout(60_000);
@@ -61,8 +64,8 @@ describe('nats-server', function () {
     });
 
     it('takes one on PATH, then one fetched earlier', async function () {
-      // A server that the machine has installed would be found between the two.
-      if (await find({}).catch(() => undefined)) return this.skip();
+      // It would be found between the two.
+      if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       await pretend(join(folder, 'nats-server'), '2.9.1');
       expect((await find({})).version).to.equal('2.9.1');
       await pretend(join(folder, 'bin', 'nats-server'), '2.9.2');
@@ -70,8 +73,7 @@ describe('nats-server', function () {
     });
 
     it('fetches one where there is none, from the first source that has it', async function () {
-      // Nothing is fetched where the machine has a server installed.
-      if (await find({}).catch(() => undefined)) return this.skip();
+      if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       const fetched: string[] = [];
       const other: ServerSource = {
         name: 'another source',
@@ -91,8 +93,7 @@ describe('nats-server', function () {
     });
 
     it('says what was tried and what to do where there is none to be had', async function () {
-      // Nothing is tried where the machine has a server installed.
-      if (await find({}).catch(() => undefined)) return this.skip();
+      if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
       const { message } = await rejection(find({}));
       expect(message).to.contain('a source: it is closed');
       expect(message).to.contain('https://nats.io/download').and.contain('VOUCH_NATS_SERVER').and.contain('standalone');

@@ -16,6 +16,8 @@ const QUIET = [
 /** The path of the browser; undefined where this machine lacks it. */
 export const findBrowser = (): string | undefined => NAMES.map(findTool).find((path) => path !== undefined);
 
+export const NO_BROWSER = `there is none of ${NAMES.join(', ')} on this machine`;
+
 /** Its own sandbox needs rights that root in a container may lack; the pages are ours. */
 export const startBrowser = (executablePath: string): Promise<Browser> =>
   chromium.launch({ executablePath, args: [...QUIET, '--no-sandbox'] });

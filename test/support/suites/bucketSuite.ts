@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Bucket, BucketValue } from '../../../shared/bucket/bucket.js';
 import { systemClock } from '../../../shared/clock.js';
+import { skip } from '../skip.js';
 import type { BucketStore } from './bucketStore.js';
 import { Follower, watchTests } from './bucketWatch.js';
 import { eventually, expectCode } from './expectations.js';
@@ -191,7 +192,7 @@ function entryTests(fixture: Fixture): void {
 
   it('is one bucket for every process', async function () {
     const peer = await fixture().peer?.();
-    if (peer === undefined) return this.skip();
+    if (peer === undefined) return skip(this, 'this kind of bucket belongs to one process');
     const { bucket } = fixture();
     const revision = await peer.put('a', 'from the peer');
     await eventually('the peer’s write is seen', async () => (await bucket.get('a'))?.revision === revision);

@@ -12,6 +12,7 @@ import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { type Authority, authority, hasOpenSsl } from '../../../support/certificates.js';
 import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
+import { skip } from '../../../support/skip.js';
 import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const LOOK_MS = 20;
@@ -30,11 +31,7 @@ overEngines('HTTPS', (name) => {
   const agents: Agent[] = [];
 
   before(async function () {
-    if (!hasOpenSsl()) {
-      console.log('      skipped: openssl is not installed');
-      // Said above.
-      return this.skip();
-    }
+    if (!hasOpenSsl()) skip(this, 'openssl is not installed');
     folder = await mkdtemp(join(tmpdir(), 'vouch-tls-'));
     made = authority(folder);
     for (const name of ['one', 'two']) made.certificate(name);

@@ -23,6 +23,7 @@ import {
   syncFile,
 } from '../../../../shared/files/durable.js';
 import { lockFolder } from '../../../../shared/files/folderLock.js';
+import { skip } from '../../../support/skip.js';
 import { rejection } from '../../../support/suites/expectations.js';
 
 describe('durable files', () => {
@@ -114,7 +115,7 @@ describe('durable files', () => {
   });
 
   it('are refused where no folder can be made, though the one above is there', async function () {
-    if (process.platform !== 'linux') this.skip();
+    if (process.platform !== 'linux') skip(this, 'there is no /proc, in which nobody makes a folder');
     expect(await rejection(makeDirectory('/proc/nothing/in/it'))).to.include({ code: 'ENOENT' });
   });
 

@@ -23,6 +23,7 @@ import {
   SegmentFolder,
   soonMs,
 } from '../../../support/rigs/segmentFolder.js';
+import { skip } from '../../../support/skip.js';
 import { expectCode, rejection } from '../../../support/suites/expectations.js';
 
 describe('local segments', function () {
@@ -83,7 +84,7 @@ describe('local segments', function () {
       });
 
     it('keeps a bounded number of files open over any number of logs', async function () {
-      if (process.platform !== 'linux') return this.skip();
+      if (process.platform !== 'linux') skip(this, 'open files are read from /proc, which Linux has');
       await folder.open({ openFilesMax: 4 });
       for (let id = 100; id < 130; id++) await append(await folder.logs.open(id), 1, 2);
       const isOurs = async (fd: string): Promise<boolean> =>
