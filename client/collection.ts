@@ -47,8 +47,9 @@ export type Insert = Omit<Here<InsertRequest>, 'metadata'> & {
   metadata?: JsonObject | Uint8Array | readonly number[] | null;
 };
 
-export interface BatchOptions extends CallOptions {
-  /** 32 hex: the batch, sent again with it, inserts nothing twice. Omitted: one is made for this call and its retries. */
+/** Of a batch, and of an encrypted insert. */
+export interface IdempotentOptions extends CallOptions {
+  /** 32 hex: the request, sent again with it, inserts nothing twice. Omitted: one is made for this call and its retries. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -107,13 +108,13 @@ export class Collection {
   }
 
   /** Inserts up to 16,384 records, all or none. */
-  batchInsert(request: Here<BatchInsertRequest>, options: BatchOptions = {}): Promise<BatchInsertResponse> {
-    return this.#batch('/v1/vectors/batch-insert', request, options);
+  batchInsert(request: Here<BatchInsertRequest>, options: IdempotentOptions = {}): Promise<BatchInsertResponse> {
+    return this.#keyed('/v1/vectors/batch-insert', request, options, request.batch);
   }
 
   /** Inserts or replaces up to 16,384 records by external ids, all or none. */
-  batchUpsert(request: Here<BatchUpsertRequest>, options: BatchOptions = {}): Promise<BatchUpsertResponse> {
-    return this.#batch('/v1/vectors/batch-upsert', request, options);
+  batchUpsert(request: Here<BatchUpsertRequest>, options: IdempotentOptions = {}): Promise<BatchUpsertResponse> {
+    return this.#keyed('/v1/vectors/batch-upsert', request, options, request.batch);
   }
 
   /**
@@ -186,13 +187,11 @@ export class Collection {
   }
 
   /**
-   * Deletes records permanently, all or none, by ids, by external ids or by a filter. If the connection broke and the request was
-   * sent again, the answer counts what the last attempt deleted. By a filter it is not sent again: it would match what came since.
+   * Deletes records permanently, all or none, by ids, by external ids or by a filter. Without a `requestId` one is made, so that
+   * a retry deletes nothing that came since; it is answered as the first attempt, but for `missing`.
    */
   deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
-    const body = { ...request, collection: this.name };
-    const repeat = request.metadataFilter == null ? 'safe' : 'once';
-    return this.#http.json({ method: 'POST', path: '/v1/records/delete', body, repeat, ...options });
+    return this.#post('/v1/records/delete', { ...request, requestId: request.requestId ?? newRequestId() }, options);
   }
 
   /** Searches up to 256 times in one state of the collection. */
@@ -205,10 +204,12 @@ export class Collection {
     return this.#post('/v1/search', request, options, [request.query]);
   }
 
-  /** Encrypts and inserts a payload. It takes no request id: after a broken connection it is not sent again. */
-  insertEncrypted(request: Here<InsertEncryptedRequest>, options: CallOptions = {}): Promise<InsertEncryptedResponse> {
-    const body = { ...request, collection: this.name };
-    return this.#http.json({ method: 'POST', path: '/v1/records/encrypted', body, repeat: 'once', ...options });
+  /** Encrypts and inserts a payload. */
+  insertEncrypted(
+    request: Here<InsertEncryptedRequest>,
+    options: IdempotentOptions = {},
+  ): Promise<InsertEncryptedResponse> {
+    return this.#keyed('/v1/records/encrypted', request, options);
   }
 
   getEncrypted(id: number, options: CallOptions = {}): Promise<EncryptedRecordResponse> {
@@ -306,13 +307,14 @@ export class Collection {
     });
   }
 
-  #batch<T>(path: string, request: Here<BatchInsertRequest>, options: BatchOptions): Promise<T> {
+  /** Sends an insert whose body has no request id of its own. */
+  #keyed<T>(path: string, body: object, options: IdempotentOptions, vectors: readonly unknown[] = []): Promise<T> {
     const { idempotencyKey = newRequestId(), ...call } = options;
     return this.#http.json({
       method: 'POST',
       path,
-      body: { ...request, collection: this.name },
-      vectors: request.batch,
+      body: { ...body, collection: this.name },
+      vectors,
       headers: { 'idempotency-key': idempotencyKey },
       repeat: 'safe',
       ...call,

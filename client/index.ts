@@ -1,8 +1,8 @@
 /** `@vouch/client`: collections, records, searches, graphs, proofs and keys of a Vouch service. */
 export {
-  type BatchOptions,
   Collection,
   type FacetOptions,
+  type IdempotentOptions,
   type Insert,
   type ListOptions,
   type Matching,

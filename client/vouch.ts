@@ -118,6 +118,11 @@ export class Vouch {
     return this.#post(`/v1/import/${encodeURIComponent(name)}/finish`, undefined, options);
   }
 
+  /** The version of the service. */
+  version(options: CallOptions = {}): Promise<string> {
+    return this.#http.text({ method: 'GET', path: '/v1/version', repeat: 'safe', ...options });
+  }
+
   usage(options: CallOptions = {}): Promise<UsageResponse> {
     return this.#get('/v1/usage', options);
   }

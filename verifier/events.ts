@@ -56,6 +56,7 @@ export type LogEvent =
   | (Dated &
       (
         | { readonly type: 'soft delete' | 'delete'; readonly recordId: bigint }
+        | { readonly type: 'delete many'; readonly requestId: Uint8Array; readonly deleted: number }
         | { readonly type: 'update metadata'; readonly recordId: bigint; readonly metadata: Uint8Array }
         | { readonly type: 'shred key'; readonly keyId: Uint8Array }
         | GraphEvent
@@ -66,6 +67,7 @@ const LAST_DATE_MS = 8_640_000_000_000_000n;
 const NODE_KINDS = 7;
 const EDGE_KINDS = 9;
 const KEY_ID_BYTES = 16;
+const REQUEST_ID_BYTES = 16;
 const NONCE_BYTES = 12;
 const GCM_TAG_BYTES = 16;
 const EXTERNAL_ID_MAX_BYTES = 256;
@@ -121,6 +123,13 @@ function readPayload(type: number, dated: Dated, reading: Reading): LogEvent {
       const event = readInsert('replace', dated, reading);
       if (event.externalId === null) reading.fail('replaces a record and names no external id');
       return event;
+    }
+    case 13: {
+      const requestId = reading.take(REQUEST_ID_BYTES);
+      const deleted = reading.u32();
+      if (deleted === 0) reading.fail('ends no deletion');
+      reading.zeros(4);
+      return { type: 'delete many', ...dated, requestId, deleted };
     }
     default:
       return reading.fail(`has type ${type}`);

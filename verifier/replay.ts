@@ -72,6 +72,8 @@ export class Replay {
   #timeMs = 0n;
   #logBytes = 0n;
   #frames = 0;
+  /** The deletions of the present frame that are right before the next event. */
+  #deletions = 0;
 
   constructor(
     readAgain: ReadAgain,
@@ -110,6 +112,7 @@ export class Replay {
     if (!isIntact(frame)) this.#refuseDamaged(frame);
     const header = this.#header(frame);
     let events = 0;
+    this.#deletions = 0;
     for (const { offset, bytes } of this.#events(frame)) {
       events++;
       await this.#event(bytes, { position, offset, length: bytes.length });
@@ -204,6 +207,7 @@ export class Replay {
       const watches = this.watches.get(sequence);
       const stateRootBefore = watches === undefined ? ABSENT : this.#stateRoot();
       await this.#apply(event, place);
+      this.#countDeletions(event);
       const headBefore = this.#chainHead;
       const hash = eventHash(bytes);
       if (event.type === 'genesis') this.#configHash = hash;
@@ -245,6 +249,8 @@ export class Replay {
         this.records.delete(event.recordId);
         this.graph.recordDeleted(event.recordId);
         return;
+      case 'delete many':
+        return;
       case 'shred key':
         this.records.shred(event.keyId);
         return;
@@ -256,6 +262,13 @@ export class Replay {
         this.graph.apply(event);
         return;
     }
+  }
+
+  /** The end of deletions has so many of them before it, in its frame, and none is of another request. */
+  #countDeletions(event: LogEvent): void {
+    if (event.type === 'delete many' && event.deleted > this.#deletions)
+      throw new Impossible(`ends ${event.deleted} deletions where ${this.#deletions} are before it`);
+    this.#deletions = event.type === 'delete' ? this.#deletions + 1 : 0;
   }
 
   #assertDimension(vector: Uint8Array): void {

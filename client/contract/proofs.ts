@@ -149,7 +149,7 @@ export interface TimelineEvent {
   logIndex: number;
   timestampUnix: number;
   timestampIso: string;
-  eventType: 'insert' | 'replace' | 'insert_encrypted' | 'soft_delete' | 'delete' | 'update_metadata' | 'shred_key' | 'add_node' | 'delete_node' | 'add_edge' | 'delete_edge';
+  eventType: 'insert' | 'replace' | 'insert_encrypted' | 'soft_delete' | 'delete' | 'delete_many' | 'update_metadata' | 'shred_key' | 'add_node' | 'delete_node' | 'add_edge' | 'delete_edge';
   recordId?: number;
   nodeId?: number;
   edgeId?: number;

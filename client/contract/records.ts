@@ -74,6 +74,8 @@ export interface BatchUpsertResponse {
 /** Names records by exactly one of `ids`, `externalIds` and `metadataFilter`. */
 export interface DeleteRecordsRequest {
   collection?: string | null;
+  /** Idempotency token: 32 hex characters or 16 bytes. */
+  requestId?: string | number[] | null;
   ids?: number[] | null;
   externalIds?: string[] | null;
   /** As the `metadataFilter` of a search, but not empty: drop the collection to delete all of its records. */
@@ -84,8 +86,10 @@ export interface DeleteRecordsResponse {
   deleted: number;
   /** The sequence of the last deletion in the collection's log; absent if nothing was deleted. */
   logIndex?: number;
-  /** The `ids` or `externalIds` of records that were not there; absent with `metadataFilter`. */
+  /** The `ids` or `externalIds` of records that were not there; absent with `metadataFilter`, and in a repeat. */
   missing?: (number | string)[];
+  /** Present if the request repeats an earlier one, which it is answered as. */
+  deduplicated?: true;
 }
 
 export interface RecordResponse {

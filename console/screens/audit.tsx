@@ -178,6 +178,7 @@ const WHAT: Readonly<Record<TimelineEvent['event_type'], string>> = {
   insert_encrypted: 'inserted, encrypted',
   soft_delete: 'hidden',
   delete: 'deleted',
+  delete_many: 'the deletions of one request end here',
   update_metadata: 'metadata replaced',
   shred_key: 'key destroyed: what it encrypted can never be read again; that it was there stays proven',
   add_node: 'node added',

@@ -4,6 +4,7 @@ import { filterOf } from '../contract/filter.js';
 import type { DeleteRecordsRequest, GetRecordsRequest } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import { assertedExternalIdBytes } from './batch.js';
+import { requestIdBytes } from './bounds.js';
 
 /** Throws `validation_error`. */
 export function prepareGet({ collection, ids, external_ids, with: fields }: GetRecordsRequest) {
@@ -17,17 +18,26 @@ export function prepareGet({ collection, ids, external_ids, with: fields }: GetR
 }
 
 /** Throws `validation_error`. */
-export function prepareDeletion({ collection, ids, external_ids, metadata_filter }: DeleteRecordsRequest): {
+export function prepareDeletion({ collection, request_id, ...named }: DeleteRecordsRequest): {
   readonly collection: string | null;
+  readonly requestId: Uint8Array | null;
   readonly of: DeleteManyCall['of'];
 } {
+  const requestId = request_id ? requestIdBytes(request_id) : null;
+  return { collection: collection ?? null, requestId, of: deletedRecords(named) };
+}
+
+function deletedRecords({
+  ids,
+  external_ids,
+  metadata_filter,
+}: Omit<DeleteRecordsRequest, 'collection' | 'request_id'>): DeleteManyCall['of'] {
   assertOne({ ids, external_ids, metadata_filter });
-  const named = collection ?? null;
-  if (ids) return { collection: named, of: { ids } };
-  if (external_ids) return { collection: named, of: { externalIds: externalIdsOf(external_ids) } };
+  if (ids) return { ids };
+  if (external_ids) return { externalIds: externalIdsOf(external_ids) };
   if (Object.keys(metadata_filter!).length === 0)
     throw invalid('$.metadata_filter is empty, and would match all: drop the collection to delete all of its records');
-  return { collection: named, of: { filter: filterOf(metadata_filter!, '$.metadata_filter') } };
+  return { filter: filterOf(metadata_filter!, '$.metadata_filter') };
 }
 
 function assertOne(fields: Readonly<Record<string, unknown>>): void {

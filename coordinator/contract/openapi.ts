@@ -59,7 +59,8 @@ const IDEMPOTENCY_PARAMETER: Json = {
   name: 'idempotency-key',
   in: 'header',
   required: false,
-  description: 'The `request_id` of a body that has none.',
+  description:
+    'The `request_id` of a body that has none; of a batch, what the request ids of items without their own are derived from.',
   schema: ref('Hex32'),
 };
 

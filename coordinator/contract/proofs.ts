@@ -171,6 +171,7 @@ export interface TimelineEvent {
     | 'insert_encrypted'
     | 'soft_delete'
     | 'delete'
+    | 'delete_many'
     | 'update_metadata'
     | 'shred_key'
     | 'add_node'

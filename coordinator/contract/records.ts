@@ -89,6 +89,8 @@ export interface BatchUpsertResponse {
 /** Names records by exactly one of `ids`, `external_ids` and `metadata_filter`. */
 export interface DeleteRecordsRequest {
   collection?: string | null;
+  /** Idempotency token: 32 hex characters or 16 bytes. */
+  request_id?: Hex32 | RequestIdBytes | null;
   ids?: (Whole[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
   external_ids?: (ExternalId[] & tags.MinItems<1> & tags.MaxItems<typeof BATCH_MAX>) | null;
   /** As the `metadata_filter` of a search, but not empty: drop the collection to delete all of its records. */
@@ -99,8 +101,10 @@ export interface DeleteRecordsResponse {
   deleted: Whole;
   /** The sequence of the last deletion in the collection's log; absent if nothing was deleted. */
   log_index?: Whole;
-  /** The `ids` or `external_ids` of records that were not there; absent with `metadata_filter`. */
+  /** The `ids` or `external_ids` of records that were not there; absent with `metadata_filter`, and in a repeat. */
   missing?: (Whole | string)[];
+  /** Present if the request repeats an earlier one, which it is answered as. */
+  deduplicated?: true;
 }
 
 export interface RecordResponse {

@@ -1,4 +1,4 @@
-/** The Idempotency-Key header: the request id of an insert, or the source of the request ids of a batch. */
+/** The Idempotency-Key header: the request id of an insert or a deletion, or the source of the request ids of a batch. */
 import { DOMAIN, hash } from '../../shared/hashing/hash.js';
 import { REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { requestIdBytes } from '../body/bounds.js';
@@ -12,8 +12,8 @@ export function headerRequestId(header: string | undefined): Uint8Array | null {
   return requestIdBytes(header);
 }
 
-/** The request id of an insert, from the header or the body. Throws `validation_error`, also if they differ. */
-export function insertRequestId(header: string | undefined, inBody: Uint8Array | null): Uint8Array | null {
+/** The request id of a request, from the header or the body. Throws `validation_error`, also if they differ. */
+export function bodyRequestId(header: string | undefined, inBody: Uint8Array | null): Uint8Array | null {
   const inHeader = headerRequestId(header);
   if (inHeader === null || inBody === null) return inBody ?? inHeader;
   if (Buffer.compare(inHeader, inBody) !== 0)

@@ -195,6 +195,7 @@ const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type'
   insertEncrypted: 'insert_encrypted',
   softDelete: 'soft_delete',
   delete: 'delete',
+  deleteMany: 'delete_many',
   updateMetadata: 'update_metadata',
   shredKey: 'shred_key',
   addNode: 'add_node',

@@ -19,7 +19,7 @@ import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.j
 import { json, type Reply } from '../http/reply.js';
 import { inCollection, type Route, readRoute, writeRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
-import { batchRequestIds, insertRequestId } from './idempotencyKey.js';
+import { batchRequestIds, bodyRequestId } from './idempotencyKey.js';
 
 const INSERT_ERRORS = ['dimension_mismatch', ...COLLECTION_ERRORS, 'capacity_exceeded'] as const;
 const RECORD_ERRORS = [...COLLECTION_ERRORS, 'record_not_found'] as const;
@@ -33,7 +33,7 @@ export const RECORD_ROUTES: readonly Route[] = [
     errors: INSERT_ERRORS,
     handle: async (request) => {
       const { vector, tag, metadata, text, dimension } = request.body;
-      const requestId = insertRequestId(request.idempotencyKey, request.body.requestId);
+      const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
       const collection = await request.find(request.body.collection);
       assertDimension(collection, dimension, '$.values');
       const call = { op: 'insert', vector, tag, requestId, metadata, text } as const;
@@ -44,6 +44,7 @@ export const RECORD_ROUTES: readonly Route[] = [
   writeRoute('POST /v1/vectors/batch-insert', {
     summary: 'Insert many vectors, all of them or none',
     body: 'batch',
+    isIdempotent: true,
     answers: 'BatchInsertResponse',
     errors: INSERT_ERRORS,
     handle: async (request) => json<BatchInsertResponse>({ ids: (await writeBatch(request)).ids }),
@@ -51,6 +52,7 @@ export const RECORD_ROUTES: readonly Route[] = [
   writeRoute('POST /v1/vectors/batch-upsert', {
     summary: 'Insert or replace many vectors by external ids, all of them or none',
     body: 'upsert',
+    isIdempotent: true,
     answers: 'BatchUpsertResponse',
     errors: INSERT_ERRORS,
     handle: async (request) => {
@@ -61,11 +63,15 @@ export const RECORD_ROUTES: readonly Route[] = [
   writeRoute('POST /v1/records/delete', {
     summary: 'Delete many records and free their slots, all of them or none',
     body: 'deleteRecords',
+    isIdempotent: true,
     answers: 'DeleteRecordsResponse',
     errors: COLLECTION_ERRORS,
     handle: async (request) => {
       const { collection, of } = request.body;
-      const { deleted, missing, sequence } = await request.callNamed(collection, { op: 'deleteMany', of });
+      const requestId = bodyRequestId(request.idempotencyKey, request.body.requestId);
+      const call = { op: 'deleteMany', of, ...(requestId === null ? {} : { requestId }) } as const;
+      const { deleted, missing, sequence, deduplicated } = await request.callNamed(collection, call);
+      if (deduplicated) return json<DeleteRecordsResponse>({ deleted, log_index: sequence!, deduplicated });
       const named = 'filter' in of ? undefined : 'ids' in of ? of.ids : of.externalIds;
       return json<DeleteRecordsResponse>({
         deleted,

@@ -37,6 +37,7 @@ const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   updateMetadata: 64,
   softDelete: 64,
   delete: 64,
+  deleteMany: 160,
   deleteNode: 64,
   deleteEdge: 64,
   addNode: 192,

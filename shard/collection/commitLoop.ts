@@ -9,6 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
 import { DELETED_MAX } from '../../shared/limits.js';
+import type { Event } from '../../shared/log/event.js';
 import type { DeleteManyCall, InsertEncryptedCall, Results, WriteCall } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -17,10 +18,11 @@ import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { bytesOf } from '../search/found.js';
 import { cutShort, moved } from '../serving/moved.js';
 import { CommitBuilder } from '../state/commitBuilder.js';
+import { planDeletions } from '../state/planDeletions.js';
 import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';
 import { type CollectionParts, importFrames, startCommit } from './logImport.js';
 import { WriteHold } from './writeHold.js';
-import { deletionsBytes, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
+import { deletionsBytes, END_BYTES, mayGrow, type Waiting, WriteQueue } from './writeQueue.js';
 
 /** Receipts of repeated writes may take a while each, and are made one at a time. */
 const ANSWERING_MAX = 4_096;
@@ -280,23 +282,25 @@ export class CommitLoop {
   }
 
   /** Nothing changes the state until the commit: what a filter matches here is what is deleted. */
-  async #planDeletions(plan: CommitBuilder, { of }: DeleteManyCall): Promise<WriteAnswer> {
+  async #planDeletions(plan: CommitBuilder, { of, requestId = null }: DeleteManyCall): Promise<WriteAnswer> {
     const { state, journal, context } = this.parts;
+    const before = plan.deletedBefore(requestId);
+    if (before !== undefined) return { kind: 'deletedBefore', sequence: before };
     const slice = new Slice(context.clock);
-    if ('ids' in of) return plan.deleteMany(of.ids, slice);
-    if ('externalIds' in of) return plan.deleteMany(plan.liveNamed(of.externalIds), slice);
+    if ('ids' in of) return planDeletions(plan, of.ids, requestId, slice);
+    if ('externalIds' in of) return planDeletions(plan, plan.liveNamed(of.externalIds), requestId, slice);
     const matching = (await state.metadata.select(of.filter, slice))();
-    const most = Math.min(DELETED_MAX, Math.floor(journal.eventBytesMax / deletionsBytes(1)));
+    const most = Math.min(DELETED_MAX, Math.floor((journal.eventBytesMax - END_BYTES) / deletionsBytes(1)));
     if (matching.count > most)
       throw new VouchError(
         'payload_too_large',
         `${matching.count} records match, and one request deletes at most ${most}: delete them in parts`,
       );
-    return plan.deleteMany(idsAt(matching, state.vectors), slice);
+    return planDeletions(plan, idsAt(matching, state.vectors), requestId, slice);
   }
 
   async #result(answer: WriteAnswer, receipts: Receipts, { deadlineMs }: Envelope): Promise<Results[WriteCall['op']]> {
-    const { proofs, vault } = this.parts;
+    const { journal, proofs, vault } = this.parts;
     switch (answer.kind) {
       case 'insert': {
         const { recordId, sequence } = answer.write;
@@ -312,6 +316,8 @@ export class CommitLoop {
         return { ids: bytesOf(answer.ids), created: answer.created };
       case 'deleted':
         return { deleted: answer.deleted, missing: answer.missing, sequence: answer.sequence };
+      case 'deletedBefore':
+        return deletedBefore(await journal.eventAt(answer.sequence));
       case 'added':
         return { id: answer.id, sequence: answer.sequence };
       case 'sequence':
@@ -320,6 +326,11 @@ export class CommitLoop {
         return unreachable(answer);
     }
   }
+}
+
+function deletedBefore(event: Event): Results['deleteMany'] {
+  if (event.type !== 'deleteMany') throw new RangeError(`event ${event.sequence} ends no deletions`);
+  return { deleted: event.deleted, missing: [], sequence: event.sequence - 1, deduplicated: true };
 }
 
 function* idsAt(slots: SlotSet, vectors: VectorBlocks): Generator<number> {

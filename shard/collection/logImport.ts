@@ -165,6 +165,7 @@ function callOf(event: Exclude<Event, { type: 'genesis' }>): PlannedCall {
   switch (event.type) {
     case 'insert':
     case 'replace':
+    case 'deleteMany':
       return { op: 'stated', of: event };
     case 'insertEncrypted': {
       const { keyId, nonce, ciphertext, tag } = event;

@@ -6,6 +6,7 @@
 import type { Clock } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
 import {
+  DELETE_MANY,
   fixedSizeBytes,
   insertEncryptedSizeBytes,
   insertSizeBytes,
@@ -158,6 +159,9 @@ const PER_INSERT_BYTES = PER_EVENT_BYTES + insertSizeBytes(0);
 
 const NOTHING = { sizeBytes: 0, records: 0, growthBytes: 0, replaceable: 0 };
 
+/** The bytes of the event behind the deletions of a request with a request id. */
+export const END_BYTES = PER_EVENT_BYTES + DELETE_MANY.end;
+
 /** The bytes that so many deletions take in a frame. */
 export const deletionsBytes = (count: number): number => count * (PER_EVENT_BYTES + fixedSizeBytes('delete'));
 
@@ -207,6 +211,6 @@ function measure(call: SealedCall): Measure {
     case 'deleteEdge':
       return { ...NOTHING, sizeBytes: PER_EVENT_BYTES + fixedSizeBytes(call.op) };
     case 'deleteMany':
-      return { ...NOTHING, sizeBytes: deletionsBytes(idsOf(call.of)) };
+      return { ...NOTHING, sizeBytes: deletionsBytes(idsOf(call.of)) + END_BYTES };
   }
 }

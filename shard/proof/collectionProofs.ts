@@ -173,6 +173,7 @@ const changedNoRecord = ({ sequence, type }: Event): VouchError =>
 
 const ABOUT: Partial<Record<Event['type'], string>> = {
   genesis: 'the genesis, which states what collection this is,',
+  deleteMany: 'the end of the deletions of a request',
   shredKey: 'a shredded key',
   addNode: 'a new graph node',
   deleteNode: 'a deleted graph node',

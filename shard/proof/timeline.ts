@@ -51,6 +51,8 @@ function subjectOf(event: Exclude<Event, Genesis>): Pick<TimelineEvent, 'recordI
     case 'addEdge':
     case 'deleteEdge':
       return { edgeId: event.edgeId };
+    case 'deleteMany':
+      return {};
     default:
       return unreachable(event);
   }

@@ -2,7 +2,8 @@
 import { StreamedFile } from '../../shared/files/durable.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import { RECORD_STATE } from '../audit/leaf.js';
-import type { CollectionState, RecordImage } from '../state/collectionState.js';
+import type { CollectionState } from '../state/collectionState.js';
+import type { RecordImage } from '../state/keptFields.js';
 import type { LogHistory } from '../state/logHistory.js';
 import type { SavedNumbers } from '../state/versionVisibility.js';
 import {

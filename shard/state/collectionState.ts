@@ -19,26 +19,13 @@ import { MetadataIndex } from '../metadata/metadataIndex.js';
 import { TextIndex } from '../text/textIndex.js';
 import { byteKey } from './byteKey.js';
 import { InsertionTimes } from './decayTimes.js';
-import { DedupWindow } from './dedupWindow.js';
+import { DedupWindow, NO_RECORD } from './dedupWindow.js';
 import { EncryptedRecords } from './encryptedRecords.js';
 import type { ExternalIds } from './externalIds.js';
-import { KeptFields, type RecordFields } from './keptFields.js';
+import { KeptFields, type RecordImage, type StoredRecord } from './keptFields.js';
 import { VersionVisibility } from './versionVisibility.js';
 
 const BYTES_PER_COMPONENT = 4;
-
-interface StoredRecord extends Omit<RecordFields, 'text'> {
-  readonly id: number;
-  /** Little-endian Q16.16 components. */
-  readonly vector: Uint8Array;
-}
-
-/** A record with a vector, as a snapshot stores it; the vector is at its slot. */
-export interface RecordImage extends RecordFields {
-  readonly slot: number;
-  readonly isTombstoned: boolean;
-  readonly insertedMs: number;
-}
 
 const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
 
@@ -60,6 +47,8 @@ export class CollectionState {
   // By slot; a slot is reused once its record is deleted for good, or has another one.
   readonly #tombstoned = new Set<number>();
   readonly #fields = new KeptFields();
+  /** The deletions right before the next event. */
+  #deletions = 0;
 
   constructor(
     private readonly config: CollectionConfig,
@@ -191,6 +180,7 @@ export class CollectionState {
   /** Throws Damaged if the event cannot follow the ones before it, which only a log that was tampered with holds. */
   apply(event: Event): void {
     this.versions.happened(event.sequence, event.timeMs);
+    if (event.type !== 'deleteMany') this.#deletions = event.type === 'delete' ? this.#deletions + 1 : 0;
     switch (event.type) {
       case 'genesis':
         return;
@@ -211,6 +201,12 @@ export class CollectionState {
         return;
       case 'delete':
         this.#delete(event.recordId, event.sequence);
+        return;
+      case 'deleteMany':
+        if (event.deleted > this.#deletions)
+          throw new Damaged(`event ${event.sequence} ends deletions that are not before it`);
+        this.#deletions = 0;
+        this.#remember({ ...event, recordId: NO_RECORD });
         return;
       case 'updateMetadata': {
         const slot = this.#liveSlot(event.recordId);
@@ -333,7 +329,7 @@ export class CollectionState {
     this.vectors.release(slot);
   }
 
-  #remember({ requestId, recordId, sequence }: Insert | Replace | InsertEncrypted): void {
+  #remember({ requestId, recordId, sequence }: Pick<Insert, 'requestId' | 'recordId' | 'sequence'>): void {
     if (requestId !== null) this.requests.add(byteKey(requestId), { recordId, sequence });
   }
 

@@ -12,10 +12,18 @@ import type { Slice } from '../../shared/scheduling/slice.js';
 import { GraphPlan } from '../graph/graphPlan.js';
 import { byteKey } from './byteKey.js';
 import type { CollectionState } from './collectionState.js';
-import type { AppliedRequest } from './dedupWindow.js';
+import { type AppliedRequest, NO_RECORD } from './dedupWindow.js';
 import { utf8ExternalId } from './externalIds.js';
 import { addedBytes, insertedBytes } from './growth.js';
-import type { PlannedCall, SealedInsert, StatedInsert, StatedReplace, WriteAnswer } from './plannedCalls.js';
+import type {
+  PlannedCall,
+  SealedInsert,
+  StatedDeletions,
+  StatedInsert,
+  StatedReplace,
+  WriteAnswer,
+} from './plannedCalls.js';
+import { keyOf, PlannedRequests } from './plannedRequests.js';
 import { assertRoom, missing, type Room, shredded } from './refusals.js';
 
 export interface PlanStart {
@@ -32,7 +40,7 @@ type NewRecord = Omit<StatedInsert, 'type'>;
 
 export class CommitBuilder {
   readonly events: Event[] = [];
-  readonly #requests = new Map<string, AppliedRequest>();
+  readonly #requests: PlannedRequests;
   /** Records that the plan deletes; true if a tombstone stays. */
   readonly #deleted = new Map<number, boolean>();
   readonly #graph: GraphPlan;
@@ -56,6 +64,7 @@ export class CommitBuilder {
     private readonly state: CollectionState,
     private readonly start: PlanStart,
   ) {
+    this.#requests = new PlannedRequests(state.requests);
     this.#sequence = start.sequence;
     this.#timeMs = start.timeMs;
     this.#headroom = start.room.records;
@@ -76,7 +85,7 @@ export class CommitBuilder {
       case 'insert':
         return this.#insert(call);
       case 'stated':
-        return this.#stated(call.of);
+        return call.of.type === 'deleteMany' ? this.endDeletions(call.of) : this.#stated(call.of);
       case 'insertEncrypted':
         return this.#insertEncrypted(call);
       case 'shredKey':
@@ -86,8 +95,9 @@ export class CommitBuilder {
         this.#delete(call.id, true);
         return this.#push({ type: 'softDelete', ...this.#dated(), recordId: call.id });
       case 'delete':
-        if (!this.#exists(call.id)) throw missing(call.id);
-        return this.#deleteForGood(call.id);
+        if (!this.exists(call.id)) throw missing(call.id);
+        this.#delete(call.id, false);
+        return this.#push({ type: 'delete', ...this.#dated(), recordId: call.id });
       case 'updateMetadata':
         this.#assertLive(call.id);
         if (this.#keyOf(call.id) !== undefined)
@@ -108,7 +118,7 @@ export class CommitBuilder {
   #insert(call: InsertCall): WriteAnswer {
     this.#assertDimension(call.vector.length);
     const key = keyOf(call.requestId);
-    const before = this.#findRequest(key);
+    const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
     const { vector, tag, requestId, metadata, text } = call;
     const record = { vector, tag, requestId, metadata, text: utf8(text), externalId: null };
@@ -131,23 +141,18 @@ export class CommitBuilder {
     return { kind: 'insert', write: this.#append(stated, undefined), deduplicated: false };
   }
 
-  /** Deletes those that are there, and passes over those that are not. */
-  async deleteMany(recordIds: Iterable<number | undefined>, slice: Slice): Promise<WriteAnswer> {
-    const seen = new Set<number>();
-    const absent: number[] = [];
-    let place = 0;
-    let deleted = 0;
-    for (const recordId of recordIds) {
-      if (recordId === undefined || (!seen.has(recordId) && !this.#exists(recordId))) absent.push(place);
-      else if (!seen.has(recordId)) {
-        seen.add(recordId);
-        this.#deleteForGood(recordId);
-        deleted++;
-      }
-      place++;
-      if (slice.step()) await slice.next();
-    }
-    return { kind: 'deleted', deleted, missing: absent, sequence: deleted === 0 ? null : this.#sequence - 1 };
+  /** The sequence of the event that ended the deletions of the same request; undefined if it was not carried out before. */
+  deletedBefore(requestId: Uint8Array | null): number | undefined {
+    return this.#requests.deletion(keyOf(requestId));
+  }
+
+  /** Adds the event behind the deletions that it tells of. Throws `validation_error` if they are not those before it. */
+  endDeletions(end: StatedDeletions): WriteAnswer {
+    const before = this.events.slice(-end.deleted);
+    if (before.length < end.deleted || before.some(({ type }) => type !== 'delete'))
+      throw new VouchError('validation_error', `the ${end.deleted} events before it are not all deletions`);
+    this.#requests.add(byteKey(end.requestId), { recordId: NO_RECORD, sequence: this.#sequence });
+    return this.#push({ ...end, ...this.#dated() });
   }
 
   /** The live record that has the external id, after the writes before. */
@@ -174,7 +179,7 @@ export class CommitBuilder {
 
   #insertEncrypted({ keyId, nonce, ciphertext, tag, requestId }: SealedInsert): WriteAnswer {
     const key = keyOf(requestId);
-    const before = this.#findRequest(key);
+    const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
     if (this.#isShredded(keyId)) throw shredded(keyId);
     const sealed = {
@@ -231,7 +236,7 @@ export class CommitBuilder {
     let created = 0;
     for (const [i, record] of records.entries()) {
       if (isLook(i) && slice.due) await slice.next();
-      const { recordId, sequence } = this.#findRequest(keys[i]) ?? this.#upsert(record, keys[i]);
+      const { recordId, sequence } = this.#requests.write(keys[i]) ?? this.#upsert(record, keys[i]);
       ids[i] = recordId;
       if (this.#isInsert(recordId, sequence)) created++;
     }
@@ -258,7 +263,7 @@ export class CommitBuilder {
     const replayed = new Set<number>();
     for (const [i, key] of keys.entries()) {
       if (key === undefined) continue;
-      if (seen.has(key) || this.#findRequest(key) !== undefined) replayed.add(i);
+      if (seen.has(key) || this.#requests.write(key) !== undefined) replayed.add(i);
       seen.add(key);
     }
     return replayed;
@@ -280,7 +285,7 @@ export class CommitBuilder {
     key: string | undefined,
   ): AppliedRequest {
     const write = { recordId, sequence: this.#sequence };
-    if (key !== undefined) this.#requests.set(key, write);
+    if (key !== undefined) this.#requests.add(key, write);
     this.#metadataBytes.set(recordId, metadata?.length ?? 0);
     const content = { recordId, tag, requestId, vector, metadata, text, externalId };
     this.#push({ type: 'replace', ...this.#dated(), ...content });
@@ -291,7 +296,7 @@ export class CommitBuilder {
   #newRecord(key: string | undefined): AppliedRequest {
     const write = { recordId: this.#nextRecordId++, sequence: this.#sequence };
     this.#countLive(1);
-    if (key !== undefined) this.#requests.set(key, write);
+    if (key !== undefined) this.#requests.add(key, write);
     return write;
   }
 
@@ -320,11 +325,6 @@ export class CommitBuilder {
       default:
         return unreachable(planned);
     }
-  }
-
-  #deleteForGood(recordId: number): WriteAnswer {
-    this.#delete(recordId, false);
-    return this.#push({ type: 'delete', ...this.#dated(), recordId });
   }
 
   #delete(recordId: number, leavesTombstone: boolean): void {
@@ -358,10 +358,6 @@ export class CommitBuilder {
     return { sequence: this.#sequence, timeMs: this.#timeMs };
   }
 
-  #findRequest(key: string | undefined): AppliedRequest | undefined {
-    return key === undefined ? undefined : (this.#requests.get(key) ?? this.state.requests.find(key));
-  }
-
   #isPlanned(recordId: number): boolean {
     return recordId >= this.state.nextRecordId && recordId < this.#nextRecordId;
   }
@@ -373,7 +369,7 @@ export class CommitBuilder {
     return this.#isPlanned(recordId) || this.state.isLive(recordId);
   }
 
-  #exists(recordId: number): boolean {
+  exists(recordId: number): boolean {
     return this.#deleted.get(recordId) ?? (this.#isPlanned(recordId) || this.state.exists(recordId));
   }
 
@@ -391,9 +387,6 @@ export class CommitBuilder {
       throw new VouchError('dimension_mismatch', `the collection has dimension ${this.state.dimension}`);
   }
 }
-
-const keyOf = (requestId: Uint8Array | null): string | undefined =>
-  requestId === null ? undefined : byteKey(requestId);
 
 const utf8 = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text));
 

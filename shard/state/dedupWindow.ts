@@ -1,6 +1,10 @@
 /** The newest request ids of a collection, and their writes. It follows from the log alone, like the rest of the state. */
 
+/** In place of a record id: the request deleted records, and its `sequence` is that of the event `deleteMany`. */
+export const NO_RECORD = 0;
+
 export interface AppliedRequest {
+  /** Or `NO_RECORD`. */
   readonly recordId: number;
   readonly sequence: number;
 }

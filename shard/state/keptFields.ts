@@ -12,6 +12,20 @@ export interface RecordFields {
   readonly externalId: Uint8Array | null;
 }
 
+/** A record without its text. */
+export interface StoredRecord extends Omit<RecordFields, 'text'> {
+  readonly id: number;
+  /** Little-endian Q16.16 components. */
+  readonly vector: Uint8Array;
+}
+
+/** A record with a vector, as a snapshot stores it; the vector is at its slot. */
+export interface RecordImage extends RecordFields {
+  readonly slot: number;
+  readonly isTombstoned: boolean;
+  readonly insertedMs: number;
+}
+
 export class KeptFields {
   readonly metadata = new KeptBytes();
   readonly texts = new KeptBytes();

@@ -28,5 +28,8 @@ export function assertRoom(room: Room, brings: Amount): void {
 export const missing = (recordId: number): VouchError =>
   new VouchError('record_not_found', `there is no record ${recordId} in the collection`);
 
+export const usedByDeletion = (): VouchError =>
+  new VouchError('validation_error', 'the request id belongs to a deletion');
+
 export const shredded = (keyId: string): VouchError =>
   new VouchError('validation_error', `key ${keyId} is shredded; nothing can be encrypted under it any more`);

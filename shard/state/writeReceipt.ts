@@ -19,6 +19,7 @@ export function recordOf(event: Event): { readonly recordId: number; readonly is
     case 'updateMetadata':
       return { recordId: event.recordId, isNew: false };
     case 'genesis':
+    case 'deleteMany':
     case 'shredKey':
     case 'addNode':
     case 'deleteNode':

@@ -9,12 +9,12 @@ import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { InsertEncryptedCall, Results } from '../../shared/protocol/calls.js';
 import { byteKey } from '../state/byteKey.js';
 import type { CollectionState } from '../state/collectionState.js';
-import type { AppliedRequest } from '../state/dedupWindow.js';
+import { type AppliedRequest, NO_RECORD } from '../state/dedupWindow.js';
 import { contentHashOf, type EncryptedRecord } from '../state/encryptedRecords.js';
 import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { SealedInsert } from '../state/plannedCalls.js';
-import { assertRoom, missing, type Room, shredded } from '../state/refusals.js';
+import { assertRoom, missing, type Room, shredded, usedByDeletion } from '../state/refusals.js';
 import { KeyDamaged, type RecordVault, recordShredded, type SealTarget } from './recordVault.js';
 
 const CHECKED_AT_ONCE = 4;
@@ -45,8 +45,9 @@ export class CollectionVault {
     return applied && this.replayOf(applied);
   }
 
-  /** Throws `validation_error` where the request id belongs to a record with a vector. */
+  /** Throws `validation_error` where the request id belongs to a record with a vector, or to a deletion. */
   async replayOf({ recordId, sequence }: AppliedRequest): Promise<Results['insertEncrypted']> {
+    if (recordId === NO_RECORD) throw usedByDeletion();
     const event = await this.journal.eventAt(sequence);
     if (event.type === 'insertEncrypted') return { id: recordId, keyId: toHex(event.keyId) };
     throw new VouchError('validation_error', `the request id belongs to record ${recordId}, which is not encrypted`);

@@ -57,6 +57,18 @@ export interface DeleteRecord extends Dated {
   readonly recordId: number;
 }
 
+/**
+ * Ends the deletions of one request that has a request id: they are the `deleted` events before it, in the same frame. Changes
+ * nothing but the request ids that the collection remembers.
+ */
+export interface DeleteMany extends Dated {
+  readonly type: 'deleteMany';
+  /** 16 bytes. */
+  readonly requestId: Uint8Array;
+  /** 1 or more. */
+  readonly deleted: number;
+}
+
 /** Replaces the record's metadata whole. */
 export interface UpdateMetadata extends Dated {
   readonly type: 'updateMetadata';
@@ -111,7 +123,7 @@ export interface DeleteEdge extends Dated {
 
 export type RecordEvent = Insert | Replace | DeleteRecord | UpdateMetadata;
 export type GraphEvent = AddNode | DeleteNode | AddEdge | DeleteEdge;
-export type Event = Genesis | RecordEvent | InsertEncrypted | ShredKey | GraphEvent;
+export type Event = Genesis | RecordEvent | DeleteMany | InsertEncrypted | ShredKey | GraphEvent;
 
 export function genesisOf(config: CollectionConfig): Genesis {
   const { createdAtMs, dimension, metric } = config;

@@ -11,16 +11,25 @@ import {
   REQUEST_ID_BYTES,
   TIME_MAX_MS,
 } from '../limits.js';
-import type { Event, Genesis, Insert, InsertEncrypted, Replace } from './event.js';
+import type { DeleteMany, Event, Genesis, Insert, InsertEncrypted, Replace } from './event.js';
 import {
+  assertBytes,
+  assertHolds,
+  assertLength,
+  assertZero,
+  type ByteView,
+  byteView,
+  readId,
+  writeId,
+} from './eventBytes.js';
+import { fixedTypeOf, readFixed, writeFixed } from './eventFixed.js';
+import {
+  DELETE_MANY,
   EVENT_END_BYTES,
   EVENT_TYPE,
   EVENT_VERSION,
   eventSizeBytes,
-  FIXED,
-  type FixedEvent,
   FLAG,
-  fixedSizeBytes,
   GENESIS,
   INSERT,
   INSERT_ENCRYPTED,
@@ -29,17 +38,6 @@ import {
   SHRED_KEY,
   UPDATE,
 } from './eventLayout.js';
-
-/** Bytes, and a view of the same bytes. */
-export interface ByteView {
-  readonly bytes: Uint8Array;
-  readonly view: DataView;
-}
-
-/** Drops the subclass of `bytes`, so that its subarrays are plain Uint8Arrays. */
-export function byteView({ buffer, byteOffset, length }: Uint8Array): ByteView {
-  return { bytes: new Uint8Array(buffer, byteOffset, length), view: new DataView(buffer, byteOffset, length) };
-}
 
 /** Throws RangeError where the event cannot be written: a number out of range, a field of the wrong length. */
 export function encodeEvent(event: Event): Uint8Array {
@@ -84,6 +82,12 @@ function writePayload(event: Event, target: ByteView, at: number): void {
     case 'shredKey':
       assertBytes(event.keyId, KEY_ID_BYTES, 'a key id');
       bytes.set(event.keyId, at + SHRED_KEY.keyId);
+      return;
+    case 'deleteMany':
+      assertBytes(event.requestId, REQUEST_ID_BYTES, 'a request id');
+      if (event.deleted === 0) throw new RangeError('the end of no deletion');
+      bytes.set(event.requestId, at + DELETE_MANY.requestId);
+      view.setUint32(at + DELETE_MANY.deleted, event.deleted, true);
       return;
     default:
       writeFixed(event, view, at);
@@ -155,38 +159,10 @@ function writeInserted(
   view.setUint8(at + INSERT.flags, flags | (requestId === null ? 0 : FLAG.requestId));
 }
 
-function writeFixed(event: FixedEvent, view: DataView, eventAt: number): void {
-  const { ids, kinds } = FIXED[event.type];
-  const fields = event as unknown as Readonly<Record<string, number | null>>;
-  let at = eventAt + PAYLOAD_AT;
-  for (const { field, isOptional } of ids) {
-    const id = fields[field]!;
-    if (!isOptional || id !== null) writeId(view, at, id);
-    at += 8;
-  }
-  if (kinds === undefined) return;
-  const kind = fields.kind!;
-  if (kinds[kind] === undefined) throw new RangeError(`a kind of ${kind}`);
-  view.setUint8(at, kind);
-}
-
-function writeId(view: DataView, at: number, id: number): void {
-  if (id === 0) throw new RangeError('ids begin at 1');
-  writeU64(view, at, id);
-}
-
-function assertBytes(field: Uint8Array, sizeBytes: number, what: string): void {
-  if (field.length !== sizeBytes) throw new RangeError(`${what} has ${sizeBytes} bytes`);
-}
-
 function assertDimension(dimension: number): void {
   if (!(Number.isInteger(dimension) && dimension >= 1 && dimension <= DIMENSION_MAX))
     throw new RangeError(`a dimension of ${dimension}`);
 }
-
-const FIXED_TYPES = new Map(
-  (Object.keys(FIXED) as FixedEvent['type'][]).map((type) => [EVENT_TYPE[type] as number, type]),
-);
 
 type Dated = Pick<Event, 'sequence' | 'timeMs'>;
 
@@ -226,8 +202,10 @@ export function readEvent(source: ByteView, at: number, end: number): Event {
     case EVENT_TYPE.shredKey:
       assertLength(at, end, SHRED_KEY.end);
       return { type: 'shredKey', ...dated, keyId: bytes.subarray(at + SHRED_KEY.keyId, end) };
+    case EVENT_TYPE.deleteMany:
+      return readDeleteMany(source, at, end, dated);
     default: {
-      const fixed = FIXED_TYPES.get(type);
+      const fixed = fixedTypeOf(type);
       if (fixed !== undefined) return readFixed(fixed, source, at, end, dated);
       throw new Malformed(`event type ${type} is not known to this program`, at + 1);
     }
@@ -342,35 +320,14 @@ function readInsertEncrypted(source: ByteView, at: number, end: number, { sequen
   };
 }
 
-function readFixed(
-  type: FixedEvent['type'],
-  source: ByteView,
-  eventAt: number,
-  end: number,
-  { sequence, timeMs }: Dated,
-): Event {
-  const { ids, kinds } = FIXED[type];
-  const { view } = source;
-  assertLength(eventAt, end, fixedSizeBytes(type));
-  const event: Record<string, unknown> = { type, sequence, timeMs };
-  let at = eventAt + PAYLOAD_AT;
-  for (const { field, what, isOptional } of ids) {
-    event[field] = isOptional ? readU64(view, at) || null : readId(view, at, what);
-    at += 8;
-  }
-  if (kinds !== undefined) {
-    const kind = view.getUint8(at);
-    if (kinds[kind] === undefined) throw new Malformed(`a kind of ${kind}`, at);
-    event.kind = kind;
-    assertZero(source, at + 1, end);
-  }
-  return event as unknown as Event;
-}
-
-function readId(view: DataView, at: number, what: string): number {
-  const id = readU64(view, at);
-  if (id === 0) throw new Malformed(`${what} id 0`, at);
-  return id;
+function readDeleteMany(source: ByteView, at: number, end: number, { sequence, timeMs }: Dated): DeleteMany {
+  const { bytes, view } = source;
+  assertLength(at, end, DELETE_MANY.end);
+  assertZero(source, at + DELETE_MANY.deleted + 4, end);
+  const deleted = view.getUint32(at + DELETE_MANY.deleted, true);
+  if (deleted === 0) throw new Malformed('the end of no deletion', at + DELETE_MANY.deleted);
+  const requestId = bytes.subarray(at + DELETE_MANY.requestId, at + DELETE_MANY.deleted);
+  return { type: 'deleteMany', sequence, timeMs, requestId, deleted };
 }
 
 function readDimension(view: DataView, at: number): number {
@@ -383,16 +340,4 @@ function readString({ bytes }: ByteView, at: number, end: number): string {
   const utf8 = bytes.subarray(at, end);
   if (!isUtf8(utf8)) throw new Malformed('a name that is not UTF-8', at);
   return Buffer.from(utf8).toString();
-}
-
-function assertHolds(at: number, end: number, fixedBytes: number): void {
-  if (end - at < fixedBytes) throw new Malformed(`an event of ${end - at} bytes where ${fixedBytes} are the least`, at);
-}
-
-function assertLength(at: number, end: number, sizeBytes: number): void {
-  if (end - at !== sizeBytes) throw new Malformed(`an event of ${end - at} bytes whose fields take ${sizeBytes}`, at);
-}
-
-function assertZero({ bytes }: ByteView, at: number, end: number): void {
-  for (let i = at; i < end; i++) if (bytes[i] !== 0) throw new Malformed('a byte that must be zero', i);
 }

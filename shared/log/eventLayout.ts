@@ -19,6 +19,7 @@
  *   delete node     24 u64 node_id
  *   add edge        24 u64 edge_id | 32 u64 from | 40 u64 to | 48 u8 kind | 56 end
  *   delete edge     24 u64 edge_id
+ *   delete many     24 request id (16) | 40 u32 deleted, at least 1 | 48 end
  */
 import { EDGE_KINDS, NODE_KINDS } from '../model/graph.js';
 import type { DeleteRecord, Event, GraphEvent, Insert, Replace } from './event.js';
@@ -38,6 +39,7 @@ export const EVENT_TYPE = {
   addEdge: 10,
   deleteEdge: 11,
   replace: 12,
+  deleteMany: 13,
 } as const;
 
 export const METRIC_SQUARED_L2 = 1;
@@ -79,6 +81,7 @@ export const INSERT_ENCRYPTED = {
   ciphertext: 96,
 } as const;
 export const SHRED_KEY = { keyId: 24, end: 40 } as const;
+export const DELETE_MANY = { requestId: 24, deleted: 40, end: 48 } as const;
 
 interface FixedLayout {
   /** u64 one after another from `PAYLOAD_AT` on. An optional one is null where it is 0. */
@@ -148,6 +151,8 @@ export function eventSizeBytes(event: Event): number {
       return insertEncryptedSizeBytes(event.ciphertext.length);
     case 'shredKey':
       return SHRED_KEY.end;
+    case 'deleteMany':
+      return DELETE_MANY.end;
     default:
       return fixedSizeBytes(event.type);
   }

@@ -18,7 +18,8 @@ import { HASH_BYTES } from '../limits.js';
 import { EVENT_COST_BYTES, Pacer, type Pause } from '../scheduling/pacer.js';
 import { ChainWalk, type LogEnd } from './chain.js';
 import type { Event } from './event.js';
-import { type ByteView, byteView, readEvent, writeEvent } from './eventCodec.js';
+import { type ByteView, byteView } from './eventBytes.js';
+import { readEvent, writeEvent } from './eventCodec.js';
 import { EVENT_END_BYTES, eventSizeBytes } from './eventLayout.js';
 
 /** "VFR1", read as a little-endian u32. */

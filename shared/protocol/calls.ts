@@ -135,6 +135,8 @@ export interface DeleteManyCall {
     | { readonly externalIds: readonly string[] & tags.MaxItems<typeof BATCH_MAX> }
     /** Throws `payload_too_large` if more match than one commit takes. */
     | { readonly filter: Filter };
+  /** 16 bytes; absent: none. The same request later deletes nothing, and is answered as this one. */
+  readonly requestId?: Uint8Array | null;
 }
 
 /** The id of a vault key, in the only spelling, since it is compared as text. */
@@ -225,8 +227,16 @@ export interface Results extends GraphResults, ProofResults, RecordsResults {
   insert: { readonly id: number; readonly deduplicated: boolean; readonly receipt: Receipt };
   /** `created`: those that are new, and not replaced. */
   insertBatch: { readonly ids: Uint8Array; readonly created: number };
-  /** `missing`: places in the request. `sequence`: of the last event; null where nothing was deleted. */
-  deleteMany: { readonly deleted: number; readonly missing: readonly number[]; readonly sequence: number | null };
+  /**
+   * `missing`: places in the request. `sequence`: of the last deletion; null where nothing was deleted. `deduplicated`: the
+   * request was carried out before, which tells nothing of what is missing.
+   */
+  deleteMany: {
+    readonly deleted: number;
+    readonly missing: readonly number[];
+    readonly sequence: number | null;
+    readonly deduplicated?: true;
+  };
   softDelete: { readonly sequence: number };
   delete: { readonly sequence: number };
   updateMetadata: { readonly sequence: number };

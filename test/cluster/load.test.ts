@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type At, runLoad, succeeded } from '../support/launch/commands.js';
+import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { npyOf } from '../support/rigs/vectorFiles.js';
 
@@ -75,6 +75,31 @@ describe('npm run load', function () {
       { id: 3, external_id: 'page 3', tag: 13, metadata: null, text: 'new 3', vector: [3, 1] },
       { id: 4, external_id: 'page 4', tag: 14, metadata: null, text: 'new 4', vector: [4, 1] },
     ]);
+  });
+
+  it('reads - from its standard input, in pieces that end anywhere, and inserts nothing twice', async () => {
+    const lines = Array.from({ length: 1_500 }, (_, i) => `{"vector":[${i},1],"text":"naïve ${i}"}\n`).join('');
+    const bytes = Buffer.from(lines);
+    // One of them ends within a character.
+    const cut = bytes.indexOf('ï') + 1;
+    const pieces = [bytes.subarray(0, cut), bytes.subarray(cut, 9_999), bytes.subarray(9_999)];
+    for (let round = 0; round < 2; round++) {
+      const output = await succeeded(runLoadOf(at, pieces, 'piped', ['--create', '--format', 'jsonl']));
+      expect(output).to.match(/^✔ collection +piped: 1,500 of these rows are in it$/m);
+      expect(await counts()).to.deep.equal({ piped: 1_500 });
+    }
+    const { body } = await at.rw.get('/v1/records?collection=piped&limit=1&with=text,vector');
+    expect(body.records[0])
+      .to.include({ text: 'naïve 0' })
+      .and.to.deep.include({ vector: [0, 1] });
+    const rows = npyOf(Array.from({ length: 40 }, (_, i) => [i, 0.5, -i]));
+    const bytewise = [rows.subarray(0, 7), rows.subarray(7, 200), rows.subarray(200)];
+    await succeeded(runLoadOf(at, bytewise, 'binary', ['--create', '--format', 'npy']));
+    expect(((await nearest('binary', [39, 0.5, -39])) as Record<string, unknown>).vector).to.deep.equal([39, 0.5, -39]);
+    const unnamed = runLoadOf(at, pieces, 'other', ['--create']);
+    expect((await unnamed.waitForEnd(60_000)).code).to.not.equal(0);
+    expect(unnamed.output).to.include('of which format is the input? --format says');
+    expect(await counts()).to.deep.equal({ piped: 1_500, binary: 40 });
   });
 
   it('takes no number for another one, and makes numbers of the texts that are said to be', async () => {
@@ -193,7 +218,7 @@ describe('npm run load', function () {
     await expectNone(join(folder, 'no.npy.missing.progress'));
   });
 
-  it('reads a collection of Qdrant page by page, as a recorded exchange has it', async () => {
+  it('reads a collection of Qdrant page by page, from a stand-in written by hand after its API', async () => {
     const points = Array.from({ length: 600 }, (_, id) => ({ id, payload: { colour: `c${id}` }, vector: [id, 1] }));
     const qdrant = await listening((path, body) => {
       if (path === '/collections/old/points/count') return { result: { count: points.length } };
@@ -214,7 +239,7 @@ describe('npm run load', function () {
     qdrant.server.close();
   });
 
-  it('reads a collection of Chroma page by page, as a recorded exchange has it', async () => {
+  it('reads a collection of Chroma page by page, from a stand-in written by hand after its API', async () => {
     const ids = Array.from({ length: 300 }, (_, i) => `id-${i}`);
     const base = '/api/v2/tenants/default_tenant/databases/default_database/collections';
     const chroma = await listening((path, body) => {
@@ -246,7 +271,10 @@ const expectNone = async (path: string): Promise<void> => {
   ).to.equal('none');
 };
 
-/** Answers requests of JSON; undefined: 404. */
+/**
+ * A server of a few lines in place of another service: it shows that pages are asked for and rows are read as that service
+ * documents them, not that it answers so. Answers requests of JSON; undefined: 404.
+ */
 async function listening(answer: (path: string, body: unknown) => unknown): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];

@@ -75,7 +75,7 @@ describe('npm run load --from a service', function () {
 
   it('reads a collection of a Chroma server page by page', async function () {
     const program = findTool('chroma');
-    // load.test.ts has a recorded exchange.
+    // It is no part of the project; load.test.ts has a stand-in.
     if (program === undefined) skip(this, 'chroma, the server of the Python package chromadb, is not installed');
     const folder = await mkdtemp(join(tmpdir(), 'vouch-chroma-'));
     const port = await freePort();

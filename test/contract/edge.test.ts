@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import type { Answer } from '../support/launch/client.js';
 import { rawExchange, requestHead } from '../support/launch/http.js';
 import { inBothModes, inBothModesAndEngines } from '../support/launch/modes.js';
 
@@ -49,6 +51,33 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     expect(keys.find(({ id }) => id === made.body.id)?.scope).to.equal('metrics');
     await admin.delete(`/v1/keys/${made.body.id}`);
     await closed.until(async () => (await scraper.get('/metrics')).status === 401);
+  });
+
+  it('the console comes with headers that keep a page from anything but this service, and frames from the page', async () => {
+    const open = service.client(undefined);
+    const page = await open.get('/console/');
+    expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
+    const [, script] = /src="([^"]+\.js)"/.exec(page.text)!;
+    const file = await open.get(new URL(script!, `${service.url}/console/`).pathname);
+    expect([file.status, file.headers.get('content-type')]).to.deep.equal([200, 'text/javascript; charset=utf-8']);
+    for (const { headers } of [page, file]) {
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(headers.get('referrer-policy')).to.equal('no-referrer');
+      expect(headers.get('cross-origin-opener-policy')).to.equal('same-origin');
+      expect(headers.get('cross-origin-resource-policy')).to.equal('same-origin');
+    }
+    const styles = createHash('sha256')
+      .update(/<style>(.*?)<\/style>/s.exec(page.text)![1]!)
+      .digest('base64');
+    const policyWith = (styleSource: string): string[] => [
+      ...["default-src 'none'", "script-src 'self'", `style-src ${styleSource}`, "img-src 'self' data:"],
+      ...["connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+    ];
+    const policyOf = (answer: Answer): string[] => answer.headers.get('content-security-policy')!.split('; ');
+    expect(policyOf(page)).to.deep.equal(policyWith(`'sha256-${styles}'`));
+    expect(policyOf(file)).to.deep.equal(policyWith("'none'"));
+    expect(page.headers.get('cache-control')).to.equal('no-cache');
+    expect(file.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
   });
 
   it('a read-only key may read and not write', async () => {

@@ -4,6 +4,9 @@ import { verifyReceipt } from '../../verifier/receipt.js';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes, inBothModesAndThroughClient } from '../support/launch/modes.js';
 
+/** Asked through the package too. */
+const ROUTES = ['POST /v1/vectors/batch-upsert', 'POST /v1/records/get'] as const;
+
 const KEY = '3'.repeat(32);
 
 const answered = ({ status, body, text }: Answer): Answer['body'] => {
@@ -11,7 +14,7 @@ const answered = ({ status, body, text }: Answer): Answer['body'] => {
   return body;
 };
 
-inBothModesAndThroughClient('external ids', (service) => {
+inBothModesAndThroughClient('external ids', ROUTES, (service) => {
   let rw: Client;
   beforeEach(async () => {
     ({ rw } = await service.newProject());

@@ -82,6 +82,73 @@ inBothModes('Idempotency-Key', (service) => {
     expect(await count()).to.equal(1);
   });
 
+  describe('of a deletion', () => {
+    const filter = { metadata_filter: { is: 'old' } };
+    const remove = (body: object, headers = {}) => rw.post('/v1/records/delete', { collection: 'c', ...body }, headers);
+    const old = { metadata: [{ is: 'old' }, { is: 'old' }] };
+    beforeEach(async () => {
+      expect(
+        (
+          await batch({
+            batch: [
+              [1, 1],
+              [2, 2],
+            ],
+            ...old,
+          })
+        ).body.ids,
+      ).to.deep.equal([1, 2]); // prettier-ignore
+    });
+
+    it('lets it be sent again: what was added since stays, and the answer is the first one', async () => {
+      const headers = { 'idempotency-key': id32(5) };
+      expect((await remove(filter, headers)).body).to.deep.equal({ deleted: 2, log_index: 4 });
+      await batch(
+        {
+          batch: [
+            [3, 3],
+            [4, 4],
+          ],
+          ...old,
+        },
+        id32(1),
+      ); // prettier-ignore
+      const repeat = { deleted: 2, log_index: 4, deduplicated: true };
+      expect((await remove(filter, headers)).body).to.deep.equal(repeat);
+      expect((await remove({ ids: [3] }, headers)).body, 'whatever else it holds').to.deep.equal(repeat);
+      for (const request_id of [id32(5), [...Buffer.from(id32(5), 'hex')]])
+        expect((await remove({ ...filter, request_id })).body, 'in the body').to.deep.equal(repeat);
+      expect(await count()).to.equal(2);
+      const { body } = await rw.get('/v1/timeline?collection=c&after=4&limit=1');
+      expect(body.events[0])
+        .to.include({ log_index: 5, event_type: 'delete_many' })
+        .and.to.not.have.property('record_id');
+      expect((await remove(filter, { 'idempotency-key': id32(6) })).body).to.deep.equal({ deleted: 2, log_index: 9 });
+    });
+
+    it('that deletes nothing is not remembered', async () => {
+      const headers = { 'idempotency-key': id32(5) };
+      expect((await remove({ ids: [9] }, headers)).body).to.deep.equal({ deleted: 0, missing: [9] });
+      expect((await remove({ ids: [9, 1] }, headers)).body).to.deep.equal({ deleted: 1, log_index: 3, missing: [9] });
+    });
+
+    it('must be 32 hex, be the request_id of the body, and belong to no insert', async () => {
+      await insert({ request_id: id32(7) });
+      const refused: [object, object, string][] = [
+        [{}, { 'idempotency-key': 'x' }, 'Idempotency-Key'],
+        [{ request_id: id32(1) }, { 'idempotency-key': KEY }, '$.request_id'],
+        [{ request_id: 'x' }, {}, '$.request_id'],
+        [{ request_id: id32(7) }, {}, 'the request id belongs to the write of record 3'],
+      ];
+      for (const [body, headers, why] of refused) {
+        const answer = await remove({ ...filter, ...body }, headers);
+        expect([answer.status, answer.body.code], why).to.deep.equal([400, 'validation_error']);
+        expect(answer.body.error).to.include(why);
+      }
+      expect(await count()).to.equal(3);
+    });
+  });
+
   it('is refused where a request that is sent again would be carried out again', async () => {
     const { node_id: from } = (await rw.post('/v1/graph/node', { collection: 'c', kind: 1 })).body;
     const keys = async (): Promise<number> => (await project.admin.get('/v1/keys')).body.keys.length;

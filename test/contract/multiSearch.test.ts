@@ -1,13 +1,16 @@
 /** Options of a search of several collections, over HTTP. */
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { type Hit, SearchedByHttp } from '../support/launch/searchClient.js';
 import { answered, begin, exported, fill } from '../support/rigs/backups.js';
 
+/** Asked through the package too. */
+const ROUTES = ['POST /v1/search/multi'] as const;
+
 type MultiHit = Hit & { readonly collection: string };
 
-inBothModes('options of a multi-collection search', (service) => {
+inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (service) => {
   const NAMES = ['b', 'a', 'c'];
   const make = async (client: Client): Promise<SearchedByHttp[]> =>
     Promise.all(NAMES.map((name) => SearchedByHttp.create(client, name)));

@@ -11,10 +11,21 @@ import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 import { checkConsistency, checkInclusion, H, logRootOf } from '../unit/shard/audit/logOracle.js';
 
+/** Asked through the package too. */
+const ROUTES = [
+  'GET /v1/proof/state',
+  'GET /v1/proof/event-log',
+  'GET /v1/proof/receipt',
+  'GET /v1/proof/inclusion',
+  'GET /v1/proof/consistency',
+  'GET /v1/proof/checkpoint',
+  'GET /v1/proof/keys',
+] as const;
+
 const HEX = /^[0-9a-f]{64}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-inBothModesAndThroughClient('proofs', (service, { restartable }) => {
+inBothModesAndThroughClient('proofs', ROUTES, (service, { restartable }) => {
   let project: Project;
   const get = (path: string) => project.ro.get(`/v1/${path}${path.includes('?') ? '&' : '?'}collection=c`);
   const post = async (path: string, body: object) => {

@@ -3,12 +3,15 @@ import { expect } from 'chai';
 import { quantise } from '../../shared/fixedPoint.js';
 import type { Json } from '../../shared/model/filter.js';
 import type { Client } from '../support/launch/client.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { SearchedByHttp } from '../support/launch/searchClient.js';
 import { matches } from '../support/model/filter.js';
 import { Generator, type JsonObject } from '../support/model/generate.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { compareScalars, hasKey, type Scalar, scalarsAt } from '../support/model/values.js';
+
+/** Asked through the package too. */
+const ROUTES = ['GET /v1/records', 'POST /v1/records/get', 'GET /v1/records/count', 'GET /v1/facets'] as const;
 
 const RECORDS = 300;
 const ROUNDS = 25;
@@ -80,7 +83,7 @@ async function scrolled(rw: Client, rest: string): Promise<{ readonly pages: num
   }
 }
 
-inBothModes('reads of many records', (service) => {
+inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
   it('scroll, count and facets are those of a plain loop, with any filter', async () => {
     const { rw } = await service.newProject();
     const { kept, random } = await filled(rw);

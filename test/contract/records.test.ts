@@ -3,11 +3,22 @@ import { systemClock } from '../../shared/clock.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Client, Project } from '../support/launch/service.js';
 
+/** Asked through the package too. */
+const ROUTES = [
+  'POST /v1/namespaces',
+  'POST /v1/records',
+  'GET /v1/records/{id}',
+  'PATCH /v1/records/{id}/metadata',
+  'POST /v1/soft-delete',
+  'POST /v1/delete',
+] as const;
+const BATCH_ROUTES = ['POST /v1/vectors/batch-insert', 'GET /v1/records/{id}'] as const;
+
 const HEX_64 = /^[0-9a-f]{64}$/;
 const id32 = (n: number): string => n.toString(16).padStart(32, '0');
 const bytesOf = (text: string): number[] => [...Buffer.from(text)];
 
-inBothModesAndThroughClient('records', (service) => {
+inBothModesAndThroughClient('records', ROUTES, (service) => {
   let project: Project;
   let rw: Client;
   beforeEach(async () => {
@@ -210,7 +221,7 @@ inBothModesAndThroughClient('records', (service) => {
   });
 });
 
-inBothModesAndThroughClient('batch insert', (service) => {
+inBothModesAndThroughClient('batch insert', BATCH_ROUTES, (service) => {
   let rw: Client;
   beforeEach(async () => {
     rw = (await service.newProject()).rw;

@@ -2,6 +2,9 @@ import { expect } from 'chai';
 import { inBothModes, inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
+/** Asked through the package too. */
+const ROUTES = ['POST /v1/search', 'POST /v1/search/multi'] as const;
+
 /** Q16.16 by the plainest way: exact halves go to the even neighbour. */
 function fixed(value: number): bigint {
   const scaled = value * 65_536;
@@ -18,7 +21,7 @@ function distance(a: readonly number[], b: readonly number[]): bigint {
 /** hi + lo / 2^32 with both parts exact: rounded once. */
 const score = (total: bigint): number => Number(total >> 32n) + Number(total & 0xffffffffn) / 2 ** 32;
 
-inBothModesAndThroughClient('search', (service) => {
+inBothModesAndThroughClient('search', ROUTES, (service) => {
   it('returns the exact nearest, closest first, ties by smaller id, with exact scores', async () => {
     const { rw } = await service.newProject();
     const random = seededRandom(testSeed());

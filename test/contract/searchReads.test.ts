@@ -3,12 +3,15 @@ import { expect } from 'chai';
 import type { Json } from '../../shared/model/filter.js';
 import type { Client } from '../support/launch/client.js';
 import { KINDS } from '../support/launch/indexClient.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { SearchedByHttp } from '../support/launch/searchClient.js';
 import { matches } from '../support/model/filter.js';
 import { Generator, type JsonObject } from '../support/model/generate.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { grouped, type Ranked } from '../support/model/values.js';
+
+/** Asked through the package too. */
+const ROUTES = ['POST /v1/search', 'POST /v1/search/batch'] as const;
 
 const RECORDS = 300;
 const ROUNDS = 30;
@@ -81,7 +84,7 @@ const refusal = (answer: { readonly status: number; readonly body: { readonly co
   answer.body.code,
 ];
 
-inBothModes('searches by record, in groups and with fields', (service) => {
+inBothModesAndThroughClient('searches by record, in groups and with fields', ROUTES, (service) => {
   it('like, threshold and groups find what a plain loop does, now and in the past', async () => {
     const { rw } = await service.newProject();
     const { collection, rows, before, beforeIndex, random } = await filled(rw);

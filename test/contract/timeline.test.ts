@@ -1,10 +1,13 @@
 /** The timeline over HTTP: every event once, in order, by time and by page. */
 import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.js';
-import { inBothModes } from '../support/launch/modes.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import type { Project } from '../support/launch/service.js';
 
-inBothModes('the timeline', (service) => {
+/** Asked through the package too. */
+const ROUTES = ['GET /v1/timeline'] as const;
+
+inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
   let project: Project;
   const get = (query = '') => project.ro.get(`/v1/timeline?collection=c&${query}`);
   const page = async (query = '') => {

@@ -53,6 +53,8 @@ export function everyEvent(random: SeededRandom): Event[] {
     { type: 'deleteNode', ...next(), nodeId: 2 },
     { type: 'softDelete', ...next(), recordId: 1 },
     { type: 'shredKey', ...next(), keyId: bytes(16, random) },
+    { type: 'delete', ...next(), recordId: 3 },
+    { type: 'deleteMany', ...next(), requestId: bytes(16, random), deleted: 1 },
     // The last there can be: what is bent out of it is mostly later.
     { type: 'delete', ...next(), timeMs: TIME_MAX_MS, recordId: 2 },
   ];

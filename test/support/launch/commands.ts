@@ -1,7 +1,7 @@
 /** Export, import and load as a person runs them, in processes of their own. */
 import { fileURLToPath } from 'node:url';
 import type { Client } from './client.js';
-import { type Launched, launchNode } from './process.js';
+import { type Launched, type LaunchOptions, launchNode } from './process.js';
 
 const script = (name: string): string => fileURLToPath(new URL(`../../../scripts/${name}.js`, import.meta.url));
 
@@ -11,14 +11,22 @@ export interface At {
   readonly rw: Client;
 }
 
-const launched = (name: string, { url, rw }: At, args: readonly string[]): Launched =>
-  launchNode(script(name), [...args, '--url', url], { env: { VOUCH_KEY: rw.key, INIT_CWD: undefined } });
+const launched = (name: string, { url, rw }: At, args: readonly string[], options: LaunchOptions = {}): Launched =>
+  launchNode(script(name), [...args, '--url', url], { ...options, env: { VOUCH_KEY: rw.key, INIT_CWD: undefined } });
 
 export const runExport = (at: At, collection: string, file: string): Launched =>
   launched('export', at, ['--collection', collection, '--out', file]);
 
 export const runImport = (at: At, file: string, name?: string): Launched =>
   launched('import', at, ['--file', file, ...(name === undefined ? [] : ['--collection', name])]);
+
+/** Loads what it gets on its standard input. */
+export const runLoadOf = (
+  at: At,
+  input: readonly (string | Uint8Array)[],
+  collection: string,
+  args: readonly string[],
+): Launched => launched('load', at, ['-', '--collection', collection, ...args], { input });
 
 export const runLoad = (at: At, file: string, collection: string, args: readonly string[] = []): Launched =>
   launched('load', at, [file, '--collection', collection, ...args]);

@@ -1,7 +1,8 @@
 /** The same tests over a cluster and over a standalone node: what a user sees must not differ. */
+import { expect } from 'chai';
 import { skip } from '../skip.js';
 import { OTHER_ENGINE, whyNoUws } from './engines.js';
-import { PackageClient } from './packageClient.js';
+import { PackageClient, type PackageRoute, type Passed } from './packageClient.js';
 import { type Mode, type Project, Service, type Settings } from './service.js';
 
 /** Services with default settings: started by the first test that needs one, used by all, stopped after the last. */
@@ -67,19 +68,29 @@ export function inBothModesAndEngines(title: string, tests: Tests): void {
     inMode(`${title}, HTTP by ${OTHER_ENGINE[mode]} (${mode})`, mode, tests, onOtherEngine[mode]);
 }
 
-/** As `inBothModes`, and once more with all requests through the package `@vouch/client`. */
-export function inBothModesAndThroughClient(title: string, tests: Tests): void {
+/**
+ * As `inBothModes`, and once more through the package `@vouch/client`, with all requests that it can make. A last test asserts
+ * that these routes really were asked through it, and that more requests went through it than around it.
+ */
+export function inBothModesAndThroughClient(title: string, routes: readonly PackageRoute[], tests: Tests): void {
   inBothModes(title, tests);
   inMode(`${title} (through the client)`, 'standalone', (service, others) => {
+    const passed: Passed = new Map();
     const newProject = async (): Promise<Project> => {
       const { name, ...clients } = await service.newProject();
-      const wrapped = Object.entries(clients).map(([scope, client]) => [scope, PackageClient.of(client)]);
+      const wrapped = Object.entries(clients).map(([scope, client]) => [scope, PackageClient.of(client, passed)]);
       return { name, ...Object.fromEntries(wrapped) } as Project;
     };
     const handle = new Proxy(service, {
       get: (target, property) => (property === 'newProject' ? newProject : Reflect.get(target, property)),
     });
     tests(handle, others);
+    it('went through the package', () => {
+      for (const route of routes) expect(passed.get(route)?.through ?? 0, route).to.be.above(0);
+      const counts = [...passed.values()];
+      const sumOf = (way: 'through' | 'around'): number => counts.reduce((sum, count) => sum + count[way], 0);
+      expect(sumOf('through'), JSON.stringify([...passed])).to.be.above(sumOf('around'));
+    });
   });
 }
 

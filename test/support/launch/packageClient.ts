@@ -1,4 +1,7 @@
-/** HTTP as the package `@vouch/client` speaks it: requests that it has a call for go through that. */
+/**
+ * HTTP as the package `@vouch/client` speaks it: requests that it has a call for go through that. Those that it would not write
+ * as they are, such as malformed ones, go around it. Both are counted, so that a suite can say that it tried the package.
+ */
 import { type Collection, Vouch, VouchError } from '../../../client/index.js';
 import { fromWire, toWire } from '../../../client/spelling.js';
 import { type Answer, Client } from './client.js';
@@ -10,50 +13,113 @@ interface Asked {
   readonly collection: Collection;
   /** In camelCase, without the collection. */
   readonly body: never;
-  /** In camelCase, without the collection: numbers where it is one. */
+  /** In camelCase, without the collection. */
   readonly query: never;
   readonly id: number;
 }
 
-type Way = (asked: Asked) => Promise<unknown>;
+/** What a query parameter says, as the package takes it; undefined where it could not send this text. */
+type Reader = (text: string) => unknown;
 
-const WAYS: Readonly<Record<string, Way>> = {
-  'POST /v1/namespaces': ({ vouch, body }) => vouch.createCollection(body),
-  'GET /v1/namespaces': async ({ vouch }) => ({ collections: await vouch.collections() }),
-  'POST /v1/records': ({ collection, body }) => collection.insert(body),
-  'GET /v1/records': ({ collection, query }) => collection.listPage(query),
-  'POST /v1/records/get': ({ collection, body }) => collection.getMany(body),
-  'POST /v1/records/delete': ({ collection, body }) => collection.deleteMany(body),
-  'GET /v1/records/{id}': ({ collection, id }) => collection.get(id),
-  'PATCH /v1/records/{id}/metadata': ({ collection, body, id }) => collection.updateMetadata(id, body),
-  'POST /v1/vectors/batch-insert': ({ collection, body }) => collection.batchInsert(body),
-  'POST /v1/vectors/batch-upsert': ({ collection, body }) => collection.batchUpsert(body),
-  'POST /v1/soft-delete': ({ collection, body }) => collection.softDelete((body as { id: number }).id),
-  'POST /v1/delete': ({ collection, body }) => collection.delete((body as { id: number }).id),
-  'POST /v1/search': ({ collection, body }) => collection.search(body),
-  'POST /v1/search/batch': ({ collection, body }) => collection.searchBatch(body),
-  'GET /v1/proof/state': ({ collection }) => collection.stateProof(),
-  'GET /v1/proof/event-log': ({ collection }) => collection.eventLogProof(),
-  'GET /v1/proof/receipt': ({ collection, query }) => collection.receipt((query as { sequence: number }).sequence),
-  'GET /v1/proof/inclusion': ({ collection, query }) => {
-    const { sequence, ...size } = query as { sequence: number };
-    return collection.inclusion(sequence, size);
-  },
-  'GET /v1/proof/consistency': ({ collection, query }) => {
-    const { from, to } = query as { from: number; to: number };
-    return collection.consistency(from, to);
-  },
-  'GET /v1/proof/checkpoint': ({ collection }) => collection.checkpoint(),
-  'GET /v1/proof/keys': async ({ vouch }) => ({ keys: await vouch.signingKeys() }),
-  'GET /v1/usage': ({ vouch }) => vouch.usage(),
+const whole: Reader = (text) => (/^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : undefined);
+const words: Reader = (text) => text;
+const list: Reader = (text) => text.split(',');
+const object: Reader = (text) => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && JSON.stringify(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
 };
 
-export class PackageClient extends Client {
-  /** Requests that went through the package. */
-  static passed = 0;
+interface Way {
+  /** The query parameters that the call takes, besides `collection`. */
+  readonly query?: Readonly<Record<string, Reader>>;
+  /** It is about no collection, or about more than one. */
+  readonly isOfProject?: true;
+  readonly call: (asked: Asked) => Promise<unknown>;
+}
 
-  static of(client: Client): PackageClient {
-    return new PackageClient(client.url, client.key);
+const ofProject = (call: Way['call']): Way => ({ isOfProject: true, call });
+const idIn = (body: unknown): number => (body as { id: number }).id;
+
+const WAYS = {
+  'POST /v1/namespaces': ofProject(({ vouch, body }) => vouch.createCollection(body)),
+  'GET /v1/namespaces': ofProject(async ({ vouch }) => ({ collections: await vouch.collections() })),
+  'GET /v1/usage': ofProject(({ vouch }) => vouch.usage()),
+  'GET /v1/proof/keys': ofProject(async ({ vouch }) => ({ keys: await vouch.signingKeys() })),
+  'POST /v1/search/multi': ofProject(({ vouch, body }) => vouch.searchMulti(body)),
+  'POST /v1/records': { call: ({ collection, body }) => collection.insert(body) },
+  'GET /v1/records': {
+    query: { limit: whole, after: whole, metadata_filter: object, with: list },
+    call: ({ collection, query }) => collection.listPage(query),
+  },
+  'POST /v1/records/get': { call: ({ collection, body }) => collection.getMany(body) },
+  'POST /v1/records/delete': { call: ({ collection, body }) => collection.deleteMany(body) },
+  'GET /v1/records/count': {
+    query: { metadata_filter: object },
+    call: async ({ collection, query }) => ({ count: await collection.count(query) }),
+  },
+  'GET /v1/facets': {
+    query: { key: words, limit: whole, metadata_filter: object },
+    call: ({ collection, query }) => {
+      const { key, ...options } = query as { key: string };
+      return collection.facets(key, options);
+    },
+  },
+  'GET /v1/records/{id}': { call: ({ collection, id }) => collection.get(id) },
+  'PATCH /v1/records/{id}/metadata': { call: ({ collection, body, id }) => collection.updateMetadata(id, body) },
+  'POST /v1/vectors/batch-insert': { call: ({ collection, body }) => collection.batchInsert(body) },
+  'POST /v1/vectors/batch-upsert': { call: ({ collection, body }) => collection.batchUpsert(body) },
+  'POST /v1/soft-delete': { call: ({ collection, body }) => collection.softDelete(idIn(body)) },
+  'POST /v1/delete': { call: ({ collection, body }) => collection.delete(idIn(body)) },
+  'POST /v1/search': { call: ({ collection, body }) => collection.search(body) },
+  'POST /v1/search/batch': { call: ({ collection, body }) => collection.searchBatch(body) },
+  'GET /v1/timeline': {
+    query: { from: words, to: words, after: whole, limit: whole },
+    call: ({ collection, query }) => collection.timelinePage(query),
+  },
+  'GET /v1/proof/state': { call: ({ collection }) => collection.stateProof() },
+  'GET /v1/proof/event-log': { call: ({ collection }) => collection.eventLogProof() },
+  'GET /v1/proof/receipt': {
+    query: { sequence: whole },
+    call: ({ collection, query }) => collection.receipt((query as { sequence: number }).sequence),
+  },
+  'GET /v1/proof/inclusion': {
+    query: { sequence: whole, size: whole },
+    call: ({ collection, query }) => {
+      const { sequence, ...size } = query as { sequence: number };
+      return collection.inclusion(sequence, size);
+    },
+  },
+  'GET /v1/proof/consistency': {
+    query: { from: whole, to: whole },
+    call: ({ collection, query }) => {
+      const { from, to } = query as { from: number; to: number };
+      return collection.consistency(from, to);
+    },
+  },
+  'GET /v1/proof/checkpoint': { call: ({ collection }) => collection.checkpoint() },
+} satisfies Readonly<Record<string, Way>>;
+
+/** A request that the package has a call for. */
+export type PackageRoute = keyof typeof WAYS;
+
+/** How many requests of a route went through the package, and around it. */
+export type Passed = Map<PackageRoute, { through: number; around: number }>;
+
+export class PackageClient extends Client {
+  private constructor(
+    url: string,
+    key: string | undefined,
+    private readonly passed: Passed,
+  ) {
+    super(url, key);
+  }
+
+  static of(client: Client, passed: Passed): PackageClient {
+    return new PackageClient(client.url, client.key, passed);
   }
 
   override async raw(
@@ -62,11 +128,19 @@ export class PackageClient extends Client {
     body: string | Uint8Array | undefined,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
-    const passed = Object.keys(headers).length === 0 ? this.#asked(method, path, body) : undefined;
-    if (passed === undefined) return super.raw(method, path, body, headers);
-    PackageClient.passed++;
+    const url = new URL(path, this.url);
+    const route = routeOf(method, url);
+    if (route === undefined) return super.raw(method, path, body, headers);
+    const asked = Object.keys(headers).length === 0 ? this.#asked(route, method, url, body) : undefined;
+    const count = this.passed.get(route) ?? { through: 0, around: 0 };
+    this.passed.set(route, count);
+    if (asked === undefined) {
+      count.around++;
+      return super.raw(method, path, body, headers);
+    }
+    count.through++;
     try {
-      return answer(200, toWire(await passed.way(passed.asked)));
+      return answer(200, toWire(await WAYS[route].call(asked)));
     } catch (error) {
       if (!(error instanceof VouchError) || error.status === undefined) throw error;
       const { status, code, message } = error;
@@ -75,45 +149,53 @@ export class PackageClient extends Client {
   }
 
   /** Undefined where no typed call could make this request. */
-  #asked(method: string, path: string, text: unknown): { readonly way: Way; readonly asked: Asked } | undefined {
-    const url = new URL(path, this.url);
-    const id = /^\/v1\/records\/(\d+)/.exec(url.pathname)?.[1];
-    const way = WAYS[`${method} ${id === undefined ? url.pathname : url.pathname.replace(id, '{id}')}`];
+  #asked(route: PackageRoute, method: string, url: URL, text: unknown): Asked | undefined {
+    const way: Way = WAYS[route];
     const body: unknown = typeof text === 'string' ? JSON.parse(text) : {};
-    if (
-      way === undefined ||
-      text instanceof Uint8Array ||
-      typeof body !== 'object' ||
-      body === null ||
-      Array.isArray(body)
-    )
-      return undefined;
+    if (text instanceof Uint8Array || !isObject(body)) return undefined;
     const { collection: inBody, ...rest } = body as Json;
     const { collection: inQuery, ...parameters } = Object.fromEntries(url.searchParams);
     const name = inQuery ?? inBody;
-    if (typeof name !== 'string' || !isFaithful(url, rest)) return undefined;
-    const numbers = Object.entries(parameters).map(([key, value]) => [
-      key,
-      /^\d+$/.test(value) ? Number(value) : value,
-    ]);
-    if (numbers.some(([, value]) => typeof value !== 'number')) return undefined;
+    if ((way.isOfProject === true ? name !== undefined : typeof name !== 'string') || !isFaithful(url, rest))
+      return undefined;
+    const read = Object.entries(parameters).map(([key, value]) => [key, way.query?.[key]?.(value)]);
+    if (read.some(([, value]) => value === undefined)) return undefined;
     const vouch = new Vouch({ url: this.url, apiKey: this.key, retries: 0 });
-    const isOwn = method === 'PATCH';
-    const asked = {
-      ...{ vouch, collection: vouch.collection(name), id: Number(id) },
-      body: (isOwn ? body : fromWire(rest)) as never,
-      query: fromWire(Object.fromEntries(numbers)) as never,
+    return {
+      ...{ vouch, collection: vouch.collection(String(name)), id: Number(idOf(url)) },
+      body: (method === 'PATCH' ? body : fromWire(rest)) as never,
+      query: fromWire(Object.fromEntries(read)) as never,
     };
-    return { way, asked };
   }
 }
 
-/** Whether the package would write the same request: not what it spells otherwise, or what its own types exclude. */
+const idOf = ({ pathname }: URL): string | undefined => /^\/v1\/records\/(\d+)(?=\/|$)/.exec(pathname)?.[1];
+
+function routeOf(method: string, url: URL): PackageRoute | undefined {
+  const id = idOf(url);
+  const route = `${method} ${id === undefined ? url.pathname : url.pathname.replace(id, '{id}')}`;
+  return route in WAYS ? (route as PackageRoute) : undefined;
+}
+
+/**
+ * Whether the package would write the same request: not what it spells otherwise, or what its own types exclude. Metadata of an
+ * insert it writes itself, as the bytes that the API takes.
+ */
 const isFaithful = (url: URL, body: Json): boolean =>
+  isWellEncoded(url.search) &&
   [...url.searchParams.keys()].length === new Set(url.searchParams.keys()).size &&
   rewritten(body) === JSON.stringify(body) &&
   !('request_id' in body && typeof body.request_id !== 'string') &&
   !('values' in body && isObject(body.metadata));
+
+function isWellEncoded(query: string): boolean {
+  try {
+    decodeURIComponent(query);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Undefined where the package refuses to write a number. */
 function rewritten(body: Json): string | undefined {
@@ -124,9 +206,8 @@ function rewritten(body: Json): string | undefined {
   }
 }
 
-/** The package writes metadata of an insert itself, as the bytes that the API takes. */
-const isObject = (metadata: unknown): boolean =>
-  typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function answer(status: number, body: unknown): Answer {
   const text = JSON.stringify(body);

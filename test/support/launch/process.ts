@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { readLines } from '../../../scripts/local/supervisor/lines.js';
 import { Watchdog } from '../../../scripts/local/supervisor/watchdog.js';
 
@@ -20,6 +21,8 @@ export interface LaunchOptions {
   readonly cwd?: string;
   /** On top of this process's environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Pieces of its standard input, written one after another; without, it has none. */
+  readonly input?: readonly (string | Uint8Array)[];
 }
 
 export class Launched {
@@ -138,12 +141,13 @@ export function launch(program: string, args: readonly string[], options: Launch
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   if (child.pid === undefined) {
     child.once('error', () => {});
     throw new Error(`${program} could not be started`);
   }
+  if (options.input !== undefined) feed(child.stdin!, options.input);
   if (!guarding) watchdog.start();
   guarding = true;
   const launched = new Launched([program, ...args].join(' '), child);
@@ -154,6 +158,13 @@ export function launch(program: string, args: readonly string[], options: Launch
     guard();
   });
   return launched;
+}
+
+function feed(stdin: Writable, pieces: readonly (string | Uint8Array)[]): void {
+  // A process that ends before it has read all of it closes the pipe.
+  stdin.on('error', () => undefined);
+  for (const piece of pieces) stdin.write(piece);
+  stdin.end();
 }
 
 /** Starts a script with the Node that runs the tests. */

@@ -52,8 +52,7 @@ export class CollectionLife {
         Array.from({ length: 1 + random.int(4) }, () => this.#vector()),
         null,
       );
-    if (dice === 9 && random.int(4) === 0)
-      return { op: 'deleteMany', of: { externalIds: [random.pick(DOCUMENTS), random.pick(DOCUMENTS)] } };
+    if (dice === 9 && random.int(4) === 0) return this.#deletion();
     if (dice < 11) return { op: 'softDelete', id: this.#someOf(this.#ids) };
     if (dice < 13) return { op: 'delete', id: this.#someOf(this.#ids) };
     if (dice < 15) return { op: 'updateMetadata', id: this.#someOf(this.#ids), metadata: this.#metadata() };
@@ -64,6 +63,12 @@ export class CollectionLife {
     }
     if (dice === 17 && random.int(8) === 0) return { op: 'shredKey', keyId: random.pick(KEYS) };
     return this.#graphWrite();
+  }
+
+  #deletion(): WriteCall {
+    const { random } = this;
+    const of = { externalIds: [random.pick(DOCUMENTS), random.pick(DOCUMENTS)] };
+    return { op: 'deleteMany', of, ...(random.int(2) === 0 ? {} : { requestId: requestIdOf(this.#requests++) }) };
   }
 
   #upsert(): WriteCall {

@@ -45,6 +45,7 @@ const EVENT_NAMES = {
   delete: 17,
   'insert with an external id': 20,
   replace: 21,
+  'delete many': 25,
 } as const;
 
 export async function formatExamples(): Promise<Example[]> {

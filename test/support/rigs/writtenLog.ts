@@ -68,6 +68,7 @@ export function insertEncrypted(recordId: number, keyId: Buffer, requestId?: Buf
 
 export const updateMetadata = (recordId: number, metadata: string): Buffer =>
   Buffer.concat([id(recordId), u32(metadata.length), zeros(4), utf8(metadata)]);
+export const deleteMany = (deleted: number): Buffer => Buffer.concat([filled(16, 0xdd), u32(deleted), zeros(4)]);
 export const addNode = (nodeId: number, recordId: number, kind: number): Buffer =>
   Buffer.concat([id(nodeId), id(recordId), u8(kind), zeros(7)]);
 export const addEdge = (edgeId: number, from: number, to: number, kind: number): Buffer =>
@@ -94,6 +95,7 @@ const FRAMES: readonly FramePayloads[] = [
   [2, [2, insert(7, [4, 4], { metadata: '{"a":3}', externalId: 'doc-7' })]],
   [2, [12, insert(7, [5, -5], { text: 'new', externalId: 'doc-7' })]],
   [2, [3, id(7)], [2, insert(8, [6, 6], { externalId: 'doc-7' })]],
+  [2, [4, id(6)], [13, deleteMany(1)]],
 ];
 
 export interface WrittenFrame {

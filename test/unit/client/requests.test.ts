@@ -141,6 +141,35 @@ describe('requests of the client', () => {
     expect(seen[0]!.key).to.match(/^[0-9a-f]{32}$/);
   });
 
+  it('that insert encrypted records are sent again under one key, the own one or one that is made', async () => {
+    for (const options of [{}, { idempotencyKey: 'ab'.repeat(16) }]) {
+      [seen, scripts] = [[], [broken, busy, json(200, { id: 1, key_id: 'k' })]];
+      expect(await docs().insertEncrypted({ payload: 'AAAA' }, options)).to.deep.equal({ id: 1, keyId: 'k' });
+      const [key] = new Set(seen.map(({ key }) => key));
+      expect(seen.map(({ path, key, body }) => [path, key, body])).to.deep.equal(
+        Array(3).fill(['/v1/records/encrypted', key, { payload: 'AAAA', collection: 'docs' }]),
+      );
+      expect(key).to.match(/^[0-9a-f]{32}$/);
+      if (options.idempotencyKey !== undefined) expect(key).to.equal(options.idempotencyKey);
+    }
+  });
+
+  it('that delete many are sent again under one request id, also by a filter', async () => {
+    for (const of of [{ ids: [1] }, { metadataFilter: { a: 1 } }, { ids: [1], requestId: 'cd'.repeat(16) }]) {
+      [seen, scripts] = [[], [broken, json(200, { deleted: 1, log_index: 9, deduplicated: true })]];
+      expect(await docs().deleteMany(of)).to.deep.equal({ deleted: 1, logIndex: 9, deduplicated: true });
+      expect(new Set(seen.map(({ body }) => body.request_id)).size).to.equal(1);
+      expect(seen).to.have.length(2);
+      expect(seen[0]!.body.request_id).to.match('requestId' in of ? /^(cd){16}$/ : /^[0-9a-f]{32}$/);
+    }
+  });
+
+  it('ask for the version, which is text', async () => {
+    scripts = [(response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('1.2.3')];
+    expect(await vouch.version()).to.equal('1.2.3');
+    expect(seen[0]).to.include({ method: 'GET', path: '/v1/version' });
+  });
+
   it('that would be carried out twice are not sent again, unless they were not carried out at all', async () => {
     scripts = [broken, json(200, { node_id: 1 })];
     const error = await rejection(docs().graph.createNode({ kind: 1 }));

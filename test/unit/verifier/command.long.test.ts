@@ -113,7 +113,7 @@ describe('npm run verify', () => {
       const path = join(folder, 'notes.vouchlog');
       await writeFile(path, bytes);
       const good = await verify(['log', path, '--key', PUBLIC_KEY]);
-      expect(good.text).to.match(/✔ collection {4}acme\/notes, id 17, 2 dimensions\n✔ log {11}24 events in 11 frames/);
+      expect(good.text).to.match(/✔ collection {4}acme\/notes, id 17, 2 dimensions\n✔ log {11}26 events in 12 frames/);
       expect(good.code).to.equal(0);
 
       // The nonce of event 3, the first of the second frame.

@@ -5,6 +5,7 @@ import {
   addEdge,
   addNode,
   checksummed,
+  deleteMany,
   type FramePayloads,
   genesis,
   id,
@@ -21,8 +22,8 @@ const NEXT = writeLog().events.length;
 const LAST_FRAME = writeLog().frames.length;
 
 /**
- * In the written log records 5 and 8 are live, 8 as `doc-7`, 2, 6 and 7 are tombstoned, 3 is under a shredded key, 1 and 4 are deleted; node 3 is
- * there and linked to record 5, nodes 1 and 2 are not; edge 1 is deleted, edge 2 went with its nodes.
+ * In the written log records 5 and 8 are live, 8 as `doc-7`, 2 and 7 are tombstoned, 3 is under a shredded key, 1, 4 and 6 are deleted;
+ * node 3 is there and linked to record 5, nodes 1 and 2 are not; edge 1 is deleted, edge 2 went with its nodes.
  */
 const IMPOSSIBLE: readonly (readonly [string, FramePayloads, RegExp])[] = [
   ['a second genesis', [1, [1, genesis()]], /genesis out of place/],
@@ -44,6 +45,8 @@ const IMPOSSIBLE: readonly (readonly [string, FramePayloads, RegExp])[] = [
   ['a soft delete of what never was', [1, [3, id(9)]], /not live/],
   ['a delete of what is deleted', [1, [4, id(4)]], /not there/],
   ['a delete of what never was', [1, [4, id(9)]], /not there/],
+  ['an end of deletions where there are none', [2, [13, deleteMany(1)]], /ends 1 deletions where 0 are before it/],
+  ['an end of no deletion', [2, [13, deleteMany(0)]], /ends no deletion/],
   ['an update of what is tombstoned', [1, [5, updateMetadata(2, '{}')]], /not live/],
   ['an update of what is shredded', [1, [5, updateMetadata(3, '{}')]], /not live/],
   ['a node of a tombstoned record', [1, [8, addNode(4, 2, 0)]], /not live/],
@@ -73,6 +76,24 @@ describe('the verifier of logs, of what a forger could write', () => {
     const { refusal } = await verifyFrames(framesOf([3, [2, fine], [3, id(2)]]));
     expect(refusal?.firstSequence).to.equal(BigInt(NEXT + 1));
     expect(refusal?.place.byte).to.equal(68 + 24 + fine.length + 4);
+  });
+
+  it('refuses an end of more deletions than are right before it in its frame', async () => {
+    const ends: FramePayloads[][] = [
+      [[2, [4, id(2)], [13, deleteMany(2)]]],
+      [
+        [2, [4, id(2)]],
+        [2, [4, id(7)], [13, deleteMany(2)]],
+      ],
+      [[2, [4, id(2)], [13, deleteMany(1)], [4, id(7)], [13, deleteMany(2)]]],
+      [[2, [4, id(2)], [8, addNode(4, 0, 1)], [4, id(7)], [13, deleteMany(2)]]],
+    ];
+    for (const frames of ends)
+      expect((await verifyFrames(framesOf(...frames))).refusal?.what).to.match(
+        /ends 2 deletions where [01] are before it/,
+      );
+    const fine = framesOf([2, [4, id(2)], [13, deleteMany(1)]], [2, [4, id(7)], [13, deleteMany(1)]]);
+    expect((await verifyFrames(fine)).refusal).to.equal(undefined);
   });
 
   it('refuses a wrong count of live records, whatever makes it wrong', async () => {

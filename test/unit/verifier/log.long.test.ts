@@ -71,7 +71,7 @@ describe('the verifier of logs', function () {
     expect(report.records).to.deep.equal({ live: 2, ever: 8, encrypted: 3, shreddedKeys: 1 });
     expect(report.graph).to.deep.equal({ nodes: 1, edges: 0 });
     expect(report.size).to.equal(BigInt(log.events.length));
-    expect(new Set(log.events.map((event) => event[1])).size, 'types').to.equal(12);
+    expect(new Set(log.events.map((event) => event[1])).size, 'types').to.equal(13);
     let end = EMPTY_LOG;
     for (const bytes of frames) end = (await verifyFrame(bytes, end, noPause)).end;
     expect(toHex(report.state.chainHead)).to.equal(toHex(end.chainHead));

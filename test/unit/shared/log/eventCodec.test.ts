@@ -165,11 +165,23 @@ const SAMPLES: readonly { readonly event: Event; readonly hex: string }[] = [
     event: { type: 'shredKey', sequence: 13, timeMs: 1_700_000_001_000, keyId: new Uint8Array(16).fill(9) },
     hex: hex`01 07 000000000000 0d00000000000000 e86be5cf8b010000 09090909090909090909090909090909`,
   },
+  {
+    event: {
+      type: 'deleteMany',
+      sequence: 14,
+      timeMs: 1_700_000_001_000,
+      requestId: new Uint8Array(16).fill(0xd),
+      deleted: 65_536,
+    },
+    hex: hex`01 0d 000000000000 0e00000000000000 e86be5cf8b010000 0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d 00000100 00000000`,
+  },
 ];
 const INSERT = SAMPLES[1]!.event as Event & { type: 'insert' };
 const ENCRYPTED = SAMPLES.find(({ event }) => event.type === 'insertEncrypted')!.event as Event & {
   type: 'insertEncrypted';
 };
+
+const DELETIONS = SAMPLES.find(({ event }) => event.type === 'deleteMany')!.event as Event & { type: 'deleteMany' };
 
 const sampleOf = (type: Event['type']): Uint8Array =>
   Uint8Array.from(Buffer.from(SAMPLES.find(({ event }) => event.type === type)!.hex, 'hex'));
@@ -228,7 +240,7 @@ describe('events', () => {
 
   const refused: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['an unknown version', patched('delete', 0, 2), /event version 2; this program knows 1 \(at byte 0\)/],
-    ['an unknown type', patched('delete', 1, 13), /event type 13 is not known to this program \(at byte 1\)/],
+    ['an unknown type', patched('delete', 1, 14), /event type 14 is not known to this program \(at byte 1\)/],
     ['padding in the header', patched('delete', 5, 1), /must be zero \(at byte 5\)/],
     ['a sequence of 2^53', patched('delete', 14, 0x20), /2\^53 or more \(at byte 8\)/],
     ['a time of 2^53', patched('delete', 22, 0x20), /2\^53 or more \(at byte 16\)/],
@@ -263,6 +275,8 @@ describe('events', () => {
     ['padding after the flags', patched('insertEncrypted', 57, 1), /must be zero \(at byte 57\)/],
     ['padding after the nonce', patched('insertEncrypted', 92, 1), /must be zero \(at byte 92\)/],
     ['an encrypted record 0', patched('insertEncrypted', 24, 0), /record id 0 \(at byte 24\)/],
+    ['the end of no deletion', patched('deleteMany', 42, 0), /the end of no deletion \(at byte 40\)/],
+    ['padding after the deletions', patched('deleteMany', 44, 1), /must be zero \(at byte 44\)/],
     ['a ciphertext without its tag', shortCiphertext(), /a ciphertext without its tag \(at byte 60\)/],
   ];
   for (const [what, bytes, reason] of refused)
@@ -286,6 +300,8 @@ describe('events', () => {
     ['a short key id', { ...ENCRYPTED, keyId: new Uint8Array(15) }, /a key id has 16 bytes/],
     ['a long nonce', { ...ENCRYPTED, nonce: new Uint8Array(16) }, /a nonce has 12 bytes/],
     ['a ciphertext without its tag', { ...ENCRYPTED, ciphertext: new Uint8Array(15) }, /without its tag/],
+    ['the end of no deletion', { ...DELETIONS, deleted: 0 }, /the end of no deletion/],
+    ['a deletion with a short request id', { ...DELETIONS, requestId: new Uint8Array(15) }, /request id has 16 bytes/],
     ['an empty name', { ...(SAMPLES[0]!.event as Event & { type: 'genesis' }), name: '' }, /1 to 255 bytes/],
   ];
   for (const [what, event, reason] of unwritable)

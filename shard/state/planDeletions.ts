@@ -1,0 +1,30 @@
+/** The deletions of one request, planned for one commit. */
+import type { Slice } from '../../shared/scheduling/slice.js';
+import type { CommitBuilder } from './commitBuilder.js';
+import type { WriteAnswer } from './plannedCalls.js';
+
+/** Deletes those that are there, and passes over those that are not. Nothing of it is remembered if none is there. */
+export async function planDeletions(
+  plan: CommitBuilder,
+  recordIds: Iterable<number | undefined>,
+  requestId: Uint8Array | null,
+  slice: Slice,
+): Promise<WriteAnswer> {
+  const seen = new Set<number>();
+  const absent: number[] = [];
+  let place = 0;
+  for (const recordId of recordIds) {
+    if (recordId === undefined || (!seen.has(recordId) && !plan.exists(recordId))) absent.push(place);
+    else if (!seen.has(recordId)) {
+      seen.add(recordId);
+      plan.add({ op: 'delete', id: recordId });
+    }
+    place++;
+    if (slice.step()) await slice.next();
+  }
+  const deleted = seen.size;
+  if (deleted === 0) return { kind: 'deleted', deleted, missing: absent, sequence: null };
+  const { sequence } = plan.events.at(-1)!;
+  if (requestId !== null) plan.endDeletions({ type: 'deleteMany', requestId, deleted });
+  return { kind: 'deleted', deleted, missing: absent, sequence };
+}

@@ -1,0 +1,41 @@
+/** Fields of events: what the writer asserts and the reader refuses of each. */
+import { Malformed } from '../errors/malformed.js';
+import { readU64, writeU64 } from '../hashing/u64.js';
+
+/** Bytes, and a view of the same bytes. */
+export interface ByteView {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
+/** Drops the subclass of `bytes`, so that its subarrays are plain Uint8Arrays. */
+export function byteView({ buffer, byteOffset, length }: Uint8Array): ByteView {
+  return { bytes: new Uint8Array(buffer, byteOffset, length), view: new DataView(buffer, byteOffset, length) };
+}
+
+export function writeId(view: DataView, at: number, id: number): void {
+  if (id === 0) throw new RangeError('ids begin at 1');
+  writeU64(view, at, id);
+}
+
+export function assertBytes(field: Uint8Array, sizeBytes: number, what: string): void {
+  if (field.length !== sizeBytes) throw new RangeError(`${what} has ${sizeBytes} bytes`);
+}
+
+export function readId(view: DataView, at: number, what: string): number {
+  const id = readU64(view, at);
+  if (id === 0) throw new Malformed(`${what} id 0`, at);
+  return id;
+}
+
+export function assertHolds(at: number, end: number, fixedBytes: number): void {
+  if (end - at < fixedBytes) throw new Malformed(`an event of ${end - at} bytes where ${fixedBytes} are the least`, at);
+}
+
+export function assertLength(at: number, end: number, sizeBytes: number): void {
+  if (end - at !== sizeBytes) throw new Malformed(`an event of ${end - at} bytes whose fields take ${sizeBytes}`, at);
+}
+
+export function assertZero({ bytes }: ByteView, at: number, end: number): void {
+  for (let i = at; i < end; i++) if (bytes[i] !== 0) throw new Malformed('a byte that must be zero', i);
+}

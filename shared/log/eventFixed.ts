@@ -1,0 +1,53 @@
+/** Events of ids, and perhaps a kind, to bytes and back, as the table `FIXED` lays them out. */
+import { Malformed } from '../errors/malformed.js';
+import { readU64 } from '../hashing/u64.js';
+import type { Event } from './event.js';
+import { assertLength, assertZero, type ByteView, readId, writeId } from './eventBytes.js';
+import { EVENT_TYPE, FIXED, type FixedEvent, fixedSizeBytes, PAYLOAD_AT } from './eventLayout.js';
+
+export function writeFixed(event: FixedEvent, view: DataView, eventAt: number): void {
+  const { ids, kinds } = FIXED[event.type];
+  const fields = event as unknown as Readonly<Record<string, number | null>>;
+  let at = eventAt + PAYLOAD_AT;
+  for (const { field, isOptional } of ids) {
+    const id = fields[field]!;
+    if (!isOptional || id !== null) writeId(view, at, id);
+    at += 8;
+  }
+  if (kinds === undefined) return;
+  const kind = fields.kind!;
+  if (kinds[kind] === undefined) throw new RangeError(`a kind of ${kind}`);
+  view.setUint8(at, kind);
+}
+
+const FIXED_TYPES = new Map(
+  (Object.keys(FIXED) as FixedEvent['type'][]).map((type) => [EVENT_TYPE[type] as number, type]),
+);
+
+/** Undefined where the type is none of these. */
+export const fixedTypeOf = (type: number): FixedEvent['type'] | undefined => FIXED_TYPES.get(type);
+
+export function readFixed(
+  type: FixedEvent['type'],
+  source: ByteView,
+  eventAt: number,
+  end: number,
+  { sequence, timeMs }: Pick<Event, 'sequence' | 'timeMs'>,
+): Event {
+  const { ids, kinds } = FIXED[type];
+  const { view } = source;
+  assertLength(eventAt, end, fixedSizeBytes(type));
+  const event: Record<string, unknown> = { type, sequence, timeMs };
+  let at = eventAt + PAYLOAD_AT;
+  for (const { field, what, isOptional } of ids) {
+    event[field] = isOptional ? readU64(view, at) || null : readId(view, at, what);
+    at += 8;
+  }
+  if (kinds !== undefined) {
+    const kind = view.getUint8(at);
+    if (kinds[kind] === undefined) throw new Malformed(`a kind of ${kind}`, at);
+    event.kind = kind;
+    assertZero(source, at + 1, end);
+  }
+  return event as unknown as Event;
+}
