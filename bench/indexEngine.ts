@@ -88,7 +88,14 @@ class IndexBench {
       this.#add(`bare hnswlib ef ${ef}: search p50`, bareMs, 'ms');
     }
     for (const setting of SETTINGS) if (setting.kind === 'ivf') await this.#inTurns(graph, RIVAL, alone, setting);
+    for (const kind of ['hnsw', 'ivf'] as const) await this.#weigh(alone, SETTINGS.find((one) => one.kind === kind)!);
     await alone.close();
+  }
+
+  async #weigh(alone: IndexAlone, { kind, parameters }: Setting): Promise<void> {
+    const generation = await alone.open(kind, parameters);
+    this.#add(`${kind}: memory a record, besides its vector`, generation.bytes / this.set.count, 'B');
+    await generation.retire();
   }
 
   /** Returns the bare library's time. */
