@@ -1,11 +1,20 @@
 /** What streams deny to everybody: streams that Vouch makes, and those of an earlier run that did not deny it yet. */
 import { expect } from 'chai';
-import { connect, headers, type JetStreamManager, type NatsConnection, StorageType, type StreamConfig } from 'nats';
+import {
+  connect,
+  headers,
+  type JetStreamManager,
+  type NatsConnection,
+  type Placement,
+  StorageType,
+  type StreamConfig,
+} from 'nats';
 import { pino } from 'pino';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { LASTING } from '../../shared/nats/lastingStream.js';
 import type { ClusterPlatform } from '../../shared/platform/natsPlatform.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
+import { startTestNatsCluster } from '../support/nats/natsCluster.js';
 import { startTestNats, type TestNats } from '../support/nats/natsServer.js';
 import { RoleServer } from '../support/nats/roleServer.js';
 import { rejection } from '../support/suites/expectations.js';
@@ -30,13 +39,19 @@ const EARLIER: readonly Partial<StreamConfig>[] = [
   lasting('VOUCH_LOG_1', 'vouch.log.1.*', { allow_direct: true }),
   lasting('VOUCH_SERVICE_LOG', 'vouch.servicelog.*', { allow_direct: true }),
   lasting('VOUCH_VAULT', 'vouch.vault.*.*'),
-  lasting('VOUCH_SEALS_1', 'vouch.seals.1.*.*'),
 ];
+/** On the server of this name alone, where there are several. */
+const earlierSeals = (number: number, server: string | undefined): Partial<StreamConfig> => ({
+  ...lasting(`VOUCH_SEALS_${number}`, `vouch.seals.${number}.*.*`),
+  ...(server === undefined ? {} : { placement: { tags: [server] } as Placement }),
+});
 
-async function makeEarlier(nc: NatsConnection): Promise<void> {
+async function makeEarlier(nc: NatsConnection, servers: readonly (string | undefined)[] = [undefined]): Promise<void> {
   const jsm = await nc.jetstreamManager();
-  for (const config of EARLIER) await jsm.streams.add(config);
-  const settings = { history: 1, storage: StorageType.File, replicas: 1, allow_direct: false };
+  const replicas = servers.length;
+  for (const config of EARLIER) await jsm.streams.add({ ...config, num_replicas: replicas });
+  for (const [i, server] of servers.entries()) await jsm.streams.add(earlierSeals(i + 1, server));
+  const settings = { history: 1, storage: StorageType.File, replicas, allow_direct: false };
   for (const name of Object.values(BUCKETS)) await nc.jetstream().views.kv(name, settings);
 }
 
@@ -44,6 +59,17 @@ async function openAll(platform: ClusterPlatform): Promise<void> {
   for (const name of Object.values(BUCKETS)) await platform.bucket(name);
   await platform.vault();
   await platform.serviceLog();
+}
+
+async function deniedBy(jsm: JetStreamManager, stream: string): Promise<string[]> {
+  const { config } = await jsm.streams.info(stream);
+  expect(config.allow_rollup_hdrs ?? false, stream).to.equal(false);
+  return [...(config.deny_delete ? ['delete'] : []), ...(config.deny_purge ? ['purge'] : [])];
+}
+
+async function expectDenials(jsm: JetStreamManager, without: readonly string[] = []): Promise<void> {
+  const names = Object.keys(DENIED).filter((name) => !without.includes(name));
+  for (const name of names) expect(await deniedBy(jsm, name), name).to.deep.equal(DENIED[name]);
 }
 
 describe('what streams deny', function () {
@@ -65,19 +91,9 @@ describe('what streams deny', function () {
   beforeEach(() => nats.erase());
   afterEach(() => platforms.close());
 
-  async function deniedBy(stream: string): Promise<string[]> {
-    const { config } = await jsm.streams.info(stream);
-    return [...(config.deny_delete ? ['delete'] : []), ...(config.deny_purge ? ['purge'] : [])];
-  }
-
-  async function expectDenials(without: readonly string[] = []): Promise<void> {
-    const names = Object.keys(DENIED).filter((name) => !without.includes(name));
-    for (const name of names) expect(await deniedBy(name), name).to.deep.equal(DENIED[name]);
-  }
-
   it('is what Vouch does not need, where Vouch makes them', async () => {
     await openAll(await platforms.open(nats.url));
-    await expectDenials(['VOUCH_SEALS_1']); // A single server has no seals.
+    await expectDenials(jsm, ['VOUCH_SEALS_1']); // A single server has no seals.
   });
 
   it('is what Vouch does not need, where they are of an earlier run, which keeps what they hold', async () => {
@@ -86,7 +102,7 @@ describe('what streams deny', function () {
     await nc.jetstream().publish('vouch.log.1.1', 'a frame');
     const opened = await Promise.all([1, 2, 3].map(() => platforms.open(nats.url)));
     await Promise.all(opened.map(openAll));
-    await expectDenials();
+    await expectDenials(jsm);
     const counters = await opened[0]!.bucket(BUCKETS.counters);
     expect((await counters.get('collection-id'))?.value).to.equal(7);
     expect((await jsm.streams.info('VOUCH_LOG_1')).state.messages).to.equal(1);
@@ -97,7 +113,7 @@ describe('what streams deny', function () {
     const platform = await platforms.open(nats.url);
     await platform.bucket(BUCKETS.leases, { ttlMs: 60_000 });
     expect((await jsm.streams.info('KV_vouch-leases')).config.max_age).to.equal(60e9);
-    expect(await deniedBy('KV_vouch-leases')).to.deep.equal(['delete', 'purge']);
+    expect(await deniedBy(jsm, 'KV_vouch-leases')).to.deep.equal(['delete', 'purge']);
   });
 
   it('is refused by the server: the purge and deletion of an entry, and a header that erases those before it', async () => {
@@ -119,6 +135,22 @@ describe('what streams deny', function () {
       ['a', 'b', 'log-streams'].map((key) => `$KV.vouch-counters.${key}`),
     );
     expect((await bucket.get('b'))?.value).to.equal(2);
+  });
+
+  it('is the same on three servers, where they are of an earlier run', async () => {
+    const cluster = await startTestNatsCluster();
+    const there = await connect({ servers: cluster.url.split(',') });
+    try {
+      await makeEarlier(there, cluster.names);
+      await openAll(await platforms.open(cluster.url, { replicas: 3 }));
+      const manager = await there.jetstreamManager();
+      await expectDenials(manager);
+      for (const number of [2, 3]) expect(await deniedBy(manager, `VOUCH_SEALS_${number}`)).to.deep.equal(['purge']);
+    } finally {
+      await platforms.close();
+      await there.close();
+      await cluster.stop();
+    }
   });
 
   it('is told where the login may not change it, in one line that says who may', async () => {
