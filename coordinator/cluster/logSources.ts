@@ -21,7 +21,7 @@ export class LogSources {
     private readonly queue: CallQueue,
     private readonly clock: Clock,
   ) {
-    this.#unseen = new UnseenLogs(members);
+    this.#unseen = new UnseenLogs(members, clock);
   }
 
   /** Whether this process certainly holds the lease on placement. */

@@ -7,6 +7,8 @@
  *
  * An answer costs the owner a look at the end of a log that it has not counted yet: some tenths of a millisecond.
  */
+import type { Clock } from '../../shared/clock.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Members } from './members.js';
 
@@ -18,18 +20,23 @@ export const HEADS_PER_LOOK = 400;
 
 export class UnseenLogs {
   readonly #unseen = new Set<number>();
-  /** The unseen ones, those to ask first at the end; undefined where others have come since it was made. */
-  #order: number[] | undefined;
+  /** Shards with another process, all of whose collections are unseen. */
+  readonly #restarted = new Set<string>();
+  /** The unseen ones, those to ask first at the end; empty where others have come since it was made. */
+  #order: number[] = [];
 
-  constructor(private readonly members: Pick<Members, 'listen' | 'owned' | 'serverOf' | 'ask'>) {
+  constructor(
+    private readonly members: Pick<Members, 'listen' | 'owned' | 'serverOf' | 'ask'>,
+    private readonly clock: Clock,
+  ) {
     members.listen({
       ownerChanged: (id) => {
-        if (members.owned().has(id)) this.#add(id);
+        this.#order = [];
+        if (members.owned().has(id)) this.#unseen.add(id);
         else this.#unseen.delete(id);
       },
       processChanged: (shard, session) => {
-        if (session === undefined) return;
-        for (const [id, owned] of members.owned()) if (owned.shard === shard) this.#add(id);
+        if (session !== undefined) this.#restarted.add(shard);
       },
     });
   }
@@ -40,7 +47,7 @@ export class UnseenLogs {
    */
   async sequences(logged: ReadonlyMap<number, unknown>, envelope: Envelope): Promise<Sequences> {
     const byShard = new Map<string, number[]>();
-    for (const id of this.#next(logged)) {
+    for (const id of await this.#next(logged)) {
       // Without a server it is unseen again as soon as it has one.
       const shard = this.members.serverOf(id)?.shard;
       if (shard !== undefined) byShard.set(shard, [...(byShard.get(shard) ?? []), id]);
@@ -58,20 +65,34 @@ export class UnseenLogs {
     return found;
   }
 
-  #add(id: number): void {
-    this.#unseen.add(id);
-    this.#order = undefined;
-  }
-
-  #next(logged: ReadonlyMap<number, unknown>): number[] {
-    if (this.#order === undefined || this.#order.length === 0) this.#order = this.#inOrder(logged);
+  async #next(logged: ReadonlyMap<number, unknown>): Promise<number[]> {
+    const slice = new Slice(this.clock);
+    if (this.#restarted.size > 0) await this.#addRestarted(slice);
+    if (this.#order.length === 0) this.#order = await this.#inOrder(logged, slice);
     return this.#order.splice(-HEADS_PER_LOOK).filter((id) => this.#unseen.delete(id));
   }
 
-  #inOrder(logged: ReadonlyMap<number, unknown>): number[] {
-    const unseen = [...this.#unseen];
-    if (unseen.length <= HEADS_PER_LOOK) return unseen;
-    const known = [...logged.keys()].filter((id) => this.#unseen.has(id));
-    return [...known, ...unseen.filter((id) => !logged.has(id))];
+  async #addRestarted(slice: Slice): Promise<void> {
+    const shards = new Set(this.#restarted);
+    this.#restarted.clear();
+    this.#order = [];
+    for (const [id, { shard }] of this.members.owned()) {
+      if (shards.has(shard)) this.#unseen.add(id);
+      if (slice.step()) await slice.next();
+    }
+  }
+
+  async #inOrder(logged: ReadonlyMap<number, unknown>, slice: Slice): Promise<number[]> {
+    if (this.#unseen.size <= HEADS_PER_LOOK) return [...this.#unseen];
+    const order: number[] = [];
+    for (const id of logged.keys()) {
+      if (this.#unseen.has(id)) order.push(id);
+      if (slice.step()) await slice.next();
+    }
+    for (const id of this.#unseen) {
+      if (!logged.has(id)) order.push(id);
+      if (slice.step()) await slice.next();
+    }
+    return order;
   }
 }

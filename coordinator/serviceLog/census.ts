@@ -10,8 +10,8 @@ import { censusEntry, MISSING_MAX } from './entry.js';
 import type { LogStore } from './logStore.js';
 
 const EVERY_MS = 3_600_000;
-/** A look passes all collections of the log: ten milliseconds for 100,000, in slices. */
-const LOOK_EVERY_MS = 5_000;
+/** A look passes all collections of the log: some tens of milliseconds for 100,000, in slices. */
+const LOOK_EVERY_MS = 10_000;
 /** The buckets of the catalog and of deletions tell of a deletion one after the other. */
 const MISSING_AFTER_MS = 10_000;
 

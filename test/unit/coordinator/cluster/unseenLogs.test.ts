@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Members, MembersListener, Owned } from '../../../../coordinator/cluster/members.js';
 import { HEADS_PER_LOOK, UnseenLogs } from '../../../../coordinator/cluster/unseenLogs.js';
+import { systemClock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 
 const ENVELOPE = { requestId: 'test', deadlineMs: 0 };
@@ -58,7 +59,7 @@ class ToldMembers {
 describe('the logs that may have grown unseen', () => {
   const setUp = (): { told: ToldMembers; look: (logged?: readonly number[]) => Promise<number[]> } => {
     const told = new ToldMembers();
-    const unseen = new UnseenLogs(told.members);
+    const unseen = new UnseenLogs(told.members, systemClock);
     const look = async (logged: readonly number[] = []) =>
       [...(await unseen.sequences(new Map(logged.map((id) => [id, id])), ENVELOPE)).keys()].sort((a, b) => a - b);
     return { told, look };

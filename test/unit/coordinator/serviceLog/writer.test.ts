@@ -4,7 +4,7 @@ import { configHashOf, LogWriterRig } from '../../../support/rigs/logWriterRig.j
 
 const MINUTE_MS = 60_000;
 /** Between two looks for missing collections. */
-const LOOK_MS = 5_000;
+const LOOK_MS = 10_000;
 
 /** What the entries are about: `c7:3`, a checkpoint of 3 events; `d7`, a deletion; `=2`, two are there; `=1-7`, and 7 is not. */
 async function told(rig: LogWriterRig): Promise<string> {
