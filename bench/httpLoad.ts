@@ -7,6 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../shared/clock.js';
 import { rawAnswer } from './rawAnswer.js';
 
+const OK = 200;
+
 export interface LoadResult {
   readonly seconds: number;
   /** Ascending. */
@@ -58,16 +60,17 @@ export async function runLoad(load: Load): Promise<LoadResult> {
 
 /**
  * One request again and again over a connection of its own, each `pauseMs` after the one before is answered, until `isOver`.
- * Returns how long each answer took, in ms, in order. Throws where one is not 200.
+ * Returns how long each answer took, in ms, in order. Throws where one has another status than `expected`.
  */
 export async function runUntil(
   { host, port }: Pick<Load, 'host' | 'port'>,
   request: Buffer,
   pauseMs: number,
   isOver: () => boolean,
+  expected = OK,
 ): Promise<Float64Array> {
   const waitsMs: number[] = [];
-  const connection = await Connection.open(host, port);
+  const connection = await Connection.open(host, port, expected);
   try {
     while (!isOver()) {
       const startedMs = systemClock.monotonicMs();
@@ -88,7 +91,10 @@ class Connection {
   #received = '';
   #settle: { resolve: (body: string) => void; reject: (error: Error) => void } | undefined;
 
-  private constructor(private readonly socket: Socket) {
+  private constructor(
+    private readonly socket: Socket,
+    private readonly expected: number,
+  ) {
     socket.setNoDelay(true);
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => this.#onData(text));
@@ -96,9 +102,9 @@ class Connection {
     socket.on('close', () => this.#settle?.reject(new Error('the service closed the connection')));
   }
 
-  static open(host: string, port: number): Promise<Connection> {
+  static open(host: string, port: number, expected = OK): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host, port }, () => resolve(new Connection(socket)));
+      const socket = connect({ host, port }, () => resolve(new Connection(socket, expected)));
       socket.once('error', reject);
     });
   }
@@ -120,7 +126,7 @@ class Connection {
     const answer = rawAnswer(this.#received);
     if (answer === undefined) return;
     this.#received = '';
-    if (answer.status === 200) this.#settle?.resolve(answer.body);
+    if (answer.status === this.expected) this.#settle?.resolve(answer.body);
     else this.#settle?.reject(new Error(`the service answered: ${answer.whole.slice(0, 400)}`));
   }
 }

@@ -8,6 +8,7 @@ import { Client } from './httpClient.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { LOAD_CORES, moveTo, SERVICE_CORES } from './overload/cores.js';
+import { benchFullProject } from './overload/fullProject.js';
 import type { KindCounts, LoadCounts, LoadPlan, LoadReport } from './overload/load.js';
 import { prepareWorkloads, type Workload } from './overload/workloads.js';
 import { cpuSeconds } from './processCpu.js';
@@ -19,7 +20,12 @@ const MIB = 1024 * 1024;
 const percentile = (ascending: readonly number[], share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
 
-export async function benchOverload(sizes: Sizes): Promise<Row[]> {
+export const benchOverload = async (sizes: Sizes): Promise<Row[]> => [
+  ...(await benchLoads(sizes)),
+  ...(await measured('full project', 1, (progress) => benchFullProject(sizes, progress))),
+];
+
+async function benchLoads(sizes: Sizes): Promise<Row[]> {
   const { cluster, url, key } = await BenchCluster.start({
     VOUCH_SHARDS: '1',
     VOUCH_LOG_LEVEL: 'error',
