@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../../coordinator/contract/proofs.js';
 import type { Checkpoint } from '../../verifier/index.js';
 import { type Checked, checkEvent } from '../audit/eventChecks.js';
+import { shreddedKeys } from '../audit/shredded.js';
 import { remember, type Witnessed, witness } from '../audit/witness.js';
 import { type Loaded, useLoaded } from '../loading.js';
 import { grouped, Hash, Problem, Shown, Table } from '../parts/basics.js';
@@ -119,6 +120,10 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
   const after = Math.max(0, end - PAGE_EVENTS);
   const path = pathOf('/v1/timeline', { collection, after, limit: Math.max(1, end - after) });
   const page = useLoaded((signal) => service.call<TimelineResponse>('GET', path, undefined, signal), [path]);
+  const shredded = useLoaded(
+    (signal) => shreddedKeys(service, collection, page.value?.events ?? [], signal),
+    [collection, page.value],
+  );
   const check = async (event: TimelineEvent): Promise<void> => {
     const put = (result: Checked | 'running'): void =>
       setChecked((before) => new Map(before).set(event.log_index, result));
@@ -157,7 +162,7 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
                   <th scope="row">{event.log_index}</th>
                   <td>{event.timestamp_iso}</td>
                   <td>
-                    <What event={event} collection={collection} />
+                    <What event={event} collection={collection} shredded={shredded.value} />
                   </td>
                   <td>
                     <Proof of={checked.get(event.log_index)} onCheck={() => void check(event)} event={event} />
@@ -187,13 +192,22 @@ const WHAT: Readonly<Record<TimelineEvent['event_type'], string>> = {
   delete_edge: 'edge deleted',
 };
 
-function What({ event, collection }: { readonly event: TimelineEvent; readonly collection: string }) {
-  const { record_id: record, node_id: node, edge_id: edge, key_id: key } = event;
+interface WhatProps {
+  readonly event: TimelineEvent;
+  readonly collection: string;
+  /** Ids of keys that were destroyed; undefined: not known yet. */
+  readonly shredded: ReadonlySet<string> | undefined;
+}
+
+function What({ event, collection, shredded }: WhatProps) {
+  const { event_type: type, record_id: record, node_id: node, edge_id: edge, key_id: key } = event;
+  const isShredded = type === 'insert_encrypted' && key !== undefined && shredded?.has(key) === true;
   return (
     <>
       {record !== undefined && <a href={addressOf({ screen: 'records', collection, record })}>record {record}</a>}
       {node !== undefined && `node ${node}`}
-      {edge !== undefined && `edge ${edge}`} {WHAT[event.event_type]}
+      {edge !== undefined && `edge ${edge}`} {WHAT[type]}
+      {isShredded && ', shredded'}
       {key !== undefined && (
         <>
           {' '}

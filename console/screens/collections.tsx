@@ -43,11 +43,20 @@ export function Collections({ service, list }: Props) {
           collections.length === 0 ? (
             <p class="quiet">There is no collection yet.</p>
           ) : (
-            <Table label="Collections" titles={['Name', 'Records', 'Dimension', 'Vectors', 'Index', 'Actions']}>
-              {collections.map((collection) => (
-                <Row key={collection.id} service={service} collection={collection} onAsk={setAsked} />
-              ))}
-            </Table>
+            <>
+              <Table
+                label="Collections"
+                titles={['Name', 'Records', 'Dimension', 'Vectors, computed', 'Index', 'Actions']}
+              >
+                {collections.map((collection) => (
+                  <Row key={collection.id} service={service} collection={collection} onAsk={setAsked} />
+                ))}
+              </Table>
+              <p class="quiet">
+                Vectors: records × dimension × 4 bytes, computed here. What is stored, with metadata, texts and logs, is
+                counted for the project as a whole.
+              </p>
+            </>
           )
         }
       </Shown>

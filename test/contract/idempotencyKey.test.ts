@@ -15,7 +15,7 @@ function derived(key: string, i: number): string {
   return Buffer.from(hash(message)).subarray(0, 16).toString('hex');
 }
 
-inBothModes('Idempotency-Key', (service) => {
+inBothModes('Idempotency-Key', (service, { restartable }) => {
   let project: Project;
   let rw: Client;
   beforeEach(async () => {
@@ -147,6 +147,28 @@ inBothModes('Idempotency-Key', (service) => {
       }
       expect(await count()).to.equal(3);
     });
+  });
+
+  it('of a deletion is known to a service whose processes were all killed', async () => {
+    const own = await restartable();
+    const client = (await own.newProject()).rw;
+    await client.post('/v1/namespaces', { name: 'c', dimension: 1, metric: 'squared_l2' });
+    const add = () =>
+      client.post('/v1/vectors/batch-insert', { collection: 'c', batch: [[1]], metadata: [{ is: 'old' }] });
+    const remove = () =>
+      client.post(
+        '/v1/records/delete',
+        { collection: 'c', metadata_filter: { is: 'old' } },
+        { 'idempotency-key': KEY },
+      );
+    await add();
+    expect((await remove()).body).to.deep.equal({ deleted: 1, log_index: 2 });
+    await add();
+    for (const name of own.processNames) await own.kill(name);
+    await Promise.all(own.processNames.map((name) => own.run(name)));
+    await own.until(async () => (await client.get('/v1/records/count?collection=c')).status === 200);
+    expect((await remove()).body).to.deep.equal({ deleted: 1, log_index: 2, deduplicated: true });
+    expect((await client.get('/v1/records/count?collection=c')).body).to.deep.equal({ count: 1 });
   });
 
   it('is refused where a request that is sent again would be carried out again', async () => {

@@ -19,7 +19,6 @@ const ROUTES = [
   'GET /v1/proof/inclusion',
   'GET /v1/proof/consistency',
   'GET /v1/proof/checkpoint',
-  'GET /v1/proof/keys',
 ] as const;
 
 const HEX = /^[0-9a-f]{64}$/;

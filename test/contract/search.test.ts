@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { inBothModes, inBothModesAndThroughClient } from '../support/launch/modes.js';
+import { inBothModesAndThroughClient } from '../support/launch/modes.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 
 /** Asked through the package too. */
-const ROUTES = ['POST /v1/search', 'POST /v1/search/multi'] as const;
+const ROUTES = ['POST /v1/search'] as const;
+const MULTI_ROUTES = ['POST /v1/search/multi'] as const;
 
 /** Q16.16 by the plainest way: exact halves go to the even neighbour. */
 function fixed(value: number): bigint {
@@ -144,7 +145,7 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
   });
 });
 
-inBothModes('multi-collection search', (service) => {
+inBothModesAndThroughClient('multi-collection search', MULTI_ROUTES, (service) => {
   it('merges globally, closest first, ties by collection and id', async () => {
     const { rw } = await service.newProject();
     for (const [name, batch] of [

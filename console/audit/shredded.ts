@@ -1,0 +1,37 @@
+/** Which keys of the encrypted records on a page of events were destroyed. */
+import type { KeyStatusResponse } from '../../coordinator/contract/encrypted.js';
+import type { TimelineEvent } from '../../coordinator/contract/proofs.js';
+import type { GetRecordsResponse } from '../../coordinator/contract/records.js';
+import { pathOf, type Service } from '../service.js';
+
+/**
+ * A record that is there has its key; only the keys of the others are asked for, one after another. Where the service refuses, as
+ * over the rate limit, the rest stays unknown.
+ */
+export async function shreddedKeys(
+  service: Service,
+  collection: string,
+  events: readonly TimelineEvent[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const shredded = new Set<string>();
+  for (const { event_type: type, key_id: key } of events)
+    if (type === 'shred_key' && key !== undefined) shredded.add(key);
+  const keys = new Map<number, string>();
+  for (const { event_type: type, record_id: record, key_id: key } of events)
+    if (type === 'insert_encrypted' && record !== undefined && key !== undefined && !shredded.has(key))
+      keys.set(record, key);
+  if (keys.size === 0) return shredded;
+  try {
+    const asked = { collection, ids: [...keys.keys()] };
+    const { missing } = await service.call<GetRecordsResponse>('POST', '/v1/records/get', asked, signal);
+    for (const key of new Set(missing.map((record) => keys.get(Number(record))!))) {
+      const path = pathOf(`/v1/crypto/status/${key}`, {});
+      const { status } = await service.call<KeyStatusResponse>('GET', path, undefined, signal);
+      if (status === 'shredded') shredded.add(key);
+    }
+  } catch {
+    return shredded;
+  }
+  return shredded;
+}

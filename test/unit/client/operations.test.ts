@@ -1,0 +1,122 @@
+/** Every operation of the OpenAPI document has a call of the package, and every call of the package asks for operations of it. */
+import { expect } from 'chai';
+import { Collection, Graph, Vouch } from '../../../client/index.js';
+import { openApi } from '../../../coordinator/contract/openapi.js';
+import { API_ROUTES } from '../../../coordinator/handlers/routes.js';
+
+/** Of no use to a program that stores or searches: the document itself. `/metrics` is for Prometheus, and in no OpenAPI document. */
+const LEFT_OUT = ['GET /openapi.json'];
+
+/** They make no request; what they return does. */
+const WITHOUT_REQUEST = ['Vouch.collection', 'Vouch.witness'];
+
+const VECTORS = { query: [1], k: 1 };
+const INDEX = { type: 'hnsw' } as const;
+const KEY_ID = 'ab'.repeat(16);
+
+/** A call of each method, with the least that it takes. */
+const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, graph: Graph) => unknown>> = {
+  'Vouch.collections': (vouch) => vouch.collections(),
+  'Vouch.createCollection': (vouch) => vouch.createCollection({ name: 'c', dimension: 1, metric: 'squared_l2' }),
+  'Vouch.dropCollection': (vouch) => vouch.dropCollection('c'),
+  'Vouch.searchMulti': (vouch) => vouch.searchMulti({ ...VECTORS, collections: ['c'] }),
+  'Vouch.rebuildIndexes': (vouch) => vouch.rebuildIndexes(),
+  'Vouch.indexConfig': (vouch) => vouch.indexConfig(),
+  'Vouch.shred': (vouch) => vouch.shred(KEY_ID),
+  'Vouch.keyStatus': (vouch) => vouch.keyStatus(KEY_ID),
+  'Vouch.keys': (vouch) => vouch.keys(),
+  'Vouch.createKey': (vouch) => vouch.createKey({ scope: 'read_only' }),
+  'Vouch.revokeKey': (vouch) => vouch.revokeKey('0123456789abcdef'),
+  'Vouch.signingKeys': (vouch) => vouch.signingKeys(),
+  'Vouch.beginImport': (vouch) => vouch.beginImport({} as never),
+  'Vouch.importLog': (vouch) => vouch.importLog('c', new Uint8Array(1)),
+  'Vouch.finishImport': (vouch) => vouch.finishImport('c'),
+  'Vouch.version': (vouch) => vouch.version(),
+  'Vouch.usage': (vouch) => vouch.usage(),
+  'Vouch.health': (vouch) => vouch.health(),
+  'Vouch.cluster': (vouch) => vouch.cluster(),
+  'Collection.insert': (_, collection) => collection.insert({ values: [1] }),
+  'Collection.batchInsert': (_, collection) => collection.batchInsert({ batch: [[1]] }),
+  'Collection.batchUpsert': (_, collection) => collection.batchUpsert({ batch: [[1]], externalIds: ['a'] }),
+  'Collection.insertMany': (_, collection) => collection.insertMany([[1]]),
+  'Collection.get': (_, collection) => collection.get(1),
+  'Collection.getMany': (_, collection) => collection.getMany({ ids: [1] }),
+  'Collection.list': (_, collection) => collection.list().next(),
+  'Collection.listPage': (_, collection) => collection.listPage(),
+  'Collection.count': (_, collection) => collection.count(),
+  'Collection.facets': (_, collection) => collection.facets('a'),
+  'Collection.updateMetadata': (_, collection) => collection.updateMetadata(1, {}),
+  'Collection.softDelete': (_, collection) => collection.softDelete(1),
+  'Collection.delete': (_, collection) => collection.delete(1),
+  'Collection.deleteMany': (_, collection) => collection.deleteMany({ ids: [1] }),
+  'Collection.search': (_, collection) => collection.search(VECTORS),
+  'Collection.searchBatch': (_, collection) => collection.searchBatch({ searches: [VECTORS] }),
+  'Collection.insertEncrypted': (_, collection) => collection.insertEncrypted({ payload: 'AAAA' }),
+  'Collection.getEncrypted': (_, collection) => collection.getEncrypted(1),
+  'Collection.configureIndex': (_, collection) => collection.configureIndex(INDEX),
+  'Collection.index': (_, collection) => collection.index(),
+  'Collection.waitForIndex': (_, collection) => collection.waitForIndex(),
+  'Collection.timeline': (_, collection) => collection.timeline().next(),
+  'Collection.timelinePage': (_, collection) => collection.timelinePage(),
+  'Collection.exportInfo': (_, collection) => collection.exportInfo(),
+  'Collection.exportLog': (_, collection) => collection.exportLog().next(),
+  'Collection.stateProof': (_, collection) => collection.stateProof(),
+  'Collection.eventLogProof': (_, collection) => collection.eventLogProof(),
+  'Collection.receipt': (_, collection) => collection.receipt(1),
+  'Collection.inclusion': (_, collection) => collection.inclusion(1),
+  'Collection.consistency': (_, collection) => collection.consistency(1, 1),
+  'Collection.checkpoint': (_, collection) => collection.checkpoint(),
+  'Graph.createNode': (_, __, graph) => graph.createNode({ kind: 1 }),
+  'Graph.createEdge': (_, __, graph) => graph.createEdge({ from: 1, to: 1, kind: 0 }),
+  'Graph.node': (_, __, graph) => graph.node(1),
+  'Graph.deleteNode': (_, __, graph) => graph.deleteNode(1),
+  'Graph.deleteEdge': (_, __, graph) => graph.deleteEdge(1),
+  'Graph.nodes': (_, __, graph) => graph.nodes(),
+  'Graph.edges': (_, __, graph) => graph.edges(1),
+  'Graph.subgraph': (_, __, graph) => graph.subgraph({ root: 1 }),
+  'Graph.query': (_, __, graph) => graph.query({ start: 1 }),
+};
+
+/** Ends every page, and every wait. */
+const ANSWER = { ids: [1], records: [], next: null, events: [], collections: [], keys: [], count: 0, status: 'active' };
+
+const methodsOf = (...classes: readonly { readonly name: string; readonly prototype: object }[]): string[] =>
+  classes.flatMap(({ name, prototype }) =>
+    Object.getOwnPropertyNames(prototype)
+      .filter((method) => method !== 'constructor')
+      .map((method) => `${name}.${method}`),
+  );
+
+describe('the calls of the client', () => {
+  const { paths } = openApi(API_ROUTES, '0') as { paths: Record<string, Record<string, object>> };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      // A path with fixed words is found before one with parameters, which could be those words.
+      parameters: path.split('{').length,
+      pattern: new RegExp(`^${method.toUpperCase()} ${path.replaceAll(/{\w+}/g, '[^/]+').replaceAll('.', '\\.')}$`),
+    })),
+  );
+  operations.sort((one, other) => one.parameters - other.parameters);
+
+  it('are all tried here', () => {
+    expect([...Object.keys(CALLS), ...WITHOUT_REQUEST].sort()).to.deep.equal(
+      methodsOf(Vouch, Collection, Graph).sort(),
+    );
+  });
+
+  it('ask for operations of the API, and leave out none but those that are named', async () => {
+    const asked = new Set<string>();
+    const fetch = (async (url: string, { method }: RequestInit) => {
+      const { pathname } = new URL(url);
+      const found = operations.find(({ pattern }) => pattern.test(`${method} ${pathname}`));
+      expect(found, `${method} ${pathname}`).to.not.equal(undefined);
+      asked.add(found!.name);
+      return new Response(pathname === '/v1/export/log' ? new Uint8Array(0) : JSON.stringify(ANSWER));
+    }) as typeof globalThis.fetch;
+    const vouch = new Vouch({ url: 'http://127.0.0.1:1', fetch, retries: 0 });
+    const collection = vouch.collection('c');
+    for (const call of Object.values(CALLS)) await call(vouch, collection, collection.graph);
+    expect(operations.map(({ name }) => name).filter((name) => !asked.has(name))).to.deep.equal(LEFT_OUT);
+  });
+});
