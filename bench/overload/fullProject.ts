@@ -34,11 +34,12 @@ export async function benchFullProject(sizes: Sizes, progress: Progress): Promis
     for (const client of [full, other]) await client.createCollection('c', DIMENSION);
     const bodies = digitRows(DIMENSION, sizes.spreadRecords).map((batch) => `{"collection":"c","batch":${batch}}`);
     await insert(other, bodies);
-    while (await insert(full, bodies));
+    let refused: string | undefined;
+    while (refused === undefined) refused = await insert(full, bodies);
     const rounds: { alone: Float64Array; beside: Float64Array }[] = [];
     const searched = (): Promise<Float64Array> => search(other, sizes.spreadSearches / ROUNDS);
     for (let round = 0; round < ROUNDS; round++)
-      rounds.push({ alone: await searched(), beside: await besideBatches(full, bodies[0]!, searched) });
+      rounds.push({ alone: await searched(), beside: await besideBatches(full, refused, searched) });
     progress.advance(1);
     const ratio = (share: number): number =>
       median(rounds.map(({ alone, beside }) => percentile(beside, share) / percentile(alone, share)));
@@ -53,17 +54,17 @@ export async function benchFullProject(sizes: Sizes, progress: Progress): Promis
   }
 }
 
-/** False once a batch is refused for want of bytes. */
-async function insert(client: Client, bodies: readonly string[]): Promise<boolean> {
+/** Returns the batch that is refused for want of bytes; undefined where none is. */
+async function insert(client: Client, bodies: readonly string[]): Promise<string | undefined> {
   for (const body of bodies) {
     try {
       await client.post(INSERT, JSON.parse(body));
     } catch (error) {
-      if (error instanceof Error && error.message.includes(` ${REFUSED}: `)) return false;
+      if (error instanceof Error && error.message.includes(` ${REFUSED}: `)) return body;
       throw error;
     }
   }
-  return true;
+  return undefined;
 }
 
 async function search(client: Client, searches: number): Promise<Float64Array> {
