@@ -4,16 +4,18 @@
  * that does not answer delays a checkpoint once, and gets the next one when it is back.
  *
  *   appended ──signed──▶ with the witnesses ──all have answered, or HOLD_BACK_MS──▶ published ──late cosignatures──▶ published
+ *
+ * Before it signs anything it asks the witnesses what they have seen, so that a log that was rolled back is not forked.
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
+import { codeOf } from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { Signer } from '../../shared/signing/signer.js';
 import {
   formatNote,
-  isQuorum,
   type Note,
   type NoteSignature,
   type Policy,
@@ -26,6 +28,7 @@ import {
 } from '../../verifier/index.js';
 import type { LogStore } from './logStore.js';
 import type { Published } from './published.js';
+import { cosigners, hasQuorum } from './quorum.js';
 import { WitnessClient } from './witnessClient.js';
 
 const ROUND_MS = 1_000;
@@ -63,6 +66,8 @@ export class Publisher {
   readonly #rounds = new PeriodicTask(() => this.#round(), ROUND_MS);
   readonly #witnesses: readonly Asked[];
   #stalled: string | undefined;
+  /** Whether the witnesses were asked what they have seen, since this process leads. */
+  #hasCompared = false;
 
   constructor(private readonly options: PublisherOptions) {
     const { policy, store } = options;
@@ -95,11 +100,13 @@ export class Publisher {
     const { leads, logKey, store, published, logger } = this.options;
     const key = logKey();
     const { size } = store.tree;
+    if (!leads()) this.#hasCompared = false;
     if (!leads() || key === undefined || this.#stalled !== undefined) return;
     try {
+      if (!this.#hasCompared) await this.#compareWithWitnesses(key.key);
       const newest = published.checkpoint('newest');
       if (newest !== undefined && !this.#continues(newest.note)) return;
-      if (size === 0) return;
+      if (size === 0 || this.#stalled !== undefined) return;
       const isNew = newest === undefined || newest.size < size;
       const note = parseNote(isNew ? this.#signed(key, size) : newest.note);
       const more = await this.#cosignatures(note);
@@ -115,7 +122,7 @@ export class Publisher {
     const { published, policy } = this.options;
     const { size } = parseTreeHead(note.text);
     const value = { size, note: formatNote(note) };
-    if (policy !== undefined && policy.quorum !== 'none' && isQuorum(policy, this.#cosigners(note)))
+    if (policy !== undefined && policy.quorum !== 'none' && hasQuorum(policy, note))
       await published.publish('witnessed', value);
     await published.publish('newest', value);
   }
@@ -123,6 +130,22 @@ export class Publisher {
   #signed({ key, signer }: LogKey, size: number): string {
     const text = treeHeadText({ origin: key.name, size, root: this.options.store.tree.root(size) });
     return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
+  }
+
+  /** Stalls if a witness shows more of the log than there is, or another one. A witness that is away is not waited for. */
+  async #compareWithWitnesses(log: VerifierKey): Promise<void> {
+    const { store } = this.options;
+    const signal = AbortSignal.timeout(HOLD_BACK_MS);
+    const seen = await Promise.all(
+      this.#witnesses.map(async ({ client }) => {
+        const head = await client.seen(log, signal).catch(() => undefined);
+        return head === undefined ? [] : [{ head, name: client.witness.name }];
+      }),
+    );
+    // Another process may have written what is not read here yet.
+    if (seen.flat().some(({ head }) => head.size > store.tree.size)) await store.refresh();
+    for (const { head, name } of seen.flat()) this.#assertGoesOn(head, shownBy(name));
+    this.#hasCompared = true;
   }
 
   /** Whether the log goes on from its published checkpoint; otherwise it stalls. */
@@ -147,16 +170,10 @@ export class Publisher {
     );
   }
 
-  #cosigners({ signatures }: Note): Set<string> {
-    const { policy } = this.options;
-    const isBy = (key: VerifierKey) => (one: NoteSignature) => one.name === key.name && one.keyId === key.id;
-    return new Set(policy?.witnesses.filter(({ key }) => signatures.some(isBy(key))).map(({ name }) => name));
-  }
-
   /** Those of the witnesses that have not cosigned the note yet, and answer in time. */
   async #cosignatures(note: Note): Promise<NoteSignature[]> {
     const nowMs = this.options.clock.monotonicMs();
-    const have = this.#cosigners(note);
+    const have = cosigners({ witnesses: this.options.policy?.witnesses ?? [] }, note);
     const asked = this.#witnesses.filter(
       ({ client, avoidedUntilMs }) => !have.has(client.witness.name) && nowMs >= avoidedUntilMs,
     );
@@ -176,6 +193,7 @@ export class Publisher {
         await this.#judge(asked.client, signal);
         throw new Error(answer.reason);
       }
+      if (asked.avoidedMs > 0) logger.info({ witness }, 'a witness cosigns again');
       asked.avoidedMs = 0;
       metrics.count('vouch_log_cosignatures_total', { witness, outcome: 'cosigned' });
       return answer.signature;
@@ -183,7 +201,8 @@ export class Publisher {
       asked.avoidedMs = Math.min(Math.max(2 * asked.avoidedMs, FIRST_AVOIDED_MS), LONGEST_AVOIDED_MS);
       asked.avoidedUntilMs = clock.monotonicMs() + asked.avoidedMs;
       metrics.count('vouch_log_cosignatures_total', { witness, outcome: 'failed' });
-      logger.warn({ witness, error: messageOf(error) }, 'a witness did not cosign; it is asked again');
+      const reason = `${witness} at ${asked.client.witness.url}: ${reasonOf(error)}`;
+      logger.warn({ witness, error: reason }, 'a witness did not cosign; it is asked again');
       return undefined;
     }
   }
@@ -191,6 +210,14 @@ export class Publisher {
   /** The word of a witness must not stop the log; another checkpoint with the signature of the log does. */
   async #judge(client: WitnessClient, signal: AbortSignal): Promise<void> {
     const seen = await client.seen(this.options.logKey()!.key, signal).catch(() => undefined);
-    if (seen !== undefined) this.#assertGoesOn(seen, `the log has signed, as ${client.witness.name} shows,`);
+    if (seen !== undefined) this.#assertGoesOn(seen, shownBy(client.witness.name));
   }
+}
+
+const shownBy = (witness: string): string => `the log has signed, as ${witness} shows,`;
+
+/** The cause too, where the error itself only says that a request failed. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? messageOf(error) : `${messageOf(error)}: ${codeOf(cause) ?? messageOf(cause)}`;
 }

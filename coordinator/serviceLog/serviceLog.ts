@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable, type VouchError } from '../../shared/errors/errors.js';
-import { isThere } from '../../shared/files/durable.js';
+import { ifThere, isThere } from '../../shared/files/durable.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
@@ -25,7 +25,9 @@ import {
   ED25519,
   formatTlogProof,
   formatVerifierKey,
+  isQuorum,
   type Policy,
+  parseNote,
   parsePolicy,
   type TileName,
   type VerifierKey,
@@ -35,6 +37,7 @@ import type { LogSources } from '../cluster/logSources.js';
 import { LogStore } from './logStore.js';
 import { Published } from './published.js';
 import { type LogKey, Publisher } from './publisher.js';
+import { hasQuorum } from './quorum.js';
 import { TILE_WIDTH } from './tree.js';
 import { LogWriter } from './writer.js';
 
@@ -72,6 +75,8 @@ export class ServiceLog {
   #logKey: LogKey | undefined;
   /** The newest published checkpoint whose entries are here. */
   #served: StoredCheckpoint | undefined;
+  /** The last checkpoint that was stored as one with a quorum, and whether it has that of this policy. */
+  #judged: { readonly checkpoint: StoredCheckpoint; readonly holds: boolean } | undefined;
   /** Why the log cannot be read. */
   #damage: VouchError | undefined;
   #answering: Serving | undefined;
@@ -182,8 +187,13 @@ export class ServiceLog {
   }
 
   get #provable(): StoredCheckpoint | undefined {
-    const isAsked = this.policy !== undefined && this.policy.quorum !== 'none';
-    return isAsked ? this.published.checkpoint('witnessed') : this.#served;
+    const { policy } = this;
+    if (policy === undefined || policy.quorum === 'none') return this.#served;
+    const witnessed = this.published.checkpoint('witnessed');
+    // The policy may be another than when it was stored.
+    if (witnessed !== this.#judged?.checkpoint)
+      this.#judged = witnessed && { checkpoint: witnessed, holds: hasQuorum(policy, parseNote(witnessed.note)) };
+    return this.#judged?.holds === true ? witnessed : undefined;
   }
 
   async #open(): Promise<void> {
@@ -262,6 +272,12 @@ export class ServiceLog {
       return undefined;
     }
     const key = logKeyOf(identity.origin, signer.publicKey);
+    const logs = this.policy?.logs ?? [];
+    if (logs.length > 0 && !logs.some((log) => formatVerifierKey(log.key) === formatVerifierKey(key)))
+      logger.error(
+        { key: formatVerifierKey(key), file: config.witnesses },
+        'the policy of VOUCH_WITNESSES names other logs than this one: who uses the same policy accepts no checkpoint of it',
+      );
     logger.info({ key: formatVerifierKey(key) }, 'this coordinator has the key of the service log');
     return { key, signer };
   }
@@ -281,7 +297,13 @@ export const logVerifierKey = (origin: string, publicKey: Uint8Array): string =>
 
 async function readPolicy(file: string): Promise<Policy> {
   try {
-    return parsePolicy(await readFile(file, 'utf8'));
+    const text = await ifThere(readFile(file, 'utf8'));
+    if (text === undefined) throw new Error('there is no such file');
+    const policy = parsePolicy(text);
+    const asked = policy.witnesses.filter(({ url }) => url !== undefined).map(({ name }) => name);
+    if (!isQuorum(policy, new Set(asked)))
+      throw new Error(`its quorum ${policy.quorum} needs witnesses without an address, whom nobody can ask`);
+    return policy;
   } catch (error) {
     throw new Error(`VOUCH_WITNESSES is ${file}: ${messageOf(error)}`);
   }

@@ -4,6 +4,7 @@ import { logVerifierKey } from '../../coordinator/serviceLog/serviceLog.js';
 import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../shard/vault/masterKeyFile.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
+import { isThere } from '../../shared/files/durable.js';
 import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/registry/keys.js';
 import { openSigner } from '../../shared/signing/signer.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
@@ -41,8 +42,10 @@ export async function makeMasterKey({ file: given }: RequestFor<'master'>): Prom
 
 /** Makes the key of the service log where there is none, and prints its verifier key, which policies name. */
 export async function makeLogKey({ serviceLog }: Config): Promise<void> {
+  const isFound = await isThere(serviceLog.keyFile);
   const { publicKey } = await openSigner(serviceLog.keyFile);
-  say('done', 'log key', `in ${serviceLog.keyFile}; give every coordinator the same file`);
+  const done = isFound ? 'found' : 'made, since there was none,';
+  say('done', 'log key', `${done} in ${serviceLog.keyFile}; give every coordinator the same file`);
   process.stdout.write(`${logVerifierKey(serviceLog.origin, publicKey)}\n`);
 }
 

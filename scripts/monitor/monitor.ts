@@ -71,12 +71,14 @@ export class Monitor {
     ].join(', ');
   }
 
-  /** Returns the file with the evidence. */
+  /** Returns the file with the evidence: that of the first visit where the same alarm was raised before. */
   async keepEvidence({ message, evidence }: LogAlarm): Promise<string> {
     const text = [`${new Date(systemClock.nowMs()).toISOString()} ${message}\n`, ...evidence].join('\n');
     for (let n = 1; ; n++) {
       const file = `${this.file}.alarm-${n}`;
       if (await createFile(file, text)) return file;
+      const [first = ''] = (await readFile(file, 'utf8')).split('\n');
+      if (first.slice(first.indexOf(' ') + 1) === message) return file;
     }
   }
 

@@ -33,7 +33,7 @@ export async function openWitness(
   refused: Refused,
 ): Promise<OpenedWitness> {
   await makeDirectory(folder);
-  const lock = await lockFolder(folder);
+  const lock = await lockFolder(folder, 'name another with --folder');
   try {
     const file = join(folder, 'seen.json');
     const signer = await openSigner(join(folder, 'witness.key'));

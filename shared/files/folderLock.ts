@@ -24,12 +24,12 @@ export interface FolderLock {
 const LOCK_FILE = 'lock';
 const ATTEMPTS_MAX = 5;
 
-/** Throws an Error that names the holder where the folder is locked. */
-export async function lockFolder(folder: string): Promise<FolderLock> {
+/** Throws an Error that names the holder where the folder is locked. `other`: how another folder is named. */
+export async function lockFolder(folder: string, other = 'set VOUCH_DATA_DIR to another folder'): Promise<FolderLock> {
   const path = join(folder, LOCK_FILE);
   const taken = await takeLock(path);
   if ('release' in taken) return taken;
-  throw new Error(refusal(folder, path, taken));
+  throw new Error(refusal(folder, path, taken, other));
 }
 
 /** Takes the lock at this path, or returns its holder. */
@@ -55,9 +55,9 @@ async function isHeld(holder: LockHolder): Promise<boolean> {
   return started === null || holder.started === null || started === holder.started;
 }
 
-function refusal(folder: string, path: string, { host, pid }: LockHolder): string {
+function refusal(folder: string, path: string, { host, pid }: LockHolder, other: string): string {
   return host === hostname()
-    ? `the data folder ${folder} is in use by process ${pid}; stop it, or set VOUCH_DATA_DIR to another folder`
+    ? `the data folder ${folder} is in use by process ${pid}; stop it, or ${other}`
     : `the data folder ${folder} is locked by process ${pid} of host ${host}; if that is gone, delete ${path}`;
 }
 

@@ -8,15 +8,19 @@ import { expect } from 'chai';
 import { censusEntry, deletionEntry } from '../../coordinator/serviceLog/entry.js';
 import { bundleOf } from '../../coordinator/serviceLog/frame.js';
 import { ServiceTree } from '../../coordinator/serviceLog/tree.js';
+import { openSigner } from '../../shared/signing/signer.js';
 import {
+  COSIGNATURE,
   entriesIn,
   formatNote,
+  formatVerifierKey,
   leafHash,
   parseTilePath,
   tilePath,
   tileWidth,
   toBase64,
   treeHeadText,
+  verifierKey,
   verifyLogged,
   verifyTreeHead,
 } from '../../verifier/index.js';
@@ -348,6 +352,25 @@ describe('the service log, attacked', function () {
     }
   });
 
+  it('what was cosigned under another policy does not count as cosigned', async () => {
+    await rig.untilCosigned(['w1', 'w2']);
+    const { service } = rig;
+    const before = await readFile(rig.policyFile, 'utf8');
+    const { publicKey } = await openSigner(join(folder, 'w3.key'));
+    const stranger = formatVerifierKey(verifierKey('w3.example', COSIGNATURE, publicKey));
+    const restartWith = async (policy: string): Promise<void> => {
+      await service.end('standalone');
+      await writeFile(rig.policyFile, policy);
+      await service.restart('standalone');
+    };
+    await restartWith(`log ${formatVerifierKey(rig.key)}\nwitness w3 ${stranger} http://127.0.0.1:1\nquorum w3\n`);
+    const { status, body } = await project.ro.get('/v1/proof/checkpoint?collection=c&logged=true');
+    expect([status, body.code]).to.deep.equal([503, 'unavailable']);
+    await restartWith(before);
+    const again = await project.ro.get('/v1/proof/checkpoint?collection=c&logged=true');
+    expect(again.status, again.text).to.equal(200);
+  });
+
   it('a data folder that was rolled back is refused by the witnesses, and the log stands still', async () => {
     await rig.untilCosigned(['w1', 'w2']);
     const { service } = rig;
@@ -362,8 +385,9 @@ describe('the service log, attacked', function () {
     await rm(service.dataDir, { recursive: true });
     await cp(copy, service.dataDir, { recursive: true });
     await service.restart('standalone');
-    await insert(project, 'c');
+    // Before anything is written or signed.
     await service.until(async () => (await service.metric('vouch_log_stalled')) === 1, 30_000);
+    await insert(project, 'c');
     expect((await rig.checkpoint()).size, 'nothing else is signed').to.equal(size);
     expect(service.process('standalone').output).to.include('was rolled back or changed');
     expect((await project.rw.post('/v1/records', { collection: 'c', values: [3, 4] })).status).to.equal(200);
