@@ -29,7 +29,7 @@ interface Known {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-const SETTLES_WITHIN_MS = 20_000;
+const SETTLES_WITHIN_MS = 110_000;
 
 export class ModelledCollection {
   readonly #known = new Map<number, Known>();
