@@ -13,6 +13,7 @@ import { joinMetricTexts } from '../shared/metrics/metricsText.js';
 import { openStandalone } from '../shared/platform/standalonePlatform.js';
 import type { Envelope } from '../shared/transport/transport.js';
 import { liveHeapBytes } from './heap.js';
+import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
 
 const BATCH = 1_000;
@@ -66,23 +67,11 @@ export class Engine {
     return liveHeapBytes() + (await this.#vectorBytes());
   }
 
-  /** Ids found for each query, and latencies in ms, ascending. */
-  async search(
-    collection: Collection,
-    set: VectorSet,
-    searches: number,
-  ): Promise<{ ids: Float64Array[]; latenciesMs: Float64Array }> {
-    const latenciesMs = new Float64Array(searches);
-    const ids: Float64Array[] = [];
-    for (let i = 0; i < searches; i++) {
-      const row = i % set.queryCount;
-      const query = fixedBytes(set.queries, set.dimension, row, row + 1);
-      const startedMs = systemClock.monotonicMs();
+  search(collection: Collection, set: VectorSet, searches: number): Promise<TimedSearches> {
+    return timedSearches(set, searches, async (query) => {
       const found = await this.backend.call(collection, { op: 'search', query, k: K }, envelope());
-      latenciesMs[i] = systemClock.monotonicMs() - startedMs;
-      ids.push(float64sOf(found.ids));
-    }
-    return { ids, latenciesMs: latenciesMs.sort() };
+      return float64sOf(found.ids);
+    });
   }
 
   async #vectorBytes(): Promise<number> {

@@ -10,11 +10,11 @@ import { Rows } from '../shard/index/rows.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
-import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/files/durable.js';
 import type { IndexKind, IndexParameters } from '../shared/model/indexSpec.js';
 import { nextTurn } from '../shared/scheduling/slice.js';
 import { K } from './inProcess.js';
+import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
 
 export class IndexAlone {
@@ -72,21 +72,9 @@ export class IndexAlone {
   }
 }
 
-/** Searches one query after another; latencies in ms, ascending. */
-export async function searchAlone(
-  generation: Generation,
-  set: VectorSet,
-  searches: number,
-): Promise<{ ids: Float64Array[]; latenciesMs: Float64Array }> {
-  const latenciesMs = new Float64Array(searches);
-  const ids: Float64Array[] = [];
-  for (let i = 0; i < searches; i++) {
-    const row = i % set.queryCount;
-    const query = new Int32Array(fixedBytes(set.queries, set.dimension, row, row + 1).buffer);
-    const startedMs = systemClock.monotonicMs();
-    const hits = await generation.search(query, K, undefined);
-    latenciesMs[i] = systemClock.monotonicMs() - startedMs;
-    ids.push(hits.ids);
-  }
-  return { ids, latenciesMs: latenciesMs.sort() };
-}
+/** Searches the rows alone with the queries of the set. */
+export const searchAlone = (generation: Generation, set: VectorSet, searches: number): Promise<TimedSearches> =>
+  timedSearches(set, searches, async ({ buffer }) => {
+    const { ids } = await generation.search(new Int32Array(buffer), K, undefined);
+    return ids;
+  });

@@ -45,7 +45,8 @@ export class InvertedList {
     for (const hasCodes of [true, false]) {
       const alike = measured.filter(({ largest }) => canBeCoded(largest, narrowReach) === hasCodes);
       while (alike.length > 0) {
-        const chunk = this.#addChunk(hasCodes, alike.length);
+        const chunk = new ListChunk(this.shape, hasCodes, alike.length);
+        this.chunks.push(chunk);
         const taken = alike.splice(0, chunk.capacity);
         const largest = taken.reduce((most, row) => Math.max(most, row.largest), 0);
         const vectors = taken.map(({ vector }) => vector);
@@ -80,10 +81,15 @@ export class InvertedList {
 
   #grow(hasCodes: boolean, vector: VectorPlace, staged: StagedVector): ListChunk {
     const before = this.chunks.find((chunk) => chunk.hasCodes);
-    const chunk = this.#addChunk(hasCodes, Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH)));
-    if (!hasCodes) return chunk;
-    if (before === undefined) this.#fitAround(chunk, vector, staged);
-    else chunk.inherit(before);
+    const chunk = new ListChunk(this.shape, hasCodes, Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH)));
+    try {
+      if (hasCodes && before === undefined) this.#fitAround(chunk, vector, staged);
+      else if (hasCodes) chunk.inherit(before!);
+    } catch (error) {
+      chunk.free();
+      throw error;
+    }
+    this.chunks.push(chunk);
     return chunk;
   }
 
@@ -98,12 +104,6 @@ export class InvertedList {
     const { arena: own } = chunk.region;
     // One after another, since the second is written in the place of the first.
     chunk.fit(placed(own, within, staged), within === ends ? largest : 0, staged);
-  }
-
-  #addChunk(hasCodes: boolean, rows: number): ListChunk {
-    const chunk = new ListChunk(this.shape, hasCodes, rows);
-    this.chunks.push(chunk);
-    return chunk;
   }
 }
 

@@ -162,7 +162,7 @@ class IvfIndex implements Index {
     this.#squares += 2 * to.count - 1;
   }
 
-  /** Takes the rows that are gone out of their lists, in slices. */
+  /** Takes the rows that are gone out of their lists, in slices. Throws an Error where another is in no list. */
   async #checkRows(): Promise<void> {
     const { rows, pause } = this.order;
     const atOnce = SLICE_BYTES / COUNTED_COST_BYTES;
@@ -190,9 +190,10 @@ class IvfIndex implements Index {
     let spentBytes = 0;
     for (const list of lists) {
       if (untilFull && scan.isFull) return;
-      // Chunks added during a pause hold rows that the search has seen elsewhere.
+      // What is added during a pause, to a chunk or as one, is of rows that the search has seen elsewhere.
       for (const chunk of this.#lists[list]!.chunks) {
-        for (let position = 0; position < chunk.end; ) {
+        const { end } = chunk;
+        for (let position = 0; position < end; ) {
           const next = scan.scan(chunk, position, eligible);
           spentBytes += CALL_COST_BYTES + (next - position) * codeBytes;
           position = next;

@@ -107,9 +107,9 @@ export class ListChunk {
   /** Adds a row; there must be capacity. `largest`: its largest component in magnitude. */
   add(slot: number, vector: VectorPlace, largest: number, staged: StagedVector): void {
     const position = this.#gaps > 0 ? this.slots.indexOf(NO_SLOT) : this.end;
+    if (this.hasCodes) this.#encode(position, vector, staged);
     if (position < this.end) this.#gaps--;
     else this.end++;
-    if (this.hasCodes) this.#encode(position, vector, staged);
     this.slots[position] = slot;
     this.#used.add(position);
     this.largestComponent = Math.max(this.largestComponent, largest);

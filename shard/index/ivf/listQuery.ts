@@ -46,7 +46,10 @@ export class ListQuery {
     return this.#seen >= this.k;
   }
 
-  /** Compares some rows of the chunk from `position` on, those in `eligible`; returns the position after them. */
+  /**
+   * Compares some rows of the chunk from `position` on, those in `eligible`; returns the position after them. The first position is
+   * 0: the kernel reads bitmaps by whole words, so it cannot go on from where a chunk ended before it grew.
+   */
   scan(chunk: ListChunk, position: number, eligible: SlotSet | undefined): number {
     const rows = Math.min(this.isFull ? BATCH_ROWS : ROWS_AT_FIRST, chunk.end - position);
     const scratch = this.#scratchIn(chunk.region.arena);

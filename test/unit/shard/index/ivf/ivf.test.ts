@@ -149,6 +149,25 @@ describe('IVF', () => {
     }
   });
 
+  it('loses no row where lists grow while a search pauses in them', async () => {
+    const rows = rowsOf(16, { nList: 3_200, nProbe: 3_200 });
+    const vectors = Array.from({ length: 6_400 }, () => randomVector(random, 16, 2 ** 17));
+    rows.insert(vectors);
+    await rows.buildAndOpen();
+    let pauses = 0;
+    rows.onPause = () => {
+      // A row for most of the lists, that of the pause among them.
+      if (pauses++ > 0) return;
+      rows.insert(vectors.map((vector) => vector.map((component) => component + random.int(50) + 1)));
+      rows.absorb();
+    };
+    const query = randomVector(random, 16, 2 ** 17);
+    const before = nearest(rows.records, query, 10);
+    const found = await rows.search(query, 10);
+    expect(pauses).to.be.above(0);
+    for (const [at, { score }] of before.entries()) expect(found[at]!.score).to.be.at.most(score);
+  });
+
   it('proposes few more rows than it was asked for', async () => {
     const rows = rowsOf(100, { nProbe: 16 });
     rows.insert(clustered(4_000, 100, 2 ** 18));
