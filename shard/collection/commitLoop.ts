@@ -248,12 +248,16 @@ export class CommitLoop {
   async #plan(taken: readonly Waiting[]): Promise<{ plan: CommitBuilder; planned: Planned[] }> {
     const { state, capacity, context } = this.parts;
     const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
-    for (const { call, records, replaceable, growthBytes } of taken) {
+    // What no quota refuses takes room in the log all the same, which the writes beside it must not miss.
+    let besidesBytes = 0;
+    for (const { call, records, replaceable, growthBytes, sizeBytes } of taken) {
       brought.records += records;
       if (call.op !== 'insertEncrypted') brought.vectors += records;
       brought.replaceable += replaceable;
       brought.growthBytes += growthBytes;
+      if (growthBytes === 0) besidesBytes += sizeBytes;
     }
+    if (brought.growthBytes > 0) brought.growthBytes += besidesBytes;
     const plan = new CommitBuilder(state, await capacity.take(brought));
     const planned: Planned[] = [];
     for (const waiting of taken) {

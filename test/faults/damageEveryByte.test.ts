@@ -21,7 +21,7 @@ import { eventually } from '../support/suites/expectations.js';
 /** About as many as each has bytes to be hurt, so that all kinds are through after the same number of starts. */
 const COUNTS: Readonly<Record<AlikeKind, number>> = { replayed: 52, restored: 80, plain: 28 };
 const TOLD_WITHIN_MS = 60_000;
-const RETRIES_MAX = 100;
+const RETRIES_MAX = 1_200;
 const RETRY_MS = 50;
 
 const WAYS = ['changed', 'cut off'] as const;

@@ -124,6 +124,16 @@ describe('the quota of bytes of a project', function () {
     expect(await short.one.records()).to.equal(1);
   });
 
+  it('leaves room for the deletes that share a frame with what grows', async () => {
+    const probe = new Held({});
+    await probe.one.insert([1, 2]);
+    const both = FRAME_BYTES + DELETE_BYTES + INSERT_BYTES + 2 * VECTOR_BYTES;
+    const rig = new Held({ capacityBytes: (await probe.total()) + both });
+    await rig.one.insert([1, 2]);
+    await Promise.all([rig.one.write({ op: 'softDelete', id: 1 }), rig.one.insert([3, 4])]);
+    expect(await rig.total(), 'in one frame, filled to the last byte').to.equal((await probe.total()) + both);
+  });
+
   it('is refused only where the project is full, after every kind of write', async () => {
     const random = seededRandom(testSeed());
     const capacityBytes = 40_000;
