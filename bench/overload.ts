@@ -99,9 +99,11 @@ class Overload {
     this.#add(`${what}, answered with a second of CPU / at the best`, perCpuSecond / this.#bestPerCpuSecond, '');
     for (const [kind, { answeredMs, refusedMs, refused, failed }] of kinds) {
       const of = kinds.length === 1 ? what : `${what}, ${kind}`;
-      this.#add(`${of}, answered p50`, percentile(answeredMs, 0.5), 'ms');
-      this.#add(`${of}, answered p99`, percentile(answeredMs, 0.99), 'ms');
-      if (refused > 0) {
+      if (answeredMs.length > 0) {
+        this.#add(`${of}, answered p50`, percentile(answeredMs, 0.5), 'ms');
+        this.#add(`${of}, answered p99`, percentile(answeredMs, 0.99), 'ms');
+      }
+      if (refusedMs.length > 0) {
         this.#add(`${of}, refused`, refused / counts.seconds, 'requests/s');
         this.#add(`${of}, refused p50`, percentile(refusedMs, 0.5), 'ms');
         this.#add(`${of}, refused p99`, percentile(refusedMs, 0.99), 'ms');

@@ -6,7 +6,7 @@
  * A batch that the service refuses is sent again in halves, down to the row that it refuses.
  */
 import type { BatchInsertResponse } from '../../coordinator/contract/records.js';
-import { JsonText, Refused, type ServiceClient } from '../service/serviceClient.js';
+import { Packed, Refused, type ServiceClient } from '../service/serviceClient.js';
 import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
 import { noteReached, type Reached } from './progressFile.js';
@@ -181,7 +181,7 @@ export class Loader {
   async #insert(rows: readonly NumberedRow[]): Promise<number> {
     if (rows.length === 0) return 0;
     const { client, collection, columns, rejects } = this.options;
-    const body = new JsonText(batchBody(collection, this.#reached.source, rows));
+    const body = new Packed(batchBody(collection, this.#reached.source, rows));
     try {
       const path = columns.id === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
       const { ids } = await client.ask<BatchInsertResponse>('POST', path, body);

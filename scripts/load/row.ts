@@ -41,16 +41,21 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']):
   const textName = columns.text ?? firstOf(fields, usual.text);
   const used = new Set([...(typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName))]);
   for (const name of [textName, columns.tag, columns.id]) if (name !== undefined) used.add(name);
+  const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);
+  const metadata = metadataOf(fields, columns, used);
+  const externalId = columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id);
+  if (![text, metadata, externalId].every(isWellFormed))
+    throw new RowFault('it has half of a surrogate pair, which UTF-8 cannot hold');
   const numbers =
     typeof vectorName === 'string'
       ? numbersOf(valueAt(fields, vectorName), vectorName)
       : namesBetween(fields, vectorName).map((name) => numberOf(fields[name], name));
   return {
     vector: quantised(numbers, columns.isNormalised),
-    text: textName === undefined ? null : textOf(valueAt(fields, textName), textName),
-    metadata: metadataOf(fields, columns, used),
+    text,
+    metadata,
     tag: columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag),
-    externalId: columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id),
+    externalId,
   };
 }
 
@@ -158,6 +163,13 @@ function metadataOf(fields: Fields, columns: Columns, used: ReadonlySet<string>)
     return [[name, isText && value !== '' ? numberOf(value, name) : asJson(value)] as const];
   });
   return entries.length === 0 ? null : (Object.fromEntries(entries) as JsonObject);
+}
+
+/** False where a text in it, or a name, cannot be written in UTF-8: it would become another one on the way. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, item]) => name.isWellFormed() && isWellFormed(item));
 }
 
 /** JSON gives a number 53 bits: one that differs from another behind them would be read as the same. */

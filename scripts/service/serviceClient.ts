@@ -33,8 +33,8 @@ export class Refused extends Error {
   }
 }
 
-/** A body that is written as JSON already, in UTF-8. */
-export class JsonText {
+/** A body of msgpack. */
+export class Packed {
   constructor(readonly bytes: Uint8Array) {}
 }
 
@@ -87,13 +87,14 @@ function atUrl(url: string, isLimited: boolean, error: Error): Error {
 }
 
 function withBody(headers: Readonly<Record<string, string>>, body: object): RequestInit {
-  const type = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json';
-  return { headers: { ...headers, 'content-type': type }, body: sentBody(body) };
+  const { type, sent } = sentBody(body);
+  return { headers: { ...headers, 'content-type': type }, body: sent };
 }
 
-function sentBody(body: object): Uint8Array<ArrayBuffer> | string {
-  if (body instanceof JsonText) return new Uint8Array(body.bytes);
-  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
+function sentBody(body: object): { readonly type: string; readonly sent: Uint8Array<ArrayBuffer> | string } {
+  if (body instanceof Packed) return { type: 'application/msgpack', sent: new Uint8Array(body.bytes) };
+  if (body instanceof Uint8Array) return { type: 'application/octet-stream', sent: new Uint8Array(body) };
+  return { type: 'application/json', sent: JSON.stringify(body) };
 }
 
 /** Throws Refused where another attempt would not change the answer. */

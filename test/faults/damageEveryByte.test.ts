@@ -9,7 +9,6 @@ import { expect } from 'chai';
 import type { Collection } from '../../coordinator/cluster/collection.js';
 import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
-import { Overloaded } from '../../shared/errors/overloaded.js';
 import { DAMAGES_TOLD_MAX, type DamagedPart } from '../../shared/model/damage.js';
 import type { ReadCall } from '../../shared/protocol/calls.js';
 import type { FolderService } from '../support/launch/folderService.js';
@@ -98,7 +97,8 @@ async function retried<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
     } catch (error) {
-      if (left === 0 || !(error instanceof Overloaded)) throw error;
+      // Off a message, a refusal for too much work is an error of this code and no more.
+      if (left === 0 || !(error instanceof VouchError) || error.code !== 'unavailable') throw error;
       await delay(RETRY_MS);
     }
 }

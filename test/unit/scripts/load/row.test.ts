@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import { unpackBody } from '../../../../coordinator/body/packedBody.js';
+import { batchBody } from '../../../../scripts/load/batchBody.js';
 import { type Columns, RowFault, rowOf } from '../../../../scripts/load/row.js';
 import { type Fields, USUAL } from '../../../../scripts/load/source.js';
-import { vectorsText } from '../../../../scripts/load/vectorText.js';
-import { quantise } from '../../../../shared/fixedPoint.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 const COLUMNS: Columns = {
@@ -109,14 +109,25 @@ describe('a row that is loaded', () => {
     expect(faultOf({ v1: 1 }, { vector: ['v1', 'v9'] })).to.equal('there are no fields from v1 to v9');
   });
 
-  it('is written so that the service reads the same components', () => {
+  it('is refused where a text of it would become another in UTF-8', () => {
+    const half = '\ud800';
+    for (const fields of [{ text: half }, { text: 'a', b: [{ c: half }] }, { text: 'a', [half]: 1 }])
+      expect(faultOf({ vector: [1], ...fields })).to.equal('it has half of a surrogate pair, which UTF-8 cannot hold');
+    expect(faultOf({ vector: [1], key: half }, { id: 'key' })).to.match(/^it has half of a surrogate pair/);
+    expect(rowFrom({ vector: [1], text: '\ud83d\ude00' }).text).to.equal('\ud83d\ude00');
+  });
+
+  it('is sent with the components it has', () => {
     const random = seededRandom(testSeed());
     const extremes = [-(2 ** 31), 2 ** 31 - 1, 0, 1, -1, ONE, ONE - 1, 10 * ONE, 100 * ONE - 1, 10_000 * ONE];
-    const rows = Array.from({ length: 50 }, () =>
+    const vectors = Array.from({ length: 50 }, () =>
       Int32Array.from(extremes, (extreme) => (random.int(3) === 0 ? extreme : random.int(2 ** 32) - 2 ** 31)),
     );
-    const read = JSON.parse(vectorsText(rows).toString('utf8')) as number[][];
-    expect(read.map(quantise)).to.deep.equal(rows);
-    expect(vectorsText([Int32Array.of(ONE / 2, -ONE, 0)]).toString()).to.equal('[[0.5,-1,0]]');
+    const rest = { text: null, metadata: null, tag: 0, externalId: null };
+    const rows = vectors.map((vector, i) => ({ number: i + 1, row: { ...rest, vector } }));
+    const limits = { depthMax: 16, otherBytes: 0 };
+    const read = unpackBody(Buffer.from(batchBody('c', 'file', rows)), { name: 'batch' }, limits)!;
+    const { buffer } = Uint8Array.from(read.vectors[0]!.bytes);
+    expect([...new Int32Array(buffer)]).to.deep.equal(vectors.flatMap((vector) => [...vector]));
   });
 });
