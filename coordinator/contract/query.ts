@@ -38,6 +38,7 @@ export function queryReader(name: SchemaName): (query: string) => Parameters {
 export function ignoredQuery(body: SchemaName | 'bytes' | null): (query: string) => undefined {
   const isInBody = body !== null && schemas[body]?.properties?.collection !== undefined;
   return (query) => {
+    if (query === '') return;
     const given = decoded(query);
     if (!isInBody || given.size === 0) return;
     if (given.has('collection')) throw invalid('query parameter collection: expected in the body, as $.collection');
