@@ -40,7 +40,7 @@ export function ignoredQuery(body: SchemaName | 'bytes' | null): (query: string)
   return (query) => {
     if (query === '') return;
     const given = decoded(query);
-    if (!isInBody || given.size === 0) return;
+    if (!isInBody) return;
     if (given.has('collection')) throw invalid('query parameter collection: expected in the body, as $.collection');
     assertSpelling([...given.keys()], 'query');
   };
