@@ -16,7 +16,6 @@ import { skip } from '../support/skip.js';
 const NOBODY = 65_534;
 const LISTENS = '0A';
 const ANSWER_MS = 2_000;
-const UP_WITHIN_MS = 120_000;
 /** The seed of a user of NATS, an API key, a private key. */
 const SECRET = /\bSU[A-Z2-7]{50,}|\bvk_[0-9a-f]{32,}|PRIVATE KEY/;
 /** Files of the data folder whose purpose is a secret; several NATS servers know each other by one in their configuration. */
@@ -127,9 +126,7 @@ const statusOf = async (port: number, path: string): Promise<number | undefined>
   );
 };
 
-describe('another user of the machine', function () {
-  this.timeout(180_000);
-
+describe('another user of the machine', () => {
   before(function () {
     if (process.platform !== 'linux') skip(this, 'only Linux lists the sockets of a process, in /proc');
   });
@@ -151,7 +148,7 @@ describe('another user of the machine', function () {
         const settings = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), VOUCH_NATS_URL: undefined };
         const unset = { VOUCH_REPLICAS: undefined, INIT_CWD: undefined };
         service = launchNode(entry, [...args, ...own], { cwd: folder, env: { ...settings, ...unset, ...env } });
-        await service.waitForLine(up, { timeoutMs: UP_WITHIN_MS });
+        await service.waitForLine(up);
         pids = processesOf(service.pid);
       });
 

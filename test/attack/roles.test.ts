@@ -133,8 +133,7 @@ const RIGHTS: Record<Limited, Rights> = {
 const LIMITED = Object.keys(RIGHTS) as Limited[];
 const KEY = 'a'.repeat(64);
 
-describe('the roles of a cluster at its NATS servers', function () {
-  this.timeout(120_000);
+describe('the roles of a cluster at its NATS servers', () => {
   let server: RoleServer;
   let admin: ClusterPlatform;
 

@@ -88,8 +88,7 @@ async function fillMany(random: SeededRandom, place: Place, collection: string):
   }
 }
 
-describe('npm run export, npm run import', function () {
-  this.timeout(240_000);
+describe('npm run export, npm run import', () => {
   const services = {} as Record<Mode, Service>;
   let folder: string;
   let files = 0;

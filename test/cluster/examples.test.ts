@@ -13,8 +13,7 @@ import { ROOT } from '../support/sourceTree.js';
 
 const exec = promisify(execFile);
 
-describe('the examples', function () {
-  this.timeout(120_000);
+describe('the examples', () => {
   let service: Service;
   let rw: Client;
   let folder: string;

@@ -38,8 +38,7 @@ class CountedByLlama extends BaseEmbedding {
   override getTextEmbedding = (text: string): Promise<number[]> => Promise.resolve(embedded(text));
 }
 
-describe('the stores of the frameworks', function () {
-  this.timeout(60_000);
+describe('the stores of the frameworks', () => {
   let service: Service;
   let vouch: Vouch;
   before(async () => {

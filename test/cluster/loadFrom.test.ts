@@ -16,8 +16,7 @@ import { skip } from '../support/skip.js';
 const ROWS = 2_500;
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
 
-describe('npm run load --from a service', function () {
-  this.timeout(120_000);
+describe('npm run load --from a service', () => {
   let service: Service;
   let at: Project & At;
   before(async () => {
@@ -65,7 +64,7 @@ describe('npm run load --from a service', function () {
         metadata,
       });
       const missing = load(url, 'pgvector', 'fish');
-      expect((await missing.waitForEnd(60_000)).code).to.equal(1);
+      expect((await missing.waitForEnd()).code).to.equal(1);
       expect(missing.output).to.match(/^✘ load +the table fish cannot be read: relation "fish" does not exist$/m);
     } finally {
       await server.stop();
@@ -88,7 +87,7 @@ describe('npm run load --from a service', function () {
       return answer.json();
     };
     try {
-      await service.until(async () => (await fetch(`${url}/api/v2/heartbeat`)).ok, 60_000, 100);
+      await service.until(async () => (await fetch(`${url}/api/v2/heartbeat`)).ok, { everyMs: 100 });
       const { id } = (await post(COLLECTIONS, { name: 'old' })) as { id: string };
       const rows = Array.from({ length: 700 }, (_, i) => i);
       await post(`${COLLECTIONS}/${id}/add`, {
@@ -104,7 +103,7 @@ describe('npm run load --from a service', function () {
       const bare = { score: 0, vector: [672, -0.25], text: null, metadata: { id: 'id-672' } };
       expect(await nearest([672, -0.25])).to.deep.equal(bare);
       const missing = load(url, 'chroma', 'new');
-      expect((await missing.waitForEnd(60_000)).code).to.equal(1);
+      expect((await missing.waitForEnd()).code).to.equal(1);
       expect(missing.output).to.match(/^✘ load +Chroma has no collection new$/m);
     } finally {
       await chroma.kill();

@@ -13,8 +13,7 @@ const LOOK_EVERY_MS = 250;
 /** Which event, is a matter of how long ago it was. */
 const NOTED = 'it holds nothing, but event ';
 
-describe('a log that is gone from JetStream', function () {
-  this.timeout(120_000);
+describe('a log that is gone from JetStream', () => {
   let service: Service;
   let isRunning = false;
   let nc: NatsConnection;
@@ -77,8 +76,7 @@ describe('a log that is gone from JetStream', function () {
         const { damaged } = (await rw.get('/health')).body;
         return damaged?.some((damage: { collection_id: number }) => damage.collection_id === id);
       },
-      60_000,
-      LOOK_EVERY_MS,
+      { everyMs: LOOK_EVERY_MS },
     );
     const { status, body } = await rw.get('/health');
     expect([status, body.status]).to.deep.equal([200, 'degraded']);

@@ -97,9 +97,9 @@ describe('work in progress while collections move', function () {
       ['s2', 's3'],
     ] as const) {
       await service.run(joins);
-      expect(await service.end(leaves, 90_000)).to.deep.equal({ code: 0, signal: null });
+      expect(await service.end(leaves)).to.deep.equal({ code: 0, signal: null });
     }
-    await service.until(async () => Object.values(done).every((count) => count > 2), 120_000);
+    await service.until(async () => Object.values(done).every((count) => count > 2));
     isOver = true;
     await Promise.all(works);
     console.log(`      ${JSON.stringify(done)}`);

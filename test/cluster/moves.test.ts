@@ -41,7 +41,7 @@ const loadOn = (
 
 const busy = (service: Service, load: ClusterLoad): Promise<void> => {
   const [writes, searches] = [load.written.length, load.searches];
-  return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50, 60_000);
+  return service.until(async () => load.written.length > writes + 100 && load.searches > searches + 50);
 };
 
 /** Every answered write is there, once. */
@@ -58,8 +58,7 @@ async function expectAllThere(project: Project, { written }: ClusterLoad): Promi
   }
 }
 
-describe('shards that join and leave under load', function () {
-  this.timeout(240_000);
+describe('shards that join and leave under load', () => {
   let service: Service;
   let project: Project;
   let load: ClusterLoad;
@@ -117,8 +116,7 @@ describe('shards that join and leave under load', function () {
 });
 
 for (const followers of ['0', '1'])
-  describe(`a shard that dies under load, with ${followers === '0' ? 'no follower' : 'a follower'}`, function () {
-    this.timeout(180_000);
+  describe(`a shard that dies under load, with ${followers === '0' ? 'no follower' : 'a follower'}`, () => {
     let service: Service;
     after(() => service?.stop());
 
@@ -132,7 +130,7 @@ for (const followers of ['0', '1'])
       await service.until(async () => {
         const ownerships = [...(await service.ownerships()).values()];
         return ownerships.every((one) => one.followers.length === Number(followers));
-      }, 60_000);
+      });
       await busy(service, load);
       const before = await service.ownerships();
       const lost = [...before].filter(([, { shard }]) => shard === 's2');
@@ -146,7 +144,7 @@ for (const followers of ['0', '1'])
           service.until(async () => {
             const answer = await there.post('/v1/search', { collection: collection.name, query: [0, 0, 0], k: 1 });
             return answer.status === 200;
-          }, 60_000),
+          }),
         ),
       );
       const servedMs = systemClock.monotonicMs() - killedMs;
@@ -167,8 +165,7 @@ for (const followers of ['0', '1'])
     });
   });
 
-describe('a shard that is killed and comes back at once', function () {
-  this.timeout(240_000);
+describe('a shard that is killed and comes back at once', () => {
   const records = Number(process.env.VOUCH_COMEBACK_RECORDS ?? 500);
   const names = Array.from({ length: 6 }, (_, i) => `c${i}`);
   let service: Service;
@@ -186,7 +183,7 @@ describe('a shard that is killed and comes back at once', function () {
     const load = loadOn(service, project, ['coordinator'], names);
     await busy(service, load);
     const follows = 'state="following"';
-    await service.until(async () => (await service.metric('vouch_collections_followed', follows)) === 6, 60_000);
+    await service.until(async () => (await service.metric('vouch_collections_followed', follows)) === 6);
     const before = await service.ownerships();
     let isOver = false;
     const pausesMs = names.map(async (name) => {
@@ -220,8 +217,7 @@ describe('a shard that is killed and comes back at once', function () {
   });
 });
 
-describe('the pause that clients see at a move', function () {
-  this.timeout(240_000);
+describe('the pause that clients see at a move', () => {
   const records = Number(process.env.VOUCH_PAUSE_RECORDS ?? 2_000);
   const dimension = 128;
   let service: Service;
@@ -282,10 +278,7 @@ describe('the pause that clients see at a move', function () {
       const ownership = ownershipOf(entry);
       // As if the owner had been lost: nobody hands over, and nobody is warm.
       await owners.put(entry.key, storedOwnership({ ...ownership, shard: first, epoch: ownership.epoch + 1 }));
-      await service.until(
-        async () => (await service.metric('vouch_collections_open', `shard="${first}"`)) === 1,
-        60_000,
-      );
+      await service.until(async () => (await service.metric('vouch_collections_open', `shard="${first}"`)) === 1);
     });
     console.log(`      a cold one: ${shown(cold)}`);
   });

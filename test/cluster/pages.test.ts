@@ -62,8 +62,7 @@ for (const [title, pages] of [
   ['the README', [README]],
   ['the pages', READING_ORDER],
 ] as const)
-  describe(`the commands of ${title}`, function () {
-    this.timeout(120_000);
+  describe(`the commands of ${title}`, () => {
     let folder: string;
     let service: Launched;
     const steps = stepsOf(pages);
@@ -82,7 +81,7 @@ for (const [title, pages] of [
         ...limits,
       };
       service = launchNode(join(ROOT, 'dist/scripts/start.js'), [], { cwd: ROOT, env });
-      await service.waitForLine(WELCOME, { timeoutMs: 60_000 });
+      await service.waitForLine(WELCOME);
       const blocks = steps.map(({ commands }) => `${commands}\necho "${END} $?"`);
       // Into one stream, or what a command says and what it answers are read in any order.
       const script = ['exec 2>&1', ...blocks].join('\n');
@@ -90,7 +89,7 @@ for (const [title, pages] of [
         .replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`)
         .replaceAll(/npm run (\w+) --silent(?: --)?/g, runOnceByNpm());
       const shell = launch('bash', ['-c', here], { cwd: folder, env: { ...env, INIT_CWD: undefined } });
-      await shell.waitForEnd(90_000);
+      await shell.waitForEnd();
       outputs = shell.output.split(new RegExp(`^${END} `, 'm'));
     });
 
@@ -126,7 +125,7 @@ describe('commands of pages', () => {
       for (const { commands, notRun } of shellBlocks(page)) {
         if (notRun === undefined) continue;
         const shell = launch('bash', ['-n', '-c', commands], { cwd: ROOT, env: {} });
-        await shell.waitForEnd(10_000);
+        await shell.waitForEnd();
         expect(shell.output, `${page.path}\n${commands}`).to.equal('');
       }
   });

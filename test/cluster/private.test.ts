@@ -12,7 +12,6 @@ type Mode = 'cluster' | 'standalone';
 const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
 /** The last line of the greeting. */
 const UP = /^ +stop +Ctrl-C/;
-const STOP_WITHIN_MS = 15_000;
 
 /** `path mode` of all below the folder, and of itself, that others than the owner may read, write or enter. */
 function openBelow(folder: string): string[] {
@@ -24,8 +23,7 @@ function openBelow(folder: string): string[] {
   return modes.filter(([, mode]) => (mode & 0o077) !== 0).map(([path, mode]) => `${path} 0${mode.toString(8)}`);
 }
 
-describe('the files of a service', function () {
-  this.timeout(90_000);
+describe('the files of a service', () => {
   let folder: string;
   let dataDir: string;
   let port: number;
@@ -55,7 +53,7 @@ describe('the files of a service', function () {
   });
   const start = async (mode: Mode): Promise<Launched> => {
     const service = launchNode(script('start'), [], { cwd: folder, env: environment(mode) });
-    await service.waitForLine(UP, { timeoutMs: 60_000 });
+    await service.waitForLine(UP);
     return service;
   };
   const savedKey = (): string => readFileSync(join(dataDir, 'keys', 'default.key'), 'utf8').trim();
@@ -103,7 +101,7 @@ describe('the files of a service', function () {
         const tool = launchNode(script('export'), args, { cwd: folder, env: environment(mode) });
         expect(await tool.waitForEnd(), tool.output).to.deep.equal({ code: 0, signal: null });
         expect(lstatSync(file).mode & 0o777).to.equal(0o600);
-        expect(await service.stop(STOP_WITHIN_MS)).to.deep.equal({ code: 0, signal: null });
+        expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
         const files = readdirSync(dataDir, { recursive: true }) as string[];
         for (const kind of [/^snapshots\/.*\/.*\//, /^indexes\/.*\/payload/, /^logs\//])
           expect(

@@ -20,8 +20,7 @@ import { type Project, Service } from '../support/launch/service.js';
 
 const COORDINATORS = ['coordinator', 'coordinator2'];
 
-describe('the service log of a cluster', function () {
-  this.timeout(180_000);
+describe('the service log of a cluster', () => {
   let service: Service;
   let project: Project;
   before(async () => {
@@ -100,7 +99,7 @@ describe('the service log of a cluster', function () {
     await service.until(async () => {
       const answer = await logged('survivor', COORDINATORS[0]!);
       return answer.status === 200 && verifyLogged(answer.body, policy).checkpoint.size === 3n;
-    }, 30_000);
+    });
   });
 
   it('says that a collection is gone whose catalog entry was taken away, and anybody who follows it hears the alarm', async () => {
@@ -116,6 +115,6 @@ describe('the service log of a cluster', function () {
     await service.until(async () => {
       const outcome = await follow().catch((error: unknown) => error);
       return outcome instanceof LogAlarm && outcome.message.includes(`has lost 1 of its collections (ids ${id})`);
-    }, 40_000);
+    });
   });
 });

@@ -8,8 +8,6 @@ import { Client, type Project, Service } from '../support/launch/service.js';
 
 const DEADLINE_MS = 1_500;
 const REASSIGN_MS = 4_000;
-/** A shard is lost, the leader's next round notices, the other shard replays. */
-const MOVED_WITHIN_MS = REASSIGN_MS + 4_000;
 const SETTINGS = {
   VOUCH_DEADLINE_MS: String(DEADLINE_MS),
   VOUCH_HEARTBEAT_MS: '200',
@@ -17,8 +15,7 @@ const SETTINGS = {
   VOUCH_FAILOVER_MS: String(REASSIGN_MS),
 };
 
-describe('shards and coordinators that fail', function () {
-  this.timeout(60_000);
+describe('shards and coordinators that fail', () => {
   let service: Service;
   let project: Project;
   /** Collection name by the shard that owns it. */
@@ -107,7 +104,7 @@ describe('shards and coordinators that fail', function () {
     for (let i = 2; i <= 6; i++) expect((await insert(moved, i)).status).to.equal(200);
     const found = (await search(moved)).body;
     await service.kill('s2');
-    await service.until(async () => (await search(moved)).status === 200, MOVED_WITHIN_MS);
+    await service.until(async () => (await search(moved)).status === 200);
     expect((await search(moved)).body).to.deep.equal(found);
     expect((await insert(moved, 0)).body.id).to.equal(7);
     await service.run('s2');
@@ -118,7 +115,7 @@ describe('shards and coordinators that fail', function () {
   it('a shard that hung until its collections had moved does not answer from what it knew', async () => {
     const moved = on.get('s2') as string;
     service.process('s2').signal('SIGSTOP');
-    await service.until(async () => (await search(moved)).status === 200, MOVED_WITHIN_MS);
+    await service.until(async () => (await search(moved)).status === 200);
     const { body } = await insert(moved, 0);
     service.process('s2').signal('SIGCONT');
     await service.until(async () => (await service.client(undefined).get('/health')).body.shard_count === 2);
@@ -149,7 +146,7 @@ describe('shards and coordinators that fail', function () {
       await service.until(async () => {
         const { body } = await client.get('/v1/namespaces');
         return body.collections.some(({ id }: { id: number }) => id === raced[0]?.body.id);
-      }, 2_000);
+      });
     await second.process.stop();
   });
 

@@ -15,10 +15,8 @@ type Mode = 'cluster' | 'standalone';
 const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
 /** The last line of the greeting. */
 const UP = /^ +stop +Ctrl-C/;
-const STOP_WITHIN_MS = 15_000;
 
-describe('npm start', function () {
-  this.timeout(90_000);
+describe('npm start', () => {
   let folder: string;
   let dataDir: string;
   let port: number;
@@ -43,7 +41,7 @@ describe('npm start', function () {
     launchNode(script('start'), [], { cwd: folder, env: { ...environment(mode), ...env } });
   const start = async (mode: Mode): Promise<Launched> => {
     const service = run(mode);
-    await service.waitForLine(UP, { timeoutMs: 60_000 });
+    await service.waitForLine(UP);
     return service;
   };
   const processes = (): Record<string, number> =>
@@ -97,7 +95,7 @@ describe('npm start', function () {
         expect((await call(savedKey(), 'POST', '/v1/records', record)).status).to.equal(200);
         const pids = Object.values(processes());
         first.signal('SIGINT');
-        expect(await first.waitForEnd(STOP_WITHIN_MS), first.output).to.deep.equal({ code: 0, signal: null });
+        expect(await first.waitForEnd(), first.output).to.deep.equal({ code: 0, signal: null });
         expect(pids.filter(isAlive)).to.deep.equal([]);
 
         running = await start(mode);
@@ -158,7 +156,7 @@ describe('npm start', function () {
         if (mode === 'standalone')
           for (const other of ['cluster', 'standalone'] as const)
             expect(await refusal(other)).to.match(/data folder .* is in use by process \d+/);
-        expect(await running.stop(STOP_WITHIN_MS)).to.deep.equal({ code: 0, signal: null });
+        expect(await running.stop()).to.deep.equal({ code: 0, signal: null });
         expect(running.output).to.include('stopped');
         const [other, command] =
           mode === 'standalone' ? (['cluster', 'npm run standalone'] as const) : (['standalone', 'npm start'] as const);
@@ -195,18 +193,14 @@ describe('npm start', function () {
         process.kill(pid, 'SIGKILL');
         await service.waitForLine(new RegExp(`^! ${name} +ended by SIGKILL; starts again in`), { from });
         await service.waitForLine(new RegExp(`^✔ ${name} +serves again`), { from });
-        await eventually(
-          'the service is whole',
-          async () => {
-            const health = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
-            if (health?.status !== 200) return false;
-            return ((await health.json()) as { shard_count: number }).shard_count === 1;
-          },
-          30_000,
-        );
+        await eventually('the service is whole', async () => {
+          const health = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
+          if (health?.status !== 200) return false;
+          return ((await health.json()) as { shard_count: number }).shard_count === 1;
+        });
         await eventually('the new process is on record', () => processes()[name] !== pid);
       }
-      expect(await service.stop(STOP_WITHIN_MS)).to.deep.equal({ code: 0, signal: null });
+      expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
     });
 
     it('takes its processes along when it is killed, starts again at once, and is killed by a second Ctrl-C when the first does not end it', async () => {

@@ -25,8 +25,7 @@ const PHONE = { width: 390, height: 800 };
 const { VOUCH_PICTURES: PICTURES } = process.env;
 const PICTURED_MS = 15_000;
 
-describe('the console', function () {
-  this.timeout(120_000);
+describe('the console', () => {
   let browser: Browser;
   let service: Service;
   let project: Project;

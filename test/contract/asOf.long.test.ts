@@ -300,7 +300,7 @@ inBothModes('point in time', (service, { start, restartable }) => {
     const collection = await filled(own, 'c', 'hnsw');
     for (const name of own.processNames) await own.kill(name);
     await Promise.all(own.processNames.map((name) => own.restart(name)));
-    await own.until(async () => (await collection.ask({ query: [0, 0], k: 1 })).status === 200, 30_000);
+    await own.until(async () => (await collection.ask({ query: [0, 0], k: 1 })).status === 200);
     for (const state of collection.states) await collection.expectRemembered(state);
   });
 });

@@ -72,8 +72,7 @@ inBothModes('consistency of a search', (service) => {
   });
 });
 
-describe('consistency with followers', function () {
-  this.timeout(120_000);
+describe('consistency with followers', () => {
   let service: Service;
   let project: Project;
   before(async () => {
@@ -91,7 +90,7 @@ describe('consistency with followers', function () {
     await service.until(async () => {
       await eventual(0);
       return (await byFollowers()) > 0;
-    }, 60_000);
+    });
     const random = seededRandom(testSeed());
     const answers: { query: number; body: { results: unknown; sequence: number } }[] = [];
     let last = 10;
@@ -109,7 +108,7 @@ describe('consistency with followers', function () {
       const past = { collection: 'a', query: [query], k: 5, as_of_log_index: sequence };
       expect((await project.ro.post('/v1/search', past)).body.results).to.deep.equal(results);
     }
-    await service.until(async () => (await eventual(0)).body.sequence === last, 30_000);
+    await service.until(async () => (await eventual(0)).body.sequence === last);
     expect(await byFollowers()).to.be.above(1);
   });
 
@@ -128,7 +127,7 @@ describe('consistency with followers', function () {
         expect(body.results[0]).to.deep.equal({ id: written.body.id, score: 0 });
       }
     }
-    await service.until(async () => (await strongBy('follower')) > lone, 10_000);
+    await service.until(async () => (await strongBy('follower')) > lone);
   });
 
   it('without its follower the owner answers', async () => {

@@ -54,7 +54,7 @@ inBothModes('restarts from snapshots', (_, { start }) => {
     const names = service.processNames.filter((name) => name !== 'coordinator');
     for (const name of names) await service.kill(name);
     for (const name of names) await service.restart(name);
-    await service.until(async () => (await rw.get('/v1/proof/state?collection=c')).status === 200, 30_000);
+    await service.until(async () => (await rw.get('/v1/proof/state?collection=c')).status === 200);
   };
 
   it('a kill at any moment loses nothing, and what comes back is the same', async () => {

@@ -57,8 +57,7 @@ interface Resource {
   readonly spec: any;
 }
 
-describe('the Helm chart', function () {
-  this.timeout(120_000);
+describe('the Helm chart', () => {
   const helm = findTool('helm');
   const python = findTool('python3');
   let folder: string;

@@ -64,8 +64,7 @@ const fitted = (text: string, folder: string, port: number, [up, away]: readonly
     .replace('bind :443', `bind 127.0.0.1:${port}`)
     .replace('https://vouch.example.com', `https://localhost:${port}`);
 
-describe('a proxy in front', function () {
-  this.timeout(60_000);
+describe('a proxy in front', () => {
   const openssl = findTool('openssl');
   let folder: string;
   let service: Service;

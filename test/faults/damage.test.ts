@@ -151,7 +151,7 @@ async function fill(dataDir: string): Promise<string> {
     await done(client.post('/v1/soft-delete', { collection, id: 2 }));
     await done(client.post('/v1/delete', { collection, id: 3 }));
   }
-  await eventually('there are snapshots', async () => (await snapshotsIn(dataDir)) >= 2, 30_000);
+  await eventually('there are snapshots', async () => (await snapshotsIn(dataDir)) >= 2);
   await stop();
   return key;
 }

@@ -19,7 +19,6 @@ import { eventually } from '../support/suites/expectations.js';
 
 /** About as many as each has bytes to be hurt, so that all kinds are through after the same number of starts. */
 const COUNTS: Readonly<Record<AlikeKind, number>> = { replayed: 52, restored: 80, plain: 28 };
-const TOLD_WITHIN_MS = 60_000;
 const RETRIES_MAX = 1_200;
 const RETRY_MS = 50;
 
@@ -171,9 +170,9 @@ describe('every byte of a small data folder, changed and cut off', function () {
     const listed = async (): Promise<string> =>
       JSON.stringify((await service.health()).damages.map(({ collectionId, part }) => [collectionId, part]));
     const first = JSON.stringify(ids.slice(0, DAMAGES_TOLD_MAX));
-    await eventually('the health tells the first of them', async () => (await listed()) === first, TOLD_WITHIN_MS);
+    await eventually('the health tells the first of them', async () => (await listed()) === first);
     const told = async (): Promise<boolean> => isDeepStrictEqual(await service.damaged(), expected);
-    await eventually('all is counted, and nothing else', told, TOLD_WITHIN_MS).catch(async (error: unknown) => {
+    await eventually('all is counted, and nothing else', told).catch(async (error: unknown) => {
       throw new Error(`${JSON.stringify(await service.damaged())}, not ${JSON.stringify(expected)}`, { cause: error });
     });
   }

@@ -35,8 +35,7 @@ interface Came {
   readonly error?: Error;
 }
 
-describe('every byte of what a start needs, changed and cut off', function () {
-  this.timeout(120_000);
+describe('every byte of what a start needs, changed and cut off', () => {
   const random = seededRandom(testSeed());
   const counts: Record<string, number> = {};
   let folder: AlikeFolder;

@@ -21,8 +21,7 @@ const LOG = logStream(0);
 const NOTES = `KV_${BUCKETS.watermarks}`;
 const ALL_WHOLE = IDS.map(() => 'whole');
 
-describe('damaged files of nats-server', function () {
-  this.timeout(120_000);
+describe('damaged files of nats-server', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let saved: string;

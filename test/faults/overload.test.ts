@@ -11,16 +11,13 @@ import { skip } from '../support/skip.js';
 
 const MIB = 1024 * 1024;
 const BODY_BYTES = 4 * MIB;
-/** The web server closes what is idle after 10 s, which it counts in steps of 4; the rest is for a busy machine. */
-const IDLE_WITHIN_MS = 30_000;
 /** Whoever connects now is closed before so long has passed. */
 const IDLE_MS = 9_000;
 const IDLE_CONNECTIONS = 10_000;
 /** A listening socket has room for 512 that wait. */
 const OPENED_AT_ONCE = 200;
 
-describe('overload and hostile clients', function () {
-  this.timeout(60_000);
+describe('overload and hostile clients', () => {
   let service: Service;
   let project: Project;
   let port: number;
@@ -96,7 +93,7 @@ describe('overload and hostile clients', function () {
     while (clients.length < IDLE_CONNECTIONS && !isLate()) await openMany(OPENED_AT_ONCE);
     // Node takes in what the system has accepted a few at a time.
     const openThere = (): number => readdirSync(`/proc/${service.process('standalone').pid}/fd`).length;
-    await service.until(async () => openThere() >= IDLE_CONNECTIONS || isLate(), IDLE_WITHIN_MS);
+    await service.until(async () => openThere() >= IDLE_CONNECTIONS || isLate());
     const isHeld = !isLate();
     const bytesEach = (residentBytes() - before) / clients.length;
     for (let i = 0; i < 20; i++) expect((await search()).status).to.equal(200);
@@ -132,8 +129,8 @@ describe('overload and hostile clients', function () {
       await service.until(async () => {
         expect((await search()).status).to.equal(200);
         return begun.every(({ isOpen }) => !isOpen);
-      }, IDLE_WITHIN_MS);
-      await service.until(isAtRest, IDLE_WITHIN_MS);
+      });
+      await service.until(isAtRest);
     } finally {
       clearInterval(dripping);
     }
@@ -225,7 +222,7 @@ describe('overload and hostile clients', function () {
       await service.until(async () => {
         expect((await search()).status, 'another collection').to.equal(200);
         return asked.filter(({ status }) => status === 503).length > 100;
-      }, IDLE_WITHIN_MS);
+      });
       expect(valueIn(await metrics(), 'vouch_reads_waiting')).to.be.below(askers);
     } finally {
       isOver = true;

@@ -4,8 +4,7 @@ import { testSeed } from '../support/model/random.js';
 import { fuzz } from './fuzz.js';
 import { TARGETS } from './targets/all.js';
 
-describe('fuzzed', function () {
-  this.timeout(120_000);
+describe('fuzzed', () => {
   for (const { target, cases } of TARGETS)
     it(`${target.name}: ${cases.toLocaleString('en')} cases do no harm`, async () => {
       const tally = await fuzz(target, { seed: testSeed(), goOn: (done) => done < cases });

@@ -72,8 +72,7 @@ async function expectDenials(jsm: JetStreamManager, without: readonly string[] =
   for (const name of names) expect(await deniedBy(jsm, name), name).to.deep.equal(DENIED[name]);
 }
 
-describe('what streams deny', function () {
-  this.timeout(60_000);
+describe('what streams deny', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let nc: NatsConnection;

@@ -46,8 +46,7 @@ const ENDS: Readonly<Record<string, (platform: ClusterPlatform, nats: TestNats) 
   nowhere: () => undefined,
 };
 
-describe('vault in JetStream', function () {
-  this.timeout(60_000);
+describe('vault in JetStream', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let direct: NatsConnection;

@@ -21,14 +21,11 @@ import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { skip } from '../support/skip.js';
 import { eventually, rejection } from '../support/suites/expectations.js';
 
-const CLUSTER_WITHIN_MS = 30_000;
-
 type KeyPair = ReturnType<typeof nkeys.createUser>;
 
 const text = (seed: Uint8Array): string => Buffer.from(seed).toString();
 
-describe('the login at nats-server', function () {
-  this.timeout(60_000);
+describe('the login at nats-server', () => {
   const platforms = new ClusterPlatforms();
   let folder: string;
   let server: Launched | undefined;
@@ -110,7 +107,7 @@ describe('the login at nats-server', function () {
     try {
       await serve('server_name: one', ...cluster(routePorts[0]!));
       const nkey = join(folder, 'admin', 'seed.nk');
-      await eventually('a stream on both can be made', () => isMade(url, nkey), CLUSTER_WITHIN_MS);
+      await eventually('a stream on both can be made', () => isMade(url, nkey));
       expect(await answerToRoute(routePorts[0]!)).to.match(/Authorization Violation/);
     } finally {
       await other.stop();

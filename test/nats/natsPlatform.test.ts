@@ -23,8 +23,7 @@ interface Statistics {
   }[];
 }
 
-describe('nats platform', function () {
-  this.timeout(60_000);
+describe('nats platform', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
 

@@ -22,8 +22,7 @@ import { eventually, rejection } from '../support/suites/expectations.js';
 
 const INSTALLED = 'this machine has a nats-server installed, which would be found first';
 
-describe('nats-server', function () {
-  this.timeout(60_000);
+describe('nats-server', () => {
   let folder: string;
   let binary: NatsBinary;
   before(async () => {

@@ -16,8 +16,7 @@ const ID = 7;
 const STREAMS = 1;
 const SILENCE_MS = 300;
 
-describe('the verifier of a log in JetStream', function () {
-  this.timeout(60_000);
+describe('the verifier of a log in JetStream', () => {
   const platforms = new ClusterPlatforms();
   let nats: TestNats;
   let cluster: JetStreamCluster;

@@ -72,7 +72,7 @@ export class IndexedByHttp {
       await this.service.until(async () => {
         last = await this.state();
         return last.active_type === type && last.status === status && last.building_generation === null;
-      }, 60_000);
+      });
     } catch (error) {
       throw new Error(`no ${type} index: ${JSON.stringify(last)}`, { cause: error });
     }

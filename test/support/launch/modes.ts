@@ -95,8 +95,7 @@ export function inBothModesAndThroughClient(title: string, routes: readonly Pack
 }
 
 function inMode(title: string, mode: Mode, tests: Tests, pool = usual): void {
-  describe(title, function () {
-    this.timeout(60_000);
+  describe(title, () => {
     const own: Service[] = [];
     let service: Service | undefined;
     const handle = new Proxy({ mode } as Service, {

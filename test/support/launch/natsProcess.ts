@@ -1,12 +1,13 @@
 /** One nats-server as a process of the tests, set up as `npm start` sets it up. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { planServer, type ServerOptions, type ServerPlan } from '../../../scripts/local/natsServer/serverPlan.js';
 import { systemClock } from '../../../shared/clock.js';
 import { askServerInfo } from '../../../shared/nats/serverInfo.js';
+import { PATIENCE_MS } from '../patience.js';
 
-const START_WITHIN_MS = 20_000;
 const STOP_WITHIN_MS = 10_000;
 const POLL_MS = 25;
 const ANSWER_MS = 1_000;
@@ -78,14 +79,14 @@ export class NatsServer {
 
   private async untilReady(): Promise<void> {
     const { host, port, name } = this.plan;
-    const giveUpMs = systemClock.monotonicMs() + START_WITHIN_MS;
+    const giveUpMs = systemClock.monotonicMs() + PATIENCE_MS;
     for (;;) {
       if (!this.running) throw new Error(`nats-server ${await this.ended}: ${await this.lastError()}`);
       const info = await askServerInfo(host, port, ANSWER_MS);
       if (info && info.server_name !== name) throw new Error(`another NATS server answers at ${this.url}`);
       if (info?.jetstream) return;
       if (systemClock.monotonicMs() >= giveUpMs)
-        throw new Error(`nats-server did not get ready within ${START_WITHIN_MS / 1000} s: ${await this.lastError()}`);
+        throw new Error(`nats-server did not get ready within ${PATIENCE_MS / 1000} s: ${await this.lastError()}`);
       await delay(POLL_MS);
     }
   }

@@ -1,8 +1,6 @@
 /** For work that servers may be unable to do for a while, since some have just been killed. */
 import { eventually } from '../suites/expectations.js';
 
-const WITHIN_MS = 60_000;
-
 /** Again and again until it comes through; fails with the last problem. */
 export async function persistently<T>(work: () => Promise<T>): Promise<T> {
   let outcome: { value: T } | { problem: unknown } = { problem: undefined };
@@ -13,7 +11,7 @@ export async function persistently<T>(work: () => Promise<T>): Promise<T> {
     );
     return 'value' in outcome;
   };
-  await eventually('it comes through', attempt, WITHIN_MS).catch(() => undefined);
+  await eventually('it comes through', attempt).catch(() => undefined);
   // Assigned in a closure, which the compiler does not follow.
   const last = outcome as { value: T } | { problem: unknown };
   if ('value' in last) return last.value;

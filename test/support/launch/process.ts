@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { readLines } from '../../../scripts/local/supervisor/lines.js';
 import { Watchdog } from '../../../scripts/local/supervisor/watchdog.js';
+import { PATIENCE_MS } from '../patience.js';
 
-const DEFAULT_WAIT_MS = 20_000;
 /** Output quoted in the message of a failed wait. */
 const QUOTED_LINES = 30;
 
@@ -68,15 +68,15 @@ export class Launched {
   }
 
   /** The first line that matches, at or after line `from`. Throws when the process ends or the time is up before. */
-  waitForLine(pattern: RegExp, { timeoutMs = DEFAULT_WAIT_MS, from = 0 } = {}): Promise<string> {
-    return this.#waitFor(`a line like ${pattern}`, timeoutMs, (): string | undefined => {
+  waitForLine(pattern: RegExp, { from = 0 } = {}): Promise<string> {
+    return this.#waitFor(`a line like ${pattern}`, PATIENCE_MS, (): string | undefined => {
       const found = this.#lines.slice(from).find((line) => pattern.test(line));
       if (found === undefined && this.#end) throw this.#failure(`ended without a line like ${pattern}`);
       return found;
     });
   }
 
-  waitForEnd(timeoutMs = DEFAULT_WAIT_MS): Promise<Ended> {
+  waitForEnd(timeoutMs = PATIENCE_MS): Promise<Ended> {
     return this.#waitFor('its end', timeoutMs, () => this.#end);
   }
 
@@ -91,9 +91,9 @@ export class Launched {
   }
 
   /** SIGTERM, and SIGKILL where that does not end it in time. */
-  async stop(timeoutMs = DEFAULT_WAIT_MS): Promise<Ended> {
+  async stop(): Promise<Ended> {
     this.#child.kill('SIGTERM');
-    const insist = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs);
+    const insist = setTimeout(() => this.#child.kill('SIGKILL'), PATIENCE_MS);
     const ended = await this.ended;
     clearTimeout(insist);
     return ended;

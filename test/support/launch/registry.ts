@@ -1,7 +1,5 @@
 import { launch } from './process.js';
 
-const WITHIN_MS = 120_000;
-
 /** Installs a package into the folder's node_modules; false where npm has it not, or reaches no registry. */
 export async function installFromRegistry(
   folder: string,
@@ -9,6 +7,6 @@ export async function installFromRegistry(
   more: readonly string[] = [],
 ): Promise<boolean> {
   const args = ['install', '--prefix', folder, '--prefer-offline', '--no-audit', '--no-fund', ...more, spec];
-  const { code } = await launch('npm', args, { cwd: folder }).waitForEnd(WITHIN_MS);
+  const { code } = await launch('npm', args, { cwd: folder }).waitForEnd();
   return code === 0;
 }

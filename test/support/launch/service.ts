@@ -19,6 +19,7 @@ import { type Ownership, ownershipOf } from '../../../shared/registry/owners.js'
 import { openSigner } from '../../../shared/signing/signer.js';
 import { ED25519, formatVerifierKey, verifierKey } from '../../../verifier/index.js';
 import { startTestNats, type TestNats } from '../nats/natsServer.js';
+import { PATIENCE_MS } from '../patience.js';
 import { Client } from './client.js';
 import { type Mode, usualEngine } from './engines.js';
 import { freePort } from './freePort.js';
@@ -148,7 +149,7 @@ export class Service {
         ? launchNode(script('scripts/standalone.js'), [], { env })
         : launchNode(script('shard/main.js'), ['--name', name], { env });
     this.#processes.set(name, launched);
-    await launched.waitForLine(name === 'standalone' ? /http:\/\// : READY, { timeoutMs: 60_000 });
+    await launched.waitForLine(name === 'standalone' ? /http:\/\// : READY);
   }
 
   /** The address of a coordinator; `url` is that of the first one. */
@@ -174,10 +175,10 @@ export class Service {
   }
 
   /** SIGTERM, and waits until it has ended by itself: a shard hands its collections over first. */
-  end(name: string, timeoutMs = 60_000): Promise<Ended> {
+  end(name: string): Promise<Ended> {
     const launched = this.process(name);
     launched.signal('SIGTERM');
-    return launched.waitForEnd(timeoutMs);
+    return launched.waitForEnd();
   }
 
   async restart(name: string): Promise<void> {
@@ -229,13 +230,13 @@ export class Service {
   }
 
   /** Resolves when every collection is owned by one of these shards, evenly, and nothing moves. */
-  async untilSpread(shards: readonly string[], timeoutMs = 60_000): Promise<void> {
+  async untilSpread(shards: readonly string[]): Promise<void> {
     await this.until(async () => {
       const ownerships = [...(await this.ownerships()).values()];
       const counts = shards.map((shard) => ownerships.filter((one) => one.shard === shard).length);
       const isAll = counts.reduce((sum, count) => sum + count, 0) === ownerships.length;
       return isAll && Math.max(...counts) - Math.min(...counts) <= 1 && !(await this.#isMoving());
-    }, timeoutMs);
+    });
   }
 
   async #isMoving(): Promise<boolean> {
@@ -292,8 +293,8 @@ export class Service {
   }
 
   /** Waits for a condition; a throw counts as not yet. What takes long need not be asked for every 20 ms. */
-  async until(condition: () => Promise<boolean>, timeoutMs = 15_000, everyMs = 20): Promise<void> {
-    const deadline = systemClock.monotonicMs() + timeoutMs;
+  async until(condition: () => Promise<boolean>, { everyMs = 20 } = {}): Promise<void> {
+    const deadline = systemClock.monotonicMs() + PATIENCE_MS;
     let last: unknown;
     while (systemClock.monotonicMs() < deadline) {
       try {
@@ -304,7 +305,7 @@ export class Service {
       }
       await delay(everyMs);
     }
-    throw new Error(`the condition did not hold within ${timeoutMs} ms`, { cause: last });
+    throw new Error(`the condition did not hold within ${PATIENCE_MS} ms`, { cause: last });
   }
 
   async stop(): Promise<void> {

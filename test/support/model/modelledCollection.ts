@@ -29,7 +29,6 @@ interface Known {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-const SETTLES_WITHIN_MS = 110_000;
 
 export class ModelledCollection {
   readonly #known = new Map<number, Known>();
@@ -97,17 +96,13 @@ export class ModelledCollection {
   }
 
   /** Waits until what is desired serves or has failed and nothing is being built, and returns the state then. */
-  async settled(timeoutMs = SETTLES_WITHIN_MS): Promise<IndexState> {
+  async settled(): Promise<IndexState> {
     let state = await this.state();
-    await eventually(
-      'no build is under way',
-      async () => {
-        state = await this.state();
-        const isComing = state.status === 'none' && state.desiredKind !== 'brute';
-        return state.buildingGeneration === null && !isComing;
-      },
-      timeoutMs,
-    );
+    await eventually('no build is under way', async () => {
+      state = await this.state();
+      const isComing = state.status === 'none' && state.desiredKind !== 'brute';
+      return state.buildingGeneration === null && !isComing;
+    });
     return state;
   }
 

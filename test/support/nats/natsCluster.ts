@@ -11,7 +11,6 @@ import type { TestNats } from './natsServer.js';
 
 const SERVERS = 3;
 const HOST = '127.0.0.1';
-const LEADER_WITHIN_MS = 60_000;
 
 export interface TestNatsCluster extends TestNats {
   /** `n1`, `n2`, `n3`. */
@@ -90,7 +89,7 @@ export async function startTestNatsCluster(): Promise<TestNatsCluster> {
   };
 
   await start();
-  await eventually('the servers have found a leader', () => hasLeader(url), LEADER_WITHIN_MS);
+  await eventually('the servers have found a leader', () => hasLeader(url));
   return {
     url,
     dataDir,

@@ -31,6 +31,7 @@ import { signerOf } from '../../../shared/signing/signer.js';
 import { InProcessTransport } from '../../../shared/transport/inProcess.js';
 import type { Envelope, Transport } from '../../../shared/transport/transport.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
+import { PATIENCE_MS } from '../patience.js';
 import { MemoryVault, recordVaultOver } from './memoryVault.js';
 
 export const DIMENSION = 2;
@@ -46,7 +47,7 @@ export const configOf = (id: number, name = `c${id}`): CollectionConfig => ({
   createdAtMs: 1_700_000_000_000,
 });
 
-export const soon = (): Envelope => ({ requestId: 'test', deadlineMs: systemClock.nowMs() + 20_000 });
+export const soon = (): Envelope => ({ requestId: 'test', deadlineMs: systemClock.nowMs() + PATIENCE_MS });
 
 /** Little-endian Q16.16 of whole numbers. */
 export const fixed = (...values: number[]): Uint8Array =>

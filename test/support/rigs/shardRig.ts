@@ -20,6 +20,7 @@ import {
 } from '../../../shared/transport/subjects.js';
 import { NobodyServes } from '../../../shared/transport/transportErrors.js';
 import { samplesNamed } from '../launch/metricSamples.js';
+import { PATIENCE_MS } from '../patience.js';
 import { eventually } from '../suites/expectations.js';
 import { configOf, fixed, soon } from './engine.js';
 import { MemoryCluster, type Reach } from './memoryCluster.js';
@@ -70,12 +71,12 @@ export class ShardRig {
     await this.cluster.bucket(BUCKETS.owners).update(String(id), stored, revision);
   }
 
-  async ask<C extends ShardCall>(shard: string, call: C, withinMs = 20_000): Promise<ShardResults[C['op']]> {
+  async ask<C extends ShardCall>(shard: string, call: C, withinMs = PATIENCE_MS): Promise<ShardResults[C['op']]> {
     return this.#request(shardSubject(shard), call, withinMs);
   }
 
   /** As a coordinator: what was moved, or nobody serves, is asked again of whoever owns the collection then. */
-  async call<C extends Call>(id: number, call: C, withinMs = 20_000): Promise<ResultOf<C>> {
+  async call<C extends Call>(id: number, call: C, withinMs = PATIENCE_MS): Promise<ResultOf<C>> {
     const giveUpMs = systemClock.monotonicMs() + withinMs;
     for (;;) {
       try {
@@ -89,7 +90,7 @@ export class ShardRig {
   }
 
   /** Of the owner under that epoch, once. */
-  askEpoch<C extends Call>(id: number, epoch: number, call: C, withinMs = 20_000): Promise<ResultOf<C>> {
+  askEpoch<C extends Call>(id: number, epoch: number, call: C, withinMs = PATIENCE_MS): Promise<ResultOf<C>> {
     return this.#request(collectionSubject(id, epoch, verbOfCall(call)), call, withinMs);
   }
 

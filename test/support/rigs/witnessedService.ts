@@ -103,7 +103,7 @@ export class WitnessedService {
       const { note, size: entries } = await this.checkpoint();
       const by = parseNote(note).signatures.map(({ name }) => name.split('.')[0]);
       return entries >= size && by.slice(1).sort().join() === [...names].sort().join();
-    }, 30_000);
+    });
   }
 
   async stop(): Promise<void> {

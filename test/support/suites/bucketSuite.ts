@@ -54,8 +54,7 @@ export function bucketSuite(
   factory: BucketFactory,
   kinds: { readonly lasting: boolean; readonly ttl: boolean } = { lasting: true, ttl: true },
 ): void {
-  describe(`bucket: ${name}`, function () {
-    this.timeout(60_000);
+  describe(`bucket: ${name}`, () => {
     let store: BucketStore | undefined;
     afterEach(() => store?.dispose());
     const fixture = (): BucketStore => store!;

@@ -68,8 +68,7 @@ function expectFrames(found: readonly StoredFrame[], wanted: readonly StoredFram
 type Fixture = () => LogStorage;
 
 export function eventLogSuite(name: string, factory: () => Promise<LogStorage>): void {
-  describe(`event log: ${name}`, function () {
-    this.timeout(60_000);
+  describe(`event log: ${name}`, () => {
     let storage: LogStorage;
     beforeEach(async () => {
       storage = await factory();

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import { type ErrorCode, VouchError } from '../../../shared/errors/errors.js';
+import { PATIENCE_MS } from '../patience.js';
 
 /** The error a promise rejects with; fails where it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {
@@ -24,15 +25,11 @@ export async function expectCode(promise: Promise<unknown>, code: ErrorCode): Pr
   return error as VouchError;
 }
 
-/** Resolves as soon as `condition` holds; fails with `what` when it does not within `timeoutMs`. */
-export async function eventually(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
-): Promise<void> {
-  const giveUpMs = systemClock.monotonicMs() + timeoutMs;
+/** Resolves as soon as `condition` holds; fails with `what` when it does not within `PATIENCE_MS`. */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpMs = systemClock.monotonicMs() + PATIENCE_MS;
   while (!(await condition())) {
-    if (systemClock.monotonicMs() > giveUpMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    if (systemClock.monotonicMs() > giveUpMs) throw new Error(`not within ${PATIENCE_MS} ms: ${what}`);
     await delay(5);
   }
 }

@@ -7,8 +7,7 @@ import type { IndexSubject, KindSubject } from './indexSubject.js';
 
 /** Exact search has no index: it is tested as a collection's alone. */
 export function indexSuite(name: string, subject: IndexSubject): void {
-  describe(`index: ${name}`, function () {
-    this.timeout(60_000);
+  describe(`index: ${name}`, () => {
     if (isKind(subject)) describe('over rows', () => kindTests(subject));
     describe('of a collection', () => {
       const rigs = new Rigs(subject);

@@ -1,8 +1,10 @@
 /** What every `Transport` promises. One call of `transportSuite` gives an implementation all of these tests. */
+
 import { expect } from 'chai';
 import { systemClock } from '../../../shared/clock.js';
 import type { Envelope, Message, Transport } from '../../../shared/transport/transport.js';
 import { NobodyServes } from '../../../shared/transport/transportErrors.js';
+import { PATIENCE_MS } from '../patience.js';
 import { eventually, expectCode, gate, rejection } from './expectations.js';
 
 export interface TransportPair {
@@ -15,7 +17,7 @@ export interface TransportPair {
   dispose(): Promise<void>;
 }
 
-const envelope = (deadlineInMs = 20_000): Envelope => ({
+const envelope = (deadlineInMs = PATIENCE_MS): Envelope => ({
   requestId: 'request-1',
   deadlineMs: systemClock.nowMs() + deadlineInMs,
 });
@@ -28,8 +30,7 @@ const echo = async (message: Message): Promise<Uint8Array> => message.body;
 type Fixture = () => TransportPair;
 
 export function transportSuite(name: string, factory: () => Promise<TransportPair>): void {
-  describe(`transport: ${name}`, function () {
-    this.timeout(30_000);
+  describe(`transport: ${name}`, () => {
     let pair: TransportPair;
     beforeEach(async () => {
       pair = await factory();

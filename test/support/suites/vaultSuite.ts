@@ -21,8 +21,7 @@ const AT_ONCE = 64;
 const KEY = '0123456789abcdef0123456789abcdef';
 
 export function vaultSuite(name: string, factory: () => Promise<VaultStorage>): void {
-  describe(`vault: ${name}`, function () {
-    this.timeout(120_000);
+  describe(`vault: ${name}`, () => {
     let storage: VaultStorage | undefined;
     beforeEach(async () => {
       storage = undefined;

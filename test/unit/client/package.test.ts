@@ -30,8 +30,7 @@ docs.search({ query: [1], k: 1, metadatafilter: {} }).catch((error: unknown) => 
 vouch.witness(memoryStore());
 `;
 
-describe('the package of the client', function () {
-  this.timeout(120_000);
+describe('the package of the client', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-package-'));

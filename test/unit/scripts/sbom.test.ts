@@ -12,8 +12,7 @@ import { ROOT } from '../../support/sourceTree.js';
 const readJson = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-describe('the bill of materials', function () {
-  this.timeout(120_000);
+describe('the bill of materials', () => {
   let folder: string;
   let nats: string;
   let bill: Bill;

@@ -56,9 +56,8 @@ function expectNamed({ firstSequence, lastSequence }: Named, frame: WrittenFrame
   if (firstSequence === lastSequence) expect(Number(firstSequence), what).to.equal(frame.firstSequence + index);
 }
 
-describe('the verifier of logs', function () {
+describe('the verifier of logs', () => {
   // Tens of thousands of files and logs, on a machine that may have much else to do.
-  this.timeout(120_000);
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-verify-'));

@@ -12,8 +12,7 @@ import { eventually } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 
-describe('placement carried out', function () {
-  this.timeout(30_000);
+describe('placement carried out', () => {
   let cluster: MemoryCluster;
   const shards = new Map<string, FakeShard>();
 
@@ -262,7 +261,7 @@ describe('placement carried out', function () {
     // Cut off: it can renew nothing, and nobody hears of it.
     leader.reach.cut = true;
     for (const id of ids) s2.cold.set(id, 0);
-    await eventually('the other one leads', () => leads(other), 10_000);
+    await eventually('the other one leads', () => leads(other));
     await spread(ids, { s1: 1, s2: 1 });
     await trimmed(ids);
   });

@@ -24,8 +24,7 @@ const insert = (backend: ClusterBackend, collection: Collection, value: number):
 const countOf = async (backend: ClusterBackend, collection: Collection): Promise<number> =>
   (await backend.call(collection, { op: 'describe' }, soon())).records;
 
-describe('placement', function () {
-  this.timeout(30_000);
+describe('placement', () => {
   let cluster: MemoryCluster;
   beforeEach(() => {
     cluster = new MemoryCluster();
@@ -217,11 +216,7 @@ describe('placement', function () {
     const counters = cluster.bucket(BUCKETS.counters);
     for (const one of [collection!, kept!]) await markDeleted(counters, one);
     await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.c`);
-    await eventually(
-      'nothing is left',
-      async () => (await counters.get(`deleted-${collection!.id}`)) === undefined,
-      15_000,
-    );
+    await eventually('nothing is left', async () => (await counters.get(`deleted-${collection!.id}`)) === undefined);
     expect(await ownerOf(collection!.id)).to.equal(undefined);
     expect(cluster.logs.frames(collection!.id)).to.deep.equal([]);
     expect((await cluster.bucket(BUCKETS.quota).get(PROJECT))?.value).to.have.all.keys(
@@ -275,7 +270,7 @@ describe('placement', function () {
     const ghost = { shard: 's1', epoch: 1, collection: configOf(99, 'ghost'), followers: [] };
     await cluster.bucket(BUCKETS.owners).put('99', storedOwnership(ghost));
     for (const one of [ghost.collection, collection]) await markDeleted(cluster.bucket(BUCKETS.counters), one);
-    await eventually('the real orphan is swept', async () => (await ownerOf(99)) === undefined, 15_000);
+    await eventually('the real orphan is swept', async () => (await ownerOf(99)) === undefined);
     expect(await countOf(other.backend, collection)).to.equal(1);
     expect(cluster.logs.frames(collection.id)).to.have.length(1);
   });

@@ -13,8 +13,7 @@ const PROJECT = 'p';
 const KEY = keyOf(1);
 const NAMES = ['a', 'b', 'c', 'd'] as const;
 
-describe('encrypted records in a cluster', function () {
-  this.timeout(30_000);
+describe('encrypted records in a cluster', () => {
   let cluster: MemoryCluster;
   let one: Awaited<ReturnType<MemoryCluster['coordinator']>>;
   let other: typeof one;

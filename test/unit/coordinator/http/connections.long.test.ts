@@ -41,8 +41,7 @@ overEngines('connections that are kept', (engine) => {
     expect(other!.headers.get('allow')?.split(', ').sort()).to.deep.equal(['GET', 'HEAD', 'POST']);
   });
 
-  it('says how long an idle connection may be used again: a client that heeds it meets no closed one', async function () {
-    this.timeout(30_000);
+  it('says how long an idle connection may be used again: a client that heeds it meets no closed one', async () => {
     const edge = await start();
     const key = await edge.key();
     // Whatever the answer, and also where it is given before the body is read.
@@ -77,8 +76,7 @@ overEngines('connections that are kept', (engine) => {
     expect(refused.isOpen).to.equal(false);
   });
 
-  it('an idle connection is closed in the end, also where its request was refused before its body came', async function () {
-    this.timeout(30_000);
+  it('an idle connection is closed in the end, also where its request was refused before its body came', async () => {
     const edge = await start();
     const fixed = requestHead('POST', '/v1/search', { 'content-length': '4' });
     const chunked = requestHead('POST', '/v1/search', { 'transfer-encoding': 'chunked' });
@@ -103,8 +101,7 @@ overEngines('connections that are kept', (engine) => {
     }
   });
 
-  it('a refused request whose body stops is answered what it was refused with, and closed', async function () {
-    this.timeout(15_000);
+  it('a refused request whose body stops is answered what it was refused with, and closed', async () => {
     const edge = await start();
     const client = await HostileClient.open(
       edge.edge.port,

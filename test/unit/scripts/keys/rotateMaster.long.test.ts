@@ -63,8 +63,7 @@ const wrappedKeys = async (vault: VaultStore): Promise<Record<string, Uint8Array
   );
 };
 
-describe('the rotation of the master key', function () {
-  this.timeout(120_000);
+describe('the rotation of the master key', () => {
   let folder: string;
   let vault: DirectoryVault;
   let file: string;

@@ -33,9 +33,7 @@ const answers = (...args: string[]): Promise<Answer[]> =>
     }),
   );
 
-describe('every command', function () {
-  this.timeout(60_000);
-
+describe('every command', () => {
   it('answers --help with what it takes', async () => {
     for (const { command, code, lines } of await answers('--help')) {
       expect(code, command).to.equal(0);

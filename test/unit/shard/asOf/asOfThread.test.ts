@@ -20,8 +20,7 @@ const DIES_AT_K = 4_444;
 
 type Past = Partial<SearchCall>;
 
-describe('the thread of past states', function () {
-  this.timeout(20_000);
+describe('the thread of past states', () => {
   let logs: WatchedLogs;
   let engine: Engine;
   let collection: TestCollection;

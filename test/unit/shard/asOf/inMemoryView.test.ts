@@ -109,8 +109,7 @@ function optionsBy(random: SeededRandom): AsOfOptions {
   };
 }
 
-describe('past states in memory', function () {
-  this.timeout(60_000);
+describe('past states in memory', () => {
   const slice = (): Slice => new Slice(clock, NEVER);
   let random: SeededRandom;
   let clock: HastyClock;

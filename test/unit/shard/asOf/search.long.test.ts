@@ -176,8 +176,7 @@ function batchOf(calls: readonly WriteCall[]): WriteCall {
   };
 }
 
-describe('a search of the past', function () {
-  this.timeout(60_000);
+describe('a search of the past', () => {
   let history: History;
   let random: SeededRandom;
   beforeEach(() => {

@@ -207,8 +207,7 @@ describe('a collection whose log fails', () => {
     expect(collection.hosted.quarantined).to.equal(true);
   });
 
-  it('under random failures every retried write is one record, and the log verifies', async function () {
-    this.timeout(20_000);
+  it('under random failures every retried write is one record, and the log verifies', async () => {
     const random = seededRandom(testSeed());
     const fates: Fate[] = ['stored', 'stored', 'landed', 'lost', 'late', 'fenced'];
     const write = async (n: number): Promise<number> => {

@@ -17,8 +17,7 @@ import { eventually, rejection } from '../../../support/suites/expectations.js';
 const ID = 7;
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-describe('a follower', function () {
-  this.timeout(60_000);
+describe('a follower', () => {
   let rig: ShardRig;
   beforeEach(() => {
     rig = new ShardRig();

@@ -14,8 +14,7 @@ import { eventually, rejection } from '../../../support/suites/expectations.js';
 const ID = 7;
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-describe('a strong search at a follower', function () {
-  this.timeout(60_000);
+describe('a strong search at a follower', () => {
   let rig: ShardRig;
   beforeEach(() => {
     rig = new ShardRig();

@@ -16,8 +16,7 @@ const ROWS = 1_500;
 /** Costs seconds for so many rows. */
 const SLOW = { m: 64, efConstruction: 4_096 };
 
-describe('an index and the life of its collection', function () {
-  this.timeout(60_000);
+describe('an index and the life of its collection', () => {
   let cluster: MemoryCluster;
   let backend: ClusterBackend;
   let collection: Collection;
@@ -37,7 +36,7 @@ describe('an index and the life of its collection', function () {
   };
   const state = () => backend.call(collection, { op: 'indexState' }, soon());
   const serves = (kind: string): Promise<void> =>
-    eventually(`${kind} serves`, async () => (await state().catch(() => undefined))?.activeKind === kind, 20_000);
+    eventually(`${kind} serves`, async () => (await state().catch(() => undefined))?.activeKind === kind);
   /** Of one shard that has saved indexes: the ids of their collections. */
   const saved = (): string[] => {
     const folder = join(cluster.config.dataDir, 'indexes');

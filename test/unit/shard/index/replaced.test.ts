@@ -16,8 +16,7 @@ type Vector = readonly number[];
 const numbers = (bytes: Uint8Array): number[] => [...new Float64Array(new Uint8Array(bytes).buffer)];
 
 for (const kind of ['hnsw', 'ivf', 'bq'] as const)
-  describe(`records that are replaced under an index of kind ${kind}`, function () {
-    this.timeout(60_000);
+  describe(`records that are replaced under an index of kind ${kind}`, () => {
     let random: SeededRandom;
     let rig: IndexRig;
     /** By record id − 1. */

@@ -15,8 +15,7 @@ const SHARDS = ['s1', 's2', 's3'];
 /** The contract's largest. */
 const MOST_FOUND = 5_000;
 
-describe('a hand-over', function () {
-  this.timeout(60_000);
+describe('a hand-over', () => {
   let rig: ShardRig;
   const shards = new Map<string, RiggedShard>();
   beforeEach(async () => {

@@ -155,8 +155,7 @@ describe('the check of the master key', () => {
   });
 });
 
-describe('the check of a vault in a folder', function () {
-  this.timeout(60_000);
+describe('the check of a vault in a folder', () => {
   let folder: string;
   let vault: DirectoryVault;
   const logs = new ScriptedLogs();

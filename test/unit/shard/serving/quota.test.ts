@@ -119,9 +119,7 @@ class Cluster {
   }
 }
 
-describe('the capacity of a project', function () {
-  this.timeout(20_000);
-
+describe('the capacity of a project', () => {
   it('is filled to the last record, and never beyond, whoever inserts when', async () => {
     const seed = testSeed();
     for (let round = 0; round < 8; round++) {

@@ -77,9 +77,7 @@ const encrypted = (payload: string, keyId = KEY) =>
     requestId: null,
   }) as const;
 
-describe('the quota of bytes of a project', function () {
-  this.timeout(20_000);
-
+describe('the quota of bytes of a project', () => {
   it('counts vectors, metadata, texts and payloads of what is held, and every byte of the log', async () => {
     const rig = new Held({});
     await rig.one.insert([1, 2], { metadata: json(10), text: 'é' });

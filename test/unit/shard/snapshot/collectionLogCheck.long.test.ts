@@ -60,8 +60,7 @@ class NotedLogs implements EventLogs {
   }
 }
 
-describe('the log before a snapshot', function () {
-  this.timeout(120_000);
+describe('the log before a snapshot', () => {
   let folder: string;
   let snapshots: TestSnapshots;
   let engine: Engine;

@@ -19,8 +19,7 @@ describe('snapshots of a collection', () => {
   });
   afterEach(() => rig.stop());
 
-  it('begun from one, a collection answers everything as after a replay of its whole log', async function () {
-    this.timeout(60_000);
+  it('begun from one, a collection answers everything as after a replay of its whole log', async () => {
     const random = seededRandom(testSeed());
     const life = new CollectionLife(() => rig.collection, random);
     for (let round = 0; round < 4; round++) {

@@ -11,8 +11,7 @@ import { eventually } from '../../../support/suites/expectations.js';
 const PROJECT = 'p';
 const DIMENSION = 4;
 
-describe('snapshots and the life of their collection', function () {
-  this.timeout(60_000);
+describe('snapshots and the life of their collection', () => {
   let cluster: MemoryCluster;
   let backend: ClusterBackend;
   let collection: Collection;
@@ -47,16 +46,16 @@ describe('snapshots and the life of their collection', function () {
     const before = await stateHash();
     await first.stop();
     const again = await cluster.shard('s1');
-    await eventually('it is served', async () => (await stateHash().catch(() => '')) === before, 20_000);
+    await eventually('it is served', async () => (await stateHash().catch(() => '')) === before);
     expect(await backend.call(collection, insertOf(fixed(9, 9, 9, 9), { requestId }), soon())).to.deep.equal({
       ...written,
       deduplicated: true,
     });
     await cluster.shard('s2');
     await again.stop();
-    await eventually('it has moved', async () => (await stateHash().catch(() => '')) === before, 20_000);
+    await eventually('it has moved', async () => (await stateHash().catch(() => '')) === before);
     await backend.call(collection, batchOf(rows(40)), soon());
-    await eventually('the new owner has one', () => saved('s2').length > 0, 20_000);
+    await eventually('the new owner has one', () => saved('s2').length > 0);
     // What a shard kept of a collection that has passed on goes when it is started again.
     await cluster.shard('s1');
     await eventually('the old one has none', () => saved('s1').length === 0);

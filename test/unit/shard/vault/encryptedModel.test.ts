@@ -162,8 +162,7 @@ class Run {
 }
 
 describe('encrypted records beside a model', () => {
-  it('agree with it after every round of writes, after every restart, and with the verifier', async function () {
-    this.timeout(60_000);
+  it('agree with it after every round of writes, after every restart, and with the verifier', async () => {
     const random = seededRandom(testSeed());
     const rig = new EncryptedRig(IDS);
     const run = new Run(rig, random);

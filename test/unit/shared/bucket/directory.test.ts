@@ -10,8 +10,7 @@ import { silentLogger } from '../../../../shared/logger.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { eventually, rejection } from '../../../support/suites/expectations.js';
 
-describe('directory bucket', function () {
-  this.timeout(30_000);
+describe('directory bucket', () => {
   let folder: string;
   let opened: DirectoryBucket[] = [];
   const open = async (): Promise<DirectoryBucket> => {

@@ -194,8 +194,7 @@ describe('durable files', () => {
   });
 });
 
-describe('the lock of a data folder', function () {
-  this.timeout(30_000);
+describe('the lock of a data folder', () => {
   let folder: string;
   let child: ChildProcess | undefined;
   beforeEach(async () => {

@@ -7,8 +7,7 @@ import { LocalLogs } from '../../../../shared/log/segments.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { append, flip, labels, SegmentFolder } from '../../../support/rigs/segmentFolder.js';
 
-describe('damage to local segments', function () {
-  this.timeout(60_000);
+describe('damage to local segments', () => {
   let folder: SegmentFolder;
   beforeEach(async () => {
     folder = await SegmentFolder.make();

@@ -26,8 +26,7 @@ import {
 import { skip } from '../../../support/skip.js';
 import { expectCode, rejection } from '../../../support/suites/expectations.js';
 
-describe('local segments', function () {
-  this.timeout(60_000);
+describe('local segments', () => {
   let folder: SegmentFolder;
   beforeEach(async () => {
     folder = await SegmentFolder.make();

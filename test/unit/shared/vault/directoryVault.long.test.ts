@@ -71,8 +71,7 @@ const freshFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'vouch-vault-'
 
 vaultSuite('directory', async () => storageIn(await freshFolder()));
 
-describe('the vault in a folder', function () {
-  this.timeout(60_000);
+describe('the vault in a folder', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await freshFolder();
