@@ -1,7 +1,6 @@
 /**
  * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection within one
- * turn of the event loop, or while a message of others is unanswered, travel in one message and get one answer: see
- * `messageQueues.ts`. A control call travels alone: it may take minutes, and must not delay the answers of others.
+ * turn of the event loop travel in one message and get one answer: see `messageQueues.ts`. A control call travels alone: it may take minutes, and must not delay the answers of others.
  *
  *   send ──▶ queued ──▶ in flight ──answered──▶ done
  *              ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
@@ -86,7 +85,7 @@ export class CallQueue {
     private readonly clock: Clock,
     private readonly metrics: Metrics,
   ) {
-    this.#queues = new MessageQueues((queue) => this.#sendAll(queue), clock, metrics);
+    this.#queues = new MessageQueues((queue) => this.#sendAll(queue));
     this.#load = new SearchLoad(clock);
     this.#followers = new FollowerRoutes(owners, this.#load, clock);
     owners.listen({
@@ -124,9 +123,8 @@ export class CallQueue {
     this.#queues.push(collectionId, route, call);
   }
 
-  #sendAll(queue: MessageQueue<PendingCall>): Promise<unknown> {
-    const messages = [...messagesOf(queue, this.transport.maxPayloadBytes)];
-    return Promise.all(messages.map((calls) => this.#deliver(queue, calls)));
+  #sendAll(queue: MessageQueue<PendingCall>): void {
+    for (const calls of messagesOf(queue, this.transport.maxPayloadBytes)) void this.#deliver(queue, calls);
   }
 
   async #deliver({ collectionId, route }: MessageQueue<PendingCall>, calls: readonly PendingCall[]): Promise<void> {
@@ -150,9 +148,13 @@ export class CallQueue {
   }
 
   #loadEnds(calls: readonly PendingCall[], isAnswered: boolean): void {
-    const ended = calls.flatMap(({ inHand }) => inHand ?? []);
-    for (const call of calls) call.inHand = undefined;
-    this.#load.end(ended, isAnswered);
+    const ended: SearchInHand[] = [];
+    for (const call of calls) {
+      if (call.inHand === undefined) continue;
+      ended.push(call.inHand);
+      call.inHand = undefined;
+    }
+    if (ended.length > 0) this.#load.end(ended, isAnswered);
   }
 
   #askOwner(collectionId: number, route: Verb, calls: readonly PendingCall[]): Promise<Uint8Array> {

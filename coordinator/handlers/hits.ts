@@ -2,7 +2,7 @@
 import type { Clock } from '../../shared/clock.js';
 import type { SearchResult } from '../../shared/protocol/calls.js';
 import type { RecordFields } from '../../shared/protocol/records.js';
-import { inSlices, Slice, type Steps } from '../../shared/scheduling/slice.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import { fieldsJson } from './recordJson.js';
 
 /** About a tenth of a millisecond. */
@@ -44,14 +44,12 @@ export const float64sOf = (bytes: Uint8Array): Float64Array => new Float64Array(
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
 /** Writes `SearchHit`s, separated by commas; yields to the event loop between steps. */
-export const hitsJson = (hits: DecodedHits, clock: Clock): Promise<string> =>
-  inSlices(hitsInSteps(hits), new Slice(clock));
-
-function* hitsInSteps(hits: DecodedHits): Steps<string> {
+export async function hitsJson(hits: DecodedHits, clock: Clock): Promise<string> {
+  const slice = new Slice(clock);
   let text = '';
   for (let i = 0; i < hits.ids.length; i++) {
     text += `${i === 0 ? '{' : ',{'}${hitFields(hits, i)}}`;
-    if (isStepEnd(hits, i)) yield;
+    if (isStepEnd(hits, i) && slice.due) await slice.next();
   }
   return text;
 }

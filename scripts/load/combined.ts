@@ -28,15 +28,16 @@ export async function withFirst(source: Source): Promise<{ readonly first: RawRo
     if (done === true) throw new Error(`${source.name} has no row that can be read`);
     seen.push(value);
     if (isUnreadable(value)) continue;
-    return {
-      first: value,
-      source: {
-        ...source,
-        async *rows() {
-          yield* seen.splice(0);
-          yield* { [Symbol.asyncIterator]: () => rows };
-        },
-      },
+    const next = async (): Promise<IteratorResult<RawRow | Unreadable>> => {
+      const before = seen.shift();
+      return before === undefined ? rows.next() : { value: before, done: false };
     };
+    const end = async (): Promise<IteratorResult<never>> => {
+      await rows.return?.();
+      return { value: undefined, done: true };
+    };
+    // Without a generator, which would hold every row up three times.
+    const all = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+    return { first: value, source: { ...source, rows: () => all } };
   }
 }

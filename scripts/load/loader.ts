@@ -11,7 +11,7 @@ import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
 import { noteReached, type Reached } from './progressFile.js';
 import type { Rejects } from './rejects.js';
-import { type Columns, type Row, RowFault, rowOf } from './row.js';
+import { type Columns, dimensionOf, type Row, RowFault, rowOf } from './row.js';
 import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
 
 interface LoadOptions {
@@ -86,19 +86,21 @@ export class Loader {
   }
 
   async #read(progress: Progress): Promise<void> {
-    const { source, signal } = this.options;
+    const { source, signal, rejects } = this.options;
     const { row: before } = this.#reached;
     let batch = emptyBatch();
     for await (const raw of source.rows()) {
       if (signal.aborted) return;
       if (raw.number <= before) continue;
-      const row = await this.#fitting(raw).catch(async (error: unknown) => {
-        // The rows before it stay.
-        if (batch.rows.length > 0) await this.#send(batch, progress);
-        throw error;
-      });
-      if (row === undefined) batch.rejected += 1;
-      else {
+      const row = this.#fitting(raw);
+      if (row instanceof RowFault) {
+        await rejects.add(raw.number, row.message).catch(async (error: unknown) => {
+          // The rows before it stay.
+          if (batch.rows.length > 0) await this.#send(batch, progress);
+          throw error;
+        });
+        batch.rejected += 1;
+      } else {
         batch.rows.push({ number: raw.number, row });
         batch.sizeBytes += sizeOf(row);
       }
@@ -115,19 +117,18 @@ export class Loader {
     return rows.length + rejected >= most || sizeBytes >= BATCH_BYTES;
   }
 
-  /** Undefined where the row does not fit, which is told. */
-  async #fitting(raw: RawRow | Unreadable): Promise<Row | undefined> {
-    const { columns, source, dimension, rejects } = this.options;
+  /** The row, or why it does not fit. */
+  #fitting(raw: RawRow | Unreadable): Row | RowFault {
+    const { columns, source, dimension } = this.options;
+    if (isUnreadable(raw)) return new RowFault(raw.fault);
     try {
-      if (isUnreadable(raw)) throw new RowFault(raw.fault);
       const row = rowOf(raw.fields, columns, source.usual);
-      if (row.vector.length !== dimension)
-        throw new RowFault(`its vector has ${row.vector.length} components, those of the collection ${dimension}`);
-      return row;
+      const given = dimensionOf(row);
+      if (given === dimension) return row;
+      return new RowFault(`its vector has ${given} components, those of the collection ${dimension}`);
     } catch (error) {
-      if (!(error instanceof RowFault)) throw error;
-      await rejects.add(raw.number, error.message);
-      return undefined;
+      if (error instanceof RowFault) return error;
+      throw error;
     }
   }
 

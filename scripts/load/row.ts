@@ -5,14 +5,16 @@ import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits
 import type { Fields, Source } from './source.js';
 
 export interface Row {
-  /** Q16.16. */
-  readonly vector: Int32Array;
+  /** Q16.16, as calls hold it: little-endian, as every machine is that the service runs on. */
+  readonly vector: Uint8Array;
   readonly text: string | null;
   readonly metadata: JsonObject | null;
   readonly tag: number;
   /** Null: the rows have none. */
   readonly externalId: string | null;
 }
+
+export const dimensionOf = ({ vector }: Row): number => vector.length / COMPONENT_BYTES;
 
 /** Which fields make a row. A name may reach into objects and arrays: `embedding.data.0`. */
 export interface Columns {
@@ -109,21 +111,34 @@ const SHOWN_CHARS = 40;
 const shown = (value: unknown): string =>
   (typeof value === 'bigint' ? `${value}` : (JSON.stringify(asJson(value)) ?? String(value))).slice(0, SHOWN_CHARS);
 
-function quantised(values: ArrayLike<number>, isNormalised: boolean): Int32Array {
+const COMPONENT_BYTES = Int32Array.BYTES_PER_ELEMENT;
+/** Vectors lie in memory one after another: one of its own for each would cost more than its numbers. */
+const ROOM_COMPONENTS = 256 * 1024;
+let room = new Int32Array();
+let used = 0;
+
+/** The bytes of the vector. */
+function quantised(values: ArrayLike<number>, isNormalised: boolean): Uint8Array {
   let scale = 1;
   if (isNormalised) {
     let squares = 0;
     for (let i = 0; i < values.length; i++) squares += values[i]! * values[i]!;
     if (squares > 0) scale = 1 / Math.sqrt(squares);
   }
-  const vector = new Int32Array(values.length);
-  for (let i = 0; i < vector.length; i++) {
+  const { length } = values;
+  if (room.length - used < length) {
+    room = new Int32Array(Math.max(ROOM_COMPONENTS, length));
+    used = 0;
+  }
+  for (let i = 0; i < length; i++) {
     const value = values[i]! * scale;
     if (!(value >= VALUE_MIN && value <= VALUE_MAX))
       throw new RowFault(`component ${i} is ${values[i]}: allowed is ${VALUE_MIN} to ${VALUE_MAX}`);
-    vector[i] = fixedOf(value);
+    room[used + i] = fixedOf(value);
   }
-  return vector;
+  const begin = COMPONENT_BYTES * used;
+  used += length;
+  return new Uint8Array(room.buffer, begin, COMPONENT_BYTES * length);
 }
 
 function textOf(value: unknown, name: string): string | null {

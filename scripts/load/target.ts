@@ -3,7 +3,7 @@ import type { CreateCollectionResponse, ListCollectionsResponse } from '../../co
 import type { ServiceClient } from '../service/serviceClient.js';
 import { say } from '../terminal/line.js';
 import type { LoadRequest } from './request.js';
-import { rowOf } from './row.js';
+import { dimensionOf, rowOf } from './row.js';
 import type { RawRow, Source } from './source.js';
 
 interface Sample {
@@ -21,7 +21,7 @@ export async function collectionFor(
   const found = collections.find((collection) => collection.name === name);
   if (found !== undefined) return found;
   if (created === undefined) throw new Error(`there is no collection ${name}: --create makes it`);
-  const dimension = rowOf(first.fields, columns, usual).vector.length;
+  const dimension = dimensionOf(rowOf(first.fields, columns, usual));
   const wanted = {
     name,
     dimension,

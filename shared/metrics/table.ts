@@ -88,10 +88,6 @@ const CALLS_SENT = {
     { verb: VERBS },
   ),
   vouch_calls_awaiting_retry: gauge('Calls that wait to be sent again.'),
-  vouch_calls_held_total: counter(
-    'Calls that waited up to a millisecond, to travel together, while others were unanswered.',
-  ),
-  vouch_calls_held_seconds_total: counter('Time from the first of calls that travelled together so to their sending.'),
   vouch_calls_retried_total: counter('Calls sent again because no shard served their collection at that moment.', {
     verb: VERBS,
   }),

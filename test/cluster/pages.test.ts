@@ -38,7 +38,7 @@ const masked = (text: string): string =>
     .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
     .replace(/"build_progress":[\d.]+/g, '"build_progress":<share>')
     .replace(/^1\d{12}$/gm, '<milliseconds>')
-    .replace(/\(\d+\.\d s, [\d,]+ a second\)/g, '(<speed>)')
+    .replace(/\(\d+\.\d s(?:, [\d,]+ a second)?\)/g, '(<speed>)')
     .replace(/\S+(?=\/data\/master\.key)/g, '<folder>')
     // On a terminal it is a bar, and gone when the work is done.
     .replace(/^ {2}\w+ +[\d,]+ of [\d,]+ (events|bytes|rows)\n/gm, '')

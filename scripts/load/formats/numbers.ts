@@ -1,7 +1,7 @@
 /** Numbers as files hold them. */
 import { endianness } from 'node:os';
 
-/** Reads `count` numbers that begin at byte `at`. */
+/** Reads `count` numbers that begin at byte `at`. They may lie in `bytes`. */
 export type ReadNumbers = (bytes: Buffer, at: number, count: number) => ArrayLike<number>;
 
 interface NumberKind {
@@ -29,7 +29,11 @@ const isLittleHere = endianness() === 'LE';
 export function readerOf(kind: string, isLittle: boolean): ReadNumbers {
   const { read } = NUMBER_KINDS[kind]!;
   if (kind === 'f4' && isLittle && isLittleHere)
-    return (bytes, at, count) => new Float32Array(Uint8Array.prototype.slice.call(bytes, at, at + 4 * count).buffer);
+    return (bytes, at, count) => {
+      const begin = bytes.byteOffset + at;
+      if (begin % Float32Array.BYTES_PER_ELEMENT === 0) return new Float32Array(bytes.buffer, begin, count);
+      return new Float32Array(Uint8Array.prototype.slice.call(bytes, at, at + 4 * count).buffer);
+    };
   const { sizeBytes } = NUMBER_KINDS[kind]!;
   return (bytes, at, count) => {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -11,10 +11,12 @@ const COLUMNS: Columns = {
 };
 const ONE = 65_536;
 
+const componentsOf = (vector: Uint8Array): Int32Array => new Int32Array(Uint8Array.from(vector).buffer);
+
 describe('a row that is loaded', () => {
   const rowFrom = (fields: Fields, columns: Partial<Columns> = {}) => {
     const { vector, text, metadata } = rowOf(fields, { ...COLUMNS, ...columns }, USUAL);
-    return { text, metadata, vector: [...vector].map((component) => component / ONE) };
+    return { text, metadata, vector: [...componentsOf(vector)].map((component) => component / ONE) };
   };
   const faultOf = (fields: Fields, columns: Partial<Columns> = {}): string => {
     try {
@@ -124,10 +126,12 @@ describe('a row that is loaded', () => {
       Int32Array.from(extremes, (extreme) => (random.int(3) === 0 ? extreme : random.int(2 ** 32) - 2 ** 31)),
     );
     const rest = { text: null, metadata: null, tag: 0, externalId: null };
-    const rows = vectors.map((vector, i) => ({ number: i + 1, row: { ...rest, vector } }));
+    const rows = vectors.map((vector, i) => ({
+      number: i + 1,
+      row: { ...rest, vector: new Uint8Array(vector.buffer) },
+    }));
     const limits = { depthMax: 16, otherBytes: 0 };
     const read = unpackBody(Buffer.from(batchBody('c', 'file', rows)), { name: 'batch' }, limits)!;
-    const { buffer } = Uint8Array.from(read.vectors[0]!.bytes);
-    expect([...new Int32Array(buffer)]).to.deep.equal(vectors.flatMap((vector) => [...vector]));
+    expect([...componentsOf(read.vectors[0]!.bytes)]).to.deep.equal(vectors.flatMap((vector) => [...vector]));
   });
 });
