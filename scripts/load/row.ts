@@ -41,17 +41,16 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']):
   if (vectorName === undefined)
     throw new RowFault(`there is no field ${usual.vector.join(', ')}: name the one of the vector with --vector`);
   const textName = columns.text ?? firstOf(fields, usual.text);
-  const used = new Set([...(typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName))]);
-  for (const name of [textName, columns.tag, columns.id]) if (name !== undefined) used.add(name);
+  const vectorNames = typeof vectorName === 'string' ? [vectorName] : namesBetween(fields, vectorName);
   const text = textName === undefined ? null : textOf(valueAt(fields, textName), textName);
-  const metadata = metadataOf(fields, columns, used);
+  const metadata = metadataOf(fields, columns, [...vectorNames, textName, columns.tag, columns.id]);
   const externalId = columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id);
-  if (![text, metadata, externalId].every(isWellFormed))
+  if (!isWellFormed(text) || !isWellFormed(metadata) || !isWellFormed(externalId))
     throw new RowFault('it has half of a surrogate pair, which UTF-8 cannot hold');
   const numbers =
     typeof vectorName === 'string'
       ? numbersOf(valueAt(fields, vectorName), vectorName)
-      : namesBetween(fields, vectorName).map((name) => numberOf(fields[name], name));
+      : vectorNames.map((name) => numberOf(fields[name], name));
   return {
     vector: quantised(numbers, columns.isNormalised),
     text,
@@ -164,9 +163,11 @@ function externalIdOf(value: unknown, name: string): string {
   throw new RowFault(`${name} is an id of more than ${EXTERNAL_ID_MAX_BYTES} bytes`);
 }
 
-function metadataOf(fields: Fields, columns: Columns, used: ReadonlySet<string>): JsonObject | null {
+/** `used`: the fields that are used otherwise. */
+function metadataOf(fields: Fields, columns: Columns, used: readonly (string | undefined)[]): JsonObject | null {
   const { metadata: wanted, numbers } = columns;
-  const names = wanted === 'rest' ? Object.keys(fields).filter((name) => !used.has(name)) : wanted;
+  const names = wanted === 'rest' ? namesBeside(fields, used) : wanted;
+  if (names.length === 0) return null;
   if (names.length === 1 && wanted !== 'rest') {
     const only = valueAt(fields, names[0]!);
     if (isObject(only)) return asJson(only) as JsonObject;
@@ -178,6 +179,14 @@ function metadataOf(fields: Fields, columns: Columns, used: ReadonlySet<string>)
     return [[name, isText && value !== '' ? numberOf(value, name) : asJson(value)] as const];
   });
   return entries.length === 0 ? null : (Object.fromEntries(entries) as JsonObject);
+}
+
+function namesBeside(fields: Fields, used: readonly (string | undefined)[]): readonly string[] {
+  const names = Object.keys(fields);
+  // Most rows of large files hold a vector and nothing else.
+  if (names.length === 1 && names[0] === used[0]) return [];
+  const set = new Set(used);
+  return names.filter((name) => !set.has(name));
 }
 
 /** False where a text in it, or a name, cannot be written in UTF-8: it would become another one on the way. */
