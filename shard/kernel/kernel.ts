@@ -46,12 +46,7 @@ export interface Kernel {
   entries(scan: number): number;
   mergeScan(scan: number, other: number): void;
   finishScan(scan: number): number;
-  bitScanBytes(codeBytes: number, entries: number): number;
-  beginBitScan(scan: number, codeBytes: number, wanted: number): number;
-  scanBits(scan: number, codes: number, rows: number, bitmap: number, firstSlot: number): number;
-  keepNearest(scan: number): number;
-  forgetEntries(scan: number): void;
-  bitEntries(scan: number): number;
+  estimateRows(query: number, codes: number, rows: number, bitmap: number, limit: number, found: number): number;
   largestComponent(vector: number, sizeBytes: number): number;
   readAll(from: number, sizeBytes: number): bigint;
   cutRows(

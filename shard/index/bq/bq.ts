@@ -1,8 +1,8 @@
-/** Binary quantisation: one bit a component. A search compares codes first, and measures the rows whose codes are nearest. */
+/** Binary quantisation: one bit a component. A search estimates distances by the codes, and measures the rows that seem nearest. */
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
-import { codeBytesOf, encode, WORD_BYTES } from './code.js';
+import { Coder, codeBytesOf, WORD_BYTES } from './code.js';
 import { CodeBlocks } from './codeBlocks.js';
 import { CodeScan } from './codeScan.js';
 import { type BqPayload, readBqPayload, stretches, stretchOfCodes, writeBqPayload } from './payload.js';
@@ -15,8 +15,10 @@ const CANDIDATES_PER_RESULT = 10;
  * matter, and those differ little between machines.
  */
 const FIXED_NS = 10_000;
-const CODE_NS = 1;
-const CODE_BYTE_NS = 0.045;
+/** A component of the query, which is rotated and made into tables. */
+const QUERY_COMPONENT_NS = 100;
+const CODE_NS = 0.8;
+const CODE_BYTE_NS = 0.1;
 /** A candidate is collected by the scan of codes, then fetched from a random place and measured. */
 const CANDIDATE_NS = 90;
 const CANDIDATE_BYTE_NS = 0.1;
@@ -27,13 +29,19 @@ const MEASURED_BYTE_NS = 0.04;
 class BqIndex implements Index {
   /** Every row has a place for its code. */
   readonly capacityLeft = Number.POSITIVE_INFINITY;
+  readonly #coder: Coder;
+  /** That of the row that is absorbed. */
+  readonly #code: Uint32Array;
 
   /** Takes over `codes`, which hold the codes of all covered rows; others are ignored. */
   constructor(
     private readonly order: OpenOrder,
     private readonly mean: Int32Array,
     private readonly codes: CodeBlocks,
-  ) {}
+  ) {
+    this.#coder = new Coder(mean);
+    this.#code = new Uint32Array(codeBytesOf(mean.length) / WORD_BYTES);
+  }
 
   get bytes(): number {
     return this.codes.bytes;
@@ -43,10 +51,11 @@ class BqIndex implements Index {
     const { vectors, rows } = this.order;
     const { dimension, strideBytes } = vectors.shape;
     const covered = rows.covered.count;
-    // The rows that have the query's code by chance are all measured.
+    // The rows that have the query's signs by chance are all measured.
     const candidates = Math.min(covered, Math.max(this.#candidatesFor(k), covered / 2 ** dimension));
     const costNs =
       FIXED_NS +
+      dimension * QUERY_COMPONENT_NS +
       covered * (CODE_NS + codeBytesOf(dimension) * CODE_BYTE_NS) +
       candidates * (CANDIDATE_NS + strideBytes * CANDIDATE_BYTE_NS);
     return costNs / (MEASURED_NS + strideBytes * MEASURED_BYTE_NS) / vectors.shape.scannedRowCost;
@@ -55,7 +64,8 @@ class BqIndex implements Index {
   /** Throws `capacity_exceeded`. */
   absorb(_ordinal: number, slot: number): boolean {
     const components = new Int32Array(this.order.vectors.vectorBytes(slot).buffer);
-    this.codes.write(slot, this.#codeOf(components));
+    this.#coder.encode(components, this.#code);
+    this.codes.write(slot, this.#code);
     return true;
   }
 
@@ -65,7 +75,7 @@ class BqIndex implements Index {
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { vectors, rows, pause } = this.order;
     const among = { covered: rows.covered, eligible };
-    const scan = new CodeScan(vectors, this.codes, this.#codeOf(query), this.#candidatesFor(k), among);
+    const scan = new CodeScan(vectors, this.codes, this.#coder.query(query), this.#candidatesFor(k), among);
     try {
       while (!scan.step()) await pause();
       return scan.slots();
@@ -92,12 +102,6 @@ class BqIndex implements Index {
   #candidatesFor(k: number): number {
     const { candidates } = this.order.parameters;
     return Math.max(k, candidates ?? Math.max(CANDIDATES_PER_RESULT * k, CANDIDATES_MIN));
-  }
-
-  #codeOf(components: Int32Array): Uint32Array {
-    const code = new Uint32Array(codeBytesOf(this.mean.length) / WORD_BYTES);
-    encode(components, this.mean, code);
-    return code;
   }
 }
 

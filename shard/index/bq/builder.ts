@@ -1,5 +1,5 @@
 import type { BuildOrder, IndexBuilder } from '../kind.js';
-import { codeBytesOf, encode, WORD_BYTES } from './code.js';
+import { Coder, codeBytesOf, WORD_BYTES } from './code.js';
 import { type BqPayload, readBqPayload, stretches, writeBqPayload } from './payload.js';
 
 /** Computes the mean of the rows, then the code of each. A build on a base keeps the base's mean and codes. */
@@ -23,12 +23,13 @@ function write(
   mean: Int32Array,
   base?: Pick<BqPayload, 'count' | 'read'>,
 ): Promise<void> {
+  const coder = new Coder(mean);
   const codeWords = codeBytesOf(rows.dimension) / WORD_BYTES;
   return writeBqPayload(path, mean, rows.count, async (into, from, to) => {
     const fresh = Math.min(Math.max(from, base?.count ?? 0), to);
     if (fresh > from) await base?.read(into, from, fresh);
     for (let ordinal = fresh; ordinal < to; ordinal++)
-      if (rows.isLive(ordinal)) encode(rows.components(ordinal), mean, into, (ordinal - from) * codeWords);
+      if (rows.isLive(ordinal)) coder.encode(rows.components(ordinal), into, (ordinal - from) * codeWords);
     progress.advance(to - from);
   });
 }

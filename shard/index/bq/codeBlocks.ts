@@ -4,13 +4,17 @@ import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
 import { WORD_BYTES } from './code.js';
 
 /** The most vector blocks whose codes share a region. */
-const GROUP_MAX = 16;
+const TOGETHER_MAX = 16;
 
-/** The codes of one block of vectors, row by row. */
+/** Rows whose codes lie together, byte by byte, as the kernel compares them. */
+const GROUP_ROWS = 16;
+const NUMBER_BYTES = Float32Array.BYTES_PER_ELEMENT;
+
+/** The codes of one block of vectors: see the kernel's `bitCodes`. */
 export interface CodeBlock {
   readonly region: Region;
   readonly address: number;
-  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
 }
 
 /**
@@ -18,18 +22,19 @@ export interface CodeBlock {
  * share one: as many as leave the least of it unused.
  */
 export class CodeBlocks {
-  readonly #codeWords: number;
-  readonly #group: number;
+  readonly #signBytes: number;
+  readonly #together: number;
   readonly #regions: (Region | undefined)[] = [];
   readonly #blocks: (CodeBlock | undefined)[] = [];
 
+  /** `codeBytes`: of a code with its two numbers. */
   constructor(
     private readonly memory: VectorMemory,
     private readonly shape: BlockShape,
-    private readonly codeBytes: number,
+    readonly codeBytes: number,
   ) {
-    this.#codeWords = codeBytes / WORD_BYTES;
-    this.#group = leastWastefulGroup(shape.rowsMax * codeBytes);
+    this.#signBytes = codeBytes - 2 * NUMBER_BYTES;
+    this.#together = leastWasteful(wholeGroups(shape.rowsMax) * codeBytes);
   }
 
   get bytes(): number {
@@ -45,17 +50,19 @@ export class CodeBlocks {
   write(slot: number, codes: Uint32Array, at = 0): void {
     const index = this.shape.blockOf(slot);
     this.#blocks[index] ??= this.#open(index);
-    const { words } = this.#blocks[index]!;
-    const to = (slot - this.shape.firstSlot(index)) * this.#codeWords;
-    for (let i = 0; i < this.#codeWords; i++) words[to + i] = codes[at + i]!;
+    const row = slot - this.shape.firstSlot(index);
+    const from = new Uint8Array(codes.buffer, codes.byteOffset + at * WORD_BYTES, this.codeBytes);
+    const to = this.#blocks[index].bytes;
+    for (let i = 0; i < this.codeBytes; i++) to[this.#placeOf(row, i)] = from[i]!;
   }
 
   /** Copies the code of the slot, which has been written, to word `at` of `into`. */
   read(slot: number, into: Uint32Array, at: number): void {
     const index = this.shape.blockOf(slot);
-    const { words } = this.#blocks[index]!;
-    const from = (slot - this.shape.firstSlot(index)) * this.#codeWords;
-    for (let i = 0; i < this.#codeWords; i++) into[at + i] = words[from + i]!;
+    const row = slot - this.shape.firstSlot(index);
+    const to = new Uint8Array(into.buffer, into.byteOffset + at * WORD_BYTES, this.codeBytes);
+    const from = this.at(index).bytes;
+    for (let i = 0; i < this.codeBytes; i++) to[i] = from[this.#placeOf(row, i)]!;
   }
 
   /** Frees all memory. */
@@ -64,22 +71,40 @@ export class CodeBlocks {
     for (const region of this.#regions.splice(0)) if (region !== undefined) this.memory.freeBlock(region);
   }
 
+  /** Where byte `i` of the code of a row lies in its block. */
+  #placeOf(row: number, i: number): number {
+    const lane = row % GROUP_ROWS;
+    const group = (row - lane) * this.codeBytes;
+    if (i < this.#signBytes) return group + i * GROUP_ROWS + lane;
+    const inNumbers = i - this.#signBytes;
+    const inNumber = inNumbers % NUMBER_BYTES;
+    return group + this.#signBytes * GROUP_ROWS + (inNumbers - inNumber) * GROUP_ROWS + lane * NUMBER_BYTES + inNumber;
+  }
+
   #open(index: number): CodeBlock {
-    const group = Math.floor(index / this.#group);
-    const first = this.shape.firstSlot(group * this.#group);
-    const end = this.shape.firstSlot((group + 1) * this.#group);
-    this.#regions[group] ??= this.memory.allocateBlock((end - first) * this.codeBytes);
-    const region = this.#regions[group]!;
-    const address = region.address + (this.shape.firstSlot(index) - first) * this.codeBytes;
-    const length = this.shape.rows(index) * this.#codeWords;
-    return { region, address, words: new Uint32Array(region.arena.buffer, address, length) };
+    const shared = Math.floor(index / this.#together);
+    const first = shared * this.#together;
+    this.#regions[shared] ??= this.memory.allocateBlock(this.#bytesOf(first, first + this.#together));
+    const region = this.#regions[shared]!;
+    const address = region.address + this.#bytesOf(first, index);
+    return { region, address, bytes: new Uint8Array(region.arena.buffer, address, this.#bytesOf(index, index + 1)) };
+  }
+
+  /** Of the codes of the blocks from one to another. */
+  #bytesOf(from: number, to: number): number {
+    let rows = 0;
+    for (let index = from; index < to; index++) rows += wholeGroups(this.shape.rows(index));
+    return rows * this.codeBytes;
   }
 }
 
+/** As many rows, filled up to whole groups. */
+export const wholeGroups = (rows: number): number => Math.ceil(rows / GROUP_ROWS) * GROUP_ROWS;
+
 /** Returns how many pieces of `sizeBytes` fill a power of two best; the smallest such number. */
-function leastWastefulGroup(sizeBytes: number): number {
+function leastWasteful(sizeBytes: number): number {
   const waste = (pieces: number): number => classBytes(pieces * sizeBytes) / (pieces * sizeBytes);
   let best = 1;
-  for (let pieces = 2; pieces <= GROUP_MAX; pieces++) if (waste(pieces) < waste(best)) best = pieces;
+  for (let pieces = 2; pieces <= TOGETHER_MAX; pieces++) if (waste(pieces) < waste(best)) best = pieces;
   return best;
 }

@@ -1,13 +1,13 @@
 /**
  * The file of a BQ index, little-endian, checked as a whole by the generation's manifest:
  *
- *   "VBQ1" | u32 dimension | u32 code bytes | u32 rows | mean: i32 × components, in whole units of 16 bytes
- *   | a code for each ordinal, zeros for a row that is gone
+ *   "VBQ2" | u32 dimension | u32 code bytes | u32 rows | mean: i32 × components, in whole units of 16 bytes
+ *   | a code with its numbers for each ordinal, zeros for a row that is gone
  */
 import { DurableFile } from '../../../shared/files/durable.js';
 import { codeBytesOf, WORD_BYTES } from './code.js';
 
-const MAGIC = 0x31_51_42_56;
+const MAGIC = 0x32_51_42_56;
 const HEADER_BYTES = 16;
 /** Bytes of codes in a stretch, which is read or written at once: up to a million components. */
 const STRETCH_BYTES = 128 << 10;
@@ -66,7 +66,7 @@ export async function readBqPayload<Result>(
     const head = new Int32Array(start / WORD_BYTES);
     const headBytes = await file.read(bytesOf(head), 0);
     const [magic, storedDimension, codeBytes, count = 0] = new Uint32Array(head.buffer, 0, 4);
-    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 1');
+    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 2');
     if (storedDimension !== dimension || codeBytes !== codeBytesOf(dimension))
       throw new Error(`the BQ payload is of ${storedDimension} dimensions and not of ${dimension}`);
     const sizeBytes = await file.sizeBytes();

@@ -4,12 +4,12 @@
  */
 
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
+import { SeededNumbers } from '../../../shared/seededNumbers.js';
 import type { BuildBase, BuildOrder, BuildRows, IndexBuilder } from '../kind.js';
 import type { BuildProgress } from '../progress.js';
 import { CentroidAssigner } from './centroidAssigner.js';
 import { ITERATIONS, KMeans, type Sample } from './kMeans.js';
 import { NO_LIST, readIvfPayload, writeIvfPayload } from './payload.js';
-import { SeededNumbers } from './seededNumbers.js';
 import { WorkMemory } from './workMemory.js';
 
 const SEED = 0x1f5eed;

@@ -1,6 +1,6 @@
+import type { SeededNumbers } from '../../../shared/seededNumbers.js';
 import type { BuildProgress } from '../progress.js';
 import { CentroidAssigner } from './centroidAssigner.js';
-import type { SeededNumbers } from './seededNumbers.js';
 import { groupsOf, type WorkMemory } from './workMemory.js';
 
 export const ITERATIONS = 20;

@@ -1,7 +1,7 @@
 /** The exact kernel. All its state is in the imported memory, at addresses that the host gives: it has no data and no heap. */
 export { beginScan, entriesOf as entries, rowsOf as rowList, scanBytes } from './scan';
 export { enterGather, gatherRows, offerRows, scanRows } from './rows';
-export { beginBitScan, bitScanBytes, entriesOf as bitEntries, forgetEntries, keepNearest, scanBits } from './bitCodes';
+export { estimateRows } from './bitCodes';
 export { finishScan, mergeScan } from './heap';
 export { largestComponent, readAll } from './lanes';
 export { beginFit, encodeRows, endFit, fitRows } from './plane';

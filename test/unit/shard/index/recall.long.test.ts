@@ -37,7 +37,7 @@ interface Gate {
 }
 
 const GATES: readonly Gate[] = [
-  { kind: 'bq', parameters: { candidates: 1_500 }, recall: 0.81, before: 'ivf' },
+  { kind: 'bq', parameters: {}, recall: 0.9, before: 'ivf' },
   { kind: 'ivf', parameters: { nList: LISTS, nProbe: PROBES }, recall: 0.95, before: 'bq' },
   { kind: 'hnsw', parameters: { efSearch: 128 }, recall: 0.94, before: 'bq' },
 ];

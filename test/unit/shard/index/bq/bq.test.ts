@@ -4,164 +4,19 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { bq } from '../../../../../shard/index/bq/bq.js';
 import { bqBuilder } from '../../../../../shard/index/bq/builder.js';
-import { codeBytesOf, encode } from '../../../../../shard/index/bq/code.js';
-import { CodeBlocks } from '../../../../../shard/index/bq/codeBlocks.js';
-import { CodeScan } from '../../../../../shard/index/bq/codeScan.js';
 import { FrozenRows, freeze } from '../../../../../shard/index/builds/frozenRows.js';
 import type { BuildBase, Index } from '../../../../../shard/index/kind.js';
 import { BuildProgress } from '../../../../../shard/index/progress.js';
 import { NO_SLOT, Rows } from '../../../../../shard/index/rows.js';
 import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
-import { type Region, VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
+import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
 import { VouchError } from '../../../../../shared/errors/errors.js';
 import type { IndexParameters } from '../../../../../shared/model/indexSpec.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
 import { Modelled, noPause, randomVector } from '../../kernel/kernelOracle.js';
+import { estimatesOf, leastEstimated } from './estimates.js';
 
 const random = seededRandom(testSeed());
-
-/** Bits in which two vectors lie on different sides of the mean. */
-const differing = (one: Int32Array, other: Int32Array, mean: Int32Array): number =>
-  mean.reduce((sum, value, i) => sum + (one[i]! > value === other[i]! > value ? 0 : 1), 0);
-
-/** The `wanted` slots whose vectors differ least, the first ones where they differ alike, and all that do not differ. */
-function leastDiffering(differences: ReadonlyMap<number, number>, wanted: number): number[] {
-  const order = [...differences].sort(([a, x], [b, y]) => x - y || a - b);
-  const equal = order.filter(([, bits]) => bits === 0).length;
-  return order
-    .slice(0, Math.max(wanted, equal))
-    .map(([slot]) => slot)
-    .sort((a, b) => a - b);
-}
-
-/** A collection whose codes are kept by hand, around a mean that is given. */
-class Coded {
-  readonly model: Modelled;
-  readonly codes: CodeBlocks;
-  readonly covered: SlotSet;
-  readonly mean: Int32Array;
-
-  constructor(dimension: number, memory = new VectorMemory()) {
-    this.model = new Modelled(dimension, memory);
-    this.codes = new CodeBlocks(memory, this.model.vectors.shape, codeBytesOf(dimension));
-    this.covered = new SlotSet(this.model.vectors.shape);
-    this.mean = randomVector(random, dimension, 1_000);
-  }
-
-  code(vector: Int32Array): Uint32Array {
-    const code = new Uint32Array(codeBytesOf(this.mean.length) / 4);
-    encode(vector, this.mean, code);
-    return code;
-  }
-
-  insert(vector: Int32Array): number {
-    const slot = this.model.insert(vector);
-    this.codes.write(slot, this.code(vector));
-    this.covered.add(slot);
-    return slot;
-  }
-
-  scan(query: Int32Array, wanted: number, eligible?: SlotSet): CodeScan {
-    const among = { covered: this.covered, eligible };
-    return new CodeScan(this.model.vectors, this.codes, this.code(query), wanted, among);
-  }
-
-  /** In one step. */
-  found(query: Int32Array, wanted: number, eligible?: SlotSet): number[] {
-    const scan = this.scan(query, wanted, eligible);
-    while (!scan.step());
-    const slots = [...scan.slots()];
-    scan.close();
-    return slots;
-  }
-
-  expected(query: Int32Array, wanted: number, eligible?: SlotSet): number[] {
-    const among = [...this.model.rows].filter(
-      ([slot, { live }]) => live && this.covered.has(slot) && (eligible?.has(slot) ?? true),
-    );
-    const differences = among.map(([slot, { vector }]) => [slot, differing(vector, query, this.mean)] as const);
-    return leastDiffering(new Map(differences), wanted);
-  }
-}
-
-describe('a scan of bit codes', () => {
-  for (const dimension of [1, 2, 3, 31, 32, 33, 100, 128, 129, 256, 768, 4_096]) {
-    it(`finds the codes that differ least at ${dimension} dimensions`, () => {
-      const coded = new Coded(dimension);
-      const rows = Math.max(300, Math.min(4_000, Math.floor(400_000 / dimension)));
-      for (let i = 0; i < rows; i++) coded.insert(randomVector(random, dimension, 2_000));
-      for (const wanted of [1, 10, 200, rows, 2 * rows]) {
-        const query = randomVector(random, dimension, 2_000);
-        expect(coded.found(query, wanted)).to.deep.equal(coded.expected(query, wanted));
-        const own = random.pick([...coded.model.rows.values()]).vector;
-        expect(coded.found(own, wanted)).to.deep.equal(coded.expected(own, wanted));
-      }
-    });
-  }
-
-  it('considers rows that are covered and eligible only', () => {
-    const coded = new Coded(40);
-    for (let i = 0; i < 3_000; i++) coded.insert(randomVector(random, 40, 2_000));
-    for (const slot of coded.model.rows.keys()) if (random.next() < 0.2) coded.covered.delete(slot);
-    for (const share of [0, 0.001, 0.1, 0.9, 1]) {
-      const eligible = new SlotSet(coded.model.vectors.shape);
-      for (const slot of coded.model.rows.keys()) if (random.next() < share) eligible.add(slot);
-      const query = randomVector(random, 40, 2_000);
-      for (const wanted of [5, 200])
-        expect(coded.found(query, wanted, eligible)).to.deep.equal(coded.expected(query, wanted, eligible));
-    }
-  });
-
-  it('finds every row that has the code of the query, however many there are', () => {
-    const coded = new Coded(256);
-    const ends = [-5_000, 5_000].map((end) => new Int32Array(256).fill(end));
-    const rows = coded.model.vectors.shape.rowsMax * 5;
-    for (let i = 0; i < rows; i++) coded.insert(ends[random.int(10) === 0 ? 0 : 1]!);
-    for (const query of ends) {
-      expect(coded.found(query, 10)).to.deep.equal(coded.expected(query, 10));
-    }
-  });
-
-  it('shows what was covered at its start, whatever is written while it pauses', () => {
-    const coded = new Coded(24);
-    for (let i = 0; i < 2_000; i++) coded.insert(randomVector(random, 24, 2_000));
-    for (let round = 0; round < 10; round++) {
-      const query = randomVector(random, 24, 2_000);
-      const expected = coded.expected(query, 50);
-      const scan = coded.scan(query, 50);
-      while (!scan.step(1)) {
-        const slot = random.pick([...coded.model.rows.keys()]);
-        coded.covered.delete(slot);
-        coded.model.release(slot);
-        coded.insert(query);
-      }
-      expect([...scan.slots()]).to.deep.equal(expected);
-      scan.close();
-    }
-  });
-
-  it('goes through codes in several arenas, other ones than the vectors', () => {
-    const memory = new VectorMemory({ arenaBytes: 1 << 21 });
-    const coded = new Coded(200, memory);
-    const insert = (rows: number): void => {
-      for (let i = 0; i < rows; i++) coded.insert(randomVector(random, 200, 2_000));
-    };
-    insert(2_000);
-    const { arena } = coded.codes.at(0).region;
-    const others: Region[] = [];
-    do others.push(memory.allocateBlock(1 << 14));
-    while (others.at(-1)!.arena === arena);
-    insert(4_000);
-    const arenas = new Set(coded.model.vectors.blocks.map((_, index) => coded.codes.at(index).region.arena));
-    expect(arenas.size).to.be.above(1);
-    const query = randomVector(random, 200, 2_000);
-    expect(coded.found(query, 300)).to.deep.equal(coded.expected(query, 300));
-    coded.model.vectors.destroy();
-    coded.codes.free();
-    for (const region of others) memory.freeBlock(region);
-    expect(memory.usedBytes).to.equal(0);
-  });
-});
 
 /** A collection and a BQ index over it, opened as a generation opens one. */
 class Indexed {
@@ -216,7 +71,8 @@ class Indexed {
   /** As `found`, but of an index whose codes are around `mean`. */
   expected(query: Int32Array, mean: Int32Array, wanted: number): number[] {
     const covered = [...this.model.rows].filter(([slot]) => this.rows.covered.has(slot));
-    return leastDiffering(new Map(covered.map(([slot, { vector }]) => [slot, differing(vector, query, mean)])), wanted);
+    const vectors = covered.map(([slot, { vector }]) => [slot, vector] as const);
+    return leastEstimated(estimatesOf(vectors, query, mean), wanted);
   }
 }
 
@@ -245,7 +101,7 @@ describe('a BQ index', () => {
   const vectorsOf = ({ model }: Indexed): Int32Array[] => [...model.rows.values()].map(({ vector }) => vector);
 
   for (const dimension of [1, 3, 100, 768]) {
-    it(`proposes what differs least from the query around the mean of the rows, at ${dimension} dimensions`, async () => {
+    it(`proposes what seems nearest to the query by codes around the mean of the rows, at ${dimension} dimensions`, async () => {
       const indexed = filled(dimension, 1_200, { candidates: 37 });
       const mean = meanOf(vectorsOf(indexed), dimension);
       const path = newPath();
