@@ -16,9 +16,9 @@ const CANDIDATES_PER_RESULT = 10;
  */
 const FIXED_NS = 10_000;
 /** A component of the query, which is rotated and made into tables. */
-const QUERY_COMPONENT_NS = 100;
-const CODE_NS = 0.8;
-const CODE_BYTE_NS = 0.1;
+const QUERY_COMPONENT_NS = 50;
+const CODE_NS = 0.5;
+const CODE_BYTE_NS = 0.09;
 /** A candidate is collected by the scan of codes, then fetched from a random place and measured. */
 const CANDIDATE_NS = 90;
 const CANDIDATE_BYTE_NS = 0.1;
