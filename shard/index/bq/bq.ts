@@ -14,11 +14,11 @@ const CANDIDATES_PER_RESULT = 10;
  * The cost of a search in nanoseconds, measured on one thread (3 GHz, AVX-512) from 4 to 4,096 dimensions. Only ratios
  * matter, and those differ little between machines.
  */
-const FIXED_NS = 10_000;
+const FIXED_NS = 5_000;
 /** A component of the query, which is rotated and made into tables. */
 const QUERY_COMPONENT_NS = 50;
 const CODE_NS = 0.5;
-const CODE_BYTE_NS = 0.09;
+const CODE_BYTE_NS = 0.07;
 /** A candidate is collected by the scan of codes, then fetched from a random place and measured. */
 const CANDIDATE_NS = 90;
 const CANDIDATE_BYTE_NS = 0.1;
