@@ -1,8 +1,8 @@
 /**
  * Calls that wait to travel, by collection and route. Those of one turn of the event loop travel together.
  *
- * None waits for the answer of an earlier message: that saves messages, but leaves the shard idle between them, and was measured
- * at a fifth to a third more time for searches and inserts at 4 to 32 in flight.
+ * None waits for the answer of an earlier message: that saves messages, but leaves the shard idle between them: 20 to 32% more
+ * time for searches of 10,000 records at 4 to 32 in flight; of 100 records now more, now less.
  */
 import type { Verb } from '../../shared/transport/subjects.js';
 import type { FollowerRoute } from './followerRoutes.js';

@@ -51,7 +51,7 @@ export const coordinatorParts = (count: number, metrics: readonly MetricsAddress
 
 const TIMES = { startWithinMs: START_WITHIN_MS, stopWithinMs: STOP_WITHIN_MS };
 
-/** MiB: with the 16 of Node, young objects take three times as many long after the load that made them; with 4 requests take a tenth more time. */
+/** MiB: with the 16 of Node, young objects take three times as many long after the load that made them. */
 const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** Of glibc, which otherwise keeps what threads have freed, in eight arenas for each processor. */
 const NODE_ENVIRONMENT = {
