@@ -1,6 +1,7 @@
 /**
  * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection within one
- * turn of the event loop travel in one message and get one answer: see `messageQueues.ts`. A control call travels alone: it may take minutes, and must not delay the answers of others.
+ * turn of the event loop travel in one message and get one answer: see `messageQueues.ts`. A control call travels alone: it
+ * may take minutes, and must not delay the answers of others.
  *
  *   send ──▶ queued ──▶ in flight ──answered──▶ done
  *              ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
