@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const entries = ['console/main.tsx', 'console/map/mapWorker.ts'];
+const entries = ['console/entry.ts', 'console/map/mapWorker.ts'];
 const target = join(process.argv[2], 'console');
 
 rmSync(target, { recursive: true, force: true });
@@ -13,6 +13,7 @@ mkdirSync(target, { recursive: true });
 const { metafile } = await build({
   entryPoints: entries.map((path) => join(root, path)),
   bundle: true,
+  splitting: true,
   minify: true,
   format: 'esm',
   target: 'es2022',
@@ -20,7 +21,7 @@ const { metafile } = await build({
   jsxImportSource: 'preact',
   outdir: target,
   // A name changes with its content, so that a browser may keep what it has. Workers are asked for by name.
-  entryNames: '[name]-[hash]',
+  ...{ entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]' },
   metafile: true,
   logLevel: 'warning',
 });
@@ -28,11 +29,10 @@ const outputs = Object.entries(metafile.outputs);
 const nameOf = (entry, ending) =>
   basename(outputs.find(([path, { entryPoint }]) => path.endsWith(ending) && (entryPoint?.endsWith(entry) ?? true))[0]);
 // The styles are part of the page, which is painted when it is there.
-const styles = join(target, nameOf('main.tsx', '.css'));
-const css = readFileSync(styles, 'utf8').trim();
-rmSync(styles);
+const css = readFileSync(join(target, nameOf('entry.ts', '.css')), 'utf8').trim();
+for (const [path] of outputs) if (path.endsWith('.css')) rmSync(path);
 const page = readFileSync(join(root, 'console', 'index.html'), 'utf8')
-  .replace('main.js', nameOf('main.tsx', '.js'))
+  .replace('entry.js', nameOf('entry.ts', '.js'))
   .replace('<link rel="stylesheet" href="main.css" />', () => `<style>${css}</style>`)
   .replace('mapWorker.js', nameOf('mapWorker.ts', '.js'));
 writeFileSync(join(target, 'index.html'), page);

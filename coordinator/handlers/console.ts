@@ -23,7 +23,6 @@ const guards = (styles: string): readonly Header[] => [
   ['content-security-policy', policy(styles)],
   ['x-content-type-options', 'nosniff'],
   ['referrer-policy', 'no-referrer'],
-  ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],
 ];
 /** The name of every other file changes with its content. */

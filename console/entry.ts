@@ -1,0 +1,10 @@
+/** What the page begins with: shows its first frame, and only then reads the program, which takes longer than the frame. */
+
+const frameShown = (): Promise<void> =>
+  new Promise((shown) => {
+    // A page in the background has no frames.
+    if (document.hidden) shown();
+    else requestAnimationFrame(() => setTimeout(shown));
+  });
+
+void frameShown().then(() => import('./main.js'));
