@@ -1,7 +1,5 @@
 # The image of every process of a cluster: a coordinator unless told otherwise, see docker-compose.yml.
 FROM node:24-trixie AS build
-# The image may run on another CPU than it is built on.
-ENV VOUCH_PORTABLE=1
 WORKDIR /vouch
 # Packages first: they change seldom, and this layer is kept until they do.
 COPY package.json package-lock.json .npmrc ./

@@ -8,6 +8,7 @@ import { ensureBrowser } from './setup/browser.mjs';
 import { build } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
 import { installDependencies } from './setup/dependencies.mjs';
+import { compileHnswlib } from './setup/hnswlib.mjs';
 import { EXIT_INTERRUPTED, Interrupted, interruptible } from './setup/interrupt.mjs';
 import { withLock } from './setup/lock.mjs';
 import { ensureNatsServer } from './setup/natsServer.mjs';
@@ -45,16 +46,22 @@ const COMMANDS = {
   docs: { needs: ['packages', 'build'], run: script('scripts/docs.js') },
   client: { needs: ['packages'], run: () => import('./buildClient.mjs') },
   sbom: { needs: ['packages', 'build'], run: script('scripts/sbom.js') },
-  bench: { needs: ['packages', 'build', 'nats'], run: script('bench/main.js') },
+  bench: { needs: ['packages', 'hnswlib', 'build', 'nats'], run: script('bench/main.js') },
   soak: { needs: ['packages', 'build', 'nats'], run: script('test/soak/main.js') },
   fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
-  test: { needs: ['packages', 'build', 'nats', 'browser'], run: (args) => runTests(root, args) },
+  test: { needs: ['packages', 'hnswlib', 'build', 'nats', 'browser'], run: (args) => runTests(root, args) },
   'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, FAST) },
 };
 
 const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
-const STEPS = { packages: installDependencies, build, nats: ensureNatsServer, browser: ensureBrowser };
+const STEPS = {
+  packages: installDependencies,
+  hnswlib: compileHnswlib,
+  build,
+  nats: ensureNatsServer,
+  browser: ensureBrowser,
+};
 
 function assertNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);

@@ -2,17 +2,10 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from './command.mjs';
-import { compileHnswlib } from './hnswlib.mjs';
 import { sha256 } from './sources.mjs';
 import { step } from './steps.mjs';
 
 export async function installDependencies(root) {
-  const env = { ...process.env, ...installEnvironment() };
-  await installPackages(root, env);
-  await compileHnswlib(root, { npm, env });
-}
-
-async function installPackages(root, env) {
   const lock = join(root, 'package-lock.json');
   // npm writes this file last, so an install that was cut short has none.
   const installed = join(root, 'node_modules', '.package-lock.json');
@@ -20,10 +13,10 @@ async function installPackages(root, env) {
   const wanted = `${sha256(readFileSync(lock))} ${process.platform}-${process.arch}`;
   if (isCurrent({ root, lock, installed, stamp, wanted })) return;
   await step('packages', 'installing with npm', async () => {
-    // No package's own script is needed: hnswlib-node is compiled after this, and the others bring what they need.
+    // No package's own script is needed: what has to be compiled is for the benchmarks, and compiled before those.
     await run('npm ci', npm('ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'), {
       cwd: root,
-      env,
+      env: npmEnvironment(),
       advice: 'Installing needs the npm registry, or a mirror of it: npm config get registry.',
     });
     writeFileSync(stamp, wanted);
@@ -45,19 +38,20 @@ function holdsAll(root, installed) {
 }
 
 /** The npm that runs us, else the one on the PATH. */
-function npm(...args) {
+export function npm(...args) {
   const cli = process.env.npm_execpath;
   return cli && /npm-cli\.c?js$/.test(cli) ? [process.execPath, [cli, ...args]] : ['npm', args];
 }
 
-function installEnvironment() {
+export function npmEnvironment() {
   const env = {
+    ...process.env,
     // blake3's install script would load a native binary from GitHub, unverified, and hang where there is no internet.
     // We use its WebAssembly build; nothing listens on the discard port.
     BLAKE3_REPO_URL: 'https://127.0.0.1:9',
   };
   const prefix = dirname(dirname(process.execPath));
-  if (!process.env.npm_config_nodedir && headersVersion(prefix) === process.versions.node)
+  if (!env.npm_config_nodedir && headersVersion(prefix) === process.versions.node)
     env.npm_config_nodedir = prefix;
   return env;
 }

@@ -52,6 +52,21 @@ export class SlotSet {
     return this.countIn(index) === 0 ? undefined : this.#bitmaps[index];
   }
 
+  /** Adds the slots below 32 × its length to a bitmap of all slots from 0 on. */
+  addTo(words: Uint32Array): void {
+    for (const [index, bitmap] of this.#bitmaps.entries()) {
+      if (bitmap === undefined) continue;
+      const first = this.shape.firstSlot(index);
+      const shift = first & 31;
+      for (let from = 0, to = first >>> 5; from < bitmap.words.length && to < words.length; from++, to++) {
+        const word = bitmap.words[from]!;
+        words[to]! |= word << shift;
+        // A shift by 32 would be one by 0.
+        if (to + 1 < words.length) words[to + 1]! |= (word >>> 1) >>> (31 - shift);
+      }
+    }
+  }
+
   /** A new set of the same collection. */
   emptied(): SlotSet {
     return new SlotSet(this.shape);

@@ -92,6 +92,11 @@ export class VectorBlocks implements ScannedRows {
     return this.#liveCount;
   }
 
+  /** All slots there are lie below. */
+  get slots(): number {
+    return this.#nextSlot;
+  }
+
   /** The vector memory held. */
   get bytes(): number {
     return this.#blocks.reduce((sum, { region }) => sum + region.sizeBytes, 0);

@@ -1,26 +1,31 @@
-import type { EqualRows } from './equalRows.js';
-import type { HnswGraph } from './graph.js';
-import { capacityFor } from './parameters.js';
+import { type EqualRows, NONE } from './equalRows.js';
+
+/** The nodes that rows become, one of each ring of equal rows. */
+export interface Nodes {
+  has(ordinal: number): boolean;
+  add(ordinal: number, components: Int32Array): void;
+  /** A row has been found that equals the one of this ordinal, which is a node. */
+  share(ordinal: number): void;
+}
 
 /**
- * Adds the rows below `count` to the graph, one of each ring of equal rows, where they are not in it yet. Ordinals below
- * `known` are in the graph, or equal to a row that is and may have died. Calls `stepped` after each row and awaits its
- * result.
+ * Makes nodes of the rows below `count`, one of each ring of equal rows, where they are none yet. Ordinals below `known` are
+ * nodes, or equal to a row that is and may have died. Calls `stepped` after each row and awaits its result.
  */
 export async function arrange(
-  graph: HnswGraph,
+  nodes: Nodes,
   equal: EqualRows,
   count: number,
   known: number,
   stepped: () => Promise<void> | undefined,
 ): Promise<void> {
-  const nodes = graph.count === known ? undefined : new Set(graph.labels());
-  const isNode = (ordinal: number): boolean => ordinal < known && (nodes?.has(ordinal) ?? true);
+  const isNode = (ordinal: number): boolean => ordinal < known && nodes.has(ordinal);
   for (const ordinal of nodesFirst(count, known, isNode)) {
     const components = equal.componentsOf(ordinal);
-    if (components !== undefined && !equal.add(ordinal, components) && !isNode(ordinal)) {
-      if (graph.count === graph.capacity) graph.grow(capacityFor(graph.count));
-      graph.add(components, ordinal);
+    if (components !== undefined) {
+      const first = equal.add(ordinal, components);
+      if (first !== NONE) nodes.share(first);
+      else if (!isNode(ordinal)) nodes.add(ordinal, components);
     }
     const wait = stepped();
     if (wait !== undefined) await wait;

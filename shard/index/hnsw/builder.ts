@@ -1,32 +1,84 @@
-import type { IndexBuilder } from '../kind.js';
+import { BitSet } from '../../kernel/bitSet.js';
+import { openMemory, PAGE_BYTES } from '../../kernel/kernel.js';
+import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { arrange } from './arrange.js';
 import { EqualRows } from './equalRows.js';
-import { HnswGraph } from './graph.js';
-import { capacityFor } from './parameters.js';
+import { filledUp, GraphMemory, graphBytes } from './graphMemory.js';
+import { linkNodes, linkThreads } from './linking.js';
+import { capacityFor, constructionWidth, neighbours } from './parameters.js';
+import { type HnswPayload, readHnswPayload, writeHnswPayload } from './payload.js';
+import { formFor, stillSuits, type VectorForm } from './vectorForm.js';
+import { WalkScratch, walkBytes } from './walkScratch.js';
+
+/** Address 0 is left unused. */
+const GRAPH_ADDRESS = 64;
 
 /**
  * Builds the graph of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical
- * Navigable Small World graphs", 2016. A unit of progress is a row.
+ * Navigable Small World graphs", 2016, with all cores. A unit of progress is a row. The graph of few rows is a function of the
+ * order; where threads share the work, the links depend on their turns.
  */
 export const hnswBuilder: IndexBuilder = {
-  async build({ rows, parameters, base, path, progress }) {
-    const capacity = capacityFor(rows.count);
-    const graph =
-      base === undefined
-        ? HnswGraph.create(rows.dimension, capacity, parameters)
-        : await HnswGraph.load(base.path, rows.dimension, parameters, base.count);
-    try {
-      graph.grow(capacity);
-      const equal = new EqualRows((ordinal) => (rows.isLive(ordinal) ? rows.components(ordinal) : undefined));
-      progress.expect(rows.count);
-      await arrange(graph, equal, rows.count, base?.count ?? 0, () => {
-        progress.advance(1);
-        return undefined;
-      });
-      await graph.write(path);
-    } finally {
-      graph.freeNow();
-    }
-    return { leftOut: [] };
+  async build(order) {
+    const { rows, parameters, base } = order;
+    if (base === undefined) return build(order, formFor(rows), undefined);
+    return readHnswPayload(base.path, rows.dimension, parameters, base.count, (payload) => {
+      const { form } = payload.shape;
+      if (!form.isFloat && stillSuits(form, rows, base.count)) return build(order, form, payload);
+      const wanted = formFor(rows);
+      return build(order, wanted, form.isFloat && wanted.isFloat ? payload : undefined);
+    });
   },
 };
+
+async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | undefined) {
+  const { rows, parameters, path, progress } = order;
+  const width = constructionWidth(parameters);
+  const links = { form, neighbours: neighbours(parameters), constructionWidth: width };
+  const shape = filledUp(links, capacityFor(rows.count));
+  const threads = linkThreads(rows.count - (from?.count ?? 0));
+  const walkAddress = GRAPH_ADDRESS + graphBytes(shape);
+  const pages = Math.ceil((walkAddress + threads * walkBytes(shape, width)) / PAGE_BYTES);
+  const memory = openMemory(pages * PAGE_BYTES);
+  memory.grow(pages - 1);
+
+  const graph = new GraphMemory(memory.buffer, GRAPH_ADDRESS, shape);
+  const ordinals = from === undefined ? [] : Array.from(await from.restore(graph));
+  const leftOut: number[] = [];
+  const known = from === undefined ? 0 : order.base!.count;
+  progress.expect(rows.count);
+  progress.advance(rows.count - (await addNodes(order, graph, ordinals, leftOut, known)));
+  const walks = Array.from({ length: threads }, (_, thread) => walkAddress + thread * walkBytes(shape, width));
+  for (const walk of walks) new WalkScratch(memory.buffer, shape, walk, width);
+  await linkNodes(memory, graph, walks, progress);
+  await writeHnswPayload(path, graph, Uint32Array.from(ordinals));
+  return { leftOut };
+}
+
+/** Adds nodes, and their rows to `ordinals`; returns how many. Rows beyond the largest graph there is are left out. */
+async function addNodes(
+  { rows, progress }: BuildOrder,
+  graph: GraphMemory,
+  ordinals: number[],
+  leftOut: number[],
+  known: number,
+): Promise<number> {
+  const before = graph.count;
+  const inGraph = BitSet.ofSize(rows.count);
+  for (const ordinal of ordinals) inGraph.add(ordinal);
+  const equal = new EqualRows((ordinal) => (rows.isLive(ordinal) ? rows.components(ordinal) : undefined));
+  const add = (ordinal: number, components: Int32Array): void => {
+    if (graph.count === graph.shape.capacity) {
+      leftOut.push(ordinal);
+      return;
+    }
+    graph.add(components);
+    ordinals.push(ordinal);
+  };
+  const nodes = { has: (ordinal: number) => inGraph.has(ordinal), add, share: () => undefined };
+  await arrange(nodes, equal, rows.count, known, () => {
+    progress.assertWanted();
+    return undefined;
+  });
+  return graph.count - before;
+}

@@ -1,4 +1,4 @@
-const NONE = -1;
+export const NONE = -1;
 const FIRST_CAPACITY = 1024;
 
 /**
@@ -23,8 +23,8 @@ export class EqualRows {
     return this.#table.byteLength + this.#next.byteLength + this.#hashes.byteLength;
   }
 
-  /** Adds an ordinal, once. True where another row has the same components. */
-  add(ordinal: number, components: Int32Array): boolean {
+  /** Adds an ordinal, once. Returns the first row that had the same components, which may be gone; NONE where none has. */
+  add(ordinal: number, components: Int32Array): number {
     this.#reserve(ordinal + 1);
     const hash = hashOf(components);
     this.#hashes[ordinal] = hash;
@@ -35,11 +35,11 @@ export class EqualRows {
       if (this.#hashes[other] !== hash || !this.#isEqual(other, components)) continue;
       this.#next[ordinal] = this.#next[other]!;
       this.#next[other] = ordinal;
-      return true;
+      return other;
     }
     this.#table[at] = ordinal;
     this.#rings++;
-    return false;
+    return NONE;
   }
 
   /** Calls `visit` for every row of the ring of `ordinal`, until it returns false. A row that was not added is alone. */

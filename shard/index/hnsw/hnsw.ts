@@ -1,90 +1,156 @@
+import { Column } from '../../kernel/column.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
+import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
 import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
-import { EqualRows } from './equalRows.js';
-import { HnswGraph } from './graph.js';
-import { sameBuild, searchWidth } from './parameters.js';
+import { EqualRows, NONE } from './equalRows.js';
+import { GraphMemory, graphBytes, NO_NODE } from './graphMemory.js';
+import { constructionWidth, sameBuild, searchWidth } from './parameters.js';
+import { readHnswPayload, writeHnswPayload } from './payload.js';
+import { WalkScratch, walkBytes } from './walkScratch.js';
 
-/** Proposed beyond k: the graph measures in floats, and orders rows at almost equal distances by chance. */
-const SPARE = 2;
+/** Searched for beyond k: codes order rows at almost equal distances by chance. */
+const SPARE = 8;
 /** A wider search holds the thread for more than 5 ms. */
 const WIDTH_MAX = 4096;
-const WIDENING = 4;
 /** The most rows proposed: of more rows that are equal to one another, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
-/** Rows arranged between two pauses: about 0.5 ms. */
+/** Rows arranged, and nodes looked at, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
+const CHECKED_AT_ONCE = 4096;
+/** The share of absorbed rows outside of what the codes were chosen for, beyond the spare ones, at which they are chosen anew. */
+const OUTSIDE_PART = 1 / 16;
+const OUTSIDE_SPARE = 64;
 
 class HnswIndex implements Index {
+  /** By node, and by ordinal. */
+  readonly #ordinals = Column.uint32();
+  readonly #nodes = Column.uint32(NO_NODE);
+  readonly #equal: EqualRows;
+  readonly #graph: GraphMemory;
+  #outside = 0;
+
   constructor(
     private readonly order: OpenOrder,
-    private readonly graph: HnswGraph,
-    private readonly equal: EqualRows,
-  ) {}
+    private readonly region: Region,
+    graph: GraphMemory,
+  ) {
+    this.#graph = graph;
+    this.#equal = new EqualRows((ordinal) => {
+      const slot = order.rows.slotOf(ordinal);
+      return slot === NO_SLOT ? undefined : componentsAt(order, slot);
+    });
+  }
 
   get bytes(): number {
-    return this.graph.bytes + this.equal.bytes;
+    return this.region.sizeBytes + this.#equal.bytes + 4 * (this.#ordinals.length + this.#nodes.length);
   }
 
   get capacityLeft(): number {
-    return this.graph.capacity - this.graph.count;
+    const { count, shape } = this.#graph;
+    return this.#outside > OUTSIDE_SPARE + OUTSIDE_PART * count ? 0 : shape.capacity - count;
   }
 
   cost(k: number): number {
     const { parameters, vectors } = this.order;
-    return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.graph.count));
+    return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.#graph.count));
+  }
+
+  /** Takes the ordinals of the nodes, and makes nodes of rows whose equals have died. */
+  async fill(ordinals: Uint32Array): Promise<void> {
+    const { rows, pause } = this.order;
+    for (const [node, ordinal] of ordinals.entries()) {
+      this.#ordinals.set(node, ordinal);
+      this.#nodes.set(ordinal, node);
+      this.#graph.setSlot(node, rows.slotOf(ordinal));
+      if ((node + 1) % CHECKED_AT_ONCE === 0) await pause();
+    }
+    let arranged = 0;
+    const stepped = (): Promise<void> | undefined => (++arranged % ARRANGED_AT_ONCE === 0 ? pause() : undefined);
+    const nodes = {
+      has: (ordinal: number) => this.#nodes.get(ordinal) !== NO_NODE,
+      add: (ordinal: number, components: Int32Array) => this.#add(ordinal, components, rows.slotOf(ordinal)),
+      share: (ordinal: number) => this.#graph.share(this.#nodes.get(ordinal)),
+    };
+    await arrange(nodes, this.#equal, rows.count, rows.count, stepped);
   }
 
   absorb(ordinal: number, slot: number): boolean {
     if (this.capacityLeft === 0) return false;
     const components = componentsAt(this.order, slot);
-    if (!this.equal.add(ordinal, components)) this.graph.add(components, ordinal);
+    const first = this.#equal.add(ordinal, components);
+    if (first === NONE) this.#add(ordinal, components, slot);
+    else this.#graph.share(this.#nodes.get(first));
     return true;
   }
 
-  /** Nothing to do: the node stays, since it leads to others, and `rows` knows that it has no slot. */
-  remove(): void {}
+  /** The node stays, since it leads to others. */
+  remove(ordinal: number): void {
+    const node = this.#nodes.get(ordinal);
+    if (node !== NO_NODE) this.#graph.clearSlot(node);
+  }
 
-  /** A search visits rows that are gone or not eligible too, so it is wider by their share. */
+  /** A search keeps nodes that are gone or not eligible for the way, and goes on until it has found enough others. */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
-    const { rows, parameters, pause } = this.order;
-    const available = eligible === undefined ? rows.covered.count : Math.min(eligible.count, rows.covered.count);
-    if (available === 0) return new Uint32Array(0);
-    const perRow = rows.count / available;
-    let wanted = Math.ceil((k + SPARE) * perRow);
-    let width = Math.ceil(searchWidth(parameters, k) * perRow);
-    for (;;) {
-      wanted = Math.min(wanted, WIDTH_MAX, this.graph.count);
-      width = Math.min(Math.max(width, wanted), WIDTH_MAX);
-      const slots = this.#propose(query, wanted, width, eligible);
-      if (slots.size >= Math.min(k, available) || wanted === WIDTH_MAX || wanted === this.graph.count)
-        return Uint32Array.from(slots);
-      await pause();
-      wanted = width = width * WIDENING;
-    }
-  }
-
-  persist(path: string): Promise<void> {
-    return this.graph.write(path);
-  }
-
-  free(): Promise<void> {
-    return this.graph.free();
-  }
-
-  #propose(query: Int32Array, wanted: number, width: number, eligible: SlotSet | undefined): Set<number> {
-    const { rows } = this.order;
+    const { rows, parameters } = this.order;
+    if (rows.covered.count === 0 || eligible?.count === 0) return new Uint32Array(0);
+    const width = Math.min(searchWidth(parameters, k + SPARE), WIDTH_MAX, this.#graph.count);
     const slots = new Set<number>();
     const propose = (ordinal: number): boolean => {
       const slot = rows.slotOf(ordinal);
       if (slot !== NO_SLOT && (eligible?.has(slot) ?? true)) slots.add(slot);
       return slots.size < PROPOSED_MAX;
     };
-    this.equal.find(query, (ordinal) => this.equal.ring(ordinal, propose));
-    for (const label of this.graph.nearest(query, wanted, width)) this.equal.ring(label, propose);
-    return slots;
+    this.#equal.find(query, (ordinal) => this.#equal.ring(ordinal, propose));
+    this.#walk(query, width, eligible, (node) => this.#equal.ring(this.#ordinals.get(node), propose));
+    return Uint32Array.from(slots);
+  }
+
+  persist(path: string): Promise<void> {
+    return writeHnswPayload(
+      path,
+      this.#graph,
+      Uint32Array.from({ length: this.#graph.count }, (_, node) => this.#ordinals.get(node)),
+    );
+  }
+
+  async free(): Promise<void> {
+    this.order.vectors.memory.freeBlock(this.region);
+  }
+
+  #add(ordinal: number, components: Int32Array, slot: number): void {
+    const { node, isInside } = this.#graph.add(components);
+    if (!isInside) this.#outside++;
+    this.#graph.setSlot(node, slot);
+    this.#ordinals.set(node, ordinal);
+    this.#nodes.set(ordinal, node);
+    this.#withScratch(constructionWidth(this.order.parameters), 0, ({ address }, { kernel }) =>
+      kernel.linkNodes(this.#graph.address, address, 1),
+    );
+  }
+
+  #walk(query: Int32Array, width: number, eligible: SlotSet | undefined, visit: (node: number) => void): void {
+    const { rows, vectors } = this.order;
+    const takesAll = eligible === undefined && rows.garbage === 0;
+    const most = takesAll ? width : Math.min(WIDTH_MAX, this.#graph.count);
+    const slots = eligible === undefined ? 0 : vectors.slots;
+    this.#withScratch(most, slots, (scratch, { kernel }) => {
+      scratch.prepare(query, width, takesAll, eligible);
+      scratch.visit(kernel.walkGraph(this.#graph.address, scratch.address) >>> 0, visit);
+    });
+  }
+
+  #withScratch(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => void): void {
+    const { arena } = this.region;
+    const { shape } = this.#graph;
+    const region = allocateScratch(arena, walkBytes(shape, most, slots));
+    try {
+      use(new WalkScratch(arena.buffer, shape, region.address, most, slots), arena);
+    } finally {
+      freeScratch(region);
+    }
   }
 }
 
@@ -94,18 +160,32 @@ function componentsAt({ vectors }: OpenOrder, slot: number): Int32Array {
   return new Int32Array(buffer, byteOffset, vectors.dimension);
 }
 
+/** Throws an Error of one line where a link leads to no node. */
+async function checkLinks({ arena }: Region, graph: GraphMemory, pause: () => Promise<void>): Promise<void> {
+  for (let first = 0; first < graph.count; first += CHECKED_AT_ONCE) {
+    const bad = arena.kernel.findBadNode(graph.address, graph.upperWords, first, CHECKED_AT_ONCE) >>> 0;
+    if (bad !== NO_NODE) throw new Error(`an HNSW payload whose node ${bad} has a neighbour that is none`);
+    await pause();
+  }
+}
+
 export const hnsw: KindOfIndex = {
-  async open(order) {
+  open(order) {
     const { path, vectors, rows, parameters, pause } = order;
-    const graph = await HnswGraph.load(path, vectors.dimension, parameters, rows.count);
-    const equal = new EqualRows((ordinal) => {
-      const slot = rows.slotOf(ordinal);
-      return slot === NO_SLOT ? undefined : componentsAt(order, slot);
+    return readHnswPayload(path, vectors.dimension, parameters, rows.count, async ({ shape, restore }) => {
+      const region = vectors.memory.allocateBlock(graphBytes(shape));
+      try {
+        const graph = new GraphMemory(region.arena.buffer, region.address, shape);
+        const ordinals = await restore(graph);
+        await checkLinks(region, graph, pause);
+        const index = new HnswIndex(order, region, graph);
+        await index.fill(ordinals);
+        return index;
+      } catch (error) {
+        vectors.memory.freeBlock(region);
+        throw error;
+      }
     });
-    let arranged = 0;
-    const stepped = (): Promise<void> | undefined => (++arranged % ARRANGED_AT_ONCE === 0 ? pause() : undefined);
-    await arrange(graph, equal, rows.count, rows.count, stepped);
-    return new HnswIndex(order, graph, equal);
   },
   sameBuild,
 };

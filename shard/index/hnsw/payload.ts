@@ -1,81 +1,111 @@
 /**
- * The file format of hnswlib: a header of 96 bytes, the elements of level 0, and for each element the bytes of its lists
- * of higher levels, preceded by their number as a u32. hnswlib checks none of it.
+ * The file of a graph, little-endian, checked as a whole by the generation's manifest:
  *
- *   element: u32 neighbour count | 2m × u32 neighbour | dimension × f32 | u64 label
+ *   "VHN1" | u32 dimension | neighbours | construction width | is float | capacity | nodes | entry | words of higher levels
+ *   | u32 zero | f64 step | 16 zero bytes | middles: i32 × dimension, in whole units of 16 bytes
+ *   | ordinals: u32 × nodes | higher levels | records, as `assembly/graph.ts` has them
  */
-import { open } from 'node:fs/promises';
+import { DurableFile } from '../../../shared/files/durable.js';
+import type { IndexParameters } from '../../../shared/model/indexSpec.js';
+import { type GraphMemory, type GraphShape, NO_NODE } from './graphMemory.js';
+import { constructionWidth, neighbours } from './parameters.js';
 
-const HEADER_BYTES = 96;
-const CAPACITY_AT = 8;
-const COUNT_AT = 16;
-const TOP_LEVEL_AT = 48;
-const ENTRY_AT = 52;
-const LEVEL_FACTOR_AT = 80;
-const CONSTRUCTION_WIDTH_AT = 88;
+const MAGIC = 0x314e4856;
+const HEAD_BYTES = 64;
+const STEP_AT = 40;
+const WORD_BYTES = 4;
+/** Bytes read or written at once. */
+const PIECE_BYTES = 1 << 20;
 
-/** Above any level that is drawn for 2^32 nodes. */
-const TOP_LEVEL_MAX = 64;
-const LENGTH_BYTES = 4;
+const middlesBytesOf = (dimension: number): number => 16 * Math.ceil((dimension * WORD_BYTES) / 16);
 
-export interface GraphShape {
-  /** The dimension of the stored vectors, which are filled up with zeros. */
-  readonly dimension: number;
-  readonly neighbours: number;
-}
+const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Uint32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
 
-export const elementBytes = ({ dimension, neighbours }: GraphShape): number => 4 + 8 * neighbours + 4 * dimension + 8;
-
-/** Returns the number of rows. Throws an Error of one line where the file cannot be a graph of this shape. */
-export async function readRowCount(path: string, shape: GraphShape): Promise<number> {
-  const file = await open(path, 'r');
+/** `ordinals`: by node. */
+export async function writeHnswPayload(path: string, graph: GraphMemory, ordinals: Uint32Array): Promise<void> {
+  const { count, entry, upperWords, shape } = graph;
+  const { form, neighbours, constructionWidth, capacity } = shape;
+  const { length: dimension } = form.middles;
+  const head = new Int32Array((HEAD_BYTES + middlesBytesOf(dimension)) / WORD_BYTES);
+  head.set([MAGIC, dimension, neighbours, constructionWidth, Number(form.isFloat), capacity, count, entry, upperWords]);
+  new DataView(head.buffer).setFloat64(STEP_AT, form.step, true);
+  head.set(form.middles, HEAD_BYTES / WORD_BYTES);
+  const file = await DurableFile.create(path);
   try {
-    const header = Buffer.alloc(HEADER_BYTES);
-    const { bytesRead } = await file.read(header, 0, HEADER_BYTES, 0);
-    const { size } = await file.stat();
-    if (bytesRead < HEADER_BYTES) throw new Error(`an HNSW payload of ${bytesRead} bytes`);
-    return checkHeader(header, size, shape);
+    let offset = 0;
+    for (const bytes of [bytesOf(head), bytesOf(ordinals), graph.uppers(), graph.records()])
+      for (const piece of pieces(bytes)) {
+        // A copy: what is written may change meanwhile.
+        await file.write(piece.slice(), offset);
+        offset += piece.length;
+      }
   } finally {
     await file.close();
   }
 }
 
-/** Returns the fields of the header that follow from the shape: name, offset and value, each a u64. */
-function layoutOf(shape: GraphShape): readonly (readonly [name: string, at: number, value: number])[] {
-  const { dimension, neighbours } = shape;
-  return [
-    ['start of level 0', 0, 0],
-    ['bytes of an element', 24, elementBytes(shape)],
-    ['place of the label', 32, 4 + 8 * neighbours + 4 * dimension],
-    ['place of the vector', 40, 4 + 8 * neighbours],
-    ['neighbours of a node', 72, neighbours],
-    ['neighbours on level 0', 64, 2 * neighbours],
-    ['neighbours on a higher level', 56, neighbours],
-  ];
+export interface HnswPayload {
+  readonly shape: GraphShape;
+  /** The number of nodes. */
+  readonly count: number;
+  /** Fills an empty graph of the same shape, whatever its capacity, and returns the ordinals by node. Links are not looked at. */
+  readonly restore: (graph: GraphMemory) => Promise<Uint32Array>;
 }
 
-function checkHeader(header: Buffer, sizeBytes: number, shape: GraphShape): number {
-  const u64 = (at: number): number => Number(header.readBigUInt64LE(at));
-  for (const [name, at, value] of layoutOf(shape))
-    if (u64(at) !== value) throw new Error(`an HNSW payload whose ${name} is ${u64(at)}, not ${value}`);
-  const count = u64(COUNT_AT);
-  const capacity = u64(CAPACITY_AT);
-  const topLevel = header.readInt32LE(TOP_LEVEL_AT);
-  if (count > capacity || sizeBytes < HEADER_BYTES + count * (elementBytes(shape) + LENGTH_BYTES))
-    throw new Error(`an HNSW payload of ${sizeBytes} bytes that says it holds ${count} of ${capacity} rows`);
-  if (count > 0 && (topLevel < 0 || topLevel > TOP_LEVEL_MAX || header.readUInt32LE(ENTRY_AT) >= count))
-    throw new Error(`an HNSW payload with no way in: level ${topLevel}, node ${header.readUInt32LE(ENTRY_AT)}`);
-  return count;
+/**
+ * Returns the result of `use`, which may read until then. Throws an Error of one line where the file is inconsistent, is of
+ * another graph, or has an ordinal that is not below `rows`.
+ */
+export async function readHnswPayload<Result>(
+  path: string,
+  dimension: number,
+  parameters: IndexParameters,
+  rows: number,
+  use: (payload: HnswPayload) => Promise<Result>,
+): Promise<Result> {
+  const file = await DurableFile.open(path);
+  try {
+    const head = new Int32Array((HEAD_BYTES + middlesBytesOf(dimension)) / WORD_BYTES);
+    const headBytes = await file.read(bytesOf(head), 0);
+    const { shape, count, entry, upperWords } = headOf(head, headBytes, dimension, parameters);
+    const restore = async (graph: GraphMemory): Promise<Uint32Array> => {
+      const ordinals = new Uint32Array(count);
+      let offset = HEAD_BYTES + middlesBytesOf(dimension);
+      for (const bytes of [bytesOf(ordinals), graph.uppers(upperWords), graph.records(count)])
+        for (const piece of pieces(bytes)) {
+          if ((await file.read(piece, offset)) < piece.length)
+            throw new Error(`an HNSW payload of ${offset} bytes, too few`);
+          offset += piece.length;
+        }
+      const sizeBytes = await file.sizeBytes();
+      if (sizeBytes !== offset) throw new Error(`an HNSW payload of ${sizeBytes} bytes instead of ${offset}`);
+      if (ordinals.some((ordinal) => ordinal >= rows)) throw new Error(`an HNSW payload with rows beyond ${rows}`);
+      graph.restore(count, entry, upperWords);
+      return ordinals;
+    };
+    return await use({ shape, count, restore });
+  } finally {
+    await file.close();
+  }
 }
 
-/** Returns a payload without rows. */
-export function emptyPayload(shape: GraphShape): Uint8Array {
-  const header = Buffer.alloc(HEADER_BYTES);
-  for (const [, at, value] of layoutOf(shape)) header.writeBigUInt64LE(BigInt(value), at);
-  header.writeBigUInt64LE(1n, CAPACITY_AT);
-  header.writeInt32LE(-1, TOP_LEVEL_AT);
-  header.writeUInt32LE(0xffff_ffff, ENTRY_AT);
-  header.writeDoubleLE(1 / Math.log(shape.neighbours), LEVEL_FACTOR_AT);
-  header.writeBigUInt64LE(BigInt(shape.neighbours), CONSTRUCTION_WIDTH_AT);
-  return header;
+function headOf(head: Int32Array, headBytes: number, wanted: number, parameters: IndexParameters) {
+  const [magic, dimension = 0, m = 0, width = 0, isFloat, capacity = 0, count = 0, entry = 0, upperWords = 0] =
+    new Uint32Array(head.buffer, 0, HEAD_BYTES / WORD_BYTES);
+  if (headBytes < head.byteLength || magic !== MAGIC)
+    throw new Error(`an HNSW payload of ${headBytes} bytes that begins otherwise`);
+  const asked = [wanted, neighbours(parameters), constructionWidth(parameters)];
+  if ([dimension, m, width].some((value, at) => value !== asked[at]))
+    throw new Error(`an HNSW payload of ${dimension} dimensions, m ${m}, width ${width}, not ${asked.join(', ')}`);
+  if (count > capacity || (count === 0 ? entry !== NO_NODE : entry >= count) || upperWords === 0)
+    throw new Error(`an HNSW payload that says it holds ${count} of ${capacity} nodes, from node ${entry} on`);
+  const step = new DataView(head.buffer).getFloat64(STEP_AT, true);
+  const middles = head.slice(HEAD_BYTES / WORD_BYTES, HEAD_BYTES / WORD_BYTES + dimension);
+  const form = { isFloat: isFloat === 1, middles, step };
+  return { shape: { form, neighbours: m, constructionWidth: width, capacity }, count, entry, upperWords };
+}
+
+function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
 }

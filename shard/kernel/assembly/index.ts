@@ -9,3 +9,6 @@ export { cutRows } from './cut';
 export { scanList, worstDistance } from './listScan';
 export { assignRows } from './assign';
 export { addToSums, lowerToSeed, moveToMeans, rowAtSum } from './train';
+export { findBadNode } from './graphCheck';
+export { linkNodes } from './graphLink';
+export { walkGraph } from './graphWalk';

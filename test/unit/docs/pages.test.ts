@@ -11,7 +11,7 @@ const README_LINES_MAX = 250;
 const PAGE_LINES_MAX = 400;
 /** Variables that are no part of the configuration. */
 const OTHER_VARIABLES = [
-  ...['VOUCH_CONFIG', 'VOUCH_NATS_SERVER', 'VOUCH_PORTABLE', 'VOUCH_KEY'],
+  ...['VOUCH_CONFIG', 'VOUCH_NATS_SERVER', 'VOUCH_KEY'],
   ...['VOUCH_API_CASES', 'VOUCH_SEED', 'VOUCH_PICTURES'],
 ];
 /** Streams, which are named alike. */

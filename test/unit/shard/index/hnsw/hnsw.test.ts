@@ -1,130 +1,24 @@
-import { copyFile, mkdtemp, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, open, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { FrozenRows, freeze } from '../../../../../shard/index/builds/frozenRows.js';
 import { hnswBuilder } from '../../../../../shard/index/hnsw/builder.js';
 import { hnsw } from '../../../../../shard/index/hnsw/hnsw.js';
-import type { BuildBase, Index } from '../../../../../shard/index/kind.js';
+import type { Index } from '../../../../../shard/index/kind.js';
 import { BuildProgress, Cancelled } from '../../../../../shard/index/progress.js';
-import { NO_SLOT, Rows } from '../../../../../shard/index/rows.js';
 import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
-import { VectorBlocks } from '../../../../../shard/kernel/vectorBlocks.js';
-import { VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
 import type { IndexParameters } from '../../../../../shared/model/indexSpec.js';
-import { nextTurn } from '../../../../../shared/scheduling/slice.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../../support/model/random.js';
-
-const DIMENSION = 12;
-const ONE = 65_536;
-const K = 10;
-
-/** A collection's vectors, and what a generation keeps beside its index. */
-class Collection {
-  readonly vectors: VectorBlocks;
-  #nextId = 1;
-
-  constructor(
-    private readonly folder: string,
-    readonly dimension = DIMENSION,
-  ) {
-    this.vectors = new VectorBlocks(new VectorMemory(), dimension);
-  }
-
-  insert(components: Int32Array): number {
-    const slot = this.vectors.acquire();
-    this.vectors.write(slot, this.#nextId++, new Uint8Array(components.buffer));
-    this.vectors.publish(slot);
-    return slot;
-  }
-
-  frozen(base?: Rows): FrozenRows {
-    const { vectors } = this;
-    const saved = base && { recordIds: Float64Array.from(base.recordIds), leftOut: new Set<number>() };
-    return new FrozenRows(freeze(vectors), vectors.dimension, vectors.shape.strideBytes, saved);
-  }
-
-  async build(name: string, parameters: IndexParameters = {}, from?: { path: string; rows: Rows }) {
-    const path = join(this.folder, name);
-    const rows = this.frozen(from?.rows);
-    const base: BuildBase | undefined = from && { path: from.path, count: from.rows.count };
-    const progress = new BuildProgress();
-    const { leftOut } = await hnswBuilder.build({ rows, parameters, path, base, progress });
-    expect(leftOut).to.deep.equal([]);
-    expect(progress.done).to.equal(progress.total);
-    return { path, recordIds: rows.recordIds };
-  }
-
-  /** As a generation opens it: with the rows that live now. */
-  async open(path: string, recordIds: Iterable<number>, parameters: IndexParameters = {}) {
-    const rows = new Rows(new SlotSet(this.vectors.shape));
-    const live = this.#liveSlots();
-    for (const id of recordIds) rows.add(id, live.get(id) ?? NO_SLOT);
-    return new Opened(this, rows, await hnsw.open({ path, vectors: this.vectors, rows, parameters, pause: nextTurn }));
-  }
-
-  async indexed(name = 'payload', parameters: IndexParameters = {}): Promise<Opened> {
-    const { path, recordIds } = await this.build(name, parameters);
-    return this.open(path, recordIds, parameters);
-  }
-
-  #liveSlots(): Map<number, number> {
-    const slots = new Map<number, number>();
-    for (const { live, firstSlot, ids } of this.vectors.blocks)
-      for (const row of live) slots.set(ids[row]!, firstSlot + row);
-    return slots;
-  }
-}
-
-class Opened {
-  constructor(
-    private readonly collection: Collection,
-    readonly rows: Rows,
-    readonly index: Index,
-  ) {}
-
-  absorb(slot: number): boolean {
-    const found = this.index.absorb(this.rows.count, slot);
-    this.rows.add(this.collection.vectors.idOf(slot), found ? slot : NO_SLOT);
-    return found;
-  }
-
-  remove(slot: number): void {
-    const ordinal = this.rows.remove(slot);
-    if (ordinal !== undefined) this.index.remove(ordinal, slot);
-    this.collection.vectors.release(slot);
-  }
-
-  async search(query: Int32Array, k = K, eligible?: SlotSet) {
-    const slots = await this.index.candidates(query, k, eligible);
-    return this.collection.vectors.rank(query, k, slots, nextTurn, eligible);
-  }
-
-  /** Share of the exact nearest that are among what is found. */
-  async recall(queries: readonly Int32Array[], k = K, eligible?: SlotSet): Promise<number> {
-    let found = 0;
-    let there = 0;
-    for (const query of queries) {
-      const exact = await this.collection.vectors.search(query, k, nextTurn, { eligible });
-      const ids = new Set((await this.search(query, k, eligible)).ids);
-      there += exact.ids.length;
-      found += exact.ids.filter((id) => ids.has(id)).length;
-    }
-    return found / there;
-  }
-}
-
-/** Vectors around a few dozen centres. */
-function clustered(random: SeededRandom, dimension = DIMENSION): () => Int32Array {
-  const centres = Array.from({ length: 40 }, () => Array.from({ length: dimension }, () => random.next() * 4 - 2));
-  return () => {
-    const centre = random.pick(centres);
-    return Int32Array.from(centre, (value) => Math.round((value + random.next() - 0.5) * ONE));
-  };
-}
-
-const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
-const flat = (value: number): Int32Array => new Int32Array(DIMENSION).fill(value * ONE);
+import {
+  Collection,
+  clustered,
+  DIMENSION,
+  flat,
+  K,
+  ONE,
+  type Opened,
+  times,
+} from '../../../../support/rigs/hnswRig.js';
 
 async function refusal(work: Promise<unknown>): Promise<string> {
   try {
@@ -319,15 +213,24 @@ describe('HNSW index', () => {
     };
     const overwrite = (at: number, value: number) => async (path: string) => {
       const file = await open(path, 'r+');
-      await file.write(Buffer.from(BigUint64Array.of(BigInt(value)).buffer), 0, 8, at);
+      await file.write(Buffer.from(Uint32Array.of(value).buffer), 0, 4, at);
       await file.close();
     };
+    const middles = Math.ceil((4 * DIMENSION) / 16) * 16;
+    const { size } = await stat(good);
     expect(await damaged((path) => truncate(path, 50))).to.match(/payload of 50 bytes/);
-    expect(await damaged((path) => truncate(path, 5000))).to.match(/payload of 5000 bytes/);
-    expect(await damaged((path) => writeFile(path, 'x', { flag: 'a' }))).to.match(/corrupted/);
-    expect(await damaged(overwrite(16, 2 ** 40))).to.match(/that says it holds/);
-    expect(await damaged(overwrite(24, 8))).to.match(/bytes of an element is 8/);
-    expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/1000 rows for 999/);
+    expect(await damaged((path) => truncate(path, 5000))).to.match(/too few/);
+    expect(await damaged((path) => writeFile(path, 'x', { flag: 'a' }))).to.match(/instead of/);
+    expect(await damaged(overwrite(0, 1))).to.match(/begins otherwise/);
+    expect(await damaged(overwrite(24, 2 ** 30))).to.match(/that says it holds/);
+    expect(await damaged(overwrite(28, 1000))).to.match(/from node 1000 on/);
+    expect(await damaged(overwrite(32, 2 ** 28))).to.match(/words of higher levels/);
+    expect(await damaged(overwrite(64 + middles, 1000))).to.match(/rows beyond 1000/);
+    // Of the last node: its first neighbour, their number, and its place on higher levels.
+    expect(await damaged(overwrite(size - 4 * 32, 1000))).to.match(/node 999 has a neighbour that is none/);
+    expect(await damaged(overwrite(size - 4 * 33, 33))).to.match(/node 999 has a neighbour that is none/);
+    expect(await damaged(overwrite(size - 4 * 34, 2 ** 30))).to.match(/node 999 has a neighbour that is none/);
+    expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/rows beyond 999/);
     expect(await refusal(collection.open(good, ids, { m: 8 }))).to.match(/not/);
     expect(await refusal(new Collection(folder, 40).open(good, ids))).to.match(/not/);
     expect(await refusal(collection.open(join(folder, 'absent'), ids))).to.match(/ENOENT/);

@@ -1,0 +1,16 @@
+/** The program of a thread that links nodes beside the thread that builds. Started by `linking.ts`. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { giveWay } from '../../../shared/process/workerThread.js';
+import { openKernel } from '../../kernel/kernel.js';
+import { BuildProgress, Cancelled } from '../progress.js';
+import { type LinkWorkerData, linkAll } from './linkTurns.js';
+
+const { memory, module, graph, walk, progress } = workerData as LinkWorkerData;
+
+giveWay();
+try {
+  linkAll(openKernel(memory, module), graph, walk, new BuildProgress(progress));
+  parentPort?.postMessage('linked');
+} catch (error) {
+  if (!(error instanceof Cancelled)) throw error;
+}

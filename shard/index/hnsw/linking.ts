@@ -1,0 +1,58 @@
+/** Links the nodes of a graph in several threads, which work on the same memory. */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { kernelModule, openKernel, type SharedMemory } from '../../kernel/kernel.js';
+import { type BuildProgress, Cancelled } from '../progress.js';
+import type { GraphMemory } from './graphMemory.js';
+import { type LinkWorkerData, linkAll } from './linkTurns.js';
+
+const PROGRAM = new URL('./linkWorker.js', import.meta.url);
+const THREADS_MAX = 8;
+/** A thread takes about 100 ms to start, in which another links a few hundred nodes. */
+const NODES_PER_THREAD = 4096;
+/** Vectors lie outside the heap. */
+const WORKER_HEAP_MB = 64;
+
+/** Threads that link so many nodes, this one included. */
+export const linkThreads = (nodes: number): number =>
+  Math.max(1, Math.min(THREADS_MAX, availableParallelism(), Math.floor(nodes / NODES_PER_THREAD)));
+
+/**
+ * Links the nodes from `first` on; there is a scratch for each thread, at these addresses. Throws Cancelled. The other threads
+ * have ended when this settles.
+ */
+export async function linkNodes(
+  memory: SharedMemory,
+  graph: GraphMemory,
+  walks: readonly number[],
+  progress: BuildProgress,
+): Promise<void> {
+  const kernel = openKernel(memory);
+  const [own, ...others] = walks as [number, ...number[]];
+  // A search of an empty graph finds nothing to link to: the first node is there before the other threads begin.
+  progress.advance(kernel.linkNodes(graph.address, own, 1));
+  const ends = others.map((walk) =>
+    ended({ memory, module: kernelModule(), graph: graph.address, walk, progress: progress.memory }),
+  );
+  try {
+    linkAll(kernel, graph.address, own, progress);
+  } finally {
+    await Promise.allSettled(ends);
+  }
+  await Promise.all(ends);
+}
+
+/** Settles when a thread has linked what there was and has ended. Rejects where it failed, or the build was cancelled. */
+function ended(workerData: LinkWorkerData): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(PROGRAM, { workerData, resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB } });
+    let failure: Error | undefined = new Cancelled();
+    worker.on('message', () => {
+      failure = undefined;
+    });
+    worker.on('error', (error) => {
+      failure = error;
+    });
+    worker.on('exit', () => (failure === undefined ? resolve() : reject(failure)));
+  });
+}

@@ -1,0 +1,73 @@
+import type { SlotSet } from '../../kernel/slotSet.js';
+import type { GraphShape } from './graphMemory.js';
+import { VectorWriter, vectorBytesOf } from './vectorForm.js';
+
+/** `assembly/graphWalk.ts` says what is in it. */
+const HEADER_WORDS = 16;
+const WORD_BYTES = 4;
+const ENTRY_BYTES = 8;
+const LANES_BYTES = 16;
+
+const aligned = (sizeBytes: number): number => 16 * Math.ceil(sizeBytes / 16);
+
+/** The parts of a scratch, in bytes and in order. */
+function partsOf(shape: GraphShape, most: number, slots: number): readonly number[] {
+  const { neighbours, capacity, form } = shape;
+  return [
+    HEADER_WORDS * WORD_BYTES,
+    (most + 1) * ENTRY_BYTES,
+    (2 * neighbours + 1) * ENTRY_BYTES,
+    (2 * neighbours + 4) * WORD_BYTES,
+    LANES_BYTES,
+    Math.ceil(capacity / 32) * WORD_BYTES,
+    vectorBytesOf(form),
+    Math.ceil(slots / 32) * WORD_BYTES,
+  ].map(aligned);
+}
+
+/** `slots`: of the bitmap of eligible slots; 0 for none. */
+export const walkBytes = (shape: GraphShape, most: number, slots = 0): number =>
+  partsOf(shape, most, slots).reduce((sum, bytes) => sum + bytes, 0);
+
+/** What a search of a graph needs, in memory of the same kernel at an address: for `most` nodes. */
+export class WalkScratch {
+  readonly #entries: number;
+
+  constructor(
+    private readonly buffer: SharedArrayBuffer,
+    private readonly shape: GraphShape,
+    readonly address: number,
+    private readonly most: number,
+    private readonly slots = 0,
+  ) {
+    let at = address;
+    const places = partsOf(shape, most, slots).map((bytes) => {
+      at += bytes;
+      return at - bytes;
+    });
+    const [header, entries, sorted, fresh, lanes, visited, query, bitmap] = places as [
+      ...[number, number, number, number, number, number, number, number],
+    ];
+    this.#entries = entries;
+    const visitedBytes = query - visited;
+    const words = [query, most, most, 1, 0, 0, 0, 0, 0, entries, sorted, fresh, lanes, visited, visitedBytes, bitmap];
+    new Uint32Array(buffer, header, HEADER_WORDS).set(words);
+  }
+
+  /** Prepares a search for `width` nodes: all, or those that have a slot, in `eligible` where it is given. */
+  prepare(query: Int32Array, width: number, takesAll: boolean, eligible: SlotSet | undefined): void {
+    const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
+    const bitmap = header[HEADER_WORDS - 1]!;
+    header.set([width, this.most, Number(takesAll), eligible === undefined ? 0 : bitmap, this.slots], 1);
+    new VectorWriter(this.buffer, this.shape.form).write(query, header[0]!);
+    if (eligible === undefined) return;
+    const words = new Uint32Array(this.buffer, bitmap, Math.ceil(this.slots / 32));
+    eligible.addTo(words.fill(0));
+  }
+
+  /** Calls `visit` for the first `count` nodes found, nearest first. */
+  visit(count: number, visit: (node: number) => void): void {
+    const words = new Uint32Array(this.buffer, this.#entries, 2 * count);
+    for (let at = 0; at < words.length; at += 2) visit(words[at]!);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The memory of a navigable graph: a record for each node, and apart from them the lists of those that are on higher levels.
+ *
+ *   record:  vector | slot u32 | lock u32 | upper u32 | count u32 | 2m × u32 neighbour
+ *   upper:   level u32 | for each level from 1: count u32, m × u32 neighbour
+ *
+ * A vector is a byte for each component, or an f32, and the distance of two the sum of the squares of their differences: a whole
+ * number below 2^31, or an f32 whose bits order it as one. Threads change the links of a node under its lock, and read them
+ * without: they may find a neighbour twice, or miss one, but never something that is no node.
+ */
+
+@unmanaged
+export class Graph {
+  /** Nodes whose records are written. */
+  count: u32;
+  /** The next node to be linked, which threads take one after another. */
+  next: u32;
+  /** Where a search begins: a node of the highest level; NO_NODE before the first. */
+  entry: u32;
+  entryLock: u32;
+  /** Neighbours of a node on a higher level; twice as many on level 0. */
+  neighbours: u32;
+  /** Nodes that a search finds of which the neighbours of a new node are chosen. */
+  width: u32;
+  /** A multiple of 16. */
+  vectorBytes: u32;
+  isFloat: u32;
+  recordBytes: u32;
+  /** Addresses. */
+  records: u32;
+  uppers: u32;
+}
+
+export const NO_NODE: u32 = 0xffff_ffff;
+
+@inline export function vectorOf(graph: Graph, node: u32): usize {
+  return usize(graph.records) + usize(node) * graph.recordBytes;
+}
+
+/** The slot of the node's row. */
+@inline export function slotOf(graph: Graph, node: u32): u32 {
+  return load<u32>(vectorOf(graph, node) + graph.vectorBytes);
+}
+
+@inline export function lockOf(graph: Graph, node: u32): usize {
+  return vectorOf(graph, node) + graph.vectorBytes + 4;
+}
+
+/** The address of what the node has on higher levels, the level first; 0 where there is none. */
+@inline function upperOf(graph: Graph, node: u32): usize {
+  const upper = load<u32>(vectorOf(graph, node) + graph.vectorBytes, 8);
+  return upper == 0 ? 0 : usize(graph.uppers) + (usize(upper) << 2);
+}
+
+export function levelOf(graph: Graph, node: u32): u32 {
+  const upper = upperOf(graph, node);
+  return upper == 0 ? 0 : load<u32>(upper);
+}
+
+/** The address of the node's list on a level that it is on: the count, then the neighbours. */
+@inline export function listOf(graph: Graph, node: u32, level: u32): usize {
+  if (level == 0) return vectorOf(graph, node) + graph.vectorBytes + 12;
+  return upperOf(graph, node) + 4 + ((usize(level - 1) * (graph.neighbours + 1)) << 2);
+}
+
+@inline export function neighboursOn(graph: Graph, level: u32): u32 {
+  return level == 0 ? graph.neighbours << 1 : graph.neighbours;
+}
+
+/** Looks this often at a lock that is held before it sleeps, and sleeps so long: its holder may have lost its processor. */
+const SPINS: u32 = 1000;
+const SLEEP_NS: i64 = 50_000;
+
+export function lock(at: usize): void {
+  for (let spins: u32 = 0; atomic.cmpxchg<u32>(at, 0, 1) != 0; spins++) {
+    if (spins >= SPINS) atomic.wait<i32>(at, 1, SLEEP_NS);
+  }
+}
+
+@inline export function unlock(at: usize): void {
+  atomic.store<u32>(at, 0);
+}
+
+@inline function addBytes(sums: v128, low: v128, high: v128, at: usize): v128 {
+  const first = i16x8.sub(low, v128.load_ext<i8>(at));
+  const second = i16x8.sub(high, v128.load_ext<i8>(at, 8));
+  return i32x4.add(sums, i32x4.add(i32x4.dot_i16x8_s(first, first), i32x4.dot_i16x8_s(second, second)));
+}
+
+@inline function addFloats(sums: v128, numbers: v128, at: usize): v128 {
+  const apart = f32x4.sub(numbers, v128.load(at));
+  return f32x4.add(sums, f32x4.mul(apart, apart));
+}
+
+@inline function firsts(a: v128, b: v128): v128 {
+  return v128.shuffle<i32>(a, b, 0, 4, 1, 5);
+}
+
+@inline function lasts(a: v128, b: v128): v128 {
+  return v128.shuffle<i32>(a, b, 2, 6, 3, 7);
+}
+
+/** The distances of the vectors at a, b, c and d from that at `from`. */
+export function distances(graph: Graph, from: usize, a: usize, b: usize, c: usize, d: usize): v128 {
+  let sa = i32x4.splat(0);
+  let sb = sa;
+  let sc = sa;
+  let sd = sa;
+  const end = from + graph.vectorBytes;
+  if (graph.isFloat) {
+    for (let at = from; at < end; at += 16) {
+      const numbers = v128.load(at);
+      sa = addFloats(sa, numbers, a);
+      sb = addFloats(sb, numbers, b);
+      sc = addFloats(sc, numbers, c);
+      sd = addFloats(sd, numbers, d);
+      a += 16;
+      b += 16;
+      c += 16;
+      d += 16;
+    }
+    const ab = f32x4.add(firsts(sa, sb), lasts(sa, sb));
+    const cd = f32x4.add(firsts(sc, sd), lasts(sc, sd));
+    return f32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
+  }
+  for (let at = from; at < end; at += 16) {
+    const low = v128.load_ext<i8>(at);
+    const high = v128.load_ext<i8>(at, 8);
+    sa = addBytes(sa, low, high, a);
+    sb = addBytes(sb, low, high, b);
+    sc = addBytes(sc, low, high, c);
+    sd = addBytes(sd, low, high, d);
+    a += 16;
+    b += 16;
+    c += 16;
+    d += 16;
+  }
+  const ab = i32x4.add(firsts(sa, sb), lasts(sa, sb));
+  const cd = i32x4.add(firsts(sc, sd), lasts(sc, sd));
+  return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
+}
+
+/** The distance of one vector, which `distances` measures four times. */
+@inline export function distance(graph: Graph, from: usize, to: usize): u32 {
+  return u32(i32x4.extract_lane(distances(graph, from, to, to, to, to), 0));
+}

@@ -1,0 +1,208 @@
+/** Searches of a graph: from one node to the neighbours of the nearest that it knows, until those lead no nearer. */
+import { distance, distances, Graph, listOf, levelOf, NO_NODE, slotOf, vectorOf } from './graph';
+
+/** The scratch of a search. The host gives addresses and sizes; what is found is the host's to read. */
+@unmanaged
+export class Walk {
+  /** The address of the query, in the form of the graph's vectors. */
+  query: u32;
+  /** Eligible nodes that are searched for, and the most nodes of any kind that are kept meanwhile. */
+  width: u32;
+  most: u32;
+  /** Every node is eligible. */
+  takesAll: u32;
+  /** The address of a bitmap of the eligible slots, and its bits; 0: the nodes are eligible that have a slot. */
+  bitmap: u32;
+  bits: u32;
+  /** The nearest nodes so far, and those of them that are eligible. */
+  count: u32;
+  eligible: u32;
+  /** The place of the first whose neighbours have not been looked at, or before it. */
+  first: u32;
+  /** Addresses: room for `most` + 1 entries, for 2m + 1 entries, for 2m + 4 nodes, for four distances, and a bit for each node. */
+  entries: u32;
+  sorted: u32;
+  fresh: u32;
+  lanes: u32;
+  visited: u32;
+  visitedBytes: u32;
+}
+
+/** The slot of a node that stands for several rows: it is eligible. */
+const SEVERAL: u32 = 0xffff_fffe;
+const NO_SLOT: u32 = 0xffff_ffff;
+
+/** An entry: distance * 2^32 + node, with these two marks. */
+const EXPANDED: u64 = 0x8000_0000;
+const ELIGIBLE: u64 = 0x4000_0000;
+const MARKS: u64 = EXPANDED | ELIGIBLE;
+const NODE: u64 = 0x3fff_ffff;
+
+@inline export function nodeOf(entry: u64): u32 {
+  return u32(entry & NODE);
+}
+
+@inline function entryAt(entries: usize, at: u32): usize {
+  return entries + (usize(at) << 3);
+}
+
+function isEligible(graph: Graph, walk: Walk, node: u32): bool {
+  if (walk.takesAll) return true;
+  const slot = slotOf(graph, node);
+  if (slot == NO_SLOT) return false;
+  if (slot == SEVERAL || walk.bitmap == 0) return true;
+  return slot < walk.bits && ((load<u8>(usize(walk.bitmap) + (slot >> 3)) >> (slot & 7)) & 1) != 0;
+}
+
+/** Makes room at the place of an entry among `count` that are sorted, and returns its address. */
+@inline function placeFor(entries: usize, count: u32, entry: u64): usize {
+  let low: u32 = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((load<u64>(entryAt(entries, middle)) & ~MARKS) < entry) low = middle + 1;
+    else high = middle;
+  }
+  const place = entryAt(entries, low);
+  let from = entryAt(entries, count);
+  while (from >= place + 16) {
+    from -= 16;
+    v128.store(from, v128.load(from), 8);
+  }
+  if (from > place) store<u64>(place, load<u64>(place), 8);
+  return place;
+}
+
+/** Adds an entry to `count` that are sorted. */
+@inline export function addSorted(entries: usize, count: u32, distance: u32, node: u32): void {
+  const entry = (u64(distance) << 32) | node;
+  store<u64>(placeFor(entries, count, entry), entry);
+}
+
+/** A node that is not nearer does not get in. */
+@inline function worst(walk: Walk): u32 {
+  if (walk.eligible < walk.width && walk.count < walk.most) return 0xffff_ffff;
+  return load<u32>(entryAt(walk.entries, walk.count - 1), 4);
+}
+
+function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
+  const entry = (u64(distance) << 32) | node;
+  const place = placeFor(walk.entries, walk.count, entry);
+  const eligible = isEligible(graph, walk, node);
+  store<u64>(place, eligible ? entry | ELIGIBLE : entry);
+  const at = u32((place - usize(walk.entries)) >> 3);
+  if (at < walk.first) walk.first = at;
+  let count = walk.count + 1;
+  let found = walk.eligible + u32(eligible);
+  // What lies behind the last that is searched for leads to nothing.
+  for (; ; count--) {
+    const last = u32((load<u64>(entryAt(walk.entries, count - 1)) & ELIGIBLE) != 0);
+    if (count <= walk.most && found + 1 - last <= walk.width) break;
+    found -= last;
+  }
+  walk.count = count;
+  walk.eligible = found;
+}
+
+/** Lists the neighbours in a list that have not been visited, and visits them; returns how many. */
+@inline function freshOf(walk: Walk, list: usize): u32 {
+  const end = list + 4 + (usize(load<u32>(list)) << 2);
+  const visited: usize = walk.visited;
+  let to: usize = walk.fresh;
+  for (let at = list + 4; at < end; at += 4) {
+    const node = load<u32>(at);
+    const word = visited + ((node >> 5) << 2);
+    const bits = load<u32>(word);
+    const bit = <u32>1 << (node & 31);
+    store<u32>(to, node);
+    to += usize((bits & bit) == 0) << 2;
+    store<u32>(word, bits | bit);
+  }
+  return u32((to - usize(walk.fresh)) >> 2);
+}
+
+/** The distances of four nodes from `at` on, of which the first `left` are there. */
+@inline export function distancesOf(graph: Graph, from: usize, at: usize, left: u32): v128 {
+  const a = load<u32>(at);
+  const b = left > 1 ? load<u32>(at, 4) : a;
+  const c = left > 2 ? load<u32>(at, 8) : a;
+  const d = left > 3 ? load<u32>(at, 12) : a;
+  return distances(graph, from, vectorOf(graph, a), vectorOf(graph, b), vectorOf(graph, c), vectorOf(graph, d));
+}
+
+/** Finds the nearest nodes of a level, from `start` on, which is at that distance. */
+export function search(graph: Graph, walk: Walk, start: u32, startDistance: u32, level: u32): void {
+  walk.count = 0;
+  walk.eligible = 0;
+  walk.first = 0;
+  memory.fill(walk.visited, 0, walk.visitedBytes);
+  const word = usize(walk.visited) + ((start >> 5) << 2);
+  store<u32>(word, <u32>1 << (start & 31));
+  enter(graph, walk, startDistance, start);
+  for (;;) {
+    let entry: u64 = EXPANDED;
+    let first = walk.first;
+    for (; first < walk.count; first++) {
+      entry = load<u64>(entryAt(walk.entries, first));
+      if ((entry & EXPANDED) == 0) break;
+    }
+    if (first == walk.count) return;
+    store<u64>(entryAt(walk.entries, first), entry | EXPANDED);
+    walk.first = first + 1;
+    const fresh = freshOf(walk, listOf(graph, nodeOf(entry), level));
+    for (let at: u32 = 0; at < fresh; at += 4) {
+      const four = distancesOf(graph, walk.query, usize(walk.fresh) + (usize(at) << 2), fresh - at);
+      let near = u32(i32x4.bitmask(i32x4.lt_u(four, i32x4.splat(worst(walk)))));
+      if (fresh - at < 4) near &= (<u32>1 << (fresh - at)) - 1;
+      if (near == 0) continue;
+      v128.store(usize(walk.lanes), four);
+      for (; near != 0; near &= near - 1) {
+        const lane = ctz(near);
+        const apart = load<u32>(usize(walk.lanes) + (usize(lane) << 2));
+        if (apart >= worst(walk)) continue;
+        enter(graph, walk, apart, load<u32>(usize(walk.fresh) + (usize(at + lane) << 2)));
+      }
+    }
+  }
+}
+
+/** Goes from a node to the nearest of its neighbours on a level, as long as that is nearer; returns distance * 2^32 + node. */
+export function descend(graph: Graph, query: usize, start: u32, startDistance: u32, level: u32): u64 {
+  let nearest = (u64(startDistance) << 32) | start;
+  let best: u64;
+  do {
+    best = nearest;
+    const list = listOf(graph, u32(best), level);
+    const count = load<u32>(list);
+    for (let at: u32 = 0; at < count; at += 4) {
+      const from = list + 4 + (usize(at) << 2);
+      const left = count - at;
+      const four = distancesOf(graph, query, from, left);
+      nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 0))) << 32) | load<u32>(from));
+      if (left > 1) nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 1))) << 32) | load<u32>(from, 4));
+      if (left > 2) nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 2))) << 32) | load<u32>(from, 8));
+      if (left > 3) nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 3))) << 32) | load<u32>(from, 12));
+    }
+  } while (nearest >> 32 < best >> 32);
+  return best;
+}
+
+/** Finds the nearest nodes of the whole graph, and returns how many: they are in `entries`, nearest first. */
+export function walkGraph(graph: Graph, walk: Walk): u32 {
+  const entry = graph.entry;
+  if (entry == NO_NODE) return 0;
+  let near = (u64(distance(graph, walk.query, vectorOf(graph, entry))) << 32) | entry;
+  for (let level = levelOf(graph, entry); level > 0; level--)
+    near = descend(graph, walk.query, u32(near), u32(near >> 32), level);
+  search(graph, walk, u32(near), u32(near >> 32), 0);
+  // What is kept for the way alone is left out.
+  let to: usize = walk.entries;
+  const end = entryAt(walk.entries, walk.count);
+  for (let from = to; from < end; from += 8) {
+    const found = load<u64>(from);
+    if ((found & ELIGIBLE) == 0) continue;
+    store<u64>(to, found & ~MARKS);
+    to += 8;
+  }
+  return u32((to - usize(walk.entries)) >> 3);
+}

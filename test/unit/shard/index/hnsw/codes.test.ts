@@ -1,0 +1,85 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Index } from '../../../../../shard/index/kind.js';
+import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
+import { type SeededRandom, seededRandom, testSeed } from '../../../../support/model/random.js';
+import { Collection, clustered, K, ONE, type Opened, times } from '../../../../support/rigs/hnswRig.js';
+
+const CODED_DIMENSION = 32;
+
+describe('HNSW index of codes, which many rows of many dimensions have', () => {
+  let folder: string;
+  let random: SeededRandom;
+  let coded: () => Int32Array;
+  const opened: Index[] = [];
+
+  before(() => {
+    random = seededRandom(testSeed());
+    coded = clustered(random, CODED_DIMENSION);
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-test-hnsw-'));
+  });
+  afterEach(async () => {
+    for (const index of opened.splice(0)) await index.free();
+    await rm(folder, { recursive: true });
+  });
+
+  const kept = <T extends Opened>(one: T): T => {
+    opened.push(one.index);
+    return one;
+  };
+  const shifted = (by: number) => (): Int32Array => Int32Array.from(coded(), (value) => value + by * ONE);
+
+  async function codedOf(count: number, make = coded) {
+    const collection = new Collection(folder, CODED_DIMENSION);
+    const slots = times(count, () => collection.insert(make()));
+    return { collection, slots, serving: kept(await collection.indexed()) };
+  }
+
+  it('finds nearly all of the nearest, eligible ones too, in less memory', async () => {
+    const { collection, slots, serving } = await codedOf(3000);
+    expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
+    const eligible = new SlotSet(collection.vectors.shape);
+    for (const slot of slots) if (random.next() < 0.3) eligible.add(slot);
+    expect(await serving.recall(times(30, coded), K, eligible)).to.be.at.least(0.95);
+    for (const slot of slots.slice(0, 300)) serving.remove(slot);
+    expect(await serving.recall(times(30, coded))).to.be.at.least(0.95);
+    const { size } = await stat(join(folder, 'payload'));
+    expect(size).to.be.below(3000 * (4 * CODED_DIMENSION + 4 + 8 * 16));
+  });
+
+  it('is linked by several threads', async () => {
+    const { serving } = await codedOf(9000);
+    expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
+  });
+
+  it('keeps floats where codes would not tell rows apart', async () => {
+    const collection = new Collection(folder, CODED_DIMENSION);
+    for (const row of times(2000, coded)) collection.insert(row);
+    collection.insert(new Int32Array(CODED_DIMENSION).fill(20_000 * ONE));
+    const serving = kept(await collection.indexed());
+    expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
+  });
+
+  it('asks for another build when many rows lie outside of its codes, which are chosen anew then', async () => {
+    const { collection, serving } = await codedOf(2000);
+    const far = shifted(30);
+    for (let absorbed = 0; serving.index.capacityLeft > 0; absorbed++) {
+      expect(absorbed).to.be.below(400);
+      const row = far();
+      const slot = collection.insert(row);
+      expect(serving.absorb(slot)).to.equal(true);
+      expect([...(await serving.search(row, 1)).slots]).to.deep.equal([slot]);
+    }
+    for (const row of times(500, far)) collection.insert(row);
+    const from = { path: join(folder, 'payload'), rows: serving.rows };
+    await serving.index.persist(join(folder, 'absorbed'));
+    const { path, recordIds } = await collection.build('anew', {}, { ...from, path: join(folder, 'absorbed') });
+    const anew = kept(await collection.open(path, recordIds));
+    expect(anew.index.capacityLeft).to.be.above(0);
+    for (const make of [coded, far]) expect(await anew.recall(times(30, make))).to.be.at.least(0.95);
+  });
+});
