@@ -5,6 +5,9 @@ import { type Kernel, openKernel, openMemory, PAGE_BYTES, type SharedMemory } fr
 /** The least that the memory grows by, to save system calls. It costs address space only. */
 const GROWTH_BYTES = 1 << 20;
 
+/** Of pieces that are kept for the next scans. */
+const SPARE_BYTES_MAX = 1 << 20;
+
 const refused = (cause: unknown): VouchError =>
   new VouchError('capacity_exceeded', 'the system has no more memory for vectors', { cause });
 
@@ -14,6 +17,9 @@ export class Arena {
   readonly memory: SharedMemory;
   readonly #allocator: BuddyAllocator;
   readonly #ownBytes: number;
+  /** What scans have given back, by class: to join a piece with its buddies and to split it anew takes as long as a short scan. */
+  readonly #spare = new Map<number, number[]>();
+  #spareBytes = 0;
 
   /** `sizeBytes`: the most it may grow to, a power of two up to 4 GiB. Throws `capacity_exceeded`. */
   constructor(sizeBytes: number) {
@@ -34,7 +40,7 @@ export class Arena {
   }
 
   get usedBytes(): number {
-    return this.#allocator.usedBytes - this.#ownBytes;
+    return this.#allocator.usedBytes - this.#ownBytes - this.#spareBytes;
   }
 
   /** The size it has grown to. The system backs a page once it was written. */
@@ -49,7 +55,7 @@ export class Arena {
 
   /** Undefined where there is no free piece of that size; throws `capacity_exceeded` where the system gives no memory. */
   allocate(sizeBytes: number): number | undefined {
-    const address = this.#allocator.allocate(sizeBytes);
+    const address = this.#allocator.allocate(sizeBytes) ?? this.#allocateOfSpare(sizeBytes);
     if (address === undefined) return undefined;
     try {
       this.#growTo(address + classBytes(sizeBytes));
@@ -62,6 +68,34 @@ export class Arena {
 
   free(address: number): void {
     this.#allocator.free(address);
+  }
+
+  /** As `allocate`, for a short time. */
+  allocateScratch(sizeBytes: number): number | undefined {
+    const sizeClass = classBytes(sizeBytes);
+    const address = this.#spare.get(sizeClass)?.pop();
+    if (address === undefined) return this.allocate(sizeBytes);
+    this.#spareBytes -= sizeClass;
+    return address;
+  }
+
+  freeScratch(address: number, sizeBytes: number): void {
+    const sizeClass = classBytes(sizeBytes);
+    if (this.#spareBytes + sizeClass > SPARE_BYTES_MAX) {
+      this.free(address);
+      return;
+    }
+    const spare = this.#spare.get(sizeClass);
+    if (spare === undefined) this.#spare.set(sizeClass, [address]);
+    else spare.push(address);
+    this.#spareBytes += sizeClass;
+  }
+
+  #allocateOfSpare(sizeBytes: number): number | undefined {
+    for (const address of [...this.#spare.values()].flat()) this.#allocator.free(address);
+    this.#spare.clear();
+    this.#spareBytes = 0;
+    return this.#allocator.allocate(sizeBytes);
   }
 
   #growTo(endBytes: number): void {

@@ -95,10 +95,10 @@ export class VectorMemory {
 
 /** Memory for a scan of the arena's blocks. Throws `unavailable` when too many scans run at once. */
 export function allocateScratch(arena: Arena, sizeBytes: number): Region {
-  const address = arena.allocate(sizeBytes);
+  const address = arena.allocateScratch(sizeBytes);
   if (address === undefined)
     throw new VouchError('unavailable', 'too many searches run at once; retry shortly', { retryAfterSecs: 1 });
   return { arena, address, sizeBytes };
 }
 
-export const freeScratch = ({ arena, address }: Region): void => arena.free(address);
+export const freeScratch = ({ arena, address, sizeBytes }: Region): void => arena.freeScratch(address, sizeBytes);

@@ -9,6 +9,7 @@ import { EqualRows, NONE } from './equalRows.js';
 import { GraphMemory, graphBytes, NO_NODE } from './graphMemory.js';
 import { constructionWidth, sameBuild, searchWidth } from './parameters.js';
 import { readHnswPayload, writeHnswPayload } from './payload.js';
+import { doubtfulUpTo } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Searched for beyond k: codes order rows at almost equal distances by chance. */
@@ -104,7 +105,7 @@ class HnswIndex implements Index {
       return slots.size < PROPOSED_MAX;
     };
     this.#equal.find(query, (ordinal) => this.#equal.ring(ordinal, propose));
-    this.#walk(query, width, eligible, (node) => this.#equal.ring(this.#ordinals.get(node), propose));
+    this.#walk(query, width, eligible, (found) => this.#propose(found, k, slots, propose));
     return Uint32Array.from(slots);
   }
 
@@ -120,6 +121,16 @@ class HnswIndex implements Index {
     this.order.vectors.memory.freeBlock(this.region);
   }
 
+  /** Proposes the nearest nodes found: k rows, and those that may be nearer than what stands for them says. */
+  #propose(found: Uint32Array, k: number, slots: ReadonlySet<number>, propose: (ordinal: number) => boolean): void {
+    let limit = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < found.length && found[at + 1]! <= limit; at += 2) {
+      this.#equal.ring(this.#ordinals.get(found[at]!), propose);
+      if (slots.size >= k && limit === Number.POSITIVE_INFINITY)
+        limit = doubtfulUpTo(this.#graph.shape.form, found[at + 1]!);
+    }
+  }
+
   #add(ordinal: number, components: Int32Array, slot: number): void {
     const { node, isInside } = this.#graph.add(components);
     if (!isInside) this.#outside++;
@@ -131,14 +142,14 @@ class HnswIndex implements Index {
     );
   }
 
-  #walk(query: Int32Array, width: number, eligible: SlotSet | undefined, visit: (node: number) => void): void {
+  #walk(query: Int32Array, width: number, eligible: SlotSet | undefined, use: (found: Uint32Array) => void): void {
     const { rows, vectors } = this.order;
     const takesAll = eligible === undefined && rows.garbage === 0;
     const most = takesAll ? width : Math.min(WIDTH_MAX, this.#graph.count);
     const slots = eligible === undefined ? 0 : vectors.slots;
     this.#withScratch(most, slots, (scratch, { kernel }) => {
       scratch.prepare(query, width, takesAll, eligible);
-      scratch.visit(kernel.walkGraph(this.#graph.address, scratch.address) >>> 0, visit);
+      use(scratch.found(kernel.walkGraph(this.#graph.address, scratch.address) >>> 0));
     });
   }
 

@@ -2,6 +2,8 @@ import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { BuildRows } from '../kind.js';
 
 const ONE = 65_536;
+/** More than what adding up 32,768 squares in f32 is off by. */
+const FLOAT_DOUBT = 1 + 1 / 256;
 const CODE_MAX = 127;
 const FLOAT_BYTES = 4;
 const LANES = 16;
@@ -73,6 +75,21 @@ export class VectorWriter {
 
 /** The mean squared distance between a row and its code, where the row lies anywhere between codes. */
 const codeLoss = ({ step, middles }: VectorForm): number => (middles.length * step * step) / 12;
+
+const bits = new Uint32Array(1);
+const asFloat = new Float32Array(bits.buffer);
+
+/**
+ * A distance of the kernel above which no row is likely to be nearer than one at `distance`. The difference of two codes is
+ * off by 1/6 in its square, so that the square of a distance d of codes has a standard deviation of 2d/√6; two of them are
+ * compared, and this is three of theirs. Floats are off by their last bits.
+ */
+export function doubtfulUpTo({ isFloat }: VectorForm, distance: number): number {
+  if (!isFloat) return distance + 3.5 * Math.sqrt(distance);
+  bits[0] = distance;
+  asFloat[0] = asFloat[0]! * FLOAT_DOUBT;
+  return bits[0];
+}
 
 /** Chooses codes for these rows: floats where they are few, or where codes do not tell neighbours apart. */
 export function formFor(rows: BuildRows): VectorForm {

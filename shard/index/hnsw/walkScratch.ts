@@ -65,9 +65,8 @@ export class WalkScratch {
     eligible.addTo(words.fill(0));
   }
 
-  /** Calls `visit` for the first `count` nodes found, nearest first. */
-  visit(count: number, visit: (node: number) => void): void {
-    const words = new Uint32Array(this.buffer, this.#entries, 2 * count);
-    for (let at = 0; at < words.length; at += 2) visit(words[at]!);
+  /** The first `count` nodes found, nearest first: each a node, and its distance. */
+  found(count: number): Uint32Array {
+    return new Uint32Array(this.buffer, this.#entries, 2 * count);
   }
 }
