@@ -64,6 +64,7 @@ export class Generation {
       trainedRows,
       tail: this.tail - refused.count,
       capacityLeft: this.#isFull ? 0 : (index?.capacityLeft ?? 0),
+      refused: kind === 'hnsw' && index !== undefined && index.capacityLeft > 0 ? refused.count : 0,
       unsaved: rows.count - this.#savedRows,
     };
   }
@@ -103,7 +104,7 @@ export class Generation {
    */
   async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { index, vectors } = this.parts;
-    if (index === undefined || this.#exactIsCheaper(index, k, eligible))
+    if (index === undefined || this.#retired || this.#exactIsCheaper(index, k, eligible))
       return vectors.search(query, k, nextTurn, { eligible });
     this.#searches++;
     try {
@@ -158,9 +159,9 @@ export class Generation {
     // A record that was replaced meanwhile was looked for at two rows, or at none. Eligible rows are those of the caller's moment.
     if (this.#replaced !== replacedBefore)
       return vectors.search(query, k, nextTurn, eligible === undefined ? {} : { held: eligible });
-    const available = eligible === undefined ? vectors.liveCount : eligible.count;
-    // An index that finds too few may have missed rows.
-    if (hits.ids.length < Math.min(k, available)) return vectors.search(query, k, nextTurn, { eligible });
+    // An index that finds too few may have missed rows, which those of the tail do not make up for.
+    if (found.ids.length < k && found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count)
+      return vectors.search(query, k, nextTurn, { eligible });
     return hits;
   }
 
@@ -189,6 +190,7 @@ export class Generation {
   }
 
   #removeNow(slot: number): void {
+    if (this.#retired) return;
     const ordinal = this.parts.rows.remove(slot);
     if (ordinal !== undefined) this.parts.index?.remove(ordinal, slot);
   }

@@ -20,6 +20,8 @@ export class Arena {
   /** What scans have given back, by class: to join a piece with its buddies and to split it anew takes as long as a short scan. */
   readonly #spare = new Map<number, number[]>();
   #spareBytes = 0;
+  /** The most that was ever used: what the memory has grown to beyond it was never touched. */
+  #peakBytes = 0;
 
   /** `sizeBytes`: the most it may grow to, a power of two up to 4 GiB. Throws `capacity_exceeded`. */
   constructor(sizeBytes: number) {
@@ -43,6 +45,11 @@ export class Arena {
     return this.#allocator.usedBytes - this.#ownBytes - this.#spareBytes;
   }
 
+  /** What was used once and is free now: the system backs no other page. */
+  get freeBytes(): number {
+    return Math.min(this.grownBytes, this.#peakBytes) - this.usedBytes;
+  }
+
   /** The size it has grown to. The system backs a page once it was written. */
   get grownBytes(): number {
     return this.memory.buffer.byteLength;
@@ -59,6 +66,7 @@ export class Arena {
     if (address === undefined) return undefined;
     try {
       this.#growTo(address + classBytes(sizeBytes));
+      this.#peakBytes = Math.max(this.#peakBytes, this.usedBytes);
     } catch (error) {
       this.#allocator.free(address);
       throw refused(error);

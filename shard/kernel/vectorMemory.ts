@@ -52,9 +52,9 @@ export class VectorMemory {
     return [...this.#arenas].reduce((sum, { grownBytes }) => sum + grownBytes, 0);
   }
 
-  /** The bytes that the arenas have grown to and that nothing uses. */
+  /** The bytes that were used once and are free now. */
   get freeBytes(): number {
-    return [...this.#arenas].reduce((sum, { grownBytes, usedBytes }) => sum + grownBytes - usedBytes, 0);
+    return [...this.#arenas].reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   }
 
   /** Memory for a block. Throws `capacity_exceeded` at the bound, and where the system has no more. */

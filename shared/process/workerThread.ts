@@ -3,9 +3,13 @@ import { constants, setPriority } from 'node:os';
 import { type ErrorCode, messageOf, VouchError } from '../errors/errors.js';
 import { codeOf } from '../files/durable.js';
 
-/** Lowers the priority of the calling thread below the threads that answer requests, where threads have priorities. */
-export function giveWay(): void {
-  if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+/**
+ * Lowers the priority of the calling thread below the threads that answer requests, where threads have priorities; of one that
+ * only shares the work of another, to the lowest there is.
+ */
+export function giveWay({ isHelper = false } = {}): void {
+  const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
+  if (process.platform === 'linux') setPriority(isHelper ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL);
 }
 
 /** A result or an error, which can be cloned. */

@@ -1,13 +1,12 @@
-import { BitSet } from '../../kernel/bitSet.js';
 import { openMemory, PAGE_BYTES } from '../../kernel/kernel.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { arrange } from './arrange.js';
 import { EqualRows } from './equalRows.js';
-import { filledUp, GraphMemory, graphBytes } from './graphMemory.js';
+import { filledUp, GraphMemory, graphBytes, NO_NODE } from './graphMemory.js';
 import { linkNodes, linkThreads } from './linking.js';
 import { capacityFor, constructionWidth, neighbours } from './parameters.js';
 import { type HnswPayload, readHnswPayload, writeHnswPayload } from './payload.js';
-import { formFor, stillSuits, type VectorForm } from './vectorForm.js';
+import { encoded, formFor, stillSuits, suits, type VectorForm } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Address 0 is left unused. */
@@ -55,7 +54,7 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   return { leftOut };
 }
 
-/** Adds nodes, and their rows to `ordinals`; returns how many. Rows beyond the largest graph there is are left out. */
+/** Adds nodes, and their rows to `ordinals`; returns how many. Rows that it cannot tell from others, or has no room for, are left out. */
 async function addNodes(
   { rows, progress }: BuildOrder,
   graph: GraphMemory,
@@ -63,20 +62,31 @@ async function addNodes(
   leftOut: number[],
   known: number,
 ): Promise<number> {
+  const { form } = graph.shape;
   const before = graph.count;
-  const inGraph = BitSet.ofSize(rows.count);
-  for (const ordinal of ordinals) inGraph.add(ordinal);
-  const equal = new EqualRows((ordinal) => (rows.isLive(ordinal) ? rows.components(ordinal) : undefined));
-  const add = (ordinal: number, components: Int32Array): void => {
-    if (graph.count === graph.shape.capacity) {
-      leftOut.push(ordinal);
-      return;
-    }
-    graph.add(components);
-    ordinals.push(ordinal);
+  const nodeOf = new Uint32Array(rows.count).fill(NO_NODE);
+  for (const [node, ordinal] of ordinals.entries()) nodeOf[ordinal] = node;
+  const has = (ordinal: number): boolean => nodeOf[ordinal] !== NO_NODE;
+  const vectorOf = (ordinal: number): Int32Array | undefined => {
+    if (has(ordinal)) return graph.vectorOf(nodeOf[ordinal]!);
+    if (!rows.isLive(ordinal) || !suits(form, rows.components(ordinal))) return undefined;
+    return encoded(form, rows.components(ordinal));
   };
-  const nodes = { has: (ordinal: number) => inGraph.has(ordinal), add, share: () => undefined };
-  await arrange(nodes, equal, rows.count, known, () => {
+  const leaveOut = (ordinal: number): void => {
+    if (rows.isLive(ordinal)) leftOut.push(ordinal);
+  };
+  const nodes = {
+    ...{ has, leaveOut },
+    add: (ordinal: number, vector: Int32Array) => {
+      if (!graph.hasRoom) return leaveOut(ordinal);
+      nodeOf[ordinal] = graph.add(vector);
+      ordinals.push(ordinal);
+    },
+    share: (first: number, ordinal: number) => {
+      if (!has(first) && !has(ordinal)) leaveOut(ordinal);
+    },
+  };
+  await arrange(nodes, new EqualRows(vectorOf), rows.count, known, () => {
     progress.assertWanted();
     return undefined;
   });

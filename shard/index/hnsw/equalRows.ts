@@ -2,8 +2,8 @@ export const NONE = -1;
 const FIRST_CAPACITY = 1024;
 
 /**
- * Rows by their vectors. The graph holds one of each ring of rows with equal vectors: a few dozen equal nodes would link
- * only to each other, and neither they nor the nodes behind them would be found any more.
+ * Rows by their vectors, as the graph stores them. It holds one of each ring of rows with equal vectors: a few dozen equal nodes
+ * would link only to each other, and neither they nor the nodes behind them would be found any more.
  *
  * It also finds a row by its own vector, which the graph misses for one row in four of real data at the default width.
  * Takes 12 to 20 bytes a row.
@@ -16,23 +16,23 @@ export class EqualRows {
   #next = alone(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
 
-  /** `componentsOf`: returns undefined for rows that are gone. */
-  constructor(readonly componentsOf: (ordinal: number) => Int32Array | undefined) {}
+  /** `vectorOf`: returns the words of a stored vector; undefined for rows that are gone and no nodes. */
+  constructor(readonly vectorOf: (ordinal: number) => Int32Array | undefined) {}
 
   get bytes(): number {
     return this.#table.byteLength + this.#next.byteLength + this.#hashes.byteLength;
   }
 
-  /** Adds an ordinal, once. Returns the first row that had the same components, which may be gone; NONE where none has. */
-  add(ordinal: number, components: Int32Array): number {
+  /** Adds an ordinal, once. Returns the first row that had the same vector, which may be gone; NONE where none has. */
+  add(ordinal: number, vector: Int32Array): number {
     this.#reserve(ordinal + 1);
-    const hash = hashOf(components);
+    const hash = hashOf(vector);
     this.#hashes[ordinal] = hash;
     const mask = this.#table.length - 1;
     let at = hash & mask;
     for (; this.#table[at] !== NONE; at = (at + 1) & mask) {
       const other = this.#table[at]!;
-      if (this.#hashes[other] !== hash || !this.#isEqual(other, components)) continue;
+      if (this.#hashes[other] !== hash || !this.#isEqual(other, vector)) continue;
       this.#next[ordinal] = this.#next[other]!;
       this.#next[other] = ordinal;
       return other;
@@ -51,22 +51,16 @@ export class EqualRows {
     } while (current !== ordinal);
   }
 
-  /** Calls `visit` for one row of each ring that may have these components: their hashes are equal. */
-  find(components: Int32Array, visit: (ordinal: number) => void): void {
-    const hash = hashOf(components);
+  /** Calls `visit` for one row of each ring that may have this vector: their hashes are equal. */
+  find(vector: Int32Array, visit: (ordinal: number) => void): void {
+    const hash = hashOf(vector);
     const mask = this.#table.length - 1;
     for (let at = hash & mask; this.#table[at] !== NONE; at = (at + 1) & mask)
       if (this.#hashes[this.#table[at]!] === hash) visit(this.#table[at]!);
   }
 
-  #isEqual(ordinal: number, components: Int32Array): boolean {
-    let equal = false;
-    this.ring(ordinal, (member) => {
-      const others = this.componentsOf(member);
-      equal = others?.every((component, i) => component === components[i]) ?? false;
-      return others === undefined;
-    });
-    return equal;
+  #isEqual(ordinal: number, vector: Int32Array): boolean {
+    return this.vectorOf(ordinal)?.every((word, i) => word === vector[i]) ?? false;
   }
 
   #reserve(count: number): void {
@@ -98,11 +92,11 @@ function copied(from: Int32Array, to: Int32Array<ArrayBuffer>): Int32Array<Array
   return to;
 }
 
-/** MurmurHash3, 32 bits, a component at a time. */
-function hashOf(components: Int32Array): number {
+/** MurmurHash3, 32 bits, a word at a time. */
+function hashOf(words: Int32Array): number {
   let hash = 0;
-  for (let i = 0; i < components.length; i++) {
-    let word = Math.imul(components[i]!, 0xcc9e2d51);
+  for (let i = 0; i < words.length; i++) {
+    let word = Math.imul(words[i]!, 0xcc9e2d51);
     word = (word << 15) | (word >>> 17);
     hash ^= Math.imul(word, 0x1b873593);
     hash = (hash << 13) | (hash >>> 19);

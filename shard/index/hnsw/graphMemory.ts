@@ -1,6 +1,6 @@
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { NO_SLOT } from '../rows.js';
-import { type VectorForm, VectorWriter, vectorBytesOf } from './vectorForm.js';
+import { type VectorForm, vectorBytesOf } from './vectorForm.js';
 
 /** `assembly/graph.ts` says what is in it. */
 const HEADER_WORDS = 16;
@@ -11,6 +11,7 @@ const WORD_BYTES = 4;
 /** Of a record, behind the vector: slot, lock, place on higher levels, length of the list. */
 const RECORD_WORDS = 4;
 const SLOT = 0;
+const LOCK = 1;
 const UPPER = 2;
 
 export const NO_NODE = 0xffff_ffff;
@@ -18,7 +19,7 @@ export const NO_NODE = 0xffff_ffff;
 const SEVERAL = 0xffff_fffe;
 
 /** The largest region that there is. */
-const REGION_BYTES_MAX = 2 ** 31;
+export const REGION_BYTES_MAX = 2 ** 31;
 /** How much more of the higher levels there may be than is to be expected. */
 const UPPER_MARGIN = 1.25;
 const UPPER_LEVELS_SPARE = 64;
@@ -63,7 +64,6 @@ export class GraphMemory {
   /** What has been written so far of the higher levels, in words; 0 stands for none. */
   upperWords = 1;
   readonly #words: Uint32Array;
-  readonly #writer: VectorWriter;
   readonly #recordBytes: number;
   readonly #uppers: number;
   readonly #records: number;
@@ -77,7 +77,6 @@ export class GraphMemory {
   ) {
     const { form, neighbours, constructionWidth } = shape;
     this.#words = new Uint32Array(buffer);
-    this.#writer = new VectorWriter(buffer, form);
     this.#recordBytes = recordBytesOf(shape);
     this.#uppers = address + HEADER_WORDS * WORD_BYTES;
     this.#records = this.#uppers + upperBytesOf(shape);
@@ -102,6 +101,8 @@ export class GraphMemory {
     this.#words[at + NEXT] = count;
     this.#words[at + ENTRY] = entry;
     this.upperWords = upperWords;
+    // Nobody links now, whatever the file says.
+    for (let node = 0; node < count; node++) this.#words[this.#slotWord(node) + LOCK] = 0;
   }
 
   /** The bytes of what there is of higher levels. `words`: of a graph that is to be restored. */
@@ -116,18 +117,29 @@ export class GraphMemory {
     return new Uint8Array(this.buffer, this.#records, count * this.#recordBytes);
   }
 
-  /** Writes a node that has no neighbours yet, and returns its number. False of `isInside`: see `VectorWriter`. */
-  add(components: Int32Array): { readonly node: number; readonly isInside: boolean } {
+  get hasRoom(): boolean {
+    return this.count < this.shape.capacity;
+  }
+
+  /** The words of the vector of a node. */
+  vectorOf(node: number): Int32Array {
+    const at = this.#records + node * this.#recordBytes;
+    return new Int32Array(this.buffer, at, vectorBytesOf(this.shape.form) / WORD_BYTES);
+  }
+
+  /** Writes a node that has no neighbours yet, and returns its number. There must be room. `vector`: as `encoded` returns it. */
+  add(vector: Int32Array): number {
     const { count: node } = this;
+    if (!this.hasRoom) throw new Error(`a graph of ${node} nodes is full`);
     const at = this.#records + node * this.#recordBytes;
     const vectorBytes = vectorBytesOf(this.shape.form);
     new Uint8Array(this.buffer, at, this.#recordBytes).fill(0);
-    const isInside = this.#writer.write(components, at);
+    new Int32Array(this.buffer, at, vector.length).set(vector);
     const word = (at + vectorBytes) / WORD_BYTES;
     this.#words[word + SLOT] = NO_SLOT;
     this.#words[word + UPPER] = this.#takeUpper(levelOf(node, this.shape.neighbours));
     this.#words[this.address / WORD_BYTES + COUNT] = node + 1;
-    return { node, isInside };
+    return node;
   }
 
   /** NO_SLOT: the node is searched, but not found. */

@@ -1,4 +1,5 @@
 import { Column } from '../../kernel/column.js';
+import type { Kernel } from '../../kernel/kernel.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
@@ -9,7 +10,7 @@ import { EqualRows, NONE } from './equalRows.js';
 import { GraphMemory, graphBytes, NO_NODE } from './graphMemory.js';
 import { constructionWidth, sameBuild, searchWidth } from './parameters.js';
 import { readHnswPayload, writeHnswPayload } from './payload.js';
-import { doubtfulUpTo } from './vectorForm.js';
+import { doubtfulUpTo, encoded, suits } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Searched for beyond k: codes order rows at almost equal distances by chance. */
@@ -18,12 +19,11 @@ const SPARE = 8;
 const WIDTH_MAX = 4096;
 /** The most rows proposed: of more rows that are equal to one another, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
+/** Where so many rows are equal to those found, and few of them are eligible, an exact search takes no longer. */
+const VISITED_MAX = 65_536;
 /** Rows arranged, and nodes looked at, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
 const CHECKED_AT_ONCE = 4096;
-/** The share of absorbed rows outside of what the codes were chosen for, beyond the spare ones, at which they are chosen anew. */
-const OUTSIDE_PART = 1 / 16;
-const OUTSIDE_SPARE = 64;
 
 class HnswIndex implements Index {
   /** By node, and by ordinal. */
@@ -31,7 +31,6 @@ class HnswIndex implements Index {
   readonly #nodes = Column.uint32(NO_NODE);
   readonly #equal: EqualRows;
   readonly #graph: GraphMemory;
-  #outside = 0;
 
   constructor(
     private readonly order: OpenOrder,
@@ -40,8 +39,10 @@ class HnswIndex implements Index {
   ) {
     this.#graph = graph;
     this.#equal = new EqualRows((ordinal) => {
+      const node = this.#nodes.get(ordinal);
+      if (node !== NO_NODE) return graph.vectorOf(node);
       const slot = order.rows.slotOf(ordinal);
-      return slot === NO_SLOT ? undefined : componentsAt(order, slot);
+      return slot === NO_SLOT ? undefined : encoded(graph.shape.form, componentsAt(order, slot));
     });
   }
 
@@ -50,8 +51,7 @@ class HnswIndex implements Index {
   }
 
   get capacityLeft(): number {
-    const { count, shape } = this.#graph;
-    return this.#outside > OUTSIDE_SPARE + OUTSIDE_PART * count ? 0 : shape.capacity - count;
+    return this.#graph.shape.capacity - this.#graph.count;
   }
 
   cost(k: number): number {
@@ -70,21 +70,35 @@ class HnswIndex implements Index {
     }
     let arranged = 0;
     const stepped = (): Promise<void> | undefined => (++arranged % ARRANGED_AT_ONCE === 0 ? pause() : undefined);
+    const leaveOut = (ordinal: number): void => {
+      if (rows.slotOf(ordinal) !== NO_SLOT) rows.remove(rows.slotOf(ordinal));
+    };
     const nodes = {
+      leaveOut,
       has: (ordinal: number) => this.#nodes.get(ordinal) !== NO_NODE,
-      add: (ordinal: number, components: Int32Array) => this.#add(ordinal, components, rows.slotOf(ordinal)),
-      share: (ordinal: number) => this.#graph.share(this.#nodes.get(ordinal)),
+      add: (ordinal: number, vector: Int32Array) => {
+        if (this.#graph.hasRoom) this.#add(ordinal, vector, rows.slotOf(ordinal));
+        else leaveOut(ordinal);
+      },
+      share: (first: number, ordinal: number) => {
+        if (!this.#share(first)) leaveOut(ordinal);
+      },
     };
     await arrange(nodes, this.#equal, rows.count, rows.count, stepped);
   }
 
   absorb(ordinal: number, slot: number): boolean {
-    if (this.capacityLeft === 0) return false;
+    const { form } = this.#graph.shape;
     const components = componentsAt(this.order, slot);
-    const first = this.#equal.add(ordinal, components);
-    if (first === NONE) this.#add(ordinal, components, slot);
-    else this.#graph.share(this.#nodes.get(first));
-    return true;
+    if (!this.#graph.hasRoom || !suits(form, components)) return false;
+    const vector = encoded(form, components);
+    // Nothing changes where there is no memory to link a node.
+    return this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) => {
+      const first = this.#equal.add(ordinal, vector);
+      if (first !== NONE) return this.#share(first);
+      this.#link(ordinal, vector, slot, scratch, kernel);
+      return true;
+    });
   }
 
   /** The node stays, since it leads to others. */
@@ -96,25 +110,26 @@ class HnswIndex implements Index {
   /** A search keeps nodes that are gone or not eligible for the way, and goes on until it has found enough others. */
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { rows, parameters } = this.order;
-    if (rows.covered.count === 0 || eligible?.count === 0) return new Uint32Array(0);
+    const { form } = this.#graph.shape;
+    // What lies outside of all codes is near to none of them: an exact search has the answer.
+    if (rows.covered.count === 0 || eligible?.count === 0 || !suits(form, query)) return new Uint32Array(0);
     const width = Math.min(searchWidth(parameters, k + SPARE), WIDTH_MAX, this.#graph.count);
     const slots = new Set<number>();
+    let visited = 0;
     const propose = (ordinal: number): boolean => {
       const slot = rows.slotOf(ordinal);
       if (slot !== NO_SLOT && (eligible?.has(slot) ?? true)) slots.add(slot);
-      return slots.size < PROPOSED_MAX;
+      return ++visited < VISITED_MAX && slots.size < PROPOSED_MAX;
     };
-    this.#equal.find(query, (ordinal) => this.#equal.ring(ordinal, propose));
+    this.#equal.find(encoded(form, query), (ordinal) => this.#equal.ring(ordinal, propose));
     this.#walk(query, width, eligible, (found) => this.#propose(found, k, slots, propose));
-    return Uint32Array.from(slots);
+    return Uint32Array.from(visited < VISITED_MAX ? slots : []);
   }
 
   persist(path: string): Promise<void> {
-    return writeHnswPayload(
-      path,
-      this.#graph,
-      Uint32Array.from({ length: this.#graph.count }, (_, node) => this.#ordinals.get(node)),
-    );
+    const ordinals = new Uint32Array(this.#graph.count);
+    for (let node = 0; node < ordinals.length; node++) ordinals[node] = this.#ordinals.get(node);
+    return writeHnswPayload(path, this.#graph, ordinals);
   }
 
   async free(): Promise<void> {
@@ -131,15 +146,26 @@ class HnswIndex implements Index {
     }
   }
 
-  #add(ordinal: number, components: Int32Array, slot: number): void {
-    const { node, isInside } = this.#graph.add(components);
-    if (!isInside) this.#outside++;
+  /** Makes the node of a row stand for another too; false where it is none. */
+  #share(ordinal: number): boolean {
+    const node = this.#nodes.get(ordinal);
+    if (node === NO_NODE) return false;
+    this.#graph.share(node);
+    return true;
+  }
+
+  #add(ordinal: number, vector: Int32Array, slot: number): void {
+    this.#withScratch(constructionWidth(this.order.parameters), 0, (scratch, { kernel }) =>
+      this.#link(ordinal, vector, slot, scratch, kernel),
+    );
+  }
+
+  #link(ordinal: number, vector: Int32Array, slot: number, { address }: WalkScratch, kernel: Kernel): void {
+    const node = this.#graph.add(vector);
     this.#graph.setSlot(node, slot);
     this.#ordinals.set(node, ordinal);
     this.#nodes.set(ordinal, node);
-    this.#withScratch(constructionWidth(this.order.parameters), 0, ({ address }, { kernel }) =>
-      kernel.linkNodes(this.#graph.address, address, 1),
-    );
+    kernel.linkNodes(this.#graph.address, address, 1);
   }
 
   #walk(query: Int32Array, width: number, eligible: SlotSet | undefined, use: (found: Uint32Array) => void): void {
@@ -153,12 +179,13 @@ class HnswIndex implements Index {
     });
   }
 
-  #withScratch(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => void): void {
+  /** Throws `unavailable`, and `capacity_exceeded`, before `use` is called. */
+  #withScratch<T>(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
     const { arena } = this.region;
     const { shape } = this.#graph;
     const region = allocateScratch(arena, walkBytes(shape, most, slots));
     try {
-      use(new WalkScratch(arena.buffer, shape, region.address, most, slots), arena);
+      return use(new WalkScratch(arena.buffer, shape, region.address, most, slots), arena);
     } finally {
       freeScratch(region);
     }

@@ -4,6 +4,9 @@ import type { BuildProgress } from '../progress.js';
 /** Nodes between two looks at whether the build is wanted: some milliseconds. */
 const NODES_AT_ONCE = 16;
 
+/** What a thread tells that links. */
+export type LinkStage = 'begun' | 'linked';
+
 /** What a thread needs that links. */
 export interface LinkWorkerData {
   readonly memory: SharedMemory;

@@ -3,14 +3,18 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { giveWay } from '../../../shared/process/workerThread.js';
 import { openKernel } from '../../kernel/kernel.js';
 import { BuildProgress, Cancelled } from '../progress.js';
-import { type LinkWorkerData, linkAll } from './linkTurns.js';
+import { type LinkStage, type LinkWorkerData, linkAll } from './linkTurns.js';
 
 const { memory, module, graph, walk, progress } = workerData as LinkWorkerData;
 
-giveWay();
+const tell = (stage: LinkStage): void => parentPort?.postMessage(stage);
+
+giveWay({ isHelper: true });
+const kernel = openKernel(memory, module);
+tell('begun');
 try {
-  linkAll(openKernel(memory, module), graph, walk, new BuildProgress(progress));
-  parentPort?.postMessage('linked');
+  linkAll(kernel, graph, walk, new BuildProgress(progress));
+  tell('linked');
 } catch (error) {
   if (!(error instanceof Cancelled)) throw error;
 }

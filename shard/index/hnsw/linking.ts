@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { kernelModule, openKernel, type SharedMemory } from '../../kernel/kernel.js';
 import { type BuildProgress, Cancelled } from '../progress.js';
 import type { GraphMemory } from './graphMemory.js';
-import { type LinkWorkerData, linkAll } from './linkTurns.js';
+import { type LinkStage, type LinkWorkerData, linkAll } from './linkTurns.js';
 
 const PROGRAM = new URL('./linkWorker.js', import.meta.url);
 const THREADS_MAX = 8;
@@ -42,16 +42,16 @@ export async function linkNodes(
   await Promise.all(ends);
 }
 
-/** Settles when a thread has linked what there was and has ended. Rejects where it failed, or the build was cancelled. */
+/** Settles when a thread has ended: it has linked what there was, or could not begin. Rejects where it failed later, or was cancelled. */
 function ended(workerData: LinkWorkerData): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(PROGRAM, { workerData, resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB } });
-    let failure: Error | undefined = new Cancelled();
-    worker.on('message', () => {
-      failure = undefined;
+    let failure: Error | undefined;
+    worker.on('message', (stage: LinkStage) => {
+      failure = stage === 'begun' ? new Cancelled() : undefined;
     });
     worker.on('error', (error) => {
-      failure = error;
+      if (failure !== undefined) failure = error;
     });
     worker.on('exit', () => (failure === undefined ? resolve() : reject(failure)));
   });

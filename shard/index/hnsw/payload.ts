@@ -7,7 +7,7 @@
  */
 import { DurableFile } from '../../../shared/files/durable.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
-import { type GraphMemory, type GraphShape, NO_NODE } from './graphMemory.js';
+import { type GraphMemory, type GraphShape, graphBytes, NO_NODE, REGION_BYTES_MAX } from './graphMemory.js';
 import { constructionWidth, neighbours } from './parameters.js';
 
 const MAGIC = 0x314e4856;
@@ -103,7 +103,10 @@ function headOf(head: Int32Array, headBytes: number, wanted: number, parameters:
   const step = new DataView(head.buffer).getFloat64(STEP_AT, true);
   const middles = head.slice(HEAD_BYTES / WORD_BYTES, HEAD_BYTES / WORD_BYTES + dimension);
   const form = { isFloat: isFloat === 1, middles, step };
-  return { shape: { form, neighbours: m, constructionWidth: width, capacity }, count, entry, upperWords };
+  const shape = { form, neighbours: m, constructionWidth: width, capacity };
+  if (graphBytes(shape) > REGION_BYTES_MAX)
+    throw new Error(`an HNSW payload with room for ${capacity} nodes, too many`);
+  return { shape, count, entry, upperWords };
 }
 
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {

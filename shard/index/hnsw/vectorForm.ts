@@ -42,7 +42,6 @@ export const vectorBytesOf = ({ isFloat, middles: { length } }: VectorForm): num
 export class VectorWriter {
   readonly #bytes: Int8Array;
   readonly #floats: Float32Array;
-  readonly #lossMax: number;
 
   constructor(
     buffer: SharedArrayBuffer,
@@ -50,27 +49,43 @@ export class VectorWriter {
   ) {
     this.#bytes = new Int8Array(buffer);
     this.#floats = new Float32Array(buffer);
-    this.#lossMax = OUTSIDE * codeLoss(form);
   }
 
-  /** Writes a vector of Q16.16 components to an address. False where it lies outside of what codes can tell. */
-  write(components: Int32Array, address: number): boolean {
+  /** Writes a vector of Q16.16 components to an address. */
+  write(components: Int32Array, address: number): void {
     const { isFloat, middles, step } = this.form;
     this.#bytes.fill(0, address, address + vectorBytesOf(this.form));
     if (isFloat) {
       const at = address / FLOAT_BYTES;
       for (let i = 0; i < components.length; i++) this.#floats[at + i] = components[i]! / ONE;
-      return true;
+      return;
     }
-    let loss = 0;
     for (let i = 0; i < components.length; i++) {
-      const exact = (components[i]! - middles[i]!) / step;
-      const code = Math.max(-CODE_MAX, Math.min(CODE_MAX, Math.round(exact)));
-      this.#bytes[address + i] = code;
-      loss += (exact - code) ** 2;
+      this.#bytes[address + i] = codeOf(components[i]!, middles[i]!, step);
     }
-    return loss * step * step <= this.#lossMax;
   }
+}
+
+/** The words of a vector as a graph of this form stores it. */
+export function encoded(form: VectorForm, components: Int32Array): Int32Array {
+  const memory = new SharedArrayBuffer(vectorBytesOf(form));
+  new VectorWriter(memory, form).write(components, 0);
+  return new Int32Array(memory);
+}
+
+const codeOf = (component: number, middle: number, step: number): number =>
+  Math.max(-CODE_MAX, Math.min(CODE_MAX, Math.round((component - middle) / step)));
+
+/** Whether a vector is about as far from its code as others: false where it lies outside of the range of codes. */
+export function suits(form: VectorForm, components: Int32Array): boolean {
+  const { isFloat, middles, step } = form;
+  if (isFloat) return true;
+  let loss = 0;
+  for (let i = 0; i < components.length; i++) {
+    const component = components[i]!;
+    loss += (component - middles[i]! - step * codeOf(component, middles[i]!, step)) ** 2;
+  }
+  return loss <= OUTSIDE * codeLoss(form);
 }
 
 /** The mean squared distance between a row and its code, where the row lies anywhere between codes. */
@@ -81,11 +96,11 @@ const asFloat = new Float32Array(bits.buffer);
 
 /**
  * A distance of the kernel above which no row is likely to be nearer than one at `distance`. The difference of two codes is
- * off by 1/6 in its square, so that the square of a distance d of codes has a standard deviation of 2d/√6; two of them are
- * compared, and this is three of theirs. Floats are off by their last bits.
+ * off by 1/6 in its square, so that the square of a distance d of codes has a standard deviation of 2d/√6; their own
+ * squares add 1/25 of its variance for each dimension; two distances are compared, and this is three deviations. Floats are off by their last bits.
  */
-export function doubtfulUpTo({ isFloat }: VectorForm, distance: number): number {
-  if (!isFloat) return distance + 3.5 * Math.sqrt(distance);
+export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number): number {
+  if (!isFloat) return distance + 3.5 * Math.sqrt(distance + middles.length / 17);
   bits[0] = distance;
   asFloat[0] = asFloat[0]! * FLOAT_DOUBT;
   return bits[0];
@@ -115,10 +130,8 @@ export function formFor(rows: BuildRows): VectorForm {
 /** Whether the rows from `first` on are told apart by the codes that were chosen for others. */
 export function stillSuits(form: VectorForm, rows: BuildRows, first: number): boolean {
   if (form.isFloat) return false;
-  const memory = new SharedArrayBuffer(vectorBytesOf(form));
-  const writer = new VectorWriter(memory, form);
   let outside = 0;
-  for (const ordinal of sampled(rows, first)) if (!writer.write(rows.components(ordinal), 0)) outside++;
+  for (const ordinal of sampled(rows, first)) if (!suits(form, rows.components(ordinal))) outside++;
   return outside <= SAMPLED_ROWS / 16;
 }
 
@@ -131,7 +144,8 @@ function nearestSquared(rows: BuildRows): number {
     for (const other of sample) if (other !== query) nearest = nearer(nearest, components, rows.components(other));
     return nearest;
   });
-  return apart.sort((one, other) => one - other)[apart.length >>> 1] ?? 0;
+  const median = apart.sort((one, other) => one - other)[apart.length >>> 1] ?? 0;
+  return Number.isFinite(median) ? median : 0;
 }
 
 /** The squared distance of two rows where they differ and that is less than `nearest`, else `nearest`. */

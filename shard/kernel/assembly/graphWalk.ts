@@ -106,7 +106,7 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
 
 /** Lists the neighbours in a list that have not been visited, and visits them; returns how many. */
 @inline function freshOf(walk: Walk, list: usize): u32 {
-  const end = list + 4 + (usize(load<u32>(list)) << 2);
+  const end = list + 4 + (usize(atomic.load<u32>(list)) << 2);
   const visited: usize = walk.visited;
   let to: usize = walk.fresh;
   for (let at = list + 4; at < end; at += 4) {
@@ -173,15 +173,20 @@ export function descend(graph: Graph, query: usize, start: u32, startDistance: u
   do {
     best = nearest;
     const list = listOf(graph, u32(best), level);
-    const count = load<u32>(list);
+    const count = atomic.load<u32>(list);
     for (let at: u32 = 0; at < count; at += 4) {
       const from = list + 4 + (usize(at) << 2);
       const left = count - at;
-      const four = distancesOf(graph, query, from, left);
-      nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 0))) << 32) | load<u32>(from));
-      if (left > 1) nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 1))) << 32) | load<u32>(from, 4));
-      if (left > 2) nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 2))) << 32) | load<u32>(from, 8));
-      if (left > 3) nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 3))) << 32) | load<u32>(from, 12));
+      // Read once: another thread may change the list.
+      const a = load<u32>(from);
+      const b = left > 1 ? load<u32>(from, 4) : a;
+      const c = left > 2 ? load<u32>(from, 8) : a;
+      const d = left > 3 ? load<u32>(from, 12) : a;
+      const four = distances(graph, query, vectorOf(graph, a), vectorOf(graph, b), vectorOf(graph, c), vectorOf(graph, d));
+      nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 0))) << 32) | a);
+      nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 1))) << 32) | b);
+      nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 2))) << 32) | c);
+      nearest = min(nearest, (u64(u32(i32x4.extract_lane(four, 3))) << 32) | d);
     }
   } while (nearest >> 32 < best >> 32);
   return best;

@@ -9,6 +9,7 @@ const serving = (changes: Partial<ServingGeneration> = {}): ServingGeneration =>
   trainedRows: 100_000,
   tail: 0,
   capacityLeft: 1_000,
+  refused: 0,
   unsaved: 0,
   ...changes,
 });
@@ -58,9 +59,11 @@ describe('what an index needs next', () => {
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0 }), WORTH_ROWS)).to.equal('extend');
   });
 
-  it('too many dead rows, or growth far beyond what it was trained on, mean a build from scratch', () => {
+  it('too many dead rows, rows that it would not find, or growth far beyond what it was trained on, mean a build from scratch', () => {
     expect(nextStep('hnsw', 69_999, serving({ covered: 69_999, garbage: 30_001 }), WORTH_ROWS)).to.equal('build');
     expect(nextStep('hnsw', 70_001, serving({ covered: 70_001, garbage: 29_999 }), WORTH_ROWS)).to.equal('nothing');
+    expect(nextStep('hnsw', 112_501, serving({ refused: 12_501 }), WORTH_ROWS)).to.equal('build');
+    expect(nextStep('hnsw', 101_024, serving({ refused: 1_024 }), WORTH_ROWS)).to.equal('nothing');
     expect(nextStep('ivf', 400_000, serving({ kind: 'ivf', covered: 400_000 }), WORTH_ROWS)).to.equal('build');
     expect(nextStep('hnsw', 400_000, serving({ covered: 400_000 }), WORTH_ROWS)).to.equal('nothing');
   });

@@ -64,22 +64,31 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
   });
 
-  it('asks for another build when many rows lie outside of its codes, which are chosen anew then', async () => {
+  it('finds rows that codes do not tell apart, which stand in one node', async () => {
+    const collection = new Collection(folder, CODED_DIMENSION);
+    for (const row of times(3000, coded)) collection.insert(row);
+    const base = coded();
+    const alike = times(200, () => Int32Array.from(base, (value) => value + Math.floor(3 * random.next())));
+    for (const row of alike) collection.insert(row);
+    const serving = kept(await collection.indexed());
+    for (const k of [10, 50, 150]) expect(await serving.recall([base, ...alike.slice(0, 5)], k)).to.equal(1);
+  });
+
+  it('leaves queries that lie outside of its codes to an exact search', async () => {
+    const { serving } = await codedOf(2000);
+    expect(await serving.index.candidates(shifted(30)(), K, undefined)).to.have.length(0);
+  });
+
+  it('does not take rows that lie outside of its codes, which are chosen anew where many new rows do', async () => {
     const { collection, serving } = await codedOf(2000);
     const far = shifted(30);
-    for (let absorbed = 0; serving.index.capacityLeft > 0; absorbed++) {
-      expect(absorbed).to.be.below(400);
-      const row = far();
-      const slot = collection.insert(row);
-      expect(serving.absorb(slot)).to.equal(true);
-      expect([...(await serving.search(row, 1)).slots]).to.deep.equal([slot]);
-    }
-    for (const row of times(500, far)) collection.insert(row);
-    const from = { path: join(folder, 'payload'), rows: serving.rows };
+    for (const row of times(20, far)) expect(serving.absorb(collection.insert(row))).to.equal(false);
+    for (const row of times(20, coded)) expect(serving.absorb(collection.insert(row))).to.equal(true);
     await serving.index.persist(join(folder, 'absorbed'));
-    const { path, recordIds } = await collection.build('anew', {}, { ...from, path: join(folder, 'absorbed') });
+    for (const row of times(500, far)) collection.insert(row);
+    const from = { path: join(folder, 'absorbed'), rows: serving.rows };
+    const { path, recordIds } = await collection.build('anew', {}, from);
     const anew = kept(await collection.open(path, recordIds));
-    expect(anew.index.capacityLeft).to.be.above(0);
     for (const make of [coded, far]) expect(await anew.recall(times(30, make))).to.be.at.least(0.95);
   });
 });

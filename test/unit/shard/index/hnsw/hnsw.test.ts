@@ -189,6 +189,41 @@ describe('HNSW index', () => {
     expect([...(await again.search(flat(3), 1000)).slots].sort()).to.deep.equal([...equal].sort());
   });
 
+  it('finds a record that is replaced by the same vector again and again', async () => {
+    const { collection, serving } = await filled(1500);
+    const row = vector();
+    let slot = collection.insert(row);
+    expect(serving.absorb(slot)).to.equal(true);
+    for (let i = 0; i < 100; i++) {
+      serving.remove(slot);
+      slot = collection.insert(row);
+      expect(serving.absorb(slot)).to.equal(true);
+    }
+    const near = Int32Array.from(row, (value) => value + 1);
+    expect([...(await serving.search(near, 1)).slots]).to.deep.equal([slot]);
+  });
+
+  it('opens when it is full and what stood for equal rows is gone', async () => {
+    const { collection, serving } = await filled(1000);
+    const twice = vector();
+    const [first, second] = [collection.insert(twice), collection.insert(twice)];
+    for (const slot of [first, second]) expect(serving.absorb(slot)).to.equal(true);
+    while (serving.index.capacityLeft > 0) serving.absorb(collection.insert(vector()));
+    serving.remove(first);
+    const path = join(folder, 'full');
+    await serving.index.persist(path);
+    const again = kept(await collection.open(path, serving.rows.recordIds));
+    expect(again.index.capacityLeft).to.equal(0);
+    expect([
+      ...(
+        await again.search(
+          Int32Array.from(twice, (value) => value + 1),
+          1,
+        )
+      ).slots,
+    ]).to.deep.equal([second]);
+  });
+
   it('can be stopped while it builds', async () => {
     const collection = new Collection(folder);
     for (let i = 0; i < 50; i++) collection.insert(vector());
