@@ -41,7 +41,7 @@ export interface BuildOrder {
   readonly progress: BuildProgress;
 }
 
-/** Runs in a worker thread. The payload is a function of the order: seeds are fixed. */
+/** Runs in a worker thread. Seeds are fixed: the payload is a function of the order, unless threads share the work. */
 export interface IndexBuilder {
   /**
    * Resolves when the payload is written, durable or not. Returns the ordinals of rows that the index would not find: they
