@@ -160,8 +160,10 @@ export class Generation {
     if (this.#replaced !== replacedBefore)
       return vectors.search(query, k, nextTurn, eligible === undefined ? {} : { held: eligible });
     // An index that finds too few may have missed rows, which those of the tail do not make up for.
-    if (found.ids.length < k && found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count)
-      return vectors.search(query, k, nextTurn, { eligible });
+    const available = eligible === undefined ? vectors.liveCount : eligible.count;
+    const isShort = (): boolean =>
+      found.ids.length < k && found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count;
+    if (hits.ids.length < Math.min(k, available) || isShort()) return vectors.search(query, k, nextTurn, { eligible });
     return hits;
   }
 

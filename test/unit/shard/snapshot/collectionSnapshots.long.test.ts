@@ -131,6 +131,8 @@ describe('snapshots of a collection', () => {
       const before = (await rig.names()).at(-1);
       for (let n = 0; n < 20; n++) await rig.collection.insert([n, round]);
       await eventually('a newer snapshot is there', async () => {
+        // The next is begun by a write, once the one before is finished.
+        await rig.collection.insert([0, round]);
         const now = await rig.names();
         return now.length > 0 && now.at(-1) !== before && now.length <= 2 && !now.some((name) => name.startsWith('.'));
       });
