@@ -64,7 +64,7 @@ export class Generation {
       trainedRows,
       tail: this.tail - refused.count,
       capacityLeft: this.#isFull ? 0 : (index?.capacityLeft ?? 0),
-      refused: kind === 'hnsw' && index !== undefined && index.capacityLeft > 0 ? refused.count : 0,
+      refused: refused.count,
       unsaved: rows.count - this.#savedRows,
     };
   }

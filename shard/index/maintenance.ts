@@ -13,7 +13,7 @@ const AUTO_KEPT_PART = 1 / 2;
 const TAIL_ROWS = 4_096;
 const TAIL_PART = 1 / 8;
 
-/** Beyond both, rows that the index would not find are worth one that is built for them too. */
+/** Beyond both, rows that lie outside of the codes of a graph are worth one that is built for them too. */
 const REFUSED_ROWS = 1_024;
 const REFUSED_PART = 1 / 8;
 
@@ -38,7 +38,7 @@ export interface ServingGeneration {
   /** Rows to be absorbed. */
   readonly tail: number;
   readonly capacityLeft: number;
-  /** Rows that it would not find, but one that is built for them too would. */
+  /** Rows that it would not find. */
   readonly refused: number;
   readonly unsaved: number;
 }
@@ -74,7 +74,8 @@ export function nextStep(
   if (!serving.indexed) return rows >= INDEXED_ROWS_MIN ? 'build' : 'nothing';
   if (serving.garbage > GARBAGE_PART * (serving.covered + serving.garbage)) return 'build';
   if (kind !== 'hnsw' && rows >= TRAINED_GROWTH * serving.trainedRows) return 'build';
-  if (serving.refused > Math.max(REFUSED_ROWS, REFUSED_PART * serving.covered)) return 'build';
+  const refusedMax = Math.max(REFUSED_ROWS, REFUSED_PART * serving.covered);
+  if (kind === 'hnsw' && serving.capacityLeft > 0 && serving.refused > refusedMax) return 'build';
   if (serving.tail > Math.max(TAIL_ROWS, TAIL_PART * serving.covered)) return 'extend';
   if (serving.tail > 0) return serving.capacityLeft > 0 ? 'absorb' : 'extend';
   if (serving.unsaved > Math.max(UNSAVED_ROWS, UNSAVED_PART * serving.covered)) return 'persist';

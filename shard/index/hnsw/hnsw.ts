@@ -59,7 +59,7 @@ class HnswIndex implements Index {
     return searchCost(vectors.shape, parameters, Math.min(searchWidth(parameters, k), this.#graph.count));
   }
 
-  /** Takes the ordinals of the nodes, and makes nodes of rows whose equals have died. */
+  /** Takes the ordinals of the nodes, and joins the rows to them that are none. */
   async fill(ordinals: Uint32Array): Promise<void> {
     const { rows, pause } = this.order;
     for (const [node, ordinal] of ordinals.entries()) {
@@ -121,8 +121,9 @@ class HnswIndex implements Index {
       if (slot !== NO_SLOT && (eligible?.has(slot) ?? true)) slots.add(slot);
       return ++visited < VISITED_MAX && slots.size < PROPOSED_MAX;
     };
-    this.#equal.find(encoded(form, query), (ordinal) => this.#equal.ring(ordinal, propose));
-    this.#walk(query, width, eligible, (found) => this.#propose(found, k, slots, propose));
+    const vector = encoded(form, query);
+    this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, propose));
+    this.#walk(vector, width, eligible, (found) => this.#propose(found, k, slots, propose));
     return Uint32Array.from(visited < VISITED_MAX ? slots : []);
   }
 
@@ -168,13 +169,13 @@ class HnswIndex implements Index {
     kernel.linkNodes(this.#graph.address, address, 1);
   }
 
-  #walk(query: Int32Array, width: number, eligible: SlotSet | undefined, use: (found: Uint32Array) => void): void {
+  #walk(vector: Int32Array, width: number, eligible: SlotSet | undefined, use: (found: Uint32Array) => void): void {
     const { rows, vectors } = this.order;
     const takesAll = eligible === undefined && rows.garbage === 0;
     const most = takesAll ? width : Math.min(WIDTH_MAX, this.#graph.count);
     const slots = eligible === undefined ? 0 : vectors.slots;
     this.#withScratch(most, slots, (scratch, { kernel }) => {
-      scratch.prepare(query, width, takesAll, eligible);
+      scratch.prepare(vector, width, takesAll, eligible);
       use(scratch.found(kernel.walkGraph(this.#graph.address, scratch.address) >>> 0));
     });
   }

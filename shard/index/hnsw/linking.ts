@@ -18,8 +18,8 @@ export const linkThreads = (nodes: number): number =>
   Math.max(1, Math.min(THREADS_MAX, availableParallelism(), Math.floor(nodes / NODES_PER_THREAD)));
 
 /**
- * Links the nodes from `first` on; there is a scratch for each thread, at these addresses. Throws Cancelled. The other threads
- * have ended when this settles.
+ * Links the nodes that are not linked yet, by as many threads as there are scratches, at these addresses. Throws Cancelled. The
+ * other threads have ended when this settles.
  */
 export async function linkNodes(
   memory: SharedMemory,

@@ -28,7 +28,7 @@ export interface VectorForm {
   readonly step: number;
 }
 
-export const floats = (dimension: number): VectorForm => ({
+const floats = (dimension: number): VectorForm => ({
   isFloat: true,
   middles: new Int32Array(dimension),
   step: 0,
@@ -38,39 +38,18 @@ export const floats = (dimension: number): VectorForm => ({
 export const vectorBytesOf = ({ isFloat, middles: { length } }: VectorForm): number =>
   isFloat ? Math.ceil((length * FLOAT_BYTES) / LANES) * LANES : paddedCodeBytes(length);
 
-/** Writes vectors in the form of a graph into the memory that the kernel reads. */
-export class VectorWriter {
-  readonly #bytes: Int8Array;
-  readonly #floats: Float32Array;
-
-  constructor(
-    buffer: SharedArrayBuffer,
-    private readonly form: VectorForm,
-  ) {
-    this.#bytes = new Int8Array(buffer);
-    this.#floats = new Float32Array(buffer);
-  }
-
-  /** Writes a vector of Q16.16 components to an address. */
-  write(components: Int32Array, address: number): void {
-    const { isFloat, middles, step } = this.form;
-    this.#bytes.fill(0, address, address + vectorBytesOf(this.form));
-    if (isFloat) {
-      const at = address / FLOAT_BYTES;
-      for (let i = 0; i < components.length; i++) this.#floats[at + i] = components[i]! / ONE;
-      return;
-    }
-    for (let i = 0; i < components.length; i++) {
-      this.#bytes[address + i] = codeOf(components[i]!, middles[i]!, step);
-    }
-  }
-}
-
-/** The words of a vector as a graph of this form stores it. */
+/** The words of a vector of Q16.16 components as a graph of this form stores it. */
 export function encoded(form: VectorForm, components: Int32Array): Int32Array {
-  const memory = new SharedArrayBuffer(vectorBytesOf(form));
-  new VectorWriter(memory, form).write(components, 0);
-  return new Int32Array(memory);
+  const { isFloat, middles, step } = form;
+  const bytes = new ArrayBuffer(vectorBytesOf(form));
+  if (isFloat) {
+    const numbers = new Float32Array(bytes);
+    for (let i = 0; i < components.length; i++) numbers[i] = components[i]! / ONE;
+  } else {
+    const codes = new Int8Array(bytes);
+    for (let i = 0; i < components.length; i++) codes[i] = codeOf(components[i]!, middles[i]!, step);
+  }
+  return new Int32Array(bytes);
 }
 
 const codeOf = (component: number, middle: number, step: number): number =>
@@ -96,8 +75,9 @@ const asFloat = new Float32Array(bits.buffer);
 
 /**
  * A distance of the kernel above which no row is likely to be nearer than one at `distance`. The difference of two codes is
- * off by 1/6 in its square, so that the square of a distance d of codes has a standard deviation of 2d/√6; their own
- * squares add 1/25 of its variance for each dimension; two distances are compared, and this is three deviations. Floats are off by their last bits.
+ * off by 1/6 in its square, so that the square of a distance d of codes has a standard deviation of 2d/√6; the squares of what
+ * each is off by add to it with the dimensions. Two distances are compared, and this is three deviations. Floats are off by
+ * their last bits.
  */
 export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number): number {
   if (!isFloat) return distance + 3.5 * Math.sqrt(distance + middles.length / 17);

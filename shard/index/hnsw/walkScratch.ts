@@ -1,6 +1,6 @@
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { GraphShape } from './graphMemory.js';
-import { VectorWriter, vectorBytesOf } from './vectorForm.js';
+import { vectorBytesOf } from './vectorForm.js';
 
 /** `assembly/graphWalk.ts` says what is in it. */
 const HEADER_WORDS = 16;
@@ -35,7 +35,7 @@ export class WalkScratch {
 
   constructor(
     private readonly buffer: SharedArrayBuffer,
-    private readonly shape: GraphShape,
+    shape: GraphShape,
     readonly address: number,
     private readonly most: number,
     private readonly slots = 0,
@@ -54,12 +54,15 @@ export class WalkScratch {
     new Uint32Array(buffer, header, HEADER_WORDS).set(words);
   }
 
-  /** Prepares a search for `width` nodes: all, or those that have a slot, in `eligible` where it is given. */
+  /**
+   * Prepares a search for `width` nodes: all, or those that have a slot, in `eligible` where it is given. `query`: the words of
+   * a vector as the graph stores it.
+   */
   prepare(query: Int32Array, width: number, takesAll: boolean, eligible: SlotSet | undefined): void {
     const header = new Uint32Array(this.buffer, this.address, HEADER_WORDS);
     const bitmap = header[HEADER_WORDS - 1]!;
     header.set([width, this.most, Number(takesAll), eligible === undefined ? 0 : bitmap, this.slots], 1);
-    new VectorWriter(this.buffer, this.shape.form).write(query, header[0]!);
+    new Int32Array(this.buffer, header[0]!, query.length).set(query);
     if (eligible === undefined) return;
     const words = new Uint32Array(this.buffer, bitmap, Math.ceil(this.slots / 32));
     eligible.addTo(words.fill(0));

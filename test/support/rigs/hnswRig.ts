@@ -1,4 +1,6 @@
 /** An HNSW index beside the vectors of a collection, as a generation has it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { FrozenRows, freeze } from '../../../shard/index/builds/frozenRows.js';
@@ -12,7 +14,7 @@ import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
 import type { IndexParameters } from '../../../shared/model/indexSpec.js';
 import { nextTurn } from '../../../shared/scheduling/slice.js';
-import type { SeededRandom } from '../model/random.js';
+import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 
 export const DIMENSION = 12;
 export const ONE = 65_536;
@@ -75,7 +77,7 @@ export class Collection {
   }
 }
 
-export class Opened {
+class Opened {
   constructor(
     private readonly collection: Collection,
     readonly rows: Rows,
@@ -114,7 +116,7 @@ export class Opened {
 }
 
 /** Vectors around a few dozen centres. */
-export function clustered(random: SeededRandom, dimension = DIMENSION): () => Int32Array {
+function clustered(random: SeededRandom, dimension = DIMENSION): () => Int32Array {
   const centres = Array.from({ length: 40 }, () => Array.from({ length: dimension }, () => random.next() * 4 - 2));
   return () => {
     const centre = random.pick(centres);
@@ -124,3 +126,33 @@ export function clustered(random: SeededRandom, dimension = DIMENSION): () => In
 
 export const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 export const flat = (value: number): Int32Array => new Int32Array(DIMENSION).fill(value * ONE);
+
+/** A folder for each test of a suite, vectors of this dimension for all, and the indexes that are freed after a test. */
+export interface HnswRig {
+  readonly folder: string;
+  readonly random: SeededRandom;
+  readonly vector: () => Int32Array;
+  readonly kept: <T extends Opened>(one: T) => T;
+}
+
+/** To be called in a suite: its fields are there when its tests run. */
+export function hnswRig(dimension = DIMENSION): HnswRig {
+  const opened: Index[] = [];
+  const kept = <T extends Opened>(one: T): T => {
+    opened.push(one.index);
+    return one;
+  };
+  const rig = { kept } as { -readonly [Field in keyof HnswRig]: HnswRig[Field] };
+  before(() => {
+    rig.random = seededRandom(testSeed());
+    rig.vector = clustered(rig.random, dimension);
+  });
+  beforeEach(async () => {
+    rig.folder = await mkdtemp(join(tmpdir(), 'vouch-test-hnsw-'));
+  });
+  afterEach(async () => {
+    for (const index of opened.splice(0)) await index.free();
+    await rm(rig.folder, { recursive: true });
+  });
+  return rig;
+}

@@ -1,53 +1,31 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Index } from '../../../../../shard/index/kind.js';
 import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
-import { type SeededRandom, seededRandom, testSeed } from '../../../../support/model/random.js';
-import { Collection, clustered, K, ONE, type Opened, times } from '../../../../support/rigs/hnswRig.js';
+import { Collection, hnswRig, K, ONE, times } from '../../../../support/rigs/hnswRig.js';
 
 const CODED_DIMENSION = 32;
 
 describe('HNSW index of codes, which many rows of many dimensions have', () => {
-  let folder: string;
-  let random: SeededRandom;
-  let coded: () => Int32Array;
-  const opened: Index[] = [];
-
-  before(() => {
-    random = seededRandom(testSeed());
-    coded = clustered(random, CODED_DIMENSION);
-  });
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vouch-test-hnsw-'));
-  });
-  afterEach(async () => {
-    for (const index of opened.splice(0)) await index.free();
-    await rm(folder, { recursive: true });
-  });
-
-  const kept = <T extends Opened>(one: T): T => {
-    opened.push(one.index);
-    return one;
-  };
+  const rig = hnswRig(CODED_DIMENSION);
+  const coded = (): Int32Array => rig.vector();
   const shifted = (by: number) => (): Int32Array => Int32Array.from(coded(), (value) => value + by * ONE);
 
   async function codedOf(count: number, make = coded) {
-    const collection = new Collection(folder, CODED_DIMENSION);
+    const collection = new Collection(rig.folder, CODED_DIMENSION);
     const slots = times(count, () => collection.insert(make()));
-    return { collection, slots, serving: kept(await collection.indexed()) };
+    return { collection, slots, serving: rig.kept(await collection.indexed()) };
   }
 
   it('finds nearly all of the nearest, eligible ones too, in less memory', async () => {
     const { collection, slots, serving } = await codedOf(3000);
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
     const eligible = new SlotSet(collection.vectors.shape);
-    for (const slot of slots) if (random.next() < 0.3) eligible.add(slot);
+    for (const slot of slots) if (rig.random.next() < 0.3) eligible.add(slot);
     expect(await serving.recall(times(30, coded), K, eligible)).to.be.at.least(0.95);
     for (const slot of slots.slice(0, 300)) serving.remove(slot);
     expect(await serving.recall(times(30, coded))).to.be.at.least(0.95);
-    const { size } = await stat(join(folder, 'payload'));
+    const { size } = await stat(join(rig.folder, 'payload'));
     expect(size).to.be.below(3000 * (4 * CODED_DIMENSION + 4 + 8 * 16));
   });
 
@@ -57,20 +35,20 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
   });
 
   it('keeps floats where codes would not tell rows apart', async () => {
-    const collection = new Collection(folder, CODED_DIMENSION);
+    const collection = new Collection(rig.folder, CODED_DIMENSION);
     for (const row of times(2000, coded)) collection.insert(row);
     collection.insert(new Int32Array(CODED_DIMENSION).fill(20_000 * ONE));
-    const serving = kept(await collection.indexed());
+    const serving = rig.kept(await collection.indexed());
     expect(await serving.recall(times(50, coded))).to.be.at.least(0.95);
   });
 
   it('finds rows that codes do not tell apart, which stand in one node', async () => {
-    const collection = new Collection(folder, CODED_DIMENSION);
+    const collection = new Collection(rig.folder, CODED_DIMENSION);
     for (const row of times(3000, coded)) collection.insert(row);
     const base = coded();
-    const alike = times(200, () => Int32Array.from(base, (value) => value + Math.floor(3 * random.next())));
+    const alike = times(200, () => Int32Array.from(base, (value) => value + Math.floor(3 * rig.random.next())));
     for (const row of alike) collection.insert(row);
-    const serving = kept(await collection.indexed());
+    const serving = rig.kept(await collection.indexed());
     for (const k of [10, 50, 150]) expect(await serving.recall([base, ...alike.slice(0, 5)], k)).to.equal(1);
   });
 
@@ -84,11 +62,11 @@ describe('HNSW index of codes, which many rows of many dimensions have', () => {
     const far = shifted(30);
     for (const row of times(20, far)) expect(serving.absorb(collection.insert(row))).to.equal(false);
     for (const row of times(20, coded)) expect(serving.absorb(collection.insert(row))).to.equal(true);
-    await serving.index.persist(join(folder, 'absorbed'));
+    await serving.index.persist(join(rig.folder, 'absorbed'));
     for (const row of times(500, far)) collection.insert(row);
-    const from = { path: join(folder, 'absorbed'), rows: serving.rows };
+    const from = { path: join(rig.folder, 'absorbed'), rows: serving.rows };
     const { path, recordIds } = await collection.build('anew', {}, from);
-    const anew = kept(await collection.open(path, recordIds));
+    const anew = rig.kept(await collection.open(path, recordIds));
     for (const make of [coded, far]) expect(await anew.recall(times(30, make))).to.be.at.least(0.95);
   });
 });

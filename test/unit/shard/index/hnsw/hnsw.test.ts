@@ -1,24 +1,12 @@
-import { copyFile, mkdtemp, open, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, open, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { hnswBuilder } from '../../../../../shard/index/hnsw/builder.js';
 import { hnsw } from '../../../../../shard/index/hnsw/hnsw.js';
-import type { Index } from '../../../../../shard/index/kind.js';
 import { BuildProgress, Cancelled } from '../../../../../shard/index/progress.js';
 import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
 import type { IndexParameters } from '../../../../../shared/model/indexSpec.js';
-import { type SeededRandom, seededRandom, testSeed } from '../../../../support/model/random.js';
-import {
-  Collection,
-  clustered,
-  DIMENSION,
-  flat,
-  K,
-  ONE,
-  type Opened,
-  times,
-} from '../../../../support/rigs/hnswRig.js';
+import { Collection, DIMENSION, flat, hnswRig, K, ONE, times } from '../../../../support/rigs/hnswRig.js';
 
 async function refusal(work: Promise<unknown>): Promise<string> {
   try {
@@ -30,33 +18,14 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 }
 
 describe('HNSW index', () => {
-  let folder: string;
-  let random: SeededRandom;
-  let vector: () => Int32Array;
-  const opened: Index[] = [];
-
-  before(() => {
-    random = seededRandom(testSeed());
-    vector = clustered(random);
-  });
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vouch-test-hnsw-'));
-  });
-  afterEach(async () => {
-    for (const index of opened.splice(0)) await index.free();
-    await rm(folder, { recursive: true });
-  });
-
-  const kept = <T extends Opened>(one: T): T => {
-    opened.push(one.index);
-    return one;
-  };
+  const rig = hnswRig();
+  const vector = (): Int32Array => rig.vector();
 
   /** A collection with an index over `count` clustered rows, and their slots. */
   async function filled(count: number, parameters: IndexParameters = {}) {
-    const collection = new Collection(folder);
+    const collection = new Collection(rig.folder);
     const slots = times(count, () => collection.insert(vector()));
-    return { collection, slots, serving: kept(await collection.indexed('payload', parameters)) };
+    return { collection, slots, serving: rig.kept(await collection.indexed('payload', parameters)) };
   }
 
   it('finds nearly all of the nearest, and more with a larger ef_search', async () => {
@@ -64,14 +33,16 @@ describe('HNSW index', () => {
     const queries = times(100, vector);
     expect(await serving.recall(queries)).to.be.at.least(0.95);
     const { path, recordIds } = await collection.build('again');
-    const wide = kept(await collection.open(path, recordIds, { efSearch: 512 }));
+    const wide = rig.kept(await collection.open(path, recordIds, { efSearch: 512 }));
     expect(await wide.recall(queries)).to.be.at.least(0.995);
   });
 
   it('builds the same graph from the same rows', async () => {
     const { collection } = await filled(1500);
     await collection.build('again');
-    expect((await readFile(join(folder, 'again'))).equals(await readFile(join(folder, 'payload')))).to.equal(true);
+    expect((await readFile(join(rig.folder, 'again'))).equals(await readFile(join(rig.folder, 'payload')))).to.equal(
+      true,
+    );
   });
 
   it('finds every row by its own vector, those absorbed included', async () => {
@@ -99,17 +70,17 @@ describe('HNSW index', () => {
 
   it('does not propose what was removed, and finds what is left', async () => {
     const { slots, serving } = await filled(3000);
-    for (const slot of slots) if (random.next() < 0.3) serving.remove(slot);
+    for (const slot of slots) if (rig.random.next() < 0.3) serving.remove(slot);
     const proposed = await serving.index.candidates(vector(), 100, undefined);
     expect([...proposed].filter((slot) => serving.rows.ordinalOf(slot) === undefined)).to.deep.equal([]);
     expect(await serving.recall(times(50, vector))).to.be.at.least(0.95);
   });
 
   it('finds k rows beyond a region where all were removed, and survives new rows in it', async () => {
-    const collection = new Collection(folder);
+    const collection = new Collection(rig.folder);
     const near = times(1500, () => collection.insert(vector()));
     const far = times(300, () => collection.insert(Int32Array.from(vector(), (value) => value + 50 * ONE)));
-    const serving = kept(await collection.indexed());
+    const serving = rig.kept(await collection.indexed());
     for (const slot of near) serving.remove(slot);
     const query = vector();
     expect((await serving.search(query)).ids).to.have.length(K);
@@ -121,7 +92,7 @@ describe('HNSW index', () => {
     const { collection, slots, serving } = await filled(4000);
     for (const share of [0.5, 0.1]) {
       const eligible = new SlotSet(collection.vectors.shape);
-      for (const slot of slots) if (random.next() < share) eligible.add(slot);
+      for (const slot of slots) if (rig.random.next() < share) eligible.add(slot);
       const proposed = await serving.index.candidates(vector(), K, eligible);
       expect([...proposed].every((slot) => eligible.has(slot))).to.equal(true);
       expect(await serving.recall(times(30, vector), K, eligible)).to.be.at.least(0.95);
@@ -141,10 +112,10 @@ describe('HNSW index', () => {
     const { path, recordIds } = await collection.build(
       'extended',
       {},
-      { path: join(folder, 'payload'), rows: serving.rows },
+      { path: join(rig.folder, 'payload'), rows: serving.rows },
     );
     expect(recordIds).to.have.length(2800);
-    const extended = kept(await collection.open(path, recordIds));
+    const extended = rig.kept(await collection.open(path, recordIds));
     expect(extended.rows.covered.count).to.equal(2400);
     expect(extended.index.capacityLeft).to.be.at.least(1000);
     expect(await extended.recall(times(50, vector))).to.be.at.least(0.95);
@@ -157,35 +128,35 @@ describe('HNSW index', () => {
   it('is the same after it was written and read, while searches go on', async () => {
     const { collection, serving } = await filled(1500);
     for (let i = 0; i < 300; i++) serving.absorb(collection.insert(vector()));
-    const path = join(folder, 'saved');
+    const path = join(rig.folder, 'saved');
     const query = vector();
     const [, hits] = await Promise.all([serving.index.persist(path), serving.search(query)]);
-    const again = kept(await collection.open(path, serving.rows.recordIds));
+    const again = rig.kept(await collection.open(path, serving.rows.recordIds));
     expect(await again.search(query)).to.deep.equal(hits);
     expect(again.index.capacityLeft).to.equal(serving.index.capacityLeft);
     expect(again.index.bytes).to.be.closeTo(serving.index.bytes, 65_536);
   });
 
   it('finds rows of few distinct vectors, which cut a graph of all of them apart', async () => {
-    const collection = new Collection(folder);
+    const collection = new Collection(rig.folder);
     const values = times(20, () => vector());
     for (const value of values) for (let i = 0; i < 150; i++) collection.insert(value);
-    const serving = kept(await collection.indexed());
+    const serving = rig.kept(await collection.indexed());
     expect(serving.index.capacityLeft).to.be.at.least(1024 + 3000 - 20);
     expect(await serving.recall(values)).to.equal(1);
   });
 
   it('keeps equal rows when the one that stood for them goes, also over a restart', async () => {
-    const collection = new Collection(folder);
+    const collection = new Collection(rig.folder);
     const equal = times(1500, () => collection.insert(flat(1)));
-    const serving = kept(await collection.indexed());
+    const serving = rig.kept(await collection.indexed());
     for (const slot of equal.splice(0, 1000)) serving.remove(slot);
     equal.push(collection.insert(flat(1)));
     expect(serving.absorb(equal.at(-1)!)).to.equal(true);
     expect([...(await serving.search(flat(3), 1000)).slots].sort()).to.deep.equal([...equal].sort());
-    const path = join(folder, 'saved');
+    const path = join(rig.folder, 'saved');
     await serving.index.persist(path);
-    const again = kept(await collection.open(path, serving.rows.recordIds));
+    const again = rig.kept(await collection.open(path, serving.rows.recordIds));
     expect([...(await again.search(flat(3), 1000)).slots].sort()).to.deep.equal([...equal].sort());
   });
 
@@ -210,9 +181,9 @@ describe('HNSW index', () => {
     for (const slot of [first, second]) expect(serving.absorb(slot)).to.equal(true);
     while (serving.index.capacityLeft > 0) serving.absorb(collection.insert(vector()));
     serving.remove(first);
-    const path = join(folder, 'full');
+    const path = join(rig.folder, 'full');
     await serving.index.persist(path);
-    const again = kept(await collection.open(path, serving.rows.recordIds));
+    const again = rig.kept(await collection.open(path, serving.rows.recordIds));
     expect(again.index.capacityLeft).to.equal(0);
     expect([
       ...(
@@ -225,21 +196,27 @@ describe('HNSW index', () => {
   });
 
   it('can be stopped while it builds', async () => {
-    const collection = new Collection(folder);
+    const collection = new Collection(rig.folder);
     for (let i = 0; i < 50; i++) collection.insert(vector());
     const progress = new BuildProgress();
     progress.cancel();
-    const order = { rows: collection.frozen(), parameters: {}, path: join(folder, 'never'), base: undefined, progress };
+    const order = {
+      rows: collection.frozen(),
+      parameters: {},
+      path: join(rig.folder, 'never'),
+      base: undefined,
+      progress,
+    };
     const stopped = await hnswBuilder.build(order).catch((error: unknown) => error);
     expect(stopped).to.be.instanceOf(Cancelled);
   });
 
   it('refuses a payload that does not hold together, in one line', async () => {
     const { collection, serving } = await filled(1000);
-    const good = join(folder, 'payload');
+    const good = join(rig.folder, 'payload');
     const ids = serving.rows.recordIds;
     const damaged = async (damage: (path: string) => Promise<void>): Promise<string> => {
-      const path = join(folder, 'damaged');
+      const path = join(rig.folder, 'damaged');
       await copyFile(good, path);
       await damage(path);
       const message = await refusal(collection.open(path, ids));
@@ -267,8 +244,8 @@ describe('HNSW index', () => {
     expect(await damaged(overwrite(size - 4 * 34, 2 ** 30))).to.match(/node 999 has a neighbour that is none/);
     expect(await refusal(collection.open(good, ids.slice(1)))).to.match(/rows beyond 999/);
     expect(await refusal(collection.open(good, ids, { m: 8 }))).to.match(/not/);
-    expect(await refusal(new Collection(folder, 40).open(good, ids))).to.match(/not/);
-    expect(await refusal(collection.open(join(folder, 'absent'), ids))).to.match(/ENOENT/);
+    expect(await refusal(new Collection(rig.folder, 40).open(good, ids))).to.match(/not/);
+    expect(await refusal(collection.open(join(rig.folder, 'absent'), ids))).to.match(/ENOENT/);
   });
 
   it('asks for a new build when the graph would be another', () => {
