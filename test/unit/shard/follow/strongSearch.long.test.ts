@@ -209,10 +209,13 @@ describe('a strong search at a follower', () => {
       }
     };
     const mover = async (): Promise<void> => {
-      for (const to of ['s2', 's3', 's1', 's3', 's2', 's1']) {
-        await rig.move(ID, to);
-        await delay(50);
-      }
+      // A slow machine answers few searches between two moves.
+      do
+        for (const to of ['s2', 's3', 's1', 's3', 's2', 's1']) {
+          await rig.move(ID, to);
+          await delay(50);
+        }
+      while (answered <= 20);
       isMoving = false;
     };
     await Promise.all([mover(), writer(), ...['s1', 's2', 's3'].map(reader)]);
