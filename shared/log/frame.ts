@@ -189,11 +189,13 @@ async function assertChecksum(frame: Uint8Array, pacer: Pacer): Promise<void> {
 
 function assertContinues(header: FrameHeader, before: LogEnd): void {
   if (header.events === 0) throw new Malformed('a frame without events', FRAME.count);
-  if (header.firstSequence !== before.nextSequence)
+  if (header.firstSequence !== before.nextSequence) {
+    const what = before.nextSequence === 0 ? 'the log has lost its beginning: ' : '';
     throw new Malformed(
-      `the frame begins with event ${header.firstSequence} where ${before.nextSequence} comes next`,
+      `${what}the frame begins with event ${header.firstSequence} where ${before.nextSequence} comes next`,
       FRAME.firstSequence,
     );
+  }
   if (header.logBytesBefore !== before.logBytes)
     throw new Malformed(
       `the frame has ${header.logBytesBefore} bytes of log before it where there are ${before.logBytes}`,

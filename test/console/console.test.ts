@@ -53,7 +53,7 @@ describe('the console', () => {
 
   function watch(opened: Page): void {
     opened.on('console', (message) => {
-      if (message.type() === 'error') problems.push(message.text());
+      if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`);
     });
     opened.on('pageerror', (error) => problems.push(error.message));
     opened.on('request', (request) => {
