@@ -53,6 +53,7 @@ export function SideSettings({ name, side, sequence, index, onChange }: Settings
         <Field label={moment === null ? 'Moment: now' : `Moment: after ${grouped(moment)} events`}>
           <input
             type="range"
+            disabled={sequence === 0}
             min={0}
             max={sequence}
             value={moment ?? sequence}

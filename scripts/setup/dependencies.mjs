@@ -51,8 +51,7 @@ export function npmEnvironment() {
     BLAKE3_REPO_URL: 'https://127.0.0.1:9',
   };
   const prefix = dirname(dirname(process.execPath));
-  if (!env.npm_config_nodedir && headersVersion(prefix) === process.versions.node)
-    env.npm_config_nodedir = prefix;
+  if (!env.npm_config_nodedir && headersVersion(prefix) === process.versions.node) env.npm_config_nodedir = prefix;
   return env;
 }
 

@@ -130,7 +130,11 @@ describe('frames', () => {
     ['more events than there are', forged(4, 3), /an event of \d+ bytes reaches beyond|fewer events/],
     ['fewer events than there are', forged(4, 1), /bytes after the last event \(at byte 110\)/],
     ['a great count', forged(4, 0, 0, 0, 0xff), /do not fit the frame \(at byte 4\)/],
-    ['a later sequence', forged(8, 1), /has lost its beginning: the frame begins with event 1 where 0 comes next \(at byte 8\)/],
+    [
+      'a later sequence',
+      forged(8, 1),
+      /has lost its beginning: the frame begins with event 1 where 0 comes next \(at byte 8\)/,
+    ],
     ['other bytes before it', forged(16, 1), /1 bytes of log before it where there are 0 \(at byte 16\)/],
     ['another chain before it', forged(32, 1), /continues another chain \(at byte 32\)/],
     ['an event with another length', forged(64, 41), /an event of 41 bytes whose fields take 42 \(at byte 68\)/],
