@@ -107,7 +107,7 @@ export class Collection {
         config,
         vectors,
         get sequence() {
-          return journal.sequence;
+          return journal.seenSequence;
         },
         records: state,
       };

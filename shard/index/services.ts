@@ -24,7 +24,7 @@ export interface IndexServices {
 export interface IndexedCollection {
   readonly config: CollectionConfig;
   readonly vectors: VectorBlocks;
-  /** Committed events applied. */
+  /** The last event applied, also in the middle of a frame: of what `vectors` holds now. */
   readonly sequence: number;
   readonly records: {
     readonly versions: Replacements;

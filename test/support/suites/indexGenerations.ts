@@ -2,7 +2,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { take } from '../model/indexVectors.js';
+import { nextTurn } from '../../../shared/scheduling/slice.js';
+import { bytesOf, take } from '../model/indexVectors.js';
+import { batchOf, soon } from '../rigs/engine.js';
 import type { IndexRig } from '../rigs/indexRig.js';
 import { eventually, expectCode } from './expectations.js';
 import type { Rigs } from './indexCollection.js';
@@ -11,6 +13,9 @@ import { INDEXED_SEARCH_ROWS, type KindSubject } from './indexSubject.js';
 const ROWS = INDEXED_SEARCH_ROWS;
 const K = 10;
 const QUERIES = 20;
+/** Rows that an index is made of, and of one frame that takes many slices. */
+const ROWS_LEAST_INDEXED = 1_100;
+const MANY = 5_000;
 
 export function generationTests(rigs: Rigs): void {
   restartTests(rigs);
@@ -126,6 +131,26 @@ function failureTests(rigs: Rigs): void {
 
 function buildTests(rigs: Rigs): void {
   const { floors, kind } = rigs.subject as KindSubject;
+
+  it('begins from the last event applied, also in the middle of a frame', async () => {
+    const { rig, next } = await rigs.filled(0);
+    const { collection } = rig;
+    await rigs.configure(rig);
+    await collection.settled();
+    const { journal, index } = collection.hosted.openCollection!;
+    const inserted = collection.hosted.run(batchOf(take(MANY, next).map(bytesOf)), soon());
+    let isAnswered = false;
+    void inserted.finally(() => {
+      isAnswered = true;
+    });
+    while (!isAnswered && journal.seenSequence - journal.sequence < ROWS_LEAST_INDEXED) await nextTurn();
+    expect(index.state().baseSequence).to.equal(null);
+    index.maintain();
+    expect(index.state().baseSequence).to.equal(journal.seenSequence);
+    expect(journal.seenSequence).to.be.within(journal.sequence + ROWS_LEAST_INDEXED, journal.sequence + MANY - 1);
+    await inserted;
+    expect((await collection.settled()).activeKind).to.equal(rigs.subject.kind);
+  });
 
   it('takes one build at a time, and a drop cancels it', async () => {
     const { rig, next } = await rigs.filled(ROWS);
