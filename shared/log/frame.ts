@@ -190,9 +190,9 @@ async function assertChecksum(frame: Uint8Array, pacer: Pacer): Promise<void> {
 function assertContinues(header: FrameHeader, before: LogEnd): void {
   if (header.events === 0) throw new Malformed('a frame without events', FRAME.count);
   if (header.firstSequence !== before.nextSequence) {
-    const what = before.nextSequence === 0 ? 'the log has lost its beginning: ' : '';
+    const loss = before.nextSequence === 0 ? 'the log has lost its beginning: ' : '';
     throw new Malformed(
-      `${what}the frame begins with event ${header.firstSequence} where ${before.nextSequence} comes next`,
+      `${loss}the frame begins with event ${header.firstSequence} where ${before.nextSequence} comes next`,
       FRAME.firstSequence,
     );
   }

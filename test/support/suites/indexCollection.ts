@@ -5,14 +5,18 @@ import { bytesOf, nearest, take, type Vector, vectorSource } from '../model/inde
 import { type SeededRandom, seededRandom, testSeed } from '../model/random.js';
 import { soon } from '../rigs/engine.js';
 import { type IndexRig, openIndexRig } from '../rigs/indexRig.js';
-import { INDEXED_SEARCH_DIMENSION, INDEXED_SEARCH_ROWS, type IndexSubject, NARROW } from './indexSubject.js';
+import {
+  INDEXED_SEARCH_DIMENSION,
+  INDEXED_SEARCH_ROWS,
+  type IndexSubject,
+  NARROW,
+  ROWS_LEAST_INDEXED,
+} from './indexSubject.js';
 
 const ROWS = INDEXED_SEARCH_ROWS;
 const DIMENSION = INDEXED_SEARCH_DIMENSION;
 const K = 10;
 const QUERIES = 30;
-/** Above the rows under which a generation has no index. */
-const ROWS_LEAST_INDEXED = 1_100;
 const DIMENSIONS = [1, 3, 100, 768, 4_096] as const;
 const KINDS: readonly (keyof typeof NARROW)[] = ['hnsw', 'ivf', 'bq', 'brute'];
 

@@ -8,13 +8,12 @@ import { batchOf, soon } from '../rigs/engine.js';
 import type { IndexRig } from '../rigs/indexRig.js';
 import { eventually, expectCode } from './expectations.js';
 import type { Rigs } from './indexCollection.js';
-import { INDEXED_SEARCH_ROWS, type KindSubject } from './indexSubject.js';
+import { INDEXED_SEARCH_ROWS, type KindSubject, ROWS_LEAST_INDEXED } from './indexSubject.js';
 
 const ROWS = INDEXED_SEARCH_ROWS;
 const K = 10;
 const QUERIES = 20;
-/** Rows that an index is made of, and of one frame that takes many slices. */
-const ROWS_LEAST_INDEXED = 1_100;
+/** Rows of one frame that takes many slices. */
 const MANY = 5_000;
 
 export function generationTests(rigs: Rigs): void {
@@ -140,9 +139,10 @@ function buildTests(rigs: Rigs): void {
     const { journal, index } = collection.hosted.openCollection!;
     const inserted = collection.hosted.run(batchOf(take(MANY, next).map(bytesOf)), soon());
     let isAnswered = false;
-    void inserted.finally(() => {
+    const answered = (): void => {
       isAnswered = true;
-    });
+    };
+    inserted.then(answered, answered);
     while (!isAnswered && journal.seenSequence - journal.sequence < ROWS_LEAST_INDEXED) await nextTurn();
     expect(index.state().baseSequence).to.equal(null);
     index.maintain();

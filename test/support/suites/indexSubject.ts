@@ -17,6 +17,8 @@ export interface Floors {
 
 /** A collection of so many records is searched through its index: a smaller one exactly, since that is cheaper. */
 export const INDEXED_SEARCH_ROWS = 10_000;
+/** Above the rows under which a generation has no index. */
+export const ROWS_LEAST_INDEXED = 1_100;
 export const INDEXED_SEARCH_DIMENSION = 64;
 
 /** Narrow searches, so that so few rows suffice. */
