@@ -46,7 +46,19 @@ export interface Kernel {
   entries(scan: number): number;
   mergeScan(scan: number, other: number): void;
   finishScan(scan: number): number;
-  estimateRows(query: number, codes: number, rows: number, bitmap: number, limit: number, found: number): number;
+  rotate(vector: number, components: number, size: number, rounds: number, flips: number): void;
+  encodeSigns(vector: number, components: number, code: number): void;
+  enterSigns(query: number, centre: number, doubt: number): void;
+  estimateRows(
+    query: number,
+    codes: number,
+    rows: number,
+    number: number,
+    bitmap: number,
+    limit: number,
+    found: number,
+  ): number;
+  keepLeast(found: number, count: number, wanted: number, work: number): number;
   largestComponent(vector: number, sizeBytes: number): number;
   readAll(from: number, sizeBytes: number): bigint;
   cutRows(
@@ -67,6 +79,17 @@ export interface Kernel {
     rows: number,
     found: number,
   ): number;
+  scanListBySigns(
+    scan: number,
+    plane: number,
+    slots: number,
+    bitmap: number,
+    first: number,
+    rows: number,
+    found: number,
+    query: number,
+    signs: number,
+  ): number;
   worstDistance(scan: number): number;
   assignRows(lists: number, from: number, rows: number, assigned: number, wide: number): number;
   lowerToSeed(codes: number, rows: number, codeBytes: number, seed: number, nearest: number, totals: number): number;
@@ -83,6 +106,13 @@ export const ENTRY_BYTES = 24;
 
 /** Bytes of a row that `scanList` found: the least squared distance f64, slot u32, unused u32. */
 export const FOUND_BYTES = 16;
+
+/** Bytes of a row that `estimateRows` found: its number u32, the estimate f32; and what it needs behind the room for all. */
+export const ESTIMATE_BYTES = 8;
+export const ESTIMATING_BYTES = 64;
+
+/** Bytes that `keepLeast` works in; the limit comes first, f32. */
+export const KEEPING_BYTES = 1024;
 
 /** Rows that the row list of a scan holds. */
 export const BATCH_ROWS = 256;

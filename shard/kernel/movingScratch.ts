@@ -2,7 +2,8 @@ import type { Arena } from './arena.js';
 import type { BitSet } from './bitSet.js';
 import { allocateScratch, freeScratch, type Region } from './vectorMemory.js';
 
-const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
+/** Rounds up to where any number may lie. */
+export const aligned = (sizeBytes: number): number => Math.ceil(sizeBytes / 8) * 8;
 
 /**
  * The memory that a scan writes: the kernel's scratch, then room for what one call of the kernel reads or writes, as a bitmap.

@@ -1,7 +1,7 @@
 import type { Arena } from './arena.js';
 import { type BlockShape, bitmapBytesOf } from './blockShape.js';
 import { BATCH_ROWS, ENTRY_BYTES } from './kernel.js';
-import { MovingScratch } from './movingScratch.js';
+import { aligned, MovingScratch } from './movingScratch.js';
 import type { Region } from './vectorMemory.js';
 
 /** The rows found, nearest first; equal scores by id. `scores`: exact squared L2 distances, rounded once to f64. */
@@ -30,29 +30,37 @@ interface ScratchViews {
 export class ScanScratch extends MovingScratch {
   readonly largestQueryComponent: number;
   readonly #capacity: number;
+  readonly #scanBytes: number;
   #views: ScratchViews | undefined;
 
   /**
-   * `query`: the little-endian bytes of the components; `capacity`: the most rows to be found; `roomBytes`: of the room behind
-   * the scan, a bitmap of a block by default.
+   * `query`: the little-endian bytes of the components; `capacity`: the most rows to be found; `movedBytes`: of what lies behind the
+   * scan and moves with it; `roomBytes`: of the room, a bitmap of a block by default.
    */
   constructor(
     arena: Arena,
     query: Uint8Array,
     capacity: number,
     shape: BlockShape,
-    roomBytes = bitmapBytesOf(shape.rowsMax),
+    { movedBytes = 0, roomBytes = bitmapBytesOf(shape.rowsMax) } = {},
   ) {
     // The kernel would read a number below 0 as a large one, and write beyond its memory.
     if (!(Number.isInteger(capacity) && capacity >= 0)) throw new RangeError(`a heap of ${capacity} entries`);
     const { strideBytes } = shape;
-    super(arena, arena.kernel.scanBytes(capacity, strideBytes), roomBytes);
+    const scanBytes = aligned(arena.kernel.scanBytes(capacity, strideBytes));
+    super(arena, scanBytes + movedBytes, roomBytes);
     this.#capacity = capacity;
+    this.#scanBytes = scanBytes;
     const at = arena.kernel.beginScan(this.address, capacity, strideBytes) >>> 0;
     const row = new Uint8Array(arena.buffer, at, strideBytes);
     row.set(query);
     row.fill(0, query.length);
     this.largestQueryComponent = arena.kernel.largestComponent(at, strideBytes) >>> 0;
+  }
+
+  /** What lies behind the scan and moves with it. */
+  protected get movedAddress(): number {
+    return this.address + this.#scanBytes;
   }
 
   /** Valid until the scratch moves. */

@@ -1,8 +1,8 @@
 /** Binary quantisation: one bit a component. A search estimates distances by the codes, and measures the rows that seem nearest. */
+import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { Index, KindOfIndex, OpenOrder } from '../kind.js';
 import { NO_SLOT } from '../rows.js';
-import { Coder, codeBytesOf, WORD_BYTES } from './code.js';
 import { CodeBlocks } from './codeBlocks.js';
 import { CodeScan } from './codeScan.js';
 import { type BqPayload, readBqPayload, stretches, stretchOfCodes, writeBqPayload } from './payload.js';
@@ -14,15 +14,10 @@ const CANDIDATES_PER_RESULT = 10;
  * The cost of a search in nanoseconds, measured on one thread (3 GHz, AVX-512) from 4 to 4,096 dimensions. Only ratios
  * matter, and those differ little between machines.
  */
-const FIXED_NS = 5_000;
+const FIXED_NS = 20_000;
 /** A component of the query, which is rotated and made into tables. */
-const QUERY_COMPONENT_NS = 50;
-/**
- * The scan of codes. Measured, a row of 128 dimensions takes about 3.7 ns and a component of a query 75: the numbers here are lower,
- * so that 10,000 records are searched by codes, which costs no less than an exact search there.
- */
-const CODE_NS = 0.5;
-const CODE_BYTE_NS = 0.07;
+const QUERY_COMPONENT_NS = 10;
+const CODE_BYTE_NS = 0.14;
 /** A candidate is collected by the scan of codes, then fetched from a random place and measured. */
 const CANDIDATE_NS = 90;
 const CANDIDATE_BYTE_NS = 0.1;
@@ -33,9 +28,7 @@ const MEASURED_BYTE_NS = 0.04;
 class BqIndex implements Index {
   /** Every row has a place for its code. */
   readonly capacityLeft = Number.POSITIVE_INFINITY;
-  readonly #coder: Coder;
-  /** That of the row that is absorbed. */
-  readonly #code: Uint32Array;
+  readonly #coder: SignCoder;
 
   /** Takes over `codes`, which hold the codes of all covered rows; others are ignored. */
   constructor(
@@ -43,8 +36,7 @@ class BqIndex implements Index {
     private readonly mean: Int32Array,
     private readonly codes: CodeBlocks,
   ) {
-    this.#coder = new Coder(mean);
-    this.#code = new Uint32Array(codeBytesOf(mean.length) / WORD_BYTES);
+    this.#coder = new SignCoder(mean.length);
   }
 
   get bytes(): number {
@@ -60,7 +52,7 @@ class BqIndex implements Index {
     const costNs =
       FIXED_NS +
       dimension * QUERY_COMPONENT_NS +
-      covered * (CODE_NS + codeBytesOf(dimension) * CODE_BYTE_NS) +
+      covered * signCodeBytes(dimension) * CODE_BYTE_NS +
       candidates * (CANDIDATE_NS + strideBytes * CANDIDATE_BYTE_NS);
     return costNs / (MEASURED_NS + strideBytes * MEASURED_BYTE_NS) / vectors.shape.scannedRowCost;
   }
@@ -68,8 +60,7 @@ class BqIndex implements Index {
   /** Throws `capacity_exceeded`. */
   absorb(_ordinal: number, slot: number): boolean {
     const components = new Int32Array(this.order.vectors.vectorBytes(slot).buffer);
-    this.#coder.encode(components, this.#code);
-    this.codes.write(slot, this.#code);
+    this.codes.write(slot, this.#coder.encode(components, this.mean));
     return true;
   }
 
@@ -79,7 +70,13 @@ class BqIndex implements Index {
   async candidates(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Uint32Array> {
     const { vectors, rows, pause } = this.order;
     const among = { covered: rows.covered, eligible };
-    const scan = new CodeScan(vectors, this.codes, this.#coder.query(query), this.#candidatesFor(k), among);
+    const scan = new CodeScan(
+      vectors,
+      this.codes,
+      this.#coder.rotated(query, this.mean),
+      this.#candidatesFor(k),
+      among,
+    );
     try {
       while (!scan.step()) await pause();
       return scan.slots();
@@ -90,11 +87,11 @@ class BqIndex implements Index {
 
   persist(path: string): Promise<void> {
     const { rows, vectors } = this.order;
-    const codeWords = codeBytesOf(vectors.dimension) / WORD_BYTES;
+    const codeOf = codesIn(vectors.dimension);
     return writeBqPayload(path, this.mean, rows.count, (into, from, to) => {
       for (let ordinal = from; ordinal < to; ordinal++) {
         const slot = rows.slotOf(ordinal);
-        if (slot !== NO_SLOT) this.codes.read(slot, into, (ordinal - from) * codeWords);
+        if (slot !== NO_SLOT) this.codes.read(slot, codeOf(into, ordinal - from));
       }
     });
   }
@@ -112,7 +109,7 @@ class BqIndex implements Index {
 export const bq: KindOfIndex = {
   async open(order) {
     const { memory, shape, dimension } = order.vectors;
-    const codes = new CodeBlocks(memory, shape, codeBytesOf(dimension));
+    const codes = new CodeBlocks(memory, shape, signCodeBytes(dimension));
     try {
       return await readBqPayload(order.path, dimension, async (payload) => {
         await load(order, payload, codes);
@@ -129,13 +126,20 @@ export const bq: KindOfIndex = {
 
 async function load({ rows, vectors }: OpenOrder, { count, read }: BqPayload, codes: CodeBlocks): Promise<void> {
   if (count !== rows.count) throw new Error(`the BQ payload has ${count} rows and not ${rows.count}`);
-  const codeBytes = codeBytesOf(vectors.dimension);
-  const words = stretchOfCodes(codeBytes);
+  const codeOf = codesIn(vectors.dimension);
+  const codeBytes = signCodeBytes(vectors.dimension);
+  const into = stretchOfCodes(codeBytes);
   for (const [from, to] of stretches(rows.count, codeBytes)) {
-    await read(words, from, to);
+    await read(into, from, to);
     for (let ordinal = from; ordinal < to; ordinal++) {
       const slot = rows.slotOf(ordinal);
-      if (slot !== NO_SLOT) codes.write(slot, words, ((ordinal - from) * codeBytes) / WORD_BYTES);
+      if (slot !== NO_SLOT) codes.write(slot, codeOf(into, ordinal - from));
     }
   }
+}
+
+/** Returns what gives the code at a place of a stretch. */
+function codesIn(dimension: number): (stretch: Uint8Array, at: number) => Uint8Array {
+  const codeBytes = signCodeBytes(dimension);
+  return (stretch, at) => stretch.subarray(at * codeBytes, (at + 1) * codeBytes);
 }

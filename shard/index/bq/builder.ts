@@ -1,5 +1,5 @@
+import { SignCoder, signCodeBytes } from '../../kernel/signCodes.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
-import { Coder, codeBytesOf, WORD_BYTES } from './code.js';
 import { type BqPayload, readBqPayload, stretches, writeBqPayload } from './payload.js';
 
 /** Computes the mean of the rows, then the code of each. A build on a base keeps the base's mean and codes. */
@@ -23,13 +23,13 @@ function write(
   mean: Int32Array,
   base?: Pick<BqPayload, 'count' | 'read'>,
 ): Promise<void> {
-  const coder = new Coder(mean);
-  const codeWords = codeBytesOf(rows.dimension) / WORD_BYTES;
+  const coder = new SignCoder(rows.dimension);
+  const codeBytes = signCodeBytes(rows.dimension);
   return writeBqPayload(path, mean, rows.count, async (into, from, to) => {
     const fresh = Math.min(Math.max(from, base?.count ?? 0), to);
     if (fresh > from) await base?.read(into, from, fresh);
     for (let ordinal = fresh; ordinal < to; ordinal++)
-      if (rows.isLive(ordinal)) coder.encode(rows.components(ordinal), into, (ordinal - from) * codeWords);
+      if (rows.isLive(ordinal)) into.set(coder.encode(rows.components(ordinal), mean), (ordinal - from) * codeBytes);
     progress.advance(to - from);
   });
 }
@@ -38,7 +38,7 @@ function write(
 function meanOf({ rows, progress }: BuildOrder): Int32Array {
   const sums = new Float64Array(rows.dimension);
   let live = 0;
-  for (const [from, to] of stretches(rows.count, codeBytesOf(rows.dimension))) {
+  for (const [from, to] of stretches(rows.count, signCodeBytes(rows.dimension))) {
     for (let ordinal = from; ordinal < to; ordinal++) {
       if (!rows.isLive(ordinal)) continue;
       const components = rows.components(ordinal);

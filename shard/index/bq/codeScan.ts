@@ -1,22 +1,22 @@
 import type { Arena } from '../../kernel/arena.js';
+import type { Block } from '../../kernel/block.js';
 import { type BlockShape, bitmapBytesOf } from '../../kernel/blockShape.js';
+import { ESTIMATE_BYTES, ESTIMATING_BYTES, KEEPING_BYTES } from '../../kernel/kernel.js';
 import { MovingScratch } from '../../kernel/movingScratch.js';
 import { RowChoice } from '../../kernel/rowChoice.js';
+import { signQueryBytes, wholeGroups, writeSignQuery } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
-import type { CodedQuery } from './code.js';
-import { type CodeBlocks, wholeGroups } from './codeBlocks.js';
+import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
+import type { CodeBlocks } from './codeBlocks.js';
 
 /** Bytes of codes compared between two pauses: up to 2 ms. */
 const SLICE_BYTES = 12 << 20;
 /** The cost of a row besides its code, and of one that is taken, in bytes of codes. */
 const ROW_BYTES = 12;
-const TAKEN_BYTES = 300;
-/** Row and estimate. */
-const FOUND_WORDS = 2;
-/** Room behind the rows found, for the kernel alone. */
-const STAGED_WORDS = 16;
-
+const TAKEN_BYTES = 100;
+const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT;
+const ESTIMATE_WORDS = ESTIMATE_BYTES / WORD_BYTES;
 /**
  * A search for the rows that are nearest by the estimates of their codes, block by block, of the rows covered at its first step.
  * `close` must be called in any case.
@@ -28,11 +28,11 @@ export class CodeScan {
   #scratch: CodeScratch | undefined;
   #next = 0;
 
-  /** `codes` hold the codes of all covered rows. */
+  /** `codes` hold the codes of all covered rows; `query`: rotated as they are. */
   constructor(
     private readonly vectors: VectorBlocks,
     private readonly codes: CodeBlocks,
-    private readonly query: CodedQuery,
+    private readonly query: Float32Array,
     wanted: number,
     among: { readonly covered: SlotSet; readonly eligible: SlotSet | undefined },
   ) {
@@ -61,6 +61,7 @@ export class CodeScan {
   close(): void {
     this.#scratch?.free();
     this.#scratch = undefined;
+    this.#nearest.free();
     this.#choice.close();
   }
 
@@ -72,15 +73,15 @@ export class CodeScan {
 
   /** Returns the cost, in bytes. */
   #scanBlock(index: number): number {
-    const { region, address } = this.codes.at(index);
+    const { region, codes } = this.codes.at(index);
     const block = this.vectors.blocks[index]!;
     const scratch = this.#scratchIn(region.arena);
     const rows = this.#choice.rows(index);
     const bitmap =
       rows === block.live && block.region.arena === region.arena ? block.bitmapAddress : scratch.stage(rows);
-    const taken = scratch.estimate(address, block.rows, bitmap, this.#nearest.limit);
-    this.#nearest.add(block.firstSlot, scratch, taken);
-    return block.rows * (this.codes.codeBytes + ROW_BYTES) + taken * TAKEN_BYTES;
+    const found = scratch.estimate(codes.address, block, bitmap, this.#nearest.limit);
+    this.#nearest.add(region.arena, found);
+    return block.rows * (this.codes.codeBytes + ROW_BYTES) + (found.length / ESTIMATE_WORDS) * TAKEN_BYTES;
   }
 
   #scratchIn(arena: Arena): CodeScratch {
@@ -92,42 +93,33 @@ export class CodeScan {
 
 /** The scratch of a scan: the query, and behind it a bitmap and the rows found in a block. */
 class CodeScratch extends MovingScratch {
-  /** What the last block has, two words each: the row, and its estimate. */
-  rows: Uint32Array = new Uint32Array();
-  estimates: Float32Array = new Float32Array();
   readonly #bitmapBytes: number;
-  readonly #foundWords: number;
+  #found: Uint32Array;
 
-  constructor(arena: Arena, query: CodedQuery, { rowsMax }: BlockShape) {
+  constructor(arena: Arena, query: Float32Array, { rowsMax, dimension }: BlockShape) {
     const bitmapBytes = bitmapBytesOf(rowsMax);
-    const foundWords = FOUND_WORDS * wholeGroups(rowsMax) + STAGED_WORDS;
-    super(arena, query.byteLength, bitmapBytes + foundWords * Uint32Array.BYTES_PER_ELEMENT);
+    const foundBytes = ESTIMATE_BYTES * wholeGroups(rowsMax) + ESTIMATING_BYTES;
+    super(arena, signQueryBytes(dimension), bitmapBytes + foundBytes);
     this.#bitmapBytes = bitmapBytes;
-    this.#foundWords = foundWords;
-    new Uint32Array(arena.buffer, this.address, query.length).set(query);
-    this.#look();
+    this.#found = new Uint32Array(arena.buffer, this.#foundAddress, foundBytes / WORD_BYTES);
+    writeSignQuery(arena.buffer, this.address, query);
+    arena.kernel.enterSigns(this.address, 0, 0);
   }
 
   override moveTo(arena: Arena): void {
     super.moveTo(arena);
-    this.#look();
+    this.#found = new Uint32Array(arena.buffer, this.#foundAddress, this.#found.length);
   }
 
-  /** Returns how many rows of a block are estimated to be nearer than `limit`, or have the query's own code. */
-  estimate(codes: number, rows: number, bitmap: number, limit: number): number {
+  /** Returns the rows of a block that are estimated to be nearer than `limit`, or have the query's own code: see the kernel. */
+  estimate(codes: number, { rows, firstSlot }: Block, bitmap: number, limit: number): Uint32Array {
     const { kernel } = this.region.arena;
-    return kernel.estimateRows(this.address, codes, rows, bitmap, limit, this.#foundAddress);
+    const count = kernel.estimateRows(this.address, codes, rows, firstSlot, bitmap, limit, this.#foundAddress);
+    return this.#found.subarray(0, count * ESTIMATE_WORDS);
   }
 
   get #foundAddress(): number {
     return this.roomAddress + this.#bitmapBytes;
-  }
-
-  #look(): void {
-    const { buffer } = this.region.arena;
-    if (this.rows.buffer === buffer && this.rows.byteOffset === this.#foundAddress) return;
-    this.rows = new Uint32Array(buffer, this.#foundAddress, this.#foundWords);
-    this.estimates = new Float32Array(buffer, this.#foundAddress, this.#foundWords);
   }
 }
 
@@ -138,8 +130,9 @@ class CodeScratch extends MovingScratch {
 class NearestRows {
   /** A row that is not nearer than this is not among them. */
   limit = Number.POSITIVE_INFINITY;
-  #slots: Uint32Array;
-  #estimates: Float32Array;
+  /** Room to keep the least in, and behind it the rows; undefined before there are any. */
+  #region: Region | undefined;
+  #rows: Uint32Array = new Uint32Array(0);
   #count = 0;
   /** More are gone through, and the far ones dropped. */
   #most: number;
@@ -149,79 +142,41 @@ class NearestRows {
     private readonly rowsMax: number,
   ) {
     this.#most = 2 * wanted;
-    this.#slots = new Uint32Array(this.#most + rowsMax);
-    this.#estimates = new Float32Array(this.#most + rowsMax);
   }
 
-  /** Adds the first `taken` rows of what was found in a block, whose slots are above all others. */
-  add(firstSlot: number, { rows, estimates }: Pick<CodeScratch, 'rows' | 'estimates'>, taken: number): void {
-    const [slots, kept] = [this.#slots, this.#estimates];
-    let count = this.#count;
-    for (let i = 0; i < FOUND_WORDS * taken; i += FOUND_WORDS) {
-      slots[count] = firstSlot + rows[i]!;
-      kept[count++] = estimates[i + 1]!;
-    }
-    this.#count = count;
-    if (count > this.#most) this.#dropFar();
+  /** Adds rows that were found in a block, whose slots are above all others. */
+  add(arena: Arena, found: Uint32Array): void {
+    this.#makeRoom(arena);
+    this.#rows.set(found, this.#count * ESTIMATE_WORDS);
+    this.#count += found.length / ESTIMATE_WORDS;
+    if (this.#count > this.#most) this.#dropFar();
   }
 
   slots(): Uint32Array {
     if (this.#count > this.wanted) this.#dropFar();
-    return this.#slots.slice(0, this.#count);
+    return Uint32Array.from({ length: this.#count }, (_, at) => this.#rows[at * ESTIMATE_WORDS]!);
+  }
+
+  free(): void {
+    if (this.#region !== undefined) freeScratch(this.#region);
+    this.#region = undefined;
   }
 
   #dropFar(): void {
-    const [slots, estimates] = [this.#slots, this.#estimates];
-    const last =
-      this.wanted === 0 ? Number.NEGATIVE_INFINITY : leastAt(this.wanted - 1, estimates.slice(0, this.#count));
-    // Those with the query's own signs are nearer than any limit.
-    this.limit = Math.max(last, NEAREST_LIMIT);
-    let nearer = 0;
-    for (let i = 0; i < this.#count; i++) if (estimates[i]! < last) nearer++;
-    let alike = last === Number.NEGATIVE_INFINITY ? this.#count : this.wanted - nearer;
-    let kept = 0;
-    for (let i = 0; i < this.#count; i++) {
-      const estimate = estimates[i]!;
-      if (estimate > last || (estimate === last && alike-- <= 0)) continue;
-      slots[kept] = slots[i]!;
-      estimates[kept++] = estimate;
-    }
-    this.#count = kept;
-    if (kept + this.rowsMax > slots.length) this.#grow();
+    const { arena, address } = this.#region!;
+    this.#count = arena.kernel.keepLeast(address + KEEPING_BYTES, this.#count, this.wanted, address);
+    this.limit = new Float32Array(arena.buffer, address, 1)[0]!;
+    this.#most = Math.max(this.#most, 2 * this.#count);
   }
 
-  #grow(): void {
-    this.#most = 2 * this.#count;
-    const slots = new Uint32Array(this.#most + this.rowsMax);
-    const estimates = new Float32Array(this.#most + this.rowsMax);
-    slots.set(this.#slots.subarray(0, this.#count));
-    estimates.set(this.#estimates.subarray(0, this.#count));
-    [this.#slots, this.#estimates] = [slots, estimates];
+  /** For the rows of a block besides the most there may be. */
+  #makeRoom(arena: Arena): void {
+    const words = (this.#most + this.rowsMax) * ESTIMATE_WORDS;
+    if (words <= this.#rows.length) return;
+    const region = allocateScratch(arena, KEEPING_BYTES + words * WORD_BYTES);
+    const rows = new Uint32Array(region.arena.buffer, region.address + KEEPING_BYTES, words);
+    rows.set(this.#rows.subarray(0, this.#count * ESTIMATE_WORDS));
+    this.free();
+    [this.#region, this.#rows] = [region, rows];
   }
-}
-
-/** The least finite f32. */
-const NEAREST_LIMIT = -(2 - 2 ** -23) * 2 ** 127;
-
-/** The value at place `rank` if they were sorted (Hoare's FIND); moves them. */
-function leastAt(rank: number, values: Float32Array): number {
-  let from = 0;
-  let to = values.length - 1;
-  while (from < to) {
-    const pivot = values[(from + to) >> 1]!;
-    let i = from;
-    let j = to;
-    while (i <= j) {
-      while (values[i]! < pivot) i++;
-      while (values[j]! > pivot) j--;
-      if (i > j) break;
-      const value = values[i]!;
-      values[i++] = values[j]!;
-      values[j--] = value;
-    }
-    if (rank <= j) to = j;
-    else if (rank >= i) from = i;
-    else break;
-  }
-  return values[rank]!;
 }

@@ -1,21 +1,21 @@
 /**
  * The file of a BQ index, little-endian, checked as a whole by the generation's manifest:
  *
- *   "VBQ2" | u32 dimension | u32 code bytes | u32 rows | mean: i32 × components, in whole units of 16 bytes
+ *   "VBQ3" | u32 dimension | u32 code bytes | u32 rows | mean: i32 × components, in whole units of 16 bytes
  *   | a code with its numbers for each ordinal, zeros for a row that is gone
  */
 import { DurableFile } from '../../../shared/files/durable.js';
-import { codeBytesOf, WORD_BYTES } from './code.js';
+import { signCodeBytes } from '../../kernel/signCodes.js';
 
-const MAGIC = 0x32_51_42_56;
+const MAGIC = 0x33_51_42_56;
 const HEADER_BYTES = 16;
+const WORD_BYTES = 4;
 /** Bytes of codes in a stretch, which is read or written at once: up to a million components. */
 const STRETCH_BYTES = 128 << 10;
 
 const codesOffset = (dimension: number): number => HEADER_BYTES + Math.ceil(dimension / 4) * 16;
 
-const bytesOf = (words: Uint32Array | Int32Array): Uint8Array =>
-  new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+const bytesOf = (words: Int32Array): Uint8Array => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
 /**
  * Writes the codes of `count` ordinals to a file that does not exist yet. `write` puts the codes of the ordinals from
@@ -25,21 +25,21 @@ export async function writeBqPayload(
   path: string,
   mean: Int32Array,
   count: number,
-  write: (into: Uint32Array, from: number, to: number) => void | Promise<void>,
+  write: (into: Uint8Array, from: number, to: number) => void | Promise<void>,
 ): Promise<void> {
   const file = await DurableFile.create(path);
   try {
-    const codeBytes = codeBytesOf(mean.length);
+    const codeBytes = signCodeBytes(mean.length);
     const start = codesOffset(mean.length);
     const head = new Int32Array(start / WORD_BYTES);
     head.set([MAGIC, mean.length, codeBytes, count]);
     head.set(mean, HEADER_BYTES / WORD_BYTES);
     await file.write(bytesOf(head), 0);
-    const words = stretchOfCodes(codeBytes);
+    const codes = stretchOfCodes(codeBytes);
     for (const [from, to] of stretches(count, codeBytes)) {
-      words.fill(0);
-      await write(words, from, to);
-      await file.write(bytesOf(words).subarray(0, (to - from) * codeBytes), start + from * codeBytes);
+      codes.fill(0);
+      await write(codes, from, to);
+      await file.write(codes.subarray(0, (to - from) * codeBytes), start + from * codeBytes);
     }
   } finally {
     await file.close();
@@ -51,7 +51,7 @@ export interface BqPayload {
   /** The number of ordinals. */
   readonly count: number;
   /** Fills the beginning of `into` with the codes of the ordinals from `from` to `to`. */
-  readonly read: (into: Uint32Array, from: number, to: number) => Promise<void>;
+  readonly read: (into: Uint8Array, from: number, to: number) => Promise<void>;
 }
 
 /** Returns the result of `use`, which may read until then. Throws an Error of one line where the file is inconsistent. */
@@ -66,14 +66,14 @@ export async function readBqPayload<Result>(
     const head = new Int32Array(start / WORD_BYTES);
     const headBytes = await file.read(bytesOf(head), 0);
     const [magic, storedDimension, codeBytes, count = 0] = new Uint32Array(head.buffer, 0, 4);
-    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 2');
-    if (storedDimension !== dimension || codeBytes !== codeBytesOf(dimension))
+    if (headBytes < HEADER_BYTES || magic !== MAGIC) throw new Error('this is no BQ payload of version 3');
+    if (storedDimension !== dimension || codeBytes !== signCodeBytes(dimension))
       throw new Error(`the BQ payload is of ${storedDimension} dimensions and not of ${dimension}`);
     const sizeBytes = await file.sizeBytes();
     if (sizeBytes !== start + count * codeBytes)
       throw new Error(`the BQ payload has ${sizeBytes} bytes, which is not what ${count} rows take`);
-    const read = async (into: Uint32Array, from: number, to: number): Promise<void> => {
-      const wanted = bytesOf(into).subarray(0, (to - from) * codeBytes);
+    const read = async (into: Uint8Array, from: number, to: number): Promise<void> => {
+      const wanted = into.subarray(0, (to - from) * codeBytes);
       const readBytes = await file.read(wanted, start + from * codeBytes);
       if (readBytes < wanted.length) throw new Error('the BQ payload ends too early');
     };
@@ -87,8 +87,7 @@ export async function readBqPayload<Result>(
 const codesAtOnce = (codeBytes: number): number => Math.max(1, Math.floor(STRETCH_BYTES / codeBytes));
 
 /** Returns a buffer for the codes of one stretch. */
-export const stretchOfCodes = (codeBytes: number): Uint32Array =>
-  new Uint32Array(codesAtOnce(codeBytes) * (codeBytes / WORD_BYTES));
+export const stretchOfCodes = (codeBytes: number): Uint8Array => new Uint8Array(codesAtOnce(codeBytes) * codeBytes);
 
 /** Yields the ordinals up to `count` in stretches. */
 export function* stretches(count: number, codeBytes: number): Generator<readonly [from: number, to: number]> {

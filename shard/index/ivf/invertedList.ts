@@ -1,6 +1,6 @@
 import type { Arena } from '../../kernel/arena.js';
 import { canBeCoded } from '../../kernel/planeMemory.js';
-import { ListChunk, type ListsShape } from './listChunk.js';
+import { ListChunk, type ListsShape, type MeasuredRow } from './listChunk.js';
 import type { StagedVector, VectorPlace } from './stagedVector.js';
 
 /** A list grows by this share of itself, and by this many rows at least. */
@@ -11,10 +11,7 @@ const I32_MAX = 2 ** 31 - 1;
 const clamped = (component: number): number => Math.max(-I32_MAX, Math.min(I32_MAX, component));
 
 /** A row to be added to a list. */
-export interface ListedRow {
-  readonly slot: number;
-  readonly vector: VectorPlace;
-}
+export type ListedRow = Pick<MeasuredRow, 'slot' | 'vector'>;
 
 const largestOf = ({ arena, address }: VectorPlace, strideBytes: number): number =>
   arena.kernel.largestComponent(address, strideBytes) >>> 0;
@@ -41,18 +38,19 @@ export class InvertedList {
   /** Adds rows in chunks of their own, whose planes are made for them; yields after each row. Throws `capacity_exceeded`. */
   *fill(rows: readonly ListedRow[], staged: StagedVector): Generator<undefined> {
     const { narrowReach, strideBytes } = this.shape;
+    const centroid = this.centroid();
     const measured = rows.map((row) => ({ ...row, largest: largestOf(row.vector, strideBytes) }));
     for (const hasCodes of [true, false]) {
       const alike = measured.filter(({ largest }) => canBeCoded(largest, narrowReach) === hasCodes);
       while (alike.length > 0) {
-        const chunk = new ListChunk(this.shape, hasCodes, alike.length);
+        const chunk = new ListChunk(this.shape, hasCodes, alike.length, centroid);
         this.chunks.push(chunk);
         const taken = alike.splice(0, chunk.capacity);
         const largest = taken.reduce((most, row) => Math.max(most, row.largest), 0);
         const vectors = taken.map(({ vector }) => vector);
         if (hasCodes) chunk.fit(vectors, largest, staged);
         for (const row of taken) {
-          chunk.add(row.slot, row.vector, row.largest, staged);
+          chunk.add(row, staged);
           this.#count++;
           yield;
         }
@@ -66,7 +64,7 @@ export class InvertedList {
     const largest = largestOf(vector, strideBytes);
     const hasCodes = canBeCoded(largest, narrowReach);
     const chunk = this.chunks.find((each) => each.hasCodes === hasCodes && each.hasCapacity);
-    (chunk ?? this.#grow(hasCodes, vector, staged)).add(slot, vector, largest, staged);
+    (chunk ?? this.#grow(hasCodes, vector, staged)).add({ slot, vector, largest }, staged);
     this.#count++;
   }
 
@@ -81,9 +79,11 @@ export class InvertedList {
 
   #grow(hasCodes: boolean, vector: VectorPlace, staged: StagedVector): ListChunk {
     const before = this.chunks.find((chunk) => chunk.hasCodes);
-    const chunk = new ListChunk(this.shape, hasCodes, Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH)));
+    const centroid = this.centroid();
+    const rows = Math.max(GROWTH_MIN, Math.ceil(this.#count * GROWTH));
+    const chunk = new ListChunk(this.shape, hasCodes, rows, centroid);
     try {
-      if (hasCodes && before === undefined) this.#fitAround(chunk, vector, staged);
+      if (hasCodes && before === undefined) this.#fitAround(chunk, vector, centroid, staged);
       else if (hasCodes) chunk.inherit(before!);
     } catch (error) {
       chunk.free();
@@ -94,8 +94,7 @@ export class InvertedList {
   }
 
   /** Fits the plane to rows that lie around the centroid, no farther in any dimension than the vector in one. */
-  #fitAround(chunk: ListChunk, { arena, address }: VectorPlace, staged: StagedVector): void {
-    const centroid = this.centroid();
+  #fitAround(chunk: ListChunk, { arena, address }: VectorPlace, centroid: Int32Array, staged: StagedVector): void {
     const components = new Int32Array(arena.buffer, address, centroid.length);
     const reach = components.reduce((most, component, i) => Math.max(most, Math.abs(component - centroid[i]!)), 0);
     const ends = [-reach, reach].map((far) => centroid.map((component) => clamped(component + far)));

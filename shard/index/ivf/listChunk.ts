@@ -2,11 +2,14 @@ import { BitSet } from '../../kernel/bitSet.js';
 import { bitmapBytesOf } from '../../kernel/blockShape.js';
 import { classBytes } from '../../kernel/buddyAllocator.js';
 import { CODED_ROWS, PlaneMemory, planeFixedBytes, planeRowBytes } from '../../kernel/planeMemory.js';
+import { rotatedBytes, SignCodes, signCodeBytes, wholeGroups } from '../../kernel/signCodes.js';
 import type { Region, VectorMemory } from '../../kernel/vectorMemory.js';
 import { NO_SLOT } from '../rows.js';
+import type { ListSigns } from './listSigns.js';
 import type { StagedVector, VectorPlace } from './stagedVector.js';
 
 const SLOT_BYTES = 4;
+const ALIGNMENT_BYTES = 16;
 /** A chunk is larger only where a few codes are. */
 const CHUNK_BYTES_MAX = 1 << 20;
 /** The share of a chunk that may stay empty, to have fewer chunks. */
@@ -18,34 +21,74 @@ export interface ListsShape {
   readonly codeBytes: number;
   readonly strideBytes: number;
   readonly narrowReach: number;
+  /** Undefined where rows have no codes of signs. */
+  readonly signs: ListSigns | undefined;
 }
 
-function bytesFor(rows: number, codeBytes: number): number {
-  return planeFixedBytes(codeBytes) + rows * (planeRowBytes(codeBytes) + SLOT_BYTES) + bitmapBytesOf(rows);
+/** A row of a list; `largest`: its largest component in magnitude. */
+export interface MeasuredRow {
+  readonly slot: number;
+  readonly vector: VectorPlace;
+  readonly largest: number;
 }
 
-/** Returns a power of two, since regions have no other sizes. */
-function chunkBytes(rows: number, codeBytes: number): number {
-  const least = classBytes(bytesFor(CODED_ROWS, codeBytes));
-  const wanted = bytesFor(rows, codeBytes);
-  const above = Math.max(least, classBytes(wanted));
-  const sizeBytes = above > least && (above - wanted) / above > WASTE_MAX ? above / 2 : above;
-  return Math.min(sizeBytes, Math.max(least, CHUNK_BYTES_MAX));
-}
+/** The layout of chunks: see `ListChunk`. */
+class ChunkSizes {
+  readonly centreBytes: number;
+  readonly #signBytes: number;
+  readonly #rowsUnit: number;
 
-function capacityOf(sizeBytes: number, codeBytes: number): number {
-  const rowBytes = planeRowBytes(codeBytes) + SLOT_BYTES;
-  let rows = Math.floor((sizeBytes - planeFixedBytes(codeBytes)) / rowBytes);
-  rows -= rows % CODED_ROWS;
-  while (bytesFor(rows, codeBytes) > sizeBytes) rows -= CODED_ROWS;
-  return rows;
+  constructor(private readonly shape: ListsShape) {
+    const { signs } = shape;
+    this.centreBytes = signs === undefined ? 0 : rotatedBytes(signs.dimension);
+    this.#signBytes = signs === undefined ? 0 : signCodeBytes(signs.dimension);
+    this.#rowsUnit = signs === undefined ? CODED_ROWS : wholeGroups(1);
+  }
+
+  /** Of the chunk for so many rows: a power of two, since regions have no other sizes. */
+  bytesFor(rows: number): number {
+    const least = classBytes(this.#bytes(this.#rowsUnit));
+    const wanted = this.#bytes(rows);
+    const above = Math.max(least, classBytes(wanted));
+    const sizeBytes = above > least && (above - wanted) / above > WASTE_MAX ? above / 2 : above;
+    return Math.min(sizeBytes, Math.max(least, CHUNK_BYTES_MAX));
+  }
+
+  capacityOf(sizeBytes: number): number {
+    let rows = Math.floor((sizeBytes - this.#bytes(0)) / this.#rowBytes);
+    rows -= rows % this.#rowsUnit;
+    while (this.#bytes(rows) > sizeBytes) rows -= this.#rowsUnit;
+    return rows;
+  }
+
+  bitmapBytes(rows: number): number {
+    return Math.ceil(bitmapBytesOf(rows) / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+  }
+
+  signBytes(rows: number): number {
+    return rows * this.#signBytes;
+  }
+
+  planeBytes(rows: number): number {
+    const { codeBytes } = this.shape;
+    return planeFixedBytes(codeBytes) + rows * planeRowBytes(codeBytes);
+  }
+
+  get #rowBytes(): number {
+    return planeRowBytes(this.shape.codeBytes) + SLOT_BYTES + this.#signBytes;
+  }
+
+  #bytes(rows: number): number {
+    return this.centreBytes + this.bitmapBytes(rows) + this.planeBytes(0) + rows * this.#rowBytes;
+  }
 }
 
 /**
  * A part of a list that never moves: the codes of its rows under a plane of its own, and their slots. A removed row leaves a gap
  * for a later row, so that a search that paused in the chunk misses nothing.
  *
- *   plane of `capacity` rows | slots: capacity × u32, NO_SLOT where there is no row | bitmap of the places that have a row
+ *   rotated centroid | bitmap of the places that have a row | codes of signs | plane of `capacity` rows
+ *   | slots: capacity × u32, NO_SLOT where there is no row
  */
 export class ListChunk {
   readonly region: Region;
@@ -54,6 +97,8 @@ export class ListChunk {
   readonly slotsAddress: number;
   readonly bitmapAddress: number;
   readonly plane: PlaneMemory;
+  /** Of the rows that have codes, around the rotated centroid, which lies where the chunk begins. */
+  readonly signs: SignCodes | undefined;
   /** The first position that was never used. */
   end = 0;
   /** An upper bound of the magnitudes of all components, and of the middles of the plane. It does not shrink. */
@@ -61,22 +106,30 @@ export class ListChunk {
   readonly #used: BitSet;
   #gaps = 0;
 
-  /** Throws `capacity_exceeded`. `rows`: the rows to come; the capacity may be smaller. `hasCodes`: false where they can have none. */
+  /**
+   * Throws `capacity_exceeded`. `rows`: the rows to come; the capacity may be smaller. `hasCodes`: false where they can have none.
+   * `centroid`: that of the list.
+   */
   constructor(
     private readonly shape: ListsShape,
     readonly hasCodes: boolean,
     rows: number,
+    private readonly centroid: Int32Array,
   ) {
-    const { memory, codeBytes } = shape;
-    this.region = memory.allocateBlock(chunkBytes(rows, codeBytes));
-    this.capacity = capacityOf(this.region.sizeBytes, codeBytes);
-    const { arena, address } = this.region;
-    this.plane = new PlaneMemory(arena.buffer, address, this.capacity, codeBytes);
-    this.slotsAddress = address + planeFixedBytes(codeBytes) + this.capacity * planeRowBytes(codeBytes);
-    this.bitmapAddress = this.slotsAddress + this.capacity * SLOT_BYTES;
-    this.slots = new Uint32Array(arena.buffer, this.slotsAddress, this.capacity).fill(NO_SLOT);
-    const bitmap = new Uint32Array(arena.buffer, this.bitmapAddress, bitmapBytesOf(this.capacity) / 4);
-    this.#used = new BitSet(bitmap.fill(0));
+    const { memory, codeBytes, signs } = shape;
+    const sizes = new ChunkSizes(shape);
+    this.region = memory.allocateBlock(sizes.bytesFor(rows));
+    this.capacity = sizes.capacityOf(this.region.sizeBytes);
+    const { address } = this.region;
+    const { buffer } = this.region.arena;
+    this.bitmapAddress = address + sizes.centreBytes;
+    const signsAddress = this.bitmapAddress + sizes.bitmapBytes(this.capacity);
+    const planeAddress = signsAddress + sizes.signBytes(this.capacity);
+    this.slotsAddress = planeAddress + sizes.planeBytes(this.capacity);
+    this.plane = new PlaneMemory(buffer, planeAddress, this.capacity, codeBytes);
+    this.slots = new Uint32Array(buffer, this.slotsAddress, this.capacity).fill(NO_SLOT);
+    this.#used = new BitSet(new Uint32Array(buffer, this.bitmapAddress, bitmapBytesOf(this.capacity) / 4).fill(0));
+    this.signs = signs === undefined ? undefined : this.#placeSigns(signs, signsAddress);
   }
 
   /** Whether a place below `end` has a row. */
@@ -104,8 +157,8 @@ export class ListChunk {
     this.largestComponent = other.largestComponent;
   }
 
-  /** Adds a row; there must be capacity. `largest`: its largest component in magnitude. */
-  add(slot: number, vector: VectorPlace, largest: number, staged: StagedVector): void {
+  /** Adds a row; there must be capacity. */
+  add({ slot, vector, largest }: MeasuredRow, staged: StagedVector): void {
     const position = this.#gaps > 0 ? this.slots.indexOf(NO_SLOT) : this.end;
     if (this.hasCodes) this.#encode(position, vector, staged);
     if (position < this.end) this.#gaps--;
@@ -136,5 +189,15 @@ export class ListChunk {
     // The kernel counts rows from the first: addresses are u32, and begin again at 0.
     const first = (staged.addressIn(arena, vector) - position * strideBytes) | 0;
     arena.kernel.encodeRows(this.plane.address, first, strideBytes, position, 1);
+    if (this.signs === undefined) return;
+    const components = new Int32Array(vector.arena.buffer, vector.address, this.centroid.length);
+    this.signs.write(position, this.shape.signs!.encode(components, this.centroid));
+  }
+
+  #placeSigns(signs: ListSigns, address: number): SignCodes {
+    const { arena, address: centreAddress } = this.region;
+    const centre = signs.rotated(this.centroid);
+    new Float32Array(arena.buffer, centreAddress, centre.length).set(centre);
+    return new SignCodes(arena.buffer, address, this.capacity, signCodeBytes(signs.dimension));
   }
 }

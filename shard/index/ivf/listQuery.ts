@@ -1,7 +1,8 @@
 import type { Arena } from '../../kernel/arena.js';
 import type { BlockShape } from '../../kernel/blockShape.js';
-import { BATCH_ROWS, FOUND_BYTES } from '../../kernel/kernel.js';
+import { BATCH_ROWS, ESTIMATING_BYTES, FOUND_BYTES } from '../../kernel/kernel.js';
 import { ScanScratch } from '../../kernel/scanScratch.js';
+import { signQueryBytes, writeSignQuery } from '../../kernel/signCodes.js';
 import type { SlotSet } from '../../kernel/slotSet.js';
 import type { Region } from '../../kernel/vectorMemory.js';
 import { FoundRows } from './foundRows.js';
@@ -12,7 +13,17 @@ const ROWS_AT_FIRST = 64;
 /** Rows found are thinned out when they are as many as this and twice what was left the last time. */
 const THINNED_MIN = 4096;
 
-const BITMAP_BYTES = BATCH_ROWS / 8;
+/** Rows for one call of the kernel by signs, of which it leaves out most. */
+const ROWS_BY_SIGNS = 4 * BATCH_ROWS;
+const BITMAP_BYTES = ROWS_BY_SIGNS / 8;
+/** The kernel writes estimates where it found no rows yet. */
+const ROOM_BYTES = ROWS_BY_SIGNS * FOUND_BYTES + ESTIMATING_BYTES;
+
+/**
+ * A row is left out where its estimate by signs is too far by as many errors of such estimates: one in twenty is farther off, and
+ * few of those are among the nearest.
+ */
+const ERRORS = 1.6;
 
 /** What the query needs of the collection. */
 export interface QueriedRows {
@@ -32,11 +43,12 @@ export class ListQuery {
   #seen = 0;
   #thinAt = THINNED_MIN;
 
-  /** `k`: at least 1. */
+  /** `k`: at least 1; `rotated`: the query as signs are compared with it, undefined where they are not to be. */
   constructor(
     query: Int32Array,
     private readonly k: number,
     private readonly rows: QueriedRows,
+    private readonly rotated: Float32Array | undefined,
   ) {
     this.#query = new Uint8Array(query.buffer, query.byteOffset, query.byteLength);
   }
@@ -51,7 +63,8 @@ export class ListQuery {
    * 0: the kernel reads bitmaps by whole words, so it cannot go on from where a chunk ended before it grew.
    */
   scan(chunk: ListChunk, position: number, eligible: SlotSet | undefined): number {
-    const rows = Math.min(this.isFull ? BATCH_ROWS : ROWS_AT_FIRST, chunk.end - position);
+    const most = this.rotated === undefined ? BATCH_ROWS : ROWS_BY_SIGNS;
+    const rows = Math.min(this.isFull ? most : ROWS_AT_FIRST, chunk.end - position);
     const scratch = this.#scratchIn(chunk.region.arena);
     if (!chunk.hasCodes || chunk.largestComponent + scratch.largestQueryComponent > this.rows.narrowReach)
       this.#takeAll(chunk, position, rows, eligible);
@@ -94,7 +107,7 @@ export class ListQuery {
 
   #scratchIn(arena: Arena): ListScratch {
     this.#scratch?.moveTo(arena);
-    this.#scratch ??= new ListScratch(arena, this.#query, this.k, this.rows.shape);
+    this.#scratch ??= new ListScratch(arena, this.#query, this.k, this.rows.shape, this.rotated);
     return this.#scratch;
   }
 }
@@ -106,20 +119,28 @@ interface FoundViews {
   readonly words: Uint32Array;
 }
 
-/** The scratch of a scan, then the rows that a call of the kernel finds, then a bitmap of the rows it looks at. */
+/** The scratch of a scan and the query for signs, then the rows that a call of the kernel finds, then a bitmap of the rows it looks at. */
 class ListScratch extends ScanScratch {
+  readonly comparesSigns: boolean;
   #found: FoundViews | undefined;
+  /** The chunk whose centre the query for signs has entered. */
+  #entered: ListChunk | undefined;
 
-  constructor(arena: Arena, query: Uint8Array, k: number, shape: BlockShape) {
-    super(arena, query, k, shape, BATCH_ROWS * FOUND_BYTES + BITMAP_BYTES);
+  constructor(arena: Arena, query: Uint8Array, k: number, shape: BlockShape, rotated: Float32Array | undefined) {
+    super(arena, query, k, shape, {
+      movedBytes: rotated === undefined ? 0 : signQueryBytes(shape.dimension),
+      roomBytes: ROOM_BYTES + BITMAP_BYTES,
+    });
+    this.comparesSigns = rotated !== undefined;
+    if (rotated !== undefined) writeSignQuery(arena.buffer, this.movedAddress, rotated);
   }
 
   get found(): FoundViews {
     const { region } = this;
     if (this.#found?.region !== region) {
       const { buffer } = region.arena;
-      const numbers = new Float64Array(buffer, this.roomAddress, (BATCH_ROWS * FOUND_BYTES) / 8);
-      const words = new Uint32Array(buffer, this.roomAddress, (BATCH_ROWS * FOUND_BYTES) / 4);
+      const numbers = new Float64Array(buffer, this.roomAddress, ROOM_BYTES / 8);
+      const words = new Uint32Array(buffer, this.roomAddress, ROOM_BYTES / 4);
       this.#found = { region, numbers, words };
     }
     return this.#found;
@@ -130,14 +151,31 @@ class ListScratch extends ScanScratch {
     return this.region.arena.kernel.worstDistance(this.address);
   }
 
-  scanList({ plane, slotsAddress }: ListChunk, bitmap: number, first: number, rows: number): number {
+  scanList(chunk: ListChunk, bitmap: number, first: number, rows: number): number {
     const { kernel } = this.region.arena;
-    return kernel.scanList(this.address, plane.address, slotsAddress, bitmap, first, rows, this.roomAddress);
+    const { plane, slotsAddress, signs } = chunk;
+    const { address, roomAddress } = this;
+    if (!this.comparesSigns || signs === undefined)
+      return kernel.scanList(address, plane.address, slotsAddress, bitmap, first, rows, roomAddress);
+    const query = this.movedAddress;
+    if (this.#entered !== chunk) kernel.enterSigns(query, chunk.region.address, ERRORS);
+    this.#entered = chunk;
+    return kernel.scanListBySigns(
+      address,
+      plane.address,
+      slotsAddress,
+      bitmap,
+      first,
+      rows,
+      roomAddress,
+      query,
+      signs.address,
+    );
   }
 
   /** Returns the address of the bitmap of a whole chunk, of which only the rows from `first` on, a multiple of 64, can be read. */
   stageEligible(slots: Uint32Array, first: number, rows: number, eligible: SlotSet): number {
-    const address = this.roomAddress + BATCH_ROWS * FOUND_BYTES;
+    const address = this.roomAddress + ROOM_BYTES;
     const words = new Uint32Array(this.region.arena.buffer, address, BITMAP_BYTES / 4).fill(0);
     for (let at = 0; at < rows; at++) if (eligible.has(slots[first + at]!)) words[at >>> 5]! |= 1 << (at & 31);
     return address - first / 8;

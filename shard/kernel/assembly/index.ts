@@ -1,12 +1,12 @@
 /** The exact kernel. All its state is in the imported memory, at addresses that the host gives: it has no data and no heap. */
 export { beginScan, entriesOf as entries, rowsOf as rowList, scanBytes } from './scan';
 export { enterGather, gatherRows, offerRows, scanRows } from './rows';
-export { estimateRows } from './bitCodes';
 export { finishScan, mergeScan } from './heap';
 export { largestComponent, readAll } from './lanes';
 export { beginFit, encodeRows, endFit, fitRows } from './plane';
+export { encodeSigns, enterSigns, estimateRows, keepLeast, rotate } from './signs';
 export { cutRows } from './cut';
-export { scanList, worstDistance } from './listScan';
+export { scanList, scanListBySigns, worstDistance } from './listScan';
 export { assignRows } from './assign';
 export { addToSums, lowerToSeed, moveToMeans, rowAtSum } from './train';
 export { findBadNode } from './graphCheck';

@@ -195,7 +195,7 @@ function multiply(scan: Scan, code: usize, rows: u32): void {
 
 /**
  * Lists those of the `rows` rows from `first` on (at most BATCH, the first of a word) whose bit is set and that may be within
- * reach; returns how many.
+ * reach, with their products; returns how many.
  */
 export function listNear(scan: Scan, first: u32, rows: u32): u32 {
   const plane = changetype<Plane>(scan.plane);
@@ -210,7 +210,10 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
     const bits = u32(load<u8>(usize(scan.bitmap) + ((first + at) >> 3)) >> (at & 4));
     let mask = near(scan, v128.load(dots + place), v128.load(gains + place), v128.load(residuals + place)) & bits;
     while (mask != 0) {
-      store<u32>(list + (usize(listed) << 2), first + at + u32(ctz(mask)));
+      const row = at + u32(ctz(mask));
+      store<u32>(list + (usize(listed) << 2), first + row);
+      // No place of a product that is still to be read.
+      store<i32>(dots + (usize(listed) << 2), load<i32>(dots + (usize(row) << 2)));
       listed++;
       mask &= mask - 1;
     }
@@ -225,11 +228,12 @@ export function listNear(scan: Scan, first: u32, rows: u32): u32 {
   return v128.load_lane<i32>(from + (usize(d) << 2), lanes, 3);
 }
 
-/** Keeps those of the first `listed` rows of the list that may be within reach; returns how many. */
+/** Keeps those of the first `listed` rows of the list that may be within reach, with their products; returns how many. */
 export function keepNear(scan: Scan, listed: u32): u32 {
   const plane = changetype<Plane>(scan.plane);
   const codes: usize = plane.codes;
   const list = rowsOf(scan);
+  const kepts = dotsOf(scan);
   // The last group is filled up with its last row.
   const last = load<u32>(list + (usize(listed - 1) << 2));
   let kept: u32 = 0;
@@ -248,9 +252,14 @@ export function keepNear(scan: Scan, listed: u32): u32 {
     );
     let mask = near(scan, dots, four(plane.gains, a, b, c, d), four(plane.residuals, a, b, c, d));
     mask &= (1 << min<u32>(4, listed - at)) - 1;
+    if (mask == 0) continue;
+    // No place of a product that is kept: that of the first of the four, or one behind it.
+    const made = kepts + (usize(at) << 2);
+    v128.store(made, dots);
     while (mask != 0) {
-      const row = load<u32>(rows + (usize(ctz(mask)) << 2));
-      store<u32>(list + (usize(kept) << 2), row);
+      const lane = usize(ctz(mask)) << 2;
+      store<u32>(list + (usize(kept) << 2), load<u32>(rows + lane));
+      store<i32>(kepts + (usize(kept) << 2), load<i32>(made + lane));
       kept++;
       mask &= mask - 1;
     }

@@ -19,7 +19,7 @@ export interface Floors {
 export const INDEXED_SEARCH_ROWS = 10_000;
 /** Above the rows under which a generation has no index. */
 export const ROWS_LEAST_INDEXED = 1_100;
-export const INDEXED_SEARCH_DIMENSION = 64;
+export const INDEXED_SEARCH_DIMENSION = 128;
 
 /** Narrow searches, so that so few rows suffice. */
 export const NARROW: Readonly<Record<IndexKind | 'brute', IndexParameters>> = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { Coder, codeBytesOf } from '../../../../../shard/index/bq/code.js';
 import { CodeBlocks } from '../../../../../shard/index/bq/codeBlocks.js';
 import { CodeScan } from '../../../../../shard/index/bq/codeScan.js';
+import { SignCoder, signCodeBytes } from '../../../../../shard/kernel/signCodes.js';
 import { SlotSet } from '../../../../../shard/kernel/slotSet.js';
 import { type Region, VectorMemory } from '../../../../../shard/kernel/vectorMemory.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
@@ -16,28 +16,26 @@ class Coded {
   readonly codes: CodeBlocks;
   readonly covered: SlotSet;
   readonly mean: Int32Array;
-  readonly #coder: Coder;
+  readonly #coder: SignCoder;
 
   constructor(dimension: number, memory = new VectorMemory()) {
     this.model = new Modelled(dimension, memory);
-    this.codes = new CodeBlocks(memory, this.model.vectors.shape, codeBytesOf(dimension));
+    this.codes = new CodeBlocks(memory, this.model.vectors.shape, signCodeBytes(dimension));
     this.covered = new SlotSet(this.model.vectors.shape);
     this.mean = randomVector(random, dimension, 1_000);
-    this.#coder = new Coder(this.mean);
+    this.#coder = new SignCoder(dimension);
   }
 
   insert(vector: Int32Array): number {
     const slot = this.model.insert(vector);
-    const code = new Uint32Array(codeBytesOf(this.mean.length) / 4);
-    this.#coder.encode(vector, code);
-    this.codes.write(slot, code);
+    this.codes.write(slot, this.#coder.encode(vector, this.mean));
     this.covered.add(slot);
     return slot;
   }
 
   scan(query: Int32Array, wanted: number, eligible?: SlotSet): CodeScan {
     const among = { covered: this.covered, eligible };
-    return new CodeScan(this.model.vectors, this.codes, this.#coder.query(query), wanted, among);
+    return new CodeScan(this.model.vectors, this.codes, this.#coder.rotated(query, this.mean), wanted, among);
   }
 
   /** In one step. */

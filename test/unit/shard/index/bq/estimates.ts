@@ -1,21 +1,34 @@
-/** The estimates of a BQ index, made in JavaScript from its codes. */
-import { Coder, codeBytesOf } from '../../../../../shard/index/bq/code.js';
+/** The estimates of a BQ index, made in JavaScript from rotated vectors. */
+import { SignCoder, signCodeBytes } from '../../../../../shard/kernel/signCodes.js';
 
-const HEADER_WORDS = 4;
-const SUMS = 16;
+const LEVEL_MAX = 15;
+const { fround } = Math;
+
+/** To the nearest whole number, the even one of two that are equally near. */
+const nearest = (value: number): number => {
+  const below = Math.floor(value);
+  if (value - below !== 0.5) return Math.round(value);
+  return below % 2 === 0 ? below : below + 1;
+};
+
+interface Levels {
+  readonly step: number;
+  readonly levels: readonly number[];
+}
+
+function levelsOf(rotated: Float32Array): Levels {
+  const unit = fround(Math.max(...rotated.map(Math.abs)) / LEVEL_MAX);
+  const perUnit = unit === 0 ? 0 : fround(1 / unit);
+  return { step: fround(2 * unit), levels: [...rotated].map((value) => nearest(fround(value * perUnit))) };
+}
 
 /** What the kernel estimates from a row's code, in its own single precision; −infinity where the signs are the query's. */
-function estimateOf(query: Uint32Array, code: Uint32Array): number {
-  const [codeBytes = 0, , own = 0] = query;
-  const [, step = 0] = new Float32Array(query.buffer, 0, 2);
-  const sums = new Int8Array(query.buffer, 4 * HEADER_WORDS);
-  const bytes = new Uint8Array(code.buffer);
-  const [norm = 0, factor = 0] = new Float32Array(code.buffer, codeBytes, 2);
-  let sum = 0;
-  for (let i = 0; i < codeBytes; i++)
-    sum += sums[2 * i * SUMS + (bytes[i]! & 15)]! + sums[(2 * i + 1) * SUMS + (bytes[i]! >> 4)]!;
-  if (sum === own) return Number.NEGATIVE_INFINITY;
-  return Math.fround(norm - Math.fround(factor * Math.fround(step * sum)));
+function estimateOf({ step, levels }: Levels, code: Uint8Array): number {
+  const signBytes = levels.length / 8;
+  const [norm = 0, factor = 0] = new Float32Array(code.slice(signBytes).buffer);
+  const sum = levels.reduce((sum, level, i) => sum + (code[i >> 3]! & (1 << (i & 7)) ? level : -level), 0);
+  if (sum === levels.reduce((own, level) => own + Math.abs(level), 0)) return Number.NEGATIVE_INFINITY;
+  return fround(norm - fround(factor * fround(step * sum)));
 }
 
 /** The `wanted` slots of the least estimates, the first ones where they are alike, and all that have the query's own signs. */
@@ -34,13 +47,13 @@ export function estimatesOf(
   query: Int32Array,
   mean: Int32Array,
 ): Map<number, number> {
-  const coder = new Coder(mean);
-  const coded = coder.query(query);
+  const coder = new SignCoder(mean.length);
+  const levels = levelsOf(coder.rotated(query, mean));
   const estimates = new Map<number, number>();
   for (const [slot, vector] of vectors) {
-    const code = new Uint32Array(codeBytesOf(mean.length) / 4);
-    coder.encode(vector, code);
-    estimates.set(slot, estimateOf(coded, code));
+    const code = coder.encode(vector, mean);
+    if (code.length !== signCodeBytes(mean.length)) throw new Error(`a code of ${code.length} bytes`);
+    estimates.set(slot, estimateOf(levels, code));
   }
   return estimates;
 }
