@@ -1,0 +1,66 @@
+/** What a simulated cluster is like: drawn from its seed, small, and different each time. */
+
+import type { IndexKind } from '../../soak/history/indexes.js';
+import type { SeededRandom } from '../../soak/random.js';
+import type { CollectionShape } from '../../soak/shapes.js';
+
+export interface SimulatedShape {
+  readonly servers: number;
+  /** Of nats-server. */
+  readonly version: string;
+  readonly shards: number;
+  readonly coordinators: number;
+  readonly followers: number;
+  readonly clients: number;
+  readonly collections: readonly CollectionShape[];
+  /** Simulated time under faults, in milliseconds. */
+  readonly durationMs: number;
+  /** Between two faults, on average. */
+  readonly faultEveryMs: number;
+  /** Of a client between two calls, on average. */
+  readonly thinkMs: number;
+  /** Settings of all shards and coordinators, as variables of the environment. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Those with different oddities: see `nats/stream.ts`. */
+const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
+const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
+
+/** An eventual answer may be this much behind, by another process's clock ticks. */
+export const STALE_MS = 2_000;
+
+export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
+  const servers = random.int(3) === 0 ? 1 : 3;
+  const heartbeatMs = 500 + 250 * random.int(3);
+  const leaseMs = 4 * heartbeatMs;
+  const followers = random.int(2);
+  return {
+    servers,
+    version: random.pick(VERSIONS),
+    shards: 2 + random.int(2),
+    coordinators: 1 + random.int(2),
+    followers,
+    clients: 2 + random.int(3),
+    collections: Array.from({ length: 1 + random.int(3) }, (_, i) => ({
+      ...{ name: `c${i + 1}`, dimension: 4, index: random.pick(KINDS), rows: 0 },
+    })),
+    durationMs,
+    faultEveryMs: 2_000 * (1 + random.int(10)),
+    thinkMs: 500 * (1 + random.int(8)),
+    settings: {
+      VOUCH_HEARTBEAT_MS: String(heartbeatMs),
+      VOUCH_LEASE_MS: String(leaseMs),
+      VOUCH_FAILOVER_MS: String(leaseMs + 1_000),
+      VOUCH_DRAIN_TIMEOUT_MS: '20000',
+      VOUCH_FOLLOWERS: String(followers),
+      VOUCH_FOLLOWERS_STALE_MS: String(STALE_MS),
+      VOUCH_SNAPSHOT_EVERY_BYTES: String(4096 * (1 + random.int(8))),
+      VOUCH_DEDUP_WINDOW: random.int(2) === 0 ? '65536' : '1024',
+      VOUCH_SEARCH_THREADS: '0',
+      VOUCH_RATE_LIMITS: 'off',
+      VOUCH_REPLICAS: String(servers),
+      VOUCH_LOG_STREAMS: '2',
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** What a simulation is told on its command line. */
+import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
+import { systemEntropy } from '../../shared/clock.js';
+
+export interface SimulateOptions {
+  /** All clusters together, in simulated milliseconds. */
+  readonly totalMs: number;
+  /** Of the first cluster; each one after it has the next. */
+  readonly seed: number;
+  /** Faults of one cluster come for so long, in simulated milliseconds. */
+  readonly durationMs: number;
+  readonly jobs: number;
+  readonly mode: 'run' | 'replay' | 'shrink';
+  /** Where a replay ends. */
+  readonly step: number | undefined;
+  /** Faults that are left out, by their numbers. */
+  readonly without: readonly number[];
+}
+
+export const USAGE = `npm run simulate -- [options]
+  --hours N         simulated time of all clusters together (1)
+  --seed N          of the first cluster, each one after it has the next (a random one, printed)
+  --length N        simulated seconds under faults of each cluster (240)
+  --jobs N          processes that simulate at the same time (2)
+  --replay          the one cluster of --seed again, with every line of what happens
+  --step N          with --replay: ends there
+  --without N,N     faults that are left out, by their numbers
+  --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
+
+const MS_PER_HOUR = 3_600_000;
+
+/** Throws UsageError. */
+export function readOptions(args: readonly string[]): SimulateOptions {
+  const { values } = parseFlags({
+    args: [...args],
+    options: {
+      hours: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      length: { type: 'string', default: '240' },
+      jobs: { type: 'string', default: '2' },
+      replay: { type: 'boolean', default: false },
+      shrink: { type: 'boolean', default: false },
+      step: { type: 'string' },
+      without: { type: 'string' },
+    },
+  });
+  const count = (name: 'seed' | 'jobs' | 'step' | 'length', least: number): number => {
+    const value = Number(values[name]);
+    if (!Number.isInteger(value) || value < least)
+      throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
+    return value;
+  };
+  const hours = Number(values.hours);
+  if (!(hours > 0)) throw new UsageError(`--hours is ${values.hours}; allowed is a number above 0`);
+  if ((values.replay || values.shrink) && values.seed === undefined)
+    throw new UsageError('--replay and --shrink need the --seed of the cluster');
+  return {
+    totalMs: hours * MS_PER_HOUR,
+    seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
+    durationMs: count('length', 1) * 1_000,
+    jobs: count('jobs', 1),
+    mode: values.replay ? 'replay' : values.shrink ? 'shrink' : 'run',
+    step: values.step === undefined ? undefined : count('step', 1),
+    without: values.without === undefined || values.without === '' ? [] : values.without.split(',').map(Number),
+  };
+}
