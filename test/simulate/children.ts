@@ -7,6 +7,8 @@ import type { FromChild, RunOrder } from './child.js';
 export type ToldResult = Extract<FromChild, { result: unknown }>['result'];
 
 const PROGRAM = fileURLToPath(new URL('./child.js', import.meta.url));
+/** nats.js makes an error for every request, whose stack would cost more than the request. */
+const NODE_FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64'];
 /** Every thread that is simulated leaves a module behind, so a process is replaced after so many clusters. */
 const RUNS_MAX = 60;
 
@@ -48,7 +50,7 @@ export class Child {
   }
 
   #start(): ChildProcess {
-    const child = fork(PROGRAM, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'] });
+    const child = fork(PROGRAM, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: NODE_FLAGS });
     // It ends with its parent, whose end closes the channel.
     child.once('disconnect', () => child.kill('SIGKILL'));
     return child;

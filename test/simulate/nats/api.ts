@@ -45,11 +45,39 @@ export interface InfoQuery {
   readonly subjects_filter?: string;
 }
 
+interface Told {
+  readonly key: string;
+  readonly info: object;
+}
+
+/** What was told last of each stream by each server: shards ask for all of them every second. */
+const told = new WeakMap<Stream, Map<string, Told>>();
+
 export function streamInfo(
   stream: Stream,
   server: string,
   up: (server: string) => boolean,
   { subjects_filter: filter }: InfoQuery = {},
+): object {
+  const { count } = stream.stateAt(server);
+  const key = `${filter} ${stream.appliedAt(server)} ${count} ${stream.servers.map(up)}`;
+  let byServer = told.get(stream);
+  if (byServer === undefined) {
+    byServer = new Map();
+    told.set(stream, byServer);
+  }
+  const known = byServer.get(server);
+  if (known?.key === key) return known.info;
+  const info = freshInfo(stream, server, up, filter);
+  byServer.set(server, { key, info });
+  return info;
+}
+
+function freshInfo(
+  stream: Stream,
+  server: string,
+  up: (server: string) => boolean,
+  filter: string | undefined,
 ): object {
   const state = stream.stateAt(server);
   const wanted = filter === undefined ? [] : state.from(0, filter).map((seq) => state.get(seq)!.subject);

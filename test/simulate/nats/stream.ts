@@ -85,6 +85,11 @@ export class Stream {
     return this.servers.length > 1;
   }
 
+  /** Grows with everything that a server applies. */
+  appliedAt(server: string): number {
+    return this.#replicas.get(server)!.applied;
+  }
+
   /** As the server has applied it; without what has expired by its clock. */
   stateAt(server: string): StreamState {
     const { state } = this.#replicas.get(server)!;
