@@ -5,6 +5,7 @@ import type { SeededRandom } from '../../soak/random.js';
 import type { CollectionShape } from '../../soak/shapes.js';
 
 export interface SimulatedShape {
+  /** NATS servers; 0: standalone. */
   readonly servers: number;
   /** Of nats-server. */
   readonly version: string;
@@ -27,14 +28,17 @@ export interface SimulatedShape {
 const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
 
+/** Of a collection with an index, before the faults: with fewer than the most a search is exact, which costs less. */
+const ROWS = [0, 0, 0, 500, 3_500];
+
 /** An eventual answer may be this much behind, by another process's clock ticks. */
 export const STALE_MS = 2_000;
 
 export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
-  const servers = random.int(3) === 0 ? 1 : 3;
+  const servers = random.pick([0, 0, 1, 3, 3]);
   const heartbeatMs = 500 + 250 * random.int(3);
   const leaseMs = 4 * heartbeatMs;
-  const followers = random.int(2);
+  const followers = servers === 0 ? 0 : random.int(2);
   return {
     servers,
     version: random.pick(VERSIONS),
@@ -42,9 +46,10 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
     coordinators: 1 + random.int(2),
     followers,
     clients: 2 + random.int(3),
-    collections: Array.from({ length: 1 + random.int(3) }, (_, i) => ({
-      ...{ name: `c${i + 1}`, dimension: 4, index: random.pick(KINDS), rows: 0 },
-    })),
+    collections: Array.from({ length: 1 + random.int(3) }, (_, i) => {
+      const index = random.pick(KINDS);
+      return { name: `c${i + 1}`, dimension: 4, index, rows: index === 'none' ? 0 : random.pick(ROWS) };
+    }),
     durationMs,
     faultEveryMs: 2_000 * (1 + random.int(10)),
     thinkMs: 500 * (1 + random.int(8)),
@@ -59,7 +64,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       VOUCH_DEDUP_WINDOW: random.int(2) === 0 ? '65536' : '1024',
       VOUCH_SEARCH_THREADS: '0',
       VOUCH_RATE_LIMITS: 'off',
-      VOUCH_REPLICAS: String(servers),
+      VOUCH_REPLICAS: String(Math.max(servers, 1)),
       VOUCH_LOG_STREAMS: '2',
     },
   };

@@ -6,11 +6,15 @@ import { shardProcess } from '../../../shard/main.js';
 import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
+import { NO_LOGIN } from '../../../shared/nats/natsLogin.js';
 import type { NatsRole } from '../../../shared/nats/roles.js';
 import { startClusterProcess } from '../../../shared/platform/clusterProcess.js';
 import { type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
 import { createKey } from '../../../shared/registry/keys.js';
 import { openSigner } from '../../../shared/signing/signer.js';
+import type { CollectionLog } from '../../soak/checker/log.js';
+import type { Call } from '../../soak/history.js';
+import { type LogOf, readLogs } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { Broker } from '../nats/broker.js';
@@ -21,25 +25,22 @@ import type { World } from '../world/world.js';
 import type { SimulatedShape } from './shape.js';
 import { SimulatedLogs } from './simulatedLogger.js';
 import { SimulatedProcess } from './simulatedProcess.js';
+import { HTTP_PORT, PROJECT, type SimulatedNats, type SimulatedService } from './simulatedService.js';
 
-const PROJECT = 'simulated';
 const NATS_PORT = 4222;
-const HTTP_PORT = 8080;
 /** A server of this version counts what is in flight. */
 const COUNTS_IN_FLIGHT = '2.12.';
 
 const namesOf = (letter: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${letter}${i + 1}`);
 
-export class SimulatedCluster {
+export class SimulatedCluster implements SimulatedService {
   readonly network: Network;
-  readonly broker: Broker;
-  readonly jetStream: JetStream;
+  readonly nats: SimulatedNats;
   readonly disks: Disks;
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
   readonly processes = new Map<string, SimulatedProcess>();
-  readonly serverNames: readonly string[];
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
 
@@ -49,12 +50,23 @@ export class SimulatedCluster {
   ) {
     this.network = networkIn(world);
     this.disks = disksIn(world);
-    this.serverNames = namesOf('n', shape.servers);
     this.shardNames = namesOf('s', shape.shards);
     this.coordinatorNames = namesOf('c', shape.coordinators);
     const { version } = shape;
-    this.broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
-    this.jetStream = new JetStream(this.broker, this.network, this.serverNames, version.startsWith(COUNTS_IN_FLIGHT));
+    const names = namesOf('n', shape.servers);
+    const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
+    const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
+    this.nats = {
+      ...{ broker, jetStream, names },
+      start: (name) => {
+        broker.start(name, `${addressOf(name)}:${NATS_PORT}`);
+        jetStream.reconsider();
+      },
+      stop: (name) => {
+        broker.stop(name);
+        jetStream.reconsider();
+      },
+    };
     this.ports = new HttpPorts(world);
     this.logs = new SimulatedLogs(world);
   }
@@ -65,12 +77,12 @@ export class SimulatedCluster {
   }
 
   get natsUrl(): string {
-    return this.serverNames.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(',');
+    return this.nats.names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(',');
   }
 
   /** Starts everything. Returns the key that the clients use. */
   async start(): Promise<string> {
-    for (const name of this.serverNames) this.startServer(name);
+    for (const name of this.nats.names) this.nats.start(name);
     await this.#asRole('admin', (platform) => prepareStore(platform, Number(this.shape.settings.VOUCH_LEASE_MS)));
     await this.#makeKeyFiles();
     for (const name of [...this.shardNames, ...this.coordinatorNames]) {
@@ -84,33 +96,8 @@ export class SimulatedCluster {
     });
   }
 
-  startServer(name: string): void {
-    this.broker.start(name, `${addressOf(name)}:${NATS_PORT}`);
-    this.jetStream.reconsider();
-  }
-
-  stopServer(name: string): void {
-    this.broker.stop(name);
-    this.jetStream.reconsider();
-  }
-
-  /** Everything that went wrong is put right, and whatever does not run is started. */
-  heal(): void {
-    this.broker.lostOneIn = 0;
-    this.jetStream.lostAckOneIn = 0;
-    for (const name of this.serverNames) if (!this.broker.isUp(name)) this.startServer(name);
-    this.network.heal();
-    for (const name of this.shardNames) {
-      const disk = this.disks.of(name);
-      disk.isFull = false;
-      disk.fail = () => undefined;
-    }
-    for (const process of this.processes.values()) process.wake();
-  }
-
-  /** Processes that ended though nobody had ended them. */
-  get crashes(): readonly string[] {
-    return [...this.processes.values()].flatMap(({ crashes }) => crashes);
+  readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
+    return readLogs(this.natsUrl.split(',')[0]!, NO_LOGIN, collections, calls);
   }
 
   async #startProcess(name: string, party: Party): Promise<() => Promise<void>> {

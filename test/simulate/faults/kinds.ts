@@ -1,9 +1,9 @@
 /** What goes wrong in a simulated cluster on purpose. */
 import type { SeededRandom } from '../../soak/random.js';
-import type { SimulatedCluster } from '../cluster/simulatedCluster.js';
+import type { SimulatedService } from '../cluster/simulatedService.js';
 
 /** Does it, and says what; undefined: there is nothing to do it to. What it begins ends by itself. */
-type Fault = (cluster: SimulatedCluster, random: SeededRandom) => string | undefined;
+type Fault = (cluster: SimulatedService, random: SeededRandom) => string | undefined;
 
 /** Longer and shorter than leases, time-outs and elections. */
 const anyMs = (random: SeededRandom): number => {
@@ -16,13 +16,13 @@ const DRIFT_SHARE = 0.01;
 /** Of calls of a disk with errors: one in so many fails. */
 const FAILS_ONE_IN = 8;
 
-const after = ({ world }: SimulatedCluster, ms: number, work: () => void): void =>
+const after = ({ world }: SimulatedService, ms: number, work: () => void): void =>
   void world.at(world.root, ms, 'fault ends', work);
 
-const processOf = ({ processes, shardNames, coordinatorNames }: SimulatedCluster, random: SeededRandom) =>
+const processOf = ({ processes, shardNames, coordinatorNames }: SimulatedService, random: SeededRandom) =>
   processes.get(random.pick(random.int(3) === 0 ? coordinatorNames : shardNames))!;
 
-const cutBoth = (cluster: SimulatedCluster, one: string, other: string, random: SeededRandom): void => {
+const cutBoth = (cluster: SimulatedService, one: string, other: string, random: SeededRandom): void => {
   const ways = random.int(3);
   const heals = [
     ...(ways === 1 ? [] : [cluster.network.cut(one, other)]),
@@ -33,7 +33,7 @@ const cutBoth = (cluster: SimulatedCluster, one: string, other: string, random: 
   });
 };
 
-const ownFiles = (cluster: SimulatedCluster, shard: string) =>
+const ownFiles = (cluster: SimulatedService, shard: string) =>
   [...cluster.disks.of(shard).files()].filter(
     ([path, file]) => /\/(?:snapshots|indexes)\//.test(path) && file.size > 0,
   );
@@ -71,55 +71,64 @@ export const FAULTS = {
   'connection broken': (cluster, random) => {
     const { party, name } = processOf(cluster, random);
     if (party?.alive !== true) return undefined;
-    cluster.broker.disconnect(party);
+    if (cluster.nats === undefined) return undefined;
+    cluster.nats.broker.disconnect(party);
     return `the connection of ${name} breaks`;
   },
   'process cut off': (cluster, random) => {
     const { name } = processOf(cluster, random);
-    const servers = random.int(2) === 0 ? cluster.serverNames : [random.pick(cluster.serverNames)];
+    if (cluster.nats === undefined) return undefined;
+    const { names } = cluster.nats;
+    const servers = random.int(2) === 0 ? names : [random.pick(names)];
     for (const server of servers) cutBoth(cluster, name, server, random);
     return `${name} is cut off from ${servers}`;
   },
   'servers cut': (cluster, random) => {
-    if (cluster.serverNames.length === 1) return undefined;
-    const one = random.pick(cluster.serverNames);
-    const others = cluster.serverNames.filter((name) => name !== one);
+    const { nats } = cluster;
+    if (nats === undefined || nats.names.length === 1) return undefined;
+    const one = random.pick(nats.names);
+    const others = nats.names.filter((name) => name !== one);
     const from = random.int(2) === 0 ? others : [random.pick(others)];
     for (const other of from) cutBoth(cluster, one, other, random);
-    cluster.jetStream.reconsider();
+    nats.jetStream.reconsider();
     return `${one} is cut off from ${from}`;
   },
   'server killed': (cluster, random) => {
-    const up = cluster.serverNames.filter((name) => cluster.broker.isUp(name));
-    if (up.length === 0) return undefined;
+    const { nats } = cluster;
+    const up = nats?.names.filter((name) => nats.broker.isUp(name)) ?? [];
+    if (nats === undefined || up.length === 0) return undefined;
     const name = random.pick(up);
-    cluster.stopServer(name);
+    nats.stop(name);
     const ms = anyMs(random);
     after(cluster, ms, () => {
-      if (!cluster.broker.isUp(name)) cluster.startServer(name);
+      if (!nats.broker.isUp(name)) nats.start(name);
     });
     return `${name} is killed, for ${ms} ms`;
   },
   'leaders change': (cluster, random) => {
-    const streams = [...cluster.jetStream.streams.values()].filter(({ isReplicated }) => isReplicated);
+    const streams = [...(cluster.nats?.jetStream.streams.values() ?? [])].filter(({ isReplicated }) => isReplicated);
     if (streams.length === 0) return undefined;
     const some = random.int(3) === 0 ? streams : [random.pick(streams)];
     for (const stream of some) stream.elect();
     return `${some.map(({ name }) => name)} ${some.length === 1 ? 'loses its leader' : 'lose their leaders'}`;
   },
   'acknowledgements lost': (cluster, random) => {
-    cluster.jetStream.lostAckOneIn = 1 + random.int(4);
+    if (cluster.nats === undefined) return undefined;
+    const { jetStream } = cluster.nats;
+    jetStream.lostAckOneIn = 1 + random.int(4);
     after(cluster, anyMs(random), () => {
-      cluster.jetStream.lostAckOneIn = 0;
+      jetStream.lostAckOneIn = 0;
     });
-    return `one acknowledgement in ${cluster.jetStream.lostAckOneIn} is lost`;
+    return `one acknowledgement in ${jetStream.lostAckOneIn} is lost`;
   },
   'messages lost': (cluster, random) => {
-    cluster.broker.lostOneIn = 2 + random.int(30);
+    if (cluster.nats === undefined) return undefined;
+    const { broker } = cluster.nats;
+    broker.lostOneIn = 2 + random.int(30);
     after(cluster, anyMs(random), () => {
-      cluster.broker.lostOneIn = 0;
+      broker.lostOneIn = 0;
     });
-    return `one message in ${cluster.broker.lostOneIn} is lost`;
+    return `one message in ${broker.lostOneIn} is lost`;
   },
   'clock jumps': (cluster, random) => {
     const { party, name } = processOf(cluster, random);
