@@ -13,6 +13,9 @@ const NODE_FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64'];
 const RUNS_MAX = 60;
 
 export class Child {
+  /** `program`: of another build than this one. */
+  constructor(private readonly program = PROGRAM) {}
+
   #process: ChildProcess | undefined;
   #runs = 0;
 
@@ -50,7 +53,7 @@ export class Child {
   }
 
   #start(): ChildProcess {
-    const child = fork(PROGRAM, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: NODE_FLAGS });
+    const child = fork(this.program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: NODE_FLAGS });
     // It ends with its parent, whose end closes the channel.
     child.once('disconnect', () => child.kill('SIGKILL'));
     return child;

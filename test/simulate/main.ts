@@ -9,6 +9,7 @@ import { EXIT_INTERRUPTED, onSignals } from '../../scripts/terminal/signals.js';
 import { tableLines } from '../../scripts/terminal/table.js';
 import type { RunOrder } from './child.js';
 import { Child, type ToldResult } from './children.js';
+import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { shrink } from './shrink.js';
 
@@ -35,6 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     if (options.mode === 'replay') return await replay(options, children[0]!);
     if (options.mode === 'shrink') return await makeSmaller(options, children[0]!);
+    if (options.mode === 'mutations') return await findMutations(options, interrupted.signal);
     return await runAll(options, children, interrupted.signal);
   } finally {
     await end();

@@ -10,7 +10,11 @@ export interface SimulateOptions {
   /** Faults of one cluster come for so long, in simulated milliseconds. */
   readonly durationMs: number;
   readonly jobs: number;
-  readonly mode: 'run' | 'replay' | 'shrink';
+  readonly mode: 'run' | 'replay' | 'shrink' | 'mutations';
+  /** Of the mutations those whose name holds this text. */
+  readonly only: string;
+  /** The longest time for a mutation to be found, in milliseconds. */
+  readonly withinMs: number;
   /** Where a replay ends. */
   readonly step: number | undefined;
   /** Faults that are left out, by their numbers. */
@@ -25,9 +29,13 @@ export const USAGE = `npm run simulate -- [options]
   --replay          the one cluster of --seed again, with every line of what happens
   --step N          with --replay: ends there
   --without N,N     faults that are left out, by their numbers
+  --mutations       puts faults into the build, one after another, each of which has to be found
+  --only TEXT       with --mutations: those whose name holds this alone
+  --minutes N       with --mutations: to find each (10)
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
-const MS_PER_HOUR = 3_600_000;
+const MS_PER_MINUTE = 60_000;
+const MS_PER_HOUR = 60 * MS_PER_MINUTE;
 
 /** Throws UsageError. */
 export function readOptions(args: readonly string[]): SimulateOptions {
@@ -40,11 +48,14 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       jobs: { type: 'string', default: '2' },
       replay: { type: 'boolean', default: false },
       shrink: { type: 'boolean', default: false },
+      mutations: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
+      minutes: { type: 'string', default: '10' },
       step: { type: 'string' },
       without: { type: 'string' },
     },
   });
-  const count = (name: 'seed' | 'jobs' | 'step' | 'length', least: number): number => {
+  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'minutes', least: number): number => {
     const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
@@ -59,7 +70,9 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
     durationMs: count('length', 1) * 1_000,
     jobs: count('jobs', 1),
-    mode: values.replay ? 'replay' : values.shrink ? 'shrink' : 'run',
+    mode: values.replay ? 'replay' : values.shrink ? 'shrink' : values.mutations ? 'mutations' : 'run',
+    only: values.only,
+    withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),
     without: values.without === undefined || values.without === '' ? [] : values.without.split(',').map(Number),
   };

@@ -24,6 +24,9 @@ export interface SimulatedShape {
   readonly settings: Readonly<Record<string, string>>;
 }
 
+/** Some clusters are asked often, so that calls meet the first moments of faults, and others seldom, which costs less. */
+const THINK_MS = [200, 1_000, 2_000, 4_000, 8_000];
+
 /** Those with different oddities: see `nats/stream.ts`. */
 const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
@@ -43,16 +46,16 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
     servers,
     version: random.pick(VERSIONS),
     shards: 2 + random.int(2),
-    coordinators: 1 + random.int(2),
+    coordinators: 1 + random.int(3),
     followers,
-    clients: 2 + random.int(3),
+    clients: 2 + random.int(4),
     collections: Array.from({ length: 1 + random.int(3) }, (_, i) => {
       const index = random.pick(KINDS);
       return { name: `c${i + 1}`, dimension: 4, index, rows: index === 'none' ? 0 : random.pick(ROWS) };
     }),
     durationMs,
     faultEveryMs: 2_000 * (1 + random.int(10)),
-    thinkMs: 500 * (1 + random.int(8)),
+    thinkMs: random.pick(THINK_MS),
     settings: {
       VOUCH_HEARTBEAT_MS: String(heartbeatMs),
       VOUCH_LEASE_MS: String(leaseMs),

@@ -163,6 +163,8 @@ export class Stream {
   }
 
   #add(proposal: Proposal): void {
+    // A deposed leader finds no majority any more.
+    if (proposal.by !== this.leader) return;
     this.#proposals.push(proposal);
     const { world } = this.peers;
     const delayMs = STORE_MS * (0.3 + world.random('store').next()) + this.#majorityMs(proposal.by);
@@ -179,7 +181,7 @@ export class Stream {
   #commit(proposal: Proposal): void {
     const at = this.#proposals.indexOf(proposal);
     if (at < 0 || this.isGone) return;
-    if (this.leader !== proposal.by || !this.#canLead(proposal.by)) {
+    if (!this.#canLead(proposal.by)) {
       this.#again(() => this.#commit(proposal));
       return;
     }
@@ -254,8 +256,8 @@ export class Stream {
       return;
     }
     if (next === old) this.#deposed.delete(next);
-    // What the old leader had sent to the new one is committed, and nobody is told.
-    const inherited = this.#proposals.filter(() => random.int(2) === 0);
+    // What the old leader had sent to the new one, in order, is committed, and nobody is told.
+    const inherited = this.#proposals.slice(0, random.int(this.#proposals.length + 1));
     this.#proposals = [];
     for (const { op, by } of inherited) this.#append({ op, by, settle: undefined });
     this.peers.world.note(`${this.name} is led by ${next}, ${inherited.length} in flight`, 'nats');
