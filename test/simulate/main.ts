@@ -12,6 +12,7 @@ import { Child, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { shrink } from './shrink.js';
+import { sweep } from './sweep.js';
 
 const MS_PER_MINUTE = 60_000;
 /** Failures of one cluster that are shown in full. */
@@ -26,7 +27,7 @@ const orderOf = ({ seed, durationMs, without, step }: SimulateOptions): RunOrder
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
-  const children = Array.from({ length: options.mode === 'run' ? options.jobs : 1 }, () => new Child());
+  const children = Array.from({ length: options.jobs }, () => new Child());
   const end = async (): Promise<void> => void (await Promise.all(children.map((child) => child.end())));
   const interrupted = new AbortController();
   onSignals(
@@ -36,6 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     if (options.mode === 'replay') return await replay(options, children[0]!);
     if (options.mode === 'shrink') return await makeSmaller(options, children[0]!);
+    if (options.mode === 'sweep') return await sweep(options.seed, children, interrupted.signal);
     if (options.mode === 'mutations') return await findMutations(options, interrupted.signal);
     return await runAll(options, children, interrupted.signal);
   } finally {

@@ -10,7 +10,7 @@ export interface SimulateOptions {
   /** Faults of one cluster come for so long, in simulated milliseconds. */
   readonly durationMs: number;
   readonly jobs: number;
-  readonly mode: 'run' | 'replay' | 'shrink' | 'mutations';
+  readonly mode: 'run' | 'replay' | 'shrink' | 'mutations' | 'sweep';
   /** Of the mutations those whose name holds this text. */
   readonly only: string;
   /** The longest time for a mutation to be found, in milliseconds. */
@@ -32,10 +32,13 @@ export const USAGE = `npm run simulate -- [options]
   --mutations       puts faults into the build, one after another, each of which has to be found
   --only TEXT       with --mutations: those whose name holds this alone
   --minutes N       with --mutations: to find each (10)
+  --sweep           a short cluster with a fault at each of its calls of the disk, one after another
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 60 * MS_PER_MINUTE;
+
+const MODES = ['replay', 'shrink', 'mutations', 'sweep'] as const;
 
 /** Throws UsageError. */
 export function readOptions(args: readonly string[]): SimulateOptions {
@@ -49,6 +52,7 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       replay: { type: 'boolean', default: false },
       shrink: { type: 'boolean', default: false },
       mutations: { type: 'boolean', default: false },
+      sweep: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       minutes: { type: 'string', default: '10' },
       step: { type: 'string' },
@@ -70,7 +74,7 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
     durationMs: count('length', 1) * 1_000,
     jobs: count('jobs', 1),
-    mode: values.replay ? 'replay' : values.shrink ? 'shrink' : values.mutations ? 'mutations' : 'run',
+    mode: MODES.find((mode) => values[mode]) ?? 'run',
     only: values.only,
     withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),

@@ -11,12 +11,13 @@ import { Recorder } from '../soak/clients/recorder.js';
 import type { Call } from '../soak/history.js';
 import { seededRandom } from '../soak/random.js';
 import type { LogOf } from '../soak/readLogs.js';
-import { type SimulatedShape, STALE_MS, shapeOf } from './cluster/shape.js';
+import { type SimulatedShape, STALE_MS, shapeOf, sweepShape } from './cluster/shape.js';
 import { SimulatedCluster } from './cluster/simulatedCluster.js';
 import { crashesOf, heal, type SimulatedService } from './cluster/simulatedService.js';
 import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
 import { FAULTS } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
+import { DiskCalls, type SweepPoint } from './faults/point.js';
 import { exchangeOver } from './http/exchange.js';
 import { withoutFullness, withSequences } from './judge.js';
 import type { TraceListener } from './world/trace.js';
@@ -31,6 +32,10 @@ export interface RunOptions {
   /** Numbers of faults of the plan that are left out. */
   readonly without?: ReadonlySet<number>;
   readonly stopAtStep?: number;
+  /** No faults are planned. */
+  readonly isQuiet?: boolean;
+  /** A standalone node is run, with one fault at one call of its disk. */
+  readonly point?: SweepPoint;
   readonly onTrace?: TraceListener;
 }
 
@@ -49,6 +54,9 @@ export interface RunResult {
   /** How many faults the plan has, and those that were carried out. */
   readonly planned: number;
   readonly done: readonly { readonly number: number; readonly atMs: number }[];
+  /** Calls of the disk since the clients began, and the one at which the fault of a sweep was. */
+  readonly diskCalls: number;
+  readonly pointPath: string | undefined;
   /** What must not be; nothing where all is well. */
   readonly failures: readonly string[];
   /** What happened last. */
@@ -81,7 +89,8 @@ async function simulate(options: RunOptions): Promise<RunResult> {
   const world = new World(seed);
   if (stopAtStep !== undefined) world.stopAtStep = stopAtStep;
   world.trace.listener = onTrace;
-  const shape = shapeOf(world.random('shape'), durationMs);
+  const drawn = shapeOf(world.random('shape'), durationMs);
+  const shape = options.isQuiet === true ? sweepShape(drawn) : drawn;
   const run = new Run(world, shape, options);
   const failures: string[] = [];
   try {
@@ -94,6 +103,7 @@ async function simulate(options: RunOptions): Promise<RunResult> {
   return {
     ...{ seed, shape, hash: trace.hash, events: trace.events, steps, simulatedMs: nowMs, failures, tail: trace.lines },
     ...{ faults: run.faults, planned: run.planned, done: run.done },
+    ...{ diskCalls: run.diskCalls?.count ?? 0, pointPath: run.diskCalls?.pointPath },
     calls: run.calls.length,
     answered: run.calls.filter(({ outcome }) => outcome.kind !== 'unknown').length,
   };
@@ -107,6 +117,7 @@ class Run {
   readonly faults = new Map<string, number>();
   readonly done: { readonly number: number; readonly atMs: number }[] = [];
   planned = 0;
+  diskCalls: DiskCalls | undefined;
   readonly cluster: SimulatedService;
   readonly #recorder: Recorder;
   readonly #keys = new KnownIds<string>();
@@ -147,6 +158,11 @@ class Run {
     const { world, cluster, options } = this;
     const { durationMs, faultEveryMs } = this.shape;
     const begunMs = world.nowMs;
+    if (options.isQuiet === true) {
+      this.diskCalls = new DiskCalls(cluster, options.point);
+      await wait(durationMs);
+      return;
+    }
     const plan = planFaults(world.random('plan'), options.planMs ?? durationMs, faultEveryMs);
     this.planned = plan.length;
     for (const planned of plan) {
@@ -216,7 +232,7 @@ class Run {
       shape.collections.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])),
     );
     const told = cluster.nats === undefined ? withSequences(this.calls, logs) : this.calls;
-    const wasFull = this.faults.has('disk full');
+    const wasFull = this.faults.has('disk full') || this.options.point?.way === 'ENOSPC';
     const verdict = checkHistory(wasFull ? withoutFullness(told) : told, logs, { staleMs: STALE_MS, indexed });
     this.failures.push(...verdict.violations.map((violation) => describeViolation(violation)));
     this.failures.push(...crashesOf(cluster).map((crash) => `a process ended by itself: ${crash}`));

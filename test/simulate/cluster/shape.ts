@@ -72,3 +72,14 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
     },
   };
 }
+
+/** A standalone node of the same settings that does as much as it can in a few seconds. */
+export const sweepShape = (drawn: SimulatedShape): SimulatedShape => ({
+  ...drawn,
+  ...{ servers: 0, shards: 1, coordinators: 1, followers: 0, clients: 3, thinkMs: 150 },
+  collections: [
+    { name: 'c1', dimension: 4, index: 'none', rows: 0 },
+    { name: 'c2', dimension: 4, index: 'hnsw', rows: 500 },
+  ],
+  settings: { ...drawn.settings, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
+});

@@ -11,6 +11,10 @@ const anyMs = (random: SeededRandom): number => {
   return Math.floor(random.next() * (kind < 5 ? 1_000 : kind < 9 ? 8_000 : 25_000)) + 20;
 };
 
+/** Of a cut: mostly so long that another owner is found, and serves for a while. */
+const cutMs = (random: SeededRandom): number =>
+  random.int(3) === 0 ? anyMs(random) : 5_000 + Math.floor(25_000 * random.next());
+
 const JUMP_MS = 20_000;
 const DRIFT_SHARE = 0.01;
 /** Of calls of a disk with errors: one in so many fails. */
@@ -28,7 +32,7 @@ const cutBoth = (cluster: SimulatedService, one: string, other: string, random: 
     ...(ways === 1 ? [] : [cluster.network.cut(one, other)]),
     ...(ways === 2 ? [] : [cluster.network.cut(other, one)]),
   ];
-  after(cluster, anyMs(random), () => {
+  after(cluster, cutMs(random), () => {
     for (const heal of heals) heal();
   });
 };
