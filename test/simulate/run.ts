@@ -1,5 +1,6 @@
 /** One simulated cluster from its start to the verdict on it. */
 import { nuid } from 'nats';
+import { NO_LOGIN } from '../../shared/nats/natsLogin.js';
 import { checkHistory } from '../soak/checker/check.js';
 import { describeViolation } from '../soak/checker/violations.js';
 import { Draws } from '../soak/clients/choices/draws.js';
@@ -9,6 +10,7 @@ import { Known } from '../soak/clients/known.js';
 import { KnownIds } from '../soak/clients/knownIds.js';
 import { Recorder } from '../soak/clients/recorder.js';
 import type { Call } from '../soak/history.js';
+import { OutdatedReader } from '../soak/outdated/outdatedReader.js';
 import { seededRandom } from '../soak/random.js';
 import type { LogOf } from '../soak/readLogs.js';
 import { type SimulatedShape, STALE_MS, shapeOf, sweepShape } from './cluster/shape.js';
@@ -145,12 +147,14 @@ class Run {
     this.#key = await this.cluster.start();
     const clients = await this.#openClients();
     for (const client of clients) client.start();
+    const outdated = await this.#openOutdated();
+    outdated?.start();
     await this.#makeFaults();
     heal(this.cluster);
     const calm = this.#calmClients();
     for (const client of calm) client.start();
     await this.#servedAgain();
-    await Promise.all([...clients, ...calm].map((client) => client.stop()));
+    await Promise.all([outdated, ...clients, ...calm].map((client) => client?.stop()));
     await this.#judge();
   }
 
@@ -190,6 +194,17 @@ class Run {
     });
     for (const call of recorder.calls) known.get(call.collection)?.learn(call);
     return Array.from({ length: shape.clients }, (_, i) => this.#client(i + 1, i, shape.thinkMs));
+  }
+
+  /** Asks the shards themselves, as a coordinator that has heard of no change. */
+  async #openOutdated(): Promise<OutdatedReader | undefined> {
+    const { cluster, shape, world } = this;
+    if (cluster.nats === undefined || shape.outdatedEveryMs === undefined) return undefined;
+    return OutdatedReader.open({
+      ...{ collections: this.#collections, known: this.#known, recorder: this.#recorder },
+      ...{ natsUrl: cluster.nats.url, login: NO_LOGIN, replicas: shape.servers, hasFollowers: shape.followers > 0 },
+      ...{ random: world.random('outdated'), everyMs: shape.outdatedEveryMs },
+    });
   }
 
   /** One for each collection, that asks often. */

@@ -12,6 +12,8 @@ export interface SimulatedShape {
   readonly shards: number;
   readonly coordinators: number;
   readonly followers: number;
+  /** Between two questions to shards directly, of one who has heard of no change; undefined: nobody asks so. */
+  readonly outdatedEveryMs: number | undefined;
   readonly clients: number;
   readonly collections: readonly CollectionShape[];
   /** Simulated time under faults, in milliseconds. */
@@ -45,6 +47,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   return {
     servers,
     version: random.pick(VERSIONS),
+    outdatedEveryMs: servers > 0 && random.int(2) === 0 ? 200 : undefined,
     shards: 2 + random.int(2),
     coordinators: 1 + random.int(3),
     followers,
@@ -76,6 +79,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
 /** A standalone node of the same settings that does as much as it can in a few seconds. */
 export const sweepShape = (drawn: SimulatedShape): SimulatedShape => ({
   ...drawn,
+  outdatedEveryMs: undefined,
   ...{ servers: 0, shards: 1, coordinators: 1, followers: 0, clients: 3, thinkMs: 150 },
   collections: [
     { name: 'c1', dimension: 4, index: 'none', rows: 0 },

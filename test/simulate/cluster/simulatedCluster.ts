@@ -58,6 +58,7 @@ export class SimulatedCluster implements SimulatedService {
     const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
     this.nats = {
       ...{ broker, jetStream, names },
+      url: names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(','),
       start: (name) => {
         broker.start(name, `${addressOf(name)}:${NATS_PORT}`);
         jetStream.reconsider();
@@ -74,10 +75,6 @@ export class SimulatedCluster implements SimulatedService {
   /** Name → base address. */
   get coordinators(): ReadonlyMap<string, string> {
     return new Map(this.coordinatorNames.map((name) => [name, `http://${addressOf(name)}:${HTTP_PORT}`]));
-  }
-
-  get natsUrl(): string {
-    return this.nats.names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(',');
   }
 
   /** Starts everything. Returns the key that the clients use. */
@@ -97,7 +94,7 @@ export class SimulatedCluster implements SimulatedService {
   }
 
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
-    return readLogs(this.natsUrl.split(',')[0]!, NO_LOGIN, collections, calls);
+    return readLogs(this.nats.url.split(',')[0]!, NO_LOGIN, collections, calls);
   }
 
   async #startProcess(name: string, party: Party): Promise<() => Promise<void>> {
@@ -108,7 +105,7 @@ export class SimulatedCluster implements SimulatedService {
       VOUCH_HOST: addressOf(name),
       VOUCH_PORT: String(HTTP_PORT),
       VOUCH_INSECURE_HTTP: 'true',
-      VOUCH_NATS_URL: this.natsUrl,
+      VOUCH_NATS_URL: this.nats.url,
       ...this.shape.settings,
     });
     const logger = this.logs.logger(name);
@@ -138,7 +135,7 @@ export class SimulatedCluster implements SimulatedService {
   async #asRole<T>(role: NatsRole, work: (platform: ClusterPlatform) => Promise<T>): Promise<T> {
     const { servers, settings } = this.shape;
     const platform = await openCluster({
-      ...{ url: this.natsUrl, role, name: `simulated-${role}`, logger: this.logs.logger(role) },
+      ...{ url: this.nats.url, role, name: `simulated-${role}`, logger: this.logs.logger(role) },
       ...{ replicas: servers, logStreams: Number(settings.VOUCH_LOG_STREAMS) },
     });
     try {

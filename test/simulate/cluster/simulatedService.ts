@@ -16,6 +16,8 @@ export interface SimulatedNats {
   readonly broker: Broker;
   readonly jetStream: JetStream;
   readonly names: readonly string[];
+  /** Of the servers, separated by commas. */
+  readonly url: string;
   start(name: string): void;
   stop(name: string): void;
 }
