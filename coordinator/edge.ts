@@ -17,8 +17,8 @@ import { METRICS_ROUTE, OPEN_METRICS_ROUTE, openAnswers } from './handlers/servi
 import { SERVICE_LOG_ROUTES } from './handlers/serviceLog.js';
 import { Certificate } from './http/certificate.js';
 import { EdgeMetrics } from './http/edgeMetrics.js';
+import type { HttpEngine } from './http/engine/engine.js';
 import { loadEngine } from './http/engine/loadEngine.js';
-
 import type { Services } from './http/handlerRequest.js';
 import { type HttpServer, startServer } from './http/server.js';
 import { FailedAttempts } from './limits/failedAttempts.js';
@@ -37,6 +37,8 @@ export interface EdgeOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly version: string;
+  /** Undefined: the one that the settings name. */
+  readonly engine?: HttpEngine | undefined;
 }
 
 export interface Edge {
@@ -77,7 +79,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const certificate = certFile === '' ? undefined : await Certificate.open({ certFile, keyFile, clock, logger });
   if (certificate !== undefined)
     metrics.gauges(() => ({ vouch_tls_certificate_expires_seconds: certificate.expiresSecs }));
-  const engine = await loadEngine(config.http.engine, logger);
+  const engine = options.engine ?? (await loadEngine(config.http.engine, logger));
   const parts = { engine, certificate, services, authenticator, limiter, inFlight, bodies };
 
   const servers: HttpServer[] = [];

@@ -8,7 +8,7 @@ import { systemClock as clock } from '../shared/clock.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { Metrics } from '../shared/metrics/metrics.js';
 import { observeProcess } from '../shared/metrics/processMetrics.js';
-import { runClusterProcess } from '../shared/platform/clusterProcess.js';
+import { runClusterProcess, type StartProcess } from '../shared/platform/clusterProcess.js';
 import type { Platform } from '../shared/platform/platform.js';
 import { readProcessFlagsOrExit } from '../shared/process/processFlags.js';
 import { version } from '../shared/version.js';
@@ -17,6 +17,7 @@ import type { Health } from './cluster/clusterHealth.js';
 import { LEASE_MS, Leadership } from './cluster/leadership.js';
 import { Presence } from './cluster/presence.js';
 import { startEdge } from './edge.js';
+import type { HttpEngine } from './http/engine/engine.js';
 import { LocalLimiter } from './limits/limiter.js';
 import { SharedLimiter } from './limits/sharedLimiter.js';
 import { ServiceLog } from './serviceLog/serviceLog.js';
@@ -27,6 +28,8 @@ export interface CoordinatorOptions {
   readonly logger: Logger;
   /** Its name in the cluster. */
   readonly name?: string;
+  /** Undefined: the one that the settings name. */
+  readonly engine?: HttpEngine;
 }
 
 export interface RunningCoordinator {
@@ -36,7 +39,7 @@ export interface RunningCoordinator {
 }
 
 export async function runCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
-  const { config, platform, logger, name = `c${process.pid}` } = options;
+  const { config, platform, logger, name = `c${process.pid}`, engine } = options;
   // Another process of the same name holds other leases.
   const holder = `${name}.${randomUUID()}`;
   const metrics = new Metrics('coordinator');
@@ -51,7 +54,9 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
     ...{ config: config.serviceLog, platform, sources: backend.logSources, metrics, clock },
     logger: logger.child({ part: 'service log' }),
   });
-  const edge = await startEdge({ serviceLog, config, backend, limiter, platform, metrics, logger, clock, version });
+  const edge = await startEdge({
+    ...{ serviceLog, config, backend, limiter, platform, metrics, logger, clock, version, engine },
+  });
   const told = { holder, name, url: edge.url, version, startedAtMs: clock.nowMs() };
   const presence = new Presence(leases, told, logger);
   await presence.start();
@@ -73,21 +78,27 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
   };
 }
 
+/** A coordinator as a process of a cluster. */
+export const coordinatorProcess =
+  (wanted: Omit<CoordinatorOptions, 'platform'>): StartProcess =>
+  async (platform) => {
+    const coordinator = await runCoordinator({ ...wanted, platform });
+    return {
+      description: 'the HTTP edge: authenticates, limits, validates, routes, merges',
+      serves: ['limits'],
+      metadata: { coordinator: wanted.name ?? '', url: coordinator.url },
+      status: () => coordinator.health(),
+      stop: () => coordinator.stop(),
+    };
+  };
+
 async function main(): Promise<void> {
   const flags = readProcessFlagsOrExit('coordinator');
   const name = flags.name ?? `c${process.pid}`;
   const config = loadConfigOrExit(process.env, flags.nats === undefined ? {} : { nats: { url: flags.nats } });
   const logger = makeLogger(flags.name === undefined ? 'coordinator' : `coordinator ${name}`, config.logLevel);
-  await runClusterProcess({ role: 'coordinator', name, config, logger }, async (platform) => {
-    const coordinator = await runCoordinator({ config, platform, logger, name });
-    return {
-      description: 'the HTTP edge: authenticates, limits, validates, routes, merges',
-      serves: ['limits'],
-      metadata: { coordinator: name, url: coordinator.url },
-      status: () => coordinator.health(),
-      stop: () => coordinator.stop(),
-    };
-  });
+  const wanted = { config, name, logger };
+  await runClusterProcess({ role: 'coordinator', ...wanted }, coordinatorProcess(wanted));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

@@ -48,6 +48,7 @@ const COMMANDS = {
   sbom: { needs: ['packages', 'build'], run: script('scripts/sbom.js') },
   bench: { needs: ['packages', 'hnswlib', 'build', 'nats'], run: script('bench/main.js') },
   soak: { needs: ['packages', 'build', 'nats'], run: script('test/soak/main.js') },
+  simulate: { needs: ['packages', 'build'], run: script('test/simulate/main.js') },
   fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
   test: { needs: ['packages', 'hnswlib', 'build', 'nats', 'browser'], run: (args) => runTests(root, args) },
   'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, FAST) },

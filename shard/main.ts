@@ -13,7 +13,7 @@ import { toHex } from '../shared/hashing/hash.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { Metrics } from '../shared/metrics/metrics.js';
 import { observeProcess } from '../shared/metrics/processMetrics.js';
-import { runClusterProcess } from '../shared/platform/clusterProcess.js';
+import { runClusterProcess, type StartProcess } from '../shared/platform/clusterProcess.js';
 import type { Platform } from '../shared/platform/platform.js';
 import { systemMemoryBytes } from '../shared/process/memoryLimit.js';
 import { readProcessFlagsOrExit } from '../shared/process/processFlags.js';
@@ -313,13 +313,10 @@ function openAsOfThread({ config, logger, clock }: Opening, metrics: Metrics, st
 const folderOf = (kind: 'indexes' | 'snapshots', { dataDir }: Config, shard: string): string =>
   join(dataDir, kind, Buffer.from(shard).toString('hex'));
 
-async function main(): Promise<void> {
-  const flags = readProcessFlagsOrExit('shard');
-  const config = loadConfigOrExit(process.env, flags.nats === undefined ? {} : { nats: { url: flags.nats } });
-  const name = flags.name ?? (await takeOwnName(config.dataDir, systemEntropy));
-  const logger = makeLogger(`shard ${name}`, config.logLevel);
-  const { drainTimeoutMs } = config.placement;
-  await runClusterProcess({ role: 'shard', name, config, logger, drainTimeoutMs }, async (platform, end) => {
+/** A shard as a process of a cluster. */
+export const shardProcess =
+  ({ config, name, logger }: Pick<ShardOptions, 'config' | 'name' | 'logger'>): StartProcess =>
+  async (platform, end) => {
     await makeDirectory(config.dataDir);
     const closed = await closeDataFolder(config.dataDir);
     if (closed !== undefined) logger.warn(closed);
@@ -332,7 +329,16 @@ async function main(): Promise<void> {
       leave: () => shard.leave(),
       stop: () => shard.stop(),
     };
-  });
+  };
+
+async function main(): Promise<void> {
+  const flags = readProcessFlagsOrExit('shard');
+  const config = loadConfigOrExit(process.env, flags.nats === undefined ? {} : { nats: { url: flags.nats } });
+  const name = flags.name ?? (await takeOwnName(config.dataDir, systemEntropy));
+  const logger = makeLogger(`shard ${name}`, config.logLevel);
+  const { drainTimeoutMs } = config.placement;
+  const wanted = { config, name, logger };
+  await runClusterProcess({ role: 'shard', ...wanted, drainTimeoutMs }, shardProcess(wanted));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 const ALL = [
   ['dist/test/{cluster,nats,console}/**/*.test.js'],
   ['dist/test/{attack,contract,interop}/**/*.test.js', 'dist/test/faults/!(damage*).test.js'],
-  ['dist/test/*.test.js', 'dist/test/{unit,fuzz,deploy}/**/*.test.js', 'dist/test/faults/damage*.test.js'],
+  ['dist/test/*.test.js', 'dist/test/{unit,fuzz,deploy,simulate}/**/*.test.js', 'dist/test/faults/damage*.test.js'],
 ];
 
 /** The API in one mode; and the units, without those that take seconds. */

@@ -1,6 +1,6 @@
 /** Snapshots as the thread of historical states writes and restores them. */
 import { systemClock } from '../../shared/clock.js';
-import { codeOf, makeDirectory } from '../../shared/files/durable.js';
+import { isOfSystem, makeDirectory } from '../../shared/files/durable.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { setAside, snapshotPath, snapshotsIn } from './folder.js';
@@ -26,7 +26,7 @@ export interface Restore {
 }
 
 /**
- * The newest snapshot with `after` < sequence <= `upTo` that verifies; undefined where there is none. The caller destroys
+ * The newest snapshot with `after` < sequence <= `upTo` that can be read and verifies; undefined where there is none. The caller destroys
  * its vectors; where this throws they are destroyed. That it belongs to the log was checked at the collection's opening.
  */
 export async function restoreNewest(
@@ -34,18 +34,33 @@ export async function restoreNewest(
   { folder }: SnapshotPlace,
   { upTo, after, dedupWindow, memory, rest, onSetAside }: Restore,
 ): Promise<SnapshotState | undefined> {
-  for (const { path, sequence } of await snapshotsIn(folder)) {
+  for (const { path, sequence } of await snapshotsIn(folder).catch(noneIfUnreadable)) {
     if (sequence > upTo || sequence <= after) continue;
     try {
       const snapshot = await openSnapshot(path);
       assertOfCollection(snapshot, config, dedupWindow);
       return await restoreSnapshot(snapshot, { config, memory, dedupWindow, read: readHere, readers: 1, rest });
     } catch (error) {
-      if (error instanceof DamagedSnapshot) onSetAside({ name: await setAside(path), reason: error.message });
-      else if (!(error instanceof UnusableSnapshot || codeOf(error) === 'ENOENT')) throw error;
+      if (error instanceof DamagedSnapshot) await tryToSetAside(path, error, onSetAside);
+      else if (!(error instanceof UnusableSnapshot || isOfSystem(error))) throw error;
     }
   }
   return undefined;
+}
+
+/** The log has everything that a snapshot has, so a disk that fails is no reason to fail. */
+function noneIfUnreadable(error: unknown): [] {
+  if (!isOfSystem(error)) throw error;
+  return [];
+}
+
+/** One that cannot be renamed is found damaged again the next time. */
+async function tryToSetAside(path: string, { message: reason }: Error, tell: Restore['onSetAside']): Promise<void> {
+  try {
+    tell({ name: await setAside(path), reason });
+  } catch (error) {
+    if (!isOfSystem(error)) throw error;
+  }
 }
 
 /** Durable when it resolves. Throws where it cannot be written; then nothing of it is left. */

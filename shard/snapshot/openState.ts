@@ -10,6 +10,7 @@
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { isOfSystem } from '../../shared/files/durable.js';
 import { Damaged } from '../../shared/log/damaged.js';
 import type { EventLog } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
@@ -20,6 +21,7 @@ import { CollectionState } from '../state/collectionState.js';
 import { Journal } from '../state/journal.js';
 import { type LogPlace, placeAt } from './checkLog.js';
 import type { SnapshotMark } from './collectionSnapshots.js';
+import type { SnapshotName } from './folder.js';
 import { DamagedSnapshot, UnusableSnapshot } from './format.js';
 import { readHere } from './readJob.js';
 import { restoreSnapshot } from './restore.js';
@@ -156,7 +158,7 @@ class StateOpening {
   /** Newest first. All are checked, so that historical states too begin only from those that belong to the log. */
   async #usable(suspects: Suspect[]): Promise<OpenedSnapshot[]> {
     const usable: OpenedSnapshot[] = [];
-    for (const { path } of await this.services.store.newestFirst(this.config.id)) {
+    for (const { path } of await this.#newestFirst()) {
       const checked = await this.#orUndefined(path, async () => {
         const snapshot = await openSnapshot(path);
         assertOfCollection(snapshot, this.config, this.options.dedupWindow);
@@ -166,6 +168,17 @@ class StateOpening {
       else if (checked !== undefined) suspects.push({ path, reason: 'it does not belong to the log' });
     }
     return usable;
+  }
+
+  /** None where the disk cannot be read: the log has everything that a snapshot has. */
+  async #newestFirst(): Promise<readonly SnapshotName[]> {
+    try {
+      return await this.services.store.newestFirst(this.config.id);
+    } catch (error) {
+      if (!isOfSystem(error)) throw error;
+      this.services.logger.warn({ collection: this.config.id, reason: messageOf(error) }, 'snapshots cannot be read');
+      return [];
+    }
   }
 
   #restored(snapshot: OpenedSnapshot): Promise<SnapshotState | undefined> {
@@ -201,8 +214,14 @@ class StateOpening {
   }
 
   async #setAside(path: string, reason: string): Promise<void> {
-    this.services.metrics.count('vouch_snapshots_refused_total', { reason: 'damaged' });
-    await this.services.store.setAside(this.config.id, path, reason);
+    const { metrics, store, logger } = this.services;
+    metrics.count('vouch_snapshots_refused_total', { reason: 'damaged' });
+    try {
+      await store.setAside(this.config.id, path, reason);
+    } catch (error) {
+      if (!isOfSystem(error)) throw error;
+      logger.warn({ path, reason, error: messageOf(error) }, 'a damaged snapshot cannot be set aside');
+    }
   }
 
   #readLog(restored?: Restored): Promise<OpenState> {

@@ -71,11 +71,12 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Pr
     written += (await file.write(bytes, written, bytes.length - written, offset + written)).bytesWritten;
 }
 
+/** Whether the error is one of the system, such as of a disk that cannot be read. */
+export const isOfSystem = (error: unknown): boolean => codeOf(error) !== undefined && !(error instanceof VouchError);
+
 /** A failure of the system as `unavailable`, whose message begins with `what`; every other error as it is. */
-export function asUnavailable(error: unknown, what: string): unknown {
-  const code = codeOf(error);
-  return code === undefined || error instanceof VouchError ? error : unavailable(`${what} (${code})`, error);
-}
+export const asUnavailable = (error: unknown, what: string): unknown =>
+  isOfSystem(error) ? unavailable(`${what} (${codeOf(error)})`, error) : error;
 
 /** Resolves as `work` does; to undefined where the file or folder does not exist. */
 export const ifThere = <T>(work: Promise<T>): Promise<T | undefined> =>

@@ -8,7 +8,7 @@ import { version } from '../version.js';
 import { type ClusterPlatform, openCluster } from './natsPlatform.js';
 import { registerService, type ServiceDescription } from './natsService.js';
 
-interface ClusterProcess {
+export interface ClusterProcess {
   readonly role: 'coordinator' | 'shard';
   readonly name: string;
   readonly config: Config;
@@ -17,7 +17,7 @@ interface ClusterProcess {
   readonly drainTimeoutMs?: number;
 }
 
-interface StartedProcess extends Pick<ServiceDescription, 'description' | 'serves' | 'metadata'> {
+export interface StartedProcess extends Pick<ServiceDescription, 'description' | 'serves' | 'metadata'> {
   /** Its status for `nats req`. */
   status(): Promise<unknown>;
   /** Called first when the process ends, while it is still registered. */
@@ -25,34 +25,37 @@ interface StartedProcess extends Pick<ServiceDescription, 'description' | 'serve
   stop(): Promise<void>;
 }
 
+/** What a process of a cluster does once it is connected. `end` ends it, with this exit code. */
+export type StartProcess = (platform: ClusterPlatform, end: (exitCode: number) => void) => Promise<StartedProcess>;
+
 /** Returns when the process is registered; it then runs until it is told to end. */
-export async function runClusterProcess(
-  { role, name, config, logger, drainTimeoutMs }: ClusterProcess,
-  start: (platform: ClusterPlatform, end: (exitCode: number) => void) => Promise<StartedProcess>,
-): Promise<void> {
-  await runProcess(
+export async function runClusterProcess(wanted: ClusterProcess, start: StartProcess): Promise<void> {
+  await runProcess(wanted.logger, (end) => startClusterProcess(wanted, start, end), wanted.drainTimeoutMs);
+}
+
+/** Connects, starts and registers it. Returns the function that ends it in order. */
+export async function startClusterProcess(
+  { role, name, config, logger }: ClusterProcess,
+  start: StartProcess,
+  end: (exitCode: number) => void,
+): Promise<() => Promise<void>> {
+  const platform = await openCluster({
+    ...config.nats,
+    name: `vouch-${role}-${name}`,
+    role,
     logger,
-    async (end) => {
-      const platform = await openCluster({
-        ...config.nats,
-        name: `vouch-${role}-${name}`,
-        role,
-        logger,
-        connectWithinMs: START_WITHIN_MS,
-      });
-      const started = await start(platform, end);
-      const { description, serves, metadata } = started;
-      const service = await registerService(platform, {
-        ...{ name: `vouch-${role}` as const, version, instance: name, description, serves, metadata },
-        endpoint: { name: 'status', subject: statusSubject(role, name), answer: () => started.status() },
-      });
-      return async () => {
-        await started.leave?.();
-        await service.stop();
-        await started.stop();
-        await platform.close();
-      };
-    },
-    drainTimeoutMs,
-  );
+    connectWithinMs: START_WITHIN_MS,
+  });
+  const started = await start(platform, end);
+  const { description, serves, metadata } = started;
+  const service = await registerService(platform, {
+    ...{ name: `vouch-${role}` as const, version, instance: name, description, serves, metadata },
+    endpoint: { name: 'status', subject: statusSubject(role, name), answer: () => started.status() },
+  });
+  return async () => {
+    await started.leave?.();
+    await service.stop();
+    await started.stop();
+    await platform.close();
+  };
 }

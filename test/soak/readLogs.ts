@@ -58,7 +58,7 @@ const describeRefusal = ({ firstSequence, place, what }: Refusal): string =>
   `event ${firstSequence}, byte ${place.byte} of message ${place.message ?? '?'} of ${place.name}: ${what}`;
 
 /** Of answers that tell a state root: evenly chosen where there are many. */
-function toldSequences(calls: readonly Call[], collection: string): number[] {
+export function toldSequences(calls: readonly Call[], collection: string): number[] {
   const told = new Set<number>();
   for (const call of calls) {
     if (call.collection !== collection || call.outcome.kind !== 'ok') continue;

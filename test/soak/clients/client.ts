@@ -7,7 +7,7 @@ import type { SeededRandom } from '../random.js';
 import type { Wanted } from './calls/call.js';
 import { outcomeOf, requestOf } from './calls.js';
 import { Choice, type ChoiceOptions } from './choice.js';
-import { exchange } from './httpCall.js';
+import { exchange as exchangeByHttp, type MakeExchange } from './httpCall.js';
 import type { Known } from './known.js';
 import type { Recorder } from './recorder.js';
 
@@ -30,6 +30,7 @@ export interface ClientOptions extends ChoiceOptions {
   readonly random: SeededRandom;
   /** Between an answer and the next call, on average. */
   readonly thinkMs: number;
+  readonly exchange?: MakeExchange;
 }
 
 export class Client {
@@ -81,7 +82,7 @@ export class Client {
   }
 
   async #ask(wanted: Wanted): Promise<Call> {
-    const { number: client, random, key, recorder } = this.options;
+    const { number: client, random, key, recorder, exchange = exchangeByHttp } = this.options;
     const [via, address] = random.pick(this.#addresses);
     const { method, path, body, idempotencyKey } = requestOf(wanted);
     const patienceMs = random.int(25) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;

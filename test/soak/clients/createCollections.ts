@@ -8,7 +8,7 @@ import type { CollectionShape } from '../shapes.js';
 import type { Wanted } from './calls/call.js';
 import { outcomeOf, requestOf } from './calls.js';
 import type { Draws } from './choices/draws.js';
-import { type Asking, type Exchange, exchange } from './httpCall.js';
+import { type Asking, type Exchange, exchange as exchangeByHttp, type MakeExchange } from './httpCall.js';
 import type { Recorder } from './recorder.js';
 
 const WITHIN_MS = 60_000;
@@ -24,6 +24,7 @@ export interface CreateOptions {
   readonly draws: Draws;
   /** Gets the writes. */
   readonly recorder: Recorder;
+  readonly exchange?: MakeExchange;
 }
 
 /** One after another, each tried until it is there: a cluster that has just begun may need a while. */
@@ -45,6 +46,7 @@ async function create({ name, dimension }: CollectionShape, options: CreateOptio
   const answer = await insist(
     asking(options, agent, { method: 'POST', path: '/v1/namespaces', body }),
     `collection ${name} cannot be made`,
+    options.exchange,
   );
   return (answer.body as { id: number }).id;
 }
@@ -60,6 +62,7 @@ function configure({ name, index }: CollectionShape, options: CreateOptions, age
 
 /** A call that is part of the history, whatever comes of it. */
 async function record(wanted: Wanted, options: CreateOptions, agent: Agent): Promise<void> {
+  const { exchange = exchangeByHttp } = options;
   const startMs = systemClock.monotonicMs();
   const answer = await exchange(asking(options, agent, requestOf(wanted)));
   const endMs = systemClock.monotonicMs();
@@ -73,7 +76,11 @@ const asking = (
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: object },
 ): Asking => ({ method, url: `${address}${path}`, key, body, patienceMs: PATIENCE_MS, agent });
 
-async function insist(asked: Asking, complaint: string): Promise<Exchange & { readonly status: number }> {
+async function insist(
+  asked: Asking,
+  complaint: string,
+  exchange: MakeExchange = exchangeByHttp,
+): Promise<Exchange & { readonly status: number }> {
   const giveUpMs = systemClock.monotonicMs() + WITHIN_MS;
   for (;;) {
     const answer = await exchange(asked);

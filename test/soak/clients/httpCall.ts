@@ -18,6 +18,9 @@ export interface Asking {
   readonly agent: Agent;
 }
 
+/** Makes an exchange; never throws. */
+export type MakeExchange = (asking: Asking) => Promise<Exchange>;
+
 export function exchange({ method, url, key, body, idempotencyKey, patienceMs, agent }: Asking): Promise<Exchange> {
   const headers = {
     authorization: `Bearer ${key}`,

@@ -7,7 +7,7 @@ export class Recorder {
   /** By collection: the latest start of a write, and of a search, that was answered. */
   readonly #answered = { write: new Map<string, number>(), search: new Map<string, number>() };
 
-  constructor(private readonly file: LogFile) {}
+  constructor(private readonly file: Pick<LogFile, 'write'>) {}
 
   add(call: Call): void {
     this.calls.push(call);

@@ -38,6 +38,8 @@ export interface OutdatedReaderOptions {
   readonly recorder: Recorder;
   readonly random: SeededRandom;
   readonly hasFollowers: boolean;
+  /** Between two questions, in milliseconds. */
+  readonly everyMs?: number;
 }
 
 /** How often it was answered, and how often told that the collection is not there (any more). */
@@ -93,7 +95,7 @@ export class OutdatedReader {
   }
 
   async #run(): Promise<void> {
-    const { random, collections, known, hasFollowers } = this.options;
+    const { random, collections, known, hasFollowers, everyMs = EVERY_MS } = this.options;
     while (this.#running) {
       const { name, id } = random.pick(collections);
       const epochs = this.#epochs.of(id);
@@ -102,7 +104,7 @@ export class OutdatedReader {
         const asking = this.#ask(question, id, random.pick(epochs)).finally(() => this.#underWay.delete(asking));
         this.#underWay.add(asking);
       }
-      await wait(EVERY_MS);
+      await wait(everyMs);
     }
   }
 

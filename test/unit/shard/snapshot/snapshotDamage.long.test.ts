@@ -97,6 +97,25 @@ describe('a damaged snapshot', () => {
     expect(await rig.names()).to.deep.equal([basename(path)]);
   });
 
+  it('one that the disk does not give is passed over, by an opening and by past states, and stays', async () => {
+    const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
+    await life.live(80);
+    const path = await rig.snapshot();
+    await life.live(40);
+    // Of records that are gone since, so that memory does not have them.
+    for (const id of [1, 2, 3]) await rig.collection.write({ op: 'delete', id }).catch(() => undefined);
+    await rm(path);
+    // A folder cannot be read as a file.
+    await mkdir(path);
+    await expectSameAnswers(rig.collection, rig.replayed());
+    await rig.close();
+    await rig.open();
+    expect(await rig.openedFrom()).to.equal(undefined);
+    await expectSameAnswers(rig.collection, rig.replayed());
+    expect(rig.snapshots.damages).to.deep.equal([]);
+    expect(await rig.names()).to.deep.equal([basename(path)]);
+  });
+
   it('where the newest is damaged, the one before serves', async () => {
     const life = new CollectionLife(() => rig.collection, seededRandom(testSeed()));
     await life.live(30);

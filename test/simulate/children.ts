@@ -1,0 +1,61 @@
+/** Processes that simulate, each one cluster at a time. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { FromChild, RunOrder } from './child.js';
+
+export type ToldResult = Extract<FromChild, { result: unknown }>['result'];
+
+const PROGRAM = fileURLToPath(new URL('./child.js', import.meta.url));
+/** nats.js makes an error for every request, whose stack would cost more than the request. */
+const NODE_FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64'];
+/** Every thread that is simulated leaves a module behind, so a process is replaced after so many clusters. */
+const RUNS_MAX = 60;
+
+export class Child {
+  /** `program`: of another build than this one. */
+  constructor(private readonly program = PROGRAM) {}
+
+  #process: ChildProcess | undefined;
+  #runs = 0;
+
+  /** Resolves with what came of it; a child that ends is a failure of its run. */
+  async run(order: RunOrder, onLine: (line: string) => void = () => undefined): Promise<ToldResult> {
+    if (this.#runs++ >= RUNS_MAX) await this.end();
+    this.#process ??= this.#start();
+    const child = this.#process;
+    return new Promise<ToldResult>((resolve, reject) => {
+      const settle = (work: () => void): void => {
+        child.off('message', take).off('exit', ended);
+        work();
+      };
+      const take = (told: FromChild): void => {
+        if ('line' in told) onLine(told.line);
+        else settle(() => resolve(told.result));
+      };
+      const ended = (code: number | null, signal: string | null): void => {
+        this.#process = undefined;
+        settle(() => reject(new Error(`the process that simulated seed ${order.seed} ended with ${code ?? signal}`)));
+      };
+      child.on('message', take).on('exit', ended);
+      child.send(order);
+    });
+  }
+
+  async end(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    this.#runs = 0;
+    if (child === undefined || child.exitCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  #start(): ChildProcess {
+    const child = fork(this.program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: NODE_FLAGS });
+    // It ends with its parent, whose end closes the channel.
+    child.once('disconnect', () => child.kill('SIGKILL'));
+    return child;
+  }
+}

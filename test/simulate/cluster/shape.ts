@@ -1,0 +1,89 @@
+/** What a simulated cluster is like: drawn from its seed, small, and different each time. */
+
+import type { IndexKind } from '../../soak/history/indexes.js';
+import type { SeededRandom } from '../../soak/random.js';
+import type { CollectionShape } from '../../soak/shapes.js';
+
+export interface SimulatedShape {
+  /** NATS servers; 0: standalone. */
+  readonly servers: number;
+  /** Of nats-server. */
+  readonly version: string;
+  readonly shards: number;
+  readonly coordinators: number;
+  readonly followers: number;
+  /** Between two questions to shards directly, of one who has heard of no change; undefined: nobody asks so. */
+  readonly outdatedEveryMs: number | undefined;
+  readonly clients: number;
+  readonly collections: readonly CollectionShape[];
+  /** Simulated time under faults, in milliseconds. */
+  readonly durationMs: number;
+  /** Between two faults, on average. */
+  readonly faultEveryMs: number;
+  /** Of a client between two calls, on average. */
+  readonly thinkMs: number;
+  /** Settings of all shards and coordinators, as variables of the environment. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Some clusters are asked often, so that calls meet the first moments of faults, and others seldom, which costs less. */
+const THINK_MS = [200, 1_000, 2_000, 4_000, 8_000];
+
+/** Those with different oddities: see `nats/stream.ts`. */
+const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
+const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
+
+/** Of a collection with an index, before the faults: with fewer than the most a search is exact, which costs less. */
+const ROWS = [0, 0, 0, 500, 3_500];
+
+/** An eventual answer may be this much behind, by another process's clock ticks. */
+export const STALE_MS = 2_000;
+
+export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
+  const servers = random.pick([0, 0, 1, 3, 3]);
+  const heartbeatMs = 500 + 250 * random.int(3);
+  const leaseMs = 4 * heartbeatMs;
+  const followers = servers === 0 ? 0 : random.int(2);
+  return {
+    servers,
+    version: random.pick(VERSIONS),
+    outdatedEveryMs: servers > 0 && random.int(2) === 0 ? 200 : undefined,
+    shards: 2 + random.int(2),
+    coordinators: 1 + random.int(3),
+    followers,
+    clients: 2 + random.int(4),
+    collections: Array.from({ length: 1 + random.int(3) }, (_, i) => {
+      const index = random.pick(KINDS);
+      return { name: `c${i + 1}`, dimension: 4, index, rows: index === 'none' ? 0 : random.pick(ROWS) };
+    }),
+    durationMs,
+    faultEveryMs: 2_000 * (1 + random.int(10)),
+    thinkMs: random.pick(THINK_MS),
+    settings: {
+      VOUCH_HEARTBEAT_MS: String(heartbeatMs),
+      VOUCH_LEASE_MS: String(leaseMs),
+      VOUCH_FAILOVER_MS: String(leaseMs + 1_000),
+      VOUCH_DRAIN_TIMEOUT_MS: '20000',
+      VOUCH_FOLLOWERS: String(followers),
+      VOUCH_FOLLOWERS_STALE_MS: String(STALE_MS),
+      VOUCH_SNAPSHOT_EVERY_BYTES: String(4096 * (1 + random.int(8))),
+      VOUCH_DEDUP_WINDOW: random.int(2) === 0 ? '65536' : '1024',
+      VOUCH_SEARCH_THREADS: '0',
+      VOUCH_RATE_LIMITS: 'off',
+      VOUCH_REPLICAS: String(Math.max(servers, 1)),
+      VOUCH_LOG_STREAMS: '2',
+    },
+  };
+}
+
+/** A standalone node of the same settings that does as much as it can in a few seconds. */
+export const sweepShape = (drawn: SimulatedShape): SimulatedShape => ({
+  ...drawn,
+  outdatedEveryMs: undefined,
+  ...{ servers: 0, shards: 1, coordinators: 1, followers: 0, clients: 3, thinkMs: 150 },
+  collections: [
+    { name: 'c1', dimension: 4, index: 'none', rows: 0 },
+    { name: 'c2', dimension: 4, index: 'hnsw', rows: 500 },
+  ],
+  settings: { ...drawn.settings, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
+});

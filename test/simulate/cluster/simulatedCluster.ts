@@ -1,0 +1,150 @@
+/** A simulated cluster: NATS servers n1…, shards s1… and coordinators c1…, each on a machine of its own. */
+import { loadConfig } from '../../../config/load.js';
+import { coordinatorProcess } from '../../../coordinator/main.js';
+import { prepareStore } from '../../../scripts/local/natsServer/prepareStore.js';
+import { shardProcess } from '../../../shard/main.js';
+import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { systemClock, systemEntropy } from '../../../shared/clock.js';
+import { NO_LOGIN } from '../../../shared/nats/natsLogin.js';
+import type { NatsRole } from '../../../shared/nats/roles.js';
+import { startClusterProcess } from '../../../shared/platform/clusterProcess.js';
+import { type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
+import { createKey } from '../../../shared/registry/keys.js';
+import { openSigner } from '../../../shared/signing/signer.js';
+import type { CollectionLog } from '../../soak/checker/log.js';
+import type { Call } from '../../soak/history.js';
+import { type LogOf, readLogs } from '../../soak/readLogs.js';
+import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
+import { HttpPorts } from '../http/engine.js';
+import { Broker } from '../nats/broker.js';
+import { JetStream } from '../nats/jetStream.js';
+import { type Network, networkIn } from '../network/network.js';
+import type { Party } from '../world/party.js';
+import type { World } from '../world/world.js';
+import type { SimulatedShape } from './shape.js';
+import { SimulatedLogs } from './simulatedLogger.js';
+import { SimulatedProcess } from './simulatedProcess.js';
+import { HTTP_PORT, PROJECT, type SimulatedNats, type SimulatedService } from './simulatedService.js';
+
+const NATS_PORT = 4222;
+/** A server of this version counts what is in flight. */
+const COUNTS_IN_FLIGHT = '2.12.';
+
+const namesOf = (letter: string, count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `${letter}${i + 1}`);
+
+export class SimulatedCluster implements SimulatedService {
+  readonly network: Network;
+  readonly nats: SimulatedNats;
+  readonly disks: Disks;
+  readonly ports: HttpPorts;
+  readonly logs: SimulatedLogs;
+  readonly processes = new Map<string, SimulatedProcess>();
+  readonly shardNames: readonly string[];
+  readonly coordinatorNames: readonly string[];
+
+  constructor(
+    readonly world: World,
+    readonly shape: SimulatedShape,
+  ) {
+    this.network = networkIn(world);
+    this.disks = disksIn(world);
+    this.shardNames = namesOf('s', shape.shards);
+    this.coordinatorNames = namesOf('c', shape.coordinators);
+    const { version } = shape;
+    const names = namesOf('n', shape.servers);
+    const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
+    const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
+    this.nats = {
+      ...{ broker, jetStream, names },
+      url: names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(','),
+      start: (name) => {
+        broker.start(name, `${addressOf(name)}:${NATS_PORT}`);
+        jetStream.reconsider();
+      },
+      stop: (name) => {
+        broker.stop(name);
+        jetStream.reconsider();
+      },
+    };
+    this.ports = new HttpPorts(world);
+    this.logs = new SimulatedLogs(world);
+  }
+
+  /** Name → base address. */
+  get coordinators(): ReadonlyMap<string, string> {
+    return new Map(this.coordinatorNames.map((name) => [name, `http://${addressOf(name)}:${HTTP_PORT}`]));
+  }
+
+  /** Starts everything. Returns the key that the clients use. */
+  async start(): Promise<string> {
+    for (const name of this.nats.names) this.nats.start(name);
+    await this.#asRole('admin', (platform) => prepareStore(platform, Number(this.shape.settings.VOUCH_LEASE_MS)));
+    await this.#makeKeyFiles();
+    for (const name of [...this.shardNames, ...this.coordinatorNames]) {
+      const process = new SimulatedProcess(this.world, name, (party) => this.#startProcess(name, party));
+      this.processes.set(name, process);
+      process.start();
+    }
+    return this.#asRole('coordinator', async (platform) => {
+      const wanted = { project: PROJECT, scope: 'read_write' } as const;
+      return (await createKey(await platform.bucket(BUCKETS.keys), wanted, systemClock, systemEntropy)).key;
+    });
+  }
+
+  readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
+    return readLogs(this.nats.url.split(',')[0]!, NO_LOGIN, collections, calls);
+  }
+
+  async #startProcess(name: string, party: Party): Promise<() => Promise<void>> {
+    const isShard = name.startsWith('s');
+    const config = loadConfig({
+      VOUCH_MODE: 'cluster',
+      VOUCH_DATA_DIR: `${DISKS}${name}/data`,
+      VOUCH_HOST: addressOf(name),
+      VOUCH_PORT: String(HTTP_PORT),
+      VOUCH_INSECURE_HTTP: 'true',
+      VOUCH_NATS_URL: this.nats.url,
+      ...this.shape.settings,
+    });
+    const logger = this.logs.logger(name);
+    const wanted = { config, name, logger };
+    const start = isShard ? shardProcess(wanted) : coordinatorProcess({ ...wanted, engine: this.ports.engine() });
+    const end = (exitCode: number): void => this.processes.get(name)!.ends(party, exitCode);
+    return startClusterProcess({ role: isShard ? 'shard' : 'coordinator', ...wanted }, start, end);
+  }
+
+  /** The master key of the shards and the key of the service log, which their machines share. */
+  async #makeKeyFiles(): Promise<void> {
+    const key = masterKeyOf(systemEntropy(MASTER_KEY_BYTES));
+    for (const name of [...this.shardNames, ...this.coordinatorNames])
+      await createMasterKeyFile(`${DISKS}${name}/data/master.key`, masterKeyOf(Uint8Array.from(key.bytes)));
+    const [first, ...others] = this.coordinatorNames;
+    await openSigner(`${DISKS}${first}/data/log.key`);
+    const source = this.disks.of(first!).open('/data/log.key', 'r', 0);
+    const bytes = Buffer.from(source.disk.read(source, 0, source.node.size));
+    for (const name of others) {
+      const disk = this.disks.of(name);
+      const copy = disk.open('/data/log.key', 'w', 0o600);
+      disk.write(copy, bytes, 0);
+      disk.sync(copy, 'fsync');
+    }
+  }
+
+  async #asRole<T>(role: NatsRole, work: (platform: ClusterPlatform) => Promise<T>): Promise<T> {
+    const { servers, settings } = this.shape;
+    const platform = await openCluster({
+      ...{ url: this.nats.url, role, name: `simulated-${role}`, logger: this.logs.logger(role) },
+      ...{ replicas: servers, logStreams: Number(settings.VOUCH_LOG_STREAMS) },
+    });
+    try {
+      return await work(platform);
+    } finally {
+      await platform.close();
+    }
+  }
+}
+
+/** Of NATS servers 10.0.1.x, of coordinators 10.0.2.x. */
+const addressOf = (name: string): string => `10.0.${name.startsWith('n') ? 1 : 2}.${name.slice(1)}`;

@@ -1,0 +1,44 @@
+/** The log of a simulated process: every line is an event of its world. */
+import type { Logger } from '../../../shared/logger.js';
+import type { World } from '../world/world.js';
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+type Level = (typeof LEVELS)[number];
+
+/** Errors that no fault may cause. */
+const ALARM = /quarantined|unexpected failure|unhandled/;
+
+export class SimulatedLogs {
+  /** Lines at level error and above that no fault may cause. */
+  readonly alarms: string[] = [];
+
+  constructor(private readonly world: World) {}
+
+  logger(name: string, bound: object = {}): Logger {
+    const write = (level: Level) => (first: unknown, message?: string) => {
+      const [about, text] = typeof first === 'string' ? [{}, first] : [first as object, message ?? ''];
+      this.#write(name, level, { ...bound, ...about }, text);
+    };
+    const silent = (): void => undefined;
+    const logger = {
+      level: 'info',
+      silent,
+      isLevelEnabled: (level: string) => LEVELS.indexOf(level as Level) >= LEVELS.indexOf('info'),
+      child: (more: object) => this.logger(name, { ...bound, ...more }),
+      ...Object.fromEntries(LEVELS.map((level, rank) => [level, rank < 2 ? silent : write(level)])),
+    };
+    return logger as unknown as Logger;
+  }
+
+  #write(name: string, level: Level, about: object, text: string): void {
+    this.world.note(`${level} ${text} ${JSON.stringify(about, shown)}`, name);
+    if ((level === 'error' || level === 'fatal') && ALARM.test(text))
+      this.alarms.push(`${name}: ${text} ${JSON.stringify(about, shown)}`);
+  }
+}
+
+/** Errors are shown as what they say; names of unfinished files hold a count of the whole process. */
+const shown = (_key: string, value: unknown): unknown => {
+  if (value instanceof Error) return value.message.replace(/\.\d+-\d+-\d+\.tmp/g, '.tmp');
+  return typeof value === 'bigint' ? String(value) : value;
+};

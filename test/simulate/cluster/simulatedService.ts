@@ -1,0 +1,65 @@
+/** A simulated service, in whatever mode: what runs, where it may be reached, and what may go wrong with it. */
+
+import type { CollectionLog } from '../../soak/checker/log.js';
+import type { Call } from '../../soak/history.js';
+import type { LogOf } from '../../soak/readLogs.js';
+import type { Disks } from '../disk/simulatedFiles.js';
+import type { HttpPorts } from '../http/engine.js';
+import type { Broker } from '../nats/broker.js';
+import type { JetStream } from '../nats/jetStream.js';
+import type { Network } from '../network/network.js';
+import type { World } from '../world/world.js';
+import type { SimulatedLogs } from './simulatedLogger.js';
+import type { SimulatedProcess } from './simulatedProcess.js';
+
+export interface SimulatedNats {
+  readonly broker: Broker;
+  readonly jetStream: JetStream;
+  readonly names: readonly string[];
+  /** Of the servers, separated by commas. */
+  readonly url: string;
+  start(name: string): void;
+  stop(name: string): void;
+}
+
+export interface SimulatedService {
+  readonly world: World;
+  readonly network: Network;
+  readonly disks: Disks;
+  readonly ports: HttpPorts;
+  readonly logs: SimulatedLogs;
+  readonly processes: ReadonlyMap<string, SimulatedProcess>;
+  /** Those with data on their machines. */
+  readonly shardNames: readonly string[];
+  readonly coordinatorNames: readonly string[];
+  /** Undefined: standalone. */
+  readonly nats: SimulatedNats | undefined;
+  /** Name → base address. */
+  readonly coordinators: ReadonlyMap<string, string>;
+  /** Starts everything. Returns the key that the clients use. */
+  start(): Promise<string>;
+  readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]>;
+}
+
+export const PROJECT = 'simulated';
+export const HTTP_PORT = 8080;
+
+/** Everything that went wrong is put right, and whatever does not run is started. */
+export function heal({ nats, network, disks, processes, shardNames }: SimulatedService): void {
+  if (nats !== undefined) {
+    nats.broker.lostOneIn = 0;
+    nats.jetStream.lostAckOneIn = 0;
+    for (const name of nats.names) if (!nats.broker.isUp(name)) nats.start(name);
+  }
+  network.heal();
+  for (const name of shardNames) {
+    const disk = disks.of(name);
+    disk.isFull = false;
+    disk.fail = () => undefined;
+  }
+  for (const process of processes.values()) process.wake();
+}
+
+/** Processes that ended though nobody had ended them. */
+export const crashesOf = ({ processes }: SimulatedService): readonly string[] =>
+  [...processes.values()].flatMap(({ crashes }) => crashes);

@@ -1,0 +1,83 @@
+/** A simulated standalone node: the whole service in one process, and its data in files. */
+import { loadConfig } from '../../../config/load.js';
+import { runCoordinator } from '../../../coordinator/main.js';
+import { runShard } from '../../../shard/main.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { systemClock, systemEntropy } from '../../../shared/clock.js';
+import { openStandalone } from '../../../shared/platform/standalonePlatform.js';
+import { createKey } from '../../../shared/registry/keys.js';
+import { openSigner } from '../../../shared/signing/signer.js';
+import { LogFolder } from '../../../verifier/node/index.js';
+import type { CollectionLog } from '../../soak/checker/log.js';
+import type { Call } from '../../soak/history.js';
+import { type LogOf, readLog, toldSequences } from '../../soak/readLogs.js';
+import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
+import { HttpPorts } from '../http/engine.js';
+import { type Network, networkIn } from '../network/network.js';
+import type { World } from '../world/world.js';
+import type { SimulatedShape } from './shape.js';
+import { SimulatedLogs } from './simulatedLogger.js';
+import { SimulatedProcess } from './simulatedProcess.js';
+import { HTTP_PORT, PROJECT, type SimulatedService } from './simulatedService.js';
+
+const NAME = 'v1';
+const ADDRESS = '10.0.3.1';
+const DATA = `${DISKS}${NAME}/data`;
+const LOOK_AGAIN_MS = 50;
+
+export class SimulatedStandalone implements SimulatedService {
+  readonly network: Network;
+  readonly disks: Disks;
+  readonly ports: HttpPorts;
+  readonly logs: SimulatedLogs;
+  readonly processes: ReadonlyMap<string, SimulatedProcess>;
+  readonly shardNames = [NAME];
+  readonly coordinatorNames = [NAME];
+  readonly nats = undefined;
+  readonly coordinators = new Map([[NAME, `http://${ADDRESS}:${HTTP_PORT}`]]);
+  #key: string | undefined;
+
+  constructor(
+    readonly world: World,
+    private readonly shape: SimulatedShape,
+  ) {
+    this.network = networkIn(world);
+    this.disks = disksIn(world);
+    this.ports = new HttpPorts(world);
+    this.logs = new SimulatedLogs(world);
+    this.processes = new Map([[NAME, new SimulatedProcess(world, NAME, () => this.#begin())]]);
+  }
+
+  async start(): Promise<string> {
+    this.processes.get(NAME)!.start();
+    while (this.#key === undefined) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    return this.#key;
+  }
+
+  async readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
+    const logs: CollectionLog[] = [];
+    for (const { name, id } of collections)
+      logs.push(await readLog(name, await LogFolder.open(DATA, BigInt(id)), toldSequences(calls, name)));
+    return logs;
+  }
+
+  async #begin(): Promise<() => Promise<void>> {
+    const config = loadConfig({
+      ...{ VOUCH_MODE: 'standalone', VOUCH_DATA_DIR: DATA, VOUCH_HOST: ADDRESS, VOUCH_PORT: String(HTTP_PORT) },
+      VOUCH_INSECURE_HTTP: 'true',
+      ...this.shape.settings,
+    });
+    const logger = this.logs.logger(NAME);
+    const platform = await openStandalone({ dataDir: config.dataDir, logger });
+    await openSigner(config.serviceLog.keyFile);
+    const shard = await runShard({ config, name: 's1', platform, logger });
+    const coordinator = await runCoordinator({ config, platform, logger, engine: this.ports.engine() });
+    const wanted = { project: PROJECT, scope: 'read_write' } as const;
+    this.#key ??= (await createKey(await platform.bucket(BUCKETS.keys), wanted, systemClock, systemEntropy)).key;
+    return async () => {
+      await coordinator.stop();
+      await shard.stop();
+      await platform.close();
+    };
+  }
+}

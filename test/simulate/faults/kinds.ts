@@ -1,0 +1,188 @@
+/** What goes wrong in a simulated cluster on purpose. */
+import type { SeededRandom } from '../../soak/random.js';
+import type { SimulatedService } from '../cluster/simulatedService.js';
+
+/** Does it, and says what; undefined: there is nothing to do it to. What it begins ends by itself. */
+type Fault = (cluster: SimulatedService, random: SeededRandom) => string | undefined;
+
+/** Longer and shorter than leases, time-outs and elections. */
+const anyMs = (random: SeededRandom): number => {
+  const kind = random.int(10);
+  return Math.floor(random.next() * (kind < 5 ? 1_000 : kind < 9 ? 8_000 : 25_000)) + 20;
+};
+
+/** Of a cut: mostly so long that another owner is found, and serves for a while. */
+const cutMs = (random: SeededRandom): number =>
+  random.int(3) === 0 ? anyMs(random) : 5_000 + Math.floor(25_000 * random.next());
+
+const JUMP_MS = 20_000;
+const DRIFT_SHARE = 0.01;
+/** Of calls of a disk with errors: one in so many fails. */
+const FAILS_ONE_IN = 8;
+
+const after = ({ world }: SimulatedService, ms: number, work: () => void): void =>
+  void world.at(world.root, ms, 'fault ends', work);
+
+const processOf = ({ processes, shardNames, coordinatorNames }: SimulatedService, random: SeededRandom) =>
+  processes.get(random.pick(random.int(3) === 0 ? coordinatorNames : shardNames))!;
+
+const cutBoth = (cluster: SimulatedService, one: string, other: string, random: SeededRandom): void => {
+  const ways = random.int(3);
+  const heals = [
+    ...(ways === 1 ? [] : [cluster.network.cut(one, other)]),
+    ...(ways === 2 ? [] : [cluster.network.cut(other, one)]),
+  ];
+  after(cluster, cutMs(random), () => {
+    for (const heal of heals) heal();
+  });
+};
+
+const ownFiles = (cluster: SimulatedService, shard: string) =>
+  [...cluster.disks.of(shard).files()].filter(
+    ([path, file]) => /\/(?:snapshots|indexes)\//.test(path) && file.size > 0,
+  );
+
+export const FAULTS = {
+  'process killed': (cluster, random) => {
+    const process = processOf(cluster, random);
+    const downMs = anyMs(random);
+    process.kill(downMs);
+    return `${process.name} is killed, for ${downMs} ms`;
+  },
+  'process stopped in order': (cluster, random) => {
+    const process = processOf(cluster, random);
+    if (!process.isRunning) return undefined;
+    const downMs = anyMs(random);
+    process.stop(downMs);
+    return `${process.name} is stopped, for ${downMs} ms`;
+  },
+  'process paused': (cluster, random) => {
+    const { party, name } = processOf(cluster, random);
+    const ms = anyMs(random);
+    if (party?.alive !== true) return undefined;
+    party.pausedUntilMs = cluster.world.nowMs + ms;
+    return `${name} is paused, for ${ms} ms`;
+  },
+  'thread ended': (cluster, random) => {
+    const { party, name } = processOf(cluster, random);
+    const threads = (party?.children ?? []).filter(({ alive }) => alive);
+    if (threads.length === 0) return undefined;
+    const thread = random.pick(threads);
+    thread.end();
+    thread.onFailure?.(new Error('the thread ran out of memory'));
+    return `thread ${thread.name} of ${name} ends`;
+  },
+  'connection broken': (cluster, random) => {
+    const { party, name } = processOf(cluster, random);
+    if (party?.alive !== true) return undefined;
+    if (cluster.nats === undefined) return undefined;
+    cluster.nats.broker.disconnect(party);
+    return `the connection of ${name} breaks`;
+  },
+  'process cut off': (cluster, random) => {
+    const { name } = processOf(cluster, random);
+    if (cluster.nats === undefined) return undefined;
+    const { names } = cluster.nats;
+    const servers = random.int(2) === 0 ? names : [random.pick(names)];
+    for (const server of servers) cutBoth(cluster, name, server, random);
+    return `${name} is cut off from ${servers}`;
+  },
+  'servers cut': (cluster, random) => {
+    const { nats } = cluster;
+    if (nats === undefined || nats.names.length === 1) return undefined;
+    const one = random.pick(nats.names);
+    const others = nats.names.filter((name) => name !== one);
+    const from = random.int(2) === 0 ? others : [random.pick(others)];
+    for (const other of from) cutBoth(cluster, one, other, random);
+    nats.jetStream.reconsider();
+    return `${one} is cut off from ${from}`;
+  },
+  'server killed': (cluster, random) => {
+    const { nats } = cluster;
+    const up = nats?.names.filter((name) => nats.broker.isUp(name)) ?? [];
+    if (nats === undefined || up.length === 0) return undefined;
+    const name = random.pick(up);
+    nats.stop(name);
+    const ms = anyMs(random);
+    after(cluster, ms, () => {
+      if (!nats.broker.isUp(name)) nats.start(name);
+    });
+    return `${name} is killed, for ${ms} ms`;
+  },
+  'leaders change': (cluster, random) => {
+    const streams = [...(cluster.nats?.jetStream.streams.values() ?? [])].filter(({ isReplicated }) => isReplicated);
+    if (streams.length === 0) return undefined;
+    const some = random.int(3) === 0 ? streams : [random.pick(streams)];
+    for (const stream of some) stream.elect();
+    return `${some.map(({ name }) => name)} ${some.length === 1 ? 'loses its leader' : 'lose their leaders'}`;
+  },
+  'acknowledgements lost': (cluster, random) => {
+    if (cluster.nats === undefined) return undefined;
+    const { jetStream } = cluster.nats;
+    jetStream.lostAckOneIn = 1 + random.int(4);
+    after(cluster, anyMs(random), () => {
+      jetStream.lostAckOneIn = 0;
+    });
+    return `one acknowledgement in ${jetStream.lostAckOneIn} is lost`;
+  },
+  'messages lost': (cluster, random) => {
+    if (cluster.nats === undefined) return undefined;
+    const { broker } = cluster.nats;
+    broker.lostOneIn = 2 + random.int(30);
+    after(cluster, anyMs(random), () => {
+      broker.lostOneIn = 0;
+    });
+    return `one message in ${broker.lostOneIn} is lost`;
+  },
+  'clock jumps': (cluster, random) => {
+    const { party, name } = processOf(cluster, random);
+    if (party === undefined) return undefined;
+    const ms = Math.floor(JUMP_MS * (random.next() - 0.5));
+    party.aheadMs += ms;
+    return `the clock of ${name} jumps by ${ms} ms`;
+  },
+  'clock drifts': (cluster, random) => {
+    const { party, name } = processOf(cluster, random);
+    if (party === undefined) return undefined;
+    const share = 2 * DRIFT_SHARE * (random.next() - 0.5);
+    party.drift(cluster.world.nowMs, share);
+    return `the clock of ${name} drifts by ${(100 * share).toFixed(2)} %`;
+  },
+  'disk fails': (cluster, random) => {
+    const name = random.pick(cluster.shardNames);
+    const disk = cluster.disks.of(name);
+    disk.fail = () => (random.int(FAILS_ONE_IN) === 0 ? 'EIO' : undefined);
+    const ms = anyMs(random);
+    after(cluster, ms, () => {
+      disk.fail = () => undefined;
+    });
+    return `the disk of ${name} fails, for ${ms} ms`;
+  },
+  'disk full': (cluster, random) => {
+    const name = random.pick(cluster.shardNames);
+    const disk = cluster.disks.of(name);
+    disk.isFull = true;
+    const ms = anyMs(random);
+    after(cluster, ms, () => {
+      disk.isFull = false;
+    });
+    return `the disk of ${name} is full, for ${ms} ms`;
+  },
+  'power lost': (cluster, random) => {
+    const process = cluster.processes.get(random.pick(cluster.shardNames))!;
+    process.kill(anyMs(random));
+    cluster.disks.losePower(process.name);
+    return `the machine of ${process.name} loses its power`;
+  },
+  'bits rot': (cluster, random) => {
+    const name = random.pick(cluster.shardNames);
+    const files = ownFiles(cluster, name);
+    if (files.length === 0) return undefined;
+    const [path, file] = random.pick(files);
+    const bit = random.int(8 * file.size);
+    file.rot(bit);
+    return `bit ${bit} of ${path.replace(/^.*\/(?=[^/]+$)/, '')} on ${name} rots`;
+  },
+} as const satisfies Record<string, Fault>;
+
+export type FaultKind = keyof typeof FAULTS;

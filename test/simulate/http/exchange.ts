@@ -1,0 +1,107 @@
+/** One HTTP exchange of a simulated client, in the form that the clients of the soak know. */
+import type { Asking, Exchange as Exchanged } from '../../soak/clients/httpCall.js';
+import type { Network } from '../network/network.js';
+import type { HttpAnswer, HttpPorts, SentRequest } from './engine.js';
+
+/** A broken connection is noticed after this long at most, in milliseconds. */
+const NOTICED_MS = 3;
+
+/** Never throws. */
+export const exchangeOver =
+  (network: Network, ports: HttpPorts) =>
+  (asking: Asking): Promise<Exchanged> =>
+    new Promise((resolve) => new SimulatedExchange(network, ports, asking, resolve).start());
+
+class SimulatedExchange {
+  #isOver = false;
+  #leave: (() => void) | undefined;
+  readonly #client;
+
+  constructor(
+    private readonly network: Network,
+    private readonly ports: HttpPorts,
+    private readonly asking: Asking,
+    private readonly resolve: (exchange: Exchanged) => void,
+  ) {
+    this.#client = network.world.party;
+  }
+
+  start(): void {
+    const { network, ports, asking } = this;
+    const { world } = network;
+    const client = this.#client;
+    const impatience = world.at(client, asking.patienceMs, 'impatience', () => {
+      this.#end({ status: undefined, why: `no answer within ${asking.patienceMs} ms` });
+      this.#leave?.();
+    });
+    const end = this.#end;
+    this.#end = (exchange) => {
+      impatience.run = undefined;
+      end(exchange);
+    };
+    const { hostname, port } = new URL(asking.url);
+    const address = `${hostname}:${port}`;
+    const party = ports.partyAt(address);
+    if (party === undefined) {
+      world.at(client, 1, 'refused', () => this.#end({ status: undefined, why: 'connect ECONNREFUSED' }));
+      return;
+    }
+    party.onEnd(() => this.#broken());
+    if (network.isCut(client.machine, party.machine)) return;
+    world.at(party, network.delayMs(client.machine, party.machine), 'request', () => {
+      if (this.#isOver) return;
+      const leave = ports.take(address, requestOf(asking), {
+        answered: (answer) => this.#answered(answer, party.machine),
+        broken: () => this.#broken(),
+      });
+      this.#leave = () => world.at(party, network.delayMs(client.machine, party.machine), 'client gone', leave);
+    });
+  }
+
+  #answered({ status, body }: HttpAnswer, from: string): void {
+    const { network } = this;
+    const client = this.#client;
+    if (network.isCut(from, client.machine)) return;
+    network.world.at(client, network.delayMs(from, client.machine), 'answer', () =>
+      this.#end({ status, body: parsed(body.toString()) }),
+    );
+  }
+
+  #broken(): void {
+    if (this.#isOver) return;
+    const { world } = this.network;
+    world.at(this.#client, NOTICED_MS * world.random('http').next(), 'broken', () =>
+      this.#end({ status: undefined, why: 'the answer broke off' }),
+    );
+  }
+
+  #end = (exchange: Exchanged): void => {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.resolve(exchange);
+  };
+}
+
+function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequest {
+  const { pathname, search } = new URL(url);
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+  return {
+    method,
+    path: pathname,
+    query: search === '' ? undefined : search.slice(1),
+    headers: {
+      ...{ host: 'simulated', authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+      'content-length': String(bytes.length),
+    },
+    body: bytes,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * `npm run simulate`: clusters in simulated worlds, one after another, each with faults of its own, and every answer held
+ * against the logs. Ends with 1 where anything was lost, stale or wrong. The same seed does the same again.
+ */
+import { runCommand } from '../../scripts/terminal/commandLine.js';
+import { grouped, say } from '../../scripts/terminal/line.js';
+import { showProgress } from '../../scripts/terminal/progress.js';
+import { EXIT_INTERRUPTED, onSignals } from '../../scripts/terminal/signals.js';
+import { tableLines } from '../../scripts/terminal/table.js';
+import type { RunOrder } from './child.js';
+import { Child, type ToldResult } from './children.js';
+import { findMutations } from './findMutations.js';
+import { readOptions, type SimulateOptions, USAGE } from './options.js';
+import { shrink } from './shrink.js';
+import { sweep } from './sweep.js';
+
+const MS_PER_MINUTE = 60_000;
+/** Failures of one cluster that are shown in full. */
+const SHOWN_MAX = 3;
+/** Starting, and the time until all is served again. */
+const EXTRA_MS = 8_000;
+
+const orderOf = ({ seed, durationMs, without, step }: SimulateOptions): RunOrder => ({
+  ...{ seed, durationMs, without },
+  ...(step !== undefined && { stopAtStep: step }),
+});
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  const children = Array.from({ length: options.jobs }, () => new Child());
+  const end = async (): Promise<void> => void (await Promise.all(children.map((child) => child.end())));
+  const interrupted = new AbortController();
+  onSignals(
+    () => interrupted.abort(),
+    () => process.exit(EXIT_INTERRUPTED),
+  );
+  try {
+    if (options.mode === 'replay') return await replay(options, children[0]!);
+    if (options.mode === 'shrink') return await makeSmaller(options, children[0]!);
+    if (options.mode === 'sweep') return await sweep(options.seed, children, interrupted.signal);
+    if (options.mode === 'mutations') return await findMutations(options, interrupted.signal);
+    return await runAll(options, children, interrupted.signal);
+  } finally {
+    await end();
+  }
+}
+
+async function runAll(options: SimulateOptions, children: readonly Child[], signal: AbortSignal): Promise<number> {
+  const { seed, totalMs, durationMs } = options;
+  const count = Math.max(1, Math.round(totalMs / (durationMs + EXTRA_MS)));
+  say('plain', 'simulate', `${grouped(count)} clusters from seed ${seed} on, ${durationMs / 1_000} s of faults each`);
+  const sum = { clusters: 0, simulatedMs: 0, events: 0, calls: 0, failed: 0 };
+  const faults = new Map<string, number>();
+  const progress = showProgress('simulate', Math.ceil(totalMs / MS_PER_MINUTE), 'simulated minutes');
+  let next = 0;
+  let shownMinutes = 0;
+  const work = async (child: Child): Promise<void> => {
+    while (next < count && !signal.aborted) {
+      const result = await child.run({ ...orderOf(options), seed: seed + next++ });
+      sum.clusters++;
+      sum.simulatedMs += result.simulatedMs;
+      sum.events += result.events;
+      sum.calls += result.calls;
+      for (const [kind, times] of Object.entries(result.faults)) faults.set(kind, (faults.get(kind) ?? 0) + times);
+      if (result.failures.length > 0) {
+        sum.failed++;
+        showFailure(result, options);
+      }
+      const minutes = Math.floor(sum.simulatedMs / MS_PER_MINUTE);
+      progress.advance(minutes - shownMinutes);
+      shownMinutes = minutes;
+    }
+  };
+  await Promise.all(children.map(work));
+  progress.finish();
+  const columns = [{ title: 'fault' }, { title: 'times' }];
+  process.stdout.write(`${tableLines(columns, [...faults].sort()).join('\n')}\n\n`);
+  const hours = (sum.simulatedMs / MS_PER_MINUTE / 60).toFixed(2);
+  const what = `${grouped(sum.clusters)} clusters, ${hours} hours, ${grouped(sum.events)} events, ${grouped(sum.calls)} calls`;
+  say(sum.failed > 0 ? 'failed' : 'done', 'simulate', `${what}; ${sum.failed} failed`);
+  return sum.failed > 0 ? 1 : 0;
+}
+
+function showFailure(result: ToldResult, { durationMs }: SimulateOptions): void {
+  const { seed, steps, failures } = result;
+  say('failed', 'simulate', `seed ${seed}, step ${steps}: ${failures.length} failures`);
+  for (const failure of failures.slice(0, SHOWN_MAX)) process.stdout.write(`${failure}\n`);
+  process.stdout.write(`again: npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --replay\n\n`);
+}
+
+async function replay(options: SimulateOptions, child: Child): Promise<number> {
+  const print = (line: string): void => void process.stdout.write(`${line}\n`);
+  const result = await child.run({ ...orderOf(options), isTraced: true }, print);
+  const { hash, steps, events, failures } = result;
+  for (const failure of failures) print(`\n${failure}`);
+  say(failures.length > 0 ? 'failed' : 'done', 'simulate', `step ${steps}, ${grouped(events)} events, hash ${hash}`);
+  return failures.length > 0 ? 1 : 0;
+}
+
+async function makeSmaller(options: SimulateOptions, child: Child): Promise<number> {
+  const tell = (text: string): void => say('plain', 'simulate', text);
+  const { order, result, faults } = await shrink(orderOf(options), (smaller) => child.run(smaller), tell);
+  showFailure(result, options);
+  const without = order.without?.length ? ` --without ${order.without.join(',')}` : '';
+  say('done', 'simulate', `${faults.length} faults are needed: ${faults.join(', ') || 'none'}`);
+  process.stdout.write(
+    `npm run simulate -- --seed ${order.seed} --length ${options.durationMs / 1_000}${without} --replay\n`,
+  );
+  return 1;
+}
+
+await runCommand({ name: 'simulate', usage: USAGE }, async (args) => {
+  process.exitCode = await main(args);
+});

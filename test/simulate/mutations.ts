@@ -1,0 +1,155 @@
+/** Faults that are put into the built product on purpose, each of which a simulation has to find. */
+
+export interface Mutation {
+  readonly name: string;
+  /** Below `dist/`. */
+  readonly file: string;
+  /** Stands there exactly once. */
+  readonly find: string;
+  readonly put: string;
+}
+
+const LOG = 'shared/log/jetStream.js';
+const LOCAL_LOG = 'shared/log/segmentedLog.js';
+const REPLICA = 'shard/node/collectionReplica.js';
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a lease never ends',
+    file: 'shard/serving/lease.js',
+    find: 'return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);',
+    put: 'return this.options.leaseMs;',
+  },
+  {
+    name: 'reads are answered without a lease',
+    file: REPLICA,
+    find: 'if (this.epoch !== epoch || !lease.valid)',
+    put: 'if (this.epoch !== epoch)',
+  },
+  {
+    name: 'an owner is replaced before its lease can have ended',
+    file: 'coordinator/cluster/placementView.js',
+    find: 'isLost: (shard) => members.isLost(shard, failoverMs),',
+    put: 'isLost: (shard) => members.isLost(shard, 1),',
+  },
+  {
+    name: 'an append expects nothing of the log',
+    file: LOG,
+    find: 'const expect = after === LOG_START && this.isClustered ? {} : { expect: { lastSubjectSequence: after } };',
+    put: 'const expect = {};',
+  },
+  {
+    name: 'the first append of an owner is not read back',
+    file: LOG,
+    find: 'if (!this.mayBeInFlight)',
+    put: 'if (position > 0)',
+  },
+  {
+    name: 'an append whose outcome is unknown is taken for a failure',
+    file: LOG,
+    find: 'const settled = mayBeThere ? await this.ownFrame(frame, before) : ',
+    put: 'const settled = false ? await this.ownFrame(frame, before) : ',
+  },
+  {
+    name: 'a superseded frame is taken for a part of the log',
+    file: 'shared/log/supersededFrames.js',
+    find: 'if (readFrameHeader(frame).firstSequence >= nextSequence)',
+    put: 'if (readFrameHeader(frame).firstSequence >= 0)',
+  },
+  {
+    name: 'an append of unknown outcome is forgotten',
+    file: 'shard/state/journal.js',
+    find: 'if (!this.#isAppendUnknown)\n            return;',
+    put: 'if (this.#isAppendUnknown !== undefined)\n            return;',
+  },
+  {
+    name: 'a commit is not synced',
+    file: LOCAL_LOG,
+    find: 'await file.sync();\n            file.writeNow(',
+    put: 'file.writeNow(',
+  },
+  {
+    name: 'folders are not synced',
+    file: 'shared/files/durable.js',
+    find: "const syncDirectory = (path) => withOpen(path, 'r', (directory) => directory.sync());",
+    put: 'const syncDirectory = async () => undefined;',
+  },
+  {
+    name: 'a file that replaces another is not synced',
+    file: 'shared/files/durable.js',
+    find: 'await file.writeFile(bytes);\n        await file.sync();',
+    put: 'await file.writeFile(bytes);',
+  },
+  {
+    name: 'a torn end of a log is kept',
+    file: 'shared/log/segmentScan.js',
+    find: 'await file.truncate(end);',
+    put: '',
+  },
+  {
+    name: 'what follows a watermark is cut off',
+    file: 'shared/log/segmentScan.js',
+    find: 'if (next === undefined)\n            break;',
+    put: 'if (next !== -1)\n            break;',
+  },
+  {
+    name: 'request ids are not restored from a snapshot',
+    file: 'shard/snapshot/restore.js',
+    find: '([key, applied]) => this.state.requests.add(key, applied)',
+    put: '() => undefined',
+  },
+  {
+    name: 'tombstones are not restored from a snapshot',
+    file: 'shard/snapshot/restore.js',
+    find: 'const isTombstoned = states[row] === RECORD_STATE.tombstoned;',
+    put: 'const isTombstoned = false;',
+  },
+  {
+    name: 'a transfer does not wait for the running commit',
+    file: 'shard/collection/commitLoop.js',
+    find: 'if (this.#committing === undefined)\n            return true;',
+    put: 'if (withinMs !== undefined)\n            return true;',
+  },
+  {
+    name: 'an owner goes on as such while its transfer is not settled',
+    file: REPLICA,
+    find: 'return !this.#isTransferring && this.#term !== undefined',
+    put: 'return this.#term !== undefined',
+  },
+  {
+    name: 'an eventual search takes any age of a copy',
+    file: 'shard/follow/follower.js',
+    find: 'const isFresh = this.services.clock.monotonicMs() - asOfMs <= this.services.staleMs;',
+    put: 'const isFresh = true;',
+  },
+  {
+    name: 'a strong search at a follower does not wait for what the owner shows',
+    file: 'shard/follow/strongSearch.js',
+    find: 'const isReached = collection.journal.seenSequence >= sequence ||',
+    put: 'const isReached = sequence >= 0 ||',
+  },
+  {
+    name: 'a strong search at a follower is answered before the owner shows it',
+    file: 'shard/follow/strongSearch.js',
+    find: 'if (this.#shown >= seen)',
+    put: 'if (seen >= 0)',
+  },
+  {
+    name: 'the tail of an index is not searched',
+    file: 'shard/index/generation.js',
+    find: 'const tail = this.tail === 0 ?',
+    put: 'const tail = this.tail >= 0 ?',
+  },
+  {
+    name: 'a write without an answer is sent again',
+    file: 'coordinator/cluster/callQueue.js',
+    find: "(isLost && route === 'read'))",
+    put: 'isLost)',
+  },
+  {
+    name: 'a log without its end is taken for whole',
+    file: 'shard/collection/watermark.js',
+    find: 'if (journal.sequence < sequence) {',
+    put: 'if (journal.sequence < 0) {',
+  },
+];

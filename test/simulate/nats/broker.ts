@@ -1,0 +1,206 @@
+/** The servers as brokers of messages: connections, subscriptions, and the routes between servers. At most once. */
+import type { LinkEnds, Network } from '../network/network.js';
+import type { Party } from '../world/party.js';
+import type { World } from '../world/world.js';
+import { Interest, type Subscription } from './interest.js';
+import { ClientReader, headerBytes, messageBytes } from './protocol.js';
+
+export interface Message {
+  readonly subject: string;
+  readonly reply: string;
+  readonly headers: Buffer;
+  readonly body: Buffer;
+}
+
+export const NO_BYTES = Buffer.alloc(0);
+
+interface ClientSubscription extends Subscription {
+  readonly sid: string;
+  readonly client: ClientConnection;
+  left: number;
+}
+
+interface ClientConnection {
+  readonly server: Server;
+  readonly link: LinkEnds;
+  readonly subscriptions: Map<string, ClientSubscription>;
+}
+
+export interface Server {
+  readonly name: string;
+  readonly address: string;
+  party: Party;
+  readonly clients: Set<ClientConnection>;
+}
+
+export interface BrokerSettings {
+  readonly version: string;
+  readonly isClustered: boolean;
+}
+
+const MAX_PAYLOAD_BYTES = 16 * 2 ** 20;
+
+export class Broker {
+  readonly servers = new Map<string, Server>();
+  /** Messages that are lost on the way to their subscriber: one in so many; 0: none. */
+  lostOneIn = 0;
+  /** Takes what is published to the subjects of JetStream; false: they are no such. */
+  onPublish: (server: Server, message: Message) => boolean = () => false;
+  readonly #interest = new Interest<ClientSubscription>();
+  readonly #routes = new Map<string, number>();
+  readonly #world: World;
+  #clientId = 0;
+
+  constructor(
+    private readonly network: Network,
+    private readonly settings: BrokerSettings,
+  ) {
+    this.#world = network.world;
+  }
+
+  /** Starts a server, or starts it again. */
+  start(name: string, address: string): Server {
+    const party = this.#world.addParty(name, name);
+    const known = this.servers.get(name);
+    const server: Server = known ?? { name, address, party, clients: new Set() };
+    server.party = party;
+    this.servers.set(name, server);
+    this.network.listeners.set(address, { party, accept: (link) => this.#accept(server, link) });
+    return server;
+  }
+
+  /** Its connections break. */
+  stop(name: string): void {
+    const server = this.servers.get(name)!;
+    server.party.end();
+    for (const client of [...server.clients]) this.#drop(client);
+  }
+
+  isUp(name: string): boolean {
+    return this.servers.get(name)?.party.alive ?? false;
+  }
+
+  hasInterest(subject: string): boolean {
+    return this.#interest.find(subject).length > 0;
+  }
+
+  /** Breaks the connections of a process to the servers; it may connect again. */
+  disconnect(client: Party): void {
+    for (const { clients } of this.servers.values())
+      for (const each of [...clients]) if (each.link.client.party === client) each.link.closeFrom('server');
+  }
+
+  /** Publishes at a server; returns whether anybody listens. */
+  publish(server: Server, message: Message): boolean {
+    return this.publishAs(server, message.subject, message);
+  }
+
+  /** Publishes to those who listen to `to` a message that names another subject. */
+  publishAs(server: Server, to: string, message: Message): boolean {
+    const found = this.#interest.find(to);
+    if (found.length === 0) return false;
+    const groups = new Map<string, ClientSubscription[]>();
+    for (const each of found)
+      if (each.queue === undefined) this.#route(server, each, message);
+      else groups.set(each.queue, [...(groups.get(each.queue) ?? []), each]);
+    for (const members of groups.values()) this.#route(server, this.#world.random('queue').pick(members), message);
+    return true;
+  }
+
+  #route(from: Server, subscription: ClientSubscription, message: Message): void {
+    const { server: to } = subscription.client;
+    const random = this.#world.random('loss');
+    if (this.lostOneIn > 0 && random.int(this.lostOneIn) === 0) return;
+    if (from === to) {
+      this.#deliver(subscription, message);
+      return;
+    }
+    // Between servers nothing waits for a way that is cut.
+    if (!this.network.isWhole(from.name, to.name)) return;
+    const way = `${from.name}>${to.name}`;
+    const { nowMs } = this.#world;
+    const atMs = Math.max(this.#routes.get(way) ?? 0, nowMs + this.network.delayMs(from.name, to.name));
+    this.#routes.set(way, atMs);
+    this.#world.at(to.party, atMs - nowMs, 'route', () => this.#deliver(subscription, message));
+  }
+
+  #deliver(subscription: ClientSubscription, { subject, reply, headers, body }: Message): void {
+    const { client, sid } = subscription;
+    if (client.subscriptions.get(sid) !== subscription) return;
+    if (--subscription.left === 0) this.#unsubscribe(client, sid);
+    client.link.send('client', messageBytes(subject, sid, reply, headers, body));
+  }
+
+  #accept(server: Server, link: LinkEnds): void {
+    const client: ClientConnection = { server, link, subscriptions: new Map() };
+    server.clients.add(client);
+    const reader = new ClientReader();
+    link.server.end.onClose = () => this.#drop(client);
+    link.server.end.onData = (bytes) => this.#read(client, reader, bytes);
+    link.send('client', Buffer.from(`INFO ${JSON.stringify(this.#info(server))}\r\n`));
+  }
+
+  #info(server: Server): object {
+    const { version, isClustered } = this.settings;
+    const [host, port] = server.address.split(':');
+    return {
+      ...{ server_id: `id-${server.name}`, server_name: server.name, version, proto: 1, host, port: Number(port) },
+      ...{ headers: true, max_payload: MAX_PAYLOAD_BYTES, jetstream: true, client_id: ++this.#clientId },
+      ...(isClustered && { cluster: 'vouch' }),
+    };
+  }
+
+  #read(client: ClientConnection, reader: ClientReader, bytes: Buffer): void {
+    const { link, server } = client;
+    for (const op of reader.read(bytes))
+      switch (op.op) {
+        case 'ping':
+          link.send('client', Buffer.from('PONG\r\n'));
+          break;
+        case 'sub': {
+          const { subject: pattern, queue, sid } = op;
+          const subscription = { pattern, queue, sid, client, left: Number.POSITIVE_INFINITY };
+          client.subscriptions.set(sid, subscription);
+          this.#interest.add(subscription);
+          break;
+        }
+        case 'unsub':
+          if (op.max === 0) this.#unsubscribe(client, op.sid);
+          else this.#limit(client, op.sid, op.max);
+          break;
+        case 'pub':
+          this.#published(server, client, op);
+          break;
+        default:
+      }
+  }
+
+  #limit(client: ClientConnection, sid: string, most: number): void {
+    const subscription = client.subscriptions.get(sid);
+    if (subscription !== undefined) subscription.left = most;
+  }
+
+  #published(server: Server, client: ClientConnection, message: Message): void {
+    const isTaken = this.onPublish(server, message);
+    if (this.publish(server, message) || isTaken || message.reply === '') return;
+    const answer = { subject: message.reply, reply: '', headers: headerBytes({}, '503'), body: NO_BYTES };
+    // To the asker's own connection.
+    for (const each of this.#interest.find(message.reply))
+      if (each.client === client) {
+        this.#deliver(each, answer);
+        return;
+      }
+  }
+
+  #unsubscribe(client: ClientConnection, sid: string): void {
+    const subscription = client.subscriptions.get(sid);
+    if (subscription === undefined) return;
+    client.subscriptions.delete(sid);
+    this.#interest.remove(subscription);
+  }
+
+  #drop(client: ClientConnection): void {
+    for (const sid of [...client.subscriptions.keys()]) this.#unsubscribe(client, sid);
+    client.server.clients.delete(client);
+  }
+}

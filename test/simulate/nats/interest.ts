@@ -1,0 +1,54 @@
+/** Who listens to a subject. */
+
+export interface Subscription {
+  readonly pattern: string;
+  readonly queue: string | undefined;
+}
+
+/** Whether the subject is one that the pattern means. */
+export function matches(pattern: string, subject: string): boolean {
+  if (pattern === subject) return true;
+  if (!pattern.includes('*') && !pattern.endsWith('>')) return false;
+  const wanted = pattern.split('.');
+  const tokens = subject.split('.');
+  for (const [i, token] of wanted.entries()) {
+    if (token === '>') return tokens.length > i;
+    if (i >= tokens.length || (token !== '*' && token !== tokens[i])) return false;
+  }
+  return wanted.length === tokens.length;
+}
+
+/** Found by the part before the first wildcard: most subjects meet few patterns. */
+export class Interest<S extends Subscription> {
+  readonly #byStem = new Map<string, Set<S>>();
+
+  add(subscription: S): void {
+    const stem = stemOf(subscription.pattern);
+    const set = this.#byStem.get(stem) ?? new Set();
+    this.#byStem.set(stem, set.add(subscription));
+  }
+
+  remove(subscription: S): void {
+    const stem = stemOf(subscription.pattern);
+    const set = this.#byStem.get(stem);
+    set?.delete(subscription);
+    if (set?.size === 0) this.#byStem.delete(stem);
+  }
+
+  /** In the order of subscribing, of each stem. */
+  find(subject: string): S[] {
+    const found: S[] = [];
+    for (let end = subject.length; ; end = subject.lastIndexOf('.', end - 1)) {
+      for (const each of this.#byStem.get(end < 0 ? '' : subject.slice(0, end)) ?? [])
+        if (matches(each.pattern, subject)) found.push(each);
+      if (end < 0) return found;
+    }
+  }
+}
+
+/** `a.b.*` → `a.b`; a pattern without wildcards is its own stem. */
+function stemOf(pattern: string): string {
+  const tokens = pattern.split('.');
+  const at = tokens.findIndex((token) => token === '*' || token === '>');
+  return at < 0 ? pattern : tokens.slice(0, at).join('.');
+}

@@ -1,0 +1,280 @@
+/**
+ * A stream and its servers. The leader proposes; what a majority has is committed, in one order for all; each server applies
+ * it when it comes to that.
+ *
+ *   proposed ──a majority has it──▶ committed ──▶ applied by the leader (and acknowledged) ──▶ applied by the others
+ *
+ * Oddities of the real servers, and where they were seen:
+ * - A proposal of a deposed leader may be committed by the next one, or never be: its publisher is told nothing
+ *   (`shared/log/supersededFrames.ts`).
+ * - A leader that is cut off does not know of the next one for ten seconds, and answers from what it has
+ *   (`DEPOSED_MS` in `shared/log/jetStream.ts`).
+ * - A new leader answers reads before it has applied all that was acknowledged (`shared/vault/vaultMessages.ts`).
+ * - In a cluster an expected sequence above 0 is compared with what the leader has applied; before 2.12 what is in flight
+ *   does not count, so two may pass (`docs/guarantees.md`).
+ * - Any server that has the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
+ */
+import type { World } from '../world/world.js';
+import { type Applied, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
+
+/** What a stream needs to know of its servers. */
+export interface Peers {
+  readonly world: World;
+  isUp(server: string): boolean;
+  /** Whether messages pass both ways. */
+  isWhole(one: string, other: string): boolean;
+  delayMs(from: string, to: string): number;
+  wallMs(server: string): number;
+  /** From 2.12 on a leader counts what is in flight. */
+  readonly countsInFlight: boolean;
+}
+
+type Settle = (applied: Applied) => void;
+
+interface Proposal {
+  readonly op: StreamOp;
+  readonly by: string;
+  readonly settle: Settle | undefined;
+}
+
+interface Replica {
+  readonly state: StreamState;
+  /** How much of the log it has applied. */
+  applied: number;
+  isApplying: boolean;
+}
+
+/** An election, and the time for which a leader that is cut off does not know of it, in milliseconds. */
+const ELECTION_MS = { least: 400, more: 3_000 };
+const DEPOSED_MS = 10_000;
+/** A follower applies what is committed within this; one in so many takes much longer. */
+const APPLY_MS = 2;
+const LAG_ONE_IN = 40;
+const LAG_MS = 1_500;
+const STORE_MS = 0.6;
+const LOOK_AGAIN_MS = 100;
+
+export class Stream {
+  readonly log: StreamOp[] = [];
+  readonly created: string;
+  readonly createdMs: number;
+  leader: string | undefined;
+  isGone = false;
+  readonly #replicas = new Map<string, Replica>();
+  readonly #deposed = new Map<string, number>();
+  #proposals: Proposal[] = [];
+  /** What the log held when it was last synced, where one server has it. */
+  #isElecting = false;
+  /** Told of everything that a server applies. */
+  onApplied: (server: string, op: StreamOp, applied: Applied) => void = () => undefined;
+
+  constructor(
+    private readonly peers: Peers,
+    readonly name: string,
+    settings: StreamSettings,
+    readonly servers: readonly string[],
+  ) {
+    this.createdMs = peers.wallMs(servers[0]!);
+    this.created = new Date(this.createdMs).toISOString();
+    for (const server of servers)
+      this.#replicas.set(server, { state: new StreamState(settings), applied: 0, isApplying: false });
+    this.leader = servers[peers.world.random('leader').int(servers.length)];
+  }
+
+  get isReplicated(): boolean {
+    return this.servers.length > 1;
+  }
+
+  /** Grows with everything that a server applies. */
+  appliedAt(server: string): number {
+    return this.#replicas.get(server)!.applied;
+  }
+
+  /** As the server has applied it; without what has expired by its clock. */
+  stateAt(server: string): StreamState {
+    const { state } = this.#replicas.get(server)!;
+    state.expire(this.peers.wallMs(server));
+    return state;
+  }
+
+  /** Whether the server takes itself for the leader. */
+  leads(server: string): boolean {
+    if (!this.peers.isUp(server) || this.isGone) return false;
+    return this.leader === server || (this.#deposed.get(server) ?? 0) > this.peers.world.nowMs;
+  }
+
+  has(server: string): boolean {
+    return this.#replicas.has(server);
+  }
+
+  /** Proposes at a server that takes itself for the leader. `settle` is called when it has applied it, if it ever does. */
+  propose(server: string, op: StreamOp, settle?: Settle): void {
+    const state = this.stateAt(server);
+    if (op.op === 'publish' && op.expected !== undefined && op.expected > 0 && this.isReplicated) {
+      const last = this.#lastFor(state, op.subject);
+      if (last !== op.expected) {
+        settle?.({ kind: 'wrong sequence', last });
+        return;
+      }
+      // It was checked; when it is stored it is not checked again.
+      this.#add({ op: { ...op, expected: undefined }, by: server, settle });
+    } else this.#add({ op, by: server, settle });
+  }
+
+  /** The leader goes, by itself or with its server; after a while there is another, where a majority can meet. */
+  elect(): void {
+    if (this.#isElecting || !this.isReplicated || this.isGone) return;
+    this.#isElecting = true;
+    const { world } = this.peers;
+    const old = this.leader;
+    if (old !== undefined) this.#deposed.set(old, world.nowMs + DEPOSED_MS);
+    const random = world.random('election');
+    world.at(world.root, ELECTION_MS.least + ELECTION_MS.more * random.next(), 'election', () => this.#elected(old));
+  }
+
+  /** To be called when a server goes or comes, or a way is cut or healed. */
+  reconsider(): void {
+    if (this.isGone) return;
+    const { leader } = this;
+    if (leader === undefined || !this.#canLead(leader)) this.elect();
+    for (const server of this.servers) this.#apply(server);
+  }
+
+  /** What a server had not synced is gone from it. One that holds a stream alone has lost it. */
+  loseTail(server: string, keptShare: number): number {
+    if (this.isReplicated || !this.has(server)) return 0;
+    const kept = Math.floor(this.log.length * keptShare);
+    const lost = this.log.length - kept;
+    this.log.length = kept;
+    const { settings } = this.#replicas.get(server)!.state;
+    const replica: Replica = { state: new StreamState(settings), applied: 0, isApplying: false };
+    this.#replicas.set(server, replica);
+    for (const op of this.log) replica.state.apply(op);
+    replica.applied = kept;
+    return lost;
+  }
+
+  #lastFor(state: StreamState, subject: string): number {
+    const last = state.lastOf(subject);
+    if (!this.peers.countsInFlight) return last;
+    const inFlight = this.#proposals.some(({ op }) => op.op === 'publish' && op.subject === subject);
+    const isBehind = this.#replicas.get(this.leader ?? '')?.applied !== this.log.length;
+    return inFlight || isBehind ? -1 : last;
+  }
+
+  #add(proposal: Proposal): void {
+    // A deposed leader finds no majority any more.
+    if (proposal.by !== this.leader) return;
+    this.#proposals.push(proposal);
+    const { world } = this.peers;
+    const delayMs = STORE_MS * (0.3 + world.random('store').next()) + this.#majorityMs(proposal.by);
+    world.at(world.root, delayMs, 'commit', () => this.#commit(proposal));
+  }
+
+  /** Until a majority has it. */
+  #majorityMs(leader: string): number {
+    if (!this.isReplicated) return 0;
+    const others = this.servers.filter((server) => server !== leader);
+    return Math.min(...others.map((other) => this.peers.delayMs(leader, other) + this.peers.delayMs(other, leader)));
+  }
+
+  #commit(proposal: Proposal): void {
+    const at = this.#proposals.indexOf(proposal);
+    if (at < 0 || this.isGone) return;
+    if (!this.#canLead(proposal.by)) {
+      this.#again(() => this.#commit(proposal));
+      return;
+    }
+    // Those before it are committed with it.
+    for (const each of this.#proposals.splice(0, at + 1)) this.#append(each);
+    for (const server of this.servers) this.#apply(server);
+  }
+
+  #append({ op, by, settle }: Proposal): void {
+    this.log.push(op);
+    const upTo = this.log.length;
+    if (settle !== undefined) this.#settles.set(upTo, { by, settle });
+  }
+
+  readonly #settles = new Map<number, { readonly by: string; readonly settle: Settle }>();
+
+  #apply(server: string): void {
+    const replica = this.#replicas.get(server)!;
+    if (replica.isApplying || replica.applied === this.log.length || !this.#follows(server)) return;
+    if (server === this.leader) {
+      this.#applyAll(server, replica);
+      return;
+    }
+    replica.isApplying = true;
+    const { world } = this.peers;
+    const random = world.random('apply');
+    const delayMs = random.int(LAG_ONE_IN) === 0 ? LAG_MS * random.next() : APPLY_MS * random.next();
+    world.at(world.root, delayMs, 'apply', () => {
+      replica.isApplying = false;
+      if (this.#follows(server)) this.#applyAll(server, replica);
+    });
+  }
+
+  #applyAll(server: string, replica: Replica): void {
+    while (replica.applied < this.log.length) {
+      const op = this.log[replica.applied]!;
+      replica.state.expire(this.peers.wallMs(server));
+      const applied = replica.state.apply(op);
+      replica.applied++;
+      const told = this.#settles.get(replica.applied);
+      if (told?.by === server) {
+        this.#settles.delete(replica.applied);
+        told.settle(applied);
+      }
+      this.onApplied(server, op, applied);
+    }
+  }
+
+  /** Whether it is reached by the leader. */
+  #follows(server: string): boolean {
+    const { leader, peers } = this;
+    return peers.isUp(server) && leader !== undefined && peers.isUp(leader) && peers.isWhole(server, leader);
+  }
+
+  #canLead(server: string): boolean {
+    const { peers } = this;
+    if (!peers.isUp(server)) return false;
+    const reached = this.servers.filter((other) => peers.isUp(other) && peers.isWhole(server, other));
+    return 2 * reached.length > this.servers.length;
+  }
+
+  #elected(old: string | undefined): void {
+    this.#isElecting = false;
+    if (this.isGone) return;
+    const able = this.servers.filter((server) => this.#canLead(server));
+    const random = this.peers.world.random('election');
+    const others = able.filter((server) => server !== old);
+    const next = others.length > 0 ? random.pick(others) : able[0];
+    this.leader = next;
+    if (next === undefined) {
+      this.#again(() => this.reconsider());
+      return;
+    }
+    if (next === old) this.#deposed.delete(next);
+    // What the old leader had sent to the new one, in order, is committed, and nobody is told.
+    const inherited = this.#proposals.slice(0, random.int(this.#proposals.length + 1));
+    this.#proposals = [];
+    for (const { op, by } of inherited) this.#append({ op, by, settle: undefined });
+    this.peers.world.note(`${this.name} is led by ${next}, ${inherited.length} in flight`, 'nats');
+    this.#catchUp(next);
+  }
+
+  /** It leads, and answers reads, before it has applied everything; it acknowledges nothing before. */
+  #catchUp(server: string): void {
+    const { world } = this.peers;
+    world.at(world.root, 20 * world.random('apply').next(), 'catch up', () => {
+      for (const each of this.servers) this.#apply(each);
+      if (this.leader === server) this.#applyAll(server, this.#replicas.get(server)!);
+    });
+  }
+
+  #again(work: () => void): void {
+    const { world } = this.peers;
+    world.at(world.root, LOOK_AGAIN_MS, 'look again', work);
+  }
+}

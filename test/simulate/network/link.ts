@@ -1,0 +1,92 @@
+/**
+ * A connection between two parties. What is sent arrives whole and in order, after a while: what a cut way holds back
+ * arrives when the way is healed, as with TCP. An end that ends tells the other, unless its machine has lost its power.
+ */
+import type { Party } from '../world/party.js';
+import type { Network } from './network.js';
+
+export interface LinkEnd {
+  onData: (bytes: Buffer) => void;
+  onClose: () => void;
+}
+
+interface Side {
+  readonly party: Party;
+  readonly end: LinkEnd;
+  /** What is on its way to this side arrives in this order. */
+  lastAtMs: number;
+  readonly held: Buffer[];
+}
+
+const newSide = (party: Party): Side => ({
+  party,
+  end: { onData: () => undefined, onClose: () => undefined },
+  lastAtMs: 0,
+  held: [],
+});
+
+export class Link {
+  readonly client: Side;
+  readonly server: Side;
+  isOpen = true;
+  readonly #offHealed: () => void;
+
+  constructor(
+    private readonly network: Network,
+    client: Party,
+    server: Party,
+  ) {
+    this.client = newSide(client);
+    this.server = newSide(server);
+    this.#offHealed = network.onHealed(() => {
+      this.#release(this.client, this.server);
+      this.#release(this.server, this.client);
+    });
+    client.onEnd(() => this.closeFrom('client'));
+    server.onEnd(() => this.closeFrom('server'));
+  }
+
+  send(to: 'client' | 'server', bytes: Buffer): void {
+    if (!this.isOpen) return;
+    const [from, target] = to === 'client' ? [this.server, this.client] : [this.client, this.server];
+    if (target.held.length > 0 || this.network.isCut(from.party.machine, target.party.machine)) target.held.push(bytes);
+    else this.#deliver(from, target, bytes);
+  }
+
+  /** The other end hears of it, later. */
+  closeFrom(end: 'client' | 'server'): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.#offHealed();
+    const [from, target] = end === 'client' ? [this.client, this.server] : [this.server, this.client];
+    const tell = (): void => this.#at(from, target, 'link closed', () => target.end.onClose());
+    if (!this.network.isCut(from.party.machine, target.party.machine)) {
+      tell();
+      return;
+    }
+    const off = this.network.onHealed(() => {
+      if (this.network.isCut(from.party.machine, target.party.machine)) return;
+      off();
+      tell();
+    });
+  }
+
+  #release(from: Side, target: Side): void {
+    if (this.network.isCut(from.party.machine, target.party.machine)) return;
+    for (const bytes of target.held.splice(0)) this.#deliver(from, target, bytes);
+  }
+
+  #deliver(from: Side, target: Side, bytes: Buffer): void {
+    this.network.world.trace.number(bytes.length);
+    this.#at(from, target, 'link', () => {
+      if (this.isOpen) target.end.onData(bytes);
+    });
+  }
+
+  #at(from: Side, target: Side, kind: string, work: () => void): void {
+    const { world } = this.network;
+    const delayMs = this.network.delayMs(from.party.machine, target.party.machine);
+    target.lastAtMs = Math.max(target.lastAtMs, world.nowMs + delayMs);
+    world.at(target.party, target.lastAtMs - world.nowMs, kind, work);
+  }
+}

@@ -1,0 +1,83 @@
+/** What a simulation is told on its command line. */
+import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
+import { systemEntropy } from '../../shared/clock.js';
+
+export interface SimulateOptions {
+  /** All clusters together, in simulated milliseconds. */
+  readonly totalMs: number;
+  /** Of the first cluster; each one after it has the next. */
+  readonly seed: number;
+  /** Faults of one cluster come for so long, in simulated milliseconds. */
+  readonly durationMs: number;
+  readonly jobs: number;
+  readonly mode: 'run' | 'replay' | 'shrink' | 'mutations' | 'sweep';
+  /** Of the mutations those whose name holds this text. */
+  readonly only: string;
+  /** The longest time for a mutation to be found, in milliseconds. */
+  readonly withinMs: number;
+  /** Where a replay ends. */
+  readonly step: number | undefined;
+  /** Faults that are left out, by their numbers. */
+  readonly without: readonly number[];
+}
+
+export const USAGE = `npm run simulate -- [options]
+  --hours N         simulated time of all clusters together (1)
+  --seed N          of the first cluster, each one after it has the next (a random one, printed)
+  --length N        simulated seconds under faults of each cluster (240)
+  --jobs N          processes that simulate at the same time (2)
+  --replay          the one cluster of --seed again, with every line of what happens
+  --step N          with --replay: ends there
+  --without N,N     faults that are left out, by their numbers
+  --mutations       puts faults into the build, one after another, each of which has to be found
+  --only TEXT       with --mutations: those whose name holds this alone
+  --minutes N       with --mutations: to find each (10)
+  --sweep           a short cluster with a fault at each of its calls of the disk, one after another
+  --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
+
+const MS_PER_MINUTE = 60_000;
+const MS_PER_HOUR = 60 * MS_PER_MINUTE;
+
+const MODES = ['replay', 'shrink', 'mutations', 'sweep'] as const;
+
+/** Throws UsageError. */
+export function readOptions(args: readonly string[]): SimulateOptions {
+  const { values } = parseFlags({
+    args: [...args],
+    options: {
+      hours: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      length: { type: 'string', default: '240' },
+      jobs: { type: 'string', default: '2' },
+      replay: { type: 'boolean', default: false },
+      shrink: { type: 'boolean', default: false },
+      mutations: { type: 'boolean', default: false },
+      sweep: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
+      minutes: { type: 'string', default: '10' },
+      step: { type: 'string' },
+      without: { type: 'string' },
+    },
+  });
+  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'minutes', least: number): number => {
+    const value = Number(values[name]);
+    if (!Number.isInteger(value) || value < least)
+      throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
+    return value;
+  };
+  const hours = Number(values.hours);
+  if (!(hours > 0)) throw new UsageError(`--hours is ${values.hours}; allowed is a number above 0`);
+  if ((values.replay || values.shrink) && values.seed === undefined)
+    throw new UsageError('--replay and --shrink need the --seed of the cluster');
+  return {
+    totalMs: hours * MS_PER_HOUR,
+    seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
+    durationMs: count('length', 1) * 1_000,
+    jobs: count('jobs', 1),
+    mode: MODES.find((mode) => values[mode]) ?? 'run',
+    only: values.only,
+    withinMs: count('minutes', 1) * MS_PER_MINUTE,
+    step: values.step === undefined ? undefined : count('step', 1),
+    without: values.without === undefined || values.without === '' ? [] : values.without.split(',').map(Number),
+  };
+}
