@@ -23,6 +23,7 @@ import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Receipt } from '../../shared/model/receipt.js';
+import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, nextTurn, Slice } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
 import { LogHistory } from './logHistory.js';
@@ -44,6 +45,7 @@ export class Journal {
   #applying: Promise<void> | undefined;
   /** The sequence of the last event that is in the state. */
   #seen = 0;
+  readonly #readings = new Mutex();
 
   constructor(
     private readonly config: CollectionConfig,
@@ -92,14 +94,20 @@ export class Journal {
     return this.#isAppendUnknown;
   }
 
-  /** Reads and applies what the log holds beyond the state. Throws Damaged if it does not verify. */
+  /**
+   * Reads and applies what the log holds beyond the state. Throws Damaged if it does not verify. One call after another: a
+   * caller that has given up may have left one behind, and of two readings the slower would take for damage what the other
+   * has applied.
+   */
   catchUp(): Promise<void> {
-    return noticingDamage(async () => {
-      for await (const { position, bytes } of this.log.read(this.history.position)) {
-        const frame = await verifiedFrame(bytes, this.history.end, position);
-        await this.#apply(frame, position);
-      }
-    });
+    return this.#readings.run(() =>
+      noticingDamage(async () => {
+        for await (const { position, bytes } of this.log.read(this.history.position)) {
+          const frame = await verifiedFrame(bytes, this.history.end, position);
+          await this.#apply(frame, position);
+        }
+      }),
+    );
   }
 
   /**

@@ -83,6 +83,19 @@ describe('a collection whose log fails', () => {
     await other.hosted.close({ keep: true });
   });
 
+  it('one whose log is read a second time before the first reading has ended takes in each frame once', async () => {
+    await collection.insert([1, 0]);
+    const other = new Engine(logs).host(configOf(ID));
+    await other.insert([2, 0]);
+    await other.insert([3, 0]);
+    const { journal } = await collection.hosted.opened();
+    // The first one stays behind where reading a collection's watermark fails beside it.
+    await Promise.all([journal.catchUp(), journal.catchUp()]);
+    expect(journal.sequence).to.equal(3);
+    expect(await collection.found()).to.deep.equal([1, 2, 3]);
+    await other.hosted.close({ keep: true });
+  });
+
   it('a write past its deadline is refused and leaves nothing, its neighbours are committed', async () => {
     const late = { requestId: 'late', deadlineMs: systemClock.nowMs() - 1 };
     const [refused, taken] = await Promise.allSettled([
