@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../logger.js';
 import { runProcess } from '../process/process.js';
+import { releaseStartMemory } from '../process/startMemory.js';
 import { START_WITHIN_MS } from '../process/startUp.js';
 import { statusSubject } from '../transport/subjects.js';
 import { version } from '../version.js';
@@ -46,6 +47,7 @@ export async function runClusterProcess(
         ...{ name: `vouch-${role}` as const, version, instance: name, description, serves, metadata },
         endpoint: { name: 'status', subject: statusSubject(role, name), answer: () => started.status() },
       });
+      await releaseStartMemory();
       return async () => {
         await started.leave?.();
         await service.stop();
