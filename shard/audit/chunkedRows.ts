@@ -35,9 +35,9 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     return this.#view(row, 1);
   }
 
-  /** A view of rows `2 * index` and `2 * index + 1`, which lie side by side. Both exist. */
-  pair(index: number): A {
-    return this.#view(2 * index, 2);
+  /** A view of `count` rows, a power of two, from `row` on, a multiple of it: these lie side by side. All exist. */
+  rows(row: number, count: number): A {
+    return this.#view(row, count);
   }
 
   set(row: number, values: A): void {

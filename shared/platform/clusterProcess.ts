@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../logger.js';
 import { runProcess } from '../process/process.js';
+import { releaseStartMemory } from '../process/startMemory.js';
 import { START_WITHIN_MS } from '../process/startUp.js';
 import { statusSubject } from '../transport/subjects.js';
 import { version } from '../version.js';
@@ -30,7 +31,12 @@ export type StartProcess = (platform: ClusterPlatform, end: (exitCode: number) =
 
 /** Returns when the process is registered; it then runs until it is told to end. */
 export async function runClusterProcess(wanted: ClusterProcess, start: StartProcess): Promise<void> {
-  await runProcess(wanted.logger, (end) => startClusterProcess(wanted, start, end), wanted.drainTimeoutMs);
+  const run = async (end: (exitCode: number) => void): Promise<() => Promise<void>> => {
+    const stop = await startClusterProcess(wanted, start, end);
+    await releaseStartMemory();
+    return stop;
+  };
+  await runProcess(wanted.logger, run, wanted.drainTimeoutMs);
 }
 
 /** Connects, starts and registers it. Returns the function that ends it in order. */
