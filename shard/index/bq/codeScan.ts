@@ -17,6 +17,7 @@ const ROW_BYTES = 12;
 const TAKEN_BYTES = 100;
 const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT;
 const ESTIMATE_WORDS = ESTIMATE_BYTES / WORD_BYTES;
+
 /**
  * A search for the rows that are nearest by the estimates of their codes, block by block, of the rows covered at its first step.
  * `close` must be called in any case.

@@ -3,6 +3,18 @@
   return u64(i64x2.extract_lane(lanes, 0)) + u64(i64x2.extract_lane(lanes, 1));
 }
 
+/** The sum of the four lanes, of pairs of them first. */
+@inline export function totalOf(lanes: v128): f32 {
+  const pairs = f32x4.add(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
+  return f32x4.extract_lane(pairs, 0) + f32x4.extract_lane(pairs, 1);
+}
+
+/** The largest of the four lanes. */
+@inline export function largestOf(lanes: v128): f32 {
+  const pairs = f32x4.max(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
+  return max<f32>(f32x4.extract_lane(pairs, 0), f32x4.extract_lane(pairs, 1));
+}
+
 /** The largest |component| of `sizeBytes` of components (a multiple of 16), up to 2^31. */
 export function largestComponent(vector: usize, sizeBytes: u32): u32 {
   const end = vector + usize(sizeBytes);

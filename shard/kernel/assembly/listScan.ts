@@ -7,15 +7,10 @@ import { keep, worstTotal } from './heap';
 import { BEYOND_F64, enterPlane, keepNear, leastDistance, listNear, mostDistance, setReach } from './nearness';
 import { Plane } from './plane';
 import { BATCH, dotsOf, rowsOf, Scan } from './scan';
-import { estimateRows, SignQuery } from './signs';
+import { codesFrom, ESTIMATE_BYTES, estimateRows, SignQuery } from './signs';
 
 /** Bytes of a row that is found: the least squared distance f64, slot u32, unused u32. */
 const FOUND_BYTES: usize = 16;
-
-/** Bytes of a row that is estimated: row u32, estimate f32. */
-const ESTIMATE_BYTES: usize = 8;
-/** Of a code of signs, besides the signs. */
-const NUMBERS_BYTES: usize = 8;
 
 /**
  * Writes those of the `rows` rows from `first` on (at most BATCH, the first of a word) whose bit is set in `bitmap` and that may
@@ -56,11 +51,10 @@ export function scanListBySigns(
   for (let from = first; from < first + rows; from += BATCH) {
     const worst = worstTotal(scan);
     const limit = worst == u64.MAX_VALUE ? f32(Infinity) : f32(f64(worst) - f64(query.square));
-    const codes = signs + usize(from) * (usize(query.codeBytes) + NUMBERS_BYTES);
     // Where rows that are found come afterwards.
     const to = found + usize(taken) * FOUND_BYTES;
     const batch = min(BATCH, first + rows - from);
-    const estimated = estimateRows(query, codes, batch, from, bitmap + (usize(from) >> 3), limit, to);
+    const estimated = estimateRows(query, codesFrom(query, signs, from), batch, from, bitmap + (usize(from) >> 3), limit, to);
     if (estimated == 0) continue;
     for (let at: u32 = 0; at < estimated; at++) {
       store<u32>(list + (usize(at) << 2), load<u32>(to + usize(at) * ESTIMATE_BYTES));

@@ -18,7 +18,7 @@
  */
 import { Plane } from './plane';
 import { dotsOf, exactWeightsOf, queryOf, rowsOf, Scan, weightsOf } from './scan';
-import { sumOf } from './lanes';
+import { largestOf, sumOf, totalOf } from './lanes';
 
 /** Of |v|, so that it fits i16 after rounding; and of the sum of all |v|, so that 127 times it fits i32. */
 const WEIGHT_MAX: f32 = 32700;
@@ -32,16 +32,6 @@ export const BEYOND_F64: f64 = 1.0 / 1125899906842624.0;
 const BEYOND_F32: f64 = 1.0 / 1048576.0;
 /** More than the rounding of a sum of 32,768 numbers in f32. */
 const SUM_BEYOND: f64 = 1.0 + 1.0 / 256.0;
-
-@inline function total(lanes: v128): f32 {
-  const pairs = f32x4.add(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
-  return f32x4.extract_lane(pairs, 0) + f32x4.extract_lane(pairs, 1);
-}
-
-@inline function largest(lanes: v128): f32 {
-  const pairs = f32x4.max(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
-  return max<f32>(f32x4.extract_lane(pairs, 0), f32x4.extract_lane(pairs, 1));
-}
 
 /** More than what gains and residuals are off by. */
 const BEYOND_PLANE: f64 = 1.0 / 262144.0;
@@ -85,8 +75,8 @@ export function enterPlane(scan: Scan, plane: Plane): void {
     sums = f32x4.add(sums, size);
     most = f32x4.max(most, size);
   }
-  const sum = total(sums);
-  const unit = max<f32>(max<f32>(largest(most) / WEIGHT_MAX, sum / WEIGHTS_SUM_MAX), f32(1e-30));
+  const sum = totalOf(sums);
+  const unit = max<f32>(max<f32>(largestOf(most) / WEIGHT_MAX, sum / WEIGHTS_SUM_MAX), f32(1e-30));
   scan.unit = unit;
   const error = roundWeights(scan, unit);
   const distance = f64(i64(sumOf(squares)));
@@ -115,7 +105,7 @@ function roundWeights(scan: Scan, unit: f32): f64 {
   for (let offset = end; offset < usize(changetype<Plane>(scan.plane).codeBytes) << 2; offset += 4) {
     store<u16>(weights + (offset >> 1), 0);
   }
-  return f64(total(errors));
+  return f64(totalOf(errors));
 }
 
 /** Takes note of the farthest distance that is of interest. */

@@ -17,6 +17,7 @@
  *
  * Numbers are f32, and what is made of them is the same on every machine.
  */
+import { largestOf, totalOf } from './lanes';
 
 @unmanaged
 export class SignQuery {
@@ -36,7 +37,8 @@ const QUERY_HEADER_BYTES: usize = 32;
 const NUMBER_BYTES: usize = 4;
 const GROUP: u32 = 16;
 const TABLES_BYTES: usize = 32;
-const FOUND_BYTES: usize = 8;
+/** Of a row that is found. */
+export const ESTIMATE_BYTES: usize = 8;
 /** Bytes of a code whose sums fit into 16 bits: each is at most 8 × 15. */
 const STRETCH: usize = 256;
 /** A component of a query is a whole number of steps, so that the sum of eight fits into a byte. */
@@ -103,16 +105,6 @@ function transform(from: usize, bytes: usize): void {
     }
 }
 
-@inline function total(lanes: v128): f32 {
-  const pairs = f32x4.add(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
-  return f32x4.extract_lane(pairs, 0) + f32x4.extract_lane(pairs, 1);
-}
-
-@inline function largest(lanes: v128): f32 {
-  const pairs = f32x4.max(lanes, v128.shuffle<i32>(lanes, lanes, 2, 3, 0, 1));
-  return max<f32>(f32x4.extract_lane(pairs, 0), f32x4.extract_lane(pairs, 1));
-}
-
 /** Writes the code of a rotated vector to `code`. */
 export function encodeSigns(vector: usize, components: u32, code: usize): void {
   let squares = f32x4.splat(0);
@@ -125,8 +117,8 @@ export function encodeSigns(vector: usize, components: u32, code: usize): void {
     squares = f32x4.add(squares, f32x4.add(f32x4.mul(low, low), f32x4.mul(high, high)));
     sizes = f32x4.add(sizes, f32x4.add(f32x4.abs(low), f32x4.abs(high)));
   }
-  const norm = total(squares);
-  const size = total(sizes);
+  const norm = totalOf(squares);
+  const size = totalOf(sizes);
   store<f32>(code, norm);
   store<f32>(code, size == 0 ? 0 : norm / size, NUMBER_BYTES);
 }
@@ -157,8 +149,8 @@ export function enterSigns(query: SignQuery, centre: usize, doubt: f32): void {
     squares = f32x4.add(squares, f32x4.mul(four, four));
     most = f32x4.max(most, f32x4.abs(four));
   }
-  const square = total(squares);
-  const unit = largest(most) / LEVEL_MAX;
+  const square = totalOf(squares);
+  const unit = largestOf(most) / LEVEL_MAX;
   const perUnit = f32x4.splat(unit == 0 ? 0 : 1 / unit);
   let owns = i16x8.splat(0);
   let tables = from + bytes;
@@ -276,7 +268,7 @@ export function estimateRows(
     near &= chosen;
     if (near == 0) continue;
     // Behind the 16 places that may be written below, one of which is read before the next is written.
-    const staged = to + usize(GROUP) * FOUND_BYTES;
+    const staged = to + usize(GROUP) * ESTIMATE_BYTES;
     v128.store(staged, estimates0);
     v128.store(staged, estimates1, 16);
     v128.store(staged, estimates2, 32);
@@ -286,10 +278,15 @@ export function estimateRows(
       near &= near - 1;
       store<u32>(to, number + first + row);
       store<f32>(to, load<f32>(staged + (usize(row) << 2)), 4);
-      to += FOUND_BYTES;
+      to += ESTIMATE_BYTES;
     } while (near != 0);
   }
-  return u32((to - found) / FOUND_BYTES);
+  return u32((to - found) / ESTIMATE_BYTES);
+}
+
+/** Where the codes begin of a row that is the first of 16. */
+@inline export function codesFrom(query: SignQuery, codes: usize, row: u32): usize {
+  return codes + usize(row) * (usize(query.codeBytes) + 2 * NUMBER_BYTES);
 }
 
 /** Of four rows, whose norms begin at `numbers`. */
@@ -328,7 +325,7 @@ const LEAST_KEY: u32 = 0x00800000;
  * the query's own signs; returns how many. What another row must be nearer than is written to `work`, where there is room for 256 counts.
  */
 export function keepLeast(found: usize, count: u32, wanted: u32, work: usize): u32 {
-  const end = found + usize(count) * FOUND_BYTES;
+  const end = found + usize(count) * ESTIMATE_BYTES;
   let last = OWN_KEY;
   let alike = count;
   if (wanted > 0 && wanted <= count) {
@@ -338,7 +335,7 @@ export function keepLeast(found: usize, count: u32, wanted: u32, work: usize): u
     let known: u32 = 0;
     for (let shift: u32 = 32 - BUCKET_BITS; ; shift -= BUCKET_BITS) {
       memory.fill(work, 0, usize(BUCKETS) << 2);
-      for (let at = found; at < end; at += FOUND_BYTES) {
+      for (let at = found; at < end; at += ESTIMATE_BYTES) {
         const key = keyOf(load<u32>(at, 4));
         if ((key & known) != last) continue;
         const place = work + (usize((key >> shift) & (BUCKETS - 1)) << 2);
@@ -357,14 +354,14 @@ export function keepLeast(found: usize, count: u32, wanted: u32, work: usize): u
     last = u32.MAX_VALUE;
   }
   let to = found;
-  for (let at = found; at < end; at += FOUND_BYTES) {
+  for (let at = found; at < end; at += ESTIMATE_BYTES) {
     const row = load<u64>(at);
     const key = keyOf(u32(row >> 32));
     const isLast = u32(key == last) & u32(alike > 0);
     alike -= isLast;
     store<u64>(to, row);
-    to += usize(u32(key < last) | isLast | u32(key == OWN_KEY)) * FOUND_BYTES;
+    to += usize(u32(key < last) | isLast | u32(key == OWN_KEY)) * ESTIMATE_BYTES;
   }
   store<f32>(work, estimateOf(max(last, LEAST_KEY)));
-  return u32((to - found) / FOUND_BYTES);
+  return u32((to - found) / ESTIMATE_BYTES);
 }

@@ -140,20 +140,6 @@ export class Stream {
     for (const server of this.servers) this.#apply(server);
   }
 
-  /** What a server had not synced is gone from it. One that holds a stream alone has lost it. */
-  loseTail(server: string, keptShare: number): number {
-    if (this.isReplicated || !this.has(server)) return 0;
-    const kept = Math.floor(this.log.length * keptShare);
-    const lost = this.log.length - kept;
-    this.log.length = kept;
-    const { settings } = this.#replicas.get(server)!.state;
-    const replica: Replica = { state: new StreamState(settings), applied: 0, isApplying: false };
-    this.#replicas.set(server, replica);
-    for (const op of this.log) replica.state.apply(op);
-    replica.applied = kept;
-    return lost;
-  }
-
   #lastFor(state: StreamState, subject: string): number {
     const last = state.lastOf(subject);
     if (!this.peers.countsInFlight) return last;

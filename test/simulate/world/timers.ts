@@ -12,19 +12,8 @@ const delayOf = (ms: unknown): number => {
   return number >= 1 && number <= LONGEST_MS ? Math.trunc(number) : 1;
 };
 
-export class SimulatedTimer {
-  #task: Task | undefined;
-  #isOver = false;
-
-  constructor(
-    private readonly world: World,
-    private readonly run: () => void,
-    private readonly delayMs: number,
-    private readonly repeats: boolean,
-  ) {
-    this.#start();
-  }
-
+/** What holds a process is no matter here: a simulated one ends when it is told to. */
+abstract class Held {
   ref(): this {
     return this;
   }
@@ -35,6 +24,21 @@ export class SimulatedTimer {
 
   hasRef(): boolean {
     return true;
+  }
+}
+
+export class SimulatedTimer extends Held {
+  #task: Task | undefined;
+  #isOver = false;
+
+  constructor(
+    private readonly world: World,
+    private readonly run: () => void,
+    private readonly delayMs: number,
+    private readonly repeats: boolean,
+  ) {
+    super();
+    this.#start();
   }
 
   refresh(): this {
@@ -67,23 +71,12 @@ export class SimulatedTimer {
   }
 }
 
-export class SimulatedImmediate {
+export class SimulatedImmediate extends Held {
   readonly #task: Task;
 
   constructor(world: World, run: () => void) {
+    super();
     this.#task = world.immediate(world.party, run);
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  hasRef(): boolean {
-    return true;
   }
 
   close(): void {
