@@ -51,6 +51,8 @@ async function benchLoads(sizes: Sizes): Promise<Row[]> {
 
 /** What the system counts CPU time in: a short load may take less. */
 const TICK_SECONDS = 0.01;
+/** A busy machine may answer nothing in a short time: it is then measured for twice as long, up to this. */
+const ANSWERED_WITHIN_SECONDS = 60;
 
 class Overload {
   readonly #rows: Row[] = [];
@@ -75,20 +77,27 @@ class Overload {
     return this.#rows;
   }
 
-  async #best(): Promise<number> {
+  /** Throws where nothing is answered within a minute. */
+  async #best(seconds = this.sizes.overloadSeconds): Promise<number> {
     let best = 0;
     for (const connections of this.workload.atOnce) {
-      const { counts, cpuSeconds } = await this.#make({ rate: undefined, connections });
+      const { counts, cpuSeconds } = await this.#make({ rate: undefined, connections, seconds });
       const throughput = answeredOf(counts) / counts.seconds;
       if (throughput < best) continue;
       best = throughput;
       this.#bestPerCpuSecond = answeredOf(counts) / cpuSeconds;
     }
-    return best;
+    if (best > 0) return best;
+    if (seconds > ANSWERED_WITHIN_SECONDS) throw new Error(`${this.workload.name}: nothing is answered`);
+    return this.#best(2 * seconds);
   }
 
   async #at(load: number, best: number): Promise<void> {
-    const { counts, cpuSeconds } = await this.#make({ rate: load * best, connections: this.sizes.overloadConnections });
+    const { counts, cpuSeconds } = await this.#make({
+      rate: load * best,
+      connections: this.sizes.overloadConnections,
+      seconds: this.sizes.overloadSeconds,
+    });
     const bytes = await residentBytes(await this.cluster.processIds());
     const kinds = Object.entries(counts.kinds);
     const what = `${load} × the best`;
@@ -115,7 +124,9 @@ class Overload {
       if (/coordinator|shard/.test(name)) this.#add(`${what}, memory of ${name}`, bytes.get(name)! / MIB, 'MiB');
   }
 
-  async #make(load: Pick<LoadPlan, 'rate' | 'connections'>): Promise<{ counts: LoadCounts; cpuSeconds: number }> {
+  async #make(
+    load: Pick<LoadPlan, 'rate' | 'connections' | 'seconds'>,
+  ): Promise<{ counts: LoadCounts; cpuSeconds: number }> {
     const { requests, kinds } = this.workload;
     const child = fork(new URL('./overload/loadProcess.js', import.meta.url), { serialization: 'advanced' });
     const spent = async (): Promise<number> =>
@@ -132,7 +143,6 @@ class Overload {
     child.send({
       ...this.client.address,
       warmUpSeconds: this.sizes.overloadWarmUpSeconds,
-      seconds: this.sizes.overloadSeconds,
       ...load,
       requests,
       kinds,
