@@ -6,9 +6,6 @@ import type { ScanThreads } from './scanThreads.js';
 /** All that a 32-bit address reaches. */
 const ARENA_BYTES = 2 ** 32;
 
-/** The part of each arena that is left to scans, which must work in the arena they read. */
-const SCRATCH_PART = 1 / 64;
-
 /** A larger arena is given back to the system once it is empty; smaller ones are kept for reuse. */
 const KEPT_EMPTY_BYTES = 64 << 20;
 
@@ -22,7 +19,7 @@ export interface Region {
 interface VectorMemoryOptions {
   /** The bytes that all blocks together may take. */
   readonly boundBytes?: number;
-  /** The size that one arena grows to: a power of two up to 4 GiB. */
+  /** The size that one arena grows to: a power of two from 1 MiB to 4 GiB. */
   readonly arenaBytes?: number;
   /** The threads that share long scans; undefined: none. */
   readonly threads?: ScanThreads;
@@ -62,7 +59,7 @@ export class VectorMemory {
     const takenBytes = classBytes(sizeBytes);
     if (this.#blockBytes + takenBytes > this.#boundBytes)
       throw new VouchError('capacity_exceeded', `this node keeps ${this.#boundBytes} bytes of vectors and no more`);
-    const region = this.#allocate(sizeBytes, takenBytes) ?? this.#allocateInNewArena(sizeBytes);
+    const region = this.#allocate(sizeBytes) ?? this.#allocateInNewArena(sizeBytes);
     this.#blockBytes += takenBytes;
     return region;
   }
@@ -75,9 +72,8 @@ export class VectorMemory {
     this.threads?.forget(region.arena);
   }
 
-  #allocate(sizeBytes: number, takenBytes: number): Region | undefined {
+  #allocate(sizeBytes: number): Region | undefined {
     for (const arena of this.#arenas) {
-      if (arena.usedBytes + takenBytes > arena.sizeBytes * (1 - SCRATCH_PART)) continue;
       const address = arena.allocate(sizeBytes);
       if (address !== undefined) return { arena, address, sizeBytes };
     }

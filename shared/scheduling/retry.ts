@@ -49,6 +49,8 @@ export const BACKOFF = {
   move: { firstMs: 2_000, longestMs: 60_000 },
   /** The build of an index that failed. */
   indexBuild: { firstMs: 60_000, longestMs: 3_600_000 },
+  /** Bringing a NATS server the seals that it lacks. */
+  seals: { firstMs: 1_000, longestMs: 60_000 },
   /** A supervised process that ended. */
   process: { firstMs: 100, longestMs: 10_000 },
 } as const satisfies Readonly<Record<string, Backoff>>;

@@ -10,12 +10,14 @@
  *
  *   seal put ──▶ entry published ──▶ … ──▶ entry without a key published ──▶ seal erased on every server
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Entropy, systemEntropy } from '../clock.js';
 import { messageOf, unavailable, VouchError } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
 import type { StoredMessage } from '../log/jetStreamMessages.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { mapConcurrent } from '../scheduling/mapConcurrent.js';
+import { BACKOFF, nextDelayMs } from '../scheduling/retry.js';
 import { encodeVaultEntry, isSealedEntry } from './entryCodec.js';
 import { type EntryName, orDamaged, unlessUnavailable, vaultDamaged } from './entryName.js';
 import {
@@ -88,7 +90,7 @@ export class JetStreamVault implements VaultStore {
     // Where several servers hold the vault, replaced entries are sealed and stay.
     const replaced = replicas > 1 ? [] : names.filter(({ messages }) => messages > 1);
     await mapConcurrent(replaced, READS_AT_ONCE, (name) => vault.listed(name).catch(orDamaged));
-    if (await seals?.areUneven()) void vault.evenOut(names);
+    if (seals !== undefined) void vault.evenOut(seals);
     return vault;
   }
 
@@ -285,15 +287,32 @@ export class JetStreamVault implements VaultStore {
     if (wrapped === null) await this.seals?.erase(name).catch(unlessUnavailable);
   }
 
-  /** Brings every server the seals that it lacks, as after one was replaced by an empty one. */
-  private async evenOut(names: readonly EntryName[]): Promise<void> {
+  /** Brings every server the seals that it lacks, as after one was replaced by an empty one; tries until that is done. */
+  private async evenOut(seals: Seals): Promise<void> {
     const { logger } = this.connection;
+    for (let waitMs = nextDelayMs(BACKOFF.seals); !this.closed; waitMs = nextDelayMs(BACKOFF.seals, waitMs)) {
+      try {
+        const areUneven = await seals.areUneven();
+        if (areUneven) await this.settleAll();
+        if (areUneven !== undefined) return;
+      } catch (error) {
+        if (this.closed) return;
+        logger.warn(
+          { error: messageOf(error) },
+          'not every NATS server has every seal of the vault; it is tried again',
+        );
+      }
+      await delay(waitMs, undefined, { ref: false });
+    }
+  }
+
+  private async settleAll(): Promise<void> {
+    const { logger } = this.connection;
+    const names = await this.messages.names();
     logger.info({ entries: names.length }, 'a NATS server lacks seals of the vault; they are brought to it');
     const settle = ({ project, keyId }: EntryName): Promise<unknown> => this.settle(project, keyId).catch(orDamaged);
-    await mapConcurrent(names, EVENED_AT_ONCE, settle).then(
-      () => logger.info('the NATS servers have the same seals of the vault'),
-      (error: unknown) => logger.warn({ error: messageOf(error) }, 'not every NATS server has every seal of the vault'),
-    );
+    await mapConcurrent(names, EVENED_AT_ONCE, settle);
+    logger.info('the NATS servers have the same seals of the vault');
   }
 
   private assertUsable(): void {

@@ -56,10 +56,11 @@ export class Seals {
     return this.#onEach('may still hold what is being erased', (replica) => replica.erase(name));
   }
 
-  /** Whether a server that is up has fewer seals than another, as one whose disk was lost. */
-  async areUneven(): Promise<boolean> {
+  /** Whether a server has fewer seals than another, as one whose disk was lost; undefined where that shows only when all are up. */
+  async areUneven(): Promise<boolean | undefined> {
     const counts = await Promise.all(this.replicas.map((replica) => replica.count()));
-    return new Set(counts.filter((count) => count !== undefined)).size > 1;
+    if (new Set(counts.filter((count) => count !== undefined)).size > 1) return true;
+    return counts.includes(undefined) ? undefined : false;
   }
 
   /** Works on every server, and then throws `unavailable` that names those where it failed. */

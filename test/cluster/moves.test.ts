@@ -177,7 +177,8 @@ describe('a shard that is killed and comes back at once', () => {
     const project = await service.newProject();
     await createAll(project, names);
     for (let from = 0; from < records; from += 500) {
-      const batch = Array.from({ length: 500 }, (_, i) => [from + i, 0, 0]);
+      // Unlike those of the load, whose clients look for their own by value.
+      const batch = Array.from({ length: 500 }, (_, i) => [-1 - from - i, 0, 0]);
       await Promise.all(names.map((collection) => project.rw.post('/v1/vectors/batch-insert', { collection, batch })));
     }
     const load = loadOn(service, project, ['coordinator'], names);

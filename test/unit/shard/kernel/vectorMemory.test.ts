@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
-import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
+import { type Region, VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { bytesOf, Modelled, randomVector } from './kernelOracle.js';
@@ -103,6 +103,31 @@ describe('vector memory', () => {
     for (const k of [1, 10, 200]) await collection.check(randomVector(random, 64, 2 ** 17), k);
     const held = [...arenas].reduce((sum, { usedBytes }) => sum + usedBytes, 0);
     expect(held, 'a scan leaves nothing behind').to.equal(memory.usedBytes);
+  });
+
+  it('leaves room for scans where blocks that came and went leave small pieces only', async () => {
+    const memory = new VectorMemory({ arenaBytes: 2 * MIB });
+    const collection = new Modelled(64, memory);
+    for (let i = 0; i < 1_000; i++) collection.insert(randomVector(random, 64, 2 ** 17));
+    const { region } = collection.vectors.blocks[0]!;
+    const small: Region[] = [];
+    for (;;) {
+      const block = memory.allocateBlock(4 * KIB);
+      if (block.arena !== region.arena) break;
+      small.push(block);
+    }
+    for (const [at, block] of small.entries()) if (at % 2 === 0) memory.freeBlock(block);
+    expect(small.length).to.be.above(100);
+    expect(region.arena.allocate(8 * KIB)).to.equal(undefined);
+    for (const k of [1, 10, 10_000]) await collection.check(randomVector(random, 64, 2 ** 17), k);
+    const pieces: number[] = [];
+    for (let piece = region.arena.allocateScratch(64 * KIB); piece !== undefined; ) {
+      pieces.push(piece);
+      piece = region.arena.allocateScratch(64 * KIB);
+    }
+    expect(new Set(pieces).size).to.equal(MIB / 2 / (64 * KIB));
+    for (const piece of pieces) region.arena.freeScratch(piece, 64 * KIB);
+    await collection.check(randomVector(random, 64, 2 ** 17), 1_000);
   });
 
   it('works in the upper half of an arena, where addresses are no i32', async () => {
