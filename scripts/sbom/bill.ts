@@ -1,6 +1,6 @@
 /**
  * The bill of materials: the packages of production as npm lists them, each with the binaries in it, and what no package
- * brings: the kernel, the NATS server and Node.
+ * brings: what is compiled to WebAssembly, the NATS server and Node.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -40,7 +40,11 @@ export interface Bill {
 }
 
 const PACKAGES = 'node_modules/';
-const KERNEL = 'dist/shard/kernel/kernel.wasm';
+/** What is compiled at the build, by the folder of its sources. */
+const WASM = {
+  'shard/kernel/assembly': 'dist/shard/kernel/kernel.wasm',
+  'coordinator/body/assembly': 'dist/coordinator/body/vectorText.wasm',
+};
 const BINARY = /\.(?:node|wasm)$/;
 /** Where node-gyp keeps what it links. */
 const INTERMEDIATE = /\/obj\.target\//;
@@ -57,7 +61,7 @@ export async function billOfMaterials(root: string, nats: NatsBinary): Promise<B
       return binaries.length === 0 ? component : { ...component, components: binaries };
     }),
   );
-  const others = [await kernel(root), await natsServer(nats), node()];
+  const others = [...(await compiled(root)), await natsServer(nats), node()];
   const own = listed.metadata.component;
   const refs = others.map((component) => component['bom-ref']!);
   return {
@@ -120,14 +124,17 @@ async function binariesIn(folder: string): Promise<Component[]> {
   );
 }
 
-const kernel = async (root: string): Promise<Component> => ({
-  'bom-ref': KERNEL,
-  type: 'file',
-  name: KERNEL,
-  description: 'compiled from shard/kernel/assembly by assemblyscript',
-  hashes: [await sha256(join(root, KERNEL))],
-  licenses: [{ license: { id: 'Apache-2.0' } }],
-});
+const compiled = (root: string): Promise<Component[]> =>
+  Promise.all(
+    Object.entries(WASM).map(async ([sources, name]) => ({
+      'bom-ref': name,
+      type: 'file',
+      name,
+      description: `compiled from ${sources} by assemblyscript`,
+      hashes: [await sha256(join(root, name))],
+      licenses: [{ license: { id: 'Apache-2.0' } }],
+    })),
+  );
 
 const natsServer = async ({ path, version }: NatsBinary): Promise<Component> => ({
   'bom-ref': `nats-server@${version}`,

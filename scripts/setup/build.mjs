@@ -2,7 +2,15 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.mjs';
-import { consoleSources, filesUnder, hashesOf, importClosure, kernelSources, typeScriptSources } from './sources.mjs';
+import {
+  consoleSources,
+  filesUnder,
+  hashesOf,
+  importClosure,
+  typeScriptSources,
+  WASM_MODULES,
+  wasmSources,
+} from './sources.mjs';
 import { step } from './steps.mjs';
 
 /** What steers the compiler, besides the sources. */
@@ -12,7 +20,7 @@ export async function build(root) {
   const dist = join(root, 'dist');
   mkdirSync(dist, { recursive: true });
   await buildTypeScript(root, dist);
-  await buildKernel(root, dist);
+  await buildWasm(root, dist);
   await buildConsole(root, dist);
 }
 
@@ -59,17 +67,17 @@ function removeOrphans(dist, sources) {
       for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
 }
 
-async function buildKernel(root, dist) {
-  const now = hashesOf(root, [...kernelSources(root), 'package-lock.json']);
-  const built = existsSync(join(dist, 'shard', 'kernel', 'kernel.wasm'));
-  if (built && JSON.stringify(readBuilt(dist).kernel) === JSON.stringify(now)) return;
-  await step('kernel', 'compiling AssemblyScript', async () => {
-    await run('asc', [process.execPath, [join(root, 'scripts', 'buildKernel.mjs'), dist]], {
+async function buildWasm(root, dist) {
+  const now = hashesOf(root, [...wasmSources(root), 'package-lock.json']);
+  const built = WASM_MODULES.every(({ output }) => existsSync(join(dist, output)));
+  if (built && JSON.stringify(readBuilt(dist).wasm) === JSON.stringify(now)) return;
+  await step('webassembly', 'compiling AssemblyScript', async () => {
+    await run('asc', [process.execPath, [join(root, 'scripts', 'buildWasm.mjs'), dist]], {
       cwd: root,
-      advice: 'The kernel does not compile; the lines above say where.',
+      advice: 'The AssemblyScript does not compile; the lines above say where.',
     });
-    recordBuilt(dist, { kernel: now });
-    return 'compiled to WebAssembly';
+    recordBuilt(dist, { wasm: now });
+    return `${WASM_MODULES.length} modules compiled`;
   });
 }
 

@@ -15,13 +15,20 @@ export const filesUnder = (root, folders, ending) =>
     .filter((path) => path.endsWith(ending))
     .sort();
 
-const KERNEL = join('shard', 'kernel', 'assembly');
+/** What is compiled to WebAssembly: the folder of the AssemblyScript, and the file below `dist/`. */
+export const WASM_MODULES = [
+  { folder: join('shard', 'kernel', 'assembly'), output: join('shard', 'kernel', 'kernel.wasm'), isShared: true },
+  { folder: join('coordinator', 'body', 'assembly'), output: join('coordinator', 'body', 'vectorText.wasm') },
+];
+const ASSEMBLY = WASM_MODULES.map(({ folder }) => folder);
 
-/** TypeScript sources, without the kernel's AssemblyScript. */
+/** TypeScript sources, without the AssemblyScript. */
 export const typeScriptSources = (root) =>
-  filesUnder(root, FOLDERS, '.ts').filter((path) => !path.startsWith(KERNEL) && !path.endsWith('.d.ts'));
+  filesUnder(root, FOLDERS, '.ts').filter(
+    (path) => !ASSEMBLY.some((folder) => path.startsWith(folder)) && !path.endsWith('.d.ts'),
+  );
 
-export const kernelSources = (root) => [...filesUnder(root, [KERNEL], ''), join('scripts', 'buildKernel.mjs')];
+export const wasmSources = (root) => [...filesUnder(root, ASSEMBLY, ''), join('scripts', 'buildWasm.mjs')];
 
 /** What the bundle of the console is made of: its own files, and the verifier. */
 export const consoleSources = (root) => [

@@ -1,6 +1,7 @@
 import { VouchError } from '../../shared/errors/errors.js';
+import { openSharedMemory, PAGE_BYTES, type SharedMemory } from '../../shared/webAssembly.js';
 import { BuddyAllocator, classBytes } from './buddyAllocator.js';
-import { type Kernel, openKernel, openMemory, PAGE_BYTES, type SharedMemory } from './kernel.js';
+import { type Kernel, openKernel } from './kernel.js';
 
 /** The least that the memory grows by, to save system calls. It costs address space only. */
 const GROWTH_BYTES = 1 << 20;
@@ -39,7 +40,7 @@ export class Arena {
   constructor(sizeBytes: number) {
     this.#allocator = new BuddyAllocator(sizeBytes);
     try {
-      this.memory = openMemory(sizeBytes);
+      this.memory = openSharedMemory(sizeBytes);
       this.kernel = openKernel(this.memory);
     } catch (error) {
       throw error instanceof RangeError ? refused(error) : error;

@@ -1,5 +1,5 @@
 /** The exports of the compiled kernel (`assembly/`), and its instantiation over a memory. */
-import { readFileSync } from 'node:fs';
+import { compileFile, instantiate, type SharedMemory } from '../../shared/webAssembly.js';
 
 /**
  * The functions, which `assembly/` documents. Addresses and sizes are u32 bytes: arguments are numbers below 2^32, results
@@ -117,33 +117,12 @@ export const KEEPING_BYTES = 1024;
 /** Rows that the row list of a scan holds. */
 export const BATCH_ROWS = 256;
 
-export const PAGE_BYTES = 65_536;
-
-/** A memory that worker threads see without a copy, and that grows without detaching its views. */
-export interface SharedMemory {
-  readonly buffer: SharedArrayBuffer;
-  /** Throws RangeError when the system refuses. */
-  grow(pages: number): number;
-}
-
-/** The part of the WebAssembly interface used here, which Node's types lack. */
-declare const WebAssembly: {
-  readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => SharedMemory;
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: { env: { memory: SharedMemory } }) => { readonly exports: unknown };
-};
-
 let compiled: object | undefined;
 
-/** An empty memory. Takes address space for all of `maximumBytes` at once, and memory as it grows. */
-export const openMemory = (maximumBytes: number): SharedMemory =>
-  new WebAssembly.Memory({ initial: 1, maximum: maximumBytes / PAGE_BYTES, shared: true });
-
-/** The kernel's code, which other threads may use as well. Compiled on the first call: a few milliseconds. */
+/** The kernel's code. Compiled on the first call: a few milliseconds. */
 export function kernelModule(): object {
-  compiled ??= new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)));
+  compiled ??= compileFile(new URL('./kernel.wasm', import.meta.url));
   return compiled;
 }
 
-export const openKernel = (memory: SharedMemory, module = kernelModule()): Kernel =>
-  new WebAssembly.Instance(module, { env: { memory } }).exports as Kernel;
+export const openKernel = (memory: SharedMemory, module = kernelModule()): Kernel => instantiate(module, memory);

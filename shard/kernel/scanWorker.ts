@@ -1,8 +1,9 @@
 /** A thread that scans blocks of vectors. Started by `scanThreads.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { unreachable } from '../../shared/errors/errors.js';
+import type { SharedMemory } from '../../shared/webAssembly.js';
 import { BlockTable } from './blockTable.js';
-import { type Kernel, openKernel, type SharedMemory } from './kernel.js';
+import { type Kernel, openKernel } from './kernel.js';
 
 /** `module`: the compiled kernel. */
 export interface ScanWorkerData {

@@ -1,4 +1,4 @@
-import { openMemory, PAGE_BYTES } from '../../kernel/kernel.js';
+import { openSharedMemory, PAGE_BYTES } from '../../../shared/webAssembly.js';
 import type { BuildOrder, IndexBuilder } from '../kind.js';
 import { arrange } from './arrange.js';
 import { EqualRows } from './equalRows.js';
@@ -38,7 +38,7 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   const threads = linkThreads(rows.count - (from?.count ?? 0));
   const walkAddress = GRAPH_ADDRESS + graphBytes(shape);
   const pages = Math.ceil((walkAddress + threads * walkBytes(shape, width)) / PAGE_BYTES);
-  const memory = openMemory(pages * PAGE_BYTES);
+  const memory = openSharedMemory(pages * PAGE_BYTES);
   memory.grow(pages - 1);
 
   const graph = new GraphMemory(memory.buffer, GRAPH_ADDRESS, shape);

@@ -1,4 +1,5 @@
-import type { Kernel, SharedMemory } from '../../kernel/kernel.js';
+import type { SharedMemory } from '../../../shared/webAssembly.js';
+import type { Kernel } from '../../kernel/kernel.js';
 import type { BuildProgress } from '../progress.js';
 
 /** Nodes between two looks at whether the build is wanted: some milliseconds. */

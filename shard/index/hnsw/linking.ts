@@ -1,7 +1,8 @@
 /** Links the nodes of a graph in several threads, which work on the same memory. */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { kernelModule, openKernel, type SharedMemory } from '../../kernel/kernel.js';
+import type { SharedMemory } from '../../../shared/webAssembly.js';
+import { kernelModule, openKernel } from '../../kernel/kernel.js';
 import { type BuildProgress, Cancelled } from '../progress.js';
 import type { GraphMemory } from './graphMemory.js';
 import { type LinkStage, type LinkWorkerData, linkAll } from './linkTurns.js';

@@ -12,6 +12,8 @@ import { ROOT } from '../../support/sourceTree.js';
 const readJson = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
+const WASM = ['dist/shard/kernel/kernel.wasm', 'dist/coordinator/body/vectorText.wasm'];
+
 describe('the bill of materials', () => {
   let folder: string;
   let nats: string;
@@ -48,7 +50,7 @@ describe('the bill of materials', () => {
     expect(isDev('mocha')).to.equal(true);
   });
 
-  it('lists each binary with its SHA-256: those in packages, the kernel and the NATS server', () => {
+  it('lists each binary with its SHA-256: those in packages, those that are compiled at the build and the NATS server', () => {
     const inPackages = (name: string): string[] => (named(name).components ?? []).map((file) => file.name);
     expect(inPackages('blake3')).to.include('dist/wasm/nodejs/blake3_js_bg.wasm');
     for (const { name, components = [] } of bill.components)
@@ -57,7 +59,7 @@ describe('the bill of materials', () => {
           { alg: 'SHA-256', content: sha256(join(ROOT, 'node_modules', name, file.name)) },
         ]);
     const hashOf = (name: string) => named(name).hashes?.[0]?.content;
-    expect(hashOf('dist/shard/kernel/kernel.wasm')).to.equal(sha256(join(ROOT, 'dist/shard/kernel/kernel.wasm')));
+    for (const wasm of WASM) expect(hashOf(wasm)).to.equal(sha256(join(ROOT, wasm)));
     expect(hashOf('nats-server')).to.equal(sha256(nats));
     expect(named('nats-server').version).to.equal('2.9.10');
   });
@@ -75,6 +77,6 @@ describe('the bill of materials', () => {
     const lines = licenceLines(bill);
     expect(lines.find((line) => line.startsWith('BlueOak'))).to.match(/^BlueOak-1\.0\.0 +1 +lru-cache$/);
     const own = bill.dependencies.find(({ ref }) => ref === bill.metadata.component['bom-ref']);
-    expect(own?.dependsOn).to.include.members(['nats-server@2.9.10', 'dist/shard/kernel/kernel.wasm']);
+    expect(own?.dependsOn).to.include.members(['nats-server@2.9.10', ...WASM]);
   });
 });

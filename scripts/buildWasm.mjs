@@ -1,0 +1,48 @@
+/**
+ * Compiles the AssemblyScript of the project to WebAssembly, each module to its place under `<outDir>`, which is the argument.
+ * Memory comes from the host; there is no runtime, and no export but the module's own.
+ */
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import asc from 'assemblyscript/asc';
+import { WASM_MODULES } from './setup/sources.mjs';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const FLAGS = [
+  '--enable',
+  'simd',
+  '--enable',
+  'bulk-memory',
+  '--importMemory',
+  '--runtime',
+  'stub',
+  '-O3',
+  '--noAssert',
+];
+/** Shared memory up to 4 GiB. */
+const SHARED = ['--enable', 'threads', '--sharedMemory', '--maximumMemory', '65536'];
+
+async function build({ folder, output, isShared }, outDir) {
+  const path = join(outDir, output);
+  const [wasm, text] = [basename(path), 'module.wat'];
+  const written = new Map();
+  const { error, stderr } = await asc.main(
+    [
+      ...[join(folder, 'index.ts'), '--baseDir', ROOT, '--outFile', wasm, '--textFile', text],
+      ...FLAGS,
+      ...(isShared ? SHARED : []),
+    ],
+    { writeFile: (name, content) => void written.set(name, content) },
+  );
+  const said = stderr.toString();
+  if (said) process.stderr.write(said);
+  if (error) throw error;
+  // Data would lie where the host puts its own.
+  if (/^\s*\(data\b/m.test(written.get(text))) throw new Error(`${folder} must hold no static data`);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, written.get(wasm));
+  renameSync(`${path}.new`, path);
+}
+
+for (const module of WASM_MODULES) await build(module, resolve(process.argv[2]));
