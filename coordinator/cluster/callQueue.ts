@@ -1,6 +1,6 @@
 /**
- * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection within one
- * turn of the event loop travel in one message and get one answer: see `messageQueues.ts`. A control call travels alone: it
+ * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection at nearly the
+ * same time travel in one message and get one answer: see `messageQueues.ts`. A control call travels alone: it
  * may take minutes, and must not delay the answers of others.
  *
  *   send ──▶ queued ──▶ in flight ──answered──▶ done
@@ -124,8 +124,9 @@ export class CallQueue {
     this.#queues.push(collectionId, route, call);
   }
 
-  #sendAll(queue: MessageQueue<PendingCall>): void {
-    for (const calls of messagesOf(queue, this.transport.maxPayloadBytes)) void this.#deliver(queue, calls);
+  #sendAll(queue: MessageQueue<PendingCall>): Promise<unknown> {
+    const messages = [...messagesOf(queue, this.transport.maxPayloadBytes)];
+    return Promise.all(messages.map((calls) => this.#deliver(queue, calls)));
   }
 
   async #deliver({ collectionId, route }: MessageQueue<PendingCall>, calls: readonly PendingCall[]): Promise<void> {
