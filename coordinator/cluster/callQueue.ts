@@ -1,7 +1,7 @@
 /**
  * Sends calls to the owner of a collection, or to one of its followers. Calls that arrive for one collection at nearly the
- * same time travel in one message and get one answer: see `messageQueues.ts`. A control call travels alone: it
- * may take minutes, and must not delay the answers of others.
+ * same time travel in one message and get one answer: see `messageQueues.ts`. A call that may take long travels alone, so that it
+ * does not delay the answers of others.
  *
  *   send ──▶ queued ──▶ in flight ──answered──▶ done
  *              ▲            └──moved, no server, not sent; a read whose answer is lost──▶ waiting
@@ -25,10 +25,18 @@ import { BACKOFF, nextDelayMs } from '../../shared/scheduling/retry.js';
 import { collectionSubject, type Verb } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { AnswerLost, NobodyServes, NotSent } from '../../shared/transport/transportErrors.js';
-import { answerSizeOf, isStrongSearch, mayAskFollowers, searchesIn, sizeOf, verbOfCall } from './callTraits.js';
+import {
+  answerSizeOf,
+  isStrongSearch,
+  mayAskFollowers,
+  searchesIn,
+  sizeOf,
+  travelsAlone,
+  verbOfCall,
+} from './callTraits.js';
 import { type FollowerRoute, FollowerRoutes } from './followerRoutes.js';
 import type { Members, Server } from './members.js';
-import { type CallRoute, type MessageQueue, MessageQueues } from './messageQueues.js';
+import { type CallRoute, type MessageQueue, MessageQueues, type Way } from './messageQueues.js';
 import { type SearchInHand, SearchLoad } from './searchLoad.js';
 
 const CALLS_PER_MESSAGE = 64;
@@ -121,7 +129,8 @@ export class CallQueue {
     const shard = typeof route === 'string' ? this.owners.serverOf(collectionId)?.shard : route.shard;
     if (shard !== undefined && isStrongSearch(call.call))
       call.inHand = this.#load.begin(collectionId, shard, searchesIn(call.call));
-    this.#queues.push(collectionId, route, call);
+    if (travelsAlone(call.call)) void this.#deliver({ collectionId, route }, [call]);
+    else this.#queues.push(collectionId, route, call);
   }
 
   #sendAll(queue: MessageQueue<PendingCall>): Promise<unknown> {
@@ -129,7 +138,7 @@ export class CallQueue {
     return Promise.all(messages.map((calls) => this.#deliver(queue, calls)));
   }
 
-  async #deliver({ collectionId, route }: MessageQueue<PendingCall>, calls: readonly PendingCall[]): Promise<void> {
+  async #deliver({ collectionId, route }: Way, calls: readonly PendingCall[]): Promise<void> {
     try {
       const answer = await (typeof route === 'string'
         ? this.#askOwner(collectionId, route, calls)
@@ -320,15 +329,14 @@ export class CallQueue {
 }
 
 /** Divides queued calls, in order, so that both the calls and their answers fit into one message each. */
-function* messagesOf({ calls, route }: MessageQueue<PendingCall>, maxBytes: number): Generator<PendingCall[]> {
-  const callsMax = route === 'control' ? 1 : CALLS_PER_MESSAGE;
+function* messagesOf({ calls }: MessageQueue<PendingCall>, maxBytes: number): Generator<PendingCall[]> {
   let message: PendingCall[] = [];
   let sizeBytes = 0;
   let answerBytes = 0;
   for (const call of calls) {
     sizeBytes += call.sizeBytes;
     answerBytes += call.answerBytes;
-    const isFull = message.length === callsMax || sizeBytes > maxBytes || answerBytes > maxBytes;
+    const isFull = message.length === CALLS_PER_MESSAGE || sizeBytes > maxBytes || answerBytes > maxBytes;
     if (isFull && message.length > 0) {
       yield message;
       message = [];

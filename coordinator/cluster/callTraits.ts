@@ -1,4 +1,4 @@
-/** How each call travels: the verb of its subject, and upper bounds of its size and of its answer's size in a message. */
+/** How each call travels: the verb of its subject, whether alone, and upper bounds of its size and of its answer's size in a message. */
 import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
 import { GRAPH_PAGE_MAX } from '../../shared/model/graph.js';
 import type { Call, DeleteManyCall, SearchBatchCall, SearchCall } from '../../shared/protocol/calls.js';
@@ -33,36 +33,40 @@ interface Traits<C> {
   readonly verb: Verb;
   /** Beyond ENVELOPE_BYTES; absent: nothing. */
   readonly answerBytes?: (call: C) => number;
+  /** Whether it may take long; absent: it does not. */
+  readonly isLong?: (call: C) => boolean;
 }
+
+const isLong = (): boolean => true;
 
 const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> } = {
   get: { verb: 'read', answerBytes: () => RECORD_BYTES },
-  search: { verb: 'read', answerBytes: hitsBytes },
-  searchBatch: { verb: 'read', answerBytes: batchBytes },
-  listRecords: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + RECORD_BYTES },
-  getRecords: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + RECORD_BYTES },
-  countRecords: { verb: 'read' },
-  facets: { verb: 'read', answerBytes: ({ limit, maxBytes }) => maxBytes + FACET_BYTES * limit },
+  search: { verb: 'read', answerBytes: hitsBytes, isLong: hasManyTurns },
+  searchBatch: { verb: 'read', answerBytes: batchBytes, isLong },
+  listRecords: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + RECORD_BYTES, isLong },
+  getRecords: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + RECORD_BYTES, isLong },
+  countRecords: { verb: 'read', isLong },
+  facets: { verb: 'read', answerBytes: ({ limit, maxBytes }) => maxBytes + FACET_BYTES * limit, isLong },
   vectorOf: { verb: 'read', answerBytes: () => RECORD_BYTES },
   describe: { verb: 'read' },
   indexState: { verb: 'read', answerBytes: () => INDEX_STATE_BYTES },
   graphNode: { verb: 'read' },
   graphNodes: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * limit },
   graphEdges: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * (limit ?? GRAPH_PAGE_MAX) },
-  graphSubgraph: { verb: 'read', answerBytes: () => GRAPH_ITEM_BYTES * 2 * GRAPH_PAGE_MAX },
-  graphQuery: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * limit },
-  getEncrypted: { verb: 'read', answerBytes: () => PAYLOAD_BYTES },
-  readLog: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes },
-  proofState: { verb: 'read', answerBytes: () => PROOF_BYTES },
-  proofReceipt: { verb: 'read', answerBytes: () => RECEIPT_BYTES },
-  proofInclusion: { verb: 'read', answerBytes: () => PROOF_BYTES },
-  proofConsistency: { verb: 'read', answerBytes: () => PROOF_BYTES },
-  checkpoint: { verb: 'read', answerBytes: () => PROOF_BYTES },
-  timeline: { verb: 'read', answerBytes: ({ limit }) => TIMELINE_EVENT_BYTES * limit },
+  graphSubgraph: { verb: 'read', answerBytes: () => GRAPH_ITEM_BYTES * 2 * GRAPH_PAGE_MAX, isLong },
+  graphQuery: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * limit, isLong },
+  getEncrypted: { verb: 'read', answerBytes: () => PAYLOAD_BYTES, isLong },
+  readLog: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes, isLong },
+  proofState: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  proofReceipt: { verb: 'read', answerBytes: () => RECEIPT_BYTES, isLong },
+  proofInclusion: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  proofConsistency: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  checkpoint: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  timeline: { verb: 'read', answerBytes: ({ limit }) => TIMELINE_EVENT_BYTES * limit, isLong },
   insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES },
   insertBatch: { verb: 'write', answerBytes: ({ count }) => ID_BYTES * count },
-  deleteMany: { verb: 'write', answerBytes: placesBytes },
-  insertEncrypted: { verb: 'write' },
+  deleteMany: { verb: 'write', answerBytes: placesBytes, isLong: ({ of }) => 'filter' in of },
+  insertEncrypted: { verb: 'write', isLong },
   updateMetadata: { verb: 'write' },
   shredKey: { verb: 'write' },
   softDelete: { verb: 'write' },
@@ -71,14 +75,20 @@ const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> }
   deleteNode: { verb: 'write' },
   addEdge: { verb: 'write' },
   deleteEdge: { verb: 'write' },
-  configureIndex: { verb: 'control', answerBytes: () => INDEX_STATE_BYTES },
-  hold: { verb: 'control' },
-  release: { verb: 'control' },
-  rebuild: { verb: 'control' },
-  importFrames: { verb: 'control' },
+  configureIndex: { verb: 'control', answerBytes: () => INDEX_STATE_BYTES, isLong },
+  hold: { verb: 'control', isLong },
+  release: { verb: 'control', isLong },
+  rebuild: { verb: 'control', isLong },
+  importFrames: { verb: 'control', isLong },
 };
 
 export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
+
+/**
+ * Whether it travels in a message of its own. All calls of a message are answered together, and what may take many turns of the shard,
+ * waits for the vault or reads the log must not delay the others.
+ */
+export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
 
 export const sizeOf = (call: Call): number => ENVELOPE_BYTES + packedBytesMax(call);
 
@@ -98,6 +108,11 @@ export const searchesIn = (call: Call): number => {
   if (call.op === 'searchBatch') return call.searches.length;
   return call.op === 'search' ? 1 : 0;
 };
+
+/** Of a past state, by the words of a text, with the graph, or in groups. */
+function hasManyTurns({ asOf, text, graph, group }: SearchCall): boolean {
+  return asOf !== undefined || text !== undefined || graph !== undefined || group !== undefined;
+}
 
 /** The places of those that are missing. */
 function placesBytes({ of }: DeleteManyCall): number {

@@ -17,10 +17,13 @@ export type CallRoute = Verb | FollowerRoute;
 const keyOf = (collectionId: number, route: CallRoute): string =>
   typeof route === 'string' ? `${collectionId}.${route}` : route.subject;
 
-/** The calls of one collection and route that are not sent. */
-export interface MessageQueue<C> {
+export interface Way {
   readonly collectionId: number;
   readonly route: CallRoute;
+}
+
+/** The calls of one collection and route that are not sent. */
+export interface MessageQueue<C> extends Way {
   readonly calls: readonly C[];
 }
 
@@ -59,7 +62,9 @@ export class MessageQueues<C> {
   }
 
   #hold(key: string, queue: MessageQueue<C> & { readonly calls: C[] }): void {
-    this.#held.set(key, queue);
+    const held = this.#held.get(key);
+    if (held === undefined) this.#held.set(key, queue);
+    else held.calls.push(...queue.calls);
     this.#holding ??= setTimeout(() => this.#sendHeld(), HELD_MS);
   }
 

@@ -99,6 +99,27 @@ describe('the way of calls to the owner', () => {
     });
   });
 
+  it('what may take long travels alone, so that it delays nothing else', async () => {
+    const wire = new Wire(16 << 20, 'vouch.c.');
+    const queue = queueOver(wire, new Owners(3));
+    const plain = { op: 'search', query: fixed(1, 1), k: 1 } as const;
+    const long: Call[] = [
+      { ...plain, asOf: { logIndex: 1 } },
+      { ...plain, text: { query: 'x', hybrid: false } },
+      { ...plain, graph: { weight: 1, seedCount: 1, maxDepth: 1, direction: 'outgoing' } },
+      { ...plain, group: { key: 'a', size: 1 } },
+      { op: 'searchBatch', searches: [plain], maxBytes: 1 },
+      { op: 'readLog', from: 0, maxBytes: 1 },
+      { op: 'getEncrypted', id: 1 },
+      { op: 'deleteMany', of: { filter: { op: 'and', of: [] } } },
+    ];
+    const short: Call[] = [plain, get(1), remove, { op: 'deleteMany', of: { ids: [1] } }];
+    await Promise.all([...short.slice(0, 2), ...long, ...short.slice(2)].map((call) => queue.send(7, call, soon())));
+    const sent = wire.received.map(({ calls }) => calls.map(({ call }) => call));
+    expect(sent.slice(0, long.length)).to.deep.equal(long.map((call) => [call]));
+    expect(sent.slice(long.length)).to.deep.equal([short.slice(0, 2), short.slice(2)]);
+  });
+
   it('a control call of unknown outcome is not sent again', async () => {
     const received: string[] = [];
     const lost = new Wire(16 << 20, '');
@@ -199,8 +220,8 @@ describe('the way of calls to the owner', () => {
       owners.next = { shard: 's2', session: 'two', epoch: 2 };
       expect(await read).to.equal('again');
       expect(wire.subjects.filter((subject) => !subject.endsWith('read'))).to.deep.equal([
-        'vouch.c.7.1.write',
         'vouch.c.7.1.control',
+        'vouch.c.7.1.write',
       ]);
     }
   });
