@@ -21,6 +21,14 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
+/**
+ * Locks of this process that a failed call (EIO) may have left behind, by path and content: nobody holds them, and they
+ * would lock the process out until it ends.
+ */
+const leftBehind = new Set<string>();
+/** Makes the content of each lock of this process differ. */
+let takes = 0;
+
 const LOCK_FILE = 'lock';
 const ATTEMPTS_MAX = 5;
 
@@ -35,17 +43,30 @@ export async function lockFolder(folder: string, other = 'set VOUCH_DATA_DIR to 
 /** Takes the lock at this path, or returns its holder. */
 export async function takeLock(path: string): Promise<FolderLock | LockHolder> {
   const own: LockHolder = { host: hostname(), pid: process.pid, started: await startOf(process.pid) };
-  const mine = JSON.stringify(own);
+  const mine = JSON.stringify({ ...own, take: ++takes });
+  const orLeave = leaving(path, mine);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    if (await createFile(path, mine)) return { release: () => release(path, mine) };
+    if (await createFile(path, mine).catch(orLeave)) return { release: () => release(path, mine).catch(orLeave) };
     const found = await contentOf(path);
     if (found === undefined) continue;
     const holder = parseHolder(found);
-    if (holder !== undefined && (await isHeld(holder))) return holder;
+    const isLeft = leftBehind.has(named(path, found));
+    if (!isLeft && holder !== undefined && (await isHeld(holder))) return holder;
     await discard(path, found);
+    leftBehind.delete(named(path, found));
   }
   throw new Error(`the lock ${path} is being taken by other processes`);
 }
+
+const named = (path: string, content: string): string => `${path} ${content}`;
+
+/** For a call that failed: the lock may be there all the same. */
+const leaving =
+  (path: string, mine: string) =>
+  (error: unknown): never => {
+    leftBehind.add(named(path, mine));
+    throw error;
+  };
 
 async function isHeld(holder: LockHolder): Promise<boolean> {
   // Processes of another machine cannot be checked.

@@ -29,6 +29,8 @@ interface StandaloneOptions {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly clock?: Clock;
+  /** The size of the files of a log; that of `segments.ts` where it is left out. */
+  readonly segmentBytes?: number | undefined;
 }
 
 type OwnedBucket = Bucket & { close(): Promise<void> | void };
@@ -40,10 +42,11 @@ interface Opened {
 
 /** Throws an Error of one line where the folder cannot be written, is in use, or holds a damaged entry. */
 export async function openStandalone(options: StandaloneOptions): Promise<Platform> {
-  const { dataDir, logger, clock = systemClock } = options;
+  const { dataDir, logger, clock = systemClock, segmentBytes } = options;
   const lock = await takeFolder(dataDir, logger);
   try {
-    const logs = await LocalLogs.open({ folder: join(dataDir, 'collections'), clock });
+    const folder = join(dataDir, 'collections');
+    const logs = await LocalLogs.open({ folder, clock, ...(segmentBytes !== undefined && { segmentBytes }) });
     return new StandalonePlatform({ dataDir, logger, clock }, lock, logs);
   } catch (error) {
     await lock.release();
@@ -87,7 +90,7 @@ class StandalonePlatform implements Platform {
   #closing: Promise<void> | undefined;
 
   constructor(
-    private readonly options: Required<StandaloneOptions>,
+    private readonly options: Required<Omit<StandaloneOptions, 'segmentBytes'>>,
     private readonly lock: FolderLock,
     readonly logs: LocalLogs,
   ) {

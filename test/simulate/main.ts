@@ -12,7 +12,7 @@ import { Child, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { shrink } from './shrink.js';
-import { sweep } from './sweep.js';
+import { sweep } from './sweep/sweep.js';
 
 const MS_PER_MINUTE = 60_000;
 /** Failures of one cluster that are shown in full. */
@@ -20,9 +20,9 @@ const SHOWN_MAX = 3;
 /** Starting, and the time until all is served again. */
 const EXTRA_MS = 8_000;
 
-const orderOf = ({ seed, durationMs, without, step }: SimulateOptions): RunOrder => ({
-  ...{ seed, durationMs, without },
-  ...(step !== undefined && { stopAtStep: step }),
+const orderOf = ({ seed, durationMs, calmMs, without, step }: SimulateOptions): RunOrder => ({
+  ...{ seed, durationMs, calmMs, without },
+  ...(step !== undefined && { stopAtEvent: step }),
 });
 
 async function main(args: readonly string[]): Promise<number> {
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     if (options.mode === 'replay') return await replay(options, children[0]!);
     if (options.mode === 'shrink') return await makeSmaller(options, children[0]!);
-    if (options.mode === 'sweep') return await sweep(options.seed, children, interrupted.signal);
+    if (options.mode === 'sweep') return await sweep(options, children, interrupted.signal);
     if (options.mode === 'mutations') return await findMutations(options, interrupted.signal);
     return await runAll(options, children, interrupted.signal);
   } finally {
@@ -81,19 +81,23 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
   return sum.failed > 0 ? 1 : 0;
 }
 
-function showFailure(result: ToldResult, { durationMs }: SimulateOptions): void {
-  const { seed, steps, failures } = result;
-  say('failed', 'simulate', `seed ${seed}, step ${steps}: ${failures.length} failures`);
+/** The options with which a cluster is had again. */
+const againWith = (seed: number, { durationMs, calmMs }: SimulateOptions): string =>
+  `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}`;
+
+function showFailure(result: ToldResult, options: SimulateOptions): void {
+  const { seed, events, failures } = result;
+  say('failed', 'simulate', `seed ${seed}, event ${events}: ${failures.length} failures`);
   for (const failure of failures.slice(0, SHOWN_MAX)) process.stdout.write(`${failure}\n`);
-  process.stdout.write(`again: npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --replay\n\n`);
+  process.stdout.write(`again: ${againWith(seed, options)} --replay\n\n`);
 }
 
 async function replay(options: SimulateOptions, child: Child): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const result = await child.run({ ...orderOf(options), isTraced: true }, print);
-  const { hash, steps, events, failures } = result;
+  const { hash, events, failures } = result;
   for (const failure of failures) print(`\n${failure}`);
-  say(failures.length > 0 ? 'failed' : 'done', 'simulate', `step ${steps}, ${grouped(events)} events, hash ${hash}`);
+  say(failures.length > 0 ? 'failed' : 'done', 'simulate', `${grouped(events)} events, hash ${hash}`);
   return failures.length > 0 ? 1 : 0;
 }
 
@@ -103,9 +107,7 @@ async function makeSmaller(options: SimulateOptions, child: Child): Promise<numb
   showFailure(result, options);
   const without = order.without?.length ? ` --without ${order.without.join(',')}` : '';
   say('done', 'simulate', `${faults.length} faults are needed: ${faults.join(', ') || 'none'}`);
-  process.stdout.write(
-    `npm run simulate -- --seed ${order.seed} --length ${options.durationMs / 1_000}${without} --replay\n`,
-  );
+  process.stdout.write(`${againWith(order.seed, options)}${without} --replay\n`);
   return 1;
 }
 

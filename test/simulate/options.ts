@@ -9,9 +9,11 @@ export interface SimulateOptions {
   readonly seed: number;
   /** Faults of one cluster come for so long, in simulated milliseconds. */
   readonly durationMs: number;
+  /** Of a calm between storms of faults, on average, in simulated milliseconds; 0: there is none. */
+  readonly calmMs: number;
   readonly jobs: number;
   readonly mode: 'run' | 'replay' | 'shrink' | 'mutations' | 'sweep';
-  /** Of the mutations those whose name holds this text. */
+  /** Of the mutations, or of the operations of a sweep, those whose name holds this text. */
   readonly only: string;
   /** The longest time for a mutation to be found, in milliseconds. */
   readonly withinMs: number;
@@ -24,19 +26,24 @@ export interface SimulateOptions {
 export const USAGE = `npm run simulate -- [options]
   --hours N         simulated time of all clusters together (1)
   --seed N          of the first cluster, each one after it has the next (a random one, printed)
-  --length N        simulated seconds under faults of each cluster (240)
+  --length N        simulated seconds under faults of each cluster (1200; with --mutations 240)
+  --calm N          simulated seconds of calm between storms of faults, on average; 0: faults all the time (150; with --mutations 0)
   --jobs N          processes that simulate at the same time (2)
   --replay          the one cluster of --seed again, with every line of what happens
-  --step N          with --replay: ends there
+  --step N          with --replay: ends at the event of that number
   --without N,N     faults that are left out, by their numbers
   --mutations       puts faults into the build, one after another, each of which has to be found
-  --only TEXT       with --mutations: those whose name holds this alone
+  --only TEXT       with --mutations and --sweep: those whose name holds this alone
   --minutes N       with --mutations: to find each (10)
-  --sweep           a short cluster with a fault at each of its calls of the disk, one after another
+  --sweep           operations with a fault at each of their steps, one after another
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 60 * MS_PER_MINUTE;
+
+/** `--length` and `--calm`; what has to find a fault soon has no calms. */
+const USUAL = { length: 1_200, calm: 150 };
+const THICK = { length: 240, calm: 0 };
 
 const MODES = ['replay', 'shrink', 'mutations', 'sweep'] as const;
 
@@ -47,7 +54,8 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     options: {
       hours: { type: 'string', default: '1' },
       seed: { type: 'string' },
-      length: { type: 'string', default: '240' },
+      length: { type: 'string' },
+      calm: { type: 'string' },
       jobs: { type: 'string', default: '2' },
       replay: { type: 'boolean', default: false },
       shrink: { type: 'boolean', default: false },
@@ -59,8 +67,9 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       without: { type: 'string' },
     },
   });
-  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'minutes', least: number): number => {
-    const value = Number(values[name]);
+  const usual = values.mutations ? THICK : USUAL;
+  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes', least: number): number => {
+    const value = Number(values[name] ?? (name === 'length' || name === 'calm' ? usual[name] : undefined));
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
     return value;
@@ -73,11 +82,20 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     totalMs: hours * MS_PER_HOUR,
     seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
     durationMs: count('length', 1) * 1_000,
+    calmMs: count('calm', 0) * 1_000,
     jobs: count('jobs', 1),
     mode: MODES.find((mode) => values[mode]) ?? 'run',
     only: values.only,
     withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),
-    without: values.without === undefined || values.without === '' ? [] : values.without.split(',').map(Number),
+    without: numbersIn(values.without ?? ''),
   };
+}
+
+/** Throws UsageError. */
+function numbersIn(text: string): number[] {
+  const numbers = text === '' ? [] : text.split(',').map(Number);
+  if (numbers.some((number) => !Number.isInteger(number) || number < 0))
+    throw new UsageError(`--without is ${text}; allowed are the numbers of faults, separated by commas`);
+  return numbers;
 }

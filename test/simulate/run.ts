@@ -1,8 +1,6 @@
 /** One simulated cluster from its start to the verdict on it. */
 import { nuid } from 'nats';
 import { NO_LOGIN } from '../../shared/nats/natsLogin.js';
-import { checkHistory } from '../soak/checker/check.js';
-import { describeViolation } from '../soak/checker/violations.js';
 import { Draws } from '../soak/clients/choices/draws.js';
 import { Client } from '../soak/clients/client.js';
 import { createCollections } from '../soak/clients/createCollections.js';
@@ -13,31 +11,33 @@ import type { Call } from '../soak/history.js';
 import { OutdatedReader } from '../soak/outdated/outdatedReader.js';
 import { seededRandom } from '../soak/random.js';
 import type { LogOf } from '../soak/readLogs.js';
-import { type SimulatedShape, STALE_MS, shapeOf, sweepShape } from './cluster/shape.js';
+import { calmShape, type SimulatedShape, shapeOf } from './cluster/shape.js';
 import { SimulatedCluster } from './cluster/simulatedCluster.js';
-import { crashesOf, heal, type SimulatedService } from './cluster/simulatedService.js';
+import { heal, type SimulatedService } from './cluster/simulatedService.js';
 import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
 import { FAULTS } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
-import { DiskCalls, type SweepPoint } from './faults/point.js';
 import { exchangeOver } from './http/exchange.js';
-import { withoutFullness, withSequences } from './judge.js';
+import { Rest } from './rest.js';
+import { type SweepOrder, SweepRun, type Swept } from './sweep/sweepRun.js';
+import { verdictOn } from './verdict.js';
 import type { TraceListener } from './world/trace.js';
-import { World } from './world/world.js';
+import { EventReached, World } from './world/world.js';
 
 export interface RunOptions {
   readonly seed: number;
   /** Simulated time under faults, in milliseconds. */
   readonly durationMs: number;
+  /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
+  readonly calmMs?: number;
   /** The time for which faults are planned, where that is longer; those that come later are left out. */
   readonly planMs?: number;
   /** Numbers of faults of the plan that are left out. */
   readonly without?: ReadonlySet<number>;
-  readonly stopAtStep?: number;
-  /** No faults are planned. */
-  readonly isQuiet?: boolean;
-  /** A standalone node is run, with one fault at one call of its disk. */
-  readonly point?: SweepPoint;
+  /** Ends when so many events have been noted. */
+  readonly stopAtEvent?: number;
+  /** One operation is swept; no other faults are planned. */
+  readonly sweep?: SweepOrder;
   readonly onTrace?: TraceListener;
 }
 
@@ -56,9 +56,7 @@ export interface RunResult {
   /** How many faults the plan has, and those that were carried out. */
   readonly planned: number;
   readonly done: readonly { readonly number: number; readonly atMs: number }[];
-  /** Calls of the disk since the clients began, and the one at which the fault of a sweep was. */
-  readonly diskCalls: number;
-  readonly pointPath: string | undefined;
+  readonly swept: Swept | undefined;
   /** What must not be; nothing where all is well. */
   readonly failures: readonly string[];
   /** What happened last. */
@@ -69,6 +67,12 @@ export interface RunResult {
 const SERVED_AGAIN_MS = 120_000;
 const CALM_MS = 300;
 const CALM_THINK_MS = 300;
+
+/** Clients rest where no fault comes for longer than both: they ask on after the last one, and begin again before the next. */
+const SETTLE_MS = 12_000;
+const LEAD_MS = 1_000;
+/** One client asks all the time; in a calm it thinks for so long, on average. */
+const IDLE_THINK_MS = 10_000;
 
 /** Compiles and warms up what a process does once, so that every later run begins alike. */
 async function warmUp(): Promise<void> {
@@ -87,25 +91,38 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
 }
 
 async function simulate(options: RunOptions): Promise<RunResult> {
-  const { seed, durationMs, stopAtStep, onTrace } = options;
+  const { seed, durationMs, stopAtEvent, onTrace } = options;
   const world = new World(seed);
-  if (stopAtStep !== undefined) world.stopAtStep = stopAtStep;
+  if (stopAtEvent !== undefined) world.stopAtEvent = stopAtEvent;
   world.trace.listener = onTrace;
   const drawn = shapeOf(world.random('shape'), durationMs);
-  const shape = options.isQuiet === true ? sweepShape(drawn) : drawn;
-  const run = new Run(world, shape, options);
+  const run =
+    options.sweep === undefined
+      ? new Run(world, options.calmMs ? calmShape(drawn, world.random('calm')) : drawn, options)
+      : new SweepRun(world, drawn, options.sweep);
   const failures: string[] = [];
   try {
     await world.run(() => run.all());
   } catch (error) {
-    failures.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (!(error instanceof EventReached))
+      failures.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
   failures.push(...run.failures);
   const { trace, steps, nowMs } = world;
   return {
-    ...{ seed, shape, hash: trace.hash, events: trace.events, steps, simulatedMs: nowMs, failures, tail: trace.lines },
-    ...{ faults: run.faults, planned: run.planned, done: run.done },
-    ...{ diskCalls: run.diskCalls?.count ?? 0, pointPath: run.diskCalls?.pointPath },
+    ...{
+      seed,
+      shape: run.shape,
+      hash: trace.hash,
+      events: trace.events,
+      steps,
+      simulatedMs: nowMs,
+      failures,
+      tail: trace.lines,
+    },
+    ...(run instanceof SweepRun
+      ? { faults: new Map(), planned: 0, done: [], swept: run.swept }
+      : { faults: run.faults, planned: run.planned, done: run.done, swept: undefined }),
     calls: run.calls.length,
     answered: run.calls.filter(({ outcome }) => outcome.kind !== 'unknown').length,
   };
@@ -113,15 +130,23 @@ async function simulate(options: RunOptions): Promise<RunResult> {
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** What a client is like. `own`: the place of its collection. */
+interface Asking {
+  readonly number: number;
+  readonly own: number;
+  readonly thinkMs: number;
+  readonly restOver?: (() => Promise<void> | undefined) | undefined;
+}
+
 class Run {
   readonly failures: string[] = [];
   /** Kind → how many there were. */
   readonly faults = new Map<string, number>();
   readonly done: { readonly number: number; readonly atMs: number }[] = [];
   planned = 0;
-  diskCalls: DiskCalls | undefined;
   readonly cluster: SimulatedService;
   readonly #recorder: Recorder;
+  readonly #rest = new Rest();
   readonly #keys = new KnownIds<string>();
   readonly #known: ReadonlyMap<string, Known>;
   #key = '';
@@ -129,12 +154,16 @@ class Run {
 
   constructor(
     private readonly world: World,
-    private readonly shape: SimulatedShape,
+    readonly shape: SimulatedShape,
     readonly options: RunOptions,
   ) {
     this.cluster = shape.servers === 0 ? new SimulatedStandalone(world, shape) : new SimulatedCluster(world, shape);
     this.#known = new Map(shape.collections.map((each) => [each.name, new Known(each, this.#keys)]));
     this.#recorder = new Recorder({ write: (line) => world.trace.text(line) });
+  }
+
+  get #hasCalms(): boolean {
+    return (this.options.calmMs ?? 0) > 0;
   }
 
   get calls(): readonly Call[] {
@@ -162,23 +191,34 @@ class Run {
     const { world, cluster, options } = this;
     const { durationMs, faultEveryMs } = this.shape;
     const begunMs = world.nowMs;
-    if (options.isQuiet === true) {
-      this.diskCalls = new DiskCalls(cluster, options.point);
-      await wait(durationMs);
-      return;
-    }
-    const plan = planFaults(world.random('plan'), options.planMs ?? durationMs, faultEveryMs);
+    const plan = planFaults(world.random('plan'), {
+      ...{ untilMs: options.planMs ?? durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
+    });
     this.planned = plan.length;
     for (const planned of plan) {
-      if (options.without?.has(planned.number) || planned.atMs >= durationMs) continue;
-      await wait(begunMs + planned.atMs - world.nowMs);
+      if (planned.atMs >= durationMs) break;
+      await this.#until(begunMs + planned.atMs);
+      if (options.without?.has(planned.number)) continue;
       const told = FAULTS[planned.kind](cluster, randomOf(planned));
       if (told === undefined) continue;
       this.done.push({ number: planned.number, atMs: planned.atMs });
       this.faults.set(planned.kind, (this.faults.get(planned.kind) ?? 0) + 1);
       world.note(`fault ${planned.number}: ${told}`);
     }
-    await wait(begunMs + durationMs - world.nowMs);
+    await this.#until(begunMs + durationMs);
+    this.#rest.end();
+  }
+
+  /** Waits until then; where that is long, the clients rest meanwhile. */
+  async #until(atMs: number): Promise<void> {
+    const { world } = this;
+    if (this.#hasCalms && atMs - world.nowMs > SETTLE_MS + LEAD_MS) {
+      await wait(SETTLE_MS);
+      this.#rest.begin();
+      await wait(atMs - LEAD_MS - world.nowMs);
+      this.#rest.end();
+    }
+    await wait(atMs - world.nowMs);
   }
 
   async #openClients(): Promise<Client[]> {
@@ -193,7 +233,13 @@ class Run {
       ...{ address, via, key: this.#key, draws, recorder, exchange },
     });
     for (const call of recorder.calls) known.get(call.collection)?.learn(call);
-    return Array.from({ length: shape.clients }, (_, i) => this.#client(i + 1, i, shape.thinkMs));
+    const restOver = this.#hasCalms ? this.#rest.over : undefined;
+    const clients = Array.from({ length: shape.clients }, (_, i) =>
+      this.#client({ number: i + 1, own: i, thinkMs: shape.thinkMs, restOver }),
+    );
+    if (!this.#hasCalms) return clients;
+    const number = shape.clients + shape.collections.length + 1;
+    return [...clients, this.#client({ number, own: 0, thinkMs: IDLE_THINK_MS })];
   }
 
   /** Asks the shards themselves, as a coordinator that has heard of no change. */
@@ -204,26 +250,27 @@ class Run {
       ...{ collections: this.#collections, known: this.#known, recorder: this.#recorder },
       ...{ natsUrl: cluster.nats.url, login: NO_LOGIN, replicas: shape.servers, hasFollowers: shape.followers > 0 },
       ...{ random: world.random('outdated'), everyMs: shape.outdatedEveryMs },
+      ...(this.#hasCalms && { restOver: this.#rest.over }),
     });
   }
 
   /** One for each collection, that asks often. */
   #calmClients(): Client[] {
     const { clients, collections } = this.shape;
-    return collections.map((_, i) => this.#client(clients + i + 1, i, CALM_THINK_MS));
+    return collections.map((_, i) => this.#client({ number: clients + i + 1, own: i, thinkMs: CALM_THINK_MS }));
   }
 
-  #client(number: number, own: number, thinkMs: number): Client {
+  #client({ own, ...asking }: Asking): Client {
     const { cluster, shape } = this;
     const names = shape.collections.map(({ name }) => name);
     const first = own % names.length;
     return new Client({
-      ...{ number, key: this.#key, keys: this.#keys, known: this.#known, recorder: this.#recorder },
+      ...asking,
+      ...{ key: this.#key, keys: this.#keys, known: this.#known, recorder: this.#recorder },
       coordinators: cluster.coordinators,
       exchange: exchangeOver(cluster.network, cluster.ports),
       collections: [...names.slice(first), ...names.slice(0, first)],
-      random: seededRandom(this.options.seed + number),
-      thinkMs,
+      random: seededRandom(this.options.seed + asking.number),
       hasEventual: shape.followers > 0,
     });
   }
@@ -241,18 +288,8 @@ class Run {
   }
 
   async #judge(): Promise<void> {
-    const { cluster, shape } = this;
-    const logs = await cluster.readLogs(this.#collections, this.calls);
-    const indexed = new Map(
-      shape.collections.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])),
-    );
-    const told = cluster.nats === undefined ? withSequences(this.calls, logs) : this.calls;
-    const wasFull = this.faults.has('disk full') || this.options.point?.way === 'ENOSPC';
-    const verdict = checkHistory(wasFull ? withoutFullness(told) : told, logs, { staleMs: STALE_MS, indexed });
-    this.failures.push(...verdict.violations.map((violation) => describeViolation(violation)));
-    this.failures.push(...crashesOf(cluster).map((crash) => `a process ended by itself: ${crash}`));
-    this.failures.push(...cluster.logs.alarms.map((alarm) => `logged as an error: ${alarm}`));
-    for (const { entries } of logs) this.world.trace.number(entries.length);
-    this.world.note(JSON.stringify(verdict.checked));
+    const { cluster: service, shape, calls } = this;
+    const wasFull = this.faults.has('disk full');
+    this.failures.push(...(await verdictOn({ service, shape, collections: this.#collections, calls, wasFull })));
   }
 }

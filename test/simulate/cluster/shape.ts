@@ -22,6 +22,8 @@ export interface SimulatedShape {
   readonly faultEveryMs: number;
   /** Of a client between two calls, on average. */
   readonly thinkMs: number;
+  /** Of files of a standalone node's logs; those of the product where it is left out. */
+  readonly segmentBytes?: number | undefined;
   /** Settings of all shards and coordinators, as variables of the environment. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -38,6 +40,13 @@ const ROWS = [0, 0, 0, 500, 3_500];
 
 /** An eventual answer may be this much behind, by another process's clock ticks. */
 export const STALE_MS = 2_000;
+
+/** What an operation that is swept needs. */
+interface Wanted {
+  readonly hasIndex?: boolean;
+  readonly shards?: number;
+  readonly segmentBytes?: number;
+}
 
 export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
   const servers = random.pick([0, 0, 1, 3, 3]);
@@ -76,14 +85,41 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   };
 }
 
-/** A standalone node of the same settings that does as much as it can in a few seconds. */
-export const sweepShape = (drawn: SimulatedShape): SimulatedShape => ({
-  ...drawn,
-  outdatedEveryMs: undefined,
-  ...{ servers: 0, shards: 1, coordinators: 1, followers: 0, clients: 3, thinkMs: 150 },
-  collections: [
-    { name: 'c1', dimension: 4, index: 'none', rows: 0 },
-    { name: 'c2', dimension: 4, index: 'hnsw', rows: 500 },
-  ],
-  settings: { ...drawn.settings, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
-});
+/** Between two calls of a client, on average, in a cluster with calms; of its collections one in so many is as large as most. */
+const CALM_THINK_MS = [500, 1_000, 2_000, 4_000];
+const LARGE_ONE_IN = 8;
+const CALM_OUTDATED_MS = 1_000;
+
+/** The same where calms lie between storms of faults: the storms are thicker, and little happens beside them. */
+export function calmShape(drawn: SimulatedShape, random: SeededRandom): SimulatedShape {
+  const heartbeatMs = 500 * (1 + random.int(4));
+  const leaseMs = 4 * heartbeatMs;
+  return {
+    ...drawn,
+    coordinators: Math.min(drawn.coordinators, 1 + random.int(3)),
+    outdatedEveryMs: drawn.outdatedEveryMs && CALM_OUTDATED_MS,
+    faultEveryMs: 1_000 * (1 + random.int(8)),
+    thinkMs: random.pick(CALM_THINK_MS),
+    collections: drawn.collections.map((each) => ({
+      ...each,
+      rows: random.int(LARGE_ONE_IN) === 0 ? each.rows : Math.min(each.rows, 500),
+    })),
+    settings: {
+      ...drawn.settings,
+      VOUCH_HEARTBEAT_MS: String(heartbeatMs),
+      VOUCH_LEASE_MS: String(leaseMs),
+      VOUCH_FAILOVER_MS: String(leaseMs + 1_000),
+    },
+  };
+}
+
+/** As small as can be, of the same settings: one collection, and one server of NATS in a cluster. */
+export function sweepShape(drawn: SimulatedShape, mode: 'standalone' | 'cluster', wanted: Wanted): SimulatedShape {
+  const { hasIndex = false, shards = 1, segmentBytes } = wanted;
+  return {
+    ...drawn,
+    ...{ servers: mode === 'cluster' ? 1 : 0, shards, coordinators: 1, followers: 0, clients: 0, segmentBytes },
+    collections: [{ name: 'c1', dimension: 4, index: hasIndex ? 'hnsw' : 'none', rows: hasIndex ? 500 : 0 }],
+    settings: { ...drawn.settings, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
+  };
+}

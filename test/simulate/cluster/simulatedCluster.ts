@@ -93,6 +93,11 @@ export class SimulatedCluster implements SimulatedService {
     });
   }
 
+  async openVault() {
+    const platform = await this.#openAs('shard');
+    return { vault: await platform.vault(), close: () => platform.close() };
+  }
+
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
     return readLogs(this.nats.url.split(',')[0]!, NO_LOGIN, collections, calls);
   }
@@ -133,16 +138,20 @@ export class SimulatedCluster implements SimulatedService {
   }
 
   async #asRole<T>(role: NatsRole, work: (platform: ClusterPlatform) => Promise<T>): Promise<T> {
-    const { servers, settings } = this.shape;
-    const platform = await openCluster({
-      ...{ url: this.nats.url, role, name: `simulated-${role}`, logger: this.logs.logger(role) },
-      ...{ replicas: servers, logStreams: Number(settings.VOUCH_LOG_STREAMS) },
-    });
+    const platform = await this.#openAs(role);
     try {
       return await work(platform);
     } finally {
       await platform.close();
     }
+  }
+
+  #openAs(role: NatsRole): Promise<ClusterPlatform> {
+    const { servers, settings } = this.shape;
+    return openCluster({
+      ...{ url: this.nats.url, role, name: `simulated-${role}`, logger: this.logs.logger(role) },
+      ...{ replicas: servers, logStreams: Number(settings.VOUCH_LOG_STREAMS) },
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 /** A simulated service, in whatever mode: what runs, where it may be reached, and what may go wrong with it. */
-
+import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
 import type { LogOf } from '../../soak/readLogs.js';
@@ -38,6 +38,8 @@ export interface SimulatedService {
   readonly coordinators: ReadonlyMap<string, string>;
   /** Starts everything. Returns the key that the clients use. */
   start(): Promise<string>;
+  /** For a tool on the machine of the first shard. */
+  openVault(): Promise<{ readonly vault: VaultStore; close(): Promise<void> }>;
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]>;
 }
 

@@ -4,7 +4,7 @@ import { runCoordinator } from '../../../coordinator/main.js';
 import { runShard } from '../../../shard/main.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
-import { openStandalone } from '../../../shared/platform/standalonePlatform.js';
+import { openFolderVault, openStandalone } from '../../../shared/platform/standalonePlatform.js';
 import { createKey } from '../../../shared/registry/keys.js';
 import { openSigner } from '../../../shared/signing/signer.js';
 import { LogFolder } from '../../../verifier/node/index.js';
@@ -54,6 +54,11 @@ export class SimulatedStandalone implements SimulatedService {
     return this.#key;
   }
 
+  async openVault() {
+    const vault = await openFolderVault(DATA);
+    return { vault, close: async () => vault.close() };
+  }
+
   async readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]> {
     const logs: CollectionLog[] = [];
     for (const { name, id } of collections)
@@ -68,7 +73,7 @@ export class SimulatedStandalone implements SimulatedService {
       ...this.shape.settings,
     });
     const logger = this.logs.logger(NAME);
-    const platform = await openStandalone({ dataDir: config.dataDir, logger });
+    const platform = await openStandalone({ dataDir: config.dataDir, logger, segmentBytes: this.shape.segmentBytes });
     await openSigner(config.serviceLog.keyFile);
     const shard = await runShard({ config, name: 's1', platform, logger });
     const coordinator = await runCoordinator({ config, platform, logger, engine: this.ports.engine() });

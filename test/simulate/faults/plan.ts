@@ -14,8 +14,19 @@ export interface PlannedFault {
 
 const FIRST_MS = 1_000;
 
-/** Faults follow each other after up to twice `everyMs`; now and then several come at once. */
-export function planFaults(random: SeededRandom, untilMs: number, everyMs: number): PlannedFault[] {
+/** One fault in so many is the last before a calm. */
+const CALM_ONE_IN = 6;
+
+export interface FaultTimes {
+  /** Faults are planned for so long, in milliseconds. */
+  readonly untilMs: number;
+  /** Between two faults, on average, in milliseconds; now and then several come at once. */
+  readonly everyMs: number;
+  /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
+  readonly calmMs: number;
+}
+
+export function planFaults(random: SeededRandom, { untilMs, everyMs, calmMs }: FaultTimes): PlannedFault[] {
   const kinds = Object.keys(FAULTS) as FaultKind[];
   // Each cluster meets some kinds more often than others, so that the same ones meet each other.
   const own = Array.from({ length: 1 + random.int(kinds.length) }, () => random.pick(kinds));
@@ -25,6 +36,7 @@ export function planFaults(random: SeededRandom, untilMs: number, everyMs: numbe
     const kind = random.int(4) === 0 ? random.pick(kinds) : random.pick(own);
     plan.push({ number: plan.length, kind, atMs, seed: random.int(2 ** 31) });
     if (random.int(6) > 0) atMs += 2 * everyMs * random.next();
+    if (calmMs > 0 && random.int(CALM_ONE_IN) === 0) atMs += calmMs * (0.5 + random.next());
   }
   return plan;
 }

@@ -63,7 +63,7 @@ class SimulatedExchange {
     const client = this.#client;
     if (network.isCut(from, client.machine)) return;
     network.world.at(client, network.delayMs(from, client.machine), 'answer', () =>
-      this.#end({ status, body: parsed(body.toString()) }),
+      this.#end({ status, body: parsed(body) }),
     );
   }
 
@@ -84,13 +84,14 @@ class SimulatedExchange {
 
 function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequest {
   const { pathname, search } = new URL(url);
-  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+  const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
   return {
     method,
     path: pathname,
     query: search === '' ? undefined : search.slice(1),
     headers: {
-      ...{ host: 'simulated', authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...{ host: 'simulated', authorization: `Bearer ${key}`, 'content-type': type },
       ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
       'content-length': String(bytes.length),
     },
@@ -98,10 +99,11 @@ function requestOf({ method, url, key, body, idempotencyKey }: Asking): SentRequ
   };
 }
 
-function parsed(text: string): unknown {
+/** What is no JSON stays as it is. */
+function parsed(body: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(body.toString());
   } catch {
-    return text;
+    return body;
   }
 }

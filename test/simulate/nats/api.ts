@@ -47,18 +47,20 @@ export interface InfoQuery {
 
 interface Told {
   readonly key: string;
-  readonly info: object;
+  /** JSON. */
+  readonly text: string;
 }
 
 /** What was told last of each stream by each server: shards ask for all of them every second. */
 const told = new WeakMap<Stream, Map<string, Told>>();
 
+/** As JSON. */
 export function streamInfo(
   stream: Stream,
   server: string,
   up: (server: string) => boolean,
   { subjects_filter: filter }: InfoQuery = {},
-): object {
+): string {
   const { count } = stream.stateAt(server);
   const key = `${filter} ${stream.appliedAt(server)} ${count} ${stream.servers.map(up)}`;
   let byServer = told.get(stream);
@@ -67,10 +69,10 @@ export function streamInfo(
     told.set(stream, byServer);
   }
   const known = byServer.get(server);
-  if (known?.key === key) return known.info;
-  const info = freshInfo(stream, server, up, filter);
-  byServer.set(server, { key, info });
-  return info;
+  if (known?.key === key) return known.text;
+  const text = JSON.stringify(freshInfo(stream, server, up, filter));
+  byServer.set(server, { key, text });
+  return text;
 }
 
 function freshInfo(

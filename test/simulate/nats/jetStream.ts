@@ -29,7 +29,8 @@ const UNHEARD_TICKS = 5;
 const CREATE_MS = 3;
 const DELIVER_MS = 0.1;
 
-type Answer = (body: object | Buffer, headers?: Buffer) => void;
+/** A text is JSON already. */
+type Answer = (body: object | string, headers?: Buffer) => void;
 
 export class JetStream {
   readonly streams = new Map<string, Stream>();
@@ -205,7 +206,7 @@ export class JetStream {
     }
   }
 
-  #list(verb: string, at: string, query: Record<string, unknown>): object {
+  #list(verb: string, at: string, query: Record<string, unknown>): object | string {
     const filter = query.subject as string | undefined;
     const streams = [...this.streams.values()].filter(
       (stream) =>
@@ -220,12 +221,9 @@ export class JetStream {
         streams: streams.map(({ name }) => name),
       };
     const isUp = (server: string): boolean => this.broker.isUp(server);
-    const type = 'io.nats.jetstream.api.v1.stream_list_response';
-    return {
-      type,
-      ...total,
-      streams: streams.map((each) => streamInfo(each, each.has(at) ? at : each.servers[0]!, isUp)),
-    };
+    const head = JSON.stringify({ type: 'io.nats.jetstream.api.v1.stream_list_response', ...total });
+    const told = streams.map((each) => streamInfo(each, each.has(at) ? at : each.servers[0]!, isUp));
+    return `${head.slice(0, -1)},"streams":[${told.join(',')}]}`;
   }
 
   #create(
@@ -324,9 +322,9 @@ export class JetStream {
     });
   }
 
-  #answer(server: string, reply: string, body: object | Buffer, headers: Buffer = NO_BYTES): void {
+  #answer(server: string, reply: string, body: object | string, headers: Buffer = NO_BYTES): void {
     if (reply === '' || !this.broker.isUp(server)) return;
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     const ownHeaders = Buffer.isBuffer(body) ? headers : NO_BYTES;
     this.broker.publish(this.broker.servers.get(server)!, {
       subject: reply,

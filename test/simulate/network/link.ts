@@ -49,6 +49,7 @@ export class Link {
   send(to: 'client' | 'server', bytes: Buffer): void {
     if (!this.isOpen) return;
     const [from, target] = to === 'client' ? [this.server, this.client] : [this.client, this.server];
+    if (this.network.stopsMessage('sent', from.party)) return;
     if (target.held.length > 0 || this.network.isCut(from.party.machine, target.party.machine)) target.held.push(bytes);
     else this.#deliver(from, target, bytes);
   }
@@ -79,7 +80,7 @@ export class Link {
   #deliver(from: Side, target: Side, bytes: Buffer): void {
     this.network.world.trace.number(bytes.length);
     this.#at(from, target, 'link', () => {
-      if (this.isOpen) target.end.onData(bytes);
+      if (this.isOpen && !this.network.stopsMessage('received', target.party)) target.end.onData(bytes);
     });
   }
 

@@ -23,11 +23,15 @@ export interface Listener {
   accept(link: LinkEnds): void;
 }
 
+export type MessageWay = 'sent' | 'received';
+
 export class Network {
   readonly listeners = new Map<string, Listener>();
   /** Ways that are cut → how often. */
   readonly #cuts = new Map<string, number>();
   readonly #onHealed = new Set<() => void>();
+  /** Asked when a party sends or receives something over a connection; true: it does not happen. */
+  stopsMessage: (way: MessageWay, party: Party) => boolean = () => false;
 
   constructor(readonly world: World) {}
 

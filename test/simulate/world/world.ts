@@ -23,6 +23,9 @@ const TASKS_PER_TURN = 64;
 /** The world did what no world may do, whatever the product does: a defect of the simulation. */
 export class WorldBroken extends Error {}
 
+/** The event is reached at which the run was to end. */
+export class EventReached extends WorldBroken {}
+
 let running: World | undefined;
 
 /** The world whose task is running now; undefined outside of all worlds. */
@@ -39,8 +42,8 @@ export class World {
   party: Party;
   /** Steps that were taken. */
   steps = 0;
-  /** Ends the run when so many steps are taken; for a replay. */
-  stopAtStep = Number.POSITIVE_INFINITY;
+  /** Ends the run when so many events have been noted; for a replay, whose lines have these numbers. */
+  stopAtEvent = Number.POSITIVE_INFINITY;
   readonly #heap = new TaskHeap();
   readonly #randoms = new Map<string, SeededRandom>();
   #order = 0;
@@ -177,8 +180,8 @@ export class World {
     this.party = task.party;
     this.steps++;
     this.trace.step(this.nowMs, task.party.number, task.kind);
-    if (this.steps >= this.stopAtStep) {
-      this.#end(() => this.#finish?.(new WorldBroken(`step ${this.steps} is reached`)));
+    if (this.trace.events >= this.stopAtEvent) {
+      this.#end(() => this.#finish?.(new EventReached(`event ${this.trace.events} is reached`)));
       return;
     }
     const { run } = task;

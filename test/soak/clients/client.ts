@@ -31,6 +31,8 @@ export interface ClientOptions extends ChoiceOptions {
   /** Between an answer and the next call, on average. */
   readonly thinkMs: number;
   readonly exchange?: MakeExchange;
+  /** Awaited before each call that it begins; undefined: nothing to wait for. */
+  readonly restOver?: (() => Promise<void> | undefined) | undefined;
 }
 
 export class Client {
@@ -57,8 +59,9 @@ export class Client {
   }
 
   async #run(): Promise<void> {
-    const { random, collections, known, thinkMs } = this.options;
+    const { random, collections, known, thinkMs, restOver } = this.options;
     while (this.#running) {
+      if (restOver !== undefined) await restOver();
       const collection = random.int(8) === 0 ? random.pick(collections) : collections[0]!;
       const wanted = this.#choice.next(collection, known.get(collection) as Known);
       if (wanted.op === 'search' && random.int(BURST_ONE_IN) === 0)

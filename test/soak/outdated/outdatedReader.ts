@@ -40,6 +40,8 @@ export interface OutdatedReaderOptions {
   readonly hasFollowers: boolean;
   /** Between two questions, in milliseconds. */
   readonly everyMs?: number;
+  /** Awaited before each question; undefined: nothing to wait for. */
+  readonly restOver?: () => Promise<void> | undefined;
 }
 
 /** How often it was answered, and how often told that the collection is not there (any more). */
@@ -95,8 +97,9 @@ export class OutdatedReader {
   }
 
   async #run(): Promise<void> {
-    const { random, collections, known, hasFollowers, everyMs = EVERY_MS } = this.options;
+    const { random, collections, known, hasFollowers, everyMs = EVERY_MS, restOver } = this.options;
     while (this.#running) {
+      if (restOver !== undefined) await restOver();
       const { name, id } = random.pick(collections);
       const epochs = this.#epochs.of(id);
       if (epochs.length > 0 && this.#underWay.size < UNDER_WAY_MAX) {

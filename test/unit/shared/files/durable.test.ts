@@ -241,6 +241,19 @@ describe('the lock of a data folder', () => {
     await (await lockFolder(folder)).release();
   });
 
+  it('is not kept by a file that a failed release has left behind', async () => {
+    const lock = await lockFolder(folder);
+    const content = await readFile(join(folder, 'lock'));
+    // Nothing can be read from a folder: the release fails.
+    await rm(join(folder, 'lock'));
+    await mkdir(join(folder, 'lock'));
+    await rejection(lock.release());
+    await rm(join(folder, 'lock'), { recursive: true });
+    await writeFile(join(folder, 'lock'), content);
+    await (await lockFolder(folder)).release();
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
   it('goes to one of many that find a dead holder', async () => {
     await plant({ host: hostname(), pid: 999_999_999, started: 'long ago' });
     const outcomes = await Promise.allSettled(Array.from({ length: 2 }, () => lockFolder(folder)));

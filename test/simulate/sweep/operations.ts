@@ -1,0 +1,121 @@
+/** What is swept: each operation, and what has to be done again where it was interrupted. */
+import { rotateMaster } from '../../../scripts/keys/rotateMaster.js';
+import { systemEntropy } from '../../../shared/clock.js';
+import { NO_ONE_COLLECTION } from '../../soak/history/asked.js';
+import { DISKS } from '../disk/simulatedFiles.js';
+import { importAgain } from './importing.js';
+import { COLLECTION, DIMENSION, type Stage } from './stage.js';
+
+export type SweepMode = 'standalone' | 'cluster';
+
+export interface SweptOperation {
+  readonly modes: readonly SweepMode[];
+  /** Steps count until so long after the end of the operation, in milliseconds. */
+  readonly settleMs: number;
+  /** Whose steps are counted: the first or the second machine with data, or the tool. */
+  readonly victim: 'first' | 'second' | 'tool';
+  readonly hasIndex?: boolean;
+  readonly shards?: number;
+  /** Of files of a log, in bytes; that of the product where it is left out. */
+  readonly segmentBytes?: number;
+  /** Comes before the fault. */
+  prepare?(stage: Stage): Promise<void>;
+  run(stage: Stage): Promise<void>;
+  /** Comes after the fault. Throws where the operation cannot be completed. */
+  complete?(stage: Stage): Promise<void>;
+}
+
+const BOTH: readonly SweepMode[] = ['standalone', 'cluster'];
+const KINDS = ['hnsw', 'ivf', 'bq'] as const;
+const BUILT_WITHIN_MS = 8_000;
+const SHRED_WITHIN_MS = 2_000;
+const LOOK_AGAIN_MS = 100;
+const DOWN_MS = 300;
+/** More than a snapshot is due after, and more than a file of a log holds. */
+const BATCH_ROWS = 150;
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const keyOf = ({ number }: Stage): string => number.toString(16).padStart(32, '0');
+
+const insertMany = async ({ ask }: Stage): Promise<void> => {
+  const rows = Array.from({ length: BATCH_ROWS }, () => ask.draws.row(DIMENSION));
+  await ask.call({ op: 'insertBatch', collection: COLLECTION, rows });
+};
+
+const keepSecret = async (stage: Stage): Promise<void> => {
+  const secret = stage.ask.draws.secret(keyOf(stage));
+  const { outcome } = await stage.ask.call({ op: 'insertEncrypted', collection: COLLECTION, secret });
+  if (outcome.kind !== 'ok') throw new Error(`a secret could not be stored: ${JSON.stringify(outcome)}`);
+};
+
+/** Whether it is answered that the key is gone. */
+const shred = async (stage: Stage): Promise<boolean> =>
+  (await stage.ask.call({ op: 'shred', collection: NO_ONE_COLLECTION, keyId: keyOf(stage) })).outcome.kind === 'ok';
+
+const rotate = (stage: Stage): Promise<void> =>
+  stage.tool(async () => {
+    const { service } = stage;
+    const opened = await service.openVault();
+    try {
+      const masterKeyFile = `${DISKS}${service.shardNames[0]}/data/master.key`;
+      const options = { vault: opened.vault, masterKeyFile, entropy: systemEntropy, onProgress: () => undefined };
+      await rotateMaster({ ...options, prepareOnly: false, forgetDamaged: false });
+    } finally {
+      await opened.close();
+    }
+  });
+
+const move = async ({ service }: Stage): Promise<void> => {
+  const first = service.processes.get(service.shardNames[0]!)!;
+  first.stop(DOWN_MS);
+  await wait(2 * DOWN_MS);
+};
+
+export const OPERATIONS: Readonly<Record<string, SweptOperation>> = {
+  commit: {
+    ...{ modes: BOTH, settleMs: 100, victim: 'first' },
+    run: async ({ ask }) =>
+      void (await ask.call({ op: 'insert', collection: COLLECTION, row: ask.draws.row(DIMENSION) })),
+  },
+  roll: { ...{ modes: ['standalone'], settleMs: 100, victim: 'first', segmentBytes: 2_048 }, run: insertMany },
+  snapshot: { ...{ modes: BOTH, settleMs: 1_000, victim: 'first' }, run: insertMany },
+  'index swap': {
+    ...{ modes: BOTH, settleMs: 3_000, victim: 'first', hasIndex: true },
+    run: async ({ ask, number }) => {
+      const kind = KINDS[number % KINDS.length]!;
+      await ask.call({ op: 'configureIndex', collection: COLLECTION, kind });
+      for (let waitedMs = 0; waitedMs < BUILT_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
+        const call = await ask.call({ op: 'indexState', collection: COLLECTION });
+        if (call.op !== 'indexState' || call.outcome.kind !== 'ok') return;
+        if (call.outcome.answer.active === kind && call.outcome.answer.status === 'active') return;
+        await wait(LOOK_AGAIN_MS);
+      }
+    },
+  },
+  shred: {
+    ...{ modes: BOTH, settleMs: 500, victim: 'first' },
+    prepare: keepSecret,
+    run: async (stage) => void (await shred(stage)),
+    complete: async (stage) => {
+      for (let waitedMs = 0; !(await shred(stage)); waitedMs += LOOK_AGAIN_MS) {
+        if (waitedMs > SHRED_WITHIN_MS) throw new Error('a key cannot be shredded');
+        await wait(LOOK_AGAIN_MS);
+      }
+    },
+  },
+  rotation: {
+    ...{ modes: BOTH, settleMs: 100, victim: 'tool' },
+    prepare: keepSecret,
+    // Killed or refused: the same command continues it.
+    run: (stage) => rotate(stage).catch(() => undefined),
+    complete: rotate,
+  },
+  import: {
+    ...{ modes: BOTH, settleMs: 200, victim: 'first' },
+    run: (stage) => importAgain(stage).catch(() => undefined),
+    complete: importAgain,
+  },
+  'move away': { ...{ modes: ['cluster'], settleMs: 2_000, victim: 'first', shards: 2 }, run: move },
+  'move in': { ...{ modes: ['cluster'], settleMs: 2_000, victim: 'second', shards: 2 }, run: move },
+};

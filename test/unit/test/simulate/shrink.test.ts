@@ -1,0 +1,62 @@
+/** Making a failing cluster smaller, with runs that are made up. */
+import { expect } from 'chai';
+import type { RunOrder } from '../../../simulate/child.js';
+import type { ToldResult } from '../../../simulate/children.js';
+import { shrink } from '../../../simulate/shrink.js';
+
+const PLANNED = 12;
+const EVERY_MS = 5_000;
+const DURATION_MS = 60_000;
+
+/** Fails alike where all of these faults are carried out, and in another way where one is. */
+const failingWith = (needed: readonly number[]) => {
+  const orders: RunOrder[] = [];
+  const run = async (order: RunOrder): Promise<ToldResult> => {
+    orders.push(order);
+    const all = Array.from({ length: PLANNED }, (_, number) => ({ number, atMs: number * EVERY_MS }));
+    const done = all.filter(({ number, atMs }) => !order.without?.includes(number) && atMs < order.durationMs);
+    const isThere = (number: number): boolean => done.some((fault) => fault.number === number);
+    const failures = needed.every(isThere)
+      ? ['lost write (c1): a write is not in the log']
+      : needed.some(isThere)
+        ? ['stale read (c1): an answer is too old']
+        : [];
+    return { seed: order.seed, planned: PLANNED, done, failures } as unknown as ToldResult;
+  };
+  return { orders, run };
+};
+
+const quiet = (): void => undefined;
+
+describe('a failing cluster, made smaller', () => {
+  it('keeps the faults that it needs, and the time until shortly after the last one', async () => {
+    const { run } = failingWith([2, 7]);
+    const { order, result, faults } = await shrink({ seed: 5, durationMs: DURATION_MS }, run, quiet);
+    expect(faults).to.deep.equal([2, 7]);
+    expect(order).to.include({ seed: 5, planMs: DURATION_MS, durationMs: 7 * EVERY_MS + 2_000 });
+    expect(result.failures).to.deep.equal(['lost write (c1): a write is not in the log']);
+    expect(await run(order)).to.deep.equal(result);
+  });
+
+  it('keeps no fault where it fails without any', async () => {
+    const { run } = failingWith([]);
+    const { faults } = await shrink({ seed: 5, durationMs: DURATION_MS }, run, quiet);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('goes on from the faults that were left out before', async () => {
+    const { orders, run } = failingWith([7]);
+    const { faults } = await shrink({ seed: 5, durationMs: DURATION_MS, without: [0, 1] }, run, quiet);
+    expect(faults).to.deep.equal([7]);
+    expect(orders.every(({ without }) => without?.includes(0) && without.includes(1))).to.equal(true);
+  });
+
+  it('is refused where nothing fails', async () => {
+    const { run } = failingWith([99]);
+    let refusal = '';
+    await shrink({ seed: 5, durationMs: DURATION_MS }, run, quiet).catch((error: Error) => {
+      refusal = error.message;
+    });
+    expect(refusal).to.equal('the cluster of seed 5 does not fail');
+  });
+});
