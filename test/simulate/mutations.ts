@@ -45,10 +45,10 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'if (position > 0)',
   },
   {
-    name: 'an append whose outcome is unknown is taken for a failure',
+    name: "a frame of another owner is taken for one's own",
     file: LOG,
-    find: 'const settled = mayBeThere ? await this.ownFrame(frame, before) : ',
-    put: 'const settled = false ? await this.ownFrame(frame, before) : ',
+    find: 'return found && Buffer.compare(found.bytes, frame) === 0 ?',
+    put: 'return found && frame.length > 0 ?',
   },
   {
     name: 'a superseded frame is taken for a part of the log',
@@ -113,8 +113,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'an owner goes on as such while its transfer is not settled',
     file: REPLICA,
-    find: 'return !this.#isTransferring && this.#term !== undefined',
-    put: 'return this.#term !== undefined',
+    find: 'this.#isTransferring = true;\n        await this.#handle?.demote();',
+    put: '',
   },
   {
     name: 'an eventual search takes any age of a copy',

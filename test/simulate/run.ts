@@ -13,15 +13,15 @@ import type { Call } from '../soak/history.js';
 import { OutdatedReader } from '../soak/outdated/outdatedReader.js';
 import { seededRandom } from '../soak/random.js';
 import type { LogOf } from '../soak/readLogs.js';
-import { type SimulatedShape, STALE_MS, shapeOf, sweepShape } from './cluster/shape.js';
+import { type SimulatedShape, shapeOf, sweepShape } from './cluster/shape.js';
 import { SimulatedCluster } from './cluster/simulatedCluster.js';
 import { crashesOf, heal, type SimulatedService } from './cluster/simulatedService.js';
 import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
-import { FAULTS } from './faults/kinds.js';
+import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { DiskCalls, type SweepPoint } from './faults/point.js';
 import { exchangeOver } from './http/exchange.js';
-import { withoutFullness, withSequences } from './judge.js';
+import { withoutDiskErrors, withSequences } from './judge.js';
 import type { TraceListener } from './world/trace.js';
 import { World } from './world/world.js';
 
@@ -93,6 +93,7 @@ async function simulate(options: RunOptions): Promise<RunResult> {
   world.trace.listener = onTrace;
   const drawn = shapeOf(world.random('shape'), durationMs);
   const shape = options.isQuiet === true ? sweepShape(drawn) : drawn;
+  world.lookMs = shape.lookMs;
   const run = new Run(world, shape, options);
   const failures: string[] = [];
   try {
@@ -110,6 +111,9 @@ async function simulate(options: RunOptions): Promise<RunResult> {
     answered: run.calls.filter(({ outcome }) => outcome.kind !== 'unknown').length,
   };
 }
+
+/** After these an answer may tell of an error of the disk. */
+const DISK_FAULTS: readonly FaultKind[] = ['disk full', 'disk fails'];
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -246,12 +250,16 @@ class Run {
     const indexed = new Map(
       shape.collections.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])),
     );
+    const staleMs = Number(shape.settings.VOUCH_FOLLOWERS_STALE_MS);
     const told = cluster.nats === undefined ? withSequences(this.calls, logs) : this.calls;
-    const wasFull = this.faults.has('disk full') || this.options.point?.way === 'ENOSPC';
-    const verdict = checkHistory(wasFull ? withoutFullness(told) : told, logs, { staleMs: STALE_MS, indexed });
+    const hadErrors = DISK_FAULTS.some((kind) => this.faults.has(kind)) || this.options.point !== undefined;
+    const verdict = checkHistory(hadErrors ? withoutDiskErrors(told) : told, logs, { staleMs, indexed });
     this.failures.push(...verdict.violations.map((violation) => describeViolation(violation)));
     this.failures.push(...crashesOf(cluster).map((crash) => `a process ended by itself: ${crash}`));
+    this.failures.push(...cluster.findings);
     this.failures.push(...cluster.logs.alarms.map((alarm) => `logged as an error: ${alarm}`));
+    if (!this.faults.has('bits rot'))
+      this.failures.push(...cluster.logs.damages.map((damage) => `no bit has rotted: ${damage}`));
     for (const { entries } of logs) this.world.trace.number(entries.length);
     this.world.note(JSON.stringify(verdict.checked));
   }

@@ -17,6 +17,7 @@ import type { Call } from '../../soak/history.js';
 import { type LogOf, readLogs } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
+import { ClusterJudge } from '../judges/clusterJudge.js';
 import { Broker } from '../nats/broker.js';
 import { JetStream } from '../nats/jetStream.js';
 import { type Network, networkIn } from '../network/network.js';
@@ -40,6 +41,7 @@ export class SimulatedCluster implements SimulatedService {
   readonly disks: Disks;
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
+  readonly findings: readonly string[];
   readonly processes = new Map<string, SimulatedProcess>();
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
@@ -56,6 +58,12 @@ export class SimulatedCluster implements SimulatedService {
     const names = namesOf('n', shape.servers);
     const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
     const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
+    const { settings } = shape;
+    const judge = new ClusterJudge(world, broker, jetStream, {
+      leaseMs: Number(settings.VOUCH_LEASE_MS),
+      staleMs: Number(settings.VOUCH_FOLLOWERS_STALE_MS),
+    });
+    this.findings = judge.findings.all;
     this.nats = {
       ...{ broker, jetStream, names },
       url: names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(','),

@@ -32,6 +32,8 @@ export interface SimulatedService {
   /** Those with data on their machines. */
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
+  /** What the judges inside have found. */
+  readonly findings: readonly string[];
   /** Undefined: standalone. */
   readonly nats: SimulatedNats | undefined;
   /** Name → base address. */
@@ -49,6 +51,8 @@ export function heal({ nats, network, disks, processes, shardNames }: SimulatedS
   if (nats !== undefined) {
     nats.broker.lostOneIn = 0;
     nats.jetStream.lostAckOneIn = 0;
+    nats.jetStream.slowMs = 0;
+    nats.jetStream.onNextAppend = undefined;
     for (const name of nats.names) if (!nats.broker.isUp(name)) nats.start(name);
   }
   network.heal();

@@ -15,7 +15,7 @@
  * - Any server that has the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
  */
 import type { World } from '../world/world.js';
-import { type Applied, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
+import { type Applied, type PublishOp, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
 
 /** What a stream needs to know of its servers. */
 export interface Peers {
@@ -25,6 +25,8 @@ export interface Peers {
   isWhole(one: string, other: string): boolean;
   delayMs(from: string, to: string): number;
   wallMs(server: string): number;
+  /** By how much longer the next message of the stream takes to be stored. */
+  slowMs(stream: string): number;
   /** From 2.12 on a leader counts what is in flight. */
   readonly countsInFlight: boolean;
 }
@@ -47,6 +49,10 @@ interface Replica {
 /** An election, and the time for which a leader that is cut off does not know of it, in milliseconds. */
 const ELECTION_MS = { least: 400, more: 3_000 };
 const DEPOSED_MS = 10_000;
+/** A new leader applies what was committed before within this; one in so many takes much longer. */
+const CATCH_UP_MS = 20;
+const SLOW_CATCH_UP_ONE_IN = 4;
+const SLOW_CATCH_UP_MS = 400;
 /** A follower applies what is committed within this; one in so many takes much longer. */
 const APPLY_MS = 2;
 const LAG_ONE_IN = 40;
@@ -63,10 +69,13 @@ export class Stream {
   readonly #replicas = new Map<string, Replica>();
   readonly #deposed = new Map<string, number>();
   #proposals: Proposal[] = [];
-  /** What the log held when it was last synced, where one server has it. */
   #isElecting = false;
   /** Told of everything that a server applies. */
-  onApplied: (server: string, op: StreamOp, applied: Applied) => void = () => undefined;
+  onApplied: (server: string) => void = () => undefined;
+  /** Told of each message that is stored, when the first server applies it. */
+  onStored: (op: PublishOp) => void = () => undefined;
+  /** How much of the log some server has applied. */
+  #appliedMost = 0;
 
   constructor(
     private readonly peers: Peers,
@@ -153,7 +162,8 @@ export class Stream {
     if (proposal.by !== this.leader) return;
     this.#proposals.push(proposal);
     const { world } = this.peers;
-    const delayMs = STORE_MS * (0.3 + world.random('store').next()) + this.#majorityMs(proposal.by);
+    const storeMs = STORE_MS * (0.3 + world.random('store').next()) + this.peers.slowMs(this.name);
+    const delayMs = storeMs + this.#majorityMs(proposal.by);
     world.at(world.root, delayMs, 'commit', () => this.#commit(proposal));
   }
 
@@ -212,7 +222,11 @@ export class Stream {
         this.#settles.delete(replica.applied);
         told.settle(applied);
       }
-      this.onApplied(server, op, applied);
+      if (replica.applied > this.#appliedMost) {
+        this.#appliedMost = replica.applied;
+        if (op.op === 'publish' && applied.kind === 'stored') this.onStored(op);
+      }
+      this.onApplied(server);
     }
   }
 
@@ -253,7 +267,9 @@ export class Stream {
   /** It leads, and answers reads, before it has applied everything; it acknowledges nothing before. */
   #catchUp(server: string): void {
     const { world } = this.peers;
-    world.at(world.root, 20 * world.random('apply').next(), 'catch up', () => {
+    const random = world.random('apply');
+    const longestMs = random.int(SLOW_CATCH_UP_ONE_IN) === 0 ? SLOW_CATCH_UP_MS : CATCH_UP_MS;
+    world.at(world.root, longestMs * random.next(), 'catch up', () => {
       for (const each of this.servers) this.#apply(each);
       if (this.leader === server) this.#applyAll(server, this.#replicas.get(server)!);
     });
