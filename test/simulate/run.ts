@@ -22,6 +22,7 @@ import { planFaults, randomOf } from './faults/plan.js';
 import { DiskCalls, type SweepPoint } from './faults/point.js';
 import { exchangeOver } from './http/exchange.js';
 import { withoutDiskErrors, withSequences } from './judge.js';
+import { judgeLoss, sinceLoss } from './judges/sinceLoss.js';
 import type { TraceListener } from './world/trace.js';
 import { World } from './world/world.js';
 
@@ -166,6 +167,7 @@ class Run {
     const { world, cluster, options } = this;
     const { durationMs, faultEveryMs } = this.shape;
     const begunMs = world.nowMs;
+    cluster.nats?.sync();
     if (options.isQuiet === true) {
       this.diskCalls = new DiskCalls(cluster, options.point);
       await wait(durationMs);
@@ -236,12 +238,21 @@ class Run {
   async #servedAgain(): Promise<void> {
     const overMs = this.world.monotonicMs();
     const names = this.shape.collections.map(({ name }) => name);
-    let silent = this.#recorder.silentSince(names, overMs);
+    let silent = this.#silentSince(names, overMs);
     while (silent.length > 0 && this.world.monotonicMs() < overMs + SERVED_AGAIN_MS) {
       await wait(CALM_MS);
-      silent = this.#recorder.silentSince(names, overMs);
+      silent = this.#silentSince(names, overMs);
     }
     for (const name of silent) this.failures.push(`${name} was not served again when all was over`);
+  }
+
+  /** Without those of which a loss was told. */
+  #silentSince(names: readonly string[], sinceMs: number): string[] {
+    const { nats, logs } = this.cluster;
+    const silent = this.#recorder.silentSince(names, sinceMs);
+    if (nats?.loss === undefined) return silent;
+    const told = this.#collections.filter(({ id }) => logs.quarantined.has(id)).map(({ name }) => name);
+    return silent.filter((name) => !told.includes(name));
   }
 
   async #judge(): Promise<void> {
@@ -251,15 +262,19 @@ class Run {
       shape.collections.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])),
     );
     const staleMs = Number(shape.settings.VOUCH_FOLLOWERS_STALE_MS);
-    const told = cluster.nats === undefined ? withSequences(this.calls, logs) : this.calls;
+    const loss = cluster.nats?.loss;
+    const answered = loss === undefined ? this.calls : sinceLoss(this.calls, loss);
+    const told = cluster.nats === undefined ? withSequences(answered, logs) : answered;
     const hadErrors = DISK_FAULTS.some((kind) => this.faults.has(kind)) || this.options.point !== undefined;
     const verdict = checkHistory(hadErrors ? withoutDiskErrors(told) : told, logs, { staleMs, indexed });
     this.failures.push(...verdict.violations.map((violation) => describeViolation(violation)));
     this.failures.push(...crashesOf(cluster).map((crash) => `a process ended by itself: ${crash}`));
     this.failures.push(...cluster.findings);
-    this.failures.push(...cluster.logs.alarms.map((alarm) => `logged as an error: ${alarm}`));
-    if (!this.faults.has('bits rot'))
-      this.failures.push(...cluster.logs.damages.map((damage) => `no bit has rotted: ${damage}`));
+    const { alarms, damages, quarantined } = cluster.logs;
+    if (loss !== undefined) this.failures.push(...judgeLoss(loss, this.#collections, logs, quarantined));
+    // A loss is told.
+    else this.failures.push(...alarms.map((alarm) => `logged as an error: ${alarm}`));
+    if (!this.faults.has('bits rot')) this.failures.push(...damages.map((damage) => `no bit has rotted: ${damage}`));
     for (const { entries } of logs) this.world.trace.number(entries.length);
     this.world.note(JSON.stringify(verdict.checked));
   }

@@ -9,6 +9,8 @@ export interface SimulatedShape {
   readonly servers: number;
   /** Of nats-server. */
   readonly version: string;
+  /** Whether the servers sync what they acknowledge (`sync_interval: always`), as those since 2.10 can. */
+  readonly syncs: boolean;
   readonly shards: number;
   readonly coordinators: number;
   readonly followers: number;
@@ -46,12 +48,14 @@ const STALE_MS = [1_200, 2_000];
 
 export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
   const servers = random.pick([0, 0, 1, 3, 3]);
+  const version = random.pick(VERSIONS);
   const heartbeatMs = 500 + 250 * random.int(3);
   const leaseMs = 4 * heartbeatMs;
   const followers = servers === 0 ? 0 : random.int(2);
   return {
     servers,
-    version: random.pick(VERSIONS),
+    version,
+    syncs: version !== VERSIONS[0] && random.int(3) > 0,
     outdatedEveryMs: servers > 0 ? random.pick([undefined, 200, 50]) : undefined,
     shards: 2 + random.int(2),
     coordinators: 1 + random.int(3),
@@ -62,7 +66,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       return { name: `c${i + 1}`, dimension: 4, index, rows: index === 'none' ? 0 : random.pick(ROWS) };
     }),
     durationMs,
-    faultEveryMs: 2_000 * (1 + random.int(10)),
+    faultEveryMs: 1_000 * (1 + random.int(12)),
     thinkMs: random.pick(THINK_MS),
     lookMs: random.pick(LOOK_MS),
     settings: {

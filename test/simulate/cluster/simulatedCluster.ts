@@ -26,9 +26,9 @@ import type { World } from '../world/world.js';
 import type { SimulatedShape } from './shape.js';
 import { SimulatedLogs } from './simulatedLogger.js';
 import { SimulatedProcess } from './simulatedProcess.js';
-import { HTTP_PORT, PROJECT, type SimulatedNats, type SimulatedService } from './simulatedService.js';
+import { SimulatedServers } from './simulatedServers.js';
+import { HTTP_PORT, PROJECT, type SimulatedService } from './simulatedService.js';
 
-const NATS_PORT = 4222;
 /** A server of this version counts what is in flight. */
 const COUNTS_IN_FLIGHT = '2.12.';
 
@@ -37,7 +37,7 @@ const namesOf = (letter: string, count: number): string[] =>
 
 export class SimulatedCluster implements SimulatedService {
   readonly network: Network;
-  readonly nats: SimulatedNats;
+  readonly nats: SimulatedServers;
   readonly disks: Disks;
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
@@ -64,18 +64,7 @@ export class SimulatedCluster implements SimulatedService {
       staleMs: Number(settings.VOUCH_FOLLOWERS_STALE_MS),
     });
     this.findings = judge.findings.all;
-    this.nats = {
-      ...{ broker, jetStream, names },
-      url: names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(','),
-      start: (name) => {
-        broker.start(name, `${addressOf(name)}:${NATS_PORT}`);
-        jetStream.reconsider();
-      },
-      stop: (name) => {
-        broker.stop(name);
-        jetStream.reconsider();
-      },
-    };
+    this.nats = new SimulatedServers(world, names, { broker, jetStream, judge, isSynced: shape.syncs });
     this.ports = new HttpPorts(world);
     this.logs = new SimulatedLogs(world);
   }
@@ -154,5 +143,5 @@ export class SimulatedCluster implements SimulatedService {
   }
 }
 
-/** Of NATS servers 10.0.1.x, of coordinators 10.0.2.x. */
-const addressOf = (name: string): string => `10.0.${name.startsWith('n') ? 1 : 2}.${name.slice(1)}`;
+/** Of coordinators. */
+const addressOf = (name: string): string => `10.0.2.${name.slice(1)}`;

@@ -90,7 +90,7 @@ export const FAULTS = {
   },
   'process paused': (cluster, random) => {
     const { party, name } = processOf(cluster, random);
-    const ms = anyMs(random);
+    const ms = random.int(2) === 0 ? anyMs(random) : cutMs(random) / 2;
     if (party?.alive !== true) return undefined;
     party.pausedUntilMs = cluster.world.nowMs + ms;
     return `${name} is paused, for ${ms} ms`;
@@ -225,6 +225,19 @@ export const FAULTS = {
     process.kill(anyMs(random));
     cluster.disks.losePower(process.name);
     return `the machine of ${process.name} loses its power`;
+  },
+  'power of all lost': (cluster, random) => {
+    const { nats, processes, disks, shardNames } = cluster;
+    // What is lost twice could not be told apart.
+    if (nats === undefined || nats.loss !== undefined) return undefined;
+    for (const process of processes.values()) process.kill(anyMs(random));
+    for (const name of shardNames) disks.losePower(name);
+    nats.losePower();
+    for (const name of nats.names)
+      after(cluster, anyMs(random), () => {
+        if (!nats.broker.isUp(name)) nats.start(name);
+      });
+    return 'all machines lose their power';
   },
   'bits rot': (cluster, random) => {
     const name = random.pick(cluster.shardNames);

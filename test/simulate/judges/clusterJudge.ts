@@ -6,7 +6,7 @@ import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import { AnswersJudge } from './answersJudge.js';
 import { Findings } from './findings.js';
-import { LogsJudge } from './logsJudge.js';
+import { type LogEnd, LogsJudge } from './logsJudge.js';
 import { OwnersJudge } from './ownersJudge.js';
 
 interface JudgedSettings {
@@ -21,7 +21,12 @@ export class ClusterJudge {
   readonly #logs: LogsJudge;
   readonly #answers: AnswersJudge;
 
-  constructor(world: World, broker: Broker, jetStream: JetStream, { leaseMs, staleMs }: JudgedSettings) {
+  constructor(
+    world: World,
+    broker: Broker,
+    private readonly jetStream: JetStream,
+    { leaseMs, staleMs }: JudgedSettings,
+  ) {
     this.findings = new Findings(world);
     this.#owners = new OwnersJudge(this.findings, leaseMs);
     this.#logs = new LogsJudge(this.findings, this.#owners);
@@ -35,6 +40,19 @@ export class ClusterJudge {
       this.#owners.stored(subject, body, by);
       this.#logs.stored(subject, body);
     };
+  }
+
+  /** What the logs hold, and what is noted of them. */
+  ends(): LogEnd[] {
+    return [...this.#logs.ends()];
+  }
+
+  /** To be called when the servers have lost what they had not synced, and all processes have ended. */
+  lost(): void {
+    this.#owners.forget();
+    this.#logs.forget();
+    this.#logs.isLossKnown = true;
+    for (const { subject, body } of this.jetStream.stored()) this.#logs.stored(subject, body);
   }
 
   #published(from: Party, { subject, headers, body }: Message): void {

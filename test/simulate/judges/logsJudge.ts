@@ -19,16 +19,28 @@ interface Shown {
   readonly sequence: number;
 }
 
+export interface LogEnd {
+  readonly collectionId: number;
+  /** 0: it holds nothing. */
+  readonly sequence: number;
+  readonly chainHead: string;
+  /** What its watermark says; 0: there is none. */
+  readonly noted: number;
+}
+
 interface SeenLog {
   /** The last sequence of a frame → the chain head after it, in hex. */
   readonly heads: Map<number, string>;
   nextSequence: number;
+  noted: number;
   /** How far the owner had applied it, and when; ascending. */
   readonly shown: Shown[];
 }
 
 export class LogsJudge {
   readonly #logs = new Map<number, SeenLog>();
+  /** Servers have lost what they had stored: a log may end before its watermark. */
+  isLossKnown = false;
 
   constructor(
     private readonly findings: Findings,
@@ -48,6 +60,19 @@ export class LogsJudge {
     if (id !== undefined) this.#grows(Number(id), body);
     const [, noted] = WATERMARK.exec(subject) ?? [];
     if (noted !== undefined && body.length > 0) this.#noted(Number(noted), body);
+  }
+
+  /** The last event of each log, and the chain head after it; of those that hold any. */
+  *ends(): Generator<LogEnd> {
+    for (const [collectionId, { heads, noted }] of this.#logs) {
+      const [sequence, chainHead] = [...heads].at(-1) ?? [0, ''];
+      yield { collectionId, sequence, chainHead, noted };
+    }
+  }
+
+  /** Knows nothing any more. */
+  forget(): void {
+    this.#logs.clear();
   }
 
   /** The last event that the owner had applied by then; 0: none is known. */
@@ -87,14 +112,16 @@ export class LogsJudge {
 
   #noted(id: number, body: Buffer): void {
     const { sequence, chain_head } = JSON.parse(body.toString()) as { sequence: number; chain_head: string };
-    if (this.#of(id).heads.get(sequence) !== chain_head)
+    const log = this.#of(id);
+    log.noted = sequence;
+    if (!this.isLossKnown && log.heads.get(sequence) !== chain_head)
       this.findings.add(`a watermark of collection ${id} says ${sequence}, which its log does not hold`);
   }
 
   #of(id: number): SeenLog {
     let log = this.#logs.get(id);
     if (log === undefined) {
-      log = { heads: new Map(), nextSequence: 0, shown: [] };
+      log = { heads: new Map(), nextSequence: 0, noted: 0, shown: [] };
       this.#logs.set(id, log);
     }
     return log;

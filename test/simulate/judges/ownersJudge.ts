@@ -13,6 +13,9 @@ interface Owner {
   readonly handedOverBy: string | undefined;
 }
 
+/** By how much the clock of a shard may run slow. */
+export const DRIFT_SHARE = 0.02;
+
 const HEARTBEAT = new RegExp(`^\\$KV\\.${BUCKETS.shards}\\.(.+)$`);
 const OWNER = new RegExp(`^\\$KV\\.${BUCKETS.owners}\\.(\\d+)$`);
 
@@ -45,12 +48,19 @@ export class OwnersJudge {
     return owner !== undefined && owner.epoch > epoch && owner.shard !== shard;
   }
 
+  /** When the shard's last heartbeat was stored, if its lease cannot run any more. */
+  endedLeaseOf(shard: string): number | undefined {
+    const renewedMs = this.#renewedMs.get(shard);
+    if (renewedMs === undefined) return undefined;
+    return renewedMs + this.leaseMs * (1 + DRIFT_SHARE) < this.findings.world.nowMs ? renewedMs : undefined;
+  }
+
   /** Whether the shard has named another owner, and none has named it since. */
   hasHandedOver(collectionId: number, shard: string): boolean {
     return this.#owners.get(collectionId)?.handedOverBy === shard;
   }
 
-  /** What the buckets hold may be older from now on. */
+  /** The buckets have lost their ends, and all processes have ended. */
   forget(): void {
     this.#owners.clear();
     this.#renewedMs.clear();

@@ -20,7 +20,7 @@ import { Consumer, type ConsumerSettings } from './consumer.js';
 import { Interest, matches, type Subscription } from './interest.js';
 import { headerBytes, headerIn } from './protocol.js';
 import { type Peers, Stream } from './stream.js';
-import type { PublishOp } from './streamState.js';
+import type { PublishOp, StoredMessage } from './streamState.js';
 
 const API = '$JS.API.';
 export const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
@@ -78,6 +78,25 @@ export class JetStream {
     for (const [name, consumer] of this.#consumers)
       if (!this.broker.isUp(consumer.server)) this.#consumers.delete(name);
     for (const stream of this.streams.values()) stream.reconsider();
+  }
+
+  /** What is stored by now survives a loss of power. */
+  sync(): void {
+    for (const stream of this.streams.values()) stream.sync();
+  }
+
+  /** To be called when all servers are down, and have lost their power: see `Stream`. */
+  losePower(isSynced: boolean): void {
+    this.#consumers.clear();
+    for (const stream of this.streams.values()) stream.losePower(isSynced);
+  }
+
+  /** The messages that are stored, stream by stream, oldest first; without those in flight. */
+  *stored(): Generator<StoredMessage> {
+    for (const stream of this.streams.values()) {
+      const state = stream.stateAt(stream.servers[0]!);
+      for (const seq of state.from(0, '>')) yield state.get(seq)!;
+    }
   }
 
   #take(server: Server, message: Message, from: Party): boolean {

@@ -14,6 +14,7 @@
  *   does not count, so two may pass (`docs/guarantees.md`).
  * - Any server that has the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
  */
+import type { SeededRandom } from '../../soak/random.js';
 import type { World } from '../world/world.js';
 import { type Applied, type PublishOp, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
 
@@ -76,11 +77,15 @@ export class Stream {
   onStored: (op: PublishOp) => void = () => undefined;
   /** How much of the log some server has applied. */
   #appliedMost = 0;
+  /** How much of the log every server had synced when it was last asked to. */
+  #synced = 0;
+  /** Places in the log of publications that were refused when they were applied. */
+  readonly #refused = new Set<number>();
 
   constructor(
     private readonly peers: Peers,
     readonly name: string,
-    settings: StreamSettings,
+    private readonly settings: StreamSettings,
     readonly servers: readonly string[],
   ) {
     this.createdMs = peers.wallMs(servers[0]!);
@@ -141,12 +146,42 @@ export class Stream {
     world.at(world.root, ELECTION_MS.least + ELECTION_MS.more * random.next(), 'election', () => this.#elected(old));
   }
 
+  /** What is stored by now survives a loss of power. */
+  sync(): void {
+    this.#synced = this.log.length;
+  }
+
+  /**
+   * All of its servers, which are down, have lost their power. `isSynced`: they have synced whatever they had acknowledged.
+   * Else each has lost some of what came after `sync`, and the log is as long as that of a server which a majority elects.
+   */
+  losePower(isSynced: boolean): void {
+    const random = this.peers.world.random('power');
+    const kept = this.servers.map(() => keptOf(random, this.#synced, this.log.length)).sort((a, b) => b - a);
+    this.log.length = isSynced ? this.log.length : kept[(kept.length - 1) >> 1]!;
+    this.#appliedMost = this.log.length;
+    this.#proposals = [];
+    this.#settles.clear();
+    this.#deposed.clear();
+    if (this.isReplicated) this.leader = undefined;
+    for (const server of this.servers) this.#replicas.set(server, this.#replayed());
+  }
+
   /** To be called when a server goes or comes, or a way is cut or healed. */
   reconsider(): void {
     if (this.isGone) return;
     const { leader } = this;
     if (leader === undefined || !this.#canLead(leader)) this.elect();
     for (const server of this.servers) this.#apply(server);
+  }
+
+  /** What a server has that reads its log from the beginning. */
+  #replayed(): Replica {
+    const state = new StreamState(this.settings);
+    // What was expected then was compared then, with what had not expired.
+    for (const [i, op] of this.log.entries())
+      if (!this.#refused.has(i + 1)) state.apply(op.op === 'publish' ? { ...op, expected: undefined } : op);
+    return { state, applied: this.log.length, isApplying: false };
   }
 
   #lastFor(state: StreamState, subject: string): number {
@@ -224,6 +259,7 @@ export class Stream {
       }
       if (replica.applied > this.#appliedMost) {
         this.#appliedMost = replica.applied;
+        if (applied.kind === 'wrong sequence') this.#refused.add(replica.applied);
         if (op.op === 'publish' && applied.kind === 'stored') this.onStored(op);
       }
       this.onApplied(server);
@@ -279,4 +315,10 @@ export class Stream {
     const { world } = this.peers;
     world.at(world.root, LOOK_AGAIN_MS, 'look again', work);
   }
+}
+
+/** How much of its log one server keeps: all that it has, what was synced, or something between. */
+function keptOf(random: SeededRandom, synced: number, length: number): number {
+  const fate = random.int(3);
+  return fate === 0 ? length : fate === 1 ? synced : synced + random.int(length - synced + 1);
 }
