@@ -40,8 +40,10 @@ const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
 const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
 
-/** Of a collection with an index, before the faults: with fewer than the most a search is exact, which costs less. */
-const ROWS = [0, 0, 0, 500, 3_500];
+/** With fewer rows a search is exact, since that costs less than the index. */
+export const INDEXED_ROWS = 3_500;
+/** Of a collection with an index, before the faults. So many that it is used are seldom: they cost as much as many clusters. */
+const ROWS = [0, 0, 0, 0, 500, 500, 500, 500, INDEXED_ROWS];
 
 /** How far an eventual answer may be behind: more than a heartbeat, and less than a lease. */
 const STALE_MS = [1_200, 2_000];
