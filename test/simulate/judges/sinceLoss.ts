@@ -20,8 +20,13 @@ export const sinceLoss = (calls: readonly Call[], { atMs }: Loss): Call[] =>
     if (call.startMs < atMs) return isChange ? [{ ...call, outcome: UNKNOWN } as Call] : [];
     if (OF_VAULT.includes(call.op)) return [];
     const { kind } = call.outcome;
-    return kind === 'refused' || kind === 'shredded' ? [{ ...call, outcome: UNKNOWN } as Call] : [call];
+    const isRefused = kind === 'refused' || kind === 'shredded' || isPartlyRefused(call);
+    return isRefused ? [{ ...call, outcome: UNKNOWN } as Call] : [call];
   });
+
+/** A search of several collections, of which some did not answer. */
+const isPartlyRefused = ({ op, outcome }: Call): boolean =>
+  op === 'multiSearch' && outcome.kind === 'ok' && outcome.answer.failures.length > 0;
 
 /** What is wrong with the logs after the loss. `told`: the collections that were quarantined. */
 export function judgeLoss(
