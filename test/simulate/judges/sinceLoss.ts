@@ -10,7 +10,7 @@ import type { Loss } from '../cluster/simulatedService.js';
 
 const UNKNOWN = { kind: 'unknown', why: 'the servers have lost their power' } as const;
 
-/** Calls that a vault answers, which may have lost a key, or that it was shredded. */
+/** Reads that a vault answers, which may have lost a key, or that it was shredded. */
 const OF_VAULT: readonly string[] = ['getEncrypted', 'keyStatus'];
 
 /** The calls since the loss; of writes before it nobody knows the outcome any more. Refusals may tell of the loss. */
@@ -20,8 +20,9 @@ export const sinceLoss = (calls: readonly Call[], { atMs }: Loss): Call[] =>
     if (call.startMs < atMs) return isChange ? [{ ...call, outcome: UNKNOWN } as Call] : [];
     if (OF_VAULT.includes(call.op)) return [];
     const { kind } = call.outcome;
-    const isRefused = kind === 'refused' || kind === 'shredded' || isPartlyRefused(call);
-    return isRefused ? [{ ...call, outcome: UNKNOWN } as Call] : [call];
+    // Of a key that the vault has lost, the collections are told nothing when it is shredded.
+    const isOpen = kind === 'refused' || kind === 'shredded' || call.op === 'shred' || isPartlyRefused(call);
+    return isOpen ? [{ ...call, outcome: UNKNOWN } as Call] : [call];
   });
 
 /** A search of several collections, of which some did not answer. */
