@@ -7,6 +7,9 @@ export const monotonicMs = (): number => performance.now();
 export const newRequestId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** An id of a document: a UUID of version 4. */
+export const newDocumentId = (): string => crypto.randomUUID();
+
 /** A number from 0 to 1, so that many clients do not come back at the same moment. */
 export const jitter = (): number => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
 

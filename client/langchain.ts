@@ -3,6 +3,7 @@ import { Document, type DocumentInterface } from '@langchain/core/documents';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { maximalMarginalRelevance } from '@langchain/core/utils/math';
 import { type MaxMarginalRelevanceSearchOptions, VectorStore } from '@langchain/core/vectorstores';
+import { newDocumentId } from './clock.js';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
 import type { SearchHit } from './contract/search.js';
@@ -82,7 +83,7 @@ export class VouchVectorStore extends VectorStore {
     if (first === undefined) return [];
     const { vouch, collection: name, index = 'auto' } = this.#config;
     await vouch.createCollection({ name, dimension: first.length, metric: 'squared_l2', index });
-    const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? crypto.randomUUID());
+    const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());
     const stored = documents.map(({ pageContent: text, metadata }, i) => ({
       ...{ id: ids[i]!, vector: vectors[i]!, text },
       metadata: metadata as JsonObject,

@@ -1,10 +1,9 @@
 /** A coordinator: in a process of its own (`node dist/coordinator/main.js`), or beside the shard in standalone mode. */
-import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import { BUCKETS } from '../shared/bucket/buckets.js';
-import { systemClock as clock } from '../shared/clock.js';
+import { systemClock as clock, systemId } from '../shared/clock.js';
 import { type Logger, makeLogger } from '../shared/logger.js';
 import { Metrics } from '../shared/metrics/metrics.js';
 import { observeProcess } from '../shared/metrics/processMetrics.js';
@@ -41,7 +40,7 @@ export interface RunningCoordinator {
 export async function runCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { config, platform, logger, name = `c${process.pid}`, engine } = options;
   // Another process of the same name holds other leases.
-  const holder = `${name}.${randomUUID()}`;
+  const holder = `${name}.${systemId()}`;
   const metrics = new Metrics('coordinator');
   const backend = await ClusterBackend.start(config, platform, metrics, clock, logger, holder);
   const leases = await platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS });

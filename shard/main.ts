@@ -1,12 +1,11 @@
 /** A shard: in a process of its own (`node dist/shard/main.js --name s1`), or beside the coordinator in standalone mode. */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.js';
 import { loadConfigOrExit } from '../config/load.js';
 import type { Bucket } from '../shared/bucket/bucket.js';
 import { BUCKETS } from '../shared/bucket/buckets.js';
-import { type Clock, systemClock, systemEntropy } from '../shared/clock.js';
+import { type Clock, systemClock, systemEntropy, systemId } from '../shared/clock.js';
 import { closeDataFolder } from '../shared/files/dataFolder.js';
 import { makeDirectory } from '../shared/files/durable.js';
 import { toHex } from '../shared/hashing/hash.js';
@@ -194,7 +193,7 @@ function leaseOf(opening: Opening, shards: Bucket, metrics: Metrics, node: () =>
   const load = (): ShardNode['load'] => node().load;
   return new Lease(
     shards,
-    { shard: name, session: randomUUID(), heartbeatMs, leaseMs, load, onRegain, onTakenOver },
+    { shard: name, session: systemId(), heartbeatMs, leaseMs, load, onRegain, onTakenOver },
     clock,
     logger,
   );

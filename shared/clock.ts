@@ -1,5 +1,5 @@
 /** Time and randomness come in through here and nowhere else, so that replay and tests can leave them out. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface Clock {
   /** Milliseconds since the Unix epoch. May jump. */
@@ -17,3 +17,6 @@ export const systemClock: Clock = {
 export type Entropy = (length: number) => Uint8Array;
 
 export const systemEntropy: Entropy = (length) => randomBytes(length);
+
+/** An id that nobody else has: a UUID of version 4. */
+export const systemId = (): string => randomUUID();

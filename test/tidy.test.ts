@@ -87,7 +87,12 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
 
 /** The only readers of clocks and of the system's randomness, in the service and in the package of the client. */
 const CLOCKS = ['shared/clock.ts', 'client/clock.ts'];
-const CLOCK_CALLS = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'process.hrtime.bigint'];
+const CLOCK_CALLS = ['Date', 'Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'process.hrtime.bigint'];
+/** The same by import, in the product; a test may draw what it likes. */
+const DRAWS = /^(?:random|getRandomValues|generateKey|generatePrime|webcrypto|performance$)/;
+const DRAW_CALLS = /\bcrypto\.(?:random|getRandomValues|generateKey|subtle\.generateKey)/;
+/** Makes the keys that sign, by the function of the library alone. */
+const KEY_MAKER = 'shared/signing/signer.ts';
 
 /** The only writer of files. Tests may also write: they make folders and break files on purpose. */
 const FILE_WRITERS = ['shared/files/durable.ts', 'client/node.ts'];
@@ -197,6 +202,18 @@ describe('tidy', () => {
           .filter(({ text, args }) => CLOCK_CALLS.includes(text) || (text === 'new Date' && args.length === 0))
           .map((call) => at(path, call)),
       );
+    expect(wrong).to.deep.equal([]);
+  });
+
+  it('the product draws from one source of randomness', () => {
+    const wrong = product
+      .filter(({ path, folder }) => !CLOCKS.includes(path) && path !== KEY_MAKER && folder !== 'console')
+      .flatMap(({ path, imports, calls }) => [
+        ...imports
+          .filter(({ specifier }) => /^(?:node:)?(?:crypto|perf_hooks)$/.test(specifier))
+          .flatMap(({ names }) => names.filter((name) => DRAWS.test(name)).map((name) => `${path} imports ${name}`)),
+        ...calls.filter(({ text }) => DRAW_CALLS.test(text)).map((call) => at(path, call)),
+      ]);
     expect(wrong).to.deep.equal([]);
   });
 

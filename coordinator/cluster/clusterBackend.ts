@@ -1,8 +1,7 @@
 /** The cluster behind the HTTP edge: catalog, members, placement, and the calls to the owners. */
-import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
-import type { Clock } from '../../shared/clock.js';
+import { type Clock, systemId } from '../../shared/clock.js';
 import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
@@ -124,7 +123,7 @@ export class ClusterBackend {
     metrics: Metrics,
     clock: Clock,
     logger: Logger,
-    holder: string = randomUUID(),
+    holder: string = systemId(),
   ): Promise<ClusterBackend> {
     const buckets = await openBuckets(platform, config.placement.leaseMs);
     const backend = new ClusterBackend(platform, buckets, config, metrics, clock, logger, holder);

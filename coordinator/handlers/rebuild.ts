@@ -2,7 +2,7 @@
  * The rebuild of all indexes of a project: hold the writes of every collection, rebuild each, release all. It goes on if
  * the client goes away.
  */
-import { randomUUID } from 'node:crypto';
+import { systemId } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import type { DesiredKind } from '../../shared/model/indexSpec.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -39,7 +39,7 @@ export async function rebuild({
   const { requestId } = envelope;
   // The rebuild has a longer deadline of its own; the writes that wait for it keep theirs.
   const rebuildEnvelope: Envelope = { requestId, deadlineMs: clock.nowMs() + config.limits.rebuildMs };
-  const hold = new ProjectHold(backend, randomUUID(), requestId, clock, logger);
+  const hold = new ProjectHold(backend, systemId(), requestId, clock, logger);
   try {
     // A collection that is being imported gets its index when the import ends.
     const collections = (await backend.list(caller.project, envelope)).filter(

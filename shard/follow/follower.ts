@@ -12,6 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { StoredFrame } from '../../shared/log/eventLog.js';
+import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { areReads } from '../../shared/protocol/callShapes.js';
 import type { ReadCall, SearchResult, ShardCall, ShardResults } from '../../shared/protocol/calls.js';
@@ -243,6 +244,7 @@ export class Follower implements FollowedCopy {
       this.#assertFresh(asOfMs);
       const found = (await collection.run(call, envelope)) as SearchResult;
       this.#assertFresh(asOfMs);
+      if (!this.#freshness.hasOwner(collection.journal.seenSequence)) throw moved();
       metrics.count('vouch_follower_searches_total', { consistency: 'eventual', outcome: 'answered' });
       return found;
     } catch (error) {
@@ -313,6 +315,7 @@ export class Follower implements FollowedCopy {
     const frame = this.#frames.shift();
     if (frame === undefined) return;
     this.#bufferedBytes -= frame.bytes.length;
+    this.#freshness.committed((sequenceAfter(frame.bytes) ?? 1) - 1);
     if (await collection.take(frame)) metrics.count('vouch_feed_frames_total', { way: 'applied' });
     else {
       metrics.count('vouch_feed_frames_total', { way: 'missed' });

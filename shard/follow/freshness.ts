@@ -10,12 +10,14 @@ export class Freshness {
   readonly #answers: { readonly askedMs: number; readonly sequence: number }[] = [];
   #asOfMs = Number.NEGATIVE_INFINITY;
   #ownerSequence = 0;
+  #committed = 0;
 
   /** The owner, asked at `askedMs`, has `sequence`. True where events of an earlier answer are still missing. */
   answered(askedMs: number, sequence: number, applied: number): boolean {
     this.applied(applied);
     const isBehind = this.#answers.length > 0;
     this.#ownerSequence = sequence;
+    this.committed(sequence);
     if (this.#answers.length === ANSWERS_MAX) this.#answers.shift();
     this.#answers.push({ askedMs, sequence });
     this.applied(applied);
@@ -26,6 +28,19 @@ export class Freshness {
   applied(sequence: number): void {
     while (this.#answers.length > 0 && this.#answers[0]!.sequence <= sequence)
       this.#asOfMs = this.#answers.shift()!.askedMs;
+  }
+
+  /** An owner has told that it has committed `sequence` events. */
+  committed(sequence: number): void {
+    this.#committed = Math.max(this.#committed, sequence);
+  }
+
+  /**
+   * Whether an owner is known to have all of the first `sequence` events. The log may hold more, of which the owner does not
+   * know yet: a search there would not find what was found here.
+   */
+  hasOwner(sequence: number): boolean {
+    return sequence <= this.#committed;
   }
 
   /** The state is not older than this moment of the monotonic clock. */

@@ -2,9 +2,11 @@
 import { grouped, say, seconds } from '../../scripts/terminal/line.js';
 import { systemClock } from '../../shared/clock.js';
 import { Child, type ToldResult } from './children.js';
+import { shapeOf } from './cluster/shape.js';
 import { makeMutant } from './mutants.js';
 import { MUTATIONS, type Mutation } from './mutations.js';
 import type { SimulateOptions } from './options.js';
+import { World } from './world/world.js';
 
 interface Search {
   readonly found: ToldResult | undefined;
@@ -40,9 +42,16 @@ async function search(mutation: Mutation, options: SimulateOptions, signal: Abor
   let found: ToldResult | undefined;
   let clusters = 0;
   const isOver = (): boolean => found !== undefined || signal.aborted || systemClock.monotonicMs() - begunMs > withinMs;
+  let last = seed - 1;
+  const nextSeed = (): number => {
+    do last++;
+    while (!mutation.isIn(shapeOf(new World(last).random('shape'), durationMs)));
+    return last;
+  };
   const work = async (child: Child): Promise<void> => {
     while (!isOver()) {
-      const result = await child.run({ seed: seed + clusters++, durationMs });
+      clusters++;
+      const result = await child.run({ seed: nextSeed(), durationMs });
       if (result.failures.length > 0) found ??= result;
     }
   };

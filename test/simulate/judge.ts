@@ -1,6 +1,7 @@
 /** Makes a simulated history ready for the soak's checker, which knows clusters. */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { CollectionLog, LoggedEvent } from '../soak/checker/log.js';
+import type { IndexAnswer } from '../soak/history/indexes.js';
 import { type Call, isWrite, type WriteCall } from '../soak/history.js';
 
 /**
@@ -19,13 +20,15 @@ export function withSequences(calls: readonly Call[], logs: readonly CollectionL
   });
 }
 
-/** A full disk may refuse whatever takes room. */
-export const withoutFullness = (calls: readonly Call[]): Call[] =>
-  calls.map((call) =>
-    call.outcome.kind === 'refused' && call.outcome.why.startsWith('507')
-      ? ({ ...call, outcome: { kind: 'busy' } } as Call)
-      : call,
-  );
+/** A disk that is full may refuse whatever takes room, and with one that fails a build of an index may fail. */
+export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
+  calls.map((call) => (isDiskError(call) ? ({ ...call, outcome: { kind: 'busy' } } as Call) : call));
+
+function isDiskError({ op, outcome }: Call): boolean {
+  if (outcome.kind === 'refused') return outcome.why.startsWith('507');
+  if (op !== 'indexState' || outcome.kind !== 'ok') return false;
+  return /^(?:ENOSPC|EIO)/.test((outcome.answer as IndexAnswer).error ?? '');
+}
 
 function placesOf({ entries }: CollectionLog): ReadonlyMap<string, number> {
   const places = new Map<string, number>();

@@ -1,7 +1,10 @@
 /** Faults that are put into the built product on purpose, each of which a simulation has to find. */
+import { INDEXED_ROWS, type SimulatedShape } from './cluster/shape.js';
 
 export interface Mutation {
   readonly name: string;
+  /** Whether a service of this shape runs the code at all. */
+  readonly isIn: (shape: SimulatedShape) => boolean;
   /** Below `dist/`. */
   readonly file: string;
   /** Stands there exactly once. */
@@ -13,141 +16,172 @@ const LOG = 'shared/log/jetStream.js';
 const LOCAL_LOG = 'shared/log/segmentedLog.js';
 const REPLICA = 'shard/node/collectionReplica.js';
 
+const anywhere = (): boolean => true;
+const inClusters = ({ servers }: SimulatedShape): boolean => servers > 0;
+const standalone = ({ servers }: SimulatedShape): boolean => servers === 0;
+const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
+const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
+const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
+const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
+
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a lease never ends',
+    isIn: inClusters,
     file: 'shard/serving/lease.js',
     find: 'return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);',
     put: 'return this.options.leaseMs;',
   },
   {
     name: 'reads are answered without a lease',
+    isIn: inClusters,
     file: REPLICA,
     find: 'if (this.epoch !== epoch || !lease.valid)',
     put: 'if (this.epoch !== epoch)',
   },
   {
     name: 'an owner is replaced before its lease can have ended',
+    isIn: inClusters,
     file: 'coordinator/cluster/placementView.js',
     find: 'isLost: (shard) => members.isLost(shard, failoverMs),',
     put: 'isLost: (shard) => members.isLost(shard, 1),',
   },
   {
     name: 'an append expects nothing of the log',
+    isIn: inClusters,
     file: LOG,
     find: 'const expect = after === LOG_START && this.isClustered ? {} : { expect: { lastSubjectSequence: after } };',
     put: 'const expect = {};',
   },
   {
     name: 'the first append of an owner is not read back',
+    isIn: withSecondServers,
     file: LOG,
     find: 'if (!this.mayBeInFlight)',
     put: 'if (position > 0)',
   },
   {
-    name: 'an append whose outcome is unknown is taken for a failure',
+    name: "a frame of another owner is taken for one's own",
+    isIn: inClusters,
     file: LOG,
-    find: 'const settled = mayBeThere ? await this.ownFrame(frame, before) : ',
-    put: 'const settled = false ? await this.ownFrame(frame, before) : ',
+    find: 'return found && Buffer.compare(found.bytes, frame) === 0 ?',
+    put: 'return found && frame.length > 0 ?',
   },
   {
     name: 'a superseded frame is taken for a part of the log',
+    isIn: withSecondServers,
     file: 'shared/log/supersededFrames.js',
     find: 'if (readFrameHeader(frame).firstSequence >= nextSequence)',
     put: 'if (readFrameHeader(frame).firstSequence >= 0)',
   },
   {
     name: 'an append of unknown outcome is forgotten',
+    isIn: inClusters,
     file: 'shard/state/journal.js',
     find: 'if (!this.#isAppendUnknown)\n            return;',
     put: 'if (this.#isAppendUnknown !== undefined)\n            return;',
   },
   {
     name: 'a commit is not synced',
+    isIn: standalone,
     file: LOCAL_LOG,
     find: 'await file.sync();\n            file.writeNow(',
     put: 'file.writeNow(',
   },
   {
     name: 'folders are not synced',
+    isIn: standalone,
     file: 'shared/files/durable.js',
     find: "const syncDirectory = (path) => withOpen(path, 'r', (directory) => directory.sync());",
     put: 'const syncDirectory = async () => undefined;',
   },
   {
     name: 'a file that replaces another is not synced',
+    isIn: standalone,
     file: 'shared/files/durable.js',
     find: 'await file.writeFile(bytes);\n        await file.sync();',
     put: 'await file.writeFile(bytes);',
   },
   {
-    name: 'a torn end of a log is kept',
+    name: 'a torn end of a log is taken for a frame',
+    isIn: standalone,
     file: 'shared/log/segmentScan.js',
-    find: 'await file.truncate(end);',
-    put: '',
+    find: 'return frameVerifies(header, bytes.subarray(start, start + header.length)) ?',
+    put: 'return bytes.length >= start + header.length ?',
   },
   {
     name: 'what follows a watermark is cut off',
+    isIn: standalone,
     file: 'shared/log/segmentScan.js',
     find: 'if (next === undefined)\n            break;',
     put: 'if (next !== -1)\n            break;',
   },
   {
     name: 'request ids are not restored from a snapshot',
+    isIn: anywhere,
     file: 'shard/snapshot/restore.js',
     find: '([key, applied]) => this.state.requests.add(key, applied)',
     put: '() => undefined',
   },
   {
     name: 'tombstones are not restored from a snapshot',
+    isIn: anywhere,
     file: 'shard/snapshot/restore.js',
     find: 'const isTombstoned = states[row] === RECORD_STATE.tombstoned;',
     put: 'const isTombstoned = false;',
   },
   {
     name: 'a transfer does not wait for the running commit',
+    isIn: inClusters,
     file: 'shard/collection/commitLoop.js',
     find: 'if (this.#committing === undefined)\n            return true;',
     put: 'if (withinMs !== undefined)\n            return true;',
   },
   {
     name: 'an owner goes on as such while its transfer is not settled',
+    isIn: inClusters,
     file: REPLICA,
-    find: 'return !this.#isTransferring && this.#term !== undefined',
-    put: 'return this.#term !== undefined',
+    find: 'this.#isTransferring = true;\n        await this.#handle?.demote();',
+    put: '',
   },
   {
     name: 'an eventual search takes any age of a copy',
+    isIn: withFollowers,
     file: 'shard/follow/follower.js',
     find: 'const isFresh = this.services.clock.monotonicMs() - asOfMs <= this.services.staleMs;',
     put: 'const isFresh = true;',
   },
   {
     name: 'a strong search at a follower does not wait for what the owner shows',
+    isIn: withFollowers,
     file: 'shard/follow/strongSearch.js',
     find: 'const isReached = collection.journal.seenSequence >= sequence ||',
     put: 'const isReached = sequence >= 0 ||',
   },
   {
     name: 'a strong search at a follower is answered before the owner shows it',
+    isIn: withFollowers,
     file: 'shard/follow/strongSearch.js',
     find: 'if (this.#shown >= seen)',
     put: 'if (seen >= 0)',
   },
   {
     name: 'the tail of an index is not searched',
+    isIn: withIndexes,
     file: 'shard/index/generation.js',
     find: 'const tail = this.tail === 0 ?',
     put: 'const tail = this.tail >= 0 ?',
   },
   {
     name: 'a write without an answer is sent again',
+    isIn: inClusters,
     file: 'coordinator/cluster/callQueue.js',
     find: "(isLost && route === 'read'))",
     put: 'isLost)',
   },
   {
     name: 'a log without its end is taken for whole',
+    isIn: withoutSync,
     file: 'shard/collection/watermark.js',
     find: 'if (journal.sequence < sequence) {',
     put: 'if (journal.sequence < 0) {',

@@ -15,7 +15,7 @@ import { calmShape, type SimulatedShape, shapeOf } from './cluster/shape.js';
 import { SimulatedCluster } from './cluster/simulatedCluster.js';
 import { heal, type SimulatedService } from './cluster/simulatedService.js';
 import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
-import { FAULTS } from './faults/kinds.js';
+import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
 import { Rest } from './rest.js';
@@ -96,6 +96,7 @@ async function simulate(options: RunOptions): Promise<RunResult> {
   if (stopAtEvent !== undefined) world.stopAtEvent = stopAtEvent;
   world.trace.listener = onTrace;
   const drawn = shapeOf(world.random('shape'), durationMs);
+  world.lookMs = drawn.lookMs;
   const run =
     options.sweep === undefined
       ? new Run(world, options.calmMs ? calmShape(drawn, world.random('calm')) : drawn, options)
@@ -127,6 +128,9 @@ async function simulate(options: RunOptions): Promise<RunResult> {
     answered: run.calls.filter(({ outcome }) => outcome.kind !== 'unknown').length,
   };
 }
+
+/** After these an answer may tell of an error of the disk. */
+const DISK_FAULTS: readonly FaultKind[] = ['disk full', 'disk fails'];
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -191,6 +195,7 @@ class Run {
     const { world, cluster, options } = this;
     const { durationMs, faultEveryMs } = this.shape;
     const begunMs = world.nowMs;
+    cluster.nats?.sync();
     const plan = planFaults(world.random('plan'), {
       ...{ untilMs: options.planMs ?? durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
     });
@@ -279,17 +284,29 @@ class Run {
   async #servedAgain(): Promise<void> {
     const overMs = this.world.monotonicMs();
     const names = this.shape.collections.map(({ name }) => name);
-    let silent = this.#recorder.silentSince(names, overMs);
+    let silent = this.#silentSince(names, overMs);
     while (silent.length > 0 && this.world.monotonicMs() < overMs + SERVED_AGAIN_MS) {
       await wait(CALM_MS);
-      silent = this.#recorder.silentSince(names, overMs);
+      silent = this.#silentSince(names, overMs);
     }
     for (const name of silent) this.failures.push(`${name} was not served again when all was over`);
   }
 
+  /** Without those of which a loss was told. */
+  #silentSince(names: readonly string[], sinceMs: number): string[] {
+    const { nats, logs } = this.cluster;
+    const silent = this.#recorder.silentSince(names, sinceMs);
+    if (nats?.loss === undefined) return silent;
+    const told = this.#collections.filter(({ id }) => logs.quarantined.has(id)).map(({ name }) => name);
+    return silent.filter((name) => !told.includes(name));
+  }
+
   async #judge(): Promise<void> {
     const { cluster: service, shape, calls } = this;
-    const wasFull = this.faults.has('disk full');
-    this.failures.push(...(await verdictOn({ service, shape, collections: this.#collections, calls, wasFull })));
+    const hadErrors = DISK_FAULTS.some((kind) => this.faults.has(kind));
+    const hasRot = this.faults.has('bits rot');
+    this.failures.push(
+      ...(await verdictOn({ service, shape, collections: this.#collections, calls, hadErrors, hasRot })),
+    );
   }
 }

@@ -9,6 +9,8 @@ export interface SimulatedShape {
   readonly servers: number;
   /** Of nats-server. */
   readonly version: string;
+  /** Whether the servers sync what they acknowledge (`sync_interval: always`), as those since 2.10 can. */
+  readonly syncs: boolean;
   readonly shards: number;
   readonly coordinators: number;
   readonly followers: number;
@@ -24,6 +26,8 @@ export interface SimulatedShape {
   readonly thinkMs: number;
   /** Of files of a standalone node's logs; those of the product where it is left out. */
   readonly segmentBytes?: number | undefined;
+  /** What a look at a clock takes, in milliseconds: the speed of all machines. */
+  readonly lookMs: number;
   /** Settings of all shards and coordinators, as variables of the environment. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -31,15 +35,20 @@ export interface SimulatedShape {
 /** Some clusters are asked often, so that calls meet the first moments of faults, and others seldom, which costs less. */
 const THINK_MS = [200, 1_000, 2_000, 4_000, 8_000];
 
+/** Half a microsecond, or so long that work is cut into slices, between which others run. */
+const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
+
 /** Those with different oddities: see `nats/stream.ts`. */
 const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
 
-/** Of a collection with an index, before the faults: with fewer than the most a search is exact, which costs less. */
-const ROWS = [0, 0, 0, 500, 3_500];
+/** With fewer rows a search is exact, since that costs less than the index. */
+export const INDEXED_ROWS = 3_500;
+/** Of a collection with an index, before the faults. So many that it is used are seldom: they cost as much as many clusters. */
+const ROWS = [0, 0, 0, 0, 500, 500, 500, 500, INDEXED_ROWS];
 
-/** An eventual answer may be this much behind, by another process's clock ticks. */
-export const STALE_MS = 2_000;
+/** How far an eventual answer may be behind: more than a heartbeat, and less than a lease. */
+const STALE_MS = [1_200, 2_000];
 
 /** What an operation that is swept needs. */
 interface Wanted {
@@ -50,13 +59,15 @@ interface Wanted {
 
 export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
   const servers = random.pick([0, 0, 1, 3, 3]);
+  const version = random.pick(VERSIONS);
   const heartbeatMs = 500 + 250 * random.int(3);
   const leaseMs = 4 * heartbeatMs;
   const followers = servers === 0 ? 0 : random.int(2);
   return {
     servers,
-    version: random.pick(VERSIONS),
-    outdatedEveryMs: servers > 0 && random.int(2) === 0 ? 200 : undefined,
+    version,
+    syncs: version !== VERSIONS[0] && random.int(3) > 0,
+    outdatedEveryMs: servers > 0 ? random.pick([undefined, 200, 50]) : undefined,
     shards: 2 + random.int(2),
     coordinators: 1 + random.int(3),
     followers,
@@ -66,15 +77,18 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       return { name: `c${i + 1}`, dimension: 4, index, rows: index === 'none' ? 0 : random.pick(ROWS) };
     }),
     durationMs,
-    faultEveryMs: 2_000 * (1 + random.int(10)),
+    faultEveryMs: 1_000 * (1 + random.int(12)),
     thinkMs: random.pick(THINK_MS),
+    lookMs: random.pick(LOOK_MS),
     settings: {
       VOUCH_HEARTBEAT_MS: String(heartbeatMs),
       VOUCH_LEASE_MS: String(leaseMs),
       VOUCH_FAILOVER_MS: String(leaseMs + 1_000),
+      // A call of which nothing is known for so long may still be on its way.
+      VOUCH_DEADLINE_MS: random.pick(['10000', '10000', '2000']),
       VOUCH_DRAIN_TIMEOUT_MS: '20000',
       VOUCH_FOLLOWERS: String(followers),
-      VOUCH_FOLLOWERS_STALE_MS: String(STALE_MS),
+      VOUCH_FOLLOWERS_STALE_MS: String(random.pick(STALE_MS)),
       VOUCH_SNAPSHOT_EVERY_BYTES: String(4096 * (1 + random.int(8))),
       VOUCH_DEDUP_WINDOW: random.int(2) === 0 ? '65536' : '1024',
       VOUCH_SEARCH_THREADS: '0',

@@ -17,6 +17,7 @@ import type { Call } from '../../soak/history.js';
 import { type LogOf, readLogs } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
+import { ClusterJudge } from '../judges/clusterJudge.js';
 import { Broker } from '../nats/broker.js';
 import { JetStream } from '../nats/jetStream.js';
 import { type Network, networkIn } from '../network/network.js';
@@ -25,9 +26,9 @@ import type { World } from '../world/world.js';
 import type { SimulatedShape } from './shape.js';
 import { SimulatedLogs } from './simulatedLogger.js';
 import { SimulatedProcess } from './simulatedProcess.js';
-import { HTTP_PORT, PROJECT, type SimulatedNats, type SimulatedService } from './simulatedService.js';
+import { SimulatedServers } from './simulatedServers.js';
+import { HTTP_PORT, PROJECT, type SimulatedService } from './simulatedService.js';
 
-const NATS_PORT = 4222;
 /** A server of this version counts what is in flight. */
 const COUNTS_IN_FLIGHT = '2.12.';
 
@@ -36,10 +37,11 @@ const namesOf = (letter: string, count: number): string[] =>
 
 export class SimulatedCluster implements SimulatedService {
   readonly network: Network;
-  readonly nats: SimulatedNats;
+  readonly nats: SimulatedServers;
   readonly disks: Disks;
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
+  readonly findings: readonly string[];
   readonly processes = new Map<string, SimulatedProcess>();
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
@@ -56,18 +58,13 @@ export class SimulatedCluster implements SimulatedService {
     const names = namesOf('n', shape.servers);
     const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
     const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
-    this.nats = {
-      ...{ broker, jetStream, names },
-      url: names.map((name) => `${addressOf(name)}:${NATS_PORT}`).join(','),
-      start: (name) => {
-        broker.start(name, `${addressOf(name)}:${NATS_PORT}`);
-        jetStream.reconsider();
-      },
-      stop: (name) => {
-        broker.stop(name);
-        jetStream.reconsider();
-      },
-    };
+    const { settings } = shape;
+    const judge = new ClusterJudge(world, broker, jetStream, {
+      leaseMs: Number(settings.VOUCH_LEASE_MS),
+      staleMs: Number(settings.VOUCH_FOLLOWERS_STALE_MS),
+    });
+    this.findings = judge.findings.all;
+    this.nats = new SimulatedServers(world, names, { broker, jetStream, judge, isSynced: shape.syncs });
     this.ports = new HttpPorts(world);
     this.logs = new SimulatedLogs(world);
   }
@@ -155,5 +152,5 @@ export class SimulatedCluster implements SimulatedService {
   }
 }
 
-/** Of NATS servers 10.0.1.x, of coordinators 10.0.2.x. */
-const addressOf = (name: string): string => `10.0.${name.startsWith('n') ? 1 : 2}.${name.slice(1)}`;
+/** Of coordinators. */
+const addressOf = (name: string): string => `10.0.2.${name.slice(1)}`;

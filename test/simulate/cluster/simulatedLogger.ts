@@ -8,9 +8,18 @@ type Level = (typeof LEVELS)[number];
 /** Errors that no fault may cause. */
 const ALARM = /quarantined|unexpected failure|unhandled/;
 
+const QUARANTINED = 'collection quarantined';
+
+/** Files that do not verify: only bits that rot may cause that. */
+const DAMAGE = /^a snapshot is damaged|^a saved index is damaged/;
+
 export class SimulatedLogs {
   /** Lines at level error and above that no fault may cause. */
   readonly alarms: string[] = [];
+  /** The collections that were quarantined. */
+  readonly quarantined = new Set<number>();
+  /** Lines about files that do not verify. */
+  readonly damages: string[] = [];
 
   constructor(private readonly world: World) {}
 
@@ -34,6 +43,8 @@ export class SimulatedLogs {
     this.world.note(`${level} ${text} ${JSON.stringify(about, shown)}`, name);
     if ((level === 'error' || level === 'fatal') && ALARM.test(text))
       this.alarms.push(`${name}: ${text} ${JSON.stringify(about, shown)}`);
+    if (text === QUARANTINED) this.quarantined.add((about as { collectionId: number }).collectionId);
+    if (DAMAGE.test(text)) this.damages.push(`${name}: ${text} ${JSON.stringify(about, shown)}`);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Call } from '../../soak/history.js';
 import type { LogOf } from '../../soak/readLogs.js';
 import type { Disks } from '../disk/simulatedFiles.js';
 import type { HttpPorts } from '../http/engine.js';
+import type { LogEnd } from '../judges/logsJudge.js';
 import type { Broker } from '../nats/broker.js';
 import type { JetStream } from '../nats/jetStream.js';
 import type { Network } from '../network/network.js';
@@ -18,8 +19,20 @@ export interface SimulatedNats {
   readonly names: readonly string[];
   /** Of the servers, separated by commas. */
   readonly url: string;
+  /** After the only loss of what was not synced. */
+  readonly loss: Loss | undefined;
   start(name: string): void;
   stop(name: string): void;
+  /** What is stored by now survives a loss of power. */
+  sync(): void;
+  /** All servers stop at once, and their machines lose their power. */
+  losePower(): void;
+}
+
+/** What is left when servers have lost what they had not synced. */
+export interface Loss {
+  readonly atMs: number;
+  readonly ends: readonly LogEnd[];
 }
 
 export interface SimulatedService {
@@ -32,6 +45,8 @@ export interface SimulatedService {
   /** Those with data on their machines. */
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
+  /** What the judges inside have found. */
+  readonly findings: readonly string[];
   /** Undefined: standalone. */
   readonly nats: SimulatedNats | undefined;
   /** Name → base address. */
@@ -51,6 +66,8 @@ export function heal({ nats, network, disks, processes, shardNames }: SimulatedS
   if (nats !== undefined) {
     nats.broker.lostOneIn = 0;
     nats.jetStream.lostAckOneIn = 0;
+    nats.jetStream.slowMs = 0;
+    nats.jetStream.onNextAppend = undefined;
     for (const name of nats.names) if (!nats.broker.isUp(name)) nats.start(name);
   }
   network.heal();

@@ -34,6 +34,7 @@ export class SimulatedStandalone implements SimulatedService {
   readonly shardNames = [NAME];
   readonly coordinatorNames = [NAME];
   readonly nats = undefined;
+  readonly findings = [];
   readonly coordinators = new Map([[NAME, `http://${ADDRESS}:${HTTP_PORT}`]]);
   #key: string | undefined;
 

@@ -17,6 +17,9 @@ const cutMs = (random: SeededRandom): number =>
 
 const JUMP_MS = 20_000;
 const DRIFT_SHARE = 0.01;
+/** The most by which an append is made slower. */
+const SLOW_MS = 600;
+const SHORT_MS = 400;
 /** Of calls of a disk with errors: one in so many fails. */
 const FAILS_ONE_IN = 8;
 
@@ -42,6 +45,35 @@ const ownFiles = (cluster: SimulatedService, shard: string) =>
     ([path, file]) => /\/(?:snapshots|indexes)\//.test(path) && file.size > 0,
   );
 
+/** What happens to the process of an append, while that is on its way between the servers. */
+const APPEND_WAYS = [
+  'the leader goes',
+  'the leader goes, and the process is killed',
+  'the leader goes, and the process is paused',
+  'the leader goes, and the process is stopped',
+  'the process is killed',
+  'the process is paused',
+  'the process is stopped',
+  'the process hears nothing',
+] as const;
+
+function interrupt(cluster: SimulatedService, name: string, way: string, random: SeededRandom): void {
+  const process = cluster.processes.get(name);
+  const { nats, network, world } = cluster;
+  // It returns before others have noticed, or after.
+  const ms = random.int(2) === 0 ? SHORT_MS * random.next() : cutMs(random);
+  if (process === undefined || nats === undefined) return;
+  if (way.endsWith('killed')) process.kill(ms);
+  else if (way.endsWith('stopped')) process.stop(ms);
+  else if (way.endsWith('paused') && process.party !== undefined) process.party.pausedUntilMs = world.nowMs + ms;
+  else if (way.endsWith('nothing')) {
+    const heals = nats.names.map((server) => network.cut(server, name));
+    after(cluster, ms, () => {
+      for (const heal of heals) heal();
+    });
+  }
+}
+
 export const FAULTS = {
   'process killed': (cluster, random) => {
     const process = processOf(cluster, random);
@@ -58,7 +90,7 @@ export const FAULTS = {
   },
   'process paused': (cluster, random) => {
     const { party, name } = processOf(cluster, random);
-    const ms = anyMs(random);
+    const ms = random.int(2) === 0 ? anyMs(random) : cutMs(random) / 2;
     if (party?.alive !== true) return undefined;
     party.pausedUntilMs = cluster.world.nowMs + ms;
     return `${name} is paused, for ${ms} ms`;
@@ -125,6 +157,26 @@ export const FAULTS = {
     });
     return `one acknowledgement in ${jetStream.lostAckOneIn} is lost`;
   },
+  'append interrupted': (cluster, random) => {
+    const { nats } = cluster;
+    if (nats === undefined) return undefined;
+    const way = random.pick(APPEND_WAYS);
+    nats.jetStream.onNextAppend = (stream, from) => {
+      cluster.world.note(`${from.name} is interrupted at an append: ${way}`, 'fault');
+      if (way.includes('leader')) stream.elect();
+      interrupt(cluster, from.name, way, random);
+    };
+    return `the next append will be interrupted: ${way}`;
+  },
+  'logs slow': (cluster, random) => {
+    if (cluster.nats === undefined) return undefined;
+    const { jetStream } = cluster.nats;
+    jetStream.slowMs = 10 + random.int(SLOW_MS);
+    after(cluster, cutMs(random), () => {
+      jetStream.slowMs = 0;
+    });
+    return `an append takes up to ${jetStream.slowMs} ms longer`;
+  },
   'messages lost': (cluster, random) => {
     if (cluster.nats === undefined) return undefined;
     const { broker } = cluster.nats;
@@ -173,6 +225,19 @@ export const FAULTS = {
     process.kill(anyMs(random));
     cluster.disks.losePower(process.name);
     return `the machine of ${process.name} loses its power`;
+  },
+  'power of all lost': (cluster, random) => {
+    const { nats, processes, disks, shardNames } = cluster;
+    // What is lost twice could not be told apart.
+    if (nats === undefined || nats.loss !== undefined) return undefined;
+    for (const process of processes.values()) process.kill(anyMs(random));
+    for (const name of shardNames) disks.losePower(name);
+    nats.losePower();
+    for (const name of nats.names)
+      after(cluster, anyMs(random), () => {
+        if (!nats.broker.isUp(name)) nats.start(name);
+      });
+    return 'all machines lose their power';
   },
   'bits rot': (cluster, random) => {
     const name = random.pick(cluster.shardNames);

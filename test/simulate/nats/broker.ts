@@ -14,6 +14,14 @@ export interface Message {
 
 export const NO_BYTES = Buffer.alloc(0);
 
+/** Sees what passes. */
+export interface BrokerTap {
+  /** What a process publishes, in the order of its connection. */
+  published(from: Party, message: Message): void;
+  /** A message that is to be answered has come to a process. */
+  arrived(at: Party, message: Message): void;
+}
+
 interface ClientSubscription extends Subscription {
   readonly sid: string;
   readonly client: ClientConnection;
@@ -45,7 +53,8 @@ export class Broker {
   /** Messages that are lost on the way to their subscriber: one in so many; 0: none. */
   lostOneIn = 0;
   /** Takes what is published to the subjects of JetStream; false: they are no such. */
-  onPublish: (server: Server, message: Message) => boolean = () => false;
+  onPublish: (server: Server, message: Message, from: Party) => boolean = () => false;
+  tap: BrokerTap | undefined;
   readonly #interest = new Interest<ClientSubscription>();
   readonly #routes = new Map<string, number>();
   readonly #world: World;
@@ -124,11 +133,14 @@ export class Broker {
     this.#world.at(to.party, atMs - nowMs, 'route', () => this.#deliver(subscription, message));
   }
 
-  #deliver(subscription: ClientSubscription, { subject, reply, headers, body }: Message): void {
+  #deliver(subscription: ClientSubscription, message: Message): void {
     const { client, sid } = subscription;
+    const { subject, reply, headers, body } = message;
     if (client.subscriptions.get(sid) !== subscription) return;
     if (--subscription.left === 0) this.#unsubscribe(client, sid);
-    client.link.send('client', messageBytes(subject, sid, reply, headers, body));
+    const { party } = client.link.client;
+    const arrived = reply === '' ? undefined : () => this.tap?.arrived(party, message);
+    client.link.send('client', messageBytes(subject, sid, reply, headers, body), arrived);
   }
 
   #accept(server: Server, link: LinkEnds): void {
@@ -181,7 +193,9 @@ export class Broker {
   }
 
   #published(server: Server, client: ClientConnection, message: Message): void {
-    const isTaken = this.onPublish(server, message);
+    const { party } = client.link.client;
+    this.tap?.published(party, message);
+    const isTaken = this.onPublish(server, message, party);
     if (this.publish(server, message) || isTaken || message.reply === '') return;
     const answer = { subject: message.reply, reply: '', headers: headerBytes({}, '503'), body: NO_BYTES };
     // To the asker's own connection.

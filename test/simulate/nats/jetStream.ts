@@ -1,5 +1,6 @@
 /** JetStream of simulated servers: streams, consumers and their API, over the broker. */
 import type { Network } from '../network/network.js';
+import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import {
   acknowledgement,
@@ -19,9 +20,10 @@ import { Consumer, type ConsumerSettings } from './consumer.js';
 import { Interest, matches, type Subscription } from './interest.js';
 import { headerBytes, headerIn } from './protocol.js';
 import { type Peers, Stream } from './stream.js';
+import type { PublishOp, StoredMessage } from './streamState.js';
 
 const API = '$JS.API.';
-const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
+export const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
 const HEARTBEAT = { status: '100 Idle Heartbeat' };
 /** A consumer that nobody hears goes after a while. */
 const UNHEARD_TICKS = 5;
@@ -29,13 +31,22 @@ const UNHEARD_TICKS = 5;
 const CREATE_MS = 3;
 const DELIVER_MS = 0.1;
 
+/** Whether the stream holds logs of collections. */
+const isLog = (stream: string): boolean => stream.startsWith('VOUCH_LOG_');
+
 /** A text is JSON already. */
-type Answer = (body: object | string, headers?: Buffer) => void;
+type Answer = (body: object | string | Buffer, headers?: Buffer) => void;
 
 export class JetStream {
   readonly streams = new Map<string, Stream>();
   /** Acknowledgements that are lost after the message is stored: one in so many; 0: none. */
   lostAckOneIn = 0;
+  /** Told of each message that is stored, as soon as one server has it. */
+  onStored: (op: PublishOp) => void = () => undefined;
+  /** Called once, with the next append to the log of a collection, which is on its way between the servers then. */
+  onNextAppend: ((stream: Stream, from: Party) => void) | undefined;
+  /** An append to a log takes up to this much longer to be stored, in milliseconds. */
+  slowMs = 0;
   readonly #consumers = new Map<string, Consumer>();
   readonly #subjects = new Interest<Subscription & { readonly stream: Stream }>();
   readonly #world: World;
@@ -56,9 +67,10 @@ export class JetStream {
       isUp: (server) => broker.isUp(server),
       isWhole: (one, other) => one === other || network.isWhole(one, other),
       delayMs: (from, to) => network.delayMs(from, to),
+      slowMs: (stream) => (isLog(stream) ? this.slowMs * world.random('slow').next() : 0),
       wallMs: (server) => world.wallMs(broker.servers.get(server)?.party ?? world.root),
     };
-    broker.onPublish = (server, message) => this.#take(server, message);
+    broker.onPublish = (server, message, from) => this.#take(server, message, from);
     network.onHealed(() => this.reconsider());
   }
 
@@ -69,28 +81,52 @@ export class JetStream {
     for (const stream of this.streams.values()) stream.reconsider();
   }
 
-  #take(server: Server, message: Message): boolean {
+  /** What is stored by now survives a loss of power. */
+  sync(): void {
+    for (const stream of this.streams.values()) stream.sync();
+  }
+
+  /** To be called when all servers are down, and have lost their power: see `Stream`. */
+  losePower(isSynced: boolean): void {
+    this.#consumers.clear();
+    for (const stream of this.streams.values()) stream.losePower(isSynced);
+  }
+
+  /** The messages that are stored, stream by stream, oldest first; without those in flight. */
+  *stored(): Generator<StoredMessage> {
+    for (const stream of this.streams.values()) {
+      const state = stream.stateAt(stream.servers[0]!);
+      for (const seq of state.from(0, '>')) yield state.get(seq)!;
+    }
+  }
+
+  #take(server: Server, message: Message, from: Party): boolean {
     if (message.subject.startsWith(API)) return this.#request(server, message);
     const stream = this.#streamOf(message.subject);
     if (stream === undefined) return false;
     const leader = this.#reached(server, (name) => stream.leads(name));
     // Without a leader nobody listens; or one is just being found, and the message is lost.
     if (leader === undefined) return this.#world.random('no leader').int(2) === 0;
-    this.#toServer(server, leader, () => this.#publish(stream, leader, message));
+    this.#toServer(server, leader, () => this.#publish(stream, leader, message, from));
     return true;
   }
 
-  #publish(stream: Stream, server: string, { subject, reply, headers, body }: Message): void {
+  #publish(stream: Stream, server: string, { subject, reply, headers, body }: Message, from: Party): void {
     if (!stream.leads(server)) return;
     const wanted = headerIn(headers, EXPECTED);
     const expected = wanted === undefined ? undefined : Number(wanted);
-    const op = { op: 'publish', subject, headers, body, timeMs: this.#peers.wallMs(server), expected } as const;
+    const timeMs = this.#peers.wallMs(server);
+    const op = { op: 'publish', subject, headers, body, timeMs, expected, by: from.name } as const;
     stream.propose(server, op, (applied) => {
       if (reply === '') return;
       const isLost = this.lostAckOneIn > 0 && this.#world.random('ack').int(this.lostAckOneIn) === 0;
       if (isLost) this.#world.note(`an acknowledgement of ${subject} is lost`, 'nats');
       else this.#answer(server, reply, acknowledgement(stream, applied));
     });
+    const { onNextAppend } = this;
+    if (onNextAppend === undefined || !isLog(stream.name)) return;
+    this.onNextAppend = undefined;
+    onNextAppend(stream, from);
   }
 
   #request(server: Server, message: Message): boolean {
@@ -246,6 +282,7 @@ export class JetStream {
     }
     const stream = new Stream(this.#peers, name, settings, servers);
     stream.onApplied = (server) => this.#applied(stream, server);
+    stream.onStored = (op) => this.onStored(op);
     this.streams.set(name, stream);
     for (const pattern of settings.subjects) this.#subjects.add({ pattern, queue: undefined, stream });
     const leader = stream.leader ?? at;

@@ -14,8 +14,9 @@
  *   does not count, so two may pass (`docs/guarantees.md`).
  * - Any server that has the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
  */
+import type { SeededRandom } from '../../soak/random.js';
 import type { World } from '../world/world.js';
-import { type Applied, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
+import { type Applied, type PublishOp, type StreamOp, type StreamSettings, StreamState } from './streamState.js';
 
 /** What a stream needs to know of its servers. */
 export interface Peers {
@@ -25,6 +26,8 @@ export interface Peers {
   isWhole(one: string, other: string): boolean;
   delayMs(from: string, to: string): number;
   wallMs(server: string): number;
+  /** By how much longer the next message of the stream takes to be stored. */
+  slowMs(stream: string): number;
   /** From 2.12 on a leader counts what is in flight. */
   readonly countsInFlight: boolean;
 }
@@ -47,6 +50,10 @@ interface Replica {
 /** An election, and the time for which a leader that is cut off does not know of it, in milliseconds. */
 const ELECTION_MS = { least: 400, more: 3_000 };
 const DEPOSED_MS = 10_000;
+/** A new leader applies what was committed before within this; one in so many takes much longer. */
+const CATCH_UP_MS = 20;
+const SLOW_CATCH_UP_ONE_IN = 4;
+const SLOW_CATCH_UP_MS = 400;
 /** A follower applies what is committed within this; one in so many takes much longer. */
 const APPLY_MS = 2;
 const LAG_ONE_IN = 40;
@@ -63,15 +70,22 @@ export class Stream {
   readonly #replicas = new Map<string, Replica>();
   readonly #deposed = new Map<string, number>();
   #proposals: Proposal[] = [];
-  /** What the log held when it was last synced, where one server has it. */
   #isElecting = false;
   /** Told of everything that a server applies. */
-  onApplied: (server: string, op: StreamOp, applied: Applied) => void = () => undefined;
+  onApplied: (server: string) => void = () => undefined;
+  /** Told of each message that is stored, when the first server applies it. */
+  onStored: (op: PublishOp) => void = () => undefined;
+  /** How much of the log some server has applied. */
+  #appliedMost = 0;
+  /** How much of the log every server had synced when it was last asked to. */
+  #synced = 0;
+  /** Places in the log of publications that were refused when they were applied. */
+  readonly #refused = new Set<number>();
 
   constructor(
     private readonly peers: Peers,
     readonly name: string,
-    settings: StreamSettings,
+    private readonly settings: StreamSettings,
     readonly servers: readonly string[],
   ) {
     this.createdMs = peers.wallMs(servers[0]!);
@@ -132,12 +146,42 @@ export class Stream {
     world.at(world.root, ELECTION_MS.least + ELECTION_MS.more * random.next(), 'election', () => this.#elected(old));
   }
 
+  /** What is stored by now survives a loss of power. */
+  sync(): void {
+    this.#synced = this.log.length;
+  }
+
+  /**
+   * All of its servers, which are down, have lost their power. `isSynced`: they have synced whatever they had acknowledged.
+   * Else each has lost some of what came after `sync`, and the log is as long as that of a server which a majority elects.
+   */
+  losePower(isSynced: boolean): void {
+    const random = this.peers.world.random('power');
+    const kept = this.servers.map(() => keptOf(random, this.#synced, this.log.length)).sort((a, b) => b - a);
+    this.log.length = isSynced ? this.log.length : kept[(kept.length - 1) >> 1]!;
+    this.#appliedMost = this.log.length;
+    this.#proposals = [];
+    this.#settles.clear();
+    this.#deposed.clear();
+    if (this.isReplicated) this.leader = undefined;
+    for (const server of this.servers) this.#replicas.set(server, this.#replayed());
+  }
+
   /** To be called when a server goes or comes, or a way is cut or healed. */
   reconsider(): void {
     if (this.isGone) return;
     const { leader } = this;
     if (leader === undefined || !this.#canLead(leader)) this.elect();
     for (const server of this.servers) this.#apply(server);
+  }
+
+  /** What a server has that reads its log from the beginning. */
+  #replayed(): Replica {
+    const state = new StreamState(this.settings);
+    // What was expected then was compared then, with what had not expired.
+    for (const [i, op] of this.log.entries())
+      if (!this.#refused.has(i + 1)) state.apply(op.op === 'publish' ? { ...op, expected: undefined } : op);
+    return { state, applied: this.log.length, isApplying: false };
   }
 
   #lastFor(state: StreamState, subject: string): number {
@@ -153,7 +197,8 @@ export class Stream {
     if (proposal.by !== this.leader) return;
     this.#proposals.push(proposal);
     const { world } = this.peers;
-    const delayMs = STORE_MS * (0.3 + world.random('store').next()) + this.#majorityMs(proposal.by);
+    const storeMs = STORE_MS * (0.3 + world.random('store').next()) + this.peers.slowMs(this.name);
+    const delayMs = storeMs + this.#majorityMs(proposal.by);
     world.at(world.root, delayMs, 'commit', () => this.#commit(proposal));
   }
 
@@ -212,7 +257,12 @@ export class Stream {
         this.#settles.delete(replica.applied);
         told.settle(applied);
       }
-      this.onApplied(server, op, applied);
+      if (replica.applied > this.#appliedMost) {
+        this.#appliedMost = replica.applied;
+        if (applied.kind === 'wrong sequence') this.#refused.add(replica.applied);
+        if (op.op === 'publish' && applied.kind === 'stored') this.onStored(op);
+      }
+      this.onApplied(server);
     }
   }
 
@@ -253,7 +303,9 @@ export class Stream {
   /** It leads, and answers reads, before it has applied everything; it acknowledges nothing before. */
   #catchUp(server: string): void {
     const { world } = this.peers;
-    world.at(world.root, 20 * world.random('apply').next(), 'catch up', () => {
+    const random = world.random('apply');
+    const longestMs = random.int(SLOW_CATCH_UP_ONE_IN) === 0 ? SLOW_CATCH_UP_MS : CATCH_UP_MS;
+    world.at(world.root, longestMs * random.next(), 'catch up', () => {
       for (const each of this.servers) this.#apply(each);
       if (this.leader === server) this.#applyAll(server, this.#replicas.get(server)!);
     });
@@ -263,4 +315,10 @@ export class Stream {
     const { world } = this.peers;
     world.at(world.root, LOOK_AGAIN_MS, 'look again', work);
   }
+}
+
+/** How much of its log one server keeps: all that it has, what was synced, or something between. */
+function keptOf(random: SeededRandom, synced: number, length: number): number {
+  const fate = random.int(3);
+  return fate === 0 ? length : fate === 1 ? synced : synced + random.int(length - synced + 1);
 }

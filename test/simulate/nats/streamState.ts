@@ -30,10 +30,14 @@ export type StreamOp =
       readonly timeMs: number;
       /** Checked when it is applied; undefined: not then. */
       readonly expected: number | undefined;
+      /** The process that has published it. */
+      readonly by: string;
     }
   | { readonly op: 'delete'; readonly seq: number }
   | { readonly op: 'purge'; readonly filter: string | undefined }
   | { readonly op: 'update'; readonly settings: StreamSettings };
+
+export type PublishOp = Extract<StreamOp, { readonly op: 'publish' }>;
 
 /** What came of an operation. */
 export type Applied =
@@ -128,7 +132,7 @@ export class StreamState {
     }
   }
 
-  #publish({ subject, headers, body, timeMs, expected }: StreamOp & { op: 'publish' }): Applied {
+  #publish({ subject, headers, body, timeMs, expected }: PublishOp): Applied {
     const last = this.lastOf(subject);
     if (expected !== undefined && expected !== last) return { kind: 'wrong sequence', last };
     const seq = ++this.lastSeq;

@@ -10,12 +10,18 @@ export interface LinkEnd {
   onClose: () => void;
 }
 
+interface Sent {
+  readonly bytes: Buffer;
+  /** Called where it arrives, before it is read. */
+  readonly arrived: (() => void) | undefined;
+}
+
 interface Side {
   readonly party: Party;
   readonly end: LinkEnd;
   /** What is on its way to this side arrives in this order. */
   lastAtMs: number;
-  readonly held: Buffer[];
+  readonly held: Sent[];
 }
 
 const newSide = (party: Party): Side => ({
@@ -46,12 +52,13 @@ export class Link {
     server.onEnd(() => this.closeFrom('server'));
   }
 
-  send(to: 'client' | 'server', bytes: Buffer): void {
+  send(to: 'client' | 'server', bytes: Buffer, arrived?: () => void): void {
     if (!this.isOpen) return;
+    const sent = { bytes, arrived };
     const [from, target] = to === 'client' ? [this.server, this.client] : [this.client, this.server];
     if (this.network.stopsMessage('sent', from.party)) return;
-    if (target.held.length > 0 || this.network.isCut(from.party.machine, target.party.machine)) target.held.push(bytes);
-    else this.#deliver(from, target, bytes);
+    if (target.held.length > 0 || this.network.isCut(from.party.machine, target.party.machine)) target.held.push(sent);
+    else this.#deliver(from, target, sent);
   }
 
   /** The other end hears of it, later. */
@@ -74,13 +81,15 @@ export class Link {
 
   #release(from: Side, target: Side): void {
     if (this.network.isCut(from.party.machine, target.party.machine)) return;
-    for (const bytes of target.held.splice(0)) this.#deliver(from, target, bytes);
+    for (const sent of target.held.splice(0)) this.#deliver(from, target, sent);
   }
 
-  #deliver(from: Side, target: Side, bytes: Buffer): void {
+  #deliver(from: Side, target: Side, { bytes, arrived }: Sent): void {
     this.network.world.trace.number(bytes.length);
     this.#at(from, target, 'link', () => {
-      if (this.isOpen && !this.network.stopsMessage('received', target.party)) target.end.onData(bytes);
+      if (!this.isOpen || this.network.stopsMessage('received', target.party)) return;
+      arrived?.();
+      target.end.onData(bytes);
     });
   }
 

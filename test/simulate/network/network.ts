@@ -14,7 +14,8 @@ export interface LinkEnds {
   readonly isOpen: boolean;
   readonly client: { readonly party: Party };
   readonly server: { readonly end: { onData: (bytes: Buffer) => void; onClose: () => void } };
-  send(to: 'client', bytes: Buffer): void;
+  /** `arrived` is called in the other's process, before it gets the bytes. */
+  send(to: 'client', bytes: Buffer, arrived?: () => void): void;
   closeFrom(end: 'server'): void;
 }
 

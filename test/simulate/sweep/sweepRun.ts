@@ -94,9 +94,9 @@ export class SweepRun {
       stage.number++;
       await this.#fault(stage, at);
     }
-    const wasFull = this.order.way === 'ENOSPC';
+    const hadErrors = this.order.way === 'EIO' || this.order.way === 'ENOSPC';
     const { shape, calls } = this;
-    const judged = { service: this.#service, shape, collections: this.#collections, calls, wasFull };
+    const judged = { service: this.#service, shape, collections: this.#collections, calls, hadErrors, hasRot: false };
     this.failures.push(...(await verdictOn(judged)));
   }
 

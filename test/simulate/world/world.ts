@@ -13,8 +13,6 @@ import { Trace } from './trace.js';
 
 /** The wall clock of a world at its beginning: a time of 2030. */
 const EPOCH_MS = 1_900_000_000_000;
-/** A look at a clock takes so long. */
-const LOOK_MS = 0.0005;
 /** Immediates come this much later at most. */
 const IMMEDIATE_MS = 0.01;
 /** Tasks per turn of the real event loop: a turn costs more than a task. */
@@ -40,6 +38,8 @@ export class World {
   readonly root: Party;
   readonly parties: Party[] = [];
   party: Party;
+  /** What a look at a clock takes, in milliseconds. */
+  lookMs = 0.0005;
   /** Steps that were taken. */
   steps = 0;
   /** Ends the run when so many events have been noted; for a replay, whose lines have these numbers. */
@@ -75,13 +75,13 @@ export class World {
 
   /** Milliseconds since the Unix epoch by the clock of the party. */
   wallMs(party = this.party): number {
-    this.nowMs += LOOK_MS;
+    this.nowMs += this.lookMs;
     const { process } = party;
     return Math.floor(EPOCH_MS + process.clockMs(this.nowMs) + process.aheadMs);
   }
 
   monotonicMs(party = this.party): number {
-    this.nowMs += LOOK_MS;
+    this.nowMs += this.lookMs;
     return party.process.clockMs(this.nowMs);
   }
 

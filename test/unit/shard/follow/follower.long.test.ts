@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { Entry } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import { systemClock } from '../../../../shared/clock.js';
+import { VouchError } from '../../../../shared/errors/errors.js';
 import type { Results, SearchCall } from '../../../../shared/protocol/calls.js';
 import { pack } from '../../../../shared/protocol/wire.js';
 import { heartbeatOf } from '../../../../shared/registry/owners.js';
@@ -111,6 +112,21 @@ describe('a follower', () => {
     await insert(4);
     await followed();
     expect((await rig.eventual(ID)).ids).to.deep.equal([1, 2, 3, 4]);
+  });
+
+  it('shows nothing of the log that its owner does not know of yet', async () => {
+    await start('s1', 's2');
+    await rig.create(ID, 's1', ['s2']);
+    await insert(1);
+    await followed();
+    rig.cluster.logs.fates.push('landed');
+    expect(await rejection(insert(2))).to.be.instanceOf(VouchError);
+    await rig.ask('s2', { op: 'warm', collectionId: ID });
+    expect(await rig.found(ID)).to.deep.equal([1]);
+    await isStale();
+    await insert(3);
+    await followed();
+    expect((await rig.eventual(ID)).ids).to.deep.equal([1, 2, 3]);
   });
 
   it('does not answer while it cannot know how old it is, and does again once it can', async () => {

@@ -1,0 +1,58 @@
+/** The NATS servers of a simulated cluster: how they are reached, start and stop, and what they have lost. */
+import type { ClusterJudge } from '../judges/clusterJudge.js';
+import type { Broker } from '../nats/broker.js';
+import type { JetStream } from '../nats/jetStream.js';
+import type { World } from '../world/world.js';
+import type { Loss, SimulatedNats } from './simulatedService.js';
+
+const PORT = 4222;
+
+interface Parts {
+  readonly broker: Broker;
+  readonly jetStream: JetStream;
+  readonly judge: ClusterJudge;
+  /** They sync what they acknowledge. */
+  readonly isSynced: boolean;
+}
+
+export class SimulatedServers implements SimulatedNats {
+  readonly broker: Broker;
+  readonly jetStream: JetStream;
+  readonly url: string;
+  loss: Loss | undefined;
+
+  constructor(
+    private readonly world: World,
+    readonly names: readonly string[],
+    private readonly parts: Parts,
+  ) {
+    this.broker = parts.broker;
+    this.jetStream = parts.jetStream;
+    this.url = names.map(addressOf).join(',');
+  }
+
+  start(name: string): void {
+    this.broker.start(name, addressOf(name));
+    this.jetStream.reconsider();
+  }
+
+  stop(name: string): void {
+    this.broker.stop(name);
+    this.jetStream.reconsider();
+  }
+
+  sync(): void {
+    this.jetStream.sync();
+  }
+
+  losePower(): void {
+    for (const name of this.names) this.stop(name);
+    const { judge, isSynced } = this.parts;
+    this.jetStream.losePower(isSynced);
+    if (isSynced) return;
+    judge.lost();
+    this.loss = { atMs: this.world.nowMs, ends: judge.ends() };
+  }
+}
+
+const addressOf = (name: string): string => `10.0.1.${name.slice(1)}:${PORT}`;

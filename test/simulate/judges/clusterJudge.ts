@@ -1,0 +1,62 @@
+/** Judges of a simulated cluster, which see whatever passes its NATS servers and whatever those store. */
+import type { Broker, Message } from '../nats/broker.js';
+import { EXPECTED, type JetStream } from '../nats/jetStream.js';
+import { headerIn } from '../nats/protocol.js';
+import type { Party } from '../world/party.js';
+import type { World } from '../world/world.js';
+import { AnswersJudge } from './answersJudge.js';
+import { Findings } from './findings.js';
+import { type LogEnd, LogsJudge } from './logsJudge.js';
+import { OwnersJudge } from './ownersJudge.js';
+
+interface JudgedSettings {
+  readonly leaseMs: number;
+  /** The greatest age of an eventual answer. */
+  readonly staleMs: number;
+}
+
+export class ClusterJudge {
+  readonly findings: Findings;
+  readonly #owners: OwnersJudge;
+  readonly #logs: LogsJudge;
+  readonly #answers: AnswersJudge;
+
+  constructor(
+    world: World,
+    broker: Broker,
+    private readonly jetStream: JetStream,
+    { leaseMs, staleMs }: JudgedSettings,
+  ) {
+    this.findings = new Findings(world);
+    this.#owners = new OwnersJudge(this.findings, leaseMs);
+    this.#logs = new LogsJudge(this.findings, this.#owners);
+    this.#answers = new AnswersJudge(this.findings, this.#owners, this.#logs, staleMs);
+    broker.tap = {
+      published: (from, message) => this.#published(from, message),
+      arrived: (at, { subject, reply }) => this.#answers.arrived(at, subject, reply),
+    };
+    jetStream.onStored = (op) => {
+      const { subject, body, by } = op;
+      this.#owners.stored(subject, body, by);
+      this.#logs.stored(subject, body);
+    };
+  }
+
+  /** What the logs hold, and what is noted of them. */
+  ends(): LogEnd[] {
+    return [...this.#logs.ends()];
+  }
+
+  /** To be called when the servers have lost what they had not synced, and all processes have ended. */
+  lost(): void {
+    this.#owners.forget();
+    this.#logs.forget();
+    this.#logs.isLossKnown = true;
+    for (const { subject, body } of this.jetStream.stored()) this.#logs.stored(subject, body);
+  }
+
+  #published(from: Party, { subject, headers, body }: Message): void {
+    this.#answers.published(from, subject, body);
+    this.#logs.published(subject, body, from.name, headerIn(headers, EXPECTED) !== undefined);
+  }
+}

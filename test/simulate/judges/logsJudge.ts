@@ -1,0 +1,129 @@
+/**
+ * The logs of the collections, as their streams get them. Each frame continues its log or is superseded; what an owner tells
+ * its followers, and what a watermark says, is in the log; and an owner that has handed a collection over appends nothing.
+ */
+
+import { unpackFeed } from '../../../shard/follow/feedMessage.js';
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { toHex } from '../../../shared/hashing/hash.js';
+import { readFrameHeader } from '../../../shared/log/frame.js';
+import type { Findings } from './findings.js';
+import type { OwnersJudge } from './ownersJudge.js';
+
+const LOG = /^vouch\.log\.\d+\.(\d+)$/;
+const FEED = /^vouch\.feed\.(\d+)$/;
+const WATERMARK = new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`);
+
+interface Shown {
+  readonly atMs: number;
+  readonly sequence: number;
+}
+
+export interface LogEnd {
+  readonly collectionId: number;
+  /** 0: it holds nothing. */
+  readonly sequence: number;
+  readonly chainHead: string;
+  /** What its watermark says; 0: there is none. */
+  readonly noted: number;
+}
+
+interface SeenLog {
+  /** The last sequence of a frame → the chain head after it, in hex. */
+  readonly heads: Map<number, string>;
+  nextSequence: number;
+  noted: number;
+  /** How far the owner had applied it, and when; ascending. */
+  readonly shown: Shown[];
+}
+
+export class LogsJudge {
+  readonly #logs = new Map<number, SeenLog>();
+  /** Servers have lost what they had stored: a log may end before its watermark. */
+  isLossKnown = false;
+
+  constructor(
+    private readonly findings: Findings,
+    private readonly owners: OwnersJudge,
+  ) {}
+
+  /** What a process publishes. `hasExpectation`: the message names the one that it follows. */
+  published(subject: string, body: Buffer, by: string, hasExpectation: boolean): void {
+    const [, appended] = LOG.exec(subject) ?? [];
+    if (appended !== undefined) this.#appends(Number(appended), body, by, hasExpectation);
+    const [, fed] = FEED.exec(subject) ?? [];
+    if (fed !== undefined) this.#feeds(Number(fed), body, by);
+  }
+
+  stored(subject: string, body: Buffer): void {
+    const [, id] = LOG.exec(subject) ?? [];
+    if (id !== undefined) this.#grows(Number(id), body);
+    const [, noted] = WATERMARK.exec(subject) ?? [];
+    if (noted !== undefined && body.length > 0) this.#noted(Number(noted), body);
+  }
+
+  /** The last event of each log, and the chain head after it; of those that hold any. */
+  *ends(): Generator<LogEnd> {
+    for (const [collectionId, { heads, noted }] of this.#logs) {
+      const [sequence, chainHead] = [...heads].at(-1) ?? [0, ''];
+      yield { collectionId, sequence, chainHead, noted };
+    }
+  }
+
+  /** Knows nothing any more. */
+  forget(): void {
+    this.#logs.clear();
+  }
+
+  /** The last event that the owner had applied by then; 0: none is known. */
+  shownBy(collectionId: number, atMs: number): number {
+    return this.#of(collectionId).shown.findLast((shown) => shown.atMs <= atMs)?.sequence ?? 0;
+  }
+
+  #appends(id: number, body: Buffer, by: string, hasExpectation: boolean): void {
+    const { firstSequence } = readFrameHeader(body);
+    if (firstSequence > 0 && !hasExpectation)
+      this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, whatever is there`);
+    if (this.owners.hasHandedOver(id, by))
+      this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, which it has handed over`);
+  }
+
+  #grows(id: number, body: Buffer): void {
+    const log = this.#of(id);
+    const { firstSequence, lastSequence, chainHeadAfter } = readFrameHeader(body);
+    if (firstSequence > log.nextSequence)
+      this.findings.add(`event ${firstSequence} of collection ${id} is stored, and ${log.nextSequence} is not`);
+    if (firstSequence !== log.nextSequence) return;
+    log.nextSequence = lastSequence + 1;
+    log.heads.set(lastSequence, toHex(chainHeadAfter));
+  }
+
+  /** A frame is fed once it is durable, and when the one before it is applied. */
+  #feeds(id: number, body: Buffer, by: string): void {
+    const fed = unpackFeed(body);
+    if (fed === undefined) return;
+    const { firstSequence, lastSequence, chainHeadAfter } = readFrameHeader(fed.bytes);
+    const log = this.#of(id);
+    if (log.heads.get(lastSequence) !== toHex(chainHeadAfter))
+      this.findings.add(`${by} feeds event ${lastSequence} of collection ${id}, which its log does not hold`);
+    const before = log.shown.at(-1)?.sequence ?? 0;
+    if (firstSequence - 1 > before) log.shown.push({ atMs: this.findings.world.nowMs, sequence: firstSequence - 1 });
+  }
+
+  #noted(id: number, body: Buffer): void {
+    const { sequence, chain_head } = JSON.parse(body.toString()) as { sequence: number; chain_head: string };
+    const log = this.#of(id);
+    log.noted = sequence;
+    if (!this.isLossKnown && log.heads.get(sequence) !== chain_head)
+      this.findings.add(`a watermark of collection ${id} says ${sequence}, which its log does not hold`);
+  }
+
+  #of(id: number): SeenLog {
+    let log = this.#logs.get(id);
+    if (log === undefined) {
+      log = { heads: new Map(), nextSequence: 0, noted: 0, shown: [] };
+      this.#logs.set(id, log);
+    }
+    return log;
+  }
+}
