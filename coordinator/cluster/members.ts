@@ -179,6 +179,7 @@ export class Members {
         ...(origin === undefined ? {} : { origin }),
       },
       followers: (before?.followers ?? []).filter((follower) => follower !== shard),
+      takenFrom: before && formerOwners(before).filter((former) => former !== shard),
     };
     // Counted at once, so that the next collection does not go to the same shard before this is written.
     this.#count(shard, 1);
@@ -277,3 +278,6 @@ export class Members {
     this.#collectionsOf.set(shard, (this.#collectionsOf.get(shard) ?? 0) + by);
   }
 }
+
+/** Those that may serve it although another is named the owner: this one may not have begun, and then waits for those before it. */
+const formerOwners = ({ shard, takenFrom = [] }: Ownership): string[] => [...new Set([...takenFrom, shard])];

@@ -26,6 +26,7 @@ import { Follower } from '../follow/follower.js';
 import type { CallHandler } from '../serving/callRunner.js';
 import type { Lease } from '../serving/lease.js';
 import { moved } from '../serving/moved.js';
+import { assertGivenUp } from './formerOwner.js';
 
 export interface ReplicaServices {
   /** The shard's name. */
@@ -236,9 +237,13 @@ export class CollectionReplica {
   }
 
   async #beginTerm(): Promise<void> {
-    const { collection: config, epoch } = this.#ownership as Ownership;
+    const { collection: config, epoch, takenFrom = [] } = this.#ownership as Ownership;
     const { context, onServing } = this.services;
     const beganMs = context.clock.monotonicMs();
+    for (const former of takenFrom)
+      await this.#untilDone('the owner before has a heartbeat and does not answer yet', () =>
+        assertGivenUp(former, this.collectionId, this.services),
+      );
     const handle = this.#handle ?? new CollectionHandle(config, context);
     if (this.#handle !== undefined) await this.#promote(handle);
     this.#handle = handle;

@@ -77,7 +77,9 @@ export class OwnershipTransfer {
   /** Resolves to whether the other shard is the owner now; the replica knows the entry by then. */
   async #swap(replica: CollectionReplica, { to, followers, epoch }: HandOverCall): Promise<boolean> {
     const before = replica.ownership as Ownership;
-    const next = { ...before, shard: to, epoch: epoch + 1, followers: followers.filter((shard) => shard !== to) };
+    const followersThen = followers.filter((shard) => shard !== to);
+    // It serves here, so nobody before does.
+    const next = { ...before, shard: to, epoch: epoch + 1, followers: followersThen, takenFrom: undefined };
     const { logger } = this.services.context;
     const entry = await casOwner(this.owners, next, replica.revision, this.stopping, logger);
     const ownership = entry && ownershipOf(entry);

@@ -63,6 +63,11 @@ export class Lease {
     this.options.onTakenOver();
   }
 
+  /** Whether the shard of that name has renewed its lease, which may still run then. */
+  async isRunningFor(shard: string): Promise<boolean> {
+    return (await this.bucket.get(shard)) !== undefined;
+  }
+
   /** Writes the heartbeat now. */
   renew(): Promise<void> {
     return this.#rounds.now();

@@ -13,6 +13,11 @@ export interface Ownership {
    * Shards, besides the owner, that replay its log. They answer searches, and one of them becomes the next owner.
    */
   readonly followers: readonly string[];
+  /**
+   * Shards that owned it before and were taken for lost. One may have come back before this entry was stored, and serves until it
+   * sees it: the owner begins when each has given it up. Absent: it was handed over, or is new.
+   */
+  readonly takenFrom?: readonly string[] | undefined;
 }
 
 export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;

@@ -40,11 +40,11 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'if (this.epoch !== epoch)',
   },
   {
-    name: 'an owner is replaced before its lease can have ended',
+    name: 'an owner does not wait for the one from which it was taken',
     isIn: inClusters,
-    file: 'coordinator/cluster/placementView.js',
-    find: 'isLost: (shard) => members.isLost(shard, failoverMs),',
-    put: 'isLost: (shard) => members.isLost(shard, 1),',
+    file: REPLICA,
+    find: 'for (const former of takenFrom)',
+    put: 'for (const former of [])',
   },
   {
     name: 'an append expects nothing of the log',

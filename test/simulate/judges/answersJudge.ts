@@ -1,5 +1,5 @@
 /**
- * The answers of shards, as they send them. An owner answers no read that comes to it when another is the owner already, or
+ * The answers of shards, as they send them. An owner answers no read that comes to it when another owner has begun, or
  * when its lease has ended, unless it has renewed that since; and a follower's eventual answer is no older than it may be.
  */
 import { Malformed } from '../../../shared/errors/malformed.js';
@@ -15,7 +15,7 @@ const EVENTUAL = /^vouch\.f\.(\d+)$/;
 interface Asked {
   readonly at: Party;
   readonly subject: string;
-  /** Another was the owner when it came. */
+  /** Another owner had begun when it came. */
   readonly isOver: boolean;
   /** The last heartbeat of the shard, where its lease had ended when it came. */
   readonly endedLease: number | undefined;
@@ -51,7 +51,7 @@ export class AnswersJudge {
     if (id !== undefined) {
       const isOver = this.owners.isOver(Number(id), at.name, Number(epoch));
       const endedLease = this.owners.endedLeaseOf(at.name);
-      if (isOver || endedLease !== undefined) this.#asked.set(reply, { at, subject, isOver, endedLease, floor: 0 });
+      this.#asked.set(reply, { at, subject, isOver, endedLease, floor: 0 });
     }
     const [, followed] = EVENTUAL.exec(subject) ?? [];
     if (followed === undefined) return;
@@ -67,7 +67,9 @@ export class AnswersJudge {
   }
 
   #answered({ at, subject, isOver, endedLease, floor }: Asked, result: unknown): void {
-    if (isOver) this.findings.add(`${at.name} answers ${subject}, which came when another was the owner`);
+    const [, id, epoch] = READ.exec(subject) ?? [];
+    if (id !== undefined) this.owners.begun(Number(id), at.name, Number(epoch));
+    if (isOver) this.findings.add(`${at.name} answers ${subject}, which came when another owner had begun`);
     if (endedLease !== undefined && this.owners.endedLeaseOf(at.name) === endedLease)
       this.findings.add(`${at.name} answers ${subject}, which came when it had no lease`);
     const { sequence } = result as { readonly sequence?: number };

@@ -82,6 +82,7 @@ export class LogsJudge {
 
   #appends(id: number, body: Buffer, by: string, hasExpectation: boolean): void {
     const { firstSequence } = readFrameHeader(body);
+    this.owners.begun(id, by);
     if (firstSequence > 0 && !hasExpectation)
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, whatever is there`);
     if (this.owners.hasHandedOver(id, by))

@@ -1,6 +1,6 @@
 /**
- * Who owns what, and until when a shard may answer, as the buckets hold it. Nobody but an owner itself may replace it while
- * its lease may run: from its last heartbeat that was stored, for the time of a lease.
+ * Who owns what, and until when a shard may answer, as the buckets hold it: from its last heartbeat that was stored, for the time
+ * of a lease. An owner that is named begins with its first answer or frame; the one before it has given the collection up then.
  */
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { Ownership } from '../../../shared/registry/owners.js';
@@ -22,6 +22,8 @@ const OWNER = new RegExp(`^\\$KV\\.${BUCKETS.owners}\\.(\\d+)$`);
 export class OwnersJudge {
   /** By collection. */
   readonly #owners = new Map<number, Owner>();
+  /** By collection: the last owner that has begun. */
+  readonly #begun = new Map<number, Omit<Owner, 'handedOverBy'>>();
   /** Shard → when its last heartbeat was stored. */
   readonly #renewedMs = new Map<string, number>();
 
@@ -42,9 +44,16 @@ export class OwnersJudge {
     if (id !== undefined && body.length > 0) this.#changed(Number(id), JSON.parse(body.toString()) as Ownership, by);
   }
 
-  /** Whether another owner is stored than that of the epoch. */
-  isOver(collectionId: number, shard: string, epoch: number): boolean {
+  /** The shard has answered as the owner of that epoch; of the newest that it is, where that is left out: it has written. */
+  begun(collectionId: number, shard: string, epoch?: number): void {
     const owner = this.#owners.get(collectionId);
+    const since = epoch ?? (owner?.shard === shard ? owner.epoch : 0);
+    if (since > (this.#begun.get(collectionId)?.epoch ?? 0)) this.#begun.set(collectionId, { shard, epoch: since });
+  }
+
+  /** Whether another owner has begun after that of the epoch. */
+  isOver(collectionId: number, shard: string, epoch: number): boolean {
+    const owner = this.#begun.get(collectionId);
     return owner !== undefined && owner.epoch > epoch && owner.shard !== shard;
   }
 
@@ -63,6 +72,7 @@ export class OwnersJudge {
   /** The buckets have lost their ends, and all processes have ended. */
   forget(): void {
     this.#owners.clear();
+    this.#begun.clear();
     this.#renewedMs.clear();
   }
 
@@ -71,12 +81,5 @@ export class OwnersJudge {
     if (before?.shard === shard && before.epoch === epoch) return;
     const isOwn = before !== undefined && before.shard !== shard && by === before.shard;
     this.#owners.set(id, { shard, epoch, handedOverBy: isOwn ? by : undefined });
-    if (before === undefined || isOwn || before.shard === shard) return;
-    const { nowMs } = this.findings.world;
-    const leftMs = (this.#renewedMs.get(before.shard) ?? Number.NEGATIVE_INFINITY) + this.leaseMs - nowMs;
-    if (leftMs > 0)
-      this.findings.add(
-        `${by} makes ${shard} the owner of collection ${id}, whose owner ${before.shard} has a lease for ${Math.round(leftMs)} ms`,
-      );
   }
 }

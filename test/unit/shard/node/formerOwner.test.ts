@@ -1,0 +1,98 @@
+/** A shard that was taken for lost and came back before another was named in its place, of which it does not know yet. */
+import { expect } from 'chai';
+import { BUCKETS } from '../../../../shared/bucket/buckets.js';
+import { shardSubject } from '../../../../shared/transport/subjects.js';
+import type { Transport } from '../../../../shared/transport/transport.js';
+import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
+import { fixed, insertOf } from '../../../support/rigs/engine.js';
+import { type MemoryCluster, Reach } from '../../../support/rigs/memoryCluster.js';
+import { type RiggedShard, ShardRig } from '../../../support/rigs/shardRig.js';
+import { eventually, rejection } from '../../../support/suites/expectations.js';
+
+const ID = 7;
+
+/** Of a shard whose requests to s1 find nobody, until it is let through. */
+class Barred extends Reach {
+  isBarred = true;
+  asked = 0;
+  readonly #whole: Transport;
+
+  constructor(cluster: MemoryCluster) {
+    super(cluster);
+    const { transport } = new Reach(cluster);
+    this.#whole = transport;
+  }
+
+  override get transport(): Transport {
+    const request: Transport['request'] = async (subject, ...rest) => {
+      if (subject === shardSubject('s1')) {
+        this.asked++;
+        if (this.isBarred) throw new NobodyServes();
+      }
+      return this.#whole.request(subject, ...rest);
+    };
+    return { ...this.#whole, request };
+  }
+}
+
+describe('a former owner', () => {
+  let rig: ShardRig;
+  let former: RiggedShard;
+  let reach: Barred;
+  beforeEach(async () => {
+    rig = new ShardRig();
+    former = await rig.shard('s1');
+    reach = new Barred(rig.cluster);
+    await rig.shard('s2', reach);
+    await rig.create(ID, 's1');
+    await rig.call(ID, insertOf(fixed(1, 0)));
+    // It hears of no change, and renews its lease.
+    former.reach.hold(BUCKETS.owners);
+  });
+  afterEach(() => rig.stop());
+
+  const records = async (epoch: number): Promise<number> => (await rig.askEpoch(ID, epoch, { op: 'describe' })).records;
+  const replace = (takenFrom: readonly string[]): Promise<void> => rig.change(ID, { shard: 's2', epoch: 2, takenFrom });
+
+  it('serves until it has seen the entry, and the next owner begins then', async () => {
+    await replace(['s1']);
+    await eventually('the next owner asks it', async () => reach.asked > 1);
+    expect(await records(1)).to.equal(1);
+    await rig.askEpoch(ID, 1, insertOf(fixed(2, 0)));
+    expect(await rejection(records(2))).to.be.an.instanceOf(NobodyServes);
+    reach.isBarred = false;
+    await eventually('the next owner serves', () =>
+      records(2).then(
+        (found) => found === 2,
+        () => false,
+      ),
+    );
+    expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
+  });
+
+  it('is not waited for once it has no heartbeat', async () => {
+    await replace(['s1', 's9']);
+    await eventually('the next owner asks it', async () => reach.asked > 1);
+    await former.stop();
+    await rig.cluster.bucket(BUCKETS.shards).delete('s1');
+    await eventually('the next owner serves', () =>
+      records(2).then(
+        (found) => found === 1,
+        () => false,
+      ),
+    );
+  });
+
+  it('is waited for by the owner after the next one, if that one has not begun', async () => {
+    await rig.shard('s3');
+    await replace(['s1']);
+    await rig.change(ID, { shard: 's3', epoch: 3, takenFrom: ['s1', 's2'] });
+    await eventually('the last owner serves', () =>
+      records(3).then(
+        (found) => found === 1,
+        () => false,
+      ),
+    );
+    for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NobodyServes);
+  });
+});
