@@ -18,9 +18,9 @@ indexSuite('exact', { kind: 'brute', floors: EXACT });
 indexSuite('HNSW', {
   kind: 'hnsw',
   floors: {
-    clustered: 0.85,
-    uniform: 0.65,
-    changed: 0.85,
+    clustered: 0.8,
+    uniform: 0.6,
+    changed: 0.8,
     itself: 0.99,
     eligible: 0.8,
     samePersisted: 0.9,
