@@ -21,10 +21,7 @@ declare const WebAssembly: {
     new (limits: { initial: number; maximum: number }): OwnMemory;
   };
   readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (
-    module: object,
-    imports: { env: { memory: SharedMemory | OwnMemory } },
-  ) => { readonly exports: unknown };
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
 };
 
 /** An empty memory. Takes address space for all of `maximumBytes` at once, and memory as it grows. */
@@ -34,8 +31,12 @@ export const openSharedMemory = (maximumBytes: number): SharedMemory =>
 export const openOwnMemory = (pages: number): OwnMemory => new WebAssembly.Memory({ initial: pages, maximum: pages });
 
 /** The code of a file, which other threads may use as well. */
-export const compileFile = (file: URL): object => new WebAssembly.Module(readFileSync(file));
+export const compileFile = (file: URL | string): object => new WebAssembly.Module(readFileSync(file));
 
 /** The exports of the code over the memory. */
 export const instantiate = <Exports>(module: object, memory: SharedMemory | OwnMemory): Exports =>
-  new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+  instantiateWith(module, { env: { memory } });
+
+/** The exports of code that brings its memory. */
+export const instantiateWith = <Exports>(module: object, imports: object): Exports =>
+  new WebAssembly.Instance(module, imports).exports as Exports;

@@ -80,6 +80,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'version.ts',
       'fixedPoint.ts',
       'limits.ts',
+      'webAssembly.ts',
       'clock.ts',
     ],
   ],

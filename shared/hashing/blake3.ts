@@ -2,9 +2,9 @@
  * BLAKE3 with the WebAssembly of the package `blake3`, without the package's JavaScript, which makes three copies and four
  * objects for each hash: for the 65 bytes of a tree node that costs more than the hash.
  */
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { HASH_BYTES } from '../limits.js';
+import { compileFile, instantiateWith } from '../webAssembly.js';
 
 /** The used part of the module. `hash` frees the memory of its message. */
 interface Exports {
@@ -12,12 +12,6 @@ interface Exports {
   __wbindgen_malloc(sizeBytes: number): number;
   hash(message: number, messageBytes: number, digest: number, digestBytes: number): void;
 }
-
-/** The part of the WebAssembly interface used here; Node's types leave it out. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
-};
 
 const MODULE = createRequire(import.meta.url).resolve('blake3/dist/wasm/nodejs/blake3_js_bg.wasm');
 const IMPORTS = {
@@ -36,8 +30,7 @@ export class Blake3 {
   #digest = new Uint8Array();
 
   constructor() {
-    const module = new WebAssembly.Module(readFileSync(MODULE));
-    this.#exports = new WebAssembly.Instance(module, IMPORTS).exports as Exports;
+    this.#exports = instantiateWith(compileFile(MODULE), IMPORTS);
     this.#digestAt = this.#exports.__wbindgen_malloc(HASH_BYTES);
   }
 

@@ -52,6 +52,8 @@ describe('a former owner', () => {
   afterEach(() => rig.stop());
 
   const records = async (epoch: number): Promise<number> => (await rig.askEpoch(ID, epoch, { op: 'describe' })).records;
+  const untilServes = (epoch: number, count: number): Promise<void> =>
+    eventually(`the owner of epoch ${epoch} serves`, async () => (await records(epoch).catch(() => -1)) === count);
   const replace = (takenFrom: readonly string[]): Promise<void> => rig.change(ID, { shard: 's2', epoch: 2, takenFrom });
 
   it('serves until it has seen the entry, and the next owner begins then', async () => {
@@ -61,12 +63,7 @@ describe('a former owner', () => {
     await rig.askEpoch(ID, 1, insertOf(fixed(2, 0)));
     expect(await rejection(records(2))).to.be.an.instanceOf(NobodyServes);
     reach.isBarred = false;
-    await eventually('the next owner serves', () =>
-      records(2).then(
-        (found) => found === 2,
-        () => false,
-      ),
-    );
+    await untilServes(2, 2);
     expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
   });
 
@@ -75,24 +72,14 @@ describe('a former owner', () => {
     await eventually('the next owner asks it', async () => reach.asked > 1);
     await former.stop();
     await rig.cluster.bucket(BUCKETS.shards).delete('s1');
-    await eventually('the next owner serves', () =>
-      records(2).then(
-        (found) => found === 1,
-        () => false,
-      ),
-    );
+    await untilServes(2, 1);
   });
 
   it('is waited for by the owner after the next one, if that one has not begun', async () => {
     await rig.shard('s3');
     await replace(['s1']);
     await rig.change(ID, { shard: 's3', epoch: 3, takenFrom: ['s1', 's2'] });
-    await eventually('the last owner serves', () =>
-      records(3).then(
-        (found) => found === 1,
-        () => false,
-      ),
-    );
+    await untilServes(3, 1);
     for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NobodyServes);
   });
 });
