@@ -10,7 +10,7 @@ export interface Setting {
 
 export const WIDTHS = [64, 128, 256, 512] as const;
 const LISTS = 512;
-const PROBES = [8, 16, 32, 64] as const;
+const PROBES = [8, 16, 32, 64, 96, 128] as const;
 const CANDIDATES = [200, 500, 1_000, 2_000] as const;
 
 /** Those of a kind follow one another: all but the first then begin from what the first built. */

@@ -1,4 +1,7 @@
-/** The kernel alone: exact scans against a plain read of the same memory, in one process, on random vectors. */
+/**
+ * The kernel alone: exact scans against a plain read of the same memory, in one process, on random vectors and, where there is a folder
+ * of them, on real ones.
+ */
 import hnswlib from 'hnswlib-node';
 import { ExactScan } from '../shard/kernel/exactScan.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
@@ -9,12 +12,15 @@ import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { median, type Row } from './row.js';
 import { benchThreads } from './scanThreads.js';
+import { fixedBytes, realVectors } from './vectors.js';
 
 const WIDE_DIMENSION = 128;
 const K = 10;
 /** Rows that are shared by threads, in those of the other scans. */
 const THREADED = 4;
 const K_LARGE = 5_000;
+/** Of a turn, each for another query: most of them find in the caches what the one before has left there. */
+const SEARCHES = 8;
 
 /** What the kernel's `readAll` reads at once. */
 const READ_STEP_BYTES = 512;
@@ -27,14 +33,41 @@ function randomComponents(dimension: number, whole: boolean): Int32Array {
   return whole ? components : components.map((bits) => (bits & 0x1ffff) - 0x10000);
 }
 
-function filled(rows: number, dimension: number, whole = false): VectorBlocks {
+/** Rows to be searched, and what for. */
+interface Searched {
+  readonly name: string;
+  readonly vectors: VectorBlocks;
+  readonly queries: readonly Int32Array[];
+}
+
+function filled(rows: number, dimension: number, vector: (row: number) => Uint8Array): VectorBlocks {
   const vectors = new VectorBlocks(new VectorMemory(), dimension);
-  for (let id = 1; id <= rows; id++) {
+  for (let row = 0; row < rows; row++) {
     const slot = vectors.acquire();
-    vectors.write(slot, id, new Uint8Array(randomComponents(dimension, whole).buffer));
+    vectors.write(slot, row + 1, vector(row));
     vectors.publish(slot);
   }
   return vectors;
+}
+
+function randomRows(rows: number, dimension: number, whole = false): Searched {
+  const vector = (): Int32Array => randomComponents(dimension, whole);
+  return {
+    name: `${rows} × ${dimension}`,
+    vectors: filled(rows, dimension, () => new Uint8Array(vector().buffer)),
+    queries: Array.from({ length: SEARCHES }, vector),
+  };
+}
+
+async function realRows(folder: string, most: number): Promise<Searched> {
+  const { name, base, queries, dimension, count } = await realVectors(folder);
+  const rows = Math.min(most, count);
+  const queryOf = (row: number): Int32Array => new Int32Array(fixedBytes(queries, dimension, row, row + 1).buffer);
+  return {
+    name: `${name} ${rows} × ${dimension}`,
+    vectors: filled(rows, dimension, (row) => fixedBytes(base, dimension, row, row + 1)),
+    queries: Array.from({ length: SEARCHES }, (_, row) => queryOf(row)),
+  };
 }
 
 /** The same rows in hnswlib's search without an index, as f32. */
@@ -64,77 +97,82 @@ function read(vectors: VectorBlocks): void {
   }
 }
 
-function timeMs(work: () => void): number {
+/** Milliseconds of one search of a turn. */
+function timeMs(search: (query: Int32Array) => void, queries: readonly Int32Array[]): number {
   const startedMs = systemClock.monotonicMs();
-  work();
-  return systemClock.monotonicMs() - startedMs;
+  for (const query of queries) search(query);
+  return (systemClock.monotonicMs() - startedMs) / queries.length;
 }
 
 /**
  * Milliseconds of each, round by round; they take turns, so that what else the machine does meets all of them alike.
  * Before that they run until V8 has compiled the kernel with its optimising compiler, which it does on another thread.
  */
-async function measure(works: readonly (() => void)[], { kernelRounds, kernelWarmUpMs }: Sizes): Promise<number[][]> {
+async function measure(
+  works: readonly ((query: Int32Array) => void)[],
+  queries: readonly Int32Array[],
+  { kernelRounds, kernelWarmUpMs }: Sizes,
+): Promise<number[][]> {
   const untilMs = systemClock.monotonicMs() + kernelWarmUpMs * works.length;
   while (systemClock.monotonicMs() < untilMs) {
-    for (const work of works) work();
+    for (const work of works) for (const query of queries) work(query);
     await new Promise(setImmediate);
   }
-  return Array.from({ length: kernelRounds }, () => works.map(timeMs));
+  return Array.from({ length: kernelRounds }, () => works.map((work) => timeMs(work, queries)));
 }
 
-async function benchScan(dimension: number, sizes: Sizes): Promise<Row[]> {
-  const vectors = filled(sizes.kernelRows, dimension);
-  const query = randomComponents(dimension, false);
+async function benchScan({ name, vectors, queries }: Searched, sizes: Sizes): Promise<Row[]> {
   const oneABlock = new SlotSet(vectors.shape);
   for (const { firstSlot } of vectors.blocks) oneABlock.add(firstSlot);
   const bare = bareOf(vectors);
-  const bareQuery = Array.from(query, toNumber);
+  const bareQueries = new Map(queries.map((query) => [query, Array.from(query, toNumber)]));
   const works = [
     () => read(vectors),
-    () => scan(vectors, query, K),
-    () => scan(vectors, query, K_LARGE),
-    () => scan(vectors, query, K, oneABlock),
-    () => bare.searchKnn(bareQuery, K),
+    (query: Int32Array) => scan(vectors, query, K),
+    (query: Int32Array) => scan(vectors, query, K_LARGE),
+    (query: Int32Array) => scan(vectors, query, K, oneABlock),
+    (query: Int32Array) => void bare.searchKnn(bareQueries.get(query)!, K),
   ];
-  const rounds = await measure(works, sizes);
+  const rounds = await measure(works, queries, sizes);
   vectors.destroy();
   const [readMs, scanMs, largeMs, sparseMs, bareMs] = [0, 1, 2, 3, 4].map((i) =>
     median(rounds.map((times) => times[i]!)),
   );
   const ratio = (to: number): number => median(rounds.map((times) => times[1]! / times[to]!));
-  const of = `${sizes.kernelRows} × ${dimension}`;
   return [
-    { part: 'kernel', name: `plain read, ${of}`, value: readMs!, unit: 'ms' },
-    { part: 'kernel', name: `scan, ${of}, k ${K}`, value: scanMs!, unit: 'ms' },
-    { part: 'kernel', name: `scan / read, ${of}`, value: ratio(0), unit: 'times' },
-    { part: 'kernel', name: `hnswlib's search of all rows, ${of}, k ${K}`, value: bareMs!, unit: 'ms' },
-    { part: 'kernel', name: `scan / hnswlib's, ${of}`, value: ratio(4), unit: 'times' },
-    { part: 'kernel', name: `scan, ${of}, k ${K_LARGE}`, value: largeMs!, unit: 'ms' },
-    { part: 'kernel', name: `scan, ${of}, one row a block eligible`, value: sparseMs!, unit: 'ms' },
+    { part: 'kernel', name: `plain read, ${name}`, value: readMs!, unit: 'ms' },
+    { part: 'kernel', name: `scan, ${name}, k ${K}`, value: scanMs!, unit: 'ms' },
+    { part: 'kernel', name: `scan / read, ${name}`, value: ratio(0), unit: 'times' },
+    { part: 'kernel', name: `hnswlib's search of all rows, ${name}, k ${K}`, value: bareMs!, unit: 'ms' },
+    { part: 'kernel', name: `scan / hnswlib's, ${name}`, value: ratio(4), unit: 'times' },
+    { part: 'kernel', name: `scan, ${name}, k ${K_LARGE}`, value: largeMs!, unit: 'ms' },
+    { part: 'kernel', name: `scan, ${name}, one row a block eligible`, value: sparseMs!, unit: 'ms' },
   ];
 }
 
 async function benchWideScan(dimension: number, sizes: Sizes): Promise<Row> {
-  const vectors = filled(sizes.kernelRows, dimension, true);
-  const query = randomComponents(dimension, true);
-  const rounds = await measure([() => scan(vectors, query, K)], sizes);
+  const { name, vectors, queries } = randomRows(sizes.kernelRows, dimension, true);
+  const rounds = await measure([(query) => scan(vectors, query, K)], queries, sizes);
   vectors.destroy();
-  const name = `wide scan, ${sizes.kernelRows} × ${dimension}, k ${K}`;
-  return { part: 'kernel', name, value: median(rounds.map(([wideMs]) => wideMs!)), unit: 'ms' };
+  return {
+    part: 'kernel',
+    name: `wide scan, ${name}, k ${K}`,
+    value: median(rounds.map(([wideMs]) => wideMs!)),
+    unit: 'ms',
+  };
 }
 
-export const benchKernel = (sizes: Sizes): Promise<Row[]> =>
-  measured('kernel', sizes.dimensions.length + 2, async (progress) => {
+export const benchKernel = (sizes: Sizes, dataFolder: string | undefined): Promise<Row[]> =>
+  measured('kernel', sizes.dimensions.length + (dataFolder === undefined ? 2 : 3), async (progress) => {
     const rows: Row[] = [];
-    for (const dimension of sizes.dimensions) {
-      rows.push(...(await benchScan(dimension, sizes)));
+    const add = (more: readonly Row[]): void => {
+      rows.push(...more);
       progress.advance(1);
-    }
-    rows.push(await benchWideScan(WIDE_DIMENSION, sizes));
-    progress.advance(1);
+    };
+    for (const dimension of sizes.dimensions) add(await benchScan(randomRows(sizes.kernelRows, dimension), sizes));
+    if (dataFolder !== undefined) add(await benchScan(await realRows(dataFolder, sizes.kernelRows), sizes));
+    add([await benchWideScan(WIDE_DIMENSION, sizes)]);
     const vector = (): Int32Array => randomComponents(WIDE_DIMENSION, false);
-    rows.push(...(await benchThreads(THREADED * sizes.kernelRows, vector, sizes)));
-    progress.advance(1);
+    add(await benchThreads(THREADED * sizes.kernelRows, vector, sizes));
     return rows;
   });

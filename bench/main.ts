@@ -19,7 +19,7 @@ import { benchSearch } from './search.js';
 function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row[]> {
   switch (part) {
     case 'kernel':
-      return benchKernel(sizes);
+      return benchKernel(sizes, dataFolder);
     case 'engine':
       return benchEngine(sizes, dataFolder);
     case 'index':
