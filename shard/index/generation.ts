@@ -64,6 +64,7 @@ export class Generation {
       trainedRows,
       tail: this.tail - refused.count,
       capacityLeft: this.#isFull ? 0 : (index?.capacityLeft ?? 0),
+      absorbs: index?.absorbs ?? false,
       refused: refused.count,
       unsaved: rows.count - this.#savedRows,
     };
@@ -86,7 +87,7 @@ export class Generation {
   /** Absorbs rows of the tail until the slice is used up; false when no row is left that the index can take. */
   absorb(slice: Slice): boolean {
     const { index, vectors, rows, refused } = this.parts;
-    if (index === undefined || this.#retired || this.#diedMeanwhile !== undefined) return false;
+    if (!index?.absorbs || this.#retired || this.#diedMeanwhile !== undefined) return false;
     for (const slot of this.#absorbable()) {
       if (slice.due) return true;
       if (index.capacityLeft === 0) return false;

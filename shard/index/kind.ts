@@ -65,6 +65,8 @@ export interface Index {
   readonly bytes: number;
   /** Rows it can absorb before it must be built anew. */
   readonly capacityLeft: number;
+  /** Whether `absorb` takes a few milliseconds at most; else rows wait for the next build. */
+  readonly absorbs: boolean;
   /** The cost of `candidates`, in rows of an exact scan: the search is exact where that is cheaper. */
   cost(k: number): number;
   /** Adds the row at `slot` under the next ordinal. False where the index would not find it: it stays in the tail. */

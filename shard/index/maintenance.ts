@@ -38,6 +38,8 @@ export interface ServingGeneration {
   /** Rows to be absorbed. */
   readonly tail: number;
   readonly capacityLeft: number;
+  /** False where a row takes so long that the tail waits for the next build. */
+  readonly absorbs: boolean;
   /** Rows that it would not find. */
   readonly refused: number;
   readonly unsaved: number;
@@ -77,7 +79,8 @@ export function nextStep(
   const refusedMax = Math.max(REFUSED_ROWS, REFUSED_PART * serving.covered);
   if (kind === 'hnsw' && serving.capacityLeft > 0 && serving.refused > refusedMax) return 'build';
   if (serving.tail > Math.max(TAIL_ROWS, TAIL_PART * serving.covered)) return 'extend';
-  if (serving.tail > 0) return serving.capacityLeft > 0 ? 'absorb' : 'extend';
+  if (serving.tail > 0 && serving.capacityLeft === 0) return 'extend';
+  if (serving.tail > 0 && serving.absorbs) return 'absorb';
   if (serving.unsaved > Math.max(UNSAVED_ROWS, UNSAVED_PART * serving.covered)) return 'persist';
   return 'nothing';
 }

@@ -28,6 +28,7 @@ const MEASURED_BYTE_NS = 0.04;
 class BqIndex implements Index {
   /** Every row has a place for its code. */
   readonly capacityLeft = Number.POSITIVE_INFINITY;
+  readonly absorbs = true;
   readonly #coder: SignCoder;
 
   /** Takes over `codes`, which hold the codes of all covered rows; others are ignored. */

@@ -19,12 +19,12 @@ const GRAPH_ADDRESS = 64;
  */
 export const hnswBuilder: IndexBuilder = {
   async build(order) {
-    const { rows, parameters, base } = order;
-    if (base === undefined) return build(order, formFor(rows), undefined);
+    const { rows, parameters, base, progress } = order;
+    if (base === undefined) return build(order, formFor(rows, progress), undefined);
     return readHnswPayload(base.path, rows.dimension, parameters, base.count, (payload) => {
       const { form } = payload.shape;
       if (!form.isFloat && stillSuits(form, rows, base.count)) return build(order, form, payload);
-      const wanted = formFor(rows);
+      const wanted = formFor(rows, progress);
       return build(order, wanted, form.isFloat && wanted.isFloat ? payload : undefined);
     });
   },
@@ -42,7 +42,7 @@ async function build(order: BuildOrder, form: VectorForm, from: HnswPayload | un
   memory.grow(pages - 1);
 
   const graph = new GraphMemory(memory.buffer, GRAPH_ADDRESS, shape);
-  const ordinals = from === undefined ? [] : Array.from(await from.restore(graph));
+  const ordinals = from === undefined ? [] : Array.from(await from.restore(graph, () => progress.assertWanted()));
   const leftOut: number[] = [];
   const known = from === undefined ? 0 : order.base!.count;
   progress.expect(rows.count);

@@ -39,6 +39,13 @@ export interface GraphShape extends LinksShape {
 const recordBytesOf = ({ form, neighbours }: LinksShape): number =>
   vectorBytesOf(form) + WORD_BYTES * (RECORD_WORDS + 2 * neighbours);
 
+/** To compare a vector takes as long as to read so many bytes more. */
+const COMPARED_BYTES = 64;
+
+/** Read in the time that it takes to link a node, about: a node found has some m neighbours that have not been seen. */
+export const linkBytes = ({ form, neighbours, constructionWidth }: LinksShape): number =>
+  (COMPARED_BYTES + vectorBytesOf(form)) * constructionWidth * neighbours;
+
 /** The words that a node takes on higher levels, on average: one node in m is on a level, one in m of those on the next. */
 const upperWordsPerNode = (neighbours: number): number =>
   UPPER_MARGIN * (1 / neighbours + (neighbours + 1) / (neighbours - 1));

@@ -7,7 +7,7 @@ import { NO_SLOT } from '../rows.js';
 import { arrange } from './arrange.js';
 import { searchCost } from './cost.js';
 import { EqualRows, NONE } from './equalRows.js';
-import { GraphMemory, graphBytes, NO_NODE } from './graphMemory.js';
+import { GraphMemory, graphBytes, linkBytes, NO_NODE } from './graphMemory.js';
 import { constructionWidth, sameBuild, searchWidth } from './parameters.js';
 import { readHnswPayload, writeHnswPayload } from './payload.js';
 import { doubtfulUpTo, encoded, suits } from './vectorForm.js';
@@ -21,6 +21,8 @@ const WIDTH_MAX = 4096;
 const PROPOSED_MAX = 16_384;
 /** Where so many rows are equal to those found, and few of them are eligible, an exact search takes no longer. */
 const VISITED_MAX = 65_536;
+/** Read in some 5 ms. */
+const LINK_BYTES_MAX = 24 << 20;
 /** Rows arranged, and nodes looked at, between two pauses: about 0.5 ms. */
 const ARRANGED_AT_ONCE = 512;
 const CHECKED_AT_ONCE = 4096;
@@ -52,6 +54,10 @@ class HnswIndex implements Index {
 
   get capacityLeft(): number {
     return this.#graph.shape.capacity - this.#graph.count;
+  }
+
+  get absorbs(): boolean {
+    return linkBytes(this.#graph.shape) <= LINK_BYTES_MAX;
   }
 
   cost(k: number): number {

@@ -49,8 +49,11 @@ export interface HnswPayload {
   readonly shape: GraphShape;
   /** The number of nodes. */
   readonly count: number;
-  /** Fills an empty graph of the same shape, whatever its capacity, and returns the ordinals by node. Links are not looked at. */
-  readonly restore: (graph: GraphMemory) => Promise<Uint32Array>;
+  /**
+   * Fills an empty graph of the same shape, whatever its capacity, and returns the ordinals by node. Links are not looked at. Calls
+   * `stepped` before each piece that is read.
+   */
+  readonly restore: (graph: GraphMemory, stepped?: () => void) => Promise<Uint32Array>;
 }
 
 /**
@@ -69,11 +72,12 @@ export async function readHnswPayload<Result>(
     const head = new Int32Array((HEAD_BYTES + middlesBytesOf(dimension)) / WORD_BYTES);
     const headBytes = await file.read(bytesOf(head), 0);
     const { shape, count, entry, upperWords } = headOf(head, headBytes, dimension, parameters);
-    const restore = async (graph: GraphMemory): Promise<Uint32Array> => {
+    const restore: HnswPayload['restore'] = async (graph, stepped) => {
       const ordinals = new Uint32Array(count);
       let offset = HEAD_BYTES + middlesBytesOf(dimension);
       for (const bytes of [bytesOf(ordinals), graph.uppers(upperWords), graph.records(count)])
         for (const piece of pieces(bytes)) {
+          stepped?.();
           if ((await file.read(piece, offset)) < piece.length)
             throw new Error(`an HNSW payload of ${offset} bytes, too few`);
           offset += piece.length;

@@ -1,5 +1,6 @@
 import { paddedCodeBytes } from '../../kernel/planeMemory.js';
 import type { BuildRows } from '../kind.js';
+import type { BuildProgress } from '../progress.js';
 
 const ONE = 65_536;
 /** More than what adding up 32,768 squares in f32 is off by. */
@@ -86,13 +87,14 @@ export function doubtfulUpTo({ isFloat, middles }: VectorForm, distance: number)
   return bits[0];
 }
 
-/** Chooses codes for these rows: floats where they are few, or where codes do not tell neighbours apart. */
-export function formFor(rows: BuildRows): VectorForm {
+/** Chooses codes for these rows: floats where they are few, or where codes do not tell neighbours apart. Throws Cancelled. */
+export function formFor(rows: BuildRows, progress: BuildProgress): VectorForm {
   const { dimension, count } = rows;
   if (dimension < CODED_DIMENSION_MIN || count < CODED_ROWS_MIN) return floats(dimension);
   const lows = new Int32Array(dimension).fill(2 ** 31 - 1);
   const highs = new Int32Array(dimension).fill(-(2 ** 31));
   for (let ordinal = 0; ordinal < count; ordinal++) {
+    progress.assertWanted();
     if (!rows.isLive(ordinal)) continue;
     const components = rows.components(ordinal);
     for (let i = 0; i < dimension; i++) {
@@ -104,7 +106,7 @@ export function formFor(rows: BuildRows): VectorForm {
   const span = highs.reduce((most, high, i) => Math.max(most, high - lows[i]!), 1);
   const middles = lows.map((low, i) => Math.round(low / 2 + highs[i]! / 2));
   const form = { isFloat: false, middles, step: (RANGE * span) / (2 * CODE_MAX) };
-  return codeLoss(form) <= LOSS_MAX * nearestSquared(rows) ? form : floats(dimension);
+  return codeLoss(form) <= LOSS_MAX * nearestSquared(rows, progress) ? form : floats(dimension);
 }
 
 /** Whether the rows from `first` on are told apart by the codes that were chosen for others. */
@@ -116,9 +118,10 @@ export function stillSuits(form: VectorForm, rows: BuildRows, first: number): bo
 }
 
 /** The median squared distance of a row of a sample to the nearest of the others, in Q16.16 squared; 0 where most are equal. */
-function nearestSquared(rows: BuildRows): number {
+function nearestSquared(rows: BuildRows, progress: BuildProgress): number {
   const sample = [...sampled(rows, 0)];
   const apart = sample.slice(0, SAMPLED_QUERIES).map((query) => {
+    progress.assertWanted();
     const components = rows.components(query);
     let nearest = Number.POSITIVE_INFINITY;
     for (const other of sample) if (other !== query) nearest = nearer(nearest, components, rows.components(other));

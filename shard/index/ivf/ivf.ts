@@ -33,6 +33,7 @@ const COST_BY_SIGNS = { candidate: 12, row: 0.35 };
 
 class IvfIndex implements Index {
   readonly capacityLeft = Number.POSITIVE_INFINITY;
+  readonly absorbs = true;
   readonly #common: ListsShape;
   readonly #usualShift: number;
   readonly #centroids: Centroids;

@@ -70,10 +70,14 @@ export function levelOf(graph: Graph, node: u32): u32 {
 /** Looks this often at a lock that is held before it sleeps, and sleeps so long: its holder may have lost its processor. */
 const SPINS: u32 = 1000;
 const SLEEP_NS: i64 = 50_000;
+/** After so many sleeps, a minute at least, its holder is no more. */
+const SLEEPS_MAX: u32 = 1_200_000;
 
+/** Traps where the thread that holds the lock has ended. */
 export function lock(at: usize): void {
-  for (let spins: u32 = 0; atomic.cmpxchg<u32>(at, 0, 1) != 0; spins++) {
-    if (spins >= SPINS) atomic.wait<i32>(at, 1, SLEEP_NS);
+  for (let tries: u32 = 0; atomic.cmpxchg<u32>(at, 0, 1) != 0; tries++) {
+    if (tries >= SPINS + SLEEPS_MAX) unreachable();
+    if (tries >= SPINS) atomic.wait<i32>(at, 1, SLEEP_NS);
   }
 }
 

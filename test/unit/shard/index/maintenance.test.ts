@@ -9,6 +9,7 @@ const serving = (changes: Partial<ServingGeneration> = {}): ServingGeneration =>
   trainedRows: 100_000,
   tail: 0,
   capacityLeft: 1_000,
+  absorbs: true,
   refused: 0,
   unsaved: 0,
   ...changes,
@@ -57,6 +58,14 @@ describe('what an index needs next', () => {
     expect(nextStep('hnsw', 5_000, serving({ covered: 904, tail: 4_096 }), WORTH_ROWS)).to.equal('absorb');
     expect(nextStep('hnsw', 5_001, serving({ covered: 904, tail: 4_097 }), WORTH_ROWS)).to.equal('extend');
     expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0 }), WORTH_ROWS)).to.equal('extend');
+  });
+
+  it('a tail whose rows take long to absorb waits until it is long', () => {
+    const slow = { absorbs: false };
+    expect(nextStep('hnsw', 100_010, serving({ tail: 10, ...slow }), WORTH_ROWS)).to.equal('nothing');
+    expect(nextStep('hnsw', 112_501, serving({ tail: 12_501, ...slow }), WORTH_ROWS)).to.equal('extend');
+    expect(nextStep('hnsw', 100_010, serving({ tail: 10, unsaved: 25_001, ...slow }), WORTH_ROWS)).to.equal('persist');
+    expect(nextStep('hnsw', 100_010, serving({ tail: 10, capacityLeft: 0, ...slow }), WORTH_ROWS)).to.equal('extend');
   });
 
   it('too many dead rows, rows that it would not find, or growth far beyond what it was trained on, mean a build from scratch', () => {

@@ -68,6 +68,16 @@ describe('HNSW index', () => {
     expect(serving.absorb(collection.insert(vector()))).to.equal(false);
   });
 
+  it('absorbs where a row is linked in a few milliseconds', async () => {
+    const absorbs = async (parameters: IndexParameters): Promise<boolean> => {
+      const collection = new Collection(rig.folder);
+      for (let i = 0; i < 100; i++) collection.insert(vector());
+      return rig.kept(await collection.indexed(`of m ${parameters.m}`, parameters)).index.absorbs;
+    };
+    expect(await absorbs({})).to.equal(true);
+    expect(await absorbs({ m: 128, efConstruction: 4_096 })).to.equal(false);
+  });
+
   it('does not propose what was removed, and finds what is left', async () => {
     const { slots, serving } = await filled(3000);
     for (const slot of slots) if (rig.random.next() < 0.3) serving.remove(slot);
