@@ -5,7 +5,7 @@ import { ClusterBackend } from '../coordinator/cluster/clusterBackend.js';
 import type { Collection } from '../coordinator/cluster/collection.js';
 import { float64sOf } from '../coordinator/handlers/hits.js';
 import { samplesOf } from '../scripts/local/clusterView/watch/figures.js';
-import { runShard } from '../shard/main.js';
+import { runShard } from '../shard/shard.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { silentLogger } from '../shared/logger.js';
 import { Metrics } from '../shared/metrics/metrics.js';

@@ -27,6 +27,7 @@ const MAY_IMPORT: Readonly<Record<Source['folder'], readonly string[]>> = {
 const FLOORS: Readonly<Record<string, readonly string[]>> = {
   coordinator: [
     'main.ts',
+    'coordinator.ts',
     'edge.ts',
     'handlers',
     'http',
@@ -38,7 +39,20 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'cluster',
   ],
   shard: [
-    ...['main.ts', 'node', 'follow', 'collection', 'asOf', 'snapshot', 'search', 'records', 'proof', 'vault', 'state'],
+    ...[
+      'main.ts',
+      'shard.ts',
+      'node',
+      'follow',
+      'collection',
+      'asOf',
+      'snapshot',
+      'search',
+      'records',
+      'proof',
+      'vault',
+      'state',
+    ],
     ...['index', 'metadata', 'text', 'graph', 'audit', 'serving', 'kernel'],
   ],
   'shard/index': [

@@ -7,6 +7,8 @@ import {
   filesUnder,
   hashesOf,
   importClosure,
+  PROGRAMS,
+  SHARED_PARTS,
   typeScriptSources,
   WASM_MODULES,
   wasmSources,
@@ -20,6 +22,7 @@ export async function build(root) {
   const dist = join(root, 'dist');
   mkdirSync(dist, { recursive: true });
   await buildTypeScript(root, dist);
+  await buildPrograms(root, dist);
   await buildWasm(root, dist);
   await buildConsole(root, dist);
 }
@@ -59,12 +62,32 @@ function needsFullBuild(root, sources, changed) {
 
 const outputOf = (source) => source.replace(/\.ts$/, '.js');
 
-/** Outputs whose source is gone would still be found, as tests for example. The console is bundled, by its own step. */
+const BUNDLED = new RegExp(`^(?:console|${SHARED_PARTS})/`);
+
+/** Outputs whose source is gone would still be found, as tests for example. Bundles are made by their own steps. */
 function removeOrphans(dist, sources) {
   const wanted = new Set(sources.map(outputOf));
   for (const path of filesUnder(dist, ['.'], '.js'))
-    if (!wanted.has(path) && !path.startsWith('console/'))
+    if (!wanted.has(path) && !BUNDLED.test(path))
       for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
+}
+
+async function buildPrograms(root, dist) {
+  const { typeScript, programs } = readBuilt(dist);
+  const now = {
+    ...typeScript,
+    ...hashesOf(root, [join('scripts', 'buildPrograms.mjs'), join('scripts', 'setup', 'sources.mjs')]),
+  };
+  const built = existsSync(join(dist, SHARED_PARTS));
+  if (built && JSON.stringify(programs) === JSON.stringify(now)) return;
+  await step('programs', 'bundling', async () => {
+    await run('esbuild', [process.execPath, [join(root, 'scripts', 'buildPrograms.mjs'), dist]], {
+      cwd: root,
+      advice: 'The programs cannot be bundled; the lines above say where.',
+    });
+    recordBuilt(dist, { programs: now });
+    return `${PROGRAMS.length} bundled`;
+  });
 }
 
 async function buildWasm(root, dist) {

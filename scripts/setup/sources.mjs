@@ -30,6 +30,19 @@ export const typeScriptSources = (root) =>
 
 export const wasmSources = (root) => [...filesUnder(root, ASSEMBLY, ''), join('scripts', 'buildWasm.mjs')];
 
+/** What a process or a thread begins with: each is a bundle. Nothing imports them but a test's thread. */
+export const PROGRAMS = [
+  ...['shard/main', 'coordinator/main'],
+  ...['start', 'standalone', 'cluster', 'keys', 'verify', 'witness', 'monitor'].map((name) => `scripts/${name}`),
+  ...['export', 'import', 'load', 'mcp', 'demo'].map((name) => `scripts/${name}`),
+  ...['asOf/asOfWorker', 'snapshot/readWorker', 'kernel/scanWorker'].map((name) => `shard/${name}`),
+  ...['builds/buildWorker', 'hnsw/linkWorker'].map((name) => `shard/index/${name}`),
+  'coordinator/body/bodyWorker',
+];
+
+/** The folder below `dist/` of what several programs begin with. */
+export const SHARED_PARTS = 'programs';
+
 /** What the bundle of the console is made of: its own files, and the verifier. */
 export const consoleSources = (root) => [
   ...['.ts', '.tsx', '.css', '.html'].flatMap((ending) => filesUnder(root, ['console', 'verifier'], ending)),

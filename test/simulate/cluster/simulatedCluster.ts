@@ -1,8 +1,8 @@
 /** A simulated cluster: NATS servers n1…, shards s1… and coordinators c1…, each on a machine of its own. */
 import { loadConfig } from '../../../config/load.js';
-import { coordinatorProcess } from '../../../coordinator/main.js';
+import { coordinatorProcess } from '../../../coordinator/coordinator.js';
 import { prepareStore } from '../../../scripts/local/natsServer/prepareStore.js';
-import { shardProcess } from '../../../shard/main.js';
+import { shardProcess } from '../../../shard/shard.js';
 import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';

@@ -1,7 +1,7 @@
 /** A simulated standalone node: the whole service in one process, and its data in files. */
 import { loadConfig } from '../../../config/load.js';
-import { runCoordinator } from '../../../coordinator/main.js';
-import { runShard } from '../../../shard/main.js';
+import { runCoordinator } from '../../../coordinator/coordinator.js';
+import { runShard } from '../../../shard/shard.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { openFolderVault, openStandalone } from '../../../shared/platform/standalonePlatform.js';

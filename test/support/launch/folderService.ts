@@ -5,7 +5,7 @@ import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
 import { ClusterBackend } from '../../../coordinator/cluster/clusterBackend.js';
 import type { Health } from '../../../coordinator/cluster/clusterHealth.js';
 import type { Collection, WantedCollection } from '../../../coordinator/cluster/collection.js';
-import { type RunningShard, runShard } from '../../../shard/main.js';
+import { type RunningShard, runShard } from '../../../shard/shard.js';
 import { systemClock } from '../../../shared/clock.js';
 import { LocalLogs } from '../../../shared/log/segments.js';
 import { silentLogger } from '../../../shared/logger.js';

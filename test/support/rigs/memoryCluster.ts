@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
 import { ClusterBackend } from '../../../coordinator/cluster/clusterBackend.js';
-import { runShard } from '../../../shard/main.js';
+import { runShard } from '../../../shard/shard.js';
 import type { Bucket, Change, Entry } from '../../../shared/bucket/bucket.js';
 import { BUCKETS, type BucketName } from '../../../shared/bucket/buckets.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';

@@ -1,0 +1,327 @@
+/** A shard: in a process of its own, or beside the coordinator in standalone mode. */
+import { join } from 'node:path';
+import type { Config } from '../config/config.js';
+import type { Bucket } from '../shared/bucket/bucket.js';
+import { BUCKETS } from '../shared/bucket/buckets.js';
+import { type Clock, systemClock, systemEntropy, systemId } from '../shared/clock.js';
+import { closeDataFolder } from '../shared/files/dataFolder.js';
+import { makeDirectory } from '../shared/files/durable.js';
+import { toHex } from '../shared/hashing/hash.js';
+import type { Logger } from '../shared/logger.js';
+import { Metrics } from '../shared/metrics/metrics.js';
+import { observeProcess } from '../shared/metrics/processMetrics.js';
+import type { StartProcess } from '../shared/platform/clusterProcess.js';
+import type { Platform } from '../shared/platform/platform.js';
+import { systemMemoryBytes } from '../shared/process/memoryLimit.js';
+import { whenAvailable } from '../shared/process/startUp.js';
+import { Reservations } from '../shared/registry/reservations.js';
+import { earlierKeysOf, registerSigner } from '../shared/registry/signers.js';
+import { openSigner, type Signer } from '../shared/signing/signer.js';
+import { ShredMarks } from '../shared/vault/shredMarks.js';
+import { AsOfThread } from './asOf/asOfThread.js';
+import { countMeasured } from './asOf/measured.js';
+import type { CollectionContext } from './collection/collectionContext.js';
+import type { CollectionHandle } from './collection/collectionHandle.js';
+import { WatermarkNotes } from './collection/watermarkNotes.js';
+import { Absorber } from './index/absorber.js';
+import { BuildThread } from './index/builds/buildThread.js';
+import { DesiredSpecs } from './index/desiredSpecs.js';
+import type { IndexServices } from './index/services.js';
+import { GenerationStore } from './index/store/generationStore.js';
+import { ScanThreads, threadsOf } from './kernel/scanThreads.js';
+import { VectorMemory } from './kernel/vectorMemory.js';
+import { EventTimes } from './node/eventTimes.js';
+import { PendingShreds } from './node/pendingShreds.js';
+import { ShardNode } from './node/shardNode.js';
+import { VaultCheck } from './node/vaultCheck.js';
+import { warmUp } from './node/warmUp.js';
+import { CallAdmission } from './serving/admission.js';
+import { DamageReports } from './serving/damageReports.js';
+import { Lease } from './serving/lease.js';
+import { MemoryGuard, processMemory } from './serving/memoryGuard.js';
+import { Openings } from './serving/openings.js';
+import { Quota } from './serving/quota.js';
+import { StoreGuard } from './serving/storeGuard.js';
+import { ReadThreads } from './snapshot/readThreads.js';
+import { type SnapshotServices, snapshotServices } from './snapshot/snapshotServices.js';
+import { SnapshotStore } from './snapshot/snapshotStore.js';
+import { DataKeys } from './vault/dataKeys.js';
+import { KeyEntries } from './vault/keyEntries.js';
+import { RecordVault } from './vault/recordVault.js';
+
+export interface ShardOptions {
+  readonly config: Config;
+  /** Collections belong to the name, so it must stay the same over restarts. */
+  readonly name: string;
+  readonly platform: Platform;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Called when another process runs under the same name; this one has stopped answering. */
+  readonly onTakenOver?: () => void;
+}
+
+export interface RunningShard {
+  /** The number of its collections, and of their live records as far as it is known. */
+  status(): { readonly collections: number; readonly records: number };
+  /** Resolves when its collections have moved to other shards, or none will move any more. */
+  leave(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+type Opening = ShardOptions & { readonly clock: Clock };
+
+/** Once a process, which compiles its code once. */
+let warming: Promise<number> | undefined;
+
+export async function runShard(options: ShardOptions): Promise<RunningShard> {
+  const { config, name, platform, logger, clock = systemClock } = options;
+  const opening: Opening = { ...options, clock };
+  const { leaseMs, drainTimeoutMs } = config.placement;
+  const [shards, owners, quotas, watermarks] = await Promise.all([
+    platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
+    platform.bucket(BUCKETS.owners),
+    platform.bucket(BUCKETS.quota),
+    platform.bucket(BUCKETS.watermarks),
+  ]);
+  const signer = await openListedSigner(opening);
+  const metrics = new Metrics('shard', name);
+  const damages = new DamageReports();
+  const indexes = await openIndexes(opening, metrics, damages);
+  const snapshots = await openSnapshots(opening, metrics, damages);
+  const pasts = openAsOfThread(opening, metrics, snapshots.store);
+  const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
+    node.collections(),
+  );
+  const lease = leaseOf(opening, shards, metrics, () => node);
+  const admission = new CallAdmission(config.limits.maxQueueWaitMs, clock, (reason) =>
+    metrics.count('vouch_refused_total', { reason }),
+  );
+  const memory = openVectorMemory(opening, metrics);
+  const guards = guardsOf(opening, admission, memory);
+  const context: CollectionContext = {
+    admission,
+    openings: new Openings(),
+    logs: platform.logs,
+    watermarks: new WatermarkNotes(watermarks, () => lease.valid, metrics, logger),
+    transport: platform.transport,
+    ...{ memory, ...guards },
+    quota: new Quota(new Reservations(quotas, config.limits), platform.transport, clock, logger),
+    vault: records,
+    ...{ indexes, pasts, snapshots, damages, signer, metrics, clock, logger },
+    dedupWindow: config.limits.dedupWindow,
+  };
+  // Before the lease is taken, which a busy event loop would not renew.
+  warming ??= warmUp(context);
+  logger.info({ shard: name, records: await warming }, 'warm');
+  const onServing = (): void => void shreds.sweep();
+  const node: ShardNode = new ShardNode({
+    ...{ shard: name, owners, context, lease, onServing },
+    losses: platform.losses,
+    keyEntries,
+    staleMs: config.followers.staleMs,
+  });
+  const eventTimes = new EventTimes(() => node.collections(), clock, logger);
+  const endObserving = observeNode(node, context, lease, eventTimes);
+  await guards.storeGuard.start(quotas);
+  await node.start();
+  await shreds.start();
+  check.start();
+  eventTimes.start();
+  guards.memoryGuard.start();
+  logger.info({ shard: name, collections: node.load.collections }, 'ready');
+  const stop = async (): Promise<void> => {
+    await check.stop();
+    await shreds.stop();
+    await node.stop();
+    await Promise.all([guards.memoryGuard.stop(), guards.storeGuard.stop()]);
+    await Promise.all([eventTimes.stop(), indexes.builds.close(), pasts.end(), snapshots.threads.close()]);
+    await memory.threads?.close();
+    // No record can be decrypted any more.
+    keys.close();
+    endObserving();
+  };
+  return { status: () => node.load, leave: () => node.leave(shards, drainTimeoutMs), stop };
+}
+
+function openVectorMemory({ config, logger }: Opening, metrics: Metrics): VectorMemory {
+  // Counted by hand, as a small search takes little longer than a call of the metrics.
+  const scans = { loop: 0, threads: 0 };
+  const onScan = (where: keyof typeof scans): void => void scans[where]++;
+  metrics.onRead(() => {
+    for (const where of ['loop', 'threads'] as const) {
+      metrics.count('vouch_exact_scans_total', { where }, scans[where]);
+      scans[where] = 0;
+    }
+  });
+  const threads = new ScanThreads({ count: threadsOf(config.searchThreads), logger, onScan });
+  return new VectorMemory({ threads });
+}
+
+function guardsOf(
+  { config, platform, logger }: Opening,
+  admission: CallAdmission,
+  memory: VectorMemory,
+): Pick<CollectionContext, 'memoryGuard' | 'storeGuard'> {
+  const { memoryBytes, storeBytes: limitBytes } = config.limits;
+  return {
+    memoryGuard: new MemoryGuard({
+      limitBytes: memoryBytes || systemMemoryBytes(),
+      // A message in flight has come in, and what it brings will be kept once more.
+      read: () => processMemory(() => admission.bytes - memory.freeBytes),
+      refusal: () => admission.refusal('memory'),
+      logger,
+    }),
+    storeGuard: new StoreGuard({ limitBytes, read: () => platform.storeRoom(), logger }),
+  };
+}
+
+function leaseOf(opening: Opening, shards: Bucket, metrics: Metrics, node: () => ShardNode): Lease {
+  const { config, name, clock, logger } = opening;
+  const { heartbeatMs, leaseMs } = config.placement;
+  const onRegain = (): Promise<void> => {
+    metrics.count('vouch_lease_lapses_total');
+    return node().confirmOwned();
+  };
+  const onTakenOver = (): void => {
+    logger.error({ shard: name }, 'another process runs under this name; this one has stopped answering');
+    opening.onTakenOver?.();
+  };
+  const load = (): ShardNode['load'] => node().load;
+  return new Lease(
+    shards,
+    { shard: name, session: systemId(), heartbeatMs, leaseMs, load, onRegain, onTakenOver },
+    clock,
+    logger,
+  );
+}
+
+function observeNode(node: ShardNode, context: CollectionContext, lease: Lease, eventTimes: EventTimes): () => void {
+  const { metrics, memory, damages, admission, memoryGuard, storeGuard } = context;
+  metrics.gauges(() => ({
+    ...node.gauges(),
+    ...node.following.gauges(),
+    vouch_vector_bytes: memory.usedBytes,
+    vouch_search_threads: memory.threads?.running ?? 0,
+    vouch_memory_used_bytes: memoryGuard.usedBytes,
+    vouch_memory_limit_bytes: memoryGuard.limitBytes,
+    vouch_store_used_bytes: storeGuard.usedBytes,
+    vouch_store_limit_bytes: storeGuard.limitBytes,
+    vouch_full: { memory: Number(memoryGuard.isFull), store: Number(storeGuard.isFull) },
+    vouch_events_ahead_seconds: eventTimes.aheadSeconds,
+    vouch_reads_waiting: admission.readsWaiting,
+    vouch_shard_calls_in_flight: admission.calls,
+    vouch_shard_call_bytes_in_flight: admission.bytes,
+    vouch_damaged: damages.counts(),
+    vouch_lease_left_seconds: lease.leftMs / 1000,
+    vouch_draining: Number(node.isLeaving),
+  }));
+  return observeProcess(metrics, context.transport);
+}
+
+/** Opens the signing key, and adds its public key to the list of signers. */
+async function openListedSigner({ config, name, platform, clock, logger }: Opening): Promise<Signer> {
+  const signer = await openSigner(config.signingKeyFile);
+  const signers = await platform.bucket(BUCKETS.signers);
+  const publicKey = toHex(signer.publicKey);
+  const register = (): Promise<boolean> => registerSigner(signers, publicKey, name, clock);
+  const isNew = await whenAvailable('the list of signers', register, { clock, logger });
+  const before = isNew ? await earlierKeysOf(signers, publicKey, name) : [];
+  if (before.length > 0)
+    logger.warn(
+      { publicKey, before, file: config.signingKeyFile },
+      'checkpoints are signed with another key than before; where nobody replaced the signing key, its file was lost or ' +
+        'damaged: put it back from a copy, and start again',
+    );
+  return signer;
+}
+
+async function openIndexes(
+  { config, name, platform, logger, clock }: Opening,
+  metrics: Metrics,
+  damages: DamageReports,
+): Promise<IndexServices> {
+  return {
+    store: await GenerationStore.open(folderOf('indexes', config, name), logger, (damage) => {
+      metrics.count('vouch_index_damaged_total');
+      damages.report({ ...damage, part: 'index' });
+    }),
+    builds: new BuildThread(logger),
+    absorber: new Absorber(clock, logger),
+    desired: new DesiredSpecs(await platform.bucket(BUCKETS.catalog)),
+    metrics,
+    clock,
+    logger,
+  };
+}
+
+async function openVault(
+  { config, platform, logger, clock }: Opening,
+  damages: DamageReports,
+  { calls }: AsOfThread,
+  handles: () => Iterable<CollectionHandle>,
+): Promise<{ keys: DataKeys; keyEntries: KeyEntries; records: RecordVault; shreds: PendingShreds; check: VaultCheck }> {
+  const [vault, bucket, catalog] = await Promise.all([
+    platform.vault(),
+    platform.bucket(BUCKETS.shreds),
+    platform.bucket(BUCKETS.catalog),
+  ]);
+  const marks = new ShredMarks(bucket, clock);
+  const keys = await DataKeys.open({ vault, masterKeyFile: config.masterKeyFile, logger });
+  return {
+    keys,
+    keyEntries: new KeyEntries(vault),
+    records: new RecordVault(vault, marks, keys, clock, systemEntropy),
+    shreds: new PendingShreds(vault, marks, catalog, handles, clock, logger),
+    check: new VaultCheck(vault, keys, damages, handles, calls, clock, logger),
+  };
+}
+
+async function openSnapshots(
+  { config, name, logger, clock }: Opening,
+  metrics: Metrics,
+  damages: DamageReports,
+): Promise<SnapshotServices> {
+  const { everyBytes, keep } = config.snapshots;
+  return snapshotServices({
+    store: await SnapshotStore.open(folderOf('snapshots', config, name), keep, logger, (damage) =>
+      damages.report({ ...damage, part: 'snapshot' }),
+    ),
+    threads: new ReadThreads(),
+    metrics,
+    clock,
+    logger,
+    everyBytes,
+  });
+}
+
+function openAsOfThread({ config, logger, clock }: Opening, metrics: Metrics, store: SnapshotStore): AsOfThread {
+  return new AsOfThread({
+    boundBytes: config.limits.asOfCacheBytes,
+    clock,
+    logger,
+    measured: (what) => countMeasured(metrics, what),
+    onSetAside: ({ id }, snapshot) => store.wasSetAside(id, { ...snapshot }),
+  });
+}
+
+/** A folder of the shard's own. Its name is hex, as a shard's name may hold characters that a folder's may not. */
+const folderOf = (kind: 'indexes' | 'snapshots', { dataDir }: Config, shard: string): string =>
+  join(dataDir, kind, Buffer.from(shard).toString('hex'));
+
+/** A shard as a process of a cluster. */
+export const shardProcess =
+  ({ config, name, logger }: Pick<ShardOptions, 'config' | 'name' | 'logger'>): StartProcess =>
+  async (platform, end) => {
+    await makeDirectory(config.dataDir);
+    const closed = await closeDataFolder(config.dataDir);
+    if (closed !== undefined) logger.warn(closed);
+    const shard = await runShard({ config, name, platform, logger, onTakenOver: () => end(1) });
+    return {
+      description: 'owns collections: log, audit, state, search',
+      serves: ['read', 'write', 'control', 'eventual', 'follower', 'named'],
+      metadata: { shard: name },
+      status: async () => shard.status(),
+      leave: () => shard.leave(),
+      stop: () => shard.stop(),
+    };
+  };
