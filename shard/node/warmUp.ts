@@ -91,8 +91,12 @@ async function runPacked(collection: Collection, call: Call, areCalls: AreCalls<
 }
 
 /** Q16.16 components between −8 and 8. */
-const vectorsOf = (rows: number, seed: number): Uint8Array =>
-  bytesOf(Int32Array.from({ length: rows * DIMENSION }, (_, i) => Math.imul(i + 1, 0x9e3779b1 + 2 * seed) >> 12));
+function vectorsOf(rows: number, seed: number): Uint8Array {
+  const components = new Int32Array(rows * DIMENSION);
+  const factor = 0x9e3779b1 + 2 * seed;
+  for (let i = 0; i < components.length; i++) components[i] = Math.imul(i + 1, factor) >> 12;
+  return bytesOf(components);
+}
 
 /** Logs that take frames and keep none, as nobody reads them. */
 const logsInMemory: EventLogs = { open: async () => logInMemory(), remove: async () => undefined };
