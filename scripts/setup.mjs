@@ -13,7 +13,7 @@ import { EXIT_INTERRUPTED, Interrupted, interruptible } from './setup/interrupt.
 import { withLock } from './setup/lock.mjs';
 import { ensureNatsServer } from './setup/natsServer.mjs';
 import { note } from './setup/steps.mjs';
-import { FAST, runTests } from './setup/tests.mjs';
+import { fast, runTests } from './setup/tests.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -51,7 +51,7 @@ const COMMANDS = {
   simulate: { needs: ['packages', 'build'], run: script('test/simulate/main.js') },
   fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
   test: { needs: ['packages', 'hnswlib', 'build', 'nats', 'browser'], run: (args) => runTests(root, args) },
-  'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, FAST) },
+  'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, fast) },
 };
 
 const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];

@@ -1,20 +1,46 @@
 /**
  * Runs mocha over the compiled tests: all of them, the fast ones, or those that the arguments name, by source or by output.
- * Whole suites are run in groups at the same time, since most of them wait for other processes.
+ * Whole suites are run in groups, several at the same time, since most tests wait for other processes and for the disk.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { filesUnder } from './sources.mjs';
 
-/** Clusters and NATS servers that come and go; services that stay, and what is done to them or read of them; and what computes in its own process. */
-const ALL = [
-  ['dist/test/{cluster,nats,console}/**/*.test.js'],
-  ['dist/test/{attack,contract,interop}/**/*.test.js', 'dist/test/faults/!(damage*).test.js'],
-  ['dist/test/*.test.js', 'dist/test/{unit,fuzz,deploy,simulate}/**/*.test.js', 'dist/test/faults/damage*.test.js'],
+/**
+ * Which files below `test/` are run together: each with the first that fits, and what fits none in a group of its own. They
+ * begin in this order, and take about the same time.
+ */
+const GROUPS = [
+  /^cluster\/otherNode/,
+  /^contract\/[^f-qs]/,
+  /^cluster\/[m-z]/,
+  /^contract\/[f-q]/,
+  /^faults\/(?!damage)/,
+  /^contract\//,
+  /^(?:cluster\/b|console|interop)/,
+  /^(?:attack|nats)\//,
+  /^unit\/shard\/index\//,
+  /^unit\/(?:shard|verifier)\//,
+  /^cluster\//,
+  /^faults\//,
 ];
 
+/** Of the groups, at a time. */
+const LANES = 2 * availableParallelism() + 1;
+
+/** The arguments of each group. */
+function all(root) {
+  const files = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js');
+  const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
+  return [...GROUPS.keys(), -1]
+    .map((group) => files.filter((file) => groupOf(file) === group).map((file) => join('dist', 'test', file)))
+    .filter((group) => group.length > 0);
+}
+
 /** The API in one mode; and the units, without those that take seconds. */
-export const FAST = [
+export const fast = () => [
   ['dist/test/contract/**/!(*.long).test.js', '--invert', '--grep', '\\(cluster\\)'],
   ['dist/test/*.test.js', 'dist/test/unit/**/!(*.long).test.js'],
 ];
@@ -28,46 +54,69 @@ const namesFiles = (argument) => argument.startsWith('dist/');
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
- * @param {readonly (readonly string[])[]} groups the arguments of each group, where `args` name no files
+ * @param {(root: string) => readonly (readonly string[])[]} groupsOf the arguments of each group, where `args` name no files
  * @returns {Promise<void>} when mocha has ended; its exit code becomes ours
  */
-export async function runTests(root, args, groups = ALL) {
+export async function runTests(root, args, groupsOf = all) {
   const given = args.map(compiled);
-  const [first, ...others] = given.some(namesFiles) ? [[]] : groups;
-  const mocha = join(root, 'node_modules', 'mocha', 'bin', '_mocha');
-  const start = (files, stdio) =>
-    spawn(process.execPath, ['--enable-source-maps', mocha, ...given, ...files], { cwd: root, stdio });
-  const children = [start(first, 'inherit'), ...others.map((files) => start(files, ['inherit', 'pipe', 'inherit']))];
-  const ended = children.map((child) => once(child, 'exit'));
+  const groups = (given.some(namesFiles) ? [[]] : groupsOf(root)).map((files) => ({ files, output: new Output() }));
+  const command = ['--enable-source-maps', join(root, 'node_modules', 'mocha', 'bin', '_mocha'), ...given];
+  if (process.stdout.isTTY) command.push('--color');
+  const running = new Set();
+  let stopped = false;
   // Ctrl-C reaches mocha from the terminal; a signal to us alone is passed on.
   const forward = (signal) => {
-    for (const child of children) child.kill(signal);
+    stopped = true;
+    for (const child of running) child.kill(signal);
   };
   process.on('SIGINT', forward).on('SIGTERM', forward);
-  // What the others print is shown behind what the first has printed: until then it is kept in memory.
-  const held = children.slice(1).map((child) => holdOutput(child.stdout));
-  const codes = [];
-  for (const [at, end] of ended.entries()) {
-    if (at > 0) await held[at - 1].show();
-    const [code] = await end;
-    codes.push(code ?? 1);
-  }
+  let failed = 0;
+  const waiting = groups.values();
+  const lane = async () => {
+    for (const { files, output } of waiting) {
+      if (!stopped) {
+        const child = spawn(process.execPath, [...command, ...files], {
+          cwd: root,
+          stdio: ['inherit', 'pipe', 'inherit'],
+        });
+        running.add(child);
+        child.stdout.on('data', (chunk) => output.take(chunk));
+        const [code] = await once(child, 'close');
+        running.delete(child);
+        failed = Math.max(failed, code ?? 1);
+      }
+      output.end();
+    }
+  };
+  const lanes = Array.from({ length: LANES }, lane);
+  for (const { output } of groups) await output.show();
+  await Promise.all(lanes);
   process.off('SIGINT', forward).off('SIGTERM', forward);
-  process.exitCode = Math.max(...codes);
+  process.exitCode = failed;
 }
 
-/** Keeps what comes until it may be shown; `show` resolves when all of it is. */
-function holdOutput(stream) {
-  const chunks = [];
-  const hold = (chunk) => chunks.push(chunk);
-  stream.on('data', hold);
-  const over = once(stream, 'close');
-  return {
-    async show() {
-      stream.off('data', hold);
-      for (const chunk of chunks) process.stdout.write(chunk);
-      stream.on('data', (chunk) => process.stdout.write(chunk));
-      await over;
-    },
-  };
+/** What a group prints is shown behind what those before it have printed: until then it is kept in memory. */
+class Output {
+  #kept = [];
+  #shown = false;
+  #end;
+  #over = new Promise((resolve) => {
+    this.#end = resolve;
+  });
+
+  take(chunk) {
+    if (this.#shown) process.stdout.write(chunk);
+    else this.#kept.push(chunk);
+  }
+
+  end() {
+    this.#end();
+  }
+
+  /** Resolves when all of it is shown. */
+  show() {
+    this.#shown = true;
+    for (const chunk of this.#kept.splice(0)) process.stdout.write(chunk);
+    return this.#over;
+  }
 }
