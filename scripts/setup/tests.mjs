@@ -17,14 +17,14 @@ const GROUPS = [
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
   /^contract\/[f-q]/,
-  /^faults\/(?!damage)/,
+  /^faults\/damage/,
+  /^faults\//,
   /^contract\//,
   /^(?:cluster\/b|console|interop)/,
   /^(?:attack|nats)\//,
   /^unit\/shard\/index\//,
-  /^unit\/(?:shard|verifier)\//,
   /^cluster\//,
-  /^faults\//,
+  /^unit\/(?:shard|verifier)\//,
 ];
 
 /** Of the groups, at a time. */

@@ -12,7 +12,7 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 const WRITERS = 6;
 const KILLS = 6;
 /** Of each writer, between a search and its next write: the machine is left to the service. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 const COLLECTIONS = ['a', 'b', 'c'] as const;
 const INDEXES = { a: 'hnsw', b: 'ivf', c: 'bq' } as const;
 /** Records that are there before, far from those that are written: enough for an index. */

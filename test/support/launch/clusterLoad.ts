@@ -21,8 +21,8 @@ export interface Failed {
   readonly text: string;
 }
 
-/** Of each client, between an answer and its next request: together they ask hundreds of times a second, and leave the machine to the service. */
-export const PAUSE_MS = 20;
+/** Of each client, between an answer and its next request: together they ask a hundred times a second, and leave the machine to the service. */
+export const PAUSE_MS = 40;
 
 type Random = ReturnType<typeof seededRandom>;
 

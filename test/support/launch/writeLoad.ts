@@ -6,7 +6,7 @@ import type { Client } from './client.js';
 
 const RETRY_MS = 50;
 /** Of each writer, between an answer and its next write: the machine is left to the service. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 const EVENTS_A_PAGE = 1_000;
 /** Of a component. */
 const VALUES_MAX = 32_000;
