@@ -24,11 +24,14 @@ const script = (path) => async (args) => {
   await import(pathToFileURL(entry).href);
 };
 
+/** Those of a list within a list are done at the same time. */
+const FOR_TESTS = ['packages', ['hnswlib', 'build'], 'nats', 'browser'];
+
 /** What each command needs before it can run, and what it runs. */
 const COMMANDS = {
   install: { needs: ['packages'] },
   build: { needs: ['packages', 'build'] },
-  setup: { needs: ['packages', 'build', 'nats'] },
+  setup: { needs: FOR_TESTS },
   start: { needs: ['packages', 'build', 'nats'], run: script('scripts/start.js') },
   standalone: { needs: ['packages', 'build'], run: script('scripts/standalone.js') },
   cluster: { needs: ['packages', 'build', 'nats'], run: script('scripts/cluster.js') },
@@ -46,11 +49,11 @@ const COMMANDS = {
   docs: { needs: ['packages', 'build'], run: script('scripts/docs.js') },
   client: { needs: ['packages'], run: () => import('./buildClient.mjs') },
   sbom: { needs: ['packages', 'build'], run: script('scripts/sbom.js') },
-  bench: { needs: ['packages', 'hnswlib', 'build', 'nats'], run: script('bench/main.js') },
+  bench: { needs: ['packages', ['hnswlib', 'build'], 'nats'], run: script('bench/main.js') },
   soak: { needs: ['packages', 'build', 'nats'], run: script('test/soak/main.js') },
   simulate: { needs: ['packages', 'build'], run: script('test/simulate/main.js') },
   fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
-  test: { needs: ['packages', 'hnswlib', 'build', 'nats', 'browser'], run: (args) => runTests(root, args) },
+  test: { needs: FOR_TESTS, run: (args) => runTests(root, args) },
   'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, fast) },
 };
 
@@ -63,6 +66,14 @@ const STEPS = {
   nats: ensureNatsServer,
   browser: ensureBrowser,
 };
+
+/** At the same time, or where a terminal shows each step by a line of its own one after another. Fails when all have ended. */
+async function take(steps) {
+  if (process.stderr.isTTY) for (const step of steps) await STEPS[step](root);
+  else
+    for (const { reason } of await Promise.allSettled(steps.map((step) => STEPS[step](root))))
+      if (reason !== undefined) throw reason;
+}
 
 function assertNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -77,7 +88,7 @@ async function main([name = 'setup', ...args]) {
   const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
   await interruptible(() =>
     withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
-      for (const need of command.needs) await STEPS[need](root);
+      for (const need of command.needs) await take([need].flat());
     }),
   );
   await command.run?.(args);
