@@ -16,7 +16,7 @@ import {
 import { step } from './steps.mjs';
 
 /** What steers the compiler, besides the sources. */
-const SETTINGS = ['tsconfig.json', 'package-lock.json'];
+const SETTINGS = ['tsconfig.json', 'package-lock.json', join('scripts', 'setup', 'sources.mjs')];
 
 export async function build(root) {
   const dist = join(root, 'dist');
@@ -43,7 +43,8 @@ async function buildTypeScript(root, dist) {
       cwd: root,
       advice: 'The sources do not compile; the lines above say where.',
     });
-    recordBuilt(dist, { typeScript: now });
+    // It has written where bundles were, and what they are made of.
+    recordBuilt(dist, { typeScript: now, programs: undefined });
     if (changed.length >= sources.length) return `${sources.length} files compiled`;
     return `compiled, ${changed.length} file${changed.length === 1 ? ' has' : 's have'} changed`;
   });
@@ -73,13 +74,9 @@ function removeOrphans(dist, sources) {
 }
 
 async function buildPrograms(root, dist) {
-  const { typeScript, programs } = readBuilt(dist);
-  const now = {
-    ...typeScript,
-    ...hashesOf(root, [join('scripts', 'buildPrograms.mjs'), join('scripts', 'setup', 'sources.mjs')]),
-  };
+  const now = hashesOf(root, [join('scripts', 'buildPrograms.mjs')]);
   const built = existsSync(join(dist, SHARED_PARTS));
-  if (built && JSON.stringify(programs) === JSON.stringify(now)) return;
+  if (built && JSON.stringify(readBuilt(dist).programs) === JSON.stringify(now)) return;
   await step('programs', 'bundling', async () => {
     await run('esbuild', [process.execPath, [join(root, 'scripts', 'buildPrograms.mjs'), dist]], {
       cwd: root,
