@@ -5,11 +5,18 @@ import { OTHER_ENGINE, whyNoUws } from './engines.js';
 import { PackageClient, type PackageRoute, type Passed } from './packageClient.js';
 import { type Mode, type Project, Service, type Settings } from './service.js';
 
-/** Services with default settings: started by the first test that needs one, used by all, stopped after the last. */
+/** Services of suites with the same settings: started by the first test that needs one, stopped after the last suite. */
 class SharedServices {
   readonly #services = new Map<Mode, Promise<Service>>();
+  /** Suites that are not over. */
+  readonly #suites = new Map<Mode, number>();
 
-  constructor(private readonly settings: Settings) {}
+  constructor(readonly settings: Settings = {}) {}
+
+  /** For each suite, while the tests are registered. */
+  register(mode: Mode): void {
+    this.#suites.set(mode, (this.#suites.get(mode) ?? 0) + 1);
+  }
 
   get(mode: Mode): Promise<Service> {
     const service = this.#services.get(mode) ?? Service.start(mode, this.settings);
@@ -17,37 +24,38 @@ class SharedServices {
     return service;
   }
 
+  /** After each suite. One that has nothing to do takes a fifteenth of a core in a cluster. */
+  async leave(mode: Mode): Promise<void> {
+    const left = this.#suites.get(mode)! - 1;
+    this.#suites.set(mode, left);
+    if (left === 0) await this.#stop(mode);
+  }
+
+  /** Where suites were left out, as `--grep` does. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#services.values()].map(async (service) => (await service).stop()));
+    await Promise.all([...this.#services.keys()].map((mode) => this.#stop(mode)));
+  }
+
+  async #stop(mode: Mode): Promise<void> {
+    const service = this.#services.get(mode);
+    this.#services.delete(mode);
+    await (await service)?.stop();
   }
 }
 
-/** The services of suites with the same settings. */
-class Pool {
-  readonly lasting: SharedServices;
-  /** Those that tests kill: they hold few collections, so that they are soon back. */
-  readonly restarted: SharedServices;
-
-  constructor(readonly settings: Settings = {}) {
-    this.lasting = new SharedServices(settings);
-    this.restarted = new SharedServices(settings);
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all([this.lasting.stop(), this.restarted.stop()]);
-  }
-}
-
-const usual = new Pool();
-const onOtherEngine: Readonly<Record<Mode, Pool>> = {
-  cluster: new Pool({ VOUCH_HTTP_ENGINE: OTHER_ENGINE.cluster }),
-  standalone: new Pool({ VOUCH_HTTP_ENGINE: OTHER_ENGINE.standalone }),
+const usual = new SharedServices();
+const onOtherEngine: Readonly<Record<Mode, SharedServices>> = {
+  cluster: new SharedServices({ VOUCH_HTTP_ENGINE: OTHER_ENGINE.cluster }),
+  standalone: new SharedServices({ VOUCH_HTTP_ENGINE: OTHER_ENGINE.standalone }),
 };
 
 export interface OtherServices {
   /** A service of the test's own; stopped after the suite. */
   readonly start: (settings: Settings) => Promise<Service>;
-  /** The service whose processes a test may end and start again; other tests find it running, and whole. */
+  /**
+   * The suite's own, whose processes a test may end and start again: with few collections they are soon back. Other tests of
+   * the suite find it running, and whole.
+   */
   readonly restartable: () => Promise<Service>;
 }
 
@@ -94,9 +102,11 @@ export function inBothModesAndThroughClient(title: string, routes: readonly Pack
   });
 }
 
-function inMode(title: string, mode: Mode, tests: Tests, pool = usual): void {
+function inMode(title: string, mode: Mode, tests: Tests, shared = usual): void {
   describe(title, () => {
+    shared.register(mode);
     const own: Service[] = [];
+    let restarted: Promise<Service> | undefined;
     let service: Service | undefined;
     const handle = new Proxy({ mode } as Service, {
       get: (target, property) => {
@@ -107,18 +117,22 @@ function inMode(title: string, mode: Mode, tests: Tests, pool = usual): void {
       },
     });
     before(async function () {
-      const reason = pool === usual ? undefined : await whyNoUws();
+      const reason = shared === usual ? undefined : await whyNoUws();
       if (reason !== undefined) skip(this, reason);
-      service = await pool.lasting.get(mode);
+      service = await shared.get(mode);
     });
-    after(() => Promise.all(own.map((one) => one.stop())));
+    after(() => Promise.all([shared.leave(mode), ...own.map((one) => one.stop())]));
     const start = async (settings: Settings): Promise<Service> => {
-      const one = await Service.start(mode, { ...pool.settings, ...settings });
+      const one = await Service.start(mode, { ...shared.settings, ...settings });
       own.push(one);
       return one;
     };
-    tests(handle, { start, restartable: () => pool.restarted.get(mode) });
+    const restartable = (): Promise<Service> => {
+      restarted ??= start({});
+      return restarted;
+    };
+    tests(handle, { start, restartable });
   });
 }
 
-after(() => Promise.all([usual, ...Object.values(onOtherEngine)].map((pool) => pool.stop())));
+after(() => Promise.all([usual, ...Object.values(onOtherEngine)].map((shared) => shared.stop())));
