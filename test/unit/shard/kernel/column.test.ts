@@ -7,7 +7,7 @@ const ABSENT = 0xffff_ffff;
 describe('a column of numbers', () => {
   it('reads what was written last, and the fill elsewhere, as an array does', () => {
     const random = seededRandom(5);
-    const column = Column.uint32(ABSENT);
+    const column = new Column(ABSENT);
     const model: number[] = [];
     for (let i = 0; i < 40_000; i++) {
       const index = Math.floor(random.next() ** 3 * 20_000);
@@ -25,7 +25,7 @@ describe('a column of numbers', () => {
   });
 
   it('is pushed to where it ends, through whole chunks of fills too', () => {
-    const column = Column.float64();
+    const column = new Column(0);
     for (let i = 0; i < 10_000; i++) column.push(0);
     column.push(2 ** 53 - 1);
     expect([column.length, column.get(9_999), column.get(10_000), column.get(10_001)]).to.deep.equal([
@@ -37,7 +37,7 @@ describe('a column of numbers', () => {
   });
 
   it('reads the fill at indexes that are no 32-bit numbers', () => {
-    const column = Column.uint32(ABSENT);
+    const column = new Column(ABSENT);
     column.push(7);
     expect([-1, 2 ** 32, 2 ** 40].map((index) => column.get(index))).to.deep.equal([ABSENT, ABSENT, ABSENT]);
   });

@@ -1,12 +1,12 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import { expect } from 'chai';
-import { releaseStartMemory } from '../../../../shared/process/startMemory.js';
+import { releaseMemory } from '../../../../shared/process/memoryAtRest.js';
 
 /** Bytes that this process holds for young objects. */
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.physical_space_size;
 
-describe('the memory of a start', () => {
+describe('memory that is released', () => {
   it('is given back, that of young objects too', async () => {
     let kept: object[] = [];
     for (let round = 0; round < 40; round++)
@@ -14,7 +14,7 @@ describe('the memory of a start', () => {
     expect(kept).to.have.length.above(0);
     const before = youngBytes();
     kept = [];
-    await releaseStartMemory();
+    await releaseMemory();
     expect(youngBytes()).to.be.below(before / 2);
   });
 });
