@@ -13,9 +13,9 @@ import { Damaged } from '../../shared/log/damaged.js';
 export interface Leaves {
   readonly length: number;
   append(leaves: Uint8Array): void;
-  /** A view, until the next call. */
+  /** A view, until other groups are read. */
   at(index: number): Uint8Array;
-  /** A view of a whole group, until the next call. */
+  /** A view of a whole group, until other groups are read. */
   rows(first: number, count: number): Uint8Array;
   set(index: number, leaf: Uint8Array): void;
   /** The chunks of `ChunkedRows`; of leaves that are not kept, none. */
@@ -35,6 +35,10 @@ export class RecomputedLeaves implements Leaves {
   readonly #held = new Map<number, Uint8Array>();
   readonly #changed = new Set<number>();
   #length = 0;
+  /** The leaves of the last group. */
+  #newest = new Uint8Array();
+  /** Memory of a group that is not held any more. */
+  #spare: Uint8Array | undefined;
 
   /**
    * `source`: asked for leaves of groups that are not held. `isNode`: whether the leaves of a group are those below its node.
@@ -52,10 +56,12 @@ export class RecomputedLeaves implements Leaves {
 
   append(leaves: Uint8Array): void {
     for (let taken = 0; taken < leaves.length; taken += HASH_BYTES) {
-      const number = Math.floor(this.#length / this.group);
       const at = this.#length % this.group;
-      if (at === 0) this.#held.set(number, new Uint8Array(this.group * HASH_BYTES));
-      this.#held.get(number)!.set(leaves.subarray(taken, taken + HASH_BYTES), at * HASH_BYTES);
+      if (at === 0) {
+        this.#newest = this.#empty();
+        this.#held.set(this.#length / this.group, this.#newest);
+      }
+      this.#newest.set(leaves.subarray(taken, taken + HASH_BYTES), at * HASH_BYTES);
       this.#length++;
     }
   }
@@ -98,10 +104,13 @@ export class RecomputedLeaves implements Leaves {
 
   /** Lets go of the groups used longest ago. */
   trim(): void {
-    for (const number of this.#held.keys()) {
-      if (this.#held.size <= HELD_GROUPS + this.#changed.size) return;
+    if (this.#held.size <= HELD_GROUPS + this.#changed.size) return;
+    for (const [number, leaves] of this.#held) {
       const isComplete = (number + 1) * this.group <= this.#length;
-      if (isComplete && !this.#changed.has(number)) this.#held.delete(number);
+      if (!isComplete || this.#changed.has(number)) continue;
+      this.#held.delete(number);
+      this.#spare = leaves;
+      if (this.#held.size <= HELD_GROUPS + this.#changed.size) return;
     }
   }
 
@@ -110,11 +119,12 @@ export class RecomputedLeaves implements Leaves {
     this.#length = length;
     const first = length - (length % this.group);
     if (first === length) return;
-    const held = new Uint8Array(this.group * HASH_BYTES);
+    const held = this.#empty();
     // All chunks but a sole one are of one length, of whole groups.
     const at = (first * HASH_BYTES) % chunks[0]!.length;
     held.set(chunks.at(-1)!.subarray(at, at + (length - first) * HASH_BYTES));
     this.#held.set(first / this.group, held);
+    this.#newest = held;
   }
 
   #groupOf(index: number): Uint8Array {
@@ -125,9 +135,15 @@ export class RecomputedLeaves implements Leaves {
     return held;
   }
 
+  #empty(): Uint8Array {
+    const leaves = this.#spare ?? new Uint8Array(this.group * HASH_BYTES);
+    this.#spare = undefined;
+    return leaves;
+  }
+
   #read(number: number): Uint8Array {
     this.trim();
-    const leaves = new Uint8Array(this.group * HASH_BYTES);
+    const leaves = this.#empty();
     const first = number * this.group;
     for (let i = 0; i < this.group; i++) leaves.set(this.source(first + i), i * HASH_BYTES);
     if (!this.isNode(number, leaves))
