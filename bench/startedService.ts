@@ -16,13 +16,19 @@ const LOOK_MS = 50;
 
 export type Mode = 'standalone' | 'cluster';
 
+const EXIT_INTERRUPTED = 130;
+
 export class StartedService {
+  readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));
+
   private constructor(
-    private readonly process: ChildProcess,
+    private readonly child: ChildProcess,
     private readonly dataDir: string,
     readonly url: string,
     readonly key: string,
-  ) {}
+  ) {
+    process.on('SIGINT', this.#interrupted).on('SIGTERM', this.#interrupted);
+  }
 
   /** A cluster has one shard. Throws an Error where it ends before it answers. */
   static async start(mode: Mode): Promise<StartedService> {
@@ -49,9 +55,10 @@ export class StartedService {
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.process, 'exit');
-    this.process.kill('SIGTERM');
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
     await ended;
     await deleteTree(this.dataDir);
+    process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
   }
 }

@@ -36,7 +36,7 @@ export class RecomputedLeaves implements Leaves {
   readonly #changed = new Set<number>();
   #length = 0;
   /** The leaves of the last group. */
-  #newest = new Uint8Array();
+  #newest: Uint8Array = new Uint8Array();
   /** Memory of a group that is not held any more. */
   #spare: Uint8Array | undefined;
 
