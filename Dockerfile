@@ -11,7 +11,7 @@ RUN node scripts/setup.mjs build && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-trixie-slim
 ENV NODE_OPTIONS=--max-semi-space-size=4 \
-    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=1048576
 ENV NODE_ENV=production VOUCH_HOST=0.0.0.0 VOUCH_PORT=8080 VOUCH_DATA_DIR=/data
 WORKDIR /vouch
 COPY --from=build /vouch/package.json ./

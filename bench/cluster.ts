@@ -17,7 +17,7 @@ const SHARD = fileURLToPath(new URL('../shard/main.js', import.meta.url));
 const EXIT_INTERRUPTED = 130;
 
 /** Nothing that is there to hold clients back. */
-const SETTINGS = {
+export const SETTINGS = {
   VOUCH_MODE: 'cluster',
   VOUCH_HOST: '127.0.0.1',
   VOUCH_PORT: '0',

@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP and how it grows, and prints the figures. */
+/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP, its memory and how it grows, and prints the figures. */
 
 import { runCommand } from '../scripts/terminal/commandLine.js';
 import { unreachable } from '../shared/errors/errors.js';
@@ -7,6 +7,7 @@ import { benchEngine } from './engine.js';
 import { benchHttp } from './http.js';
 import { benchIndexes } from './indexes.js';
 import { benchKernel } from './kernel.js';
+import { benchMemory } from './memory.js';
 import { type BenchOptions, type Part, parseOptions, USAGE } from './options.js';
 import { benchOverload } from './overload.js';
 import { benchProof } from './proof.js';
@@ -32,6 +33,8 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchRestart(sizes);
     case 'http':
       return benchHttp(sizes, dataFolder);
+    case 'memory':
+      return benchMemory(sizes);
     case 'scale':
       return benchScale(sizes);
     case 'overload':

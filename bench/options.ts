@@ -1,9 +1,8 @@
 /** What a run of the benchmark measures, and how much of it. */
 import { parseFlags, UsageError } from '../scripts/terminal/commandLine.js';
-import type { Row } from './row.js';
+import { PARTS, type Row } from './row.js';
 
 export type Part = Row['part'];
-const PARTS: readonly Part[] = ['kernel', 'engine', 'index', 'search', 'proof', 'restart', 'http', 'scale', 'overload'];
 
 /** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
 export interface Sizes {
@@ -36,6 +35,11 @@ export interface Sizes {
   /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
   readonly ingestRecords: number;
   readonly httpRequests: number;
+  /** Of the collection whose service tells its memory. */
+  readonly memoryRecords: number;
+  readonly memorySearches: number;
+  /** After the last work: threads and memory are given back meanwhile. */
+  readonly memoryRestSeconds: number;
   /** Of the collection whose searches overload the service. */
   readonly overloadRecords: number;
   /** Of each load: before it is counted, and while it is. */
@@ -81,6 +85,9 @@ const FULL: Sizes = {
   restartRecords: 100_000,
   ingestRecords: 100_000,
   httpRequests: 4_000,
+  memoryRecords: 100_000,
+  memorySearches: 20_000,
+  memoryRestSeconds: 25,
   overloadRecords: 200_000,
   overloadWarmUpSeconds: 4,
   overloadSeconds: 5,
@@ -116,6 +123,9 @@ const QUICK: Sizes = {
   restartRecords: 1_000,
   ingestRecords: 500,
   httpRequests: 20,
+  memoryRecords: 300,
+  memorySearches: 20,
+  memoryRestSeconds: 0.1,
   overloadRecords: 300,
   overloadWarmUpSeconds: 0.02,
   overloadSeconds: 0.15,
@@ -141,7 +151,7 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [<part> …] [--only kernel,engine,index,search,proof,restart,http,scale,overload] [--quick] [--data <folder>]
+export const USAGE = `npm run bench -- [<part> …] [--only kernel,engine,index,search,proof,restart,http,memory,scale,overload] [--quick] [--data <folder>]
                  [--restart-records <n>] [--json <file>]
 
   --only   measure these parts alone

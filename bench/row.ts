@@ -1,6 +1,20 @@
+/** What is measured, in this order. */
+export const PARTS = [
+  'kernel',
+  'engine',
+  'index',
+  'search',
+  'proof',
+  'restart',
+  'http',
+  'memory',
+  'scale',
+  'overload',
+] as const;
+
 /** One measured figure. */
 export interface Row {
-  readonly part: 'kernel' | 'engine' | 'index' | 'search' | 'proof' | 'restart' | 'http' | 'scale' | 'overload';
+  readonly part: (typeof PARTS)[number];
   readonly name: string;
   readonly value: number;
   readonly unit: string;

@@ -29,7 +29,7 @@ const EVENT_BYTES = 80;
  */
 const GROWTH_BYTES: Readonly<Record<Event['type'], number>> = {
   genesis: 0,
-  insert: 160,
+  insert: 112,
   replace: 160,
   // The ciphertext stays in the log.
   insertEncrypted: 480,

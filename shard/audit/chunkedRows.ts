@@ -2,8 +2,8 @@
  * A list of rows of `width` numbers each that grows without moving its rows: full chunks stay where they are. Only the
  * first chunk, while it is small, is doubled by copying, so that a short list costs next to nothing.
  */
-const CHUNK_ROWS = 4096;
-const CHUNK_SHIFT = 12;
+const CHUNK_ROWS = 1024;
+const CHUNK_SHIFT = 10;
 const FIRST_CHUNK_ROWS = 4;
 
 export class ChunkedRows<A extends Uint8Array | Float64Array> {

@@ -9,12 +9,22 @@ import { LeafJournal } from './leafJournal.js';
 import { nodeHasher, rootHasher } from './merkleNode.js';
 import { MerkleTree, type PastTree } from './merkleTree.js';
 import { PastLeaves } from './pastLeaves.js';
+import type { LeafSource } from './recomputedLeaves.js';
 
 /** H(0x11 ‖ left ‖ right), or empty where both are. */
 export const hashStateNode = nodeHasher(DOMAIN.stateNode);
 
 /** H(0x12 ‖ u64 leaves ‖ Merkle tree hash). */
 export const stateRoot = rootHasher(DOMAIN.stateRoot);
+
+/** Few leaves: where they are not kept, a change of one hashes all of its group anew. */
+const GROUP = 4;
+
+/**
+ * Leaves of records with more components are kept: 32 bytes are little beside those, and to hash the neighbours of a record
+ * that changes would take as long as its write.
+ */
+const ANEW_DIMENSION_MAX = 256;
 
 /** What a write did to the tree. The hashes are copies. */
 export interface TreeWrite {
@@ -33,14 +43,28 @@ export class StateTree extends MerkleTree {
   /** The state root, while the tree has that many leaves and changes. */
   #root: { readonly hash: Uint8Array; readonly leaves: number; readonly changes: number } | undefined;
 
-  constructor() {
-    super(hashStateNode);
+  /** `source`: hashes leaves anew, which then are not kept. */
+  constructor(source?: LeafSource) {
+    super(hashStateNode, { group: GROUP, source });
   }
 
-  /** The write `sequence` gives the record at `index` another leaf. Sequences ascend from change to change. */
+  /** An empty tree over records of that dimension. `source`: the leaf of a record as it is in memory. */
+  static over(dimension: number, source: LeafSource): StateTree {
+    return new StateTree(dimension <= ANEW_DIMENSION_MAX ? source : undefined);
+  }
+
+  /**
+   * The write `sequence` gives the record at `index` another leaf. Sequences ascend from change to change. If leaves are not
+   * kept, `beforeChange` is called before the record changes.
+   */
   change(index: number, leaf: Uint8Array, sequence: number): void {
     this.changes.add({ sequence, index, leaves: this.size, oldLeaf: this.leaf(index) });
     this.set(index, leaf);
+  }
+
+  /** Reads the leaf of a record that is about to change. */
+  beforeChange(index: number): void {
+    this.leaf(index);
   }
 
   /** The state root now. Kept until the next write. */

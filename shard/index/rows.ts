@@ -13,10 +13,10 @@ export const NO_RECORD = 0;
  */
 export class Rows {
   /** By ordinal. */
-  readonly #recordIds = Column.uint32(NO_RECORD);
-  readonly #slots = Column.uint32(NO_SLOT);
+  readonly #recordIds = new Column(NO_RECORD);
+  readonly #slots = new Column(NO_SLOT);
   /** By slot. */
-  readonly #ordinals = Column.uint32(NO_ORDINAL);
+  readonly #ordinals = new Column(NO_ORDINAL);
 
   constructor(readonly covered: SlotSet) {}
 

@@ -88,6 +88,12 @@ export class Block {
     return this.#vectors.slice(offset, offset + sizeBytes);
   }
 
+  /** A view of the first `sizeBytes` of the row. */
+  vectorView(row: number, sizeBytes: number): Uint8Array {
+    const offset = row * this.strideBytes;
+    return this.#vectors.subarray(offset, offset + sizeBytes);
+  }
+
   erase(row: number): void {
     this.#vectors.fill(0, row * this.strideBytes, (row + 1) * this.strideBytes);
     this.ids[row] = 0;

@@ -1,30 +1,52 @@
 /**
- * Numbers by slot or by another index from 0 on, in typed arrays that are never moved: 4 or 8 bytes a number, where a
- * JavaScript array takes 8 and grows by halves. Only the first chunk, while it is small, is doubled by copying. Chunks in
- * which every number is the fill take no memory.
+ * Numbers by slot or by another index from 0 on, in chunks that are never moved. A chunk holds each number as its distance
+ * from a base, in 1, 2 or 4 bytes as the distances need, and in 8 bytes where they are no whole numbers below 2^32. Numbers
+ * that were given one after another, such as sequences and times, take 1 or 2 bytes each. Only the first chunk, while it is
+ * small, is doubled by copying. Chunks in which every number is the fill take no memory.
  */
 const CHUNK_SHIFT = 12;
 const CHUNK = 1 << CHUNK_SHIFT;
 const FIRST_CHUNK = 4;
 
-type Numbers = Uint32Array | Float64Array;
+type Distances = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+interface Width {
+  readonly allocate: (count: number) => Distances;
+  /** Stands for the fill. Distances are below it. */
+  readonly absent: number;
+}
+
+const WIDTHS: readonly Width[] = [
+  { allocate: (count) => new Uint8Array(count), absent: 2 ** 8 - 1 },
+  { allocate: (count) => new Uint16Array(count), absent: 2 ** 16 - 1 },
+  { allocate: (count) => new Uint32Array(count), absent: 2 ** 32 - 1 },
+];
+
+/** The share of a width's reach that a chunk may take when it is made: the rest keeps it from being made again soon. */
+const REACH = 7 / 8;
+
+/** Its distances: `base` + one of them is a number, and `absent` the fill. */
+interface Chunk {
+  readonly base: number;
+  readonly absent: number;
+  readonly distances: Distances;
+}
 
 export class Column {
-  readonly #chunks: (Numbers | undefined)[] = [];
+  readonly #chunks: (Chunk | undefined)[] = [];
   #length = 0;
 
   /** `fill`: what is read where nothing was written. */
-  private constructor(
-    private readonly allocate: (count: number) => Numbers,
-    private readonly fill: number,
-  ) {}
+  constructor(private readonly fill: number) {}
 
-  static uint32(fill = 0): Column {
-    return new Column((count) => new Uint32Array(count), fill);
-  }
-
-  static float64(fill = 0): Column {
-    return new Column((count) => new Float64Array(count), fill);
+  static of(fill: number, numbers: Float64Array): Column {
+    const column = new Column(fill);
+    for (let from = 0; from < numbers.length; from += CHUNK) {
+      const piece = numbers.subarray(from, from + CHUNK);
+      column.#chunks.push(packed(piece.length === CHUNK || from === 0 ? piece : wholeChunk(piece, fill), fill));
+    }
+    column.#length = numbers.length;
+    return column;
   }
 
   /** One more than the highest index written. */
@@ -35,37 +57,109 @@ export class Column {
   get(index: number): number {
     // Beyond 32 bits an index would be taken for another one.
     if (index >= this.#length) return this.fill;
-    return this.#chunks[index >>> CHUNK_SHIFT]?.[index & (CHUNK - 1)] ?? this.fill;
+    const chunk = this.#chunks[index >>> CHUNK_SHIFT];
+    return chunk === undefined ? this.fill : this.#read(chunk, index & (CHUNK - 1));
   }
 
   set(index: number, value: number): void {
     if (index >= this.#length) this.#length = index + 1;
     const at = index & (CHUNK - 1);
     const chunk = this.#chunks[index >>> CHUNK_SHIFT];
-    if (chunk !== undefined && at < chunk.length) chunk[at] = value;
-    else if (value !== this.fill) this.#grow(index >>> CHUNK_SHIFT, at)[at] = value;
+    if (chunk !== undefined && at < chunk.distances.length) {
+      const { base, absent, distances } = chunk;
+      const distance = value === this.fill ? absent : value - base;
+      // A typed array cuts what it cannot hold: such a distance does not read as it was written.
+      distances[at] = distance;
+      if (distances[at] === distance && (distance !== absent || value === this.fill)) return;
+    } else if (value === this.fill) return;
+    this.#make(index >>> CHUNK_SHIFT, at, value);
   }
 
   push(value: number): void {
     this.set(this.#length, value);
   }
 
+  /** The first index whose number is `bound` or more, where numbers ascend; the length where there is none. */
+  firstNotBelow(bound: number): number {
+    let low = 0;
+    let high = this.#length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.get(middle) < bound) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Copies of the numbers, chunk by chunk. */
+  *pieces(): Generator<Float64Array> {
+    for (let from = 0; from < this.#length; from += CHUNK) {
+      const chunk = this.#chunks[from >>> CHUNK_SHIFT];
+      const piece = new Float64Array(Math.min(CHUNK, this.#length - from)).fill(this.fill);
+      const stored = Math.min(piece.length, chunk?.distances.length ?? 0);
+      for (let at = 0; at < stored; at++) piece[at] = this.#read(chunk!, at);
+      yield piece;
+    }
+  }
+
   /** A copy, made chunk by chunk. */
   toFloat64(): Float64Array {
-    const copy = new Float64Array(this.#length).fill(this.fill);
-    for (const [number, chunk] of this.#chunks.entries())
-      if (chunk !== undefined) copy.set(chunk.subarray(0, this.#length - number * CHUNK), number * CHUNK);
+    const copy = new Float64Array(this.#length);
+    let at = 0;
+    for (const piece of this.pieces()) {
+      copy.set(piece, at);
+      at += piece.length;
+    }
     return copy;
   }
 
-  #grow(number: number, at: number): Numbers {
-    const chunk = this.#chunks[number];
-    const count = number > 0 ? CHUNK : Math.min(CHUNK, Math.max(FIRST_CHUNK, at + 1, 2 * (chunk?.length ?? 0)));
-    const grown = this.allocate(count);
-    if (this.fill !== 0) grown.fill(this.fill, chunk?.length ?? 0);
-    if (chunk !== undefined) grown.set(chunk);
-    while (this.#chunks.length < number) this.#chunks.push(undefined);
-    this.#chunks[number] = grown;
-    return grown;
+  #read({ base, absent, distances }: Chunk, at: number): number {
+    const distance = distances[at];
+    return distance === undefined || distance === absent ? this.fill : base + distance;
   }
+
+  /** Makes a chunk anew, with room for `at` and a width for `value`, which is written there. */
+  #make(number: number, at: number, value: number): void {
+    const chunk = this.#chunks[number];
+    const held = chunk?.distances.length ?? 0;
+    const grown = number > 0 ? CHUNK : Math.min(CHUNK, Math.max(FIRST_CHUNK, at + 1, 2 * held));
+    const count = at < held ? held : grown;
+    const numbers = new Float64Array(count).fill(this.fill);
+    for (let i = 0; i < held; i++) numbers[i] = this.#read(chunk!, i);
+    numbers[at] = value;
+    while (this.#chunks.length < number) this.#chunks.push(undefined);
+    this.#chunks[number] = packed(numbers, this.fill, chunk !== undefined && value < chunk.base);
+  }
+}
+
+function wholeChunk(numbers: Float64Array, fill: number): Float64Array {
+  const chunk = new Float64Array(CHUNK).fill(fill);
+  chunk.set(numbers);
+  return chunk;
+}
+
+/** Undefined where every number is the fill. `isDescending`: more numbers below the least are likely. */
+function packed(numbers: Float64Array, fill: number, isDescending = false): Chunk | undefined {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  let areWhole = true;
+  for (const number of numbers) {
+    if (number === fill) continue;
+    if (number < least) least = number;
+    if (number > most) most = number;
+    areWhole &&= Number.isSafeInteger(number);
+  }
+  if (least === Number.POSITIVE_INFINITY) return undefined;
+  const reach = most - least + 1;
+  const width = areWhole ? WIDTHS.find(({ absent }) => reach <= absent * REACH) : undefined;
+  // The numbers as they are.
+  if (width === undefined) return { base: 0, absent: fill, distances: numbers.slice() };
+  const { allocate, absent } = width;
+  const base = isDescending ? least - Math.floor((absent - reach) / 2) : least;
+  const distances = allocate(numbers.length);
+  for (let at = 0; at < numbers.length; at++) {
+    const number = numbers[at]!;
+    distances[at] = number === fill ? absent : number - base;
+  }
+  return { base, absent, distances };
 }

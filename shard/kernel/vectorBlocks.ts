@@ -172,6 +172,12 @@ export class VectorBlocks implements ScannedRows {
     return block.vectorBytes(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
   }
 
+  /** As `vectorBytes`, as a view: for a look. */
+  vectorView(slot: number): Uint8Array {
+    const block = this.#blockOf(slot);
+    return block.vectorView(slot - block.firstSlot, this.dimension * COMPONENT_BYTES);
+  }
+
   readonly idOf = (slot: number): number => {
     const block = this.#blockOf(slot);
     return block.ids[slot - block.firstSlot]!;

@@ -9,7 +9,7 @@ import { nextTurn } from '../../shared/scheduling/slice.js';
 import { hashLogNode } from '../audit/logTree.js';
 import type { HashNode } from '../audit/merkleNode.js';
 import { MerkleTree, type TreeHashes } from '../audit/merkleTree.js';
-import { hashStateNode } from '../audit/stateTree.js';
+import { StateTree } from '../audit/stateTree.js';
 import { edgeLeaf, hashGraphTreeNode, nodeLeaf } from '../graph/graphRoot.js';
 import type { RowPlaces } from '../kernel/vectorBlocks.js';
 import type { ChunkEntry } from './format.js';
@@ -80,7 +80,7 @@ export async function carryOut(job: ReadJob, pause: Pause): Promise<ReadResults[
         leavesOfRows(chunk, EDGES, bytes, (edge, edgeId) => edgeLeaf({ ...edge, edgeId })),
       );
     case 'stateTree': {
-      const tree = new MerkleTree(hashStateNode);
+      const tree = new StateTree();
       await appendAll(tree, new Uint8Array(job.leaves), pause);
       return tree.hashes();
     }

@@ -27,10 +27,8 @@ import { VersionVisibility } from './versionVisibility.js';
 
 const BYTES_PER_COMPONENT = 4;
 
-const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
-
 export class CollectionState {
-  readonly tree = new StateTree();
+  readonly tree: StateTree;
   readonly graph = new Graph();
   readonly encrypted = new EncryptedRecords();
   /** Indexes of the live records. */
@@ -43,7 +41,7 @@ export class CollectionState {
   onDeath: (slot: number, isReplaced: boolean) => void = () => undefined;
   readonly requests: DedupWindow;
   /** By record id − 1; NO_SLOT for records that are encrypted or deleted for good. */
-  readonly #slots = Column.uint32(NO_SLOT);
+  readonly #slots = new Column(NO_SLOT);
   // By slot; a slot is reused once its record is deleted for good, or has another one.
   readonly #tombstoned = new Set<number>();
   readonly #fields = new KeptFields();
@@ -55,6 +53,7 @@ export class CollectionState {
     readonly vectors: VectorBlocks,
     dedupWindow: number,
   ) {
+    this.tree = StateTree.over(config.dimension, (index) => this.#leafOf(index + 1));
     this.requests = new DedupWindow(dedupWindow);
     this.insertions = new InsertionTimes(vectors.shape);
     this.metadata = new MetadataIndex(vectors.shape, (slot) => this.#fields.metadata.get(slot));
@@ -134,10 +133,7 @@ export class CollectionState {
 
   /** Whether the record in memory still has the hash of its leaf in the tree. */
   isAsHashed(recordId: number): boolean {
-    const slot = this.#slotOf(recordId);
-    if (slot !== NO_SLOT) return isSame(this.#leafOf(recordId, slot), this.tree.leaf(recordId - 1));
-    const leaf = this.encrypted.get(recordId) === undefined ? EMPTY_HASH : this.encrypted.leafOf(recordId);
-    return isSame(leaf, this.tree.leaf(recordId - 1));
+    return this.tree.isIntact(recordId - 1, () => this.#leafOf(recordId));
   }
 
   /** The state hash, of content and history. After a write it costs log2 of records and of nodes in hashes. */
@@ -210,9 +206,10 @@ export class CollectionState {
         return;
       case 'updateMetadata': {
         const slot = this.#liveSlot(event.recordId);
+        this.tree.beforeChange(event.recordId - 1);
         this.#setMetadata(slot, event.metadata);
         this.versions.metadataReplaced(event.recordId, event.sequence);
-        this.#rehash(event.recordId, slot, event.sequence);
+        this.#rehash(event.recordId, event.sequence);
         return;
       }
       case 'addNode':
@@ -248,6 +245,7 @@ export class CollectionState {
     const before = this.#liveSlot(recordId);
     if (this.externalIds.find(externalId) !== recordId)
       throw new Damaged(`event ${sequence} replaces record ${recordId} under an external id that it has not`);
+    this.tree.beforeChange(recordId - 1);
     this.#dies(before, sequence, true);
     this.versions.replaced(recordId, sequence);
     const slot = this.#put(event);
@@ -294,24 +292,27 @@ export class CollectionState {
 
   #softDelete(recordId: number, sequence: number): void {
     if (this.encrypted.isLive(recordId)) {
+      this.tree.beforeChange(recordId - 1);
       this.encrypted.tombstone(recordId);
-      this.tree.change(recordId - 1, this.encrypted.leafOf(recordId), sequence);
+      this.#rehash(recordId, sequence);
       return;
     }
     const slot = this.#liveSlot(recordId);
+    this.tree.beforeChange(recordId - 1);
     this.#dies(slot, sequence);
     this.vectors.retire(slot);
     this.#tombstoned.add(slot);
     this.versions.tombstoned(recordId, sequence);
-    this.#rehash(recordId, slot, sequence);
+    this.#rehash(recordId, sequence);
   }
 
   #delete(recordId: number, sequence: number): void {
     if (!this.exists(recordId)) throw new Damaged(`event ${sequence} deletes record ${recordId}, which is not there`);
+    this.tree.beforeChange(recordId - 1);
     const slot = this.#slotOf(recordId);
     if (slot === NO_SLOT) this.encrypted.delete(recordId);
     else this.#free(recordId, slot, sequence);
-    this.tree.change(recordId - 1, EMPTY_HASH, sequence);
+    this.#rehash(recordId, sequence);
     this.graph.recordDeleted(recordId, sequence);
     if (this.graph.changedBy.sequence === sequence) this.versions.graphChanged(sequence, true);
   }
@@ -359,15 +360,19 @@ export class CollectionState {
     if (this.#fields.texts.has(slot)) this.versions.textsChanged(sequence);
   }
 
-  #rehash(recordId: number, slot: number, sequence: number): void {
-    this.tree.change(recordId - 1, this.#leafOf(recordId, slot), sequence);
+  #rehash(recordId: number, sequence: number): void {
+    this.tree.change(recordId - 1, this.#leafOf(recordId), sequence);
   }
 
-  #leafOf(recordId: number, slot: number): Uint8Array {
+  /** The empty leaf for a record that is deleted for good. */
+  #leafOf(recordId: number): Uint8Array {
+    const slot = this.#slotOf(recordId);
+    if (slot === NO_SLOT)
+      return this.encrypted.get(recordId) === undefined ? EMPTY_HASH : this.encrypted.leafOf(recordId);
     return leafHash({
       id: recordId,
       state: this.#tombstoned.has(slot) ? RECORD_STATE.tombstoned : RECORD_STATE.live,
-      vector: this.vectors.vectorBytes(slot),
+      vector: this.vectors.vectorView(slot),
       insertedMs: this.insertions.of(slot),
       ...this.#fields.of(slot),
     });

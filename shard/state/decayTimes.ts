@@ -20,7 +20,7 @@ interface Young {
 
 /** The insertion times that decay needs: of each slot, the newest of each block, and the young rows. */
 export class InsertionTimes {
-  readonly #insertedMs = Column.float64(Number.NEGATIVE_INFINITY);
+  readonly #insertedMs = new Column(Number.NEGATIVE_INFINITY);
   readonly #newestMs: number[] = [];
   #young: Young | undefined;
   /** The number of slots at which the age limit is chosen next. */

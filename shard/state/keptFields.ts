@@ -30,7 +30,7 @@ export class KeptFields {
   readonly metadata = new KeptBytes();
   readonly texts = new KeptBytes();
   readonly externalIds = new ExternalIds();
-  readonly #tags = Column.float64();
+  readonly #tags = new Column(0);
 
   of(slot: number): RecordFields {
     return {

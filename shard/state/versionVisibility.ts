@@ -2,10 +2,11 @@
  * The births and deaths of a collection's records, and the parts of its past that are not in memory any more. They tell
  * whether the present structures can answer for a past state.
  *
- * Memory: 8 bytes a record, 16 for each replacement and each soft delete and about 40 more while the slot of that is kept, 16
+ * Memory: 1 to 4 bytes a record, 16 for each replacement and each soft delete and about 40 more while the slot of that is kept, 16
  * for each millisecond in which something was written.
  */
 import { ChunkedRows } from '../audit/chunkedRows.js';
+import { Column } from '../kernel/column.js';
 import { IntervalSet } from './intervalSet.js';
 
 /** The parts of a state that a search uses beside vectors. */
@@ -27,7 +28,7 @@ const SPANS = ['records', 'metadata', 'graphRoots'] as const;
 
 export class VersionVisibility {
   /** Sequence of the insert, by record id − 1: they ascend. */
-  #births = rowsOf(1);
+  #births = new Column(0);
   /** Sequence and record id of each soft delete, ascending. */
   #tombstones = rowsOf(2);
   /** Sequence and record id of each replacement, ascending. */
@@ -105,7 +106,7 @@ export class VersionVisibility {
 
   /** The number of records inserted by `sequence`, which is also the highest id. */
   recordsAt(sequence: number): number {
-    return this.#births.firstNotBelow(0, sequence + 1);
+    return this.#births.firstNotBelow(sequence + 1);
   }
 
   /** The number of soft deletes up to `sequence`. */
@@ -156,7 +157,7 @@ export class VersionVisibility {
   /** Everything, as `restore` takes it. No event may be applied before the pieces are read. */
   save(): SavedNumbers[] {
     return [
-      rowsIn(this.#births, 1),
+      { length: this.#births.length, pieces: this.#births.pieces() },
       rowsIn(this.#tombstones, 2),
       { length: 2 * this.#tombstonedAt.size, pieces: pairsIn(this.#tombstonedAt) },
       rowsIn(this.#times, 2),
@@ -169,7 +170,7 @@ export class VersionVisibility {
   /** Fills a new object with what `save` returned. */
   restore(lists: readonly Float64Array[]): void {
     const [births, tombstones, tombstonedAt, times, replacements, records, metadata, graphRoots, changed] = lists;
-    this.#births.append(births!);
+    this.#births = Column.of(0, births!);
     this.#tombstones.append(tombstones!);
     for (let i = 0; i < tombstonedAt!.length; i += 2) this.#tombstonedAt.set(tombstonedAt![i]!, tombstonedAt![i + 1]!);
     this.#times.append(times!);
@@ -186,7 +187,7 @@ export class VersionVisibility {
   }
 
   #bornAt(recordId: number): number {
-    return this.#births.at(recordId - 1)[0]!;
+    return this.#births.get(recordId - 1);
   }
 }
 

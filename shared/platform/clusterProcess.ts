@@ -1,8 +1,8 @@
 /** Runs a process of a cluster: connects to NATS, registers it as a service, and ends it in order. */
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../logger.js';
+import { releaseMemoryAtRest } from '../process/memoryAtRest.js';
 import { runProcess } from '../process/process.js';
-import { releaseStartMemory } from '../process/startMemory.js';
 import { START_WITHIN_MS } from '../process/startUp.js';
 import { statusSubject } from '../transport/subjects.js';
 import { version } from '../version.js';
@@ -33,7 +33,7 @@ export type StartProcess = (platform: ClusterPlatform, end: (exitCode: number) =
 export async function runClusterProcess(wanted: ClusterProcess, start: StartProcess): Promise<void> {
   const run = async (end: (exitCode: number) => void): Promise<() => Promise<void>> => {
     const stop = await startClusterProcess(wanted, start, end);
-    await releaseStartMemory();
+    await releaseMemoryAtRest();
     return stop;
   };
   await runProcess(wanted.logger, run, wanted.drainTimeoutMs);

@@ -35,7 +35,7 @@ describe('npm run bench', function () {
   };
   const rowsIn = (file: string): Report['rows'] => (JSON.parse(readFileSync(file, 'utf8')) as Report).rows;
 
-  it('measures kernel, engine, indexes, searches with options, proofs, the service over HTTP, how it grows and what it turns away, and finds all that is nearest', async () => {
+  it('measures kernel, engine, indexes, searches with options, proofs, the service over HTTP, its memory, how it grows and what it turns away, and finds all that is nearest', async () => {
     writeVectors(folder);
     const json = join(folder, 'figures.json');
     const run = await bench(0, '--quick', '--data', folder, '--json', json);
@@ -48,6 +48,7 @@ describe('npm run bench', function () {
       'proof',
       'restart',
       'http',
+      'memory',
       'scale',
       'overload',
     ]);
@@ -70,7 +71,7 @@ describe('npm run bench', function () {
   it('says what it does not know', async () => {
     const run = await bench(2, '--only', 'disk');
     expect(run.output).to.include(
-      'there is no part "disk"; there are kernel, engine, index, search, proof, restart, http, scale, overload',
+      'there is no part "disk"; there are kernel, engine, index, search, proof, restart, http, memory, scale, overload',
     );
   });
 });

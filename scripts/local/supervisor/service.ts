@@ -1,7 +1,7 @@
 /** Runs a command that serves until it is told to stop. */
 import { strayVariables } from '../../../config/load.js';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { releaseStartMemory } from '../../../shared/process/startMemory.js';
+import { releaseMemoryAtRest } from '../../../shared/process/memoryAtRest.js';
 import { isDefect } from '../../terminal/commandLine.js';
 import { say } from '../../terminal/line.js';
 import { EXIT_INTERRUPTED, onSignals } from '../../terminal/signals.js';
@@ -46,7 +46,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
   try {
     const up = await service.start(interrupted.signal);
     await welcome(up);
-    await releaseStartMemory();
+    await releaseMemoryAtRest();
     if (!interrupted.signal.aborted) await show?.begin(up);
   } catch (error) {
     if (interrupted.signal.aborted) return;

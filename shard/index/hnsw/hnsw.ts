@@ -29,8 +29,8 @@ const CHECKED_AT_ONCE = 4096;
 
 class HnswIndex implements Index {
   /** By node, and by ordinal. */
-  readonly #ordinals = Column.uint32();
-  readonly #nodes = Column.uint32(NO_NODE);
+  readonly #ordinals = new Column(0);
+  readonly #nodes = new Column(NO_NODE);
   readonly #equal: EqualRows;
   readonly #graph: GraphMemory;
 

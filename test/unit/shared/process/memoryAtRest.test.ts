@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { expect } from 'chai';
+import { releaseMemory, releaseMemoryAtRest } from '../../../../shared/process/memoryAtRest.js';
+
+const REST_WITHIN_MS = 60_000;
+const LOOK_MS = 100;
+
+/** Bytes that this process holds for young objects. */
+const youngBytes = (): number =>
+  getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.physical_space_size;
+
+/** Makes many objects, of which none stays. Returns the bytes that are held for young objects then. */
+function burst(): number {
+  let kept: object[] = [];
+  for (let round = 0; round < 40; round++)
+    kept = [...Array.from({ length: 20_000 }, (_, i) => ({ round, i })), ...kept.slice(0, 20_000)];
+  expect(kept).to.have.length.above(0);
+  return youngBytes();
+}
+
+describe('memory that is released', () => {
+  it('is given back, that of young objects too', async () => {
+    const before = burst();
+    await releaseMemory();
+    expect(youngBytes()).to.be.below(before / 2);
+  });
+
+  it('is given back after a burst, once the process is at rest', async () => {
+    await releaseMemoryAtRest();
+    const before = burst();
+    const untilMs = performance.now() + REST_WITHIN_MS;
+    while (youngBytes() >= before / 2 && performance.now() < untilMs) await delay(LOOK_MS);
+    expect(youngBytes()).to.be.below(before / 2);
+  });
+});
