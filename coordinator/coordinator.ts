@@ -14,7 +14,7 @@ import { LEASE_MS, Leadership } from './cluster/leadership.js';
 import { Presence } from './cluster/presence.js';
 import { startEdge } from './edge.js';
 import type { HttpEngine } from './http/engine/engine.js';
-import { LocalLimiter } from './limits/limiter.js';
+import { LocalLimiter, NO_LIMITER } from './limits/limiter.js';
 import { SharedLimiter } from './limits/sharedLimiter.js';
 import { ServiceLog } from './serviceLog/serviceLog.js';
 
@@ -41,17 +41,15 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
   const metrics = new Metrics('coordinator');
   const backend = await ClusterBackend.start(config, platform, metrics, clock, logger, holder);
   const leases = await platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS });
-  const leadership = new Leadership(leases, 'limits', holder, LEASE_MS, clock);
-  const local = new LocalLimiter(config.rateLimits, clock);
-  const log = logger.child({ part: 'limits' });
-  const limiter = new SharedLimiter(local, leadership, platform.transport, clock, log);
-  await limiter.start();
+  const limiter = sharedLimiter();
+  await limiter?.start();
   const serviceLog = await ServiceLog.start({
     ...{ config: config.serviceLog, platform, sources: backend.logSources, metrics, clock },
     logger: logger.child({ part: 'service log' }),
   });
   const edge = await startEdge({
-    ...{ serviceLog, config, backend, limiter, platform, metrics, logger, clock, version, engine },
+    ...{ serviceLog, config, backend, platform, metrics, logger, clock, version, engine },
+    limiter: limiter ?? NO_LIMITER,
   });
   const told = { holder, name, url: edge.url, version, startedAtMs: clock.nowMs() };
   const presence = new Presence(leases, told, logger);
@@ -66,12 +64,20 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
     stop: async () => {
       await presence.stop();
       await edge.stop();
-      await limiter.stop();
+      await limiter?.stop();
       await serviceLog.stop();
       await backend.stop();
       endObserving();
     },
   };
+
+  /** Undefined where no project is limited: there is nothing to count. */
+  function sharedLimiter(): SharedLimiter | undefined {
+    if (config.rateLimits === 'off') return undefined;
+    const leadership = new Leadership(leases, 'limits', holder, LEASE_MS, clock);
+    const local = new LocalLimiter(config.rateLimits, clock);
+    return new SharedLimiter(local, leadership, platform.transport, clock, logger.child({ part: 'limits' }));
+  }
 }
 
 /** A coordinator as a process of a cluster. */

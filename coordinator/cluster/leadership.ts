@@ -2,7 +2,7 @@
  * A lease that one coordinator at a time holds, for work that must not be done twice at once. The lease is an entry that
  * expires unless it is renewed; the coordinator that creates it leads.
  */
-import type { Bucket } from '../../shared/bucket/bucket.js';
+import type { Bucket, Entry } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 
 /** How long a lease lasts after its last renewal. All leases of the bucket share it. */
@@ -27,18 +27,20 @@ export class Leadership {
     // Counted from before the write: the entry lives at least `ttlMs` longer than this.
     const askedMs = this.clock.monotonicMs();
     const value = { holder: this.holder };
-    const revision =
-      this.#revision === undefined
-        ? await this.bucket.create(this.name, value)
-        : await this.bucket.update(this.name, value, this.#revision);
-    this.#revision = revision ?? (await this.#ownRevision());
+    let revision: number | undefined;
+    if (this.#revision !== undefined) revision = await this.bucket.update(this.name, value, this.#revision);
+    if (revision === undefined) {
+      // One question where another process holds it, which is what most processes find most of the time.
+      const entry = await this.bucket.get(this.name);
+      if (entry === undefined) revision = await this.bucket.create(this.name, value);
+      this.#revision = revision ?? this.#ownRevision(entry);
+    } else this.#revision = revision;
     if (revision !== undefined) this.#renewedMs = askedMs;
     return this.held;
   }
 
   /** The revision of an earlier renewal whose answer was lost. */
-  async #ownRevision(): Promise<number | undefined> {
-    const entry = await this.bucket.get(this.name);
+  #ownRevision(entry: Entry | undefined): number | undefined {
     const holder = (entry?.value as { readonly holder?: string } | undefined)?.holder;
     return holder === this.holder ? entry?.revision : undefined;
   }

@@ -43,6 +43,9 @@ export interface Limiter {
 const PROJECTS_MAX = 100_000;
 const UNLIMITED: Decision = { standing: undefined, retryAfterSecs: 0 };
 
+/** Where no project is limited. */
+export const NO_LIMITER: Limiter = { take: () => UNLIMITED };
+
 interface Buckets {
   readonly total: TokenBucket;
   readonly read: TokenBucket;

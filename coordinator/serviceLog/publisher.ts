@@ -68,6 +68,8 @@ export class Publisher {
   #stalled: string | undefined;
   /** Whether the witnesses were asked what they have seen, since this process leads. */
   #hasCompared = false;
+  /** The published checkpoint that the log was found to go on from: the tree only grows. */
+  #continued: string | undefined;
 
   constructor(private readonly options: PublisherOptions) {
     const { policy, store } = options;
@@ -100,7 +102,10 @@ export class Publisher {
     const { leads, logKey, store, published, logger } = this.options;
     const key = logKey();
     const { size } = store.tree;
-    if (!leads()) this.#hasCompared = false;
+    if (!leads()) {
+      this.#hasCompared = false;
+      this.#continued = undefined;
+    }
     if (!leads() || key === undefined || this.#stalled !== undefined) return;
     try {
       if (!this.#hasCompared) await this.#compareWithWitnesses(key.key);
@@ -150,7 +155,9 @@ export class Publisher {
 
   /** Whether the log goes on from its published checkpoint; otherwise it stalls. */
   #continues(note: string): boolean {
+    if (note === this.#continued) return true;
     this.#assertGoesOn(parseTreeHead(parseNote(note).text), 'the log has published');
+    if (this.#stalled === undefined) this.#continued = note;
     return this.#stalled === undefined;
   }
 

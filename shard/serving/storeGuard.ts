@@ -17,7 +17,10 @@ import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 const FAIR_FROM = 0.85;
 const CLOSED_FROM = 0.95;
 
+/** While there are writes, or some are refused. To ask how full JetStream is costs more than anything else that a shard does at rest. */
 const SAMPLE_EVERY_MS = 1_000;
+/** At rest, one in so many samples is taken. */
+const SAMPLES_AT_REST = 10;
 
 interface Options {
   /** The size of the store; 0: as large as `read` says. */
@@ -27,11 +30,14 @@ interface Options {
 }
 
 export class StoreGuard {
-  readonly #sampling = new PeriodicTask(() => this.sample(), SAMPLE_EVERY_MS);
+  readonly #sampling = new PeriodicTask(() => this.round(), SAMPLE_EVERY_MS);
   /** Project → the bytes that it has reserved, of all shards. */
   readonly #reserved = new Map<string, number>();
   #watch: Watch | undefined;
   #usedBytes = 0;
+  /** Whether a write was asked for since the last sample, and how many were left out since. */
+  #isAsked = false;
+  #skipped = 0;
   /** 0: not known. */
   #limitBytes: number;
 
@@ -71,6 +77,7 @@ export class StoreGuard {
 
   /** Throws `capacity_exceeded`. */
   assertMayWrite(project: string): void {
+    this.#isAsked = true;
     const part = this.#part;
     if (part < FAIR_FROM) return;
     const percent = `the store of the service is ${Math.floor(100 * part)} % full`;
@@ -82,9 +89,16 @@ export class StoreGuard {
     );
   }
 
+  /** Samples where there are writes, or after enough rounds without. */
+  async round(): Promise<void> {
+    if (this.#isAsked || this.isFull || ++this.#skipped >= SAMPLES_AT_REST) await this.sample();
+  }
+
   /** Reads how full the store is. What was known before stays where that fails. */
   async sample(): Promise<void> {
     const { options } = this;
+    this.#isAsked = false;
+    this.#skipped = 0;
     try {
       const { usedBytes, freeBytes } = await options.read();
       this.#usedBytes = usedBytes ?? this.#reservedBytes;

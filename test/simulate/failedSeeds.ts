@@ -1,4 +1,7 @@
-/** Clusters that have failed once, and the defect that they showed. Each is run by every test. */
+/**
+ * Clusters that have failed once, and the defect that they showed. Each is run by every test. A change of what processes do at
+ * rest changes what follows from a seed, which may not come to that defect any more.
+ */
 
 export interface FailedSeed {
   readonly seed: number;

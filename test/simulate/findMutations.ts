@@ -6,6 +6,7 @@ import { shapeOf } from './cluster/shape.js';
 import { makeMutant } from './mutants.js';
 import { MUTATIONS, type Mutation } from './mutations.js';
 import type { SimulateOptions } from './options.js';
+import { paceOf } from './pace.js';
 import { World } from './world/world.js';
 
 interface Search {
@@ -35,7 +36,8 @@ export async function findMutations(options: SimulateOptions, signal: AbortSigna
 }
 
 async function search(mutation: Mutation, options: SimulateOptions, signal: AbortSignal): Promise<Search> {
-  const { seed, durationMs, jobs, withinMs } = options;
+  const { seed, pace, jobs, withinMs } = options;
+  const { durationMs } = paceOf(seed, pace);
   const program = await makeMutant(mutation);
   const begunMs = systemClock.monotonicMs();
   const children = Array.from({ length: jobs }, () => new Child(program));

@@ -11,6 +11,7 @@ import type { RunOrder } from './child.js';
 import { Child, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
+import { paceOf } from './pace.js';
 import { shrink } from './shrink.js';
 import { sweep } from './sweep/sweep.js';
 
@@ -20,8 +21,8 @@ const SHOWN_MAX = 3;
 /** Starting, and the time until all is served again. */
 const EXTRA_MS = 8_000;
 
-const orderOf = ({ seed, durationMs, calmMs, without, step }: SimulateOptions): RunOrder => ({
-  ...{ seed, durationMs, calmMs, without },
+const orderOf = ({ pace, without, step }: SimulateOptions, seed: number): RunOrder => ({
+  ...{ seed, without, ...paceOf(seed, pace) },
   ...(step !== undefined && { stopAtEvent: step }),
 });
 
@@ -46,17 +47,17 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function runAll(options: SimulateOptions, children: readonly Child[], signal: AbortSignal): Promise<number> {
-  const { seed, totalMs, durationMs } = options;
-  const count = Math.max(1, Math.round(totalMs / (durationMs + EXTRA_MS)));
-  say('plain', 'simulate', `${grouped(count)} clusters from seed ${seed} on, ${durationMs / 1_000} s of faults each`);
+  const { totalMs } = options;
+  const orders = ordersOf(options);
+  say('plain', 'simulate', `${grouped(orders.length)} clusters from seed ${options.seed} on`);
   const sum = { clusters: 0, simulatedMs: 0, events: 0, calls: 0, failed: 0 };
   const faults = new Map<string, number>();
   const progress = showProgress('simulate', Math.ceil(totalMs / MS_PER_MINUTE), 'simulated minutes');
   let next = 0;
   let shownMinutes = 0;
   const work = async (child: Child): Promise<void> => {
-    while (next < count && !signal.aborted) {
-      const result = await child.run({ ...orderOf(options), seed: seed + next++ });
+    for (let order = orders[next++]; order !== undefined && !signal.aborted; order = orders[next++]) {
+      const result = await child.run(order);
       sum.clusters++;
       sum.simulatedMs += result.simulatedMs;
       sum.events += result.events;
@@ -64,7 +65,7 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
       for (const [kind, times] of Object.entries(result.faults)) faults.set(kind, (faults.get(kind) ?? 0) + times);
       if (result.failures.length > 0) {
         sum.failed++;
-        showFailure(result, options);
+        showFailure(result, order);
       }
       const minutes = Math.floor(sum.simulatedMs / MS_PER_MINUTE);
       progress.advance(minutes - shownMinutes);
@@ -81,20 +82,34 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
   return sum.failed > 0 ? 1 : 0;
 }
 
+/** As many clusters as make up the time that is asked for, at least one; the long ones are begun first, so that none ends alone. */
+function ordersOf(options: SimulateOptions): RunOrder[] {
+  const orders: RunOrder[] = [];
+  for (let simulatedMs = 0; simulatedMs < options.totalMs; ) {
+    const order = orderOf(options, options.seed + orders.length);
+    const tookMs = order.durationMs + EXTRA_MS;
+    // Whether it is nearer to what is asked for with it or without.
+    if (orders.length > 0 && simulatedMs + tookMs / 2 > options.totalMs) break;
+    orders.push(order);
+    simulatedMs += tookMs;
+  }
+  return orders.sort((a, b) => b.durationMs - a.durationMs || a.seed - b.seed);
+}
+
 /** The options with which a cluster is had again. */
-const againWith = (seed: number, { durationMs, calmMs }: SimulateOptions): string =>
+const againWith = ({ seed, durationMs, calmMs = 0 }: RunOrder): string =>
   `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}`;
 
-function showFailure(result: ToldResult, options: SimulateOptions): void {
+function showFailure(result: ToldResult, order: RunOrder): void {
   const { seed, events, failures } = result;
   say('failed', 'simulate', `seed ${seed}, event ${events}: ${failures.length} failures`);
   for (const failure of failures.slice(0, SHOWN_MAX)) process.stdout.write(`${failure}\n`);
-  process.stdout.write(`again: ${againWith(seed, options)} --replay\n\n`);
+  process.stdout.write(`again: ${againWith(order)} --replay\n\n`);
 }
 
 async function replay(options: SimulateOptions, child: Child): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
-  const result = await child.run({ ...orderOf(options), isTraced: true }, print);
+  const result = await child.run({ ...orderOf(options, options.seed), isTraced: true }, print);
   const { hash, events, failures } = result;
   for (const failure of failures) print(`\n${failure}`);
   say(failures.length > 0 ? 'failed' : 'done', 'simulate', `${grouped(events)} events, hash ${hash}`);
@@ -103,11 +118,11 @@ async function replay(options: SimulateOptions, child: Child): Promise<number> {
 
 async function makeSmaller(options: SimulateOptions, child: Child): Promise<number> {
   const tell = (text: string): void => say('plain', 'simulate', text);
-  const { order, result, faults } = await shrink(orderOf(options), (smaller) => child.run(smaller), tell);
-  showFailure(result, options);
+  const { order, result, faults } = await shrink(orderOf(options, options.seed), (smaller) => child.run(smaller), tell);
+  showFailure(result, order);
   const without = order.without?.length ? ` --without ${order.without.join(',')}` : '';
   say('done', 'simulate', `${faults.length} faults are needed: ${faults.join(', ') || 'none'}`);
-  process.stdout.write(`${againWith(order.seed, options)}${without} --replay\n`);
+  process.stdout.write(`${againWith(order)}${without} --replay\n`);
   return 1;
 }
 

@@ -1,16 +1,15 @@
 /** What a simulation is told on its command line. */
 import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
+import type { Pace } from './pace.js';
 
 export interface SimulateOptions {
   /** All clusters together, in simulated milliseconds. */
   readonly totalMs: number;
   /** Of the first cluster; each one after it has the next. */
   readonly seed: number;
-  /** Faults of one cluster come for so long, in simulated milliseconds. */
-  readonly durationMs: number;
-  /** Of a calm between storms of faults, on average, in simulated milliseconds; 0: there is none. */
-  readonly calmMs: number;
+  /** What is left out of it is drawn from the seed of each cluster. */
+  readonly pace: Partial<Pace>;
   readonly jobs: number;
   readonly mode: 'run' | 'replay' | 'shrink' | 'mutations' | 'sweep';
   /** Of the mutations, or of the operations of a sweep, those whose name holds this text. */
@@ -26,8 +25,9 @@ export interface SimulateOptions {
 export const USAGE = `npm run simulate -- [options]
   --hours N         simulated time of all clusters together (1)
   --seed N          of the first cluster, each one after it has the next (a random one, printed)
-  --length N        simulated seconds under faults of each cluster (1200; with --mutations 240)
-  --calm N          simulated seconds of calm between storms of faults, on average; 0: faults all the time (150; with --mutations 0)
+  --length N        simulated seconds under faults of each cluster (900, of one in eight 7200; with --mutations 240)
+  --calm N          simulated seconds of calm between storms of faults, on average; 0: faults all the time (75, of one in eight 600;
+                    with --mutations 0)
   --jobs N          processes that simulate at the same time (2)
   --replay          the one cluster of --seed again, with every line of what happens
   --step N          with --replay: ends at the event of that number
@@ -41,9 +41,10 @@ export const USAGE = `npm run simulate -- [options]
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 60 * MS_PER_MINUTE;
 
-/** `--length` and `--calm`; what has to find a fault soon has no calms. */
-const USUAL = { length: 1_200, calm: 150 };
-const THICK = { length: 240, calm: 0 };
+const MS_PER_SECOND = 1_000;
+
+/** What has to find a fault soon has no calms. */
+const THICK: Pace = { durationMs: 240_000, calmMs: 0 };
 
 const MODES = ['replay', 'shrink', 'mutations', 'sweep'] as const;
 
@@ -67,9 +68,8 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       without: { type: 'string' },
     },
   });
-  const usual = values.mutations ? THICK : USUAL;
   const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes', least: number): number => {
-    const value = Number(values[name] ?? (name === 'length' || name === 'calm' ? usual[name] : undefined));
+    const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
     return value;
@@ -81,8 +81,11 @@ export function readOptions(args: readonly string[]): SimulateOptions {
   return {
     totalMs: hours * MS_PER_HOUR,
     seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
-    durationMs: count('length', 1) * 1_000,
-    calmMs: count('calm', 0) * 1_000,
+    pace: {
+      ...(values.mutations && THICK),
+      ...(values.length !== undefined && { durationMs: count('length', 1) * MS_PER_SECOND }),
+      ...(values.calm !== undefined && { calmMs: count('calm', 0) * MS_PER_SECOND }),
+    },
     jobs: count('jobs', 1),
     mode: MODES.find((mode) => values[mode]) ?? 'run',
     only: values.only,

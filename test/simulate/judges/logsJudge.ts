@@ -49,6 +49,8 @@ export class LogsJudge {
 
   /** What a process publishes. `hasExpectation`: the message names the one that it follows. */
   published(subject: string, body: Buffer, by: string, hasExpectation: boolean): void {
+    // Most messages are none of these.
+    if (!subject.startsWith('vouch.')) return;
     const [, appended] = LOG.exec(subject) ?? [];
     if (appended !== undefined) this.#appends(Number(appended), body, by, hasExpectation);
     const [, fed] = FEED.exec(subject) ?? [];

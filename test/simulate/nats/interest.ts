@@ -18,17 +18,24 @@ export function matches(pattern: string, subject: string): boolean {
   return wanted.length === tokens.length;
 }
 
+/** Answers that are kept: most subjects are asked for again, but those of answers are each new. */
+const KEPT_MAX = 1_000;
+
 /** Found by the part before the first wildcard: most subjects meet few patterns. */
 export class Interest<S extends Subscription> {
   readonly #byStem = new Map<string, Set<S>>();
+  /** Subject → what was found, while nothing is added or removed. */
+  readonly #found = new Map<string, readonly S[]>();
 
   add(subscription: S): void {
+    this.#found.clear();
     const stem = stemOf(subscription.pattern);
     const set = this.#byStem.get(stem) ?? new Set();
     this.#byStem.set(stem, set.add(subscription));
   }
 
   remove(subscription: S): void {
+    this.#found.clear();
     const stem = stemOf(subscription.pattern);
     const set = this.#byStem.get(stem);
     set?.delete(subscription);
@@ -36,7 +43,17 @@ export class Interest<S extends Subscription> {
   }
 
   /** In the order of subscribing, of each stem. */
-  find(subject: string): S[] {
+  find(subject: string): readonly S[] {
+    let found = this.#found.get(subject);
+    if (found === undefined) {
+      found = this.#search(subject);
+      if (this.#found.size >= KEPT_MAX) this.#found.clear();
+      this.#found.set(subject, found);
+    }
+    return found;
+  }
+
+  #search(subject: string): S[] {
     const found: S[] = [];
     for (let end = subject.length; ; end = subject.lastIndexOf('.', end - 1)) {
       for (const each of this.#byStem.get(end < 0 ? '' : subject.slice(0, end)) ?? [])

@@ -346,16 +346,13 @@ export class JetStream {
     const { deliver_subject: subject, name } = consumer.settings;
     this.#world.at(server.party, consumer.heartbeatMs, 'heartbeat', () => {
       if (this.#consumers.get(name) !== consumer) return;
-      const isHeard = this.broker.hasInterest(subject);
-      if (!isHeard && unheard >= UNHEARD_TICKS) {
-        this.#consumers.delete(name);
-        return;
-      }
-      if (this.#world.nowMs - consumer.lastSentMs >= consumer.heartbeatMs) {
-        const headers = headerBytes(consumer.heartbeat(), HEARTBEAT.status);
-        this.broker.publish(server, { subject, reply: '', headers, body: NO_BYTES });
-      }
-      this.#beat(consumer, isHeard ? 0 : unheard + 1);
+      const isIdle = this.#world.nowMs - consumer.lastSentMs >= consumer.heartbeatMs;
+      const headers = isIdle ? headerBytes(consumer.heartbeat(), HEARTBEAT.status) : NO_BYTES;
+      const isHeard = isIdle
+        ? this.broker.publish(server, { subject, reply: '', headers, body: NO_BYTES })
+        : this.broker.hasInterest(subject);
+      if (isHeard || unheard < UNHEARD_TICKS) this.#beat(consumer, isHeard ? 0 : unheard + 1);
+      else this.#consumers.delete(name);
     });
   }
 

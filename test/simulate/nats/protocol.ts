@@ -28,10 +28,9 @@ export class ClientReader {
     for (;;) {
       const end = all.indexOf('\r\n', at);
       if (end < 0) break;
-      const words = all
-        .toString('latin1', at, end)
-        .split(' ')
-        .filter((word) => word !== '');
+      const words = all.toString('latin1', at, end).split(' ');
+      // Spaces may be doubled.
+      if (words.includes('')) words.splice(0, words.length, ...words.filter((word) => word !== ''));
       const next = end + CRLF;
       const verb = words[0]!.toUpperCase();
       if (verb === 'PUB' || verb === 'HPUB') {
@@ -57,8 +56,8 @@ function published(verb: string, words: readonly string[], bytes: Buffer): Clien
     op: 'pub',
     subject: words[1]!,
     reply: hasReply ? words[2]! : '',
-    headers: Buffer.from(bytes.subarray(0, headerBytes)),
-    body: Buffer.from(bytes.subarray(headerBytes)),
+    headers: headerBytes === 0 ? NONE : bytes.subarray(0, headerBytes),
+    body: headerBytes === 0 ? bytes : bytes.subarray(headerBytes),
   };
 }
 
@@ -86,7 +85,13 @@ export function messageBytes(subject: string, sid: string, reply: string, header
   const to = reply === '' ? `${subject} ${sid}` : `${subject} ${sid} ${reply}`;
   const sizes = headers.length === 0 ? `${body.length}` : `${headers.length} ${headers.length + body.length}`;
   const line = `${headers.length === 0 ? 'MSG' : 'HMSG'} ${to} ${sizes}\r\n`;
-  return Buffer.concat([Buffer.from(line, 'latin1'), headers, body, Buffer.from('\r\n')]);
+  const { length } = line;
+  const bytes = Buffer.allocUnsafe(length + headers.length + body.length + CRLF);
+  bytes.write(line, 0, 'latin1');
+  if (headers.length > 0) bytes.set(headers, length);
+  if (body.length > 0) bytes.set(body, length + headers.length);
+  bytes.write('\r\n', bytes.length - CRLF, 'latin1');
+  return bytes;
 }
 
 /** Headers in the form of NATS. `status`: such as `503`, of a message of the server itself. */
@@ -97,12 +102,12 @@ export const headerBytes = (headers: Readonly<Record<string, string>>, status = 
       .join('')}\r\n`,
   );
 
-/** The value of a header; undefined where there is none. */
+/** The value of a header of exactly this name; undefined where there is none. */
 export function headerIn(headers: Buffer, name: string): string | undefined {
-  if (headers.length === 0) return undefined;
+  if (headers.length === 0 || !headers.includes(name)) return undefined;
   for (const line of headers.toString('latin1').split('\r\n')) {
     const colon = line.indexOf(':');
-    if (colon > 0 && line.slice(0, colon).toLowerCase() === name.toLowerCase()) return line.slice(colon + 1).trim();
+    if (colon > 0 && line.slice(0, colon) === name) return line.slice(colon + 1).trim();
   }
   return undefined;
 }

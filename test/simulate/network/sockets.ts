@@ -74,7 +74,7 @@ class SimulatedSocket extends EventEmitter {
       if (done !== undefined) queueMicrotask(() => done(new Error('the socket has been ended')));
       return false;
     }
-    if (bytes.length > 0) this.#link?.send('server', Buffer.from(bytes as Uint8Array));
+    if (bytes.length > 0) this.#link?.send('server', bufferOf(bytes));
     if (done !== undefined) queueMicrotask(done);
     return true;
   }
@@ -104,6 +104,10 @@ class SimulatedSocket extends EventEmitter {
     this.world.at(this.world.party, 0, 'socket closed', () => this.emit('close', false));
   }
 }
+
+/** The bytes themselves: nobody changes what it has written. */
+const bufferOf = (bytes: Uint8Array | string): Buffer =>
+  typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 interface ConnectOptions {
   readonly port: number;

@@ -191,6 +191,29 @@ describe('the store guard', () => {
     await guard.stop();
   });
 
+  it('reads how full the store is in each round with writes or refusals, and at rest in one of ten', async () => {
+    let reads = 0;
+    let used = 50;
+    const guard = storeGuardOf(() => {
+      reads++;
+      return used;
+    });
+    const readsIn = async (rounds: number): Promise<number> => {
+      const before = reads;
+      for (let i = 0; i < rounds; i++) await guard.round();
+      return reads - before;
+    };
+    await guard.start(new MemoryBucket({ logger: silentLogger }));
+    expect(await readsIn(9)).to.equal(0);
+    expect(await readsIn(11)).to.equal(2);
+    guard.assertMayWrite('a');
+    expect(await readsIn(3)).to.equal(1);
+    guard.assertMayWrite('a');
+    used = 90;
+    expect(await readsIn(3)).to.equal(3);
+    await guard.stop();
+  });
+
   it('takes deletes and shreds of a collection at the end', async () => {
     let used = 0;
     const storeGuard = storeGuardOf(() => used);
