@@ -23,6 +23,7 @@ const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
 const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
+const withAnyIndex = ({ collections }: SimulatedShape): boolean => collections.some(({ index }) => index !== 'none');
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -131,6 +132,20 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const isTombstoned = false;',
   },
   {
+    name: 'insertion times are not restored from a snapshot',
+    isIn: anywhere,
+    file: 'shard/state/collectionState.js',
+    find: 'this.insertions.set(slot, insertedMs);',
+    put: '',
+  },
+  {
+    name: 'the order of request ids is not restored from a snapshot',
+    isIn: anywhere,
+    file: 'shard/snapshot/writeSnapshot.js',
+    find: 'requests.entries())',
+    put: '[...requests.entries()].reverse())',
+  },
+  {
     name: 'a transfer does not wait for the running commit',
     isIn: inClusters,
     file: 'shard/collection/commitLoop.js',
@@ -173,11 +188,39 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const tail = this.tail >= 0 ?',
   },
   {
+    name: 'a slot is given out again while a search may read it',
+    isIn: withAnyIndex,
+    file: 'shard/kernel/slotReuse.js',
+    find: 'if (this.isRead)',
+    put: 'if (this.#newestScan < 0)',
+  },
+  {
+    name: 'scratch memory is given back twice',
+    isIn: anywhere,
+    file: 'shard/kernel/slicedScan.js',
+    find: 'this.#scratch = undefined;',
+    put: 'this.#scratch?.free();\n        this.#scratch = undefined;',
+  },
+  {
+    name: 'a quota is granted to each collection alone',
+    isIn: ({ collections, settings }) => settings.VOUCH_MAX_RECORDS !== undefined && collections.length > 1,
+    file: 'shared/registry/reservations.js',
+    find: 'const free = limit - others;',
+    put: 'const free = limit;',
+  },
+  {
     name: 'a write without an answer is sent again',
     isIn: inClusters,
     file: 'coordinator/cluster/callQueue.js',
     find: "(isLost && route === 'read'))",
     put: 'isLost)',
+  },
+  {
+    name: 'a service log is signed whatever was published of it',
+    isIn: withoutSync,
+    file: 'coordinator/serviceLog/publisher.js',
+    find: 'return this.#stalled === undefined;',
+    put: 'this.#stalled = undefined;\n        return true;',
   },
   {
     name: 'a log without its end is taken for whole',
