@@ -8,11 +8,11 @@ import { showProgress } from '../../scripts/terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from '../../scripts/terminal/signals.js';
 import { tableLines } from '../../scripts/terminal/table.js';
 import type { RunOrder } from './child.js';
-import { Child, type ToldResult } from './children.js';
+import { Child, SWEEP_RUNS_MAX, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { shrink } from './shrink.js';
-import { sweep } from './sweep/sweep.js';
+import { sweep, orderOf as sweepOrder, sweeps } from './sweep/sweep.js';
 
 const MS_PER_MINUTE = 60_000;
 /** Failures of one cluster that are shown in full. */
@@ -20,14 +20,15 @@ const SHOWN_MAX = 3;
 /** Starting, and the time until all is served again. */
 const EXTRA_MS = 8_000;
 
-const orderOf = ({ seed, durationMs, calmMs, without, step }: SimulateOptions): RunOrder => ({
-  ...{ seed, durationMs, calmMs, without },
+const orderOf = ({ seed, durationMs, calmMs, without, step, fault, only }: SimulateOptions): RunOrder => ({
+  ...(fault === undefined ? { seed, durationMs, calmMs, without } : sweepOrder(seed, { ...sweeps(only)[0]!, fault })),
   ...(step !== undefined && { stopAtEvent: step }),
 });
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
-  const children = Array.from({ length: options.jobs }, () => new Child());
+  const runsMax = options.mode === 'sweep' ? SWEEP_RUNS_MAX : undefined;
+  const children = Array.from({ length: options.jobs }, () => new Child(undefined, runsMax));
   const end = async (): Promise<void> => void (await Promise.all(children.map((child) => child.end())));
   const interrupted = new AbortController();
   onSignals(

@@ -1,6 +1,7 @@
 /** What a simulation is told on its command line. */
 import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
+import { SWEEP_WAYS, type SweepFault } from './sweep/point.js';
 
 export interface SimulateOptions {
   /** All clusters together, in simulated milliseconds. */
@@ -21,6 +22,8 @@ export interface SimulateOptions {
   readonly step: number | undefined;
   /** Faults that are left out, by their numbers. */
   readonly without: readonly number[];
+  /** The one fault of a sweep that is replayed. */
+  readonly fault: SweepFault | undefined;
 }
 
 export const USAGE = `npm run simulate -- [options]
@@ -36,6 +39,7 @@ export const USAGE = `npm run simulate -- [options]
   --only TEXT       with --mutations and --sweep: those whose name holds this alone
   --minutes N       with --mutations: to find each (10)
   --sweep           operations with a fault at each of their steps, one after another
+  --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
 const MS_PER_MINUTE = 60_000;
@@ -65,6 +69,7 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       minutes: { type: 'string', default: '10' },
       step: { type: 'string' },
       without: { type: 'string' },
+      fault: { type: 'string' },
     },
   });
   const usual = values.mutations ? THICK : USUAL;
@@ -89,7 +94,17 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),
     without: numbersIn(values.without ?? ''),
+    fault: values.fault === undefined ? undefined : faultIn(values.fault),
   };
+}
+
+/** Throws UsageError. */
+function faultIn(text: string): SweepFault {
+  const [way, step] = text.split(',', 2);
+  const known = SWEEP_WAYS.find((each) => each === way);
+  if (known === undefined || !(Number(step) >= 1))
+    throw new UsageError(`--fault is ${text}; allowed are a way and a step: ${SWEEP_WAYS.join(', ')}; 1`);
+  return { way: known, at: Number(step) };
 }
 
 /** Throws UsageError. */

@@ -19,7 +19,7 @@ import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
 import { Rest } from './rest.js';
-import { type SweepOrder, SweepRun, type Swept } from './sweep/sweepRun.js';
+import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
 import type { TraceListener } from './world/trace.js';
 import { EventReached, World } from './world/world.js';
@@ -56,7 +56,8 @@ export interface RunResult {
   /** How many faults the plan has, and those that were carried out. */
   readonly planned: number;
   readonly done: readonly { readonly number: number; readonly atMs: number }[];
-  readonly swept: Swept | undefined;
+  /** The names of the steps of the operation that was swept. */
+  readonly swept: readonly string[] | undefined;
   /** What must not be; nothing where all is well. */
   readonly failures: readonly string[];
   /** What happened last. */
@@ -122,7 +123,7 @@ async function simulate(options: RunOptions): Promise<RunResult> {
       tail: trace.lines,
     },
     ...(run instanceof SweepRun
-      ? { faults: new Map(), planned: 0, done: [], swept: run.swept }
+      ? { faults: new Map(), planned: 0, done: [], swept: run.steps }
       : { faults: run.faults, planned: run.planned, done: run.done, swept: undefined }),
     calls: run.calls.length,
     answered: run.calls.filter(({ outcome }) => outcome.kind !== 'unknown').length,
