@@ -12,6 +12,7 @@ import { Child, SWEEP_RUNS_MAX, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { shrink } from './shrink.js';
+import { sweepReal } from './sweep/real/sweepReal.js';
 import { sweep, orderOf as sweepOrder, sweeps } from './sweep/sweep.js';
 
 const MS_PER_MINUTE = 60_000;
@@ -38,6 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     if (options.mode === 'replay') return await replay(options, children[0]!);
     if (options.mode === 'shrink') return await makeSmaller(options, children[0]!);
+    if (options.mode === 'sweep' && options.isReal) return await sweepReal(options, interrupted.signal);
     if (options.mode === 'sweep') return await sweep(options, children, interrupted.signal);
     if (options.mode === 'mutations') return await findMutations(options, interrupted.signal);
     return await runAll(options, children, interrupted.signal);

@@ -24,6 +24,9 @@ export interface SimulateOptions {
   readonly without: readonly number[];
   /** The one fault of a sweep that is replayed. */
   readonly fault: SweepFault | undefined;
+  /** A sweep with real processes, and how many points of each operation; undefined: all. */
+  readonly isReal: boolean;
+  readonly points: number | undefined;
 }
 
 export const USAGE = `npm run simulate -- [options]
@@ -39,6 +42,8 @@ export const USAGE = `npm run simulate -- [options]
   --only TEXT       with --mutations and --sweep: those whose name holds this alone
   --minutes N       with --mutations: to find each (10)
   --sweep           operations with a fault at each of their steps, one after another
+  --real            with --sweep: with real processes, under strace
+  --points N        with --real: so many faults of each operation (all)
   --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
@@ -70,10 +75,12 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       step: { type: 'string' },
       without: { type: 'string' },
       fault: { type: 'string' },
+      real: { type: 'boolean', default: false },
+      points: { type: 'string' },
     },
   });
   const usual = values.mutations ? THICK : USUAL;
-  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes', least: number): number => {
+  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes' | 'points', least: number): number => {
     const value = Number(values[name] ?? (name === 'length' || name === 'calm' ? usual[name] : undefined));
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
@@ -94,6 +101,8 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),
     without: numbersIn(values.without ?? ''),
+    isReal: values.real,
+    points: values.points === undefined ? undefined : count('points', 1),
     fault: values.fault === undefined ? undefined : faultIn(values.fault),
   };
 }

@@ -8,6 +8,9 @@ type Level = (typeof LEVELS)[number];
 /** Errors that no fault may cause. */
 const ALARM = /quarantined|unexpected failure|unhandled/;
 
+/** Whether no fault may cause the line. */
+export const isAlarm = (text: string, isError: boolean): boolean => DAMAGE.test(text) || (isError && ALARM.test(text));
+
 const QUARANTINED = 'collection quarantined';
 
 /** Files that do not verify: only bits that rot may cause that. */

@@ -1,0 +1,158 @@
+/** One operation again and again on a real process over one data folder, each time with a fault at one of its calls. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { LogFolder } from '../../../../verifier/node/index.js';
+import { checkHistory } from '../../../soak/checker/check.js';
+import { describeViolation } from '../../../soak/checker/violations.js';
+import { Draws } from '../../../soak/clients/choices/draws.js';
+import { createCollections } from '../../../soak/clients/createCollections.js';
+import { Recorder } from '../../../soak/clients/recorder.js';
+import { seededRandom } from '../../../soak/random.js';
+import { type LogOf, readLog, toldSequences } from '../../../soak/readLogs.js';
+import { withoutDiskErrors, withSequences } from '../../judge.js';
+import { Asker } from '../asker.js';
+import type { SweptOperation } from '../operations.js';
+import { servedAgain } from '../served.js';
+import { COLLECTION, DIMENSION, type Stage } from '../stage.js';
+import { RUN_MS } from '../sweepRun.js';
+import { RealService, threadsOf } from './realService.js';
+import { type Injection, Strace, type TracedCall } from './strace.js';
+
+/** A fault at a call of a thread, which is told by its place among the threads. */
+export interface RealPoint extends Injection {
+  readonly thread: number;
+}
+
+/** A call of the data folder. */
+export interface RealStep extends Omit<RealPoint, 'way'> {
+  readonly line: string;
+}
+
+export interface Operated {
+  /** What the process called. */
+  readonly steps: readonly RealStep[];
+  /** Where the fault came; undefined where it came to no call of the data folder. */
+  readonly hit: string | undefined;
+  readonly failures: readonly string[];
+}
+
+const SETTINGS = {
+  ...{ VOUCH_MODE: 'standalone', VOUCH_HOST: '127.0.0.1', VOUCH_PORT: '0', VOUCH_LOG_LEVEL: 'warn' },
+  ...{ VOUCH_RATE_LIMITS: 'off', VOUCH_SEARCH_THREADS: '0', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
+};
+const VIA = 'standalone';
+const STALE_MS = 0;
+
+export class RealRun {
+  readonly #recorder = new Recorder({ write: () => undefined });
+  readonly #draws: Draws;
+  #collections: readonly LogOf[] = [];
+  #number = 0;
+
+  private constructor(
+    private readonly operation: SweptOperation,
+    private readonly folder: string,
+    private readonly service: RealService,
+    seed: number,
+  ) {
+    this.#draws = new Draws(0, seededRandom(seed));
+  }
+
+  static async open(operation: SweptOperation, seed: number): Promise<RealRun> {
+    const { segmentBytes } = operation;
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-sweep-'));
+    const settings = segmentBytes === undefined ? SETTINGS : { ...SETTINGS, SEGMENT_BYTES: String(segmentBytes) };
+    const run = new RealRun(operation, folder, new RealService(join(folder, 'data'), settings), seed);
+    try {
+      await run.service.start();
+      const asked = { ...run.service.served, address: run.service.served.url, via: VIA };
+      const shapes = [{ name: COLLECTION, dimension: DIMENSION, index: 'none', rows: 0 }] as const;
+      run.#collections = await createCollections(shapes, { ...asked, draws: run.#draws, recorder: run.#recorder });
+      await servedAgain(run.#stage());
+      return run;
+    } catch (error) {
+      await run.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.service.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Carries the operation out; with a fault it is completed afterwards. In the end the process is another one. */
+  async operate(point?: RealPoint): Promise<Operated> {
+    const { operation, service } = this;
+    this.#number++;
+    await operation.prepare?.(this.#stage());
+    const pid = operation.victim === 'tool' ? await service.prepareTool() : service.pid;
+    const threads = await threadsOf(pid);
+    const id = point === undefined ? pid : threads[point.thread];
+    if (id === undefined) return { steps: [], hit: undefined, failures: [] };
+    const strace = await Strace.attach(id, join(this.folder, 'strace'), point);
+    await Promise.race([operation.run(this.#stage()), wait(RUN_MS)]);
+    await wait(operation.settleMs);
+    const { calls, faulty } = await strace.detach();
+    const hit = faulty !== undefined && this.#isOfFolder(faulty) ? faulty.line : undefined;
+    const { whyEnded } = service;
+    const isCrash = whyEnded !== undefined && hit !== undefined && point?.way !== 'killed before';
+    await service.kill();
+    const failures = isCrash ? [`the process ended by itself: ${whyEnded}`] : [];
+    return { steps: this.#stepsIn(calls, threads), hit, failures: [...failures, ...(await this.#recover())] };
+  }
+
+  async #recover(): Promise<string[]> {
+    const { service, operation } = this;
+    try {
+      await service.start();
+      const stage = this.#stage();
+      await servedAgain(stage);
+      await operation.complete?.(stage);
+    } catch (error) {
+      return [String(error)];
+    }
+    const { calls } = this.#recorder;
+    const logs = [];
+    for (const { name, id } of this.#collections) {
+      const source = await LogFolder.open(service.dataDir, BigInt(id));
+      logs.push(await readLog(name, source, toldSequences(calls, name)).finally(() => source.close()));
+    }
+    const told = withoutDiskErrors(withSequences(calls, logs));
+    const { violations } = checkHistory(told, logs, { staleMs: STALE_MS, indexed: new Map() });
+    const alarms = service.alarms.splice(0).map((alarm) => `logged as an error: ${alarm}`);
+    return [...violations.map(describeViolation), ...alarms];
+  }
+
+  #stage(): Stage {
+    const { service } = this;
+    const { url: address, key } = service.served;
+    return {
+      ask: new Asker({ address, via: VIA, key, draws: this.#draws, recorder: this.#recorder }),
+      number: this.#number,
+      rotate: () => service.rotate(),
+      restart: async () => {
+        await service.kill();
+        await service.start();
+      },
+    };
+  }
+
+  /** Whether it is a call of the data folder; looks at the registry come all the time, whatever is asked. */
+  readonly #isOfFolder = ({ line }: TracedCall): boolean =>
+    line.includes(this.service.dataDir) && !(line.includes('/registry/') && line.includes('O_RDONLY'));
+
+  #stepsIn(calls: readonly TracedCall[], threads: readonly number[]): RealStep[] {
+    const counts = new Map<string, number>();
+    return calls.flatMap((call) => {
+      const { tid, name, line } = call;
+      const thread = threads.indexOf(tid);
+      const counted = `${thread} ${name}`;
+      const nth = (counts.get(counted) ?? 0) + 1;
+      counts.set(counted, nth);
+      return thread >= 0 && this.#isOfFolder(call) ? [{ thread, name, nth, line }] : [];
+    });
+  }
+}

@@ -1,0 +1,104 @@
+/** The sweep once more with real processes and files: strace makes calls of the disk fail, and kills at them. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { grouped, say, seconds } from '../../../../scripts/terminal/line.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { seededRandom } from '../../../soak/random.js';
+import { OPERATIONS, type SweptOperation } from '../operations.js';
+import { type RealPoint, RealRun, type RealStep } from './realRun.js';
+import { REAL_WAYS, whyNoStrace } from './strace.js';
+
+const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
+/** Faults over one data folder: then the next begins, which costs less than a log that grows. */
+const FAULTS_MAX = 25;
+
+export interface RealSweepOptions {
+  readonly seed: number;
+  /** Operations whose name holds this text. */
+  readonly only: string;
+  /** Of each operation, drawn from all; undefined: all of them. */
+  readonly points: number | undefined;
+}
+
+export interface RealTotals {
+  faults: number;
+  /** The call did not come again, or it was not of the data folder. */
+  missed: number;
+  failed: number;
+}
+
+/** Undefined: strace follows processes here. */
+export async function whyNoRealSweep(): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'vouch-sweep-'));
+  try {
+    return await whyNoStrace(join(folder, 'strace'));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Returns the exit code: 1 where something did not recover. */
+export async function sweepReal(options: RealSweepOptions, signal: AbortSignal): Promise<number> {
+  const why = await whyNoRealSweep();
+  if (why !== undefined) {
+    say('warning', 'sweep', `skipped: strace cannot follow processes here (${why})`);
+    return 0;
+  }
+  const sum: RealTotals = { faults: 0, missed: 0, failed: 0 };
+  for (const name of SWEPT.filter((each) => each.includes(options.only))) {
+    if (signal.aborted) break;
+    const begunMs = systemClock.monotonicMs();
+    const told = (text: string): void => void process.stdout.write(`${name}, ${text}\n`);
+    const { steps, totals } = await sweepOne(OPERATIONS[name]!, options, signal, told);
+    const { faults, missed, failed } = totals;
+    const took = seconds(systemClock.monotonicMs() - begunMs);
+    const what = `${name}: ${steps} calls, ${grouped(faults)} faults, ${missed} missed, ${failed} failed (${took})`;
+    say(failed > 0 ? 'failed' : 'done', 'sweep', what);
+    for (const key of ['faults', 'missed', 'failed'] as const) sum[key] += totals[key];
+  }
+  const { faults, missed, failed } = sum;
+  say(failed > 0 ? 'failed' : 'done', 'sweep', `${grouped(faults)} faults, ${missed} missed; ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+/** Throws an Error where the operation fails without a fault. */
+export async function sweepOne(
+  operation: SweptOperation,
+  { seed, points }: RealSweepOptions,
+  signal: AbortSignal,
+  tell: (failure: string) => void,
+): Promise<{ readonly steps: number; readonly totals: RealTotals }> {
+  const totals: RealTotals = { faults: 0, missed: 0, failed: 0 };
+  let run = await RealRun.open(operation, seed);
+  try {
+    const { steps, failures } = await run.operate();
+    if (failures.length > 0) throw new Error(`the operation fails without a fault: ${failures[0]}`);
+    const chosen = pointsAt(steps, seed, points);
+    for (const [i, point] of chosen.entries()) {
+      if (signal.aborted) break;
+      const operated = await run.operate(point);
+      if (operated.hit === undefined) totals.missed++;
+      else totals.faults++;
+      const hasFailed = operated.failures.length > 0;
+      if (hasFailed) {
+        totals.failed++;
+        tell(`${point.way}, ${point.name} ${point.nth}: ${operated.hit}\n${operated.failures.join('\n')}`);
+      }
+      if (!hasFailed && (i + 1) % FAULTS_MAX > 0) continue;
+      await run.close();
+      run = await RealRun.open(operation, seed);
+    }
+    return { steps: steps.length, totals };
+  } finally {
+    await run.close();
+  }
+}
+
+/** Each way at each call, or as many as are wanted of all. */
+function pointsAt(steps: readonly RealStep[], seed: number, wanted: number | undefined): RealPoint[] {
+  const all = steps.flatMap(({ thread, name, nth }) => REAL_WAYS.map((way) => ({ thread, name, nth, way })));
+  if (wanted === undefined) return all;
+  const random = seededRandom(seed);
+  return Array.from({ length: Math.min(wanted, all.length) }, () => all.splice(random.int(all.length), 1)[0]!);
+}
