@@ -59,7 +59,8 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
   let shownMinutes = 0;
   const work = async (child: Child): Promise<void> => {
     while (next < count && !signal.aborted) {
-      const result = await child.run({ ...orderOf(options), seed: seed + next++ });
+      const order = { ...orderOf(options), seed: seed + next++ };
+      const result = await child.run(order);
       sum.clusters++;
       sum.simulatedMs += result.simulatedMs;
       sum.events += result.events;
@@ -67,7 +68,7 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
       for (const [kind, times] of Object.entries(result.faults)) faults.set(kind, (faults.get(kind) ?? 0) + times);
       if (result.failures.length > 0) {
         sum.failed++;
-        showFailure(result, options);
+        showFailure(result, order);
       }
       const minutes = Math.floor(sum.simulatedMs / MS_PER_MINUTE);
       progress.advance(minutes - shownMinutes);
@@ -85,14 +86,16 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
 }
 
 /** The options with which a cluster is had again. */
-const againWith = (seed: number, { durationMs, calmMs }: SimulateOptions): string =>
-  `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}`;
+const againWith = ({ seed, durationMs, calmMs = 0, without = [] }: RunOrder): string =>
+  `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}${
+    without.length > 0 ? ` --without ${without.join(',')}` : ''
+  } --replay`;
 
-function showFailure(result: ToldResult, options: SimulateOptions): void {
+function showFailure(result: ToldResult, order: RunOrder): void {
   const { seed, events, failures } = result;
   say('failed', 'simulate', `seed ${seed}, event ${events}: ${failures.length} failures`);
   for (const failure of failures.slice(0, SHOWN_MAX)) process.stdout.write(`${failure}\n`);
-  process.stdout.write(`again: ${againWith(seed, options)} --replay\n\n`);
+  process.stdout.write(`again: ${againWith(order)}\n\n`);
 }
 
 async function replay(options: SimulateOptions, child: Child): Promise<number> {
@@ -107,10 +110,8 @@ async function replay(options: SimulateOptions, child: Child): Promise<number> {
 async function makeSmaller(options: SimulateOptions, child: Child): Promise<number> {
   const tell = (text: string): void => say('plain', 'simulate', text);
   const { order, result, faults } = await shrink(orderOf(options), (smaller) => child.run(smaller), tell);
-  showFailure(result, options);
-  const without = order.without?.length ? ` --without ${order.without.join(',')}` : '';
+  showFailure(result, order);
   say('done', 'simulate', `${faults.length} faults are needed: ${faults.join(', ') || 'none'}`);
-  process.stdout.write(`${againWith(order.seed, options)}${without} --replay\n`);
   return 1;
 }
 

@@ -30,8 +30,6 @@ export interface RunOptions {
   readonly durationMs: number;
   /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
   readonly calmMs?: number;
-  /** The time for which faults are planned, where that is longer; those that come later are left out. */
-  readonly planMs?: number;
   /** Numbers of faults of the plan that are left out. */
   readonly without?: ReadonlySet<number>;
   /** Ends when so many events have been noted. */
@@ -198,7 +196,7 @@ class Run {
     const begunMs = world.nowMs;
     cluster.nats?.sync();
     const plan = planFaults(world.random('plan'), {
-      ...{ untilMs: options.planMs ?? durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
+      ...{ untilMs: durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
     });
     this.planned = plan.length;
     for (const planned of plan) {

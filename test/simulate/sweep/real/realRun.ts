@@ -44,6 +44,8 @@ const SETTINGS = {
 };
 const VIA = 'standalone';
 const STALE_MS = 0;
+/** Of a machine that has other work too. */
+const SETTLE_MS = 700;
 
 export class RealRun {
   readonly #recorder = new Recorder({ write: () => undefined });
@@ -70,7 +72,7 @@ export class RealRun {
       const asked = { ...run.service.served, address: run.service.served.url, via: VIA };
       const shapes = [{ name: COLLECTION, dimension: DIMENSION, index: 'none', rows: 0 }] as const;
       run.#collections = await createCollections(shapes, { ...asked, draws: run.#draws, recorder: run.#recorder });
-      await servedAgain(run.#stage());
+      await servedAgain(run.#stage(run.#number++));
       return run;
     } catch (error) {
       await run.close();
@@ -86,29 +88,33 @@ export class RealRun {
   /** Carries the operation out; with a fault it is completed afterwards. In the end the process is another one. */
   async operate(point?: RealPoint): Promise<Operated> {
     const { operation, service } = this;
-    this.#number++;
-    await operation.prepare?.(this.#stage());
+    // Once without a fault: what a process loads and reads the first time is behind it.
+    const before = this.#stage(this.#number++);
+    await operation.prepare?.(before);
+    await operation.run(before);
+    const stage = this.#stage(this.#number++);
+    await operation.prepare?.(stage);
+    await wait(SETTLE_MS);
     const pid = operation.victim === 'tool' ? await service.prepareTool() : service.pid;
     const threads = await threadsOf(pid);
     const id = point === undefined ? pid : threads[point.thread];
     if (id === undefined) return { steps: [], hit: undefined, failures: [] };
     const strace = await Strace.attach(id, join(this.folder, 'strace'), point);
-    await Promise.race([operation.run(this.#stage()), wait(RUN_MS)]);
-    await wait(operation.settleMs);
+    await Promise.race([operation.run(stage), wait(RUN_MS)]);
+    await wait(operation.settleMs + SETTLE_MS);
     const { calls, faulty } = await strace.detach();
     const hit = faulty !== undefined && this.#isOfFolder(faulty) ? faulty.line : undefined;
     const { whyEnded } = service;
     const isCrash = whyEnded !== undefined && hit !== undefined && point?.way !== 'killed before';
     await service.kill();
     const failures = isCrash ? [`the process ended by itself: ${whyEnded}`] : [];
-    return { steps: this.#stepsIn(calls, threads), hit, failures: [...failures, ...(await this.#recover())] };
+    return { steps: this.#stepsIn(calls, threads), hit, failures: [...failures, ...(await this.#recover(stage))] };
   }
 
-  async #recover(): Promise<string[]> {
+  async #recover(stage: Stage): Promise<string[]> {
     const { service, operation } = this;
     try {
       await service.start();
-      const stage = this.#stage();
       await servedAgain(stage);
       await operation.complete?.(stage);
     } catch (error) {
@@ -126,12 +132,15 @@ export class RealRun {
     return [...violations.map(describeViolation), ...alarms];
   }
 
-  #stage(): Stage {
+  #stage(number: number): Stage {
     const { service } = this;
-    const { url: address, key } = service.served;
+    const asking = { via: VIA, draws: this.#draws, recorder: this.#recorder };
     return {
-      ask: new Asker({ address, via: VIA, key, draws: this.#draws, recorder: this.#recorder }),
-      number: this.#number,
+      number,
+      // A process that starts again has another address.
+      get ask() {
+        return new Asker({ ...asking, address: service.served.url, key: service.served.key });
+      },
       rotate: () => service.rotate(),
       restart: async () => {
         await service.kill();

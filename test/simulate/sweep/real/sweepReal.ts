@@ -9,14 +9,13 @@ import { OPERATIONS, type SweptOperation } from '../operations.js';
 import { type RealPoint, RealRun, type RealStep } from './realRun.js';
 import { REAL_WAYS, whyNoStrace } from './strace.js';
 
-const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
+/** Operations that are swept so. */
+export const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
 /** Faults over one data folder: then the next begins, which costs less than a log that grows. */
 const FAULTS_MAX = 25;
 
 export interface RealSweepOptions {
   readonly seed: number;
-  /** Operations whose name holds this text. */
-  readonly only: string;
   /** Of each operation, drawn from all; undefined: all of them. */
   readonly points: number | undefined;
 }
@@ -38,8 +37,11 @@ export async function whyNoRealSweep(): Promise<string | undefined> {
   }
 }
 
-/** Returns the exit code: 1 where something did not recover. */
-export async function sweepReal(options: RealSweepOptions, signal: AbortSignal): Promise<number> {
+/** Of the operations whose name holds `only`. Returns the exit code: 1 where something did not recover. */
+export async function sweepReal(
+  options: RealSweepOptions & { readonly only: string },
+  signal: AbortSignal,
+): Promise<number> {
   const why = await whyNoRealSweep();
   if (why !== undefined) {
     say('warning', 'sweep', `skipped: strace cannot follow processes here (${why})`);
