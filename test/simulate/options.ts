@@ -24,8 +24,9 @@ export interface SimulateOptions {
   readonly without: readonly number[];
   /** The one fault of a sweep that is replayed. */
   readonly fault: SweepFault | undefined;
-  /** A sweep with real processes, and how many points of each operation; undefined: all. */
+  /** A sweep with real processes. */
   readonly isReal: boolean;
+  /** Of a sweep, so many faults of each operation; undefined: all. */
   readonly points: number | undefined;
 }
 
@@ -43,7 +44,7 @@ export const USAGE = `npm run simulate -- [options]
   --minutes N       with --mutations: to find each (10)
   --sweep           operations with a fault at each of their steps, one after another
   --real            with --sweep: with real processes, under strace
-  --points N        with --real: so many faults of each operation (all)
+  --points N        with --sweep: so many faults of each operation, drawn (all)
   --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 

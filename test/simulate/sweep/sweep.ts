@@ -2,6 +2,7 @@
 import { grouped, say, seconds } from '../../../scripts/terminal/line.js';
 import { tableLines } from '../../../scripts/terminal/table.js';
 import { systemClock } from '../../../shared/clock.js';
+import { seededRandom } from '../../soak/random.js';
 import type { RunOrder } from '../child.js';
 import type { Child } from '../children.js';
 import { OPERATIONS } from './operations.js';
@@ -32,6 +33,14 @@ export async function stepsOf(child: Child, seed: number, sweep: Sweep): Promise
 export const faultsAt = (steps: readonly string[]): SweepFault[] =>
   steps.flatMap((step, i) => SWEEP_WAYS.filter((way) => canMeet(step, way)).map((way) => ({ way, at: i + 1 })));
 
+/** So many of all, drawn; all where it is undefined. */
+export function sample<T>(all: readonly T[], seed: number, wanted: number | undefined): readonly T[] {
+  if (wanted === undefined) return all;
+  const left = [...all];
+  const random = seededRandom(seed);
+  return Array.from({ length: Math.min(wanted, left.length) }, () => left.splice(random.int(left.length), 1)[0]!);
+}
+
 /** What must not be after one fault; nothing where all is well. Up to its step the world is that whose steps were counted. */
 export async function failuresOf(
   child: Child,
@@ -46,7 +55,7 @@ export async function failuresOf(
 
 /** Returns the exit code: 1 where something did not recover from one of the points. */
 export async function sweep(
-  { seed, only }: { readonly seed: number; readonly only: string },
+  { seed, only, points }: { readonly seed: number; readonly only: string; readonly points: number | undefined },
   children: readonly Child[],
   signal: AbortSignal,
 ): Promise<number> {
@@ -55,7 +64,7 @@ export async function sweep(
     if (signal.aborted) break;
     const begunMs = systemClock.monotonicMs();
     const steps = await stepsOf(children[0]!, seed, each);
-    const faults = faultsAt(steps);
+    const faults = sample(faultsAt(steps), seed, points);
     let next = 0;
     let failed = 0;
     const work = async (child: Child): Promise<void> => {

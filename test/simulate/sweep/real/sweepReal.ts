@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { grouped, say, seconds } from '../../../../scripts/terminal/line.js';
 import { systemClock } from '../../../../shared/clock.js';
-import { seededRandom } from '../../../soak/random.js';
 import { OPERATIONS, type SweptOperation } from '../operations.js';
+import { sample } from '../sweep.js';
 import { type RealPoint, RealRun, type RealStep } from './realRun.js';
 import { REAL_WAYS, whyNoStrace } from './strace.js';
 
@@ -76,7 +76,7 @@ export async function sweepOne(
   try {
     const { steps, failures } = await run.operate();
     if (failures.length > 0) throw new Error(`the operation fails without a fault: ${failures[0]}`);
-    const chosen = pointsAt(steps, seed, points);
+    const chosen = sample(pointsAt(steps), seed, points);
     for (const [i, point] of chosen.entries()) {
       if (signal.aborted) break;
       const operated = await run.operate(point);
@@ -97,10 +97,6 @@ export async function sweepOne(
   }
 }
 
-/** Each way at each call, or as many as are wanted of all. */
-function pointsAt(steps: readonly RealStep[], seed: number, wanted: number | undefined): RealPoint[] {
-  const all = steps.flatMap(({ thread, name, nth }) => REAL_WAYS.map((way) => ({ thread, name, nth, way })));
-  if (wanted === undefined) return all;
-  const random = seededRandom(seed);
-  return Array.from({ length: Math.min(wanted, all.length) }, () => all.splice(random.int(all.length), 1)[0]!);
-}
+/** Each way at each call. */
+const pointsAt = (steps: readonly RealStep[]): RealPoint[] =>
+  steps.flatMap(({ thread, name, nth }) => REAL_WAYS.map((way) => ({ thread, name, nth, way })));
