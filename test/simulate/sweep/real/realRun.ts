@@ -1,5 +1,5 @@
-/** One operation again and again on a real process over one data folder, each time with a fault at one of its calls. */
-import { mkdtemp, rm } from 'node:fs/promises';
+/** One operation of a real process, each time over a copy of the same data folder and with a fault at one of its calls. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { describeViolation } from '../../../soak/checker/violations.js';
 import { Draws } from '../../../soak/clients/choices/draws.js';
 import { createCollections } from '../../../soak/clients/createCollections.js';
 import { Recorder } from '../../../soak/clients/recorder.js';
+import type { Call } from '../../../soak/history.js';
 import { seededRandom } from '../../../soak/random.js';
 import { type LogOf, readLog, toldSequences } from '../../../soak/readLogs.js';
 import { withoutDiskErrors, withSequences } from '../../judge.js';
@@ -47,11 +48,14 @@ const STALE_MS = 0;
 /** Of a machine that has other work too. */
 const SETTLE_MS = 700;
 
+const quiet = (): Recorder => new Recorder({ write: () => undefined });
+
 export class RealRun {
-  readonly #recorder = new Recorder({ write: () => undefined });
   readonly #draws: Draws;
+  /** Of the client, in the folder that is copied. */
+  #before: readonly Call[] = [];
   #collections: readonly LogOf[] = [];
-  #number = 0;
+  #recorder = quiet();
 
   private constructor(
     private readonly operation: SweptOperation,
@@ -68,11 +72,7 @@ export class RealRun {
     const settings = segmentBytes === undefined ? SETTINGS : { ...SETTINGS, SEGMENT_BYTES: String(segmentBytes) };
     const run = new RealRun(operation, folder, new RealService(join(folder, 'data'), settings), seed);
     try {
-      await run.service.start();
-      const asked = { ...run.service.served, address: run.service.served.url, via: VIA };
-      const shapes = [{ name: COLLECTION, dimension: DIMENSION, index: 'none', rows: 0 }] as const;
-      run.#collections = await createCollections(shapes, { ...asked, draws: run.#draws, recorder: run.#recorder });
-      await servedAgain(run.#stage(run.#number++));
+      await run.#prepare();
       return run;
     } catch (error) {
       await run.close();
@@ -85,20 +85,40 @@ export class RealRun {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Carries the operation out; with a fault it is completed afterwards. In the end the process is another one. */
+  /** Makes the folder that is copied. */
+  async #prepare(): Promise<void> {
+    const { service } = this;
+    await service.start();
+    const { url: address, key } = service.served;
+    const shapes = [{ name: COLLECTION, dimension: DIMENSION, index: 'none', rows: 0 }] as const;
+    const options = { address, via: VIA, key, draws: this.#draws, recorder: this.#recorder };
+    this.#collections = await createCollections(shapes, options);
+    await servedAgain(this.#stage(0));
+    await service.kill();
+    await cp(service.dataDir, this.#origin, { recursive: true });
+    this.#before = this.#recorder.calls;
+  }
+
+  get #origin(): string {
+    return join(this.folder, 'origin');
+  }
+
+  /** Carries the operation out; with a fault it is completed afterwards, by another process. */
   async operate(point?: RealPoint): Promise<Operated> {
     const { operation, service } = this;
+    await rm(service.dataDir, { recursive: true });
+    await cp(this.#origin, service.dataDir, { recursive: true });
+    this.#recorder = quiet();
+    this.#recorder.calls.push(...this.#before);
+    await service.start();
     // Once without a fault: what a process loads and reads the first time is behind it.
-    const before = this.#stage(this.#number++);
-    await operation.prepare?.(before);
-    await operation.run(before);
-    const stage = this.#stage(this.#number++);
-    await operation.prepare?.(stage);
-    await wait(SETTLE_MS);
+    for (const stage of [this.#stage(1), this.#stage(2)]) await operation.prepare?.(stage);
+    await operation.run(this.#stage(1));
+    await wait(operation.settleMs + SETTLE_MS);
+    const stage = this.#stage(2);
     const pid = operation.victim === 'tool' ? await service.prepareTool() : service.pid;
     const threads = await threadsOf(pid);
-    const id = point === undefined ? pid : threads[point.thread];
-    if (id === undefined) return { steps: [], hit: undefined, failures: [] };
+    const id = point === undefined ? pid : threads[point.thread]!;
     const strace = await Strace.attach(id, join(this.folder, 'strace'), point);
     await Promise.race([operation.run(stage), wait(RUN_MS)]);
     await wait(operation.settleMs + SETTLE_MS);
@@ -120,6 +140,7 @@ export class RealRun {
     } catch (error) {
       return [String(error)];
     }
+    await service.kill();
     const { calls } = this.#recorder;
     const logs = [];
     for (const { name, id } of this.#collections) {

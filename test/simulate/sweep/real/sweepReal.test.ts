@@ -6,7 +6,7 @@ import { skip } from '../../../support/skip.js';
 import { OPERATIONS } from '../operations.js';
 import { SWEPT, sweepOne, whyNoRealSweep } from './sweepReal.js';
 
-const POINTS = 4;
+const POINTS = 2;
 
 describe('an operation of a real process with a fault at one of its calls', function () {
   this.timeout(180_000);

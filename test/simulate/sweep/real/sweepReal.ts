@@ -11,8 +11,6 @@ import { REAL_WAYS, whyNoStrace } from './strace.js';
 
 /** Operations that are swept so. */
 export const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
-/** Faults over one data folder: then the next begins, which costs less than a log that grows. */
-const FAULTS_MAX = 25;
 
 export interface RealSweepOptions {
   readonly seed: number;
@@ -72,24 +70,18 @@ export async function sweepOne(
   tell: (failure: string) => void,
 ): Promise<{ readonly steps: number; readonly totals: RealTotals }> {
   const totals: RealTotals = { faults: 0, missed: 0, failed: 0 };
-  let run = await RealRun.open(operation, seed);
+  const run = await RealRun.open(operation, seed);
   try {
     const { steps, failures } = await run.operate();
     if (failures.length > 0) throw new Error(`the operation fails without a fault: ${failures[0]}`);
-    const chosen = sample(pointsAt(steps), seed, points);
-    for (const [i, point] of chosen.entries()) {
+    for (const point of sample(pointsAt(steps), seed, points)) {
       if (signal.aborted) break;
       const operated = await run.operate(point);
       if (operated.hit === undefined) totals.missed++;
       else totals.faults++;
-      const hasFailed = operated.failures.length > 0;
-      if (hasFailed) {
-        totals.failed++;
-        tell(`${point.way}, ${point.name} ${point.nth}: ${operated.hit}\n${operated.failures.join('\n')}`);
-      }
-      if (!hasFailed && (i + 1) % FAULTS_MAX > 0) continue;
-      await run.close();
-      run = await RealRun.open(operation, seed);
+      if (operated.failures.length === 0) continue;
+      totals.failed++;
+      tell(`${point.way}, ${point.name} ${point.nth}: ${operated.hit}\n${operated.failures.join('\n')}`);
     }
     return { steps: steps.length, totals };
   } finally {
