@@ -11,17 +11,22 @@ const PROGRAM = fileURLToPath(new URL('./child.js', import.meta.url));
 const NODE_FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64'];
 /** Every thread that is simulated leaves a module behind, so a process is replaced after so many clusters. */
 const RUNS_MAX = 60;
+/** Small services of a sweep leave less behind. */
+export const SWEEP_RUNS_MAX = 200;
 
 export class Child {
   /** `program`: of another build than this one. */
-  constructor(private readonly program = PROGRAM) {}
+  constructor(
+    private readonly program = PROGRAM,
+    private readonly runsMax = RUNS_MAX,
+  ) {}
 
   #process: ChildProcess | undefined;
   #runs = 0;
 
   /** Resolves with what came of it; a child that ends is a failure of its run. */
   async run(order: RunOrder, onLine: (line: string) => void = () => undefined): Promise<ToldResult> {
-    if (this.#runs++ >= RUNS_MAX) await this.end();
+    if (this.#runs++ >= this.runsMax) await this.end();
     this.#process ??= this.#start();
     const child = this.#process;
     return new Promise<ToldResult>((resolve, reject) => {

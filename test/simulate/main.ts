@@ -8,12 +8,13 @@ import { showProgress } from '../../scripts/terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from '../../scripts/terminal/signals.js';
 import { tableLines } from '../../scripts/terminal/table.js';
 import type { RunOrder } from './child.js';
-import { Child, type ToldResult } from './children.js';
+import { Child, SWEEP_RUNS_MAX, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { paceOf } from './pace.js';
 import { shrink } from './shrink.js';
-import { sweep } from './sweep/sweep.js';
+import { sweepReal } from './sweep/real/sweepReal.js';
+import { sweep, orderOf as sweepOrder, sweeps } from './sweep/sweep.js';
 
 const MS_PER_MINUTE = 60_000;
 /** Failures of one cluster that are shown in full. */
@@ -21,14 +22,17 @@ const SHOWN_MAX = 3;
 /** Starting, and the time until all is served again. */
 const EXTRA_MS = 8_000;
 
-const orderOf = ({ pace, without, step }: SimulateOptions, seed: number): RunOrder => ({
-  ...{ seed, without, ...paceOf(seed, pace) },
+const orderOf = ({ pace, without, step, fault, only }: SimulateOptions, seed: number): RunOrder => ({
+  ...(fault === undefined
+    ? { seed, without, ...paceOf(seed, pace) }
+    : sweepOrder(seed, { ...sweeps(only)[0]!, fault })),
   ...(step !== undefined && { stopAtEvent: step }),
 });
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
-  const children = Array.from({ length: options.jobs }, () => new Child());
+  const runsMax = options.mode === 'sweep' ? SWEEP_RUNS_MAX : undefined;
+  const children = Array.from({ length: options.jobs }, () => new Child(undefined, runsMax));
   const end = async (): Promise<void> => void (await Promise.all(children.map((child) => child.end())));
   const interrupted = new AbortController();
   onSignals(
@@ -38,6 +42,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     if (options.mode === 'replay') return await replay(options, children[0]!);
     if (options.mode === 'shrink') return await makeSmaller(options, children[0]!);
+    if (options.mode === 'sweep' && options.isReal) return await sweepReal(options, interrupted.signal);
     if (options.mode === 'sweep') return await sweep(options, children, interrupted.signal);
     if (options.mode === 'mutations') return await findMutations(options, interrupted.signal);
     return await runAll(options, children, interrupted.signal);
@@ -97,14 +102,16 @@ function ordersOf(options: SimulateOptions): RunOrder[] {
 }
 
 /** The options with which a cluster is had again. */
-const againWith = ({ seed, durationMs, calmMs = 0 }: RunOrder): string =>
-  `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}`;
+const againWith = ({ seed, durationMs, calmMs = 0, without = [] }: RunOrder): string =>
+  `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}${
+    without.length > 0 ? ` --without ${without.join(',')}` : ''
+  } --replay`;
 
 function showFailure(result: ToldResult, order: RunOrder): void {
   const { seed, events, failures } = result;
   say('failed', 'simulate', `seed ${seed}, event ${events}: ${failures.length} failures`);
   for (const failure of failures.slice(0, SHOWN_MAX)) process.stdout.write(`${failure}\n`);
-  process.stdout.write(`again: ${againWith(order)} --replay\n\n`);
+  process.stdout.write(`again: ${againWith(order)}\n\n`);
 }
 
 async function replay(options: SimulateOptions, child: Child): Promise<number> {
@@ -120,9 +127,7 @@ async function makeSmaller(options: SimulateOptions, child: Child): Promise<numb
   const tell = (text: string): void => say('plain', 'simulate', text);
   const { order, result, faults } = await shrink(orderOf(options, options.seed), (smaller) => child.run(smaller), tell);
   showFailure(result, order);
-  const without = order.without?.length ? ` --without ${order.without.join(',')}` : '';
   say('done', 'simulate', `${faults.length} faults are needed: ${faults.join(', ') || 'none'}`);
-  process.stdout.write(`${againWith(order)}${without} --replay\n`);
   return 1;
 }
 

@@ -2,6 +2,7 @@
 import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
 import type { Pace } from './pace.js';
+import { SWEEP_WAYS, type SweepFault } from './sweep/point.js';
 
 export interface SimulateOptions {
   /** All clusters together, in simulated milliseconds. */
@@ -20,6 +21,12 @@ export interface SimulateOptions {
   readonly step: number | undefined;
   /** Faults that are left out, by their numbers. */
   readonly without: readonly number[];
+  /** The one fault of a sweep that is replayed. */
+  readonly fault: SweepFault | undefined;
+  /** A sweep with real processes. */
+  readonly isReal: boolean;
+  /** Of a sweep, so many faults of each operation; undefined: all. */
+  readonly points: number | undefined;
 }
 
 export const USAGE = `npm run simulate -- [options]
@@ -36,6 +43,9 @@ export const USAGE = `npm run simulate -- [options]
   --only TEXT       with --mutations and --sweep: those whose name holds this alone
   --minutes N       with --mutations: to find each (10)
   --sweep           operations with a fault at each of their steps, one after another
+  --real            with --sweep: with real processes, under strace
+  --points N        with --sweep: so many faults of each operation, drawn (all)
+  --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
 const MS_PER_MINUTE = 60_000;
@@ -66,9 +76,12 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       minutes: { type: 'string', default: '10' },
       step: { type: 'string' },
       without: { type: 'string' },
+      fault: { type: 'string' },
+      real: { type: 'boolean', default: false },
+      points: { type: 'string' },
     },
   });
-  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes', least: number): number => {
+  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes' | 'points', least: number): number => {
     const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
@@ -92,7 +105,19 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),
     without: numbersIn(values.without ?? ''),
+    isReal: values.real,
+    points: values.points === undefined ? undefined : count('points', 1),
+    fault: values.fault === undefined ? undefined : faultIn(values.fault),
   };
+}
+
+/** Throws UsageError. */
+function faultIn(text: string): SweepFault {
+  const [way, step] = text.split(',', 2);
+  const known = SWEEP_WAYS.find((each) => each === way);
+  if (known === undefined || !(Number(step) >= 1))
+    throw new UsageError(`--fault is ${text}; allowed are a way and a step: ${SWEEP_WAYS.join(', ')}; 1`);
+  return { way: known, at: Number(step) };
 }
 
 /** Throws UsageError. */

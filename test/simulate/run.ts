@@ -19,7 +19,7 @@ import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
 import { Rest } from './rest.js';
-import { type SweepOrder, SweepRun, type Swept } from './sweep/sweepRun.js';
+import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
 import type { TraceListener } from './world/trace.js';
 import { EventReached, World } from './world/world.js';
@@ -30,8 +30,6 @@ export interface RunOptions {
   readonly durationMs: number;
   /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
   readonly calmMs?: number;
-  /** The time for which faults are planned, where that is longer; those that come later are left out. */
-  readonly planMs?: number;
   /** Numbers of faults of the plan that are left out. */
   readonly without?: ReadonlySet<number>;
   /** Ends when so many events have been noted. */
@@ -56,7 +54,8 @@ export interface RunResult {
   /** How many faults the plan has, and those that were carried out. */
   readonly planned: number;
   readonly done: readonly { readonly number: number; readonly atMs: number }[];
-  readonly swept: Swept | undefined;
+  /** The names of the steps of the operation that was swept. */
+  readonly swept: readonly string[] | undefined;
   /** What must not be; nothing where all is well. */
   readonly failures: readonly string[];
   /** What happened last. */
@@ -122,7 +121,7 @@ async function simulate(options: RunOptions): Promise<RunResult> {
       tail: trace.lines,
     },
     ...(run instanceof SweepRun
-      ? { faults: new Map(), planned: 0, done: [], swept: run.swept }
+      ? { faults: new Map(), planned: 0, done: [], swept: run.steps }
       : { faults: run.faults, planned: run.planned, done: run.done, swept: undefined }),
     calls: run.calls.length,
     answered: run.calls.filter(({ outcome }) => outcome.kind !== 'unknown').length,
@@ -197,7 +196,7 @@ class Run {
     const begunMs = world.nowMs;
     cluster.nats?.sync();
     const plan = planFaults(world.random('plan'), {
-      ...{ untilMs: options.planMs ?? durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
+      ...{ untilMs: durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
     });
     this.planned = plan.length;
     for (const planned of plan) {

@@ -4,8 +4,7 @@ import type { ToldResult } from './children.js';
 
 type Run = (order: RunOrder) => Promise<ToldResult>;
 
-/** Time after the last fault that is needed, in milliseconds. */
-const SETTLE_MS = 2_000;
+const MS_PER_SECOND = 1_000;
 
 export interface Shrunk {
   readonly order: RunOrder;
@@ -31,7 +30,20 @@ export async function shrink(first: RunOrder, run: Run, tell: (text: string) => 
     result = tried;
     return true;
   };
+  /** What comes later changes nothing of what came before, so a time that is enough is found by halves. */
+  const shorten = async (): Promise<void> => {
+    let enough = order.durationMs / MS_PER_SECOND;
+    for (let tooShort = 0; enough - tooShort > 1; ) {
+      const middle = Math.floor((enough + tooShort) / 2);
+      if (await attempt({ ...order, durationMs: middle * MS_PER_SECOND })) enough = middle;
+      else tooShort = middle;
+    }
+    tell(`${enough} s are left`);
+  };
   let faults = numbersIn(result);
+  tell(`${faults.length} faults in ${order.durationMs / MS_PER_SECOND} s`);
+  await shorten();
+  faults = numbersIn(result);
   for (let size = Math.ceil(faults.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let at = 0; at < faults.length; ) {
       const left = [...faults.slice(0, at), ...faults.slice(at + size)];
@@ -41,18 +53,11 @@ export async function shrink(first: RunOrder, run: Run, tell: (text: string) => 
         tell(`${faults.length} faults are left`);
       } else at += size;
     }
-  const shorter = Math.ceil(lastFaultMs(result) + SETTLE_MS);
-  if (
-    shorter < order.durationMs &&
-    (await attempt({ ...order, planMs: order.planMs ?? order.durationMs, durationMs: shorter }))
-  )
-    tell(`${shorter / 1_000} s are left`);
+  if (faults.length > 0) await shorten();
   return { order, result, faults };
 }
 
 const numbersIn = ({ done }: ToldResult): number[] => done.map(({ number }) => number);
-
-const lastFaultMs = ({ done }: ToldResult): number => Math.max(0, ...done.map(({ atMs }) => atMs));
 
 /** Every number of the plan but those that are left. */
 function allBut(left: readonly number[], { planned }: ToldResult): number[] {

@@ -8,6 +8,9 @@ type Level = (typeof LEVELS)[number];
 /** Errors that no fault may cause. */
 const ALARM = /quarantined|unexpected failure|unhandled|rolled back/;
 
+/** Whether no fault may cause the line. */
+export const isAlarm = (text: string, isError: boolean): boolean => DAMAGE.test(text) || (isError && ALARM.test(text));
+
 const QUARANTINED = 'collection quarantined';
 const ROLLED_BACK = /^the service log was rolled back/;
 

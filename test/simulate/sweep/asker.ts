@@ -4,7 +4,7 @@ import { systemClock } from '../../../shared/clock.js';
 import type { HttpRequest, Wanted } from '../../soak/clients/calls/call.js';
 import { outcomeOf, requestOf } from '../../soak/clients/calls.js';
 import type { Draws } from '../../soak/clients/choices/draws.js';
-import type { Exchange, MakeExchange } from '../../soak/clients/httpCall.js';
+import { type Exchange, exchange as exchangeByHttp, type MakeExchange } from '../../soak/clients/httpCall.js';
 import type { Recorder } from '../../soak/clients/recorder.js';
 import type { Call } from '../../soak/history.js';
 
@@ -17,7 +17,7 @@ export interface AskerOptions {
   readonly key: string;
   readonly draws: Draws;
   readonly recorder: Recorder;
-  readonly exchange: MakeExchange;
+  readonly exchange?: MakeExchange;
 }
 
 export class Asker {
@@ -41,7 +41,7 @@ export class Asker {
   }
 
   ask({ method, path, body, idempotencyKey }: HttpRequest): Promise<Exchange> {
-    const { address, key, exchange } = this.options;
+    const { address, key, exchange = exchangeByHttp } = this.options;
     const request = { method, url: `${address}${path}`, key, body, idempotencyKey };
     return exchange({ ...request, patienceMs: PATIENCE_MS, agent: this.#agent });
   }

@@ -1,8 +1,6 @@
 /** What is swept: each operation, and what has to be done again where it was interrupted. */
-import { rotateMaster } from '../../../scripts/keys/rotateMaster.js';
-import { systemEntropy } from '../../../shared/clock.js';
 import { NO_ONE_COLLECTION } from '../../soak/history/asked.js';
-import { DISKS } from '../disk/simulatedFiles.js';
+import type { IndexKind } from '../../soak/history/indexes.js';
 import { importAgain } from './importing.js';
 import { COLLECTION, DIMENSION, type Stage } from './stage.js';
 
@@ -14,7 +12,8 @@ export interface SweptOperation {
   readonly settleMs: number;
   /** Whose steps are counted: the first or the second machine with data, or the tool. */
   readonly victim: 'first' | 'second' | 'tool';
-  readonly hasIndex?: boolean;
+  /** Of the collection, which has rows then; without one it has none. */
+  readonly index?: IndexKind;
   readonly shards?: number;
   /** Of files of a log, in bytes; that of the product where it is left out. */
   readonly segmentBytes?: number;
@@ -26,11 +25,9 @@ export interface SweptOperation {
 }
 
 const BOTH: readonly SweepMode[] = ['standalone', 'cluster'];
-const KINDS = ['hnsw', 'ivf', 'bq'] as const;
 const BUILT_WITHIN_MS = 8_000;
 const SHRED_WITHIN_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
-const DOWN_MS = 300;
 /** More than a snapshot is due after, and more than a file of a log holds. */
 const BATCH_ROWS = 150;
 
@@ -53,24 +50,19 @@ const keepSecret = async (stage: Stage): Promise<void> => {
 const shred = async (stage: Stage): Promise<boolean> =>
   (await stage.ask.call({ op: 'shred', collection: NO_ONE_COLLECTION, keyId: keyOf(stage) })).outcome.kind === 'ok';
 
-const rotate = (stage: Stage): Promise<void> =>
-  stage.tool(async () => {
-    const { service } = stage;
-    const opened = await service.openVault();
-    try {
-      const masterKeyFile = `${DISKS}${service.shardNames[0]}/data/master.key`;
-      const options = { vault: opened.vault, masterKeyFile, entropy: systemEntropy, onProgress: () => undefined };
-      await rotateMaster({ ...options, prepareOnly: false, forgetDamaged: false });
-    } finally {
-      await opened.close();
+/** Between the kinds of index of a collection. */
+const swap = (from: IndexKind, kind: IndexKind): SweptOperation => ({
+  ...{ modes: BOTH, settleMs: 3_000, victim: 'first', index: from },
+  run: async ({ ask }) => {
+    await ask.call({ op: 'configureIndex', collection: COLLECTION, kind });
+    for (let waitedMs = 0; waitedMs < BUILT_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
+      const call = await ask.call({ op: 'indexState', collection: COLLECTION });
+      if (call.op !== 'indexState' || call.outcome.kind !== 'ok') return;
+      if (call.outcome.answer.active === kind && call.outcome.answer.status === 'active') return;
+      await wait(LOOK_AGAIN_MS);
     }
-  });
-
-const move = async ({ service }: Stage): Promise<void> => {
-  const first = service.processes.get(service.shardNames[0]!)!;
-  first.stop(DOWN_MS);
-  await wait(2 * DOWN_MS);
-};
+  },
+});
 
 export const OPERATIONS: Readonly<Record<string, SweptOperation>> = {
   commit: {
@@ -80,19 +72,9 @@ export const OPERATIONS: Readonly<Record<string, SweptOperation>> = {
   },
   roll: { ...{ modes: ['standalone'], settleMs: 100, victim: 'first', segmentBytes: 2_048 }, run: insertMany },
   snapshot: { ...{ modes: BOTH, settleMs: 1_000, victim: 'first' }, run: insertMany },
-  'index swap': {
-    ...{ modes: BOTH, settleMs: 3_000, victim: 'first', hasIndex: true },
-    run: async ({ ask, number }) => {
-      const kind = KINDS[number % KINDS.length]!;
-      await ask.call({ op: 'configureIndex', collection: COLLECTION, kind });
-      for (let waitedMs = 0; waitedMs < BUILT_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
-        const call = await ask.call({ op: 'indexState', collection: COLLECTION });
-        if (call.op !== 'indexState' || call.outcome.kind !== 'ok') return;
-        if (call.outcome.answer.active === kind && call.outcome.answer.status === 'active') return;
-        await wait(LOOK_AGAIN_MS);
-      }
-    },
-  },
+  'index swap to ivf': swap('hnsw', 'ivf'),
+  'index swap to bq': swap('ivf', 'bq'),
+  'index swap to hnsw': swap('bq', 'hnsw'),
   shred: {
     ...{ modes: BOTH, settleMs: 500, victim: 'first' },
     prepare: keepSecret,
@@ -108,14 +90,25 @@ export const OPERATIONS: Readonly<Record<string, SweptOperation>> = {
     ...{ modes: BOTH, settleMs: 100, victim: 'tool' },
     prepare: keepSecret,
     // Killed or refused: the same command continues it.
-    run: (stage) => rotate(stage).catch(() => undefined),
-    complete: rotate,
+    run: ({ rotate }) => rotate().catch(() => undefined),
+    complete: ({ rotate }) => rotate(),
   },
   import: {
     ...{ modes: BOTH, settleMs: 200, victim: 'first' },
     run: (stage) => importAgain(stage).catch(() => undefined),
     complete: importAgain,
   },
-  'move away': { ...{ modes: ['cluster'], settleMs: 2_000, victim: 'first', shards: 2 }, run: move },
-  'move in': { ...{ modes: ['cluster'], settleMs: 2_000, victim: 'second', shards: 2 }, run: move },
+  start: {
+    ...{ modes: BOTH, settleMs: 2_000, victim: 'first' },
+    prepare: insertMany,
+    run: ({ restart }) => restart('kill'),
+  },
+  'move away': {
+    ...{ modes: ['cluster'], settleMs: 2_000, victim: 'first', shards: 2 },
+    run: ({ restart }) => restart('stop'),
+  },
+  'move in': {
+    ...{ modes: ['cluster'], settleMs: 2_000, victim: 'second', shards: 2 },
+    run: ({ restart }) => restart('stop'),
+  },
 };

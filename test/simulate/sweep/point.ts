@@ -13,6 +13,20 @@ export const SWEEP_WAYS = [
 ] as const;
 export type SweepWay = (typeof SWEEP_WAYS)[number];
 
+export interface SweepFault {
+  readonly way: SweepWay;
+  /** The number of the step, from 1. */
+  readonly at: number;
+}
+
+/** In one of these ways a call of the disk fails; in the others the process ends, which any step may meet. */
+export const isDiskError = (way: SweepWay): way is 'EIO' | 'ENOSPC' => way === 'EIO' || way === 'ENOSPC';
+
+const MESSAGE = 'a message is ';
+
+/** Of a step, by its name. */
+export const canMeet = (step: string, way: SweepWay): boolean => !isDiskError(way) || !step.startsWith(MESSAGE);
+
 /** Whose steps are counted. */
 export interface Victim {
   readonly machine: string;
@@ -25,30 +39,32 @@ export interface Victim {
 const isPolled = (syscall: string, path: string): boolean =>
   (syscall === 'scandir' || syscall === 'stat') && path.includes('/registry/');
 
-export class SweepPoint {
-  /** Steps until now. */
-  count = 0;
-  /** The step at which the fault was. */
-  reached: string | undefined;
+/** Names of unfinished files hold a count of the whole process. */
+const named = (syscall: string, path: string): string => `${syscall} ${path.replace(/\.\d+-\d+-\d+\.tmp$/, '.tmp')}`;
 
-  /** Counts the steps of the victim from now on, and makes the fault at the one of that number, from 1. */
+export class SweepPoint {
+  /** The names of the steps until now. */
+  readonly steps: string[] = [];
+
+  /** Counts the steps of the victim from now on, and makes the fault at its step. */
   constructor(
     private readonly service: SimulatedService,
     private readonly victim: Victim,
-    private readonly way: SweepWay,
-    private readonly at: number,
+    private readonly fault: SweepFault | undefined,
   ) {
     service.disks.of(victim.machine).fail = (syscall, path) => {
-      if (isPolled(syscall, path) || !this.#isReached(`${syscall} ${path}`)) return undefined;
-      if (way === 'EIO' || way === 'ENOSPC') return way;
-      this.#crash();
+      if (isPolled(syscall, path)) return undefined;
+      const way = this.#reaches(named(syscall, path));
+      if (way === undefined || isDiskError(way)) return way;
+      this.#crash(way);
       // A call without an effect: by the time it is told, the caller has ended.
       return way.endsWith('before') ? 'EIO' : undefined;
     };
-    if (way === 'EIO' || way === 'ENOSPC') return;
     service.network.stopsMessage = (kind, party) => {
-      if (party.process !== victim.party() || !this.#isReached(`a message is ${kind}`)) return false;
-      this.#crash();
+      if (party.process !== victim.party()) return false;
+      const way = this.#reaches(`${MESSAGE}${kind}`);
+      if (way === undefined) return false;
+      this.#crash(way);
       return way.endsWith('before');
     };
   }
@@ -58,18 +74,19 @@ export class SweepPoint {
     this.service.network.stopsMessage = () => false;
   }
 
-  #isReached(what: string): boolean {
-    if (++this.count !== this.at) return false;
-    this.reached = what;
-    this.service.world.note(`step ${this.at}, ${what}: ${this.way}`, 'sweep');
-    return true;
+  #reaches(step: string): SweepWay | undefined {
+    this.steps.push(step);
+    const { fault } = this;
+    if (this.steps.length !== fault?.at) return undefined;
+    this.service.world.note(`step ${fault.at}, ${step}: ${fault.way}`, 'sweep');
+    return fault.way;
   }
 
-  #crash(): void {
+  #crash(way: SweepWay): void {
     const { world, disks } = this.service;
     world.at(world.root, 0, 'sweep', () => {
       this.victim.kill();
-      if (this.way.startsWith('power')) disks.losePower(this.victim.machine);
+      if (way.startsWith('power')) disks.losePower(this.victim.machine);
     });
   }
 }

@@ -3,12 +3,11 @@ import { expect } from 'chai';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { seededRandom } from '../../soak/random.js';
 import { Child } from '../children.js';
-import { orderOf, sweeps } from './sweep.js';
+import { failuresOf, faultsAt, stepsOf, sweeps } from './sweep.js';
 
 const SAMPLE_MS = 15_000;
-/** Faults of one world, and the steps between them at most. */
-const FAULTS = 5;
-const STRIDE = 12;
+/** Faults of one operation. */
+const FAULTS = 8;
 
 describe('an operation with a fault at one of its steps', function () {
   this.timeout(180_000);
@@ -19,16 +18,18 @@ describe('an operation with a fault at one of its steps', function () {
     process.stdout.write(`      seed ${seed} (replay with VOUCH_SEED=${seed})\n`);
     const random = seededRandom(seed);
     const child = new Child();
-    const orders = sweeps('');
-    let faults = 0;
+    const all = sweeps('');
     try {
       const untilMs = systemClock.monotonicMs() + SAMPLE_MS;
       do {
-        const point = { ...random.pick(orders), from: 1 + random.int(STRIDE), every: 1 + random.int(STRIDE) };
-        const { failures, swept } = await child.run(orderOf(seed, { ...point, most: FAULTS }));
-        expect(failures, JSON.stringify(point)).to.deep.equal([]);
-        faults += swept!.faults;
-      } while (systemClock.monotonicMs() < untilMs || faults === 0);
+        const sweep = random.pick(all);
+        const steps = await stepsOf(child, seed, sweep);
+        const faults = faultsAt(steps);
+        for (let i = 0; i < FAULTS; i++) {
+          const order = { ...sweep, fault: random.pick(faults) };
+          expect(await failuresOf(child, seed, order, steps), JSON.stringify(order)).to.deep.equal([]);
+        }
+      } while (systemClock.monotonicMs() < untilMs);
     } finally {
       await child.end();
     }

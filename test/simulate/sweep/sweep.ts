@@ -1,82 +1,95 @@
 /** A sweep: every operation with a fault at each of its steps. Chance leaves points out; a sweep does not. */
-import { grouped, say } from '../../../scripts/terminal/line.js';
+import { grouped, say, seconds } from '../../../scripts/terminal/line.js';
 import { tableLines } from '../../../scripts/terminal/table.js';
+import { systemClock } from '../../../shared/clock.js';
+import { seededRandom } from '../../soak/random.js';
 import type { RunOrder } from '../child.js';
 import type { Child } from '../children.js';
 import { OPERATIONS } from './operations.js';
-import { SWEEP_WAYS } from './point.js';
+import { canMeet, SWEEP_WAYS, type SweepFault } from './point.js';
 import type { SweepOrder } from './sweepRun.js';
 
-/** Faults of one world: then the next begins, which costs less than a log that grows. */
-const FAULTS_MAX = 40;
+/** An operation in one of its modes. */
+export type Sweep = Omit<SweepOrder, 'fault'>;
 
-export interface SweepTotals {
-  faults: number;
-  /** Of the way with the most. */
-  steps: number;
-  failed: number;
-}
-
-/** The order of one world; `from` and `every` tell at which steps. */
+/** The order of one world. */
 export const orderOf = (seed: number, sweep: SweepOrder): RunOrder => ({ seed, durationMs: 1_000, sweep });
 
-/** Every operation in each of its modes, and each way in which its steps fail. `only`: of those whose name holds this text. */
-export const sweeps = (only: string): Pick<SweepOrder, 'mode' | 'operation' | 'way'>[] =>
-  Object.entries(OPERATIONS).flatMap(([operation, { modes }]) =>
-    modes.flatMap((mode) =>
-      `${mode} ${operation}`.includes(only) ? SWEEP_WAYS.map((way) => ({ mode, operation, way })) : [],
-    ),
-  );
+export const nameOf = ({ mode, operation }: Sweep): string => `${mode} ${operation}`;
+
+/** Every operation in each of its modes; `only`: those whose name holds this text. */
+export const sweeps = (only: string): Sweep[] =>
+  Object.entries(OPERATIONS)
+    .flatMap(([operation, { modes }]) => modes.map((mode) => ({ mode, operation })))
+    .filter((sweep) => nameOf(sweep).includes(only));
+
+/** Throws an Error where the operation fails without any fault. */
+export async function stepsOf(child: Child, seed: number, sweep: Sweep): Promise<readonly string[]> {
+  const { swept, failures } = await child.run(orderOf(seed, sweep));
+  if (failures.length > 0) throw new Error(`${nameOf(sweep)} fails without a fault: ${failures[0]}`);
+  return swept!;
+}
+
+export const faultsAt = (steps: readonly string[]): SweepFault[] =>
+  steps.flatMap((step, i) => SWEEP_WAYS.filter((way) => canMeet(step, way)).map((way) => ({ way, at: i + 1 })));
+
+/** So many of all, drawn; all where it is undefined. */
+export function sample<T>(all: readonly T[], seed: number, wanted: number | undefined): readonly T[] {
+  if (wanted === undefined) return all;
+  const left = [...all];
+  const random = seededRandom(seed);
+  return Array.from({ length: Math.min(wanted, left.length) }, () => left.splice(random.int(left.length), 1)[0]!);
+}
+
+/** What must not be after one fault; nothing where all is well. Up to its step the world is that whose steps were counted. */
+export async function failuresOf(
+  child: Child,
+  seed: number,
+  order: Sweep & { readonly fault: SweepFault },
+  steps: readonly string[],
+): Promise<readonly string[]> {
+  const { swept, failures } = await child.run(orderOf(seed, order));
+  const i = order.fault.at - 1;
+  return swept![i] === steps[i] ? failures : [`the step is now ${swept![i]}`, ...failures];
+}
 
 /** Returns the exit code: 1 where something did not recover from one of the points. */
 export async function sweep(
-  { seed, only }: { readonly seed: number; readonly only: string },
+  { seed, only, points }: { readonly seed: number; readonly only: string; readonly points: number | undefined },
   children: readonly Child[],
   signal: AbortSignal,
 ): Promise<number> {
-  const orders = sweeps(only);
-  const totals = new Map<string, SweepTotals>();
-  let next = 0;
-  const work = async (child: Child): Promise<void> => {
-    while (next < orders.length && !signal.aborted) {
-      const order = orders[next++]!;
-      const name = `${order.mode} ${order.operation}`;
-      const total = totals.get(name) ?? { faults: 0, steps: 0, failed: 0 };
-      totals.set(name, total);
-      await sweepAll(child, seed, order, total, signal);
-    }
-  };
-  await Promise.all(children.map(work));
-  const rows = [...totals].map(([name, { faults, steps, failed }]) => [name, steps, faults, failed] as const);
+  const rows: (readonly [string, number, number, number])[] = [];
+  for (const each of sweeps(only)) {
+    if (signal.aborted) break;
+    const begunMs = systemClock.monotonicMs();
+    const steps = await stepsOf(children[0]!, seed, each);
+    const faults = sample(faultsAt(steps), seed, points);
+    let next = 0;
+    let failed = 0;
+    const work = async (child: Child): Promise<void> => {
+      while (next < faults.length && !signal.aborted) {
+        const fault = faults[next++]!;
+        const failures = await failuresOf(child, seed, { ...each, fault }, steps);
+        if (failures.length === 0) continue;
+        failed++;
+        const { way, at } = fault;
+        process.stdout.write(`${nameOf(each)}, ${way}, step ${at} (${steps[at - 1]}): ${failures[0]!.slice(0, 600)}\n`);
+        process.stdout.write(`again: ${again(seed, each, fault)}\n`);
+      }
+    };
+    await Promise.all(children.map(work));
+    const took = seconds(systemClock.monotonicMs() - begunMs);
+    const what = `${nameOf(each)}: ${steps.length} steps, ${grouped(next)} faults, ${failed} failed (${took})`;
+    say(failed > 0 ? 'failed' : 'done', 'sweep', what);
+    rows.push([nameOf(each), steps.length, next, failed]);
+  }
   const columns = [{ title: 'operation' }, { title: 'steps' }, { title: 'faults' }, { title: 'failed' }];
   process.stdout.write(`${tableLines(columns, rows).join('\n')}\n\n`);
-  const sum = [...totals.values()].reduce((all, { faults }) => all + faults, 0);
-  const failed = [...totals.values()].reduce((all, each) => all + each.failed, 0);
-  say(failed > 0 ? 'failed' : 'done', 'sweep', `${grouped(sum)} faults; ${grouped(failed)} worlds failed`);
-  return failed > 0 ? 1 : 0;
+  const total = (column: 2 | 3): number => rows.reduce((sum, row) => sum + row[column], 0);
+  say(total(3) > 0 ? 'failed' : 'done', 'sweep', `${grouped(total(2))} faults; ${grouped(total(3))} failed`);
+  return total(3) > 0 ? 1 : 0;
 }
 
-/** Every step of one operation in one way, in as many worlds as it takes. */
-async function sweepAll(
-  child: Child,
-  seed: number,
-  order: Pick<SweepOrder, 'mode' | 'operation' | 'way'>,
-  total: SweepTotals,
-  signal: AbortSignal,
-): Promise<void> {
-  const { mode, operation, way } = order;
-  for (let from = 1; !signal.aborted; ) {
-    const { swept, failures } = await child.run(orderOf(seed, { ...order, from, every: 1, most: FAULTS_MAX }));
-    const { faults, steps, isWhole, reached } = swept!;
-    total.faults += faults;
-    total.steps = Math.max(total.steps, steps);
-    if (failures.length > 0) {
-      total.failed++;
-      const where = `step ${steps} (${reached})`;
-      process.stdout.write(`${mode} ${operation}, ${way}, ${where}: ${failures[0]!.slice(0, 600)}\n`);
-    }
-    if (isWhole) return;
-    // Behind the step that the last world did not recover from.
-    from += Math.max(faults, 1);
-  }
-}
+const again = (seed: number, each: Sweep, { way, at }: SweepFault): string =>
+  `npm run simulate -- --sweep --seed ${seed} --only "${nameOf(each)}" --fault "${way}, ${at}" --replay`;

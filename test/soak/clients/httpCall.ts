@@ -18,13 +18,15 @@ export interface Asking {
   readonly agent: Agent;
 }
 
+const BINARY = 'application/octet-stream';
+
 /** Makes an exchange; never throws. */
 export type MakeExchange = (asking: Asking) => Promise<Exchange>;
 
 export function exchange({ method, url, key, body, idempotencyKey, patienceMs, agent }: Asking): Promise<Exchange> {
   const headers = {
     authorization: `Bearer ${key}`,
-    'content-type': 'application/json',
+    'content-type': Buffer.isBuffer(body) ? BINARY : 'application/json',
     ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
   };
   return new Promise((resolve) => {
@@ -40,7 +42,10 @@ export function exchange({ method, url, key, body, idempotencyKey, patienceMs, a
       response.once('end', () => {
         if (!response.complete) return none('the answer broke off');
         clearTimeout(impatience);
-        resolve({ status: response.statusCode ?? 0, body: parsed(Buffer.concat(chunks).toString()) });
+        resolve({
+          status: response.statusCode ?? 0,
+          body: parsed(Buffer.concat(chunks), response.headers['content-type']),
+        });
       });
     });
     const impatience = setTimeout(() => {
@@ -48,11 +53,13 @@ export function exchange({ method, url, key, body, idempotencyKey, patienceMs, a
       sent.destroy();
     }, patienceMs);
     sent.once('error', (error) => none(error.message));
-    sent.end(body && JSON.stringify(body));
+    sent.end(Buffer.isBuffer(body) ? body : body && JSON.stringify(body));
   });
 }
 
-function parsed(text: string): unknown {
+function parsed(bytes: Buffer, type: string | undefined): unknown {
+  if (type === BINARY) return bytes;
+  const text = bytes.toString();
   try {
     return JSON.parse(text);
   } catch {
