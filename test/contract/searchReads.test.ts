@@ -4,7 +4,7 @@ import type { Json } from '../../shared/model/filter.js';
 import type { Client } from '../support/launch/client.js';
 import { KINDS } from '../support/launch/indexClient.js';
 import { inBothModesAndThroughClient } from '../support/launch/modes.js';
-import { SearchedByHttp } from '../support/launch/searchClient.js';
+import { type Hit, SearchedByHttp } from '../support/launch/searchClient.js';
 import { matches } from '../support/model/filter.js';
 import { Generator, type JsonObject } from '../support/model/generate.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
@@ -136,13 +136,20 @@ inBothModesAndThroughClient('searches by record, in groups and with fields', ROU
     const { rw } = await service.newProject();
     const { collection } = await filled(rw);
     const decay = { decay_half_life_secs: 1, query: [0.25, 0] };
-    const all = await collection.search({ ...decay, k: 5_000, with: ['metadata'] });
+    const ofAll = () => collection.search({ ...decay, k: 5_000, with: ['metadata'] });
+    let [all, most, groups]: [Hit[], Hit[], Hit[]] = [[], [], []];
+    // Ages are whole seconds, each from its own record's time: the order of all must not have changed meanwhile.
+    await service.until(async () => {
+      all = await ofAll();
+      most = await collection.search({ ...decay, k: 20, score_threshold: 1.5 });
+      groups = await collection.search({ ...decay, k: 4, group_by: 's', group_size: 2 });
+      const ids = (await ofAll()).map(({ id }) => id);
+      return ids.join() === all.map(({ id }) => id).join();
+    });
     const near = all.filter(({ score }) => score <= 1.5);
-    const most = await collection.search({ ...decay, k: 20, score_threshold: 1.5 });
     expect(most.map(({ id, score }) => [id, score])).to.deep.equal(
       near.slice(0, 20).map(({ id, score }) => [id, score]),
     );
-    const groups = await collection.search({ ...decay, k: 4, group_by: 's', group_size: 2 });
     const wanted = grouped(all as unknown as Ranked[], 's', 4, 2) as { id: number; group: string }[];
     expect(groups.map((hit) => [hit.id, (hit as unknown as { group: string }).group])).to.deep.equal(
       wanted.map(({ id, group }) => [id, group]),
