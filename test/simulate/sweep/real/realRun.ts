@@ -128,19 +128,28 @@ export class RealRun {
     const isCrash = whyEnded !== undefined && hit !== undefined && point?.way !== 'killed before';
     await service.kill();
     const failures = isCrash ? [`the process ended by itself: ${whyEnded}`] : [];
-    return { steps: this.#stepsIn(calls, threads), hit, failures: [...failures, ...(await this.#recover(stage))] };
+    if (point !== undefined) failures.push(...(await this.#recover(stage)));
+    failures.push(...(await this.#judge()));
+    return { steps: this.#stepsIn(calls, threads), hit, failures };
   }
 
+  /** Another process serves what is left, and completes what was interrupted. */
   async #recover(stage: Stage): Promise<string[]> {
     const { service, operation } = this;
     try {
       await service.start();
       await servedAgain(stage);
       await operation.complete?.(stage);
+      return [];
     } catch (error) {
       return [String(error)];
+    } finally {
+      await service.kill();
     }
-    await service.kill();
+  }
+
+  async #judge(): Promise<string[]> {
+    const { service } = this;
     const { calls } = this.#recorder;
     const logs = [];
     for (const { name, id } of this.#collections) {

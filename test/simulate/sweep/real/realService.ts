@@ -5,6 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readLines } from '../../../../scripts/local/supervisor/lines.js';
 import { isAlarm } from '../../cluster/simulatedLogger.js';
+import type { Order } from './rotating.js';
 import type { Served } from './standalone.js';
 
 /** All calls of files are made by the main thread and by one other. */
@@ -12,7 +13,8 @@ const ONE_POOL_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' };
 /** Lines of a process that ended by itself. */
 const SHOWN_LINES = 5;
 
-const programOf = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+const NODE = fileURLToPath(new URL('./standalone.js', import.meta.url));
+const TOOL = fileURLToPath(new URL('./rotating.js', import.meta.url));
 
 /** The ids of its threads, in the order in which they began. */
 export const threadsOf = async (pid: number): Promise<number[]> =>
@@ -23,9 +25,9 @@ class Program {
   readonly #ended: Promise<unknown>;
   readonly lines: string[] = [];
 
-  constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  constructor(program: string, args: readonly string[], env: Readonly<Record<string, string>>) {
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] as const;
-    this.#child = fork(programOf(name), [...args], {
+    this.#child = fork(program, [...args], {
       env: { ...process.env, ...ONE_POOL_THREAD, ...env },
       stdio: [...stdio],
     });
@@ -52,7 +54,7 @@ class Program {
     return this.lines.slice(-SHOWN_LINES).join('\n');
   }
 
-  send(message: string): void {
+  send(message: Order): void {
     this.#child.send(message);
   }
 
@@ -94,7 +96,7 @@ export class RealService {
   }
 
   async start(): Promise<void> {
-    const node = new Program('standalone', [], { VOUCH_DATA_DIR: this.dataDir, ...this.settings });
+    const node = new Program(NODE, [], { VOUCH_DATA_DIR: this.dataDir, ...this.settings });
     this.#node = node;
     this.#served = await node.message<Served>();
   }
@@ -108,7 +110,7 @@ export class RealService {
 
   /** Starts the tool, which does nothing before `rotate`. Returns its process id. */
   async prepareTool(): Promise<number> {
-    this.#tool = new Program('rotating', [this.dataDir], {});
+    this.#tool = new Program(TOOL, [this.dataDir], {});
     await this.#tool.message();
     return this.#tool.pid;
   }

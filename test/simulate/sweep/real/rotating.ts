@@ -4,6 +4,9 @@ import { rotateMaster } from '../../../../scripts/keys/rotateMaster.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { openFolderVault } from '../../../../shared/platform/standalonePlatform.js';
 
+/** What it is told. */
+export type Order = 'rotate';
+
 const dataDir = process.argv[2]!;
 const options = { entropy: systemEntropy, onProgress: () => undefined, prepareOnly: false, forgetDamaged: false };
 

@@ -12,6 +12,9 @@ import { REAL_WAYS, whyNoStrace } from './strace.js';
 /** Operations that are swept so. */
 export const SWEPT = ['commit', 'roll', 'snapshot', 'shred', 'rotation', 'import'];
 
+/** Of a failure. */
+const SHOWN_CHARS = 600;
+
 export interface RealSweepOptions {
   readonly seed: number;
   /** Of each operation, drawn from all; undefined: all of them. */
@@ -81,7 +84,7 @@ export async function sweepOne(
       else totals.faults++;
       if (operated.failures.length === 0) continue;
       totals.failed++;
-      tell(`${point.way}, ${point.name} ${point.nth}: ${operated.hit}\n${operated.failures.join('\n')}`);
+      tell(`${point.way}, ${point.name} ${point.nth}: ${operated.hit}: ${operated.failures[0]!.slice(0, SHOWN_CHARS)}`);
     }
     return { steps: steps.length, totals };
   } finally {
