@@ -131,6 +131,20 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const isTombstoned = false;',
   },
   {
+    name: 'insertion times are not restored from a snapshot',
+    isIn: anywhere,
+    file: 'shard/state/collectionState.js',
+    find: 'this.insertions.set(slot, insertedMs);',
+    put: '',
+  },
+  {
+    name: 'the order of request ids is not restored from a snapshot',
+    isIn: anywhere,
+    file: 'shard/snapshot/writeSnapshot.js',
+    find: 'requests.entries())',
+    put: '[...requests.entries()].reverse())',
+  },
+  {
     name: 'a transfer does not wait for the running commit',
     isIn: inClusters,
     file: 'shard/collection/commitLoop.js',

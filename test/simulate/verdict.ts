@@ -34,6 +34,7 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   const verdict = checkHistory(hadErrors ? withoutDiskErrors(told) : told, logs, { staleMs, indexed });
   for (const { entries } of logs) world.trace.number(entries.length);
   world.note(JSON.stringify(verdict.checked));
+  service.states.over(collections, logs);
   const { alarms, damages, quarantined } = service.logs;
   return [
     ...verdict.violations.map((violation) => describeViolation(violation)),

@@ -18,6 +18,7 @@ import { type LogOf, readLogs } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { ClusterJudge } from '../judges/clusterJudge.js';
+import type { StatesJudge } from '../judges/statesJudge.js';
 import { Broker } from '../nats/broker.js';
 import { JetStream } from '../nats/jetStream.js';
 import { type Network, networkIn } from '../network/network.js';
@@ -42,6 +43,7 @@ export class SimulatedCluster implements SimulatedService {
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
   readonly findings: readonly string[];
+  readonly states: StatesJudge;
   readonly processes = new Map<string, SimulatedProcess>();
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
@@ -64,6 +66,7 @@ export class SimulatedCluster implements SimulatedService {
       staleMs: Number(settings.VOUCH_FOLLOWERS_STALE_MS),
     });
     this.findings = judge.findings.all;
+    this.states = judge.states;
     this.nats = new SimulatedServers(world, names, { broker, jetStream, judge, isSynced: shape.syncs });
     this.ports = new HttpPorts(world);
     this.logs = new SimulatedLogs(world);

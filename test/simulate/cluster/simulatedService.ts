@@ -6,6 +6,7 @@ import type { LogOf } from '../../soak/readLogs.js';
 import type { Disks } from '../disk/simulatedFiles.js';
 import type { HttpPorts } from '../http/engine.js';
 import type { LogEnd } from '../judges/logsJudge.js';
+import type { StatesJudge } from '../judges/statesJudge.js';
 import type { Broker } from '../nats/broker.js';
 import type { JetStream } from '../nats/jetStream.js';
 import type { Network } from '../network/network.js';
@@ -47,6 +48,7 @@ export interface SimulatedService {
   readonly coordinatorNames: readonly string[];
   /** What the judges inside have found. */
   readonly findings: readonly string[];
+  readonly states: StatesJudge;
   /** Undefined: standalone. */
   readonly nats: SimulatedNats | undefined;
   /** Name → base address. */

@@ -13,6 +13,8 @@ import type { Call } from '../../soak/history.js';
 import { type LogOf, readLog, toldSequences } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
+import { Findings } from '../judges/findings.js';
+import { StatesJudge } from '../judges/statesJudge.js';
 import { type Network, networkIn } from '../network/network.js';
 import type { World } from '../world/world.js';
 import type { SimulatedShape } from './shape.js';
@@ -34,7 +36,8 @@ export class SimulatedStandalone implements SimulatedService {
   readonly shardNames = [NAME];
   readonly coordinatorNames = [NAME];
   readonly nats = undefined;
-  readonly findings = [];
+  readonly findings: readonly string[];
+  readonly states: StatesJudge;
   readonly coordinators = new Map([[NAME, `http://${ADDRESS}:${HTTP_PORT}`]]);
   #key: string | undefined;
 
@@ -42,6 +45,9 @@ export class SimulatedStandalone implements SimulatedService {
     readonly world: World,
     private readonly shape: SimulatedShape,
   ) {
+    const findings = new Findings(world);
+    this.findings = findings.all;
+    this.states = new StatesJudge(findings);
     this.network = networkIn(world);
     this.disks = disksIn(world);
     this.ports = new HttpPorts(world);

@@ -8,6 +8,7 @@ import { AnswersJudge } from './answersJudge.js';
 import { Findings } from './findings.js';
 import { type LogEnd, LogsJudge } from './logsJudge.js';
 import { OwnersJudge } from './ownersJudge.js';
+import { StatesJudge } from './statesJudge.js';
 
 interface JudgedSettings {
   readonly leaseMs: number;
@@ -17,6 +18,7 @@ interface JudgedSettings {
 
 export class ClusterJudge {
   readonly findings: Findings;
+  readonly states: StatesJudge;
   readonly #owners: OwnersJudge;
   readonly #logs: LogsJudge;
   readonly #answers: AnswersJudge;
@@ -28,6 +30,7 @@ export class ClusterJudge {
     { leaseMs, staleMs }: JudgedSettings,
   ) {
     this.findings = new Findings(world);
+    this.states = new StatesJudge(this.findings);
     this.#owners = new OwnersJudge(this.findings, leaseMs);
     this.#logs = new LogsJudge(this.findings, this.#owners);
     this.#answers = new AnswersJudge(this.findings, this.#owners, this.#logs, staleMs);
@@ -49,6 +52,7 @@ export class ClusterJudge {
 
   /** To be called when the servers have lost what they had not synced, and all processes have ended. */
   lost(): void {
+    this.states.forget();
     this.#owners.forget();
     this.#logs.forget();
     this.#logs.isLossKnown = true;

@@ -1,0 +1,128 @@
+/**
+ * The states of the collections, as all processes hold them: owners, followers, and whoever opens a snapshot or reads a log.
+ * After one event of a collection all of them have the same state hash, which is that of the log when it is replayed. Now
+ * and then, and when all is over, everything else that they hold is compared as well.
+ */
+import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
+import type { CollectionState } from '../../../shard/state/collectionState.js';
+import { Journal } from '../../../shard/state/journal.js';
+import { LogHistory } from '../../../shard/state/logHistory.js';
+import { toHex } from '../../../shared/hashing/hash.js';
+import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
+import { type CollectionLog, stateHashAt } from '../../soak/checker/log.js';
+import type { LogOf } from '../../soak/readLogs.js';
+import type { Party } from '../world/party.js';
+import type { Findings } from './findings.js';
+import { contentOf } from './stateContent.js';
+import { after, before, JudgeOf } from './wrapped.js';
+
+/** Everything is compared after one frame in so many; after the same ones at every replica. */
+const COMPARED_ONE_IN = 32;
+
+interface Replica {
+  readonly of: Party;
+  readonly journal: Journal;
+  readonly state: CollectionState;
+  readonly collectionId: number;
+}
+
+/** What was seen first, and where. */
+interface Seen {
+  readonly hash: string;
+  readonly by: string;
+}
+
+type BySequence = Map<number, Seen>;
+
+const judges = new JudgeOf<StatesJudge>();
+
+export class StatesJudge {
+  readonly #replicas = new Map<LogHistory, Replica>();
+  /** By collection. */
+  readonly #hashes = new Map<number, BySequence>();
+  readonly #contents = new Map<number, BySequence>();
+
+  constructor(private readonly findings: Findings) {
+    judges.set(findings.world, this);
+  }
+
+  /** A journal is used; where it was not before, it may have been restored from a snapshot. */
+  used(journal: Journal): void {
+    if (this.#replicas.has(journal.history)) return;
+    const { config, state } = journal as unknown as { config: CollectionConfig; state: CollectionState };
+    const replica = { of: this.findings.world.party, journal, state, collectionId: config.id };
+    this.#replicas.set(journal.history, replica);
+    if (journal.sequence === 0) return;
+    this.#hash(replica);
+    this.#content(replica);
+  }
+
+  /** A whole frame is applied. */
+  applied(history: LogHistory): void {
+    const replica = this.#replicas.get(history);
+    if (replica === undefined || history.sequence === 0) return;
+    this.#hash(replica);
+    if (history.end.chainHead[0]! % COMPARED_ONE_IN === 0) this.#content(replica);
+  }
+
+  closed(vectors: VectorBlocks): void {
+    for (const [history, { state }] of this.#replicas) if (state.vectors === vectors) this.#replicas.delete(history);
+  }
+
+  /** When all is over: compares everything that is open, and the hashes with those of the logs. */
+  over(collections: readonly LogOf[], logs: readonly CollectionLog[]): void {
+    for (const replica of this.#replicas.values())
+      if (replica.of.alive && replica.journal.isWhole && replica.journal.sequence > 0) this.#content(replica);
+    for (const log of logs) {
+      const hashes = this.#hashes.get(collections.find(({ name }) => name === log.collection)?.id ?? 0);
+      for (const [sequence, root] of log.stateRoots) {
+        const seen = hashes?.get(sequence);
+        if (seen !== undefined && seen.hash !== stateHashAt(log, sequence, root))
+          this.findings.add(`${seen.by} has another state of ${log.collection} after event ${sequence} than its log`);
+      }
+    }
+  }
+
+  /** The logs have lost their ends, and all processes have ended. */
+  forget(): void {
+    this.#replicas.clear();
+    this.#hashes.clear();
+    this.#contents.clear();
+  }
+
+  #hash({ journal, collectionId }: Replica): void {
+    this.#equal(this.#hashes, 'state hash', collectionId, journal.sequence, toHex(journal.stateHash()));
+  }
+
+  #content({ of, journal, state, collectionId }: Replica): void {
+    const { content, wrong } = contentOf(state, journal.history);
+    const { sequence } = journal;
+    if (wrong.length > 0)
+      this.findings.add(`${of.name} has other records ${wrong} of collection ${collectionId} than it took in`);
+    this.#equal(this.#contents, 'state', collectionId, sequence, content, of);
+  }
+
+  #equal(
+    all: Map<number, BySequence>,
+    what: string,
+    id: number,
+    sequence: number,
+    hash: string,
+    { name } = this.findings.world.party,
+  ): void {
+    let known = all.get(id);
+    if (known === undefined) {
+      known = new Map();
+      all.set(id, known);
+    }
+    const seen = known.get(sequence);
+    if (seen === undefined) known.set(sequence, { hash, by: name });
+    else if (seen.hash !== hash)
+      this.findings.add(`${name} has another ${what} of collection ${id} after event ${sequence} than ${seen.by}`);
+  }
+}
+
+for (const name of ['take', 'adopt', 'catchUp'] as const)
+  before(Journal.prototype, name, (journal) => judges.now?.used(journal));
+after(LogHistory.prototype, 'add', (history) => judges.now?.applied(history));
+before(VectorBlocks.prototype, 'destroy', (vectors) => judges.now?.closed(vectors));
