@@ -194,6 +194,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'isLost)',
   },
   {
+    name: 'a service log is signed whatever was published of it',
+    isIn: withoutSync,
+    file: 'coordinator/serviceLog/publisher.js',
+    find: 'return this.#stalled === undefined;',
+    put: 'this.#stalled = undefined;\n        return true;',
+  },
+  {
     name: 'a log without its end is taken for whole',
     isIn: withoutSync,
     file: 'shard/collection/watermark.js',

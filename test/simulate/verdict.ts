@@ -1,12 +1,13 @@
 /** The verdict of the soak's checker on a simulated service, and on what its processes have logged and how they ended. */
-import { checkHistory } from '../soak/checker/check.js';
+import { type CheckOptions, checkHistory } from '../soak/checker/check.js';
+import type { CollectionLog } from '../soak/checker/log.js';
 import { describeViolation } from '../soak/checker/violations.js';
 import type { Call } from '../soak/history.js';
 import type { LogOf } from '../soak/readLogs.js';
 import type { SimulatedShape } from './cluster/shape.js';
-import { crashesOf, type SimulatedService } from './cluster/simulatedService.js';
+import { crashesOf, type Loss, type SimulatedService } from './cluster/simulatedService.js';
 import { withoutDiskErrors, withSequences } from './judge.js';
-import { judgeLoss, sinceLoss } from './judges/sinceLoss.js';
+import { judgeLoss, logsBefore, sinceLoss, untilLoss } from './judges/sinceLoss.js';
 
 export interface Judged {
   readonly service: SimulatedService;
@@ -19,6 +20,9 @@ export interface Judged {
   readonly hasRot: boolean;
 }
 
+/** A coordinator that leads the service log compares it with what was published; there may be none for a while. */
+const TOLD_WITHIN_MS = 60_000;
+
 /** What must not be; nothing where all is well. */
 export async function verdictOn(judged: Judged): Promise<string[]> {
   const { service, shape, collections, calls, hadErrors, hasRot } = judged;
@@ -27,23 +31,37 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   const indexed = new Map(
     shape.collections.flatMap(({ name, index }) => (index === 'none' ? [] : [[name, 'none'] as const])),
   );
-  const staleMs = Number(shape.settings.VOUCH_FOLLOWERS_STALE_MS);
+  const options: CheckOptions = { staleMs: Number(shape.settings.VOUCH_FOLLOWERS_STALE_MS), indexed };
   const loss = nats?.loss;
   const answered = loss === undefined ? calls : sinceLoss(calls, loss);
   const told = nats === undefined ? withSequences(answered, logs) : answered;
-  const verdict = checkHistory(hadErrors ? withoutDiskErrors(told) : told, logs, { staleMs, indexed });
+  const check = (asked: readonly Call[], held: readonly CollectionLog[]) =>
+    checkHistory(hadErrors ? withoutDiskErrors(asked) : asked, held, options);
+  const verdict = check(told, logs);
   for (const { entries } of logs) world.trace.number(entries.length);
   world.note(JSON.stringify(verdict.checked));
   service.states.over(collections, logs);
   const { alarms, damages, quarantined } = service.logs;
+  const lossOn = async (lost: Loss): Promise<string[]> => {
+    const asked = untilLoss(calls, lost);
+    const before = check(asked, await logsBefore(lost, collections, asked, logs));
+    return [
+      ...before.violations.map((violation) => `before the servers lost their power: ${describeViolation(violation)}`),
+      ...judgeLoss(lost, collections, logs, quarantined),
+      ...(lost.isRolledBack && !service.logs.isRolledBack && world.nowMs - lost.atMs > TOLD_WITHIN_MS
+        ? ['the service log has lost entries that were published, and nothing tells of it']
+        : []),
+    ];
+  };
   return [
     ...verdict.violations.map((violation) => describeViolation(violation)),
     ...crashesOf(service).map((crash) => `a process ended by itself: ${crash}`),
     ...service.findings,
     // A loss is told.
-    ...(loss === undefined
-      ? alarms.map((alarm) => `logged as an error: ${alarm}`)
-      : judgeLoss(loss, collections, logs, quarantined)),
+    ...alarms
+      .filter(({ atMs }) => loss === undefined || atMs < loss.atMs)
+      .map(({ line }) => `logged as an error: ${line}`),
+    ...(loss === undefined ? [] : await lossOn(loss)),
     ...(hasRot ? [] : damages.map((damage) => `no bit has rotted: ${damage}`)),
   ];
 }

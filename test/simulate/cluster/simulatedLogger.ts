@@ -6,18 +6,21 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 type Level = (typeof LEVELS)[number];
 
 /** Errors that no fault may cause. */
-const ALARM = /quarantined|unexpected failure|unhandled/;
+const ALARM = /quarantined|unexpected failure|unhandled|rolled back/;
 
 const QUARANTINED = 'collection quarantined';
+const ROLLED_BACK = /^the service log was rolled back/;
 
 /** Files that do not verify: only bits that rot may cause that. */
 const DAMAGE = /^a snapshot is damaged|^a saved index is damaged/;
 
 export class SimulatedLogs {
   /** Lines at level error and above that no fault may cause. */
-  readonly alarms: string[] = [];
+  readonly alarms: { readonly atMs: number; readonly line: string }[] = [];
   /** The collections that were quarantined. */
   readonly quarantined = new Set<number>();
+  /** It was told that the service log has lost entries. */
+  isRolledBack = false;
   /** Lines about files that do not verify. */
   readonly damages: string[] = [];
 
@@ -42,7 +45,8 @@ export class SimulatedLogs {
   #write(name: string, level: Level, about: object, text: string): void {
     this.world.note(`${level} ${text} ${JSON.stringify(about, shown)}`, name);
     if ((level === 'error' || level === 'fatal') && ALARM.test(text))
-      this.alarms.push(`${name}: ${text} ${JSON.stringify(about, shown)}`);
+      this.alarms.push({ atMs: this.world.nowMs, line: `${name}: ${text} ${JSON.stringify(about, shown)}` });
+    if (ROLLED_BACK.test(text)) this.isRolledBack = true;
     if (text === QUARANTINED) this.quarantined.add((about as { collectionId: number }).collectionId);
     if (DAMAGE.test(text)) this.damages.push(`${name}: ${text} ${JSON.stringify(about, shown)}`);
   }

@@ -7,6 +7,9 @@ import type { Loss, SimulatedNats } from './simulatedService.js';
 
 const PORT = 4222;
 
+/** Of servers that do not sync what they acknowledge: what nats-server does by itself, in milliseconds. */
+export const SYNC_INTERVAL_MS = 120_000;
+
 interface Parts {
   readonly broker: Broker;
   readonly jetStream: JetStream;
@@ -43,15 +46,19 @@ export class SimulatedServers implements SimulatedNats {
 
   sync(): void {
     this.jetStream.sync();
+    if (this.parts.isSynced || this.loss !== undefined) return;
+    this.world.at(this.world.root, SYNC_INTERVAL_MS, 'sync', () => this.sync());
   }
 
   losePower(): void {
     for (const name of this.names) this.stop(name);
     const { judge, isSynced } = this.parts;
+    const before = judge.before();
     this.jetStream.losePower(isSynced);
     if (isSynced) return;
     judge.lost();
-    this.loss = { atMs: this.world.nowMs, ends: judge.ends() };
+    const { isRolledBack } = judge;
+    this.loss = { atMs: this.world.nowMs, syncedAgoMs: SYNC_INTERVAL_MS, before, ends: judge.ends(), isRolledBack };
   }
 }
 

@@ -5,7 +5,7 @@ import type { Call } from '../../soak/history.js';
 import type { LogOf } from '../../soak/readLogs.js';
 import type { Disks } from '../disk/simulatedFiles.js';
 import type { HttpPorts } from '../http/engine.js';
-import type { LogEnd } from '../judges/logsJudge.js';
+import type { LogBefore, LogEnd } from '../judges/logsJudge.js';
 import type { StatesJudge } from '../judges/statesJudge.js';
 import type { Broker } from '../nats/broker.js';
 import type { JetStream } from '../nats/jetStream.js';
@@ -24,7 +24,7 @@ export interface SimulatedNats {
   readonly loss: Loss | undefined;
   start(name: string): void;
   stop(name: string): void;
-  /** What is stored by now survives a loss of power. */
+  /** What is stored by now survives a loss of power, and from now on whatever is older than the servers' interval. */
   sync(): void;
   /** All servers stop at once, and their machines lose their power. */
   losePower(): void;
@@ -33,7 +33,13 @@ export interface SimulatedNats {
 /** What is left when servers have lost what they had not synced. */
 export interface Loss {
   readonly atMs: number;
+  /** What was stored for longer may not be lost, in milliseconds. */
+  readonly syncedAgoMs: number;
+  /** The logs just before. */
+  readonly before: readonly LogBefore[];
   readonly ends: readonly LogEnd[];
+  /** The service log has lost entries of which a checkpoint is left. */
+  readonly isRolledBack: boolean;
 }
 
 export interface SimulatedService {

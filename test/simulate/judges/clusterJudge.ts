@@ -6,8 +6,9 @@ import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import { AnswersJudge } from './answersJudge.js';
 import { Findings } from './findings.js';
-import { type LogEnd, LogsJudge } from './logsJudge.js';
+import { type LogBefore, type LogEnd, LogsJudge } from './logsJudge.js';
 import { OwnersJudge } from './ownersJudge.js';
+import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
 
 interface JudgedSettings {
@@ -22,6 +23,7 @@ export class ClusterJudge {
   readonly #owners: OwnersJudge;
   readonly #logs: LogsJudge;
   readonly #answers: AnswersJudge;
+  readonly #serviceLog: ServiceLogJudge;
 
   constructor(
     world: World,
@@ -33,6 +35,7 @@ export class ClusterJudge {
     this.states = new StatesJudge(this.findings);
     this.#owners = new OwnersJudge(this.findings, leaseMs);
     this.#logs = new LogsJudge(this.findings, this.#owners);
+    this.#serviceLog = new ServiceLogJudge(this.findings, this.#logs);
     this.#answers = new AnswersJudge(this.findings, this.#owners, this.#logs, staleMs);
     broker.tap = {
       published: (from, message) => this.#published(from, message),
@@ -42,6 +45,7 @@ export class ClusterJudge {
       const { subject, body, by } = op;
       this.#owners.stored(subject, body, by);
       this.#logs.stored(subject, body);
+      this.#serviceLog.stored(subject, body);
     };
   }
 
@@ -50,13 +54,28 @@ export class ClusterJudge {
     return [...this.#logs.ends()];
   }
 
+  /** What the logs hold, with all their frames. */
+  before(): LogBefore[] {
+    return this.#logs.before();
+  }
+
+  /** Whether the servers have lost entries of the service log of which a checkpoint is left. */
+  get isRolledBack(): boolean {
+    return this.#serviceLog.isRolledBack;
+  }
+
   /** To be called when the servers have lost what they had not synced, and all processes have ended. */
   lost(): void {
     this.states.forget();
     this.#owners.forget();
     this.#logs.forget();
     this.#logs.isLossKnown = true;
-    for (const { subject, body } of this.jetStream.stored()) this.#logs.stored(subject, body);
+    this.#serviceLog.forget();
+    for (const { subject, body } of this.jetStream.stored()) {
+      this.#logs.stored(subject, body);
+      this.#serviceLog.stored(subject, body);
+    }
+    this.#serviceLog.compare();
   }
 
   #published(from: Party, { subject, headers, body }: Message): void {

@@ -28,7 +28,19 @@ export interface LogEnd {
   readonly noted: number;
 }
 
+/** A log as it was at one moment. */
+export interface LogBefore {
+  readonly collectionId: number;
+  readonly frames: readonly Uint8Array[];
+  /** The last sequence of a frame → the chain head after it, in hex. */
+  readonly heads: ReadonlyMap<number, string>;
+  /** The last event that had been stored for so long; 0: there is none. */
+  readonly sequenceFor: (ageMs: number) => number;
+}
+
 interface SeenLog {
+  /** Without those that are superseded. */
+  readonly frames: { readonly bytes: Uint8Array; readonly lastSequence: number; readonly storedMs: number }[];
   /** The last sequence of a frame → the chain head after it, in hex. */
   readonly heads: Map<number, string>;
   nextSequence: number;
@@ -70,6 +82,22 @@ export class LogsJudge {
     }
   }
 
+  /** What the logs hold now. */
+  before(): LogBefore[] {
+    const { nowMs } = this.findings.world;
+    return [...this.#logs].map(([collectionId, { frames, heads }]) => ({
+      collectionId,
+      frames: frames.map(({ bytes }) => bytes),
+      heads,
+      sequenceFor: (ageMs) => frames.findLast(({ storedMs }) => storedMs <= nowMs - ageMs)?.lastSequence ?? 0,
+    }));
+  }
+
+  /** Whether a frame of the log ends with that event, and the chain head after it is that. */
+  holds(collectionId: number, sequence: number, chainHead: string): boolean {
+    return this.#of(collectionId).heads.get(sequence) === chainHead;
+  }
+
   /** Knows nothing any more. */
   forget(): void {
     this.#logs.clear();
@@ -96,6 +124,7 @@ export class LogsJudge {
       this.findings.add(`event ${firstSequence} of collection ${id} is stored, and ${log.nextSequence} is not`);
     if (firstSequence !== log.nextSequence) return;
     log.nextSequence = lastSequence + 1;
+    log.frames.push({ bytes: body, lastSequence, storedMs: this.findings.world.nowMs });
     log.heads.set(lastSequence, toHex(chainHeadAfter));
   }
 
@@ -122,7 +151,7 @@ export class LogsJudge {
   #of(id: number): SeenLog {
     let log = this.#logs.get(id);
     if (log === undefined) {
-      log = { heads: new Map(), nextSequence: 0, noted: 0, shown: [] };
+      log = { frames: [], heads: new Map(), nextSequence: 0, noted: 0, shown: [] };
       this.#logs.set(id, log);
     }
     return log;
