@@ -14,6 +14,7 @@ import { type LogOf, readLog, toldSequences } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { Findings } from '../judges/findings.js';
+import { judgeMemory } from '../judges/memoryJudge.js';
 import { StatesJudge } from '../judges/statesJudge.js';
 import { type Network, networkIn } from '../network/network.js';
 import type { World } from '../world/world.js';
@@ -48,6 +49,7 @@ export class SimulatedStandalone implements SimulatedService {
     const findings = new Findings(world);
     this.findings = findings.all;
     this.states = new StatesJudge(findings);
+    judgeMemory(findings);
     this.network = networkIn(world);
     this.disks = disksIn(world);
     this.ports = new HttpPorts(world);

@@ -7,6 +7,7 @@ import type { World } from '../world/world.js';
 import { AnswersJudge } from './answersJudge.js';
 import { Findings } from './findings.js';
 import { type LogBefore, type LogEnd, LogsJudge } from './logsJudge.js';
+import { judgeMemory } from './memoryJudge.js';
 import { OwnersJudge } from './ownersJudge.js';
 import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
@@ -33,6 +34,7 @@ export class ClusterJudge {
   ) {
     this.findings = new Findings(world);
     this.states = new StatesJudge(this.findings);
+    judgeMemory(this.findings);
     this.#owners = new OwnersJudge(this.findings, leaseMs);
     this.#logs = new LogsJudge(this.findings, this.#owners);
     this.#serviceLog = new ServiceLogJudge(this.findings, this.#logs);

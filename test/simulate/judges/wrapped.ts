@@ -22,27 +22,34 @@ export class JudgeOf<J> {
   }
 }
 
-/** Calls `told` with the object before each call of the method. */
-export function before<T extends object>(prototype: T, name: MethodsOf<T>, told: (of: T) => void): void {
+type Arguments<T, K extends keyof T> = Parameters<Extract<T[K], Method>>;
+
+/** Calls `told` with the object and the arguments before each call of the method. */
+export function before<T extends object, K extends MethodsOf<T>>(
+  prototype: T,
+  name: K,
+  told: (of: T, args: Arguments<T, K>) => void,
+): void {
   const original = prototype[name] as Method;
-  const wrapped = function (this: T, ...args: never[]): unknown {
-    told(this);
+  replace(prototype, name, function (this: T, ...args: never[]): unknown {
+    told(this, args as unknown as Arguments<T, K>);
     return original.apply(this, args);
-  };
-  Object.defineProperty(prototype, name, { value: wrapped, configurable: true, writable: true });
+  });
 }
 
 /** Calls `told` with the object, the result and the arguments after each call of the method that does not throw. */
 export function after<T extends object, K extends MethodsOf<T>>(
   prototype: T,
   name: K,
-  told: (of: T, result: ReturnType<Extract<T[K], Method>>, ...args: Parameters<Extract<T[K], Method>>) => void,
+  told: (of: T, result: ReturnType<Extract<T[K], Method>>, args: Arguments<T, K>) => void,
 ): void {
   const original = prototype[name] as Method;
-  const wrapped = function (this: T, ...args: Parameters<Extract<T[K], Method>>): unknown {
-    const result = original.apply(this, args as never[]) as ReturnType<Extract<T[K], Method>>;
-    told(this, result, ...args);
+  replace(prototype, name, function (this: T, ...args: never[]): unknown {
+    const result = original.apply(this, args) as ReturnType<Extract<T[K], Method>>;
+    told(this, result, args as unknown as Arguments<T, K>);
     return result;
-  };
-  Object.defineProperty(prototype, name, { value: wrapped, configurable: true, writable: true });
+  });
 }
+
+const replace = (prototype: object, name: PropertyKey, value: Method): void =>
+  void Object.defineProperty(prototype, name, { value, configurable: true, writable: true });

@@ -1,0 +1,159 @@
+/**
+ * The memory of vectors, in all processes of a world. While a search or a build reads rows, none that it may read is erased
+ * or written, and no block of them is freed; nor is an index under its searches. No two pieces of memory lie over each other,
+ * and what is freed is poisoned: who reads it all the same finds numbers that no record has.
+ */
+import type { Index } from '../../../shard/index/kind.js';
+import { KINDS } from '../../../shard/index/kinds.js';
+import { Arena } from '../../../shard/kernel/arena.js';
+import { Block } from '../../../shard/kernel/block.js';
+import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
+import { type Region, VectorMemory } from '../../../shard/kernel/vectorMemory.js';
+import type { Findings } from './findings.js';
+import { after, before, JudgeOf } from './wrapped.js';
+
+const POISON = 0x7f;
+
+/** What is known of the rows of a collection at one process. */
+interface Rows {
+  /** Of each scan that has not ended: block by block the ids of the rows that it may read; 0: it may not. */
+  readonly scans: Map<number, readonly Float64Array[]>;
+  /** Slots whose rows no later scan may read. */
+  readonly released: Set<number>;
+}
+
+const judges = new JudgeOf<MemoryJudge>();
+
+/** Judges the memory of a world from now on. */
+export function judgeMemory(findings: Findings): void {
+  judges.set(findings.world, new MemoryJudge(findings));
+}
+
+class MemoryJudge {
+  readonly #rows = new WeakMap<VectorBlocks, Rows>();
+  /** Of the blocks that a scan may have read, and of their memory. */
+  readonly #rowsIn = new WeakMap<Block, { readonly rows: Rows; readonly index: number }>();
+  readonly #rowsAt = new WeakMap<Region, Rows>();
+  /** Address → size of what is held. */
+  readonly #held = new WeakMap<Arena, Map<number, number>>();
+
+  constructor(private readonly findings: Findings) {}
+
+  begins(vectors: VectorBlocks, scan: number): void {
+    const rows = this.#of(vectors);
+    const ids = vectors.blocks.map((block, index) => {
+      this.#rowsIn.set(block, { rows, index });
+      this.#rowsAt.set(block.region, rows);
+      return block.ids.slice(0, Math.max(0, vectors.slots - block.firstSlot));
+    });
+    for (const slot of rows.released) {
+      const index = vectors.shape.blockOf(slot);
+      ids[index]![slot - vectors.shape.firstSlot(index)] = 0;
+    }
+    rows.scans.set(scan, ids);
+  }
+
+  ends(vectors: VectorBlocks, scan: number): void {
+    this.#of(vectors).scans.delete(scan);
+  }
+
+  releases(vectors: VectorBlocks, slot: number): void {
+    this.#of(vectors).released.add(slot);
+  }
+
+  writes(vectors: VectorBlocks, slot: number): void {
+    this.#of(vectors).released.delete(slot);
+  }
+
+  /** Rows of a block are written or erased. */
+  changes(block: Block, row: number, count = 1): void {
+    const known = this.#rowsIn.get(block);
+    if (known === undefined) return;
+    for (const ids of known.rows.scans.values())
+      for (let at = row; at < row + count; at++)
+        if (ids[known.index]?.[at])
+          this.#add(`changes the row of record ${ids[known.index]![at]}, which a scan may read`);
+  }
+
+  freesBlock(region: Region): void {
+    if ((this.#rowsAt.get(region)?.scans.size ?? 0) > 0) this.#add('frees rows that a scan may read');
+    this.frees(region.arena, region.address, region.sizeBytes);
+  }
+
+  allocated(arena: Arena, address: number, sizeBytes: number): void {
+    const held = this.#heldIn(arena);
+    for (const [at, bytes] of held)
+      if (at < address + sizeBytes && address < at + bytes) this.#add(`gives out memory at ${address} that is held`);
+    held.set(address, sizeBytes);
+  }
+
+  frees(arena: Arena, address: number, sizeBytes: number): void {
+    if (!this.#heldIn(arena).delete(address)) this.#add(`frees memory at ${address} that is not held`);
+    new Uint8Array(arena.buffer, address, sizeBytes).fill(POISON);
+  }
+
+  /** An index was opened: it is not to be freed while it is asked for candidates. */
+  opened(index: Index): void {
+    const { candidates, free } = index;
+    let asked = 0;
+    const isAnswered = (): void => {
+      asked--;
+    };
+    index.candidates = (...args) => {
+      asked++;
+      const answer = candidates.apply(index, args);
+      answer.then(isAnswered, isAnswered);
+      return answer;
+    };
+    index.free = () => {
+      if (asked > 0) this.#add('frees an index that is searched');
+      return free.apply(index);
+    };
+  }
+
+  #add(what: string): void {
+    this.findings.add(`${this.findings.world.party.process.name} ${what}`);
+  }
+
+  #of(vectors: VectorBlocks): Rows {
+    let rows = this.#rows.get(vectors);
+    if (rows === undefined) {
+      rows = { scans: new Map(), released: new Set() };
+      this.#rows.set(vectors, rows);
+    }
+    return rows;
+  }
+
+  #heldIn(arena: Arena): Map<number, number> {
+    let held = this.#held.get(arena);
+    if (held === undefined) {
+      held = new Map();
+      this.#held.set(arena, held);
+    }
+    return held;
+  }
+}
+
+after(VectorBlocks.prototype, 'beginScan', (vectors, scan) => judges.now?.begins(vectors, scan));
+before(VectorBlocks.prototype, 'endScan', (vectors, [scan]) => judges.now?.ends(vectors, scan));
+before(VectorBlocks.prototype, 'release', (vectors, [slot]) => judges.now?.releases(vectors, slot));
+before(VectorBlocks.prototype, 'write', (vectors, [slot]) => judges.now?.writes(vectors, slot));
+before(Block.prototype, 'write', (block, [row]) => judges.now?.changes(block, row));
+before(Block.prototype, 'wrote', (block, [row, count]) => judges.now?.changes(block, row, count));
+before(Block.prototype, 'erase', (block, [row]) => judges.now?.changes(block, row));
+before(VectorMemory.prototype, 'freeBlock', (_, [region]) => judges.now?.freesBlock(region));
+before(Arena.prototype, 'freeScratch', (arena, [address, sizeBytes]) => judges.now?.frees(arena, address, sizeBytes));
+after(VectorMemory.prototype, 'allocateBlock', (_, { arena, address, sizeBytes }) =>
+  judges.now?.allocated(arena, address, sizeBytes),
+);
+after(Arena.prototype, 'allocateScratch', (arena, address, [sizeBytes]) => {
+  if (address !== undefined) judges.now?.allocated(arena, address, sizeBytes);
+});
+for (const kind of Object.values(KINDS)) {
+  const open = kind.open.bind(kind);
+  kind.open = async (order) => {
+    const index = await open(order);
+    judges.now?.opened(index);
+    return index;
+  };
+}
