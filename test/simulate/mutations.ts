@@ -195,18 +195,18 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'if (this.#newestScan < 0)',
   },
   {
-    name: 'the rows of a collection are freed under its searches',
-    isIn: inClusters,
-    file: 'shard/kernel/vectorBlocks.js',
-    find: 'if (this.#reuse.isRead)',
-    put: 'if (this.#nextSlot < 0)',
-  },
-  {
     name: 'scratch memory is given back twice',
     isIn: anywhere,
     file: 'shard/kernel/slicedScan.js',
     find: 'this.#scratch = undefined;',
     put: 'this.#scratch?.free();\n        this.#scratch = undefined;',
+  },
+  {
+    name: 'a quota is granted to each collection alone',
+    isIn: ({ collections, settings }) => settings.VOUCH_MAX_RECORDS !== undefined && collections.length > 1,
+    file: 'shared/registry/reservations.js',
+    find: 'const free = limit - others;',
+    put: 'const free = limit;',
   },
   {
     name: 'a write without an answer is sent again',

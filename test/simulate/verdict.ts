@@ -25,7 +25,8 @@ const TOLD_WITHIN_MS = 60_000;
 
 /** What must not be; nothing where all is well. */
 export async function verdictOn(judged: Judged): Promise<string[]> {
-  const { service, shape, collections, calls, hadErrors, hasRot } = judged;
+  const { service, shape, collections, hadErrors, hasRot } = judged;
+  const calls = service.states.quota?.judged(judged.calls) ?? judged.calls;
   const { world, nats } = service;
   const logs = await service.readLogs(collections, calls);
   const indexed = new Map(

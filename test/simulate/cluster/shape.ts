@@ -63,7 +63,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
   const heartbeatMs = 500 + 250 * random.int(3);
   const leaseMs = 4 * heartbeatMs;
   const followers = servers === 0 ? 0 : random.int(2);
-  return {
+  const drawn: SimulatedShape = {
     servers,
     version,
     syncs: version !== VERSIONS[0] && random.int(3) > 0,
@@ -96,6 +96,24 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       VOUCH_REPLICAS: String(Math.max(servers, 1)),
       VOUCH_LOG_STREAMS: '2',
     },
+  };
+  return { ...drawn, settings: { ...drawn.settings, ...quotasOf(random, drawn) } };
+}
+
+/** One service in so many has quotas that its clients reach: of records, of bytes, or of both. */
+const QUOTA_ONE_IN = 4;
+const ROOM = { records: 60, bytes: 40_000 };
+
+function quotasOf(random: SeededRandom, { collections }: SimulatedShape): Readonly<Record<string, string>> {
+  if (random.int(QUOTA_ONE_IN) > 0) return {};
+  const rows = collections.reduce((sum, each) => sum + each.rows, 0);
+  const records = rows + 10 + random.int(ROOM.records);
+  const bytes = 10_000 + random.int(ROOM.bytes);
+  // The rows that are there before the faults fit in any case.
+  const of = rows > 0 ? 'records' : random.pick(['records', 'bytes', 'both']);
+  return {
+    ...(of !== 'bytes' && { VOUCH_MAX_RECORDS: String(records) }),
+    ...(of !== 'records' && { VOUCH_MAX_BYTES: String(bytes) }),
   };
 }
 
@@ -130,10 +148,11 @@ export function calmShape(drawn: SimulatedShape, random: SeededRandom): Simulate
 /** As small as can be, of the same settings: one collection, and one server of NATS in a cluster. */
 export function sweepShape(drawn: SimulatedShape, mode: 'standalone' | 'cluster', wanted: Wanted): SimulatedShape {
   const { hasIndex = false, shards = 1, segmentBytes } = wanted;
+  const { VOUCH_MAX_RECORDS: _, VOUCH_MAX_BYTES: __, ...withoutQuotas } = drawn.settings;
   return {
     ...drawn,
     ...{ servers: mode === 'cluster' ? 1 : 0, shards, coordinators: 1, followers: 0, clients: 0, segmentBytes },
     collections: [{ name: 'c1', dimension: 4, index: hasIndex ? 'hnsw' : 'none', rows: hasIndex ? 500 : 0 }],
-    settings: { ...drawn.settings, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
+    settings: { ...withoutQuotas, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
   };
 }

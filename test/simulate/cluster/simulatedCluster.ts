@@ -60,11 +60,7 @@ export class SimulatedCluster implements SimulatedService {
     const names = namesOf('n', shape.servers);
     const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
     const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
-    const { settings } = shape;
-    const judge = new ClusterJudge(world, broker, jetStream, {
-      leaseMs: Number(settings.VOUCH_LEASE_MS),
-      staleMs: Number(settings.VOUCH_FOLLOWERS_STALE_MS),
-    });
+    const judge = new ClusterJudge(world, broker, jetStream, shape.settings);
     this.findings = judge.findings.all;
     this.states = judge.states;
     this.nats = new SimulatedServers(world, names, { broker, jetStream, judge, isSynced: shape.syncs });

@@ -15,6 +15,7 @@ import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { Findings } from '../judges/findings.js';
 import { judgeMemory } from '../judges/memoryJudge.js';
+import { quotaJudgeOf } from '../judges/quotaJudge.js';
 import { StatesJudge } from '../judges/statesJudge.js';
 import { type Network, networkIn } from '../network/network.js';
 import type { World } from '../world/world.js';
@@ -48,7 +49,7 @@ export class SimulatedStandalone implements SimulatedService {
   ) {
     const findings = new Findings(world);
     this.findings = findings.all;
-    this.states = new StatesJudge(findings);
+    this.states = new StatesJudge(findings, quotaJudgeOf(findings, shape.settings));
     judgeMemory(findings);
     this.network = networkIn(world);
     this.disks = disksIn(world);

@@ -9,14 +9,9 @@ import { Findings } from './findings.js';
 import { type LogBefore, type LogEnd, LogsJudge } from './logsJudge.js';
 import { judgeMemory } from './memoryJudge.js';
 import { OwnersJudge } from './ownersJudge.js';
+import { quotaJudgeOf } from './quotaJudge.js';
 import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
-
-interface JudgedSettings {
-  readonly leaseMs: number;
-  /** The greatest age of an eventual answer. */
-  readonly staleMs: number;
-}
 
 export class ClusterJudge {
   readonly findings: Findings;
@@ -30,12 +25,14 @@ export class ClusterJudge {
     world: World,
     broker: Broker,
     private readonly jetStream: JetStream,
-    { leaseMs, staleMs }: JudgedSettings,
+    /** Of the processes, as variables of the environment. */
+    settings: Readonly<Record<string, string>>,
   ) {
+    const staleMs = Number(settings.VOUCH_FOLLOWERS_STALE_MS);
     this.findings = new Findings(world);
-    this.states = new StatesJudge(this.findings);
+    this.states = new StatesJudge(this.findings, quotaJudgeOf(this.findings, settings));
     judgeMemory(this.findings);
-    this.#owners = new OwnersJudge(this.findings, leaseMs);
+    this.#owners = new OwnersJudge(this.findings, Number(settings.VOUCH_LEASE_MS));
     this.#logs = new LogsJudge(this.findings, this.#owners);
     this.#serviceLog = new ServiceLogJudge(this.findings, this.#logs);
     this.#answers = new AnswersJudge(this.findings, this.#owners, this.#logs, staleMs);

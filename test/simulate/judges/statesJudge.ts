@@ -8,11 +8,13 @@ import type { CollectionState } from '../../../shard/state/collectionState.js';
 import { Journal } from '../../../shard/state/journal.js';
 import { LogHistory } from '../../../shard/state/logHistory.js';
 import { toHex } from '../../../shared/hashing/hash.js';
+import type { Frame } from '../../../shared/log/frame.js';
 import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
 import { type CollectionLog, stateHashAt } from '../../soak/checker/log.js';
 import type { LogOf } from '../../soak/readLogs.js';
 import type { Party } from '../world/party.js';
 import type { Findings } from './findings.js';
+import type { QuotaJudge } from './quotaJudge.js';
 import { contentOf } from './stateContent.js';
 import { after, before, JudgeOf } from './wrapped.js';
 
@@ -42,7 +44,10 @@ export class StatesJudge {
   readonly #hashes = new Map<number, BySequence>();
   readonly #contents = new Map<number, BySequence>();
 
-  constructor(private readonly findings: Findings) {
+  constructor(
+    private readonly findings: Findings,
+    readonly quota: QuotaJudge | undefined,
+  ) {
     judges.set(findings.world, this);
   }
 
@@ -58,8 +63,9 @@ export class StatesJudge {
   }
 
   /** A whole frame is applied. */
-  applied(history: LogHistory): void {
+  applied(history: LogHistory, frame: Frame): void {
     const replica = this.#replicas.get(history);
+    if (replica !== undefined) this.quota?.applied(replica.collectionId, frame, replica.state);
     if (replica === undefined || history.sequence === 0) return;
     this.#hash(replica);
     if (history.end.chainHead[0]! % COMPARED_ONE_IN === 0) this.#content(replica);
@@ -85,6 +91,7 @@ export class StatesJudge {
 
   /** The logs have lost their ends, and all processes have ended. */
   forget(): void {
+    this.quota?.forget();
     this.#replicas.clear();
     this.#hashes.clear();
     this.#contents.clear();
@@ -124,5 +131,5 @@ export class StatesJudge {
 
 for (const name of ['take', 'adopt', 'catchUp'] as const)
   before(Journal.prototype, name, (journal) => judges.now?.used(journal));
-after(LogHistory.prototype, 'add', (history) => judges.now?.applied(history));
+after(LogHistory.prototype, 'add', (history, _, [frame]) => judges.now?.applied(history, frame));
 before(VectorBlocks.prototype, 'destroy', (vectors) => judges.now?.closed(vectors));

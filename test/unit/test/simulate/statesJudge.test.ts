@@ -50,7 +50,7 @@ function openReplica(): Replica {
 async function foundWith(change: (replica: Replica) => void): Promise<readonly string[]> {
   const world = new World(1);
   const findings = new Findings(world);
-  const judge = new StatesJudge(findings);
+  const judge = new StatesJudge(findings, undefined);
   const frames = await writtenFrames();
   await world.run(() =>
     world.outside(async () => {

@@ -1,0 +1,116 @@
+/**
+ * The quotas of the project, as all collections together use them after each frame that is applied. Live records never pass
+ * theirs. Bytes do by no more than deletions and shreds have added, which are never refused. Whoever is refused was near it.
+ */
+import type { CollectionState } from '../../../shard/state/collectionState.js';
+import type { Event } from '../../../shared/log/event.js';
+import { eventSizeBytes } from '../../../shared/log/eventLayout.js';
+import { EVENT_PREFIX_BYTES, type Frame } from '../../../shared/log/frame.js';
+import { type Amount, totalHeld } from '../../../shared/model/quotas.js';
+import type { Call } from '../../soak/history.js';
+import type { Findings } from './findings.js';
+
+type Kind = keyof Amount;
+
+const REFUSAL = /^507 capacity_exceeded: the quota of (records|bytes) is full: .*, and the request brings (\d+)$/;
+
+/** A refused request brings it to this share of a quota at least, at some moment of the time before. */
+const NEAR_SHARE = 0.5;
+const LONG_MS = 10_000;
+
+interface Used extends Amount {
+  readonly sequence: number;
+}
+
+interface Moment extends Amount {
+  readonly atMs: number;
+}
+
+/** Undefined where the service has its usual quotas, which nothing here reaches. */
+export function quotaJudgeOf(findings: Findings, settings: Readonly<Record<string, string>>): QuotaJudge | undefined {
+  const { VOUCH_MAX_RECORDS: records, VOUCH_MAX_BYTES: bytes } = settings;
+  if (records === undefined && bytes === undefined) return undefined;
+  const limitOf = (text: string | undefined): number => (text === undefined ? Number.POSITIVE_INFINITY : Number(text));
+  return new QuotaJudge(findings, { records: limitOf(records), bytes: limitOf(bytes) });
+}
+
+export class QuotaJudge {
+  /** By collection, after the newest frame that any process has applied. */
+  readonly #used = new Map<number, Used>();
+  readonly #moments: Moment[] = [{ atMs: 0, records: 0, bytes: 0 }];
+  /** Bytes of the logs that no quota refuses. */
+  #exemptBytes = 0;
+  #isOver = false;
+
+  constructor(
+    private readonly findings: Findings,
+    private readonly limits: Amount,
+  ) {}
+
+  applied(collectionId: number, frame: Frame, state: CollectionState): void {
+    const { lastSequence: sequence, liveRecords: records } = frame.header;
+    if (this.#isOver || sequence <= (this.#used.get(collectionId)?.sequence ?? -1)) return;
+    this.#used.set(collectionId, { sequence, records, bytes: totalHeld(state.heldBytes) + frame.end.logBytes });
+    this.#exemptBytes += exemptBytesOf(frame);
+    const now = { atMs: this.findings.world.nowMs, records: this.#sum('records'), bytes: this.#sum('bytes') };
+    this.#moments.push(now);
+    this.#hold('records', now.records);
+    this.#hold('bytes', now.bytes - this.#exemptBytes);
+  }
+
+  /** The servers have lost what the quotas count. */
+  forget(): void {
+    this.#isOver = true;
+  }
+
+  /** Finds refusals that nothing explains. Returns the calls, of which those that a quota may refuse had no effect. */
+  judged(calls: readonly Call[]): Call[] {
+    return calls.map((call) => {
+      const [, kind, brings] = (call.outcome.kind === 'refused' && REFUSAL.exec(call.outcome.why)) || [];
+      if (kind === undefined) return call;
+      this.#explain(kind as Kind, Number(brings), call);
+      return { ...call, outcome: { kind: 'busy' } } as Call;
+    });
+  }
+
+  #explain(kind: Kind, brings: number, { startMs, endMs, op, collection }: Call): void {
+    if (this.#isOver) return;
+    const most = this.#most(kind, startMs - LONG_MS, endMs);
+    if (most + brings < NEAR_SHARE * this.limits[kind])
+      this.findings.add(`${op} of ${collection} is refused with ${most} of ${this.limits[kind]} ${kind} in use`);
+  }
+
+  /** The most that was in use at any moment of that time. */
+  #most(kind: Kind, fromMs: number, toMs: number): number {
+    const first = this.#moments.findLastIndex(({ atMs }) => atMs <= fromMs);
+    let most = 0;
+    for (let i = Math.max(first, 0); i < this.#moments.length && this.#moments[i]!.atMs <= toMs; i++)
+      most = Math.max(most, this.#moments[i]![kind]);
+    return most;
+  }
+
+  #hold(kind: Kind, used: number): void {
+    if (used > this.limits[kind]) this.findings.add(`the project uses ${used} of ${this.limits[kind]} ${kind}`);
+  }
+
+  #sum(kind: Kind): number {
+    let sum = 0;
+    for (const used of this.#used.values()) sum += used[kind];
+    return sum;
+  }
+}
+
+/** Those of deletions and shreds; the whole frame where it has nothing else. */
+function exemptBytesOf({ bytes, events }: Frame): number {
+  const exempt = events.filter(isExempt);
+  if (exempt.length === events.length) return bytes.length;
+  return exempt.reduce((sum, event) => sum + EVENT_PREFIX_BYTES + eventSizeBytes(event), 0);
+}
+
+const isExempt = ({ type }: Event): boolean =>
+  type === 'softDelete' ||
+  type === 'delete' ||
+  type === 'deleteMany' ||
+  type === 'shredKey' ||
+  type === 'deleteNode' ||
+  type === 'deleteEdge';
