@@ -1,0 +1,83 @@
+/** What is judged of the log of the service, with entries and checkpoints that are made up. */
+import { expect } from 'chai';
+import { encodeFrame } from '../../../../coordinator/serviceLog/frame.js';
+import { BUCKETS } from '../../../../shared/bucket/buckets.js';
+import { SERVICE_LOG_SUBJECT } from '../../../../shared/transport/subjects.js';
+import { Frontier, leafHash } from '../../../../verifier/tlog/merkle.js';
+import { formatNote } from '../../../../verifier/tlog/note.js';
+import { treeHeadText } from '../../../../verifier/tlog/treeHead.js';
+import { Findings } from '../../../simulate/judges/findings.js';
+import type { LogsJudge } from '../../../simulate/judges/logsJudge.js';
+import { ServiceLogJudge } from '../../../simulate/judges/serviceLogJudge.js';
+import { World } from '../../../simulate/world/world.js';
+
+/** A census of one collection. */
+const census = (timeMs: number): Uint8Array => {
+  const bytes = Buffer.alloc(24);
+  bytes.write('VLE1', 'latin1');
+  bytes[4] = 3;
+  bytes.writeBigUInt64LE(1n, 8);
+  bytes.writeBigUInt64LE(BigInt(timeMs), 16);
+  return bytes;
+};
+const ENTRIES = [census(1), census(2), census(3)];
+
+const rootOf = (size: number): Uint8Array => {
+  const tree = new Frontier();
+  for (const entry of ENTRIES.slice(0, size)) tree.append(leafHash(entry));
+  return tree.root();
+};
+
+describe('the judge of the service log', () => {
+  let findings: Findings;
+  let judge: ServiceLogJudge;
+  beforeEach(() => {
+    findings = new Findings(new World(1));
+    judge = new ServiceLogJudge(findings, {} as LogsJudge);
+  });
+
+  const append = (index: number): void =>
+    judge.stored(SERVICE_LOG_SUBJECT, Buffer.from(encodeFrame({ first: index, entries: [ENTRIES[index]!] })));
+
+  function publish(size: number, root = rootOf(size)): void {
+    const text = treeHeadText({ origin: 'o', size, root });
+    const note = formatNote({ text, signatures: [{ name: 'o', keyId: '00000000', bytes: new Uint8Array(64) }] });
+    judge.stored(`$KV.${BUCKETS.serviceLog}.newest`, Buffer.from(JSON.stringify({ size, note })));
+  }
+
+  it('finds nothing where checkpoints are those of the log', () => {
+    append(0);
+    append(1);
+    publish(2);
+    // It is superseded.
+    append(1);
+    append(2);
+    publish(3);
+    expect(findings.all).to.deep.equal([]);
+  });
+
+  it('finds a checkpoint of entries that are not there, and one with another root', () => {
+    append(0);
+    publish(2);
+    publish(2, rootOf(1));
+    expect(findings.all).to.have.length(2);
+  });
+
+  it('finds an entry that is appended, and a checkpoint that is signed, to a log that has lost some', () => {
+    append(0);
+    append(1);
+    publish(2);
+    judge.forget();
+    publish(2);
+    append(0);
+    judge.compare();
+    expect(judge.isRolledBack).to.equal(true);
+    expect(findings.all).to.deep.equal([]);
+    append(1);
+    publish(1);
+    expect(findings.all).to.deep.equal([
+      'judged wrong: entry 1 is appended to a service log that was rolled back',
+      'judged wrong: a checkpoint of 1 entries follows one of 2',
+    ]);
+  });
+});
