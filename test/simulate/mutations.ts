@@ -23,7 +23,6 @@ const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
 const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
-const withAnyIndex = ({ collections }: SimulatedShape): boolean => collections.some(({ index }) => index !== 'none');
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -186,13 +185,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'shard/index/generation.js',
     find: 'const tail = this.tail === 0 ?',
     put: 'const tail = this.tail >= 0 ?',
-  },
-  {
-    name: 'a slot is given out again while a search may read it',
-    isIn: withAnyIndex,
-    file: 'shard/kernel/slotReuse.js',
-    find: 'if (this.isRead)',
-    put: 'if (this.#newestScan < 0)',
   },
   {
     name: 'scratch memory is given back twice',
