@@ -188,13 +188,6 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const tail = this.tail >= 0 ?',
   },
   {
-    name: 'a slot is given out again while a search may read it',
-    isIn: withAnyIndex,
-    file: 'shard/kernel/slotReuse.js',
-    find: 'if (this.isRead)',
-    put: 'if (this.#newestScan < 0)',
-  },
-  {
     name: 'scratch memory is given back twice',
     isIn: anywhere,
     file: 'shard/kernel/slicedScan.js',
