@@ -50,7 +50,8 @@ export class Rejoin {
       const to = choose(before.collection.id, before.followers);
       if (to === undefined) return;
       const followers = [...before.followers.filter((name) => name !== to), shard];
-      const next = { ...before, shard: to, epoch: before.epoch + 1, followers };
+      const takenFrom = before.takenFrom?.filter((name) => name !== to);
+      const next = { ...before, shard: to, epoch: before.epoch + 1, followers, takenFrom };
       const change = { key, entry: await casOwner(this.owners, next, revision, this.stopping, context.logger) };
       if (this.defers(change)) return;
       collections++;

@@ -25,7 +25,8 @@ export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
   calls.map((call) => (isDiskError(call) ? ({ ...call, outcome: { kind: 'busy' } } as Call) : call));
 
 function isDiskError({ op, outcome }: Call): boolean {
-  if (outcome.kind === 'refused') return outcome.why.startsWith('507');
+  if (outcome.kind === 'refused')
+    return outcome.why.startsWith('507') || (op === 'configureIndex' && outcome.why.startsWith('500'));
   if (op !== 'indexState' || outcome.kind !== 'ok') return false;
   return /^(?:ENOSPC|EIO)/.test((outcome.answer as IndexAnswer).error ?? '');
 }

@@ -23,7 +23,6 @@ const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
 const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
-const withAnyIndex = ({ collections }: SimulatedShape): boolean => collections.some(({ index }) => index !== 'none');
 
 export const MUTATIONS: readonly Mutation[] = [
   {

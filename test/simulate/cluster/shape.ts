@@ -147,20 +147,12 @@ export function calmShape(drawn: SimulatedShape, random: SeededRandom): Simulate
 
 /** As small as can be, of the same settings: one collection, and one server of NATS in a cluster. */
 export function sweepShape(drawn: SimulatedShape, mode: 'standalone' | 'cluster', wanted: Wanted): SimulatedShape {
-<<<<<<< HEAD
   const { index = 'none', shards = 1, segmentBytes } = wanted;
-=======
-  const { hasIndex = false, shards = 1, segmentBytes } = wanted;
->>>>>>> s25judges
   const { VOUCH_MAX_RECORDS: _, VOUCH_MAX_BYTES: __, ...withoutQuotas } = drawn.settings;
   return {
     ...drawn,
     ...{ servers: mode === 'cluster' ? 1 : 0, shards, coordinators: 1, followers: 0, clients: 0, segmentBytes },
-<<<<<<< HEAD
     collections: [{ name: 'c1', dimension: 4, index, rows: index === 'none' ? 0 : 500 }],
-=======
-    collections: [{ name: 'c1', dimension: 4, index: hasIndex ? 'hnsw' : 'none', rows: hasIndex ? 500 : 0 }],
->>>>>>> s25judges
     settings: { ...withoutQuotas, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
   };
 }

@@ -7,12 +7,9 @@ type Level = (typeof LEVELS)[number];
 
 /** Errors that no fault may cause. */
 const ALARM = /quarantined|unexpected failure|unhandled|rolled back/;
-<<<<<<< HEAD
 
 /** Whether no fault may cause the line. */
 export const isAlarm = (text: string, isError: boolean): boolean => DAMAGE.test(text) || (isError && ALARM.test(text));
-=======
->>>>>>> s25judges
 
 const QUARANTINED = 'collection quarantined';
 const ROLLED_BACK = /^the service log was rolled back/;

@@ -82,4 +82,13 @@ describe('a former owner', () => {
     await untilServes(3, 1);
     for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NobodyServes);
   });
+
+  it('does not wait for itself where the owner in its place comes back with nothing and names it again', async () => {
+    await rig.change(ID, { shard: 's4', epoch: 2, followers: ['s1'], takenFrom: ['s1'] });
+    former.reach.release(BUCKETS.owners);
+    await rig.ask('s1', { op: 'adopt', collectionIds: [ID] });
+    await rig.shard('s4');
+    await untilServes(3, 1);
+    expect(await rig.ownership(ID)).to.include({ shard: 's1', epoch: 3 });
+  });
 });
