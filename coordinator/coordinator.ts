@@ -87,7 +87,7 @@ export const coordinatorProcess =
     const coordinator = await runCoordinator({ ...wanted, platform });
     return {
       description: 'the HTTP edge: authenticates, limits, validates, routes, merges',
-      serves: ['limits'],
+      serves: wanted.config.rateLimits === 'off' ? [] : ['limits'],
       metadata: { coordinator: wanted.name ?? '', url: coordinator.url },
       status: () => coordinator.health(),
       stop: () => coordinator.stop(),

@@ -35,13 +35,13 @@ describe('another Node', () => {
   };
 
   it('Node 24 passes the contract tests', async function () {
-    this.timeout(600_000);
+    this.timeout(1_500_000);
     if (process.versions.node.startsWith('24.')) skip(this, SAME);
     const node = await nodeOf(24);
     if (node === undefined) skip(this, missing(24));
     const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', '_mocha');
     const tests = launch(node, [mocha, '--reporter', 'dot', ...CONTRACT], { cwd: ROOT });
-    const { code } = await tests.waitForEnd(580_000);
+    const { code } = await tests.waitForEnd(1_400_000);
     expect(code, tests.output).to.equal(0);
     expect(tests.output).to.match(/\d{3} passing/);
   });
