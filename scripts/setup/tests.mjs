@@ -27,8 +27,8 @@ const GROUPS = [
   /^unit\/(?:shard|verifier)\//,
 ];
 
-/** Of the groups, at a time. */
-const LANES = 2 * availableParallelism() + 1;
+/** Of the groups, at a time: one of them waits for the disk or for timers. With more, requests wait too long for their deadlines. */
+const LANES = availableParallelism() + 1;
 
 /** The arguments of each group. */
 function all(root) {
