@@ -18,6 +18,7 @@ import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
 import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
+import { isQuotaRefusal } from './judges/quotaJudge.js';
 import { Rest } from './rest.js';
 import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
@@ -162,7 +163,8 @@ class Run {
   ) {
     this.cluster = shape.servers === 0 ? new SimulatedStandalone(world, shape) : new SimulatedCluster(world, shape);
     this.#known = new Map(shape.collections.map((each) => [each.name, new Known(each, this.#keys)]));
-    this.#recorder = new Recorder({ write: (line) => world.trace.text(line) });
+    const isServed = (call: Call): boolean => call.outcome.kind === 'ok' || isQuotaRefusal(call);
+    this.#recorder = new Recorder({ write: (line) => world.trace.text(line) }, isServed);
   }
 
   get #hasCalms(): boolean {

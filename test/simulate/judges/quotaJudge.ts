@@ -26,6 +26,8 @@ interface Moment extends Amount {
   readonly atMs: number;
 }
 
+export const isQuotaRefusal = ({ outcome }: Call): boolean => outcome.kind === 'refused' && REFUSAL.test(outcome.why);
+
 /** Undefined where the service has its usual quotas, which nothing here reaches. */
 export function quotaJudgeOf(findings: Findings, settings: Readonly<Record<string, string>>): QuotaJudge | undefined {
   const { VOUCH_MAX_RECORDS: records, VOUCH_MAX_BYTES: bytes } = settings;

@@ -7,12 +7,16 @@ export class Recorder {
   /** By collection: the latest start of a write, and of a search, that was answered. */
   readonly #answered = { write: new Map<string, number>(), search: new Map<string, number>() };
 
-  constructor(private readonly file: Pick<LogFile, 'write'>) {}
+  /** `isServed`: whether the outcome shows that the collection is served. */
+  constructor(
+    private readonly file: Pick<LogFile, 'write'>,
+    private readonly isServed = ({ outcome }: Call): boolean => outcome.kind === 'ok',
+  ) {}
 
   add(call: Call): void {
     this.calls.push(call);
     this.file.write(JSON.stringify(call));
-    if (call.outcome.kind !== 'ok') return;
+    if (!this.isServed(call)) return;
     const kind = isWrite(call) ? 'write' : call.op === 'search' ? 'search' : undefined;
     if (kind === undefined) return;
     const latest = this.#answered[kind].get(call.collection) ?? Number.NEGATIVE_INFINITY;
