@@ -2,8 +2,11 @@
  * The return of a shard that owned collections when it ended, and has none of them in memory. Before it answers anything,
  * followers that have them in memory become their owners, as after a death:
  *
- *   own entry with followers ──▶ deferred ──a follower has it in memory──▶ that one's, under the next epoch; followed here
- *                                       └──none has──▶ owned and served here
+ *   own entry ──▶ deferred ──a follower has it in memory──▶ that one's, under the next epoch; followed here
+ *                        └──none has──▶ owned and served here, if the entry still says so when it is read again
+ *
+ * It is read again since a watch may begin with entries of a server that lags: another owner may have begun before this shard had
+ * a heartbeat.
  *
  * An earlier process of the shard's name has no lease any more, and the log refuses what it may still write.
  */
@@ -29,7 +32,7 @@ export class Rejoin {
   /** Whether the entry must not be acted upon yet. It comes with `remaining` in the end, unless it changes. */
   defers({ key, entry }: Change): boolean {
     const ownership = entry && ownershipOf(entry);
-    const isDeferred = ownership?.shard === this.services.shard && ownership.followers.length > 0;
+    const isDeferred = ownership?.shard === this.services.shard;
     if (isDeferred) this.#deferred.set(key, entry as Entry);
     else this.#deferred.delete(key);
     return isDeferred;
@@ -37,9 +40,9 @@ export class Rejoin {
 
   /** Gives collections to followers that have them in memory. `changed` gets every entry that names another shard now. */
   async run(changed: (change: Change) => void): Promise<void> {
-    if (this.#deferred.size === 0) return;
     const { shard, follow, context } = this.services;
-    const found = [...this.#deferred.values()];
+    const found = [...this.#deferred.values()].filter((entry) => ownershipOf(entry).followers.length > 0);
+    if (found.length === 0) return;
     const choose = await takeoverCandidates(
       found.flatMap((entry) => ownershipOf(entry).followers),
       follow,
@@ -57,12 +60,12 @@ export class Rejoin {
       collections++;
       changed(change);
     });
-    const kept = this.#deferred.size;
+    const kept = found.length - collections;
     context.logger.info({ shard, collections, kept }, 'followers that have collections in memory own them now');
   }
 
-  /** The entries that still name this shard. */
-  *remaining(): Generator<Change> {
-    for (const [key, entry] of this.#deferred) yield { key, entry };
+  /** The keys of the entries that still name this shard. */
+  get remaining(): readonly string[] {
+    return [...this.#deferred.keys()];
   }
 }

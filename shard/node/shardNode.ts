@@ -7,6 +7,7 @@ import type { Readings } from '../../shared/metrics/metrics.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
@@ -22,6 +23,9 @@ import { LogWatch } from './logWatch.js';
 import { OwnershipTransfer } from './ownershipTransfer.js';
 import { Rejoin } from './rejoin.js';
 import { ShardRpc } from './shardRpc.js';
+
+/** Read again at a start. */
+const ENTRIES_AT_ONCE = 64;
 
 interface NodeOptions extends Omit<ReplicaServices, 'follow'> {
   /** BUCKETS.owners. */
@@ -109,7 +113,10 @@ export class ShardNode {
     const rejoin = this.#rejoin as Rejoin;
     await rejoin.run((change) => void this.#entryIs(change));
     this.#rejoin = undefined;
-    for (const change of rejoin.remaining()) void this.#entryIs(change);
+    await mapConcurrent(rejoin.remaining, ENTRIES_AT_ONCE, async (key) => {
+      const entry = await whenAvailable('the owners', () => this.#owners.get(key), this.#services.context);
+      void this.#entryIs({ key, entry });
+    });
   }
 
   /** Has its collections moved to other shards, see `drain`. `shards`: BUCKETS.shards. */
