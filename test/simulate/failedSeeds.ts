@@ -16,4 +16,9 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     durationMs: 160_000,
     defect: 'a log that a second reading takes for damaged, since the first has applied its frames',
   },
+  {
+    seed: 3_994,
+    durationMs: 120_000,
+    defect: 'a shard that starts owns what a server that lags says, after another owner has begun',
+  },
 ];
