@@ -27,14 +27,15 @@ export class Leadership {
     // Counted from before the write: the entry lives at least `ttlMs` longer than this.
     const askedMs = this.clock.monotonicMs();
     const value = { holder: this.holder };
-    let revision: number | undefined;
-    if (this.#revision !== undefined) revision = await this.bucket.update(this.name, value, this.#revision);
+    let entry: Entry | undefined;
+    let revision =
+      this.#revision === undefined ? undefined : await this.bucket.update(this.name, value, this.#revision);
     if (revision === undefined) {
       // One question where another process holds it, which is what most processes find most of the time.
-      const entry = await this.bucket.get(this.name);
+      entry = await this.bucket.get(this.name);
       if (entry === undefined) revision = await this.bucket.create(this.name, value);
-      this.#revision = revision ?? this.#ownRevision(entry);
-    } else this.#revision = revision;
+    }
+    this.#revision = revision ?? this.#ownRevision(entry);
     if (revision !== undefined) this.#renewedMs = askedMs;
     return this.held;
   }
