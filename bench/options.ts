@@ -151,7 +151,7 @@ export interface BenchOptions {
   readonly jsonFile: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [<part> …] [--only kernel,engine,index,search,proof,restart,http,memory,scale,overload] [--quick] [--data <folder>]
+export const USAGE = `npm run bench -- [<part> …] [--only ${PARTS.join(',')}] [--quick] [--data <folder>]
                  [--restart-records <n>] [--json <file>]
 
   --only   measure these parts alone

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../scripts/local/supervisor/clusterPlans.js';
 import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
+import { EXIT_INTERRUPTED } from '../scripts/terminal/signals.js';
 import { deleteTree, ifThere } from '../shared/files/durable.js';
 import { SETTINGS } from './cluster.js';
 
@@ -15,8 +16,6 @@ const START = fileURLToPath(new URL('../scripts/start.js', import.meta.url));
 const LOOK_MS = 50;
 
 export type Mode = 'standalone' | 'cluster';
-
-const EXIT_INTERRUPTED = 130;
 
 export class StartedService {
   readonly #interrupted = (): void => void this.stop().finally(() => process.exit(EXIT_INTERRUPTED));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Report } from '../../bench/report.js';
+import { PARTS } from '../../bench/row.js';
 import { quantise } from '../../shared/fixedPoint.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
 import { seededRandom } from '../support/model/random.js';
@@ -40,18 +41,7 @@ describe('npm run bench', function () {
     const json = join(folder, 'figures.json');
     const run = await bench(0, '--quick', '--data', folder, '--json', json);
     const rows = rowsIn(json);
-    expect([...new Set(rows.map(({ part }) => part))]).to.deep.equal([
-      'kernel',
-      'engine',
-      'index',
-      'search',
-      'proof',
-      'restart',
-      'http',
-      'memory',
-      'scale',
-      'overload',
-    ]);
+    expect([...new Set(rows.map(({ part }) => part))]).to.deep.equal([...PARTS]);
     for (const { name, value } of rows) expect(Number.isFinite(value), `${name}: ${value}`).to.equal(true);
     expect(new Set(rows.map(({ part, name }) => `${part} ${name}`)).size, 'each figure once').to.equal(rows.length);
     const recalls = rows.filter(({ name }) => name.startsWith('recall'));
