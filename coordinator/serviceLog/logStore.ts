@@ -58,6 +58,11 @@ export class LogStore {
     private readonly witnessedSize: () => number,
   ) {}
 
+  /** What was read may be behind what was stored by so much. */
+  get staleMs(): number {
+    return this.log.staleMs;
+  }
+
   /** In the order of their last entries. */
   get collections(): ReadonlyMap<number, Logged> {
     return this.#collections;

@@ -70,6 +70,8 @@ export class Publisher {
   #hasCompared = false;
   /** The published checkpoint that the log was found to go on from: the tree only grows. */
   #continued: string | undefined;
+  /** Since when the log reads shorter than it was. */
+  #shorterSinceMs: number | undefined;
 
   constructor(private readonly options: PublisherOptions) {
     const { policy, store } = options;
@@ -101,17 +103,18 @@ export class Publisher {
   async #round(): Promise<void> {
     const { leads, logKey, store, published, logger } = this.options;
     const key = logKey();
-    const { size } = store.tree;
     if (!leads()) {
       this.#hasCompared = false;
       this.#continued = undefined;
+      this.#shorterSinceMs = undefined;
     }
     if (!leads() || key === undefined || this.#stalled !== undefined) return;
     try {
-      if (!this.#hasCompared) await this.#compareWithWitnesses(key.key);
+      if (!this.#hasCompared && !(await this.#compareWithWitnesses(key.key))) return;
       const newest = published.checkpoint('newest');
-      if (newest !== undefined && !this.#continues(newest.note)) return;
-      if (size === 0 || this.#stalled !== undefined) return;
+      if (newest !== undefined && !(await this.#continues(newest.note))) return;
+      const { size } = store.tree;
+      if (size === 0) return;
       const isNew = newest === undefined || newest.size < size;
       const note = parseNote(isNew ? this.#signed(key, size) : newest.note);
       const more = await this.#cosignatures(note);
@@ -137,9 +140,8 @@ export class Publisher {
     return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
   }
 
-  /** Stalls if a witness shows more of the log than there is, or another one. A witness that is away is not waited for. */
-  async #compareWithWitnesses(log: VerifierKey): Promise<void> {
-    const { store } = this.options;
+  /** Whether the log goes on from what the witnesses have seen. One that is away is not waited for. */
+  async #compareWithWitnesses(log: VerifierKey): Promise<boolean> {
     const signal = AbortSignal.timeout(HOLD_BACK_MS);
     const seen = await Promise.all(
       this.#witnesses.map(async ({ client }) => {
@@ -147,25 +149,37 @@ export class Publisher {
         return head === undefined ? [] : [{ head, name: client.witness.name }];
       }),
     );
-    // Another process may have written what is not read here yet.
-    if (seen.flat().some(({ head }) => head.size > store.tree.size)) await store.refresh();
-    for (const { head, name } of seen.flat()) this.#assertGoesOn(head, shownBy(name));
+    for (const { head, name } of seen.flat()) if (!(await this.#goesOn(head, shownBy(name)))) return false;
     this.#hasCompared = true;
+    return true;
   }
 
-  /** Whether the log goes on from its published checkpoint; otherwise it stalls. */
-  #continues(note: string): boolean {
+  /** Whether the log goes on from its published checkpoint. */
+  async #continues(note: string): Promise<boolean> {
     if (note === this.#continued) return true;
-    this.#assertGoesOn(parseTreeHead(parseNote(note).text), 'the log has published');
-    if (this.#stalled === undefined) this.#continued = note;
-    return this.#stalled === undefined;
+    if (!(await this.#goesOn(parseTreeHead(parseNote(note).text), 'the log has published'))) return false;
+    this.#continued = note;
+    return true;
   }
 
-  /** Stalls if the log is not one that goes on from this checkpoint of it. */
-  #assertGoesOn({ size, root }: TreeHead, has: string): void {
-    const { tree } = this.options.store;
-    if (size > tree.size) this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
-    else if (toBase64(tree.root(size)) !== toBase64(root)) this.#stall(`${has} other entries among the first ${size}`);
+  /**
+   * Whether the log is one that goes on from this checkpoint of it. Otherwise it stalls: at once where the entries are others,
+   * and where there are fewer as soon as no server can be behind that is asked for them. Throws `unavailable`, LogDamaged.
+   */
+  async #goesOn({ size, root }: TreeHead, has: string): Promise<boolean> {
+    const { store, clock } = this.options;
+    const { tree } = store;
+    // Another process may have written what is not read here yet.
+    if (size > tree.size) await store.refresh();
+    if (size > tree.size) {
+      this.#shorterSinceMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - this.#shorterSinceMs >= store.staleMs)
+        this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
+      return false;
+    }
+    this.#shorterSinceMs = undefined;
+    if (toBase64(tree.root(size)) !== toBase64(root)) this.#stall(`${has} other entries among the first ${size}`);
+    return this.#stalled === undefined;
   }
 
   #stall(reason: string): void {
@@ -217,7 +231,7 @@ export class Publisher {
   /** The word of a witness must not stop the log; another checkpoint with the signature of the log does. */
   async #judge(client: WitnessClient, signal: AbortSignal): Promise<void> {
     const seen = await client.seen(this.options.logKey()!.key, signal).catch(() => undefined);
-    if (seen !== undefined) this.#assertGoesOn(seen, shownBy(client.witness.name));
+    if (seen !== undefined) await this.#goesOn(seen, shownBy(client.witness.name));
   }
 }
 

@@ -254,7 +254,9 @@ export class ServiceLog {
   async #mayWrite(): Promise<boolean> {
     if (this.#damage !== undefined || this.#publisher.stalled !== undefined || this.#signer === undefined) return false;
     this.#logKey ??= await this.#identified(this.#signer);
-    return this.#logKey !== undefined;
+    // While entries that were published are not here, the publisher finds out whether they are lost.
+    const isWhole = (this.published.checkpoint('newest')?.size ?? 0) <= this.#store.tree.size;
+    return isWhole && this.#logKey !== undefined;
   }
 
   async #identified(signer: Signer): Promise<LogKey | undefined> {

@@ -208,11 +208,11 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'isLost)',
   },
   {
-    name: 'a service log is signed whatever was published of it',
+    name: 'a service log is written whatever was published of it',
     isIn: withoutSync,
-    file: 'coordinator/serviceLog/publisher.js',
-    find: 'return this.#stalled === undefined;',
-    put: 'this.#stalled = undefined;\n        return true;',
+    file: 'coordinator/serviceLog/serviceLog.js',
+    find: 'return isWhole && ',
+    put: 'return ',
   },
   {
     name: 'a log without its end is taken for whole',

@@ -1,4 +1,5 @@
 /** Judges of a simulated cluster, which see whatever passes its NATS servers and whatever those store. */
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { Broker, Message } from '../nats/broker.js';
 import { EXPECTED, type JetStream } from '../nats/jetStream.js';
 import { headerIn } from '../nats/protocol.js';
@@ -12,6 +13,9 @@ import { OwnersJudge } from './ownersJudge.js';
 import { quotaJudgeOf } from './quotaJudge.js';
 import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
+
+/** Entries of what each project is granted. */
+const QUOTAS = `$KV.${BUCKETS.quota}.`;
 
 export class ClusterJudge {
   readonly findings: Findings;
@@ -30,7 +34,8 @@ export class ClusterJudge {
   ) {
     const staleMs = Number(settings.VOUCH_FOLLOWERS_STALE_MS);
     this.findings = new Findings(world);
-    this.states = new StatesJudge(this.findings, quotaJudgeOf(this.findings, settings));
+    const quotas = quotaJudgeOf(this.findings, settings);
+    this.states = new StatesJudge(this.findings, quotas);
     judgeMemory(this.findings);
     this.#owners = new OwnersJudge(this.findings, Number(settings.VOUCH_LEASE_MS));
     this.#logs = new LogsJudge(this.findings, this.#owners);
@@ -45,6 +50,10 @@ export class ClusterJudge {
       this.#owners.stored(subject, body, by);
       this.#logs.stored(subject, body);
       this.#serviceLog.stored(subject, body);
+    };
+    // What was granted by the one is not in the other.
+    jetStream.onPassed = ({ subject }) => {
+      if (subject.startsWith(QUOTAS)) quotas?.forget();
     };
   }
 

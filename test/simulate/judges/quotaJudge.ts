@@ -60,7 +60,7 @@ export class QuotaJudge {
     this.#hold('bytes', now.bytes - this.#exemptBytes);
   }
 
-  /** The servers have lost what the quotas count. */
+  /** The servers have lost what the quotas count, or what one shard was granted. */
   forget(): void {
     this.#isOver = true;
   }

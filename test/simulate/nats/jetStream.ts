@@ -43,6 +43,8 @@ export class JetStream {
   lostAckOneIn = 0;
   /** Told of each message that is stored, as soon as one server has it. */
   onStored: (op: PublishOp) => void = () => undefined;
+  /** Told of each message that was stored beside another, which it was to follow. */
+  onPassed: (op: PublishOp) => void = () => undefined;
   /** Called once, with the next append to the log of a collection, which is on its way between the servers then. */
   onNextAppend: ((stream: Stream, from: Party) => void) | undefined;
   /** An append to a log takes up to this much longer to be stored, in milliseconds. */
@@ -283,6 +285,7 @@ export class JetStream {
     const stream = new Stream(this.#peers, name, settings, servers);
     stream.onApplied = (server) => this.#applied(stream, server);
     stream.onStored = (op) => this.onStored(op);
+    stream.onPassed = (op) => this.onPassed(op);
     this.streams.set(name, stream);
     for (const pattern of settings.subjects) this.#subjects.add({ pattern, queue: undefined, stream });
     const leader = stream.leader ?? at;

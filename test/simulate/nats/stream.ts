@@ -75,6 +75,8 @@ export class Stream {
   onApplied: (server: string) => void = () => undefined;
   /** Told of each message that is stored, when the first server applies it. */
   onStored: (op: PublishOp) => void = () => undefined;
+  /** Told of each that passed beside another, which it was to follow. */
+  onPassed: (op: PublishOp) => void = () => undefined;
   /** How much of the log some server has applied. */
   #appliedMost = 0;
   /** How much of the log every server had synced when it was last asked to. */
@@ -131,7 +133,7 @@ export class Stream {
         return;
       }
       // It was checked; when it is stored it is not checked again.
-      this.#add({ op: { ...op, expected: undefined }, by: server, settle });
+      this.#add({ op: { ...op, expected: undefined, wasExpected: op.expected }, by: server, settle });
     } else this.#add({ op, by: server, settle });
   }
 
@@ -250,6 +252,8 @@ export class Stream {
     while (replica.applied < this.log.length) {
       const op = this.log[replica.applied]!;
       replica.state.expire(this.peers.wallMs(server));
+      const isFirst = replica.applied === this.#appliedMost;
+      if (isFirst && op.op === 'publish' && hasPassed(replica.state, op)) this.onPassed(op);
       const applied = replica.state.apply(op);
       replica.applied++;
       const told = this.#settles.get(replica.applied);
@@ -257,7 +261,7 @@ export class Stream {
         this.#settles.delete(replica.applied);
         told.settle(applied);
       }
-      if (replica.applied > this.#appliedMost) {
+      if (isFirst) {
         this.#appliedMost = replica.applied;
         if (applied.kind === 'wrong sequence') this.#refused.add(replica.applied);
         if (op.op === 'publish' && applied.kind === 'stored') this.onStored(op);
@@ -316,6 +320,10 @@ export class Stream {
     world.at(world.root, LOOK_AGAIN_MS, 'look again', work);
   }
 }
+
+/** Whether another has come between what it was to follow and itself. */
+const hasPassed = (state: StreamState, { subject, wasExpected }: PublishOp): boolean =>
+  wasExpected !== undefined && state.lastOf(subject) > wasExpected;
 
 /** How much of its log one server keeps: all that it has, what was synced, or something between. */
 function keptOf(random: SeededRandom, synced: number, length: number): number {

@@ -1,0 +1,112 @@
+/** What the publisher of the service log takes for a log that was rolled back, and what for a reading that is behind. */
+import { generateKeyPairSync } from 'node:crypto';
+import { expect } from 'chai';
+import { deletionEntry } from '../../../../coordinator/serviceLog/entry.js';
+import { LogStore } from '../../../../coordinator/serviceLog/logStore.js';
+import { Published } from '../../../../coordinator/serviceLog/published.js';
+import { Publisher } from '../../../../coordinator/serviceLog/publisher.js';
+import { MemoryBucket } from '../../../../shared/bucket/memory.js';
+import { type EventLog, SERVICE_LOG_ID } from '../../../../shared/log/eventLog.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { Metrics } from '../../../../shared/metrics/metrics.js';
+import { signerOf } from '../../../../shared/signing/signer.js';
+import { ED25519, verifierKey } from '../../../../verifier/index.js';
+import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
+
+const STALE_MS = 12_000;
+const TIME_MS = 1_700_000_000_000;
+
+const entry = (i: number): Uint8Array => deletionEntry(i, i.toString(16).padStart(64, '0'), TIME_MS + i);
+
+/** A log in servers that may be behind, and coordinators that publish it one after another. */
+class Rig {
+  readonly logs = new ScriptedLogs();
+  readonly published: Published;
+  ms = 0;
+  readonly #clock = { nowMs: () => TIME_MS + this.ms, monotonicMs: () => this.ms };
+  readonly #signer = signerOf(generateKeyPairSync('ed25519').privateKey);
+  readonly #metrics = new Metrics('coordinator');
+
+  constructor() {
+    this.published = new Published(new MemoryBucket({ logger: silentLogger, clock: this.#clock }));
+  }
+
+  /** One that has read what there is. */
+  async coordinator(): Promise<{ readonly store: LogStore; readonly publisher: Publisher }> {
+    const opened = await this.logs.open(SERVICE_LOG_ID);
+    const log: EventLog = { ...opened, staleMs: STALE_MS };
+    const store = new LogStore(log, this.#clock, () => 0);
+    await store.refresh();
+    const publisher = new Publisher({
+      ...{ store, published: this.published, policy: undefined, leads: () => true },
+      logKey: () => ({ key: verifierKey('test', ED25519, this.#signer.publicKey), signer: this.#signer }),
+      ...{ metrics: this.#metrics, clock: this.#clock, logger: silentLogger },
+    });
+    return { store, publisher };
+  }
+
+  get size(): number | undefined {
+    return this.published.checkpoint('newest')?.size;
+  }
+}
+
+describe('the publisher of the service log', () => {
+  it('reads what another has written before it compares', async () => {
+    const rig = new Rig();
+    const late = await rig.coordinator();
+    const first = await rig.coordinator();
+    await first.store.append([entry(1), entry(2)], Number.POSITIVE_INFINITY);
+    await first.publisher.now();
+    expect(rig.size).to.equal(2);
+    await late.publisher.now();
+    expect(late.publisher.stalled).to.equal(undefined);
+    await late.store.append([entry(3)], Number.POSITIVE_INFINITY);
+    await late.publisher.now();
+    expect(rig.size).to.equal(3);
+  });
+
+  it('stalls where entries are gone for longer than a server may be behind, and signs nothing before', async () => {
+    const rig = new Rig();
+    const first = await rig.coordinator();
+    for (const i of [1, 2]) await first.store.append([entry(i)], Number.POSITIVE_INFINITY);
+    await first.publisher.now();
+    rig.logs.lose(SERVICE_LOG_ID, 1);
+    const { store, publisher } = await rig.coordinator();
+    expect(store.tree.size).to.equal(1);
+    await publisher.now();
+    rig.ms += STALE_MS - 1;
+    await publisher.now();
+    expect(publisher.stalled).to.equal(undefined);
+    rig.ms += 1;
+    await publisher.now();
+    expect(publisher.stalled).to.equal('the log has published 2 entries, and there are 1');
+    expect(rig.size).to.equal(2);
+  });
+
+  it('does not stall where the entries are there again', async () => {
+    const rig = new Rig();
+    const first = await rig.coordinator();
+    for (const i of [1, 2]) await first.store.append([entry(i)], Number.POSITIVE_INFINITY);
+    await first.publisher.now();
+    const [, newest] = rig.logs.frames(SERVICE_LOG_ID);
+    rig.logs.lose(SERVICE_LOG_ID, 1);
+    const { store, publisher } = await rig.coordinator();
+    await publisher.now();
+    rig.logs.writeAs(SERVICE_LOG_ID, newest!);
+    rig.ms += STALE_MS;
+    await publisher.now();
+    expect([publisher.stalled, store.tree.size]).to.deep.equal([undefined, 2]);
+  });
+
+  it('stalls at once where other entries are there', async () => {
+    const rig = new Rig();
+    const first = await rig.coordinator();
+    await first.store.append([entry(1)], Number.POSITIVE_INFINITY);
+    await first.publisher.now();
+    rig.logs.lose(SERVICE_LOG_ID, 0);
+    const { store, publisher } = await rig.coordinator();
+    await store.append([entry(9)], Number.POSITIVE_INFINITY);
+    await publisher.now();
+    expect(publisher.stalled).to.equal('the log has published other entries among the first 1');
+  });
+});
