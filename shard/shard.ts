@@ -127,13 +127,12 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   await shreds.start();
   check.start();
   eventTimes.start();
-  guards.memoryGuard.start();
   logger.info({ shard: name, collections: node.load.collections }, 'ready');
   const stop = async (): Promise<void> => {
     await check.stop();
     await shreds.stop();
     await node.stop();
-    await Promise.all([guards.memoryGuard.stop(), guards.storeGuard.stop()]);
+    await guards.storeGuard.stop();
     await Promise.all([eventTimes.stop(), indexes.builds.close(), pasts.end(), snapshots.threads.close()]);
     await memory.threads?.close();
     // No record can be decrypted any more.
@@ -158,7 +157,7 @@ function openVectorMemory({ config, logger }: Opening, metrics: Metrics): Vector
 }
 
 function guardsOf(
-  { config, platform, logger }: Opening,
+  { config, platform, clock, logger }: Opening,
   admission: CallAdmission,
   memory: VectorMemory,
 ): Pick<CollectionContext, 'memoryGuard' | 'storeGuard'> {
@@ -169,6 +168,7 @@ function guardsOf(
       // A message in flight has come in, and what it brings will be kept once more.
       read: () => processMemory(() => admission.bytes - memory.freeBytes),
       refusal: () => admission.refusal('memory'),
+      clock,
       logger,
     }),
     storeGuard: new StoreGuard({ limitBytes, read: () => platform.storeRoom(), logger }),

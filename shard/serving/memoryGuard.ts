@@ -6,17 +6,17 @@
  *    ◀──────80 %────────────┘ ◀────────92 %─────────────┘
  */
 import { getHeapStatistics } from 'node:v8';
+import type { Clock } from '../../shared/clock.js';
 import type { Overloaded } from '../../shared/errors/overloaded.js';
 import type { Logger } from '../../shared/logger.js';
-import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 
 /** Parts of the limit. Between two marks, writes neither stop nor begin. */
 const WRITES_UNTIL = 0.85;
 const WRITES_FROM = 0.8;
 const OPENINGS_UNTIL = 0.92;
 
-/** In this time a shard takes in a few hundredths of the margin above the first mark. */
-const SAMPLE_EVERY_MS = 100;
+/** A reading counts for so long: meanwhile a shard takes in a few hundredths of the margin above the first mark. */
+const FRESH_MS = 100;
 
 export interface MemoryReading {
   /** What the process has of the system's memory, without what it can use again. */
@@ -29,37 +29,30 @@ export interface MemoryReading {
 interface Options {
   readonly limitBytes: number;
   readonly read: () => MemoryReading;
+  readonly clock: Clock;
   /** Counts a refusal. */
   readonly refusal: () => Overloaded;
   readonly logger: Logger;
 }
 
 export class MemoryGuard {
-  readonly #sampling = new PeriodicTask(async () => this.sample(), SAMPLE_EVERY_MS);
+  #sampledMs = Number.NEGATIVE_INFINITY;
   #usedBytes = 0;
   #heapPart = 0;
   /** What openings in progress will take. */
   #openingBytes = 0;
   #isFull = false;
 
-  constructor(private readonly options: Options) {
-    this.sample();
-  }
-
-  start(): void {
-    this.#sampling.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#sampling.stop();
-  }
+  constructor(private readonly options: Options) {}
 
   /** Whether writes are refused. */
   get isFull(): boolean {
+    this.#look();
     return this.#isFull;
   }
 
   get usedBytes(): number {
+    this.#look();
     return this.#usedBytes + this.#openingBytes;
   }
 
@@ -69,7 +62,7 @@ export class MemoryGuard {
 
   /** Throws Overloaded. */
   assertMayWrite(): void {
-    if (this.#isFull) throw this.options.refusal();
+    if (this.isFull) throw this.options.refusal();
   }
 
   /** Opens a collection, which will take some `sizeBytes`. Throws Overloaded where that would be too much. */
@@ -84,7 +77,9 @@ export class MemoryGuard {
     }
   }
 
+  /** Reads the memory anew. */
   sample(): void {
+    this.#sampledMs = this.options.clock.monotonicMs();
     const { usedBytes, heapBytes, heapLimitBytes } = this.options.read();
     this.#usedBytes = usedBytes;
     this.#heapPart = heapBytes / heapLimitBytes;
@@ -94,6 +89,10 @@ export class MemoryGuard {
     const figures = { usedBytes, limitBytes: this.limitBytes, heapBytes, heapLimitBytes };
     if (isFull) this.options.logger.warn(figures, 'the memory is nearly full: writes are refused, searches go on');
     else this.options.logger.info(figures, 'there is memory again: writes are taken');
+  }
+
+  #look(): void {
+    if (this.options.clock.monotonicMs() - this.#sampledMs >= FRESH_MS) this.sample();
   }
 
   /** The part of the limit that is used with `sizeBytes` more. */

@@ -5,7 +5,6 @@ import { messageOf, unavailable, VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE, type StreamMessage } from '../nats/natsDelivery.js';
 import { isRefusal, JETSTREAM } from '../nats/natsError.js';
-import { PeriodicTask } from '../scheduling/periodicTask.js';
 import { RETRY_MS } from '../scheduling/retry.js';
 import { type Bucket, type BucketValue, type Change, checkKey, type Entry, type Watch } from './bucket.js';
 import { type BucketStream, bucketStreamName, prepareBucketStream } from './natsStream.js';
@@ -137,9 +136,12 @@ interface Known {
 }
 
 const RECONNECT_WAIT_MS = 60_000;
-const SWEEPS_PER_TTL = 20;
-const SWEEP_MIN_MS = 50;
-const SWEEP_MAX_MS = 500;
+/** Between two questions about an entry that should have ended, as parts of its time to live, and at least and at most. */
+const ASKS_PER_TTL = 20;
+const ASK_MIN_MS = 50;
+const ASK_MAX_MS = 500;
+/** How fast the clocks of a server and of this process are found to have come apart: a part of what a change came late. */
+const OFFSET_SHARE = 1 / 16;
 
 /**
  * Follows a bucket: the newest entry of every key, then every change.
@@ -155,7 +157,11 @@ class NatsWatch implements Watch {
   private readonly connection: ClusterConnection;
   private readonly prefix: string;
   private delivery: Delivery | undefined;
-  private sweeps: PeriodicTask | undefined;
+  /** Looks when the first of the entries should have ended. */
+  private timer: NodeJS.Timeout | undefined;
+  private timerMs = Number.POSITIVE_INFINITY;
+  /** What our monotonic clock shows beyond the server's at the moment of a change: the difference and the shortest way. */
+  private offsetMs: number | undefined;
   private stopped = false;
 
   private constructor(
@@ -177,14 +183,12 @@ class NatsWatch implements Watch {
       watch.stop();
       throw error;
     }
-    const { ttlMs } = bucket.options;
-    if (ttlMs !== undefined && !watch.stopped) watch.sweepEvery(ttlMs);
     return watch;
   }
 
   stop(): void {
     this.stopped = true;
-    void this.sweeps?.stop();
+    clearTimeout(this.timer);
     this.delivery?.stop();
   }
 
@@ -245,14 +249,14 @@ class NatsWatch implements Watch {
       if (item !== IDLE) {
         const key = item.message.subject.slice(this.prefix.length);
         if (catchingUp) seen.add(key);
-        this.take(key, item);
+        this.take(key, item, !catchingUp);
       }
       // A message that another one replaced while it was on its way is never sent, and may be counted as pending for ever.
       if (catchingUp && (item === IDLE || item.pending === 0 || delivery.hasBegun(++count))) await finish();
     }
   }
 
-  private take(key: string, item: StreamMessage): void {
+  private take(key: string, item: StreamMessage, isNew: boolean): void {
     const { message, sequence: revision } = item;
     if ((this.known.get(key)?.revision ?? 0) >= revision) return;
     // A deletion is an empty message; JSON never is.
@@ -262,7 +266,9 @@ class NatsWatch implements Watch {
     }
     try {
       const value = this.bucket.parse(key, message.data);
-      this.known.set(key, { revision, endMs: this.endOf(item) });
+      const endMs = this.endOf(item, isNew);
+      this.known.set(key, { revision, endMs });
+      this.lookAt(endMs);
       this.listener({ key, entry: { key, value, revision } });
     } catch (error) {
       this.connection.logger.error({ key, error: messageOf(error) }, 'a change of a bucket could not be taken');
@@ -273,33 +279,49 @@ class NatsWatch implements Watch {
     if (this.known.delete(key) && !this.stopped) this.listener({ key, entry: undefined });
   }
 
-  /** By the server's clock and ours; where they differ, the leader is asked more often, or later. */
-  private endOf({ timeMs }: StreamMessage): number {
+  /** Infinite where entries do not end. Where clocks differ, the leader is asked more often, or later. */
+  private endOf({ timeMs }: StreamMessage, isNew: boolean): number {
+    const { ttlMs } = this.bucket.options;
+    if (ttlMs === undefined) return Number.POSITIVE_INFINITY;
     const { clock } = this.connection;
-    const ttlMs = this.bucket.options.ttlMs ?? Number.POSITIVE_INFINITY;
-    const ageMs = Math.min(Math.max(clock.nowMs() - timeMs, 0), ttlMs);
-    return clock.monotonicMs() + ttlMs - ageMs;
+    const nowMs = clock.monotonicMs();
+    const ageMs = Math.min(clock.nowMs() - timeMs, isNew ? this.lateness(nowMs - timeMs) : ttlMs);
+    return nowMs + ttlMs - Math.min(Math.max(ageMs, 0), ttlMs);
+  }
+
+  /** How late a change came, as far as the others tell, whatever clocks show. `apartMs`: from the server's time to ours. */
+  private lateness(apartMs: number): number {
+    const lateMs = apartMs - (this.offsetMs ?? apartMs);
+    this.offsetMs = lateMs <= 0 ? apartMs : apartMs - lateMs * (1 - OFFSET_SHARE);
+    return Math.max(lateMs, 0);
+  }
+
+  /** Looks at that moment, or earlier. */
+  private lookAt(endMs: number): void {
+    if (endMs >= this.timerMs || this.stopped) return;
+    clearTimeout(this.timer);
+    this.timerMs = endMs;
+    const waitMs = Math.max(endMs - this.connection.clock.monotonicMs(), 0);
+    this.timer = setTimeout(() => void this.look(), waitMs).unref();
   }
 
   /** Asks the leader about every entry whose time to live should have ended: JetStream does not tell of those. */
-  private sweepEvery(ttlMs: number): void {
-    const everyMs = Math.min(Math.max(ttlMs / SWEEPS_PER_TTL, SWEEP_MIN_MS), SWEEP_MAX_MS);
-    this.sweeps = new PeriodicTask(() => this.sweep(), everyMs);
-    this.sweeps.start();
-  }
-
-  private async sweep(): Promise<void> {
+  private async look(): Promise<void> {
     const { connection, bucket } = this;
-    if (!connection.connected) return;
     try {
       const nowMs = connection.clock.monotonicMs();
       for (const [key, { revision, endMs }] of this.known) {
-        if (endMs > nowMs || (await bucket.find(key))) continue;
+        if (endMs > nowMs || !connection.connected || (await bucket.find(key))) continue;
         // A newer entry may have come meanwhile.
         if (this.known.get(key)?.revision === revision) this.tellGone(key);
       }
     } catch (error) {
-      connection.logger.debug({ bucket: bucket.options.name, error: messageOf(error) }, 'a sweep is put off');
+      connection.logger.debug({ bucket: bucket.options.name, error: messageOf(error) }, 'a look is put off');
     }
+    this.timerMs = Number.POSITIVE_INFINITY;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { endMs } of this.known.values()) nextMs = Math.min(nextMs, endMs);
+    const askMs = Math.min(Math.max((bucket.options.ttlMs ?? 0) / ASKS_PER_TTL, ASK_MIN_MS), ASK_MAX_MS);
+    if (nextMs < Number.POSITIVE_INFINITY) this.lookAt(Math.max(nextMs, connection.clock.monotonicMs() + askMs));
   }
 }

@@ -49,6 +49,7 @@ const PROBE_MS = 1_000;
 const INBOX_ENTROPY_BYTES = 16;
 
 const DIAL_MS = 2_000;
+const SECOND_MS = 1_000;
 /** A server that vanishes without closing its socket is noticed within three intervals. */
 const PING_MS = 5_000;
 /** The longest time of an answer of JetStream's API. */
@@ -80,6 +81,8 @@ export class ClusterConnection {
   readonly kvPrefix: string;
   private readonly inFlight = new Set<Reject>();
   private readonly listeners = new Set<(connected: boolean) => void>();
+  private readonly onTick = new Set<() => void>();
+  private ticks: NodeJS.Timeout | undefined;
   private state: 'connected' | 'disconnected' | 'closed' = 'connected';
   private payloadBytes: number;
 
@@ -173,6 +176,20 @@ export class ClusterConnection {
   onChange(listener: (connected: boolean) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** Calls `listener` every second, until the returned function is called. One timer is for all. */
+  everySecond(listener: () => void): () => void {
+    this.onTick.add(listener);
+    this.ticks ??= setInterval(() => {
+      for (const each of [...this.onTick]) each();
+    }, SECOND_MS).unref();
+    return () => {
+      this.onTick.delete(listener);
+      if (this.onTick.size > 0) return;
+      clearInterval(this.ticks);
+      this.ticks = undefined;
+    };
   }
 
   /** Resolves when it is connected or closed, or `timeoutMs` have passed. */

@@ -30,7 +30,7 @@ interface DeliverySource {
 
 /** The interval of heartbeats of a server without messages. */
 const HEARTBEAT_MS = 1_000;
-/** In heartbeat intervals. */
+/** In seconds. */
 const SILENT_TICKS_MAX = 3;
 const NANOS_PER_MS = 1e6;
 const STATUS_CONTROL = 100;
@@ -59,8 +59,7 @@ export class Delivery implements AsyncIterable<StreamMessage | typeof IDLE> {
   ) {
     this.subscription = connection.nc.subscribe(inbox, { callback: (error, msg) => this.take(error, msg) });
     this.ends.push(connection.onChange(() => this.end(connection.down())));
-    const timer = setInterval(() => this.checkSilence(), HEARTBEAT_MS);
-    this.ends.push(() => clearInterval(timer));
+    this.ends.push(connection.everySecond(() => this.checkSilence()));
   }
 
   static async start(connection: ClusterConnection, source: DeliverySource): Promise<Delivery> {

@@ -215,6 +215,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'return ',
   },
   {
+    name: 'what a witness has seen is not looked at',
+    isIn: (shape) => withoutSync(shape) && shape.hasWitness,
+    file: 'coordinator/serviceLog/witnessClient.js',
+    find: 'return response.ok && isNoteSigned(note, log) ? parseTreeHead(note.text) : undefined;',
+    put: 'return undefined;',
+  },
+  {
     name: 'a log without its end is taken for whole',
     isIn: withoutSync,
     file: 'shard/collection/watermark.js',

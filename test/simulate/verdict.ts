@@ -23,6 +23,9 @@ export interface Judged {
 /** A coordinator that leads the service log compares it with what was published; there may be none for a while. */
 const TOLD_WITHIN_MS = 60_000;
 
+/** A file of a shard that is ahead of a log which has lost its end. */
+const AHEAD = /it covers \d+ events of a log of \d+/;
+
 /** What must not be; nothing where all is well. */
 export async function verdictOn(judged: Judged): Promise<string[]> {
   const { service, shape, collections, hadErrors, hasRot } = judged;
@@ -63,6 +66,8 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
       .filter(({ atMs }) => loss === undefined || atMs < loss.atMs)
       .map(({ line }) => `logged as an error: ${line}`),
     ...(loss === undefined ? [] : await lossOn(loss)),
-    ...(hasRot ? [] : damages.map((damage) => `no bit has rotted: ${damage}`)),
+    ...damages
+      .filter((damage) => !hasRot && !(loss !== undefined && AHEAD.test(damage)))
+      .map((damage) => `no bit has rotted: ${damage}`),
   ];
 }

@@ -13,6 +13,8 @@ export interface SimulatedShape {
   readonly syncs: boolean;
   readonly shards: number;
   readonly coordinators: number;
+  /** Whether a witness cosigns the service log. */
+  readonly hasWitness: boolean;
   readonly followers: number;
   /** Between two questions to shards directly, of one who has heard of no change; undefined: nobody asks so. */
   readonly outdatedEveryMs: number | undefined;
@@ -70,6 +72,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
     outdatedEveryMs: servers > 0 ? random.pick([undefined, 200, 50]) : undefined,
     shards: 2 + random.int(2),
     coordinators: 1 + random.int(3),
+    hasWitness: false,
     followers,
     clients: 2 + random.int(4),
     collections: Array.from({ length: 1 + random.int(3) }, (_, i) => {
@@ -97,7 +100,8 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       VOUCH_LOG_STREAMS: '2',
     },
   };
-  return { ...drawn, settings: { ...drawn.settings, ...quotasOf(random, drawn) } };
+  const settings = { ...drawn.settings, ...quotasOf(random, drawn) };
+  return { ...drawn, settings, hasWitness: servers > 0 && random.int(2) === 0 };
 }
 
 /** One service in so many has quotas that its clients reach: of records, of bytes, or of both. */
@@ -151,7 +155,15 @@ export function sweepShape(drawn: SimulatedShape, mode: 'standalone' | 'cluster'
   const { VOUCH_MAX_RECORDS: _, VOUCH_MAX_BYTES: __, ...withoutQuotas } = drawn.settings;
   return {
     ...drawn,
-    ...{ servers: mode === 'cluster' ? 1 : 0, shards, coordinators: 1, followers: 0, clients: 0, segmentBytes },
+    ...{
+      servers: mode === 'cluster' ? 1 : 0,
+      shards,
+      coordinators: 1,
+      hasWitness: false,
+      followers: 0,
+      clients: 0,
+      segmentBytes,
+    },
     collections: [{ name: 'c1', dimension: 4, index, rows: index === 'none' ? 0 : 500 }],
     settings: { ...withoutQuotas, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
   };

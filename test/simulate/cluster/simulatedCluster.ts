@@ -1,6 +1,7 @@
 /** A simulated cluster: NATS servers n1…, shards s1… and coordinators c1…, each on a machine of its own. */
 import { loadConfig } from '../../../config/load.js';
 import { coordinatorProcess } from '../../../coordinator/coordinator.js';
+import { logVerifierKey } from '../../../coordinator/serviceLog/serviceLog.js';
 import { prepareStore } from '../../../scripts/local/natsServer/prepareStore.js';
 import { shardProcess } from '../../../shard/shard.js';
 import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
@@ -29,6 +30,7 @@ import { SimulatedLogs } from './simulatedLogger.js';
 import { SimulatedProcess } from './simulatedProcess.js';
 import { SimulatedServers } from './simulatedServers.js';
 import { HTTP_PORT, PROJECT, type SimulatedService } from './simulatedService.js';
+import { SimulatedWitness } from './simulatedWitness.js';
 
 /** A server of this version counts what is in flight. */
 const COUNTS_IN_FLIGHT = '2.12.';
@@ -45,6 +47,8 @@ export class SimulatedCluster implements SimulatedService {
   readonly findings: readonly string[];
   readonly states: StatesJudge;
   readonly processes = new Map<string, SimulatedProcess>();
+  witness: SimulatedWitness | undefined;
+  readonly #judge: ClusterJudge;
   readonly shardNames: readonly string[];
   readonly coordinatorNames: readonly string[];
 
@@ -61,6 +65,7 @@ export class SimulatedCluster implements SimulatedService {
     const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
     const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
     const judge = new ClusterJudge(world, broker, jetStream, shape.settings);
+    this.#judge = judge;
     this.findings = judge.findings.all;
     this.states = judge.states;
     this.nats = new SimulatedServers(world, names, { broker, jetStream, judge, isSynced: shape.syncs });
@@ -108,6 +113,7 @@ export class SimulatedCluster implements SimulatedService {
       VOUCH_INSECURE_HTTP: 'true',
       VOUCH_NATS_URL: this.nats.url,
       ...this.shape.settings,
+      ...(this.witness !== undefined && !isShard && { VOUCH_WITNESSES: `${DISKS}${name}/data/witnesses` }),
     });
     const logger = this.logs.logger(name);
     const wanted = { config, name, logger };
@@ -122,15 +128,28 @@ export class SimulatedCluster implements SimulatedService {
     for (const name of [...this.shardNames, ...this.coordinatorNames])
       await createMasterKeyFile(`${DISKS}${name}/data/master.key`, masterKeyOf(Uint8Array.from(key.bytes)));
     const [first, ...others] = this.coordinatorNames;
-    await openSigner(`${DISKS}${first}/data/log.key`);
+    const { publicKey } = await openSigner(`${DISKS}${first}/data/log.key`);
     const source = this.disks.of(first!).open('/data/log.key', 'r', 0);
     const bytes = Buffer.from(source.disk.read(source, 0, source.node.size));
-    for (const name of others) {
-      const disk = this.disks.of(name);
-      const copy = disk.open('/data/log.key', 'w', 0o600);
-      disk.write(copy, bytes, 0);
-      disk.sync(copy, 'fsync');
-    }
+    for (const name of others) this.#write(name, '/data/log.key', bytes);
+    if (this.shape.hasWitness) await this.#startWitness(logVerifierKey('', publicKey));
+  }
+
+  async #startWitness(logKey: string): Promise<void> {
+    const { serviceLog, findings } = this.#judge;
+    const hasLost = (): boolean => this.nats.loss !== undefined;
+    this.witness = new SimulatedWitness(this.world, serviceLog, findings, hasLost, logKey);
+    const policy = Buffer.from(await this.witness.policy());
+    for (const name of this.coordinatorNames) this.#write(name, '/data/witnesses', policy);
+    this.processes.set(this.witness.process.name, this.witness.process);
+    this.witness.process.start();
+  }
+
+  #write(machine: string, path: string, bytes: Buffer): void {
+    const disk = this.disks.of(machine);
+    const file = disk.open(path, 'w', 0o600);
+    disk.write(file, bytes, 0);
+    disk.sync(file, 'fsync');
   }
 
   async #asRole<T>(role: NatsRole, work: (platform: ClusterPlatform) => Promise<T>): Promise<T> {

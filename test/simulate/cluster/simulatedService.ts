@@ -13,6 +13,7 @@ import type { Network } from '../network/network.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLogs } from './simulatedLogger.js';
 import type { SimulatedProcess } from './simulatedProcess.js';
+import type { SimulatedWitness } from './simulatedWitness.js';
 
 export interface SimulatedNats {
   readonly broker: Broker;
@@ -55,6 +56,8 @@ export interface SimulatedService {
   /** What the judges inside have found. */
   readonly findings: readonly string[];
   readonly states: StatesJudge;
+  /** Undefined: nobody cosigns the service log. */
+  readonly witness: SimulatedWitness | undefined;
   /** Undefined: standalone. */
   readonly nats: SimulatedNats | undefined;
   /** Name → base address. */

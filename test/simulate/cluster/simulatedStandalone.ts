@@ -37,6 +37,7 @@ export class SimulatedStandalone implements SimulatedService {
   readonly processes: ReadonlyMap<string, SimulatedProcess>;
   readonly shardNames = [NAME];
   readonly coordinatorNames = [NAME];
+  readonly witness = undefined;
   readonly nats = undefined;
   readonly findings: readonly string[];
   readonly states: StatesJudge;

@@ -119,6 +119,19 @@ export const FAULTS = {
     for (const server of servers) cutBoth(cluster, name, server, random);
     return `${name} is cut off from ${servers}`;
   },
+  'witness away': (cluster, random) => {
+    const { witness, coordinatorNames } = cluster;
+    if (witness === undefined) return undefined;
+    const { process } = witness;
+    if (random.int(2) === 0) {
+      const downMs = anyMs(random);
+      process.kill(downMs);
+      return `${process.name} is killed, for ${downMs} ms`;
+    }
+    const name = random.pick(coordinatorNames);
+    cutBoth(cluster, name, process.name, random);
+    return `${name} is cut off from ${process.name}`;
+  },
   'servers cut': (cluster, random) => {
     const { nats } = cluster;
     if (nats === undefined || nats.names.length === 1) return undefined;
@@ -227,11 +240,12 @@ export const FAULTS = {
     return `the machine of ${process.name} loses its power`;
   },
   'power of all lost': (cluster, random) => {
-    const { nats, processes, disks, shardNames } = cluster;
+    const { nats, processes, disks, shardNames, witness } = cluster;
     // What is lost twice could not be told apart.
     if (nats === undefined || nats.loss !== undefined) return undefined;
     for (const process of processes.values()) process.kill(anyMs(random));
     for (const name of shardNames) disks.losePower(name);
+    if (witness !== undefined) disks.losePower(witness.process.name);
     nats.losePower();
     for (const name of nats.names)
       after(cluster, anyMs(random), () => {

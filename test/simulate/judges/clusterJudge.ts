@@ -23,7 +23,7 @@ export class ClusterJudge {
   readonly #owners: OwnersJudge;
   readonly #logs: LogsJudge;
   readonly #answers: AnswersJudge;
-  readonly #serviceLog: ServiceLogJudge;
+  readonly serviceLog: ServiceLogJudge;
 
   constructor(
     world: World,
@@ -39,7 +39,7 @@ export class ClusterJudge {
     judgeMemory(this.findings);
     this.#owners = new OwnersJudge(this.findings, Number(settings.VOUCH_LEASE_MS));
     this.#logs = new LogsJudge(this.findings, this.#owners);
-    this.#serviceLog = new ServiceLogJudge(this.findings, this.#logs);
+    this.serviceLog = new ServiceLogJudge(this.findings, this.#logs);
     this.#answers = new AnswersJudge(this.findings, this.#owners, this.#logs, staleMs);
     broker.tap = {
       published: (from, message) => this.#published(from, message),
@@ -49,7 +49,7 @@ export class ClusterJudge {
       const { subject, body, by } = op;
       this.#owners.stored(subject, body, by);
       this.#logs.stored(subject, body);
-      this.#serviceLog.stored(subject, body);
+      this.serviceLog.stored(subject, body);
     };
     // What was granted by the one is not in the other.
     jetStream.onPassed = ({ subject }) => {
@@ -69,7 +69,7 @@ export class ClusterJudge {
 
   /** Whether the servers have lost entries of the service log of which a checkpoint is left. */
   get isRolledBack(): boolean {
-    return this.#serviceLog.isRolledBack;
+    return this.serviceLog.isRolledBack;
   }
 
   /** To be called when the servers have lost what they had not synced, and all processes have ended. */
@@ -78,12 +78,12 @@ export class ClusterJudge {
     this.#owners.forget();
     this.#logs.forget();
     this.#logs.isLossKnown = true;
-    this.#serviceLog.forget();
+    this.serviceLog.forget();
     for (const { subject, body } of this.jetStream.stored()) {
       this.#logs.stored(subject, body);
-      this.#serviceLog.stored(subject, body);
+      this.serviceLog.stored(subject, body);
     }
-    this.#serviceLog.compare();
+    this.serviceLog.compare();
   }
 
   #published(from: Party, { subject, headers, body }: Message): void {

@@ -10,7 +10,7 @@ import { toHex } from '../../../verifier/bytes.js';
 import { parseEntry } from '../../../verifier/tlog/entry.js';
 import { Frontier, leafHash } from '../../../verifier/tlog/merkle.js';
 import { parseNote } from '../../../verifier/tlog/note.js';
-import { parseTreeHead } from '../../../verifier/tlog/treeHead.js';
+import { parseTreeHead, type TreeHead } from '../../../verifier/tlog/treeHead.js';
 import type { Findings } from './findings.js';
 import type { LogsJudge } from './logsJudge.js';
 
@@ -34,6 +34,11 @@ export class ServiceLogJudge {
   stored(subject: string, body: Buffer): void {
     if (subject === SERVICE_LOG_SUBJECT) this.#grows(body);
     if (CHECKPOINT.test(subject) && body.length > 0) this.#publishes(JSON.parse(body.toString()) as StoredCheckpoint);
+  }
+
+  /** Whether the log has these entries, and no others among them. */
+  holds({ size, root }: Pick<TreeHead, 'size' | 'root'>): boolean {
+    return this.#roots.get(size) === toHex(root);
   }
 
   /** Knows nothing any more, until `compare`. */
@@ -78,7 +83,7 @@ export class ServiceLogJudge {
     if (!this.#isReading) {
       if (size < this.#published)
         this.findings.add(`a checkpoint of ${size} entries follows one of ${this.#published}`);
-      if (this.#roots.get(size) !== toHex(root))
+      if (!this.holds({ size, root }))
         this.findings.add(`a checkpoint of ${size} entries is published, which the service log does not hold`);
     }
     this.#published = Math.max(this.#published, size);

@@ -7,6 +7,7 @@
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { simulatedPromises, simulatedSyncs } from '../disk/simulatedFiles.js';
+import { simulatedFetch } from '../http/fetch.js';
 import { simulatedConnect } from '../network/sockets.js';
 import type { WebcryptoImpl } from './randomness.js';
 import { simulatedRandomness } from './randomness.js';
@@ -128,6 +129,7 @@ function installSockets(): void {
     createConnection: unless(net.createConnection, simulatedConnect as never),
     connect: unless(net.connect, simulatedConnect as never),
   });
+  put(globalThis, { fetch: unless(globalThis.fetch, simulatedFetch as never) });
 }
 
 installTime();

@@ -86,6 +86,7 @@ export const memoryGuardOf = (usedBytes: () => number, limitBytes = 100): Memory
     limitBytes,
     read: () => ({ usedBytes: usedBytes(), heapBytes: 0, heapLimitBytes: 1 }),
     refusal: () => overloaded('memory'),
+    clock: systemClock,
     logger: silentLogger,
   });
 

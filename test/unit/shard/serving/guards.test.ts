@@ -29,15 +29,18 @@ describe('the memory guard of a shard', () => {
 
   it('counts the heap of JavaScript by its own limit', () => {
     let heapBytes = 80;
+    let ms = 0;
     const guard = new MemoryGuard({
       limitBytes: 1_000,
       read: () => ({ usedBytes: 0, heapBytes, heapLimitBytes: 100 }),
       refusal: () => overloaded('memory'),
+      clock: { nowMs: () => 0, monotonicMs: () => ms },
       logger: silentLogger,
     });
     expect(guard.isFull).to.equal(false);
     heapBytes = 90;
-    guard.sample();
+    expect(guard.isFull, 'a reading counts for 100 ms').to.equal(false);
+    ms = 100;
     expect(guard.isFull).to.equal(true);
   });
 

@@ -56,6 +56,17 @@ describe('the judge of the service log', () => {
     expect(findings.all).to.deep.equal([]);
   });
 
+  it('knows what the log holds, and what it held before it lost it', () => {
+    append(0);
+    append(1);
+    const holds = (size: number, root = rootOf(size)): boolean => judge.holds({ size, root });
+    expect([holds(1), holds(2), holds(3), holds(2, rootOf(1))]).to.deep.equal([true, true, false, false]);
+    judge.forget();
+    append(0);
+    judge.compare();
+    expect([holds(1), holds(2)]).to.deep.equal([true, false]);
+  });
+
   it('finds a checkpoint of entries that are not there, and one with another root', () => {
     append(0);
     publish(2);

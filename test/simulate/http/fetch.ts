@@ -1,0 +1,73 @@
+/** `fetch` over the simulated network, as far as the product uses it: it asks witnesses. */
+import { networkIn } from '../network/network.js';
+import type { Party } from '../world/party.js';
+import { currentWorld, type World } from '../world/world.js';
+
+/** What comes to a server. */
+export interface Fetched {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+export interface FetchReply {
+  readonly status: number;
+  readonly body: string;
+}
+
+interface FetchServer {
+  readonly party: Party;
+  answer(request: Fetched): Promise<FetchReply>;
+}
+
+/** Host and port → who listens there. */
+const servers = new WeakMap<World, Map<string, FetchServer>>();
+
+export function fetchServersIn(world: World): Map<string, FetchServer> {
+  let found = servers.get(world);
+  if (found === undefined) {
+    found = new Map();
+    servers.set(world, found);
+  }
+  return found;
+}
+
+interface Options {
+  readonly method?: string;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+const REFUSED_MS = 1;
+
+const failed = (code: string): TypeError =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
+
+/** A way that is cut brings no answer before it is given up. */
+export function simulatedFetch(url: string, { method = 'GET', body = '', signal }: Options = {}): Promise<Response> {
+  const world = currentWorld()!;
+  const network = networkIn(world);
+  const { party: client } = world;
+  const { host, pathname } = new URL(url);
+  const server = fetchServersIn(world).get(host);
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    if (server === undefined || !server.party.alive) {
+      world.at(client, REFUSED_MS, 'refused', () => reject(failed('ECONNREFUSED')));
+      return;
+    }
+    const { party } = server;
+    party.onEnd(() => world.at(client, REFUSED_MS, 'broken', () => reject(failed('ECONNRESET'))));
+    if (!network.isWhole(client.machine, party.machine)) return;
+    world.at(party, network.delayMs(client.machine, party.machine), 'fetch', async () => {
+      const reply = await server.answer({ method, path: pathname, body });
+      if (network.isCut(party.machine, client.machine)) return;
+      world.at(client, network.delayMs(party.machine, client.machine), 'fetched', () => resolve(responseOf(reply)));
+    });
+  });
+}
+
+/** Its body is read at once: a stream of Node's would take turns of its own. */
+const responseOf = ({ status, body }: FetchReply): Response =>
+  ({ status, ok: status >= 200 && status < 300, body: [Buffer.from(body)] }) as unknown as Response;
