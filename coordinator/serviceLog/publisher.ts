@@ -116,6 +116,7 @@ export class Publisher {
       const { size } = store.tree;
       if (size === 0) return;
       const isNew = newest === undefined || newest.size < size;
+      if (!isNew && this.#witnesses.length === 0) return;
       const note = parseNote(isNew ? this.#signed(key, size) : newest.note);
       const more = await this.#cosignatures(note);
       if (!isNew && more.length === 0) return;

@@ -126,9 +126,12 @@ const CALM_THINK_MS = [500, 1_000, 2_000, 4_000];
 const LARGE_ONE_IN = 8;
 const CALM_OUTDATED_MS = 1_000;
 
+/** Those that run for longer have heartbeats of up to four seconds, and others of up to two. */
+const HOUR_MS = 3_600_000;
+
 /** The same where calms lie between storms of faults: the storms are thicker, and little happens beside them. */
 export function calmShape(drawn: SimulatedShape, random: SeededRandom): SimulatedShape {
-  const heartbeatMs = 500 * (1 + random.int(4));
+  const heartbeatMs = (drawn.durationMs > HOUR_MS ? 1_000 : 500) * (1 + random.int(4));
   const leaseMs = 4 * heartbeatMs;
   return {
     ...drawn,

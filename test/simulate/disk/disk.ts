@@ -32,6 +32,20 @@ const TAKES_ROOM = new Set(['write', 'mkdir', 'open', 'link', 'rename', 'fsync',
 
 const FREE_BYTES = 64 * 2 ** 30;
 
+/** Paths that are kept in parts: most are looked for again and again. */
+const PATHS_MAX = 1_000;
+const parts = new Map<string, readonly string[]>();
+
+function namesIn(path: string): readonly string[] {
+  let names = parts.get(path);
+  if (names === undefined) {
+    names = path.split('/').filter((name) => name !== '');
+    if (parts.size >= PATHS_MAX) parts.clear();
+    parts.set(path, names);
+  }
+  return names;
+}
+
 export class Disk {
   readonly root = new FolderNode(1, 0o700);
   /** Asked at every call. */
@@ -54,8 +68,7 @@ export class Disk {
 
   find(path: string, syscall: string): DiskNode {
     let node: DiskNode = this.root;
-    for (const name of path.split('/')) {
-      if (name === '') continue;
+    for (const name of namesIn(path)) {
       if (node.kind !== 'folder') throw systemError('ENOTDIR', syscall, path);
       const next: DiskNode | undefined = node.entries.get(name);
       if (next === undefined) throw systemError('ENOENT', syscall, path);

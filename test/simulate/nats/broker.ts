@@ -34,6 +34,13 @@ interface ClientConnection {
   readonly subscriptions: Map<string, ClientSubscription>;
 }
 
+/** What was sent last from one server to another. */
+interface Route {
+  readonly step: number;
+  readonly atMs: number;
+  readonly routed: (readonly [ClientSubscription, Message])[];
+}
+
 export interface Server {
   readonly name: string;
   readonly address: string;
@@ -56,7 +63,7 @@ export class Broker {
   onPublish: (server: Server, message: Message, from: Party) => boolean = () => false;
   tap: BrokerTap | undefined;
   readonly #interest = new Interest<ClientSubscription>();
-  readonly #routes = new Map<string, number>();
+  readonly #routes = new Map<string, Route>();
   readonly #world: World;
   #clientId = 0;
 
@@ -127,10 +134,19 @@ export class Broker {
     // Between servers nothing waits for a way that is cut.
     if (!this.network.isWhole(from.name, to.name)) return;
     const way = `${from.name}>${to.name}`;
-    const { nowMs } = this.#world;
-    const atMs = Math.max(this.#routes.get(way) ?? 0, nowMs + this.network.delayMs(from.name, to.name));
-    this.#routes.set(way, atMs);
-    this.#world.at(to.party, atMs - nowMs, 'route', () => this.#deliver(subscription, message));
+    const { nowMs, steps: step } = this.#world;
+    const last = this.#routes.get(way);
+    // What is sent in one task arrives together.
+    if (last?.step === step) {
+      last.routed.push([subscription, message]);
+      return;
+    }
+    const atMs = Math.max(last?.atMs ?? 0, nowMs + this.network.delayMs(from.name, to.name));
+    const routed: Route['routed'] = [[subscription, message]];
+    this.#routes.set(way, { step, atMs, routed });
+    this.#world.at(to.party, atMs - nowMs, 'route', () => {
+      for (const [each, own] of routed) this.#deliver(each, own);
+    });
   }
 
   #deliver(subscription: ClientSubscription, message: Message): void {

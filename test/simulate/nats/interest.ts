@@ -8,7 +8,11 @@ export interface Subscription {
 /** Whether the subject is one that the pattern means. */
 export function matches(pattern: string, subject: string): boolean {
   if (pattern === subject) return true;
-  if (!pattern.includes('*') && !pattern.endsWith('>')) return false;
+  const wildcard = pattern.search(/[*>]/);
+  if (wildcard < 0 || !subject.startsWith(pattern.slice(0, wildcard))) return false;
+  // Most have one, at the end.
+  if (wildcard === pattern.length - 1)
+    return subject.length > wildcard && (pattern.endsWith('>') || !subject.includes('.', wildcard));
   const wanted = pattern.split('.');
   const tokens = subject.split('.');
   for (const [i, token] of wanted.entries()) {

@@ -17,6 +17,7 @@ import {
 } from './api.js';
 import { type Broker, type Message, NO_BYTES, type Server } from './broker.js';
 import { Consumer, type ConsumerSettings } from './consumer.js';
+import { Heartbeats } from './heartbeats.js';
 import { Interest, matches, type Subscription } from './interest.js';
 import { headerBytes, headerIn } from './protocol.js';
 import { type Peers, Stream } from './stream.js';
@@ -24,9 +25,6 @@ import type { PublishOp, StoredMessage } from './streamState.js';
 
 const API = '$JS.API.';
 export const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
-const HEARTBEAT = { status: '100 Idle Heartbeat' };
-/** A consumer that nobody hears goes after a while. */
-const UNHEARD_TICKS = 5;
 /** Making a stream takes an election. */
 const CREATE_MS = 3;
 const DELIVER_MS = 0.1;
@@ -50,6 +48,7 @@ export class JetStream {
   /** An append to a log takes up to this much longer to be stored, in milliseconds. */
   slowMs = 0;
   readonly #consumers = new Map<string, Consumer>();
+  readonly #heartbeats: Heartbeats;
   readonly #subjects = new Interest<Subscription & { readonly stream: Stream }>();
   readonly #world: World;
   readonly #peers: Peers;
@@ -72,6 +71,7 @@ export class JetStream {
       slowMs: (stream) => (isLog(stream) ? this.slowMs * world.random('slow').next() : 0),
       wallMs: (server) => world.wallMs(broker.servers.get(server)?.party ?? world.root),
     };
+    this.#heartbeats = new Heartbeats(world, broker, this.#consumers);
     broker.onPublish = (server, message, from) => this.#take(server, message, from);
     network.onHealed(() => this.reconsider());
   }
@@ -320,7 +320,7 @@ export class JetStream {
       ...{ num_ack_pending: 0, num_redelivered: 0, num_waiting: 0 },
     });
     this.#deliverSoon(consumer);
-    if (consumer.heartbeatMs > 0) this.#beat(consumer, 0);
+    if (consumer.heartbeatMs > 0) this.#heartbeats.add(consumer);
   }
 
   #applied(stream: Stream, server: string): void {
@@ -342,21 +342,6 @@ export class JetStream {
   /** A delivered message comes to the consumer's subject and names its own. */
   #send(server: Server, { to, subject, reply, headers, body }: Message & { readonly to: string }): void {
     this.broker.publishAs(server, to, { subject, reply, headers, body });
-  }
-
-  #beat(consumer: Consumer, unheard: number): void {
-    const server = this.broker.servers.get(consumer.server)!;
-    const { deliver_subject: subject, name } = consumer.settings;
-    this.#world.at(server.party, consumer.heartbeatMs, 'heartbeat', () => {
-      if (this.#consumers.get(name) !== consumer) return;
-      const isIdle = this.#world.nowMs - consumer.lastSentMs >= consumer.heartbeatMs;
-      const headers = isIdle ? headerBytes(consumer.heartbeat(), HEARTBEAT.status) : NO_BYTES;
-      const isHeard = isIdle
-        ? this.broker.publish(server, { subject, reply: '', headers, body: NO_BYTES })
-        : this.broker.hasInterest(subject);
-      if (isHeard || unheard < UNHEARD_TICKS) this.#beat(consumer, isHeard ? 0 : unheard + 1);
-      else this.#consumers.delete(name);
-    });
   }
 
   #answer(server: string, reply: string, body: object | string, headers: Buffer = NO_BYTES): void {

@@ -1,6 +1,7 @@
 /**
- * A connection between two parties. What is sent arrives whole and in order, after a while: what a cut way holds back
- * arrives when the way is healed, as with TCP. An end that ends tells the other, unless its machine has lost its power.
+ * A connection between two parties. What is sent arrives whole and in order, after a while, and together what is sent in one
+ * task. What a cut way holds back arrives when the way is healed, as with TCP. An end that ends tells the other, unless its
+ * machine has lost its power.
  */
 import type { Party } from '../world/party.js';
 import type { Network } from './network.js';
@@ -11,9 +12,11 @@ export interface LinkEnd {
 }
 
 interface Sent {
-  readonly bytes: Buffer;
+  /** The step of the world in which it was sent. */
+  readonly step: number;
+  readonly parts: Buffer[];
   /** Called where it arrives, before it is read. */
-  readonly arrived: (() => void) | undefined;
+  readonly arrived: (() => void)[];
 }
 
 interface Side {
@@ -21,6 +24,8 @@ interface Side {
   readonly end: LinkEnd;
   /** What is on its way to this side arrives in this order. */
   lastAtMs: number;
+  /** What was sent to it last. */
+  last: Sent | undefined;
   readonly held: Sent[];
 }
 
@@ -28,6 +33,7 @@ const newSide = (party: Party): Side => ({
   party,
   end: { onData: () => undefined, onClose: () => undefined },
   lastAtMs: 0,
+  last: undefined,
   held: [],
 });
 
@@ -54,9 +60,18 @@ export class Link {
 
   send(to: 'client' | 'server', bytes: Buffer, arrived?: () => void): void {
     if (!this.isOpen) return;
-    const sent = { bytes, arrived };
     const [from, target] = to === 'client' ? [this.server, this.client] : [this.client, this.server];
     if (this.network.stopsMessage('sent', from.party)) return;
+    const { trace, steps: step } = this.network.world;
+    trace.number(bytes.length);
+    const { last } = target;
+    if (last?.step === step) {
+      last.parts.push(bytes);
+      if (arrived !== undefined) last.arrived.push(arrived);
+      return;
+    }
+    const sent = { step, parts: [bytes], arrived: arrived === undefined ? [] : [arrived] };
+    target.last = sent;
     if (target.held.length > 0 || this.network.isCut(from.party.machine, target.party.machine)) target.held.push(sent);
     else this.#deliver(from, target, sent);
   }
@@ -84,12 +99,11 @@ export class Link {
     for (const sent of target.held.splice(0)) this.#deliver(from, target, sent);
   }
 
-  #deliver(from: Side, target: Side, { bytes, arrived }: Sent): void {
-    this.network.world.trace.number(bytes.length);
+  #deliver(from: Side, target: Side, { parts, arrived }: Sent): void {
     this.#at(from, target, 'link', () => {
       if (!this.isOpen || this.network.stopsMessage('received', target.party)) return;
-      arrived?.();
-      target.end.onData(bytes);
+      for (const tell of arrived) tell();
+      target.end.onData(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
     });
   }
 
