@@ -44,6 +44,11 @@ export class Published {
     return this.#checkpoints.get(as)?.value;
   }
 
+  /** Entries of the largest checkpoint. One of them may be lost without the other. */
+  get size(): number {
+    return Math.max(0, ...[...this.#checkpoints.values()].map(({ value }) => value.size));
+  }
+
   /** Sets the identity if there is none. Returns the one that the log has. */
   async identify(wanted: StoredIdentity): Promise<StoredIdentity> {
     if (this.#identity !== undefined) return this.#identity;

@@ -27,7 +27,7 @@ import {
   type VerifierKey,
 } from '../../verifier/index.js';
 import type { LogStore } from './logStore.js';
-import type { Published } from './published.js';
+import type { Published, PublishedAs } from './published.js';
 import { cosigners, hasQuorum } from './quorum.js';
 import { WitnessClient } from './witnessClient.js';
 
@@ -68,8 +68,8 @@ export class Publisher {
   #stalled: string | undefined;
   /** Whether the witnesses were asked what they have seen, since this process leads. */
   #hasCompared = false;
-  /** The published checkpoint that the log was found to go on from: the tree only grows. */
-  #continued: string | undefined;
+  /** The published checkpoints that the log was found to go on from: the tree only grows. */
+  readonly #continued = new Map<PublishedAs, string>();
   /** Since when the log reads shorter than it was. */
   #shorterSinceMs: number | undefined;
 
@@ -105,14 +105,14 @@ export class Publisher {
     const key = logKey();
     if (!leads()) {
       this.#hasCompared = false;
-      this.#continued = undefined;
+      this.#continued.clear();
       this.#shorterSinceMs = undefined;
     }
     if (!leads() || key === undefined || this.#stalled !== undefined) return;
     try {
       if (!this.#hasCompared && !(await this.#compareWithWitnesses(key.key))) return;
+      for (const as of ['newest', 'witnessed'] as const) if (!(await this.#continues(as))) return;
       const newest = published.checkpoint('newest');
-      if (newest !== undefined && !(await this.#continues(newest.note))) return;
       const { size } = store.tree;
       if (size === 0) return;
       const isNew = newest === undefined || newest.size < size;
@@ -155,11 +155,12 @@ export class Publisher {
     return true;
   }
 
-  /** Whether the log goes on from its published checkpoint. */
-  async #continues(note: string): Promise<boolean> {
-    if (note === this.#continued) return true;
+  /** Whether the log goes on from its published checkpoint, if there is one. */
+  async #continues(as: PublishedAs): Promise<boolean> {
+    const note = this.options.published.checkpoint(as)?.note;
+    if (note === undefined || note === this.#continued.get(as)) return true;
     if (!(await this.#goesOn(parseTreeHead(parseNote(note).text), 'the log has published'))) return false;
-    this.#continued = note;
+    this.#continued.set(as, note);
     return true;
   }
 

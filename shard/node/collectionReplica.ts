@@ -85,9 +85,10 @@ export class CollectionReplica {
     await Promise.all(this.#ending);
   }
 
-  /** Whether the shard has nothing of the collection, and is not to have it. */
+  /** Whether the shard has nothing of the collection, is not to have it, and waits for nothing that could make it the owner. */
   get isEmpty(): boolean {
-    return this.#handle === undefined && this.#converging === undefined && this.#wanted === 'nothing';
+    const isIdle = this.#handle === undefined && this.#converging === undefined && !this.#isTransferring;
+    return isIdle && this.#wanted === 'nothing';
   }
 
   /** Resolves when this shard is what the newest entry says. */

@@ -21,4 +21,14 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     durationMs: 120_000,
     defect: 'a shard that starts owns what a server that lags says, after another owner has begun',
   },
+  {
+    seed: 19_056,
+    durationMs: 32_000,
+    defect: 'a transfer whose outcome is learned after the collection has gone and come back begins a second owner',
+  },
+  {
+    seed: 75_512,
+    durationMs: 100_000,
+    defect: 'a service log whose newest checkpoint is lost goes on as if the one with a quorum were not there',
+  },
 ];

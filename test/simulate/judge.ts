@@ -22,12 +22,17 @@ export function withSequences(calls: readonly Call[], logs: readonly CollectionL
 
 /** A disk that is full may refuse whatever takes room, and with one that fails a build of an index may fail. */
 export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
-  calls.map((call) => (isDiskError(call) ? ({ ...call, outcome: { kind: 'busy' } } as Call) : call));
+  calls.map((call) => {
+    if (!isDiskError(call)) return call;
+    // What was configured may hold, although an answer tells of an earlier build that failed.
+    const kind = call.outcome.kind === 'ok' && call.op === 'configureIndex' ? 'unknown' : 'busy';
+    return { ...call, outcome: { kind } } as Call;
+  });
 
 function isDiskError({ op, outcome }: Call): boolean {
   if (outcome.kind === 'refused')
     return outcome.why.startsWith('507') || (op === 'configureIndex' && outcome.why.startsWith('500'));
-  if (op !== 'indexState' || outcome.kind !== 'ok') return false;
+  if ((op !== 'indexState' && op !== 'configureIndex') || outcome.kind !== 'ok') return false;
   return /^(?:ENOSPC|EIO)/.test((outcome.answer as IndexAnswer).error ?? '');
 }
 

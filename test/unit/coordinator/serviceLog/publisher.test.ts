@@ -21,6 +21,7 @@ const entry = (i: number): Uint8Array => deletionEntry(i, i.toString(16).padStar
 /** A log in servers that may be behind, and coordinators that publish it one after another. */
 class Rig {
   readonly logs = new ScriptedLogs();
+  readonly bucket: MemoryBucket;
   readonly published: Published;
   ms = 0;
   readonly #clock = { nowMs: () => TIME_MS + this.ms, monotonicMs: () => this.ms };
@@ -28,11 +29,14 @@ class Rig {
   readonly #metrics = new Metrics('coordinator');
 
   constructor() {
-    this.published = new Published(new MemoryBucket({ logger: silentLogger, clock: this.#clock }));
+    this.bucket = new MemoryBucket({ logger: silentLogger, clock: this.#clock });
+    this.published = new Published(this.bucket);
   }
 
-  /** One that has read what there is. */
+  /** One that has read what there is, and follows what is published. */
   async coordinator(): Promise<{ readonly store: LogStore; readonly publisher: Publisher }> {
+    this.published.stop();
+    await this.published.start();
     const opened = await this.logs.open(SERVICE_LOG_ID);
     const log: EventLog = { ...opened, staleMs: STALE_MS };
     const store = new LogStore(log, this.#clock, () => 0);
@@ -96,6 +100,21 @@ describe('the publisher of the service log', () => {
     rig.ms += STALE_MS;
     await publisher.now();
     expect([publisher.stalled, store.tree.size]).to.deep.equal([undefined, 2]);
+  });
+
+  it('compares with what has a quorum too: the newest may be lost without it', async () => {
+    const rig = new Rig();
+    const first = await rig.coordinator();
+    await first.store.append([entry(1)], Number.POSITIVE_INFINITY);
+    await first.publisher.now();
+    await rig.published.publish('witnessed', rig.published.checkpoint('newest')!);
+    await rig.bucket.delete('newest');
+    rig.logs.lose(SERVICE_LOG_ID, 0);
+    const { publisher } = await rig.coordinator();
+    await publisher.now();
+    rig.ms += STALE_MS;
+    await publisher.now();
+    expect(publisher.stalled).to.equal('the log has published 1 entries, and there are 0');
   });
 
   it('stalls at once where other entries are there', async () => {

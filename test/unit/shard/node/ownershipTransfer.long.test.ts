@@ -117,6 +117,28 @@ describe('a hand-over', () => {
     expect(await loading).to.be.above(12);
   });
 
+  it('that is settled after the collection has gone and come back leaves nothing that serves it beside its owner', async () => {
+    const { reach } = shards.get('s1')!;
+    const unanswered = 1_000;
+    reach.ownerUpdates.push(...Array.from({ length: unanswered }, () => 'lost' as const));
+    const moving = handOver('s2', 1).catch((error: unknown) => error);
+    await eventually('the transfer begins', () => reach.ownerUpdates.length < unanswered);
+    for (const [epoch, shard] of [
+      [2, 's2'],
+      [3, 's1'],
+    ] as const) {
+      await rig.change(ID, { shard, epoch });
+      for (const each of SHARDS) await rig.ask(each, { op: 'adopt', collectionIds: [ID] });
+    }
+    reach.ownerUpdates.length = 0;
+    expect(await moving).to.have.property('code', 'conflict');
+    await rig.askEpoch(ID, 3, { op: 'describe' });
+    await rig.change(ID, { shard: 's2', epoch: 4 });
+    for (const each of SHARDS) await rig.ask(each, { op: 'adopt', collectionIds: [ID] });
+    expect(await rejection(rig.askEpoch(ID, 3, { op: 'describe' }))).to.be.instanceOf(NobodyServes);
+    await rig.askEpoch(ID, 4, { op: 'describe' });
+  });
+
   it('goes on where a server that leads now numbers the entry lower than the one before it', async () => {
     await insert(1);
     const { reach } = shards.get('s1')!;
