@@ -16,9 +16,11 @@ export class KnownIds<Id extends number | string> {
     this.#live.push(...ids);
   }
 
+  /** One that was only guessed was not there before, and may come to be something else. */
   gone(id: Id): void {
     const at = this.#live.indexOf(id);
-    if (at >= 0) this.#live.splice(at, 1);
+    if (at < 0) return;
+    this.#live.splice(at, 1);
     this.#gone.push(id);
     if (this.#gone.length > FORGOTTEN_KEPT) this.#gone.shift();
   }
