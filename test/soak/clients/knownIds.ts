@@ -6,6 +6,8 @@ const FORGOTTEN_KEPT = 32;
 export class KnownIds<Id extends number | string> {
   readonly #live: Id[] = [];
   readonly #gone: Id[] = [];
+  /** Those of which nobody was told that they are there. */
+  readonly #guesses = new Set<Id>();
 
   /** Those that should be there. */
   get size(): number {
@@ -14,13 +16,17 @@ export class KnownIds<Id extends number | string> {
 
   made(ids: readonly Id[]): void {
     this.#live.push(...ids);
+    for (const id of ids) this.#guesses.delete(id);
   }
 
-  /** One that was only guessed was not there before, and may come to be something else. */
+  isGuess(id: Id): boolean {
+    return this.#guesses.has(id);
+  }
+
   gone(id: Id): void {
     const at = this.#live.indexOf(id);
-    if (at < 0) return;
-    this.#live.splice(at, 1);
+    if (at >= 0) this.#live.splice(at, 1);
+    else if (!this.#gone.includes(id)) this.#guesses.add(id);
     this.#gone.push(id);
     if (this.#gone.length > FORGOTTEN_KEPT) this.#gone.shift();
   }

@@ -19,7 +19,8 @@ export function recordWrite(draws: Draws, collection: string, known: Known): Wan
   if (chance < (isFull ? 52 : 76)) return { op: 'softDelete', collection, id: known.anyRecord(random) };
   if (chance < (isFull ? 84 : 86)) return { op: 'delete', collection, id: known.anyRecord(random) };
   // That an encrypted record has no metadata to change is said of each that is guessed.
-  const id = known.records.pick(random, () => Number.MAX_SAFE_INTEGER);
+  const picked = known.records.pick(random, () => Number.MAX_SAFE_INTEGER);
+  const id = known.records.isGuess(picked) ? Number.MAX_SAFE_INTEGER : picked;
   return { op: 'updateMetadata', collection, id, metadata: draws.metadata() };
 }
 
