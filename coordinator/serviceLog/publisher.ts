@@ -70,8 +70,8 @@ export class Publisher {
   #hasCompared = false;
   /** The published checkpoints that the log was found to go on from: the tree only grows. */
   readonly #continued = new Map<PublishedAs, string>();
-  /** Since when the log reads shorter than it was. */
-  #shorterSinceMs: number | undefined;
+  /** Checkpoints that are ahead of the log as it reads, by who has them. Nothing is signed before it has caught up. */
+  readonly #ahead = new Map<string, { readonly head: TreeHead; readonly sinceMs: number }>();
 
   constructor(private readonly options: PublisherOptions) {
     const { policy, store } = options;
@@ -85,6 +85,11 @@ export class Publisher {
   /** Why nothing may be signed: the log is shorter than, or another than, it was. Undefined if it may. */
   get stalled(): string | undefined {
     return this.#stalled;
+  }
+
+  /** Whether there may be entries that are not read yet, or are lost. */
+  get isBehind(): boolean {
+    return this.#ahead.size > 0;
   }
 
   start(): void {
@@ -106,10 +111,11 @@ export class Publisher {
     if (!leads()) {
       this.#hasCompared = false;
       this.#continued.clear();
-      this.#shorterSinceMs = undefined;
+      this.#ahead.clear();
     }
     if (!leads() || key === undefined || this.#stalled !== undefined) return;
     try {
+      for (const [has, { head }] of [...this.#ahead]) if (!(await this.#goesOn(head, has))) return;
       if (!this.#hasCompared && !(await this.#compareWithWitnesses(key.key))) return;
       for (const as of ['newest', 'witnessed'] as const) if (!(await this.#continues(as))) return;
       const newest = published.checkpoint('newest');
@@ -120,7 +126,7 @@ export class Publisher {
       const note = parseNote(isNew ? this.#signed(key, size) : newest.note);
       const more = await this.#cosignatures(note);
       if (!isNew && more.length === 0) return;
-      if (this.#stalled === undefined && leads())
+      if (this.#stalled === undefined && !this.isBehind && leads())
         await this.#publish({ ...note, signatures: [...note.signatures, ...more] });
     } catch (error) {
       logger.warn({ error: messageOf(error) }, 'the service log could not be published; the next round tries again');
@@ -168,18 +174,20 @@ export class Publisher {
    * Whether the log is one that goes on from this checkpoint of it. Otherwise it stalls: at once where the entries are others,
    * and where there are fewer as soon as no server can be behind that is asked for them. Throws `unavailable`, LogDamaged.
    */
-  async #goesOn({ size, root }: TreeHead, has: string): Promise<boolean> {
+  async #goesOn(head: TreeHead, has: string): Promise<boolean> {
+    const { size, root } = head;
     const { store, clock } = this.options;
     const { tree } = store;
     // Another process may have written what is not read here yet.
     if (size > tree.size) await store.refresh();
     if (size > tree.size) {
-      this.#shorterSinceMs ??= clock.monotonicMs();
-      if (clock.monotonicMs() - this.#shorterSinceMs >= store.staleMs)
+      const { sinceMs } = this.#ahead.get(has) ?? { sinceMs: clock.monotonicMs() };
+      this.#ahead.set(has, { head, sinceMs });
+      if (clock.monotonicMs() - sinceMs >= store.staleMs)
         this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
       return false;
     }
-    this.#shorterSinceMs = undefined;
+    this.#ahead.delete(has);
     if (toBase64(tree.root(size)) !== toBase64(root)) this.#stall(`${has} other entries among the first ${size}`);
     return this.#stalled === undefined;
   }

@@ -255,7 +255,7 @@ export class ServiceLog {
     if (this.#damage !== undefined || this.#publisher.stalled !== undefined || this.#signer === undefined) return false;
     this.#logKey ??= await this.#identified(this.#signer);
     // While entries that were published are not here, the publisher finds out whether they are lost.
-    const isWhole = this.published.size <= this.#store.tree.size;
+    const isWhole = !this.#publisher.isBehind && this.published.size <= this.#store.tree.size;
     return isWhole && this.#logKey !== undefined;
   }
 

@@ -5,12 +5,22 @@ import { deletionEntry } from '../../../../coordinator/serviceLog/entry.js';
 import { LogStore } from '../../../../coordinator/serviceLog/logStore.js';
 import { Published } from '../../../../coordinator/serviceLog/published.js';
 import { Publisher } from '../../../../coordinator/serviceLog/publisher.js';
+import { serveWitness } from '../../../../scripts/witness/server.js';
+import { Witness } from '../../../../scripts/witness/witness.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { type EventLog, SERVICE_LOG_ID } from '../../../../shared/log/eventLog.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
 import { signerOf } from '../../../../shared/signing/signer.js';
-import { ED25519, verifierKey } from '../../../../verifier/index.js';
+import {
+  COSIGNATURE,
+  ED25519,
+  formatVerifierKey,
+  type Policy,
+  parsePolicy,
+  type VerifierKey,
+  verifierKey,
+} from '../../../../verifier/index.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 
 const STALE_MS = 12_000;
@@ -26,7 +36,9 @@ class Rig {
   ms = 0;
   readonly #clock = { nowMs: () => TIME_MS + this.ms, monotonicMs: () => this.ms };
   readonly #signer = signerOf(generateKeyPairSync('ed25519').privateKey);
+  readonly key = verifierKey('test', ED25519, this.#signer.publicKey);
   readonly #metrics = new Metrics('coordinator');
+  policy: Policy | undefined;
 
   constructor() {
     this.bucket = new MemoryBucket({ logger: silentLogger, clock: this.#clock });
@@ -42,8 +54,8 @@ class Rig {
     const store = new LogStore(log, this.#clock, () => 0);
     await store.refresh();
     const publisher = new Publisher({
-      ...{ store, published: this.published, policy: undefined, leads: () => true },
-      logKey: () => ({ key: verifierKey('test', ED25519, this.#signer.publicKey), signer: this.#signer }),
+      ...{ store, published: this.published, policy: this.policy, leads: () => true },
+      logKey: () => ({ key: this.key, signer: this.#signer }),
       ...{ metrics: this.#metrics, clock: this.#clock, logger: silentLogger },
     });
     return { store, publisher };
@@ -51,6 +63,37 @@ class Rig {
 
   get size(): number | undefined {
     return this.published.checkpoint('newest')?.size;
+  }
+}
+
+/** One that can be away. */
+class WitnessServer {
+  readonly #witness: Witness;
+  readonly #key: VerifierKey;
+  #server: Awaited<ReturnType<typeof serveWitness>> | undefined;
+  #port = 0;
+
+  constructor(log: VerifierKey) {
+    const signer = signerOf(generateKeyPairSync('ed25519').privateKey);
+    this.#key = verifierKey('w1', COSIGNATURE, signer.publicKey);
+    const clock = { nowMs: () => TIME_MS, monotonicMs: () => 0 };
+    this.#witness = new Witness({
+      ...{ key: this.#key, signer, logs: [log], seen: new Map(), save: async () => {}, clock, refused: () => {} },
+    });
+  }
+
+  async come(): Promise<void> {
+    this.#server = await serveWitness(this.#witness, '127.0.0.1', this.#port);
+    this.#port = Number(new URL(this.#server.url).port);
+  }
+
+  async go(): Promise<void> {
+    await this.#server?.stop();
+    this.#server = undefined;
+  }
+
+  get policy(): Policy {
+    return parsePolicy(`witness w1 ${formatVerifierKey(this.#key)} http://127.0.0.1:${this.#port}\nquorum none\n`);
   }
 }
 
@@ -115,6 +158,36 @@ describe('the publisher of the service log', () => {
     rig.ms += STALE_MS;
     await publisher.now();
     expect(publisher.stalled).to.equal('the log has published 1 entries, and there are 0');
+  });
+
+  it('signs nothing more from when a witness that was away shows what is lost', async () => {
+    const rig = new Rig();
+    const witness = new WitnessServer(rig.key);
+    await witness.come();
+    try {
+      rig.policy = witness.policy;
+      const first = await rig.coordinator();
+      for (const i of [1, 2, 3]) await first.store.append([entry(i)], Number.POSITIVE_INFINITY);
+      await first.publisher.now();
+      expect(rig.size).to.equal(3);
+      rig.logs.lose(SERVICE_LOG_ID, 0);
+      await rig.bucket.delete('newest');
+      await witness.go();
+      const { store, publisher } = await rig.coordinator();
+      await store.append([entry(9)], Number.POSITIVE_INFINITY);
+      await publisher.now();
+      expect([rig.size, publisher.isBehind]).to.deep.equal([1, false]);
+      await witness.come();
+      await store.append([entry(8)], Number.POSITIVE_INFINITY);
+      // It is asked again after a while.
+      for (; rig.ms < 10 * STALE_MS && publisher.stalled === undefined; rig.ms += 1_000) {
+        await publisher.now();
+        if (publisher.isBehind) expect(rig.size, 'what was signed before it was seen').to.be.at.most(2);
+      }
+      expect(publisher.stalled).to.equal('the log has signed, as w1 shows, 3 entries, and there are 2');
+    } finally {
+      await witness.go();
+    }
   });
 
   it('stalls at once where other entries are there', async () => {
