@@ -24,14 +24,17 @@ export function withSequences(calls: readonly Call[], logs: readonly CollectionL
 export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
   calls.map((call) => {
     if (!isDiskError(call)) return call;
-    // What was configured may hold, although an answer tells of an earlier build that failed.
-    const kind = call.outcome.kind === 'ok' && call.op === 'configureIndex' ? 'unknown' : 'busy';
+    // What was configured may hold, although the answer tells of a disk.
+    const kind = call.op === 'configureIndex' && !isForLackOfRoom(call) ? 'unknown' : 'busy';
     return { ...call, outcome: { kind } } as Call;
   });
 
-function isDiskError({ op, outcome }: Call): boolean {
+const isForLackOfRoom = ({ outcome }: Call): boolean => outcome.kind === 'refused' && outcome.why.startsWith('507');
+
+function isDiskError(call: Call): boolean {
+  const { op, outcome } = call;
   if (outcome.kind === 'refused')
-    return outcome.why.startsWith('507') || (op === 'configureIndex' && outcome.why.startsWith('500'));
+    return isForLackOfRoom(call) || (op === 'configureIndex' && outcome.why.startsWith('500'));
   if ((op !== 'indexState' && op !== 'configureIndex') || outcome.kind !== 'ok') return false;
   return /^(?:ENOSPC|EIO)/.test((outcome.answer as IndexAnswer).error ?? '');
 }
