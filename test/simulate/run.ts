@@ -66,7 +66,7 @@ export interface RunResult {
 /** Once nothing goes wrong any more, everything is served within this. */
 const SERVED_AGAIN_MS = 120_000;
 /** A witness that did not answer is asked again after half a minute at the latest. */
-const TOLD_WITHIN_MS = 90_000;
+const WITNESSED_TOLD_WITHIN_MS = 90_000;
 const CALM_MS = 300;
 const CALM_THINK_MS = 300;
 
@@ -308,13 +308,13 @@ class Run {
   /** Where a witness has seen what the servers have lost, it is told within a while. */
   async #tellsWitnessed(): Promise<void> {
     const { witness, logs } = this.cluster;
-    const untilMs = this.world.monotonicMs() + TOLD_WITHIN_MS;
+    const untilMs = this.world.monotonicMs() + WITNESSED_TOLD_WITHIN_MS;
     while (witness?.isContradicted && !logs.isRolledBack) {
       if (this.world.monotonicMs() > untilMs) {
         this.failures.push('a witness has seen entries that the service log does not hold, and nothing tells of it');
         return;
       }
-      await wait(IDLE_THINK_MS / 10);
+      await wait(CALM_MS);
     }
   }
 

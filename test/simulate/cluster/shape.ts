@@ -158,15 +158,8 @@ export function sweepShape(drawn: SimulatedShape, mode: 'standalone' | 'cluster'
   const { VOUCH_MAX_RECORDS: _, VOUCH_MAX_BYTES: __, ...withoutQuotas } = drawn.settings;
   return {
     ...drawn,
-    ...{
-      servers: mode === 'cluster' ? 1 : 0,
-      shards,
-      coordinators: 1,
-      hasWitness: false,
-      followers: 0,
-      clients: 0,
-      segmentBytes,
-    },
+    ...{ servers: mode === 'cluster' ? 1 : 0, shards, coordinators: 1, followers: 0, clients: 0, segmentBytes },
+    hasWitness: false,
     collections: [{ name: 'c1', dimension: 4, index, rows: index === 'none' ? 0 : 500 }],
     settings: { ...withoutQuotas, VOUCH_FOLLOWERS: '0', VOUCH_REPLICAS: '1', VOUCH_SNAPSHOT_EVERY_BYTES: '4096' },
   };

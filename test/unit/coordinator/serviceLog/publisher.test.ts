@@ -61,6 +61,13 @@ class Rig {
     return { store, publisher };
   }
 
+  /** The log has entries 1 to `count`, and they are published. */
+  async publish(count: number): Promise<void> {
+    const { store, publisher } = await this.coordinator();
+    for (let i = 1; i <= count; i++) await store.append([entry(i)], Number.POSITIVE_INFINITY);
+    await publisher.now();
+  }
+
   get size(): number | undefined {
     return this.published.checkpoint('newest')?.size;
   }
@@ -114,9 +121,7 @@ describe('the publisher of the service log', () => {
 
   it('stalls where entries are gone for longer than a server may be behind, and signs nothing before', async () => {
     const rig = new Rig();
-    const first = await rig.coordinator();
-    for (const i of [1, 2]) await first.store.append([entry(i)], Number.POSITIVE_INFINITY);
-    await first.publisher.now();
+    await rig.publish(2);
     rig.logs.lose(SERVICE_LOG_ID, 1);
     const { store, publisher } = await rig.coordinator();
     expect(store.tree.size).to.equal(1);
@@ -132,9 +137,7 @@ describe('the publisher of the service log', () => {
 
   it('does not stall where the entries are there again', async () => {
     const rig = new Rig();
-    const first = await rig.coordinator();
-    for (const i of [1, 2]) await first.store.append([entry(i)], Number.POSITIVE_INFINITY);
-    await first.publisher.now();
+    await rig.publish(2);
     const [, newest] = rig.logs.frames(SERVICE_LOG_ID);
     rig.logs.lose(SERVICE_LOG_ID, 1);
     const { store, publisher } = await rig.coordinator();
@@ -147,9 +150,7 @@ describe('the publisher of the service log', () => {
 
   it('compares with what has a quorum too: the newest may be lost without it', async () => {
     const rig = new Rig();
-    const first = await rig.coordinator();
-    await first.store.append([entry(1)], Number.POSITIVE_INFINITY);
-    await first.publisher.now();
+    await rig.publish(1);
     await rig.published.publish('witnessed', rig.published.checkpoint('newest')!);
     await rig.bucket.delete('newest');
     rig.logs.lose(SERVICE_LOG_ID, 0);
@@ -166,9 +167,7 @@ describe('the publisher of the service log', () => {
     await witness.come();
     try {
       rig.policy = witness.policy;
-      const first = await rig.coordinator();
-      for (const i of [1, 2, 3]) await first.store.append([entry(i)], Number.POSITIVE_INFINITY);
-      await first.publisher.now();
+      await rig.publish(3);
       expect(rig.size).to.equal(3);
       rig.logs.lose(SERVICE_LOG_ID, 0);
       await rig.bucket.delete('newest');
@@ -192,9 +191,7 @@ describe('the publisher of the service log', () => {
 
   it('stalls at once where other entries are there', async () => {
     const rig = new Rig();
-    const first = await rig.coordinator();
-    await first.store.append([entry(1)], Number.POSITIVE_INFINITY);
-    await first.publisher.now();
+    await rig.publish(1);
     rig.logs.lose(SERVICE_LOG_ID, 0);
     const { store, publisher } = await rig.coordinator();
     await store.append([entry(9)], Number.POSITIVE_INFINITY);
