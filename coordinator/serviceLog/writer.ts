@@ -45,7 +45,7 @@ export interface WriterOptions {
 export class LogWriter {
   readonly #rounds: PeriodicTask;
   readonly #looks: PeriodicTask;
-  /** The log must not grow between asking for a sequence and comparing it. */
+  /** This coordinator appends nothing between asking for a sequence and comparing it. */
   readonly #turns = new Mutex();
   readonly #census: Census;
   /** Collections that were not in memory when they had this sequence, which the log did not have. */
@@ -110,8 +110,9 @@ export class LogWriter {
   async #look(): Promise<void> {
     const { sources, store } = this.options;
     if (!sources.leads) return;
+    const askedAt = store.tree.size;
     for (const [id, sequence] of await sources.unseenSequences(store.collections))
-      if (this.#isBehind(id, sequence)) this.#unlogged.set(id, sequence);
+      if (this.#isBehind(id, sequence, askedAt)) this.#unlogged.set(id, sequence);
   }
 
   #deletions(erased: readonly number[]): Uint8Array[] {
@@ -134,9 +135,10 @@ export class LogWriter {
 
   async #checkpoints(erased: readonly number[]): Promise<Uint8Array[]> {
     const { sources } = this.options;
+    const askedAt = this.options.store.tree.size;
     const open = await sources.openSequences();
     const changed = new Set<number>();
-    for (const [id, sequence] of open) if (this.#isBehind(id, sequence)) changed.add(id);
+    for (const [id, sequence] of open) if (this.#isBehind(id, sequence, askedAt)) changed.add(id);
     for (const [id, sequence] of this.#unlogged)
       if (open.has(id) || !this.#isToOpen(id, sequence)) this.#unlogged.delete(id);
     for (const [id, sequence] of [...this.#unlogged].slice(0, OPENED_PER_ROUND)) {
@@ -158,14 +160,17 @@ export class LogWriter {
     return logged === undefined ? id >= firstId() : !logged.isDeleted && logged.size <= sequence;
   }
 
-  /** Whether the log does not have event `sequence` of the collection. */
-  #isBehind(id: number, sequence: number): boolean {
-    const logged = this.options.store.collections.get(id);
+  /** Whether the log does not have event `sequence` of the collection, which was asked for when the log had `askedAt` entries. */
+  #isBehind(id: number, sequence: number, askedAt: number): boolean {
+    const { store, logger } = this.options;
+    const logged = store.collections.get(id);
     if (logged === undefined) return sequence > 0;
-    if (sequence + 1 < logged.size && !this.#shorter.has(id)) {
+    // What another coordinator has appended since, and a request has made this one read, may tell of later events.
+    const isOlder = logged.indexes.at(-1)! < askedAt;
+    if (isOlder && sequence + 1 < logged.size && !this.#shorter.has(id)) {
       this.#shorter.add(id);
       const facts = { collectionId: id, events: sequence + 1, loggedEvents: logged.size };
-      this.options.logger.error(facts, 'a collection has fewer events than the service log says: it was rolled back');
+      logger.error(facts, 'a collection has fewer events than the service log says: it was rolled back');
     }
     return !logged.isDeleted && logged.size <= sequence;
   }

@@ -1,6 +1,5 @@
 /** An owner that was taken for lost. It may have come back before another was named, and does not know of that yet. */
-import { unavailable } from '../../shared/errors/errors.js';
-import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
+import type { ShardCall } from '../../shared/protocol/calls.js';
 import { ask } from '../../shared/protocol/wire.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { CollectionContext } from '../collection/collectionContext.js';
@@ -16,14 +15,10 @@ interface Services {
 
 /** Resolves when the shard serves the collection no more. Throws `unavailable` while that is not known. */
 export async function assertGivenUp(former: string, collectionId: number, services: Services): Promise<void> {
-  // Without a heartbeat it has no lease; before it has one again, it looks at the entries of its collections.
-  if (!(await services.lease.isRunningFor(former))) return;
+  // Without a heartbeat it has no lease; once it has one again, it hears of all owners before it answers anything.
+  if (!(await services.lease.mayRunFor(former))) return;
   const { transport, clock } = services.context;
   const envelope = { requestId: 'take-over', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };
-  const asked = <C extends ShardCall>(call: C): Promise<ShardResults[C['op']]> =>
-    ask(transport, shardSubject(former), call, envelope);
-  const collectionIds = [collectionId];
-  await asked({ op: 'adopt', collectionIds });
-  const { shown } = await asked({ op: 'readIndex', collectionIds });
-  if (shown[0] !== null) throw unavailable(`shard ${former} has not given it up`);
+  const call: ShardCall = { op: 'adopt', collectionIds: [collectionId] };
+  await ask(transport, shardSubject(former), call, envelope);
 }

@@ -3,10 +3,10 @@
  * followers that have them in memory become their owners, as after a death:
  *
  *   own entry ──▶ deferred ──a follower has it in memory──▶ that one's, under the next epoch; followed here
- *                        └──none has──▶ owned and served here, if the entry still says so when it is read again
+ *                        └──none has──▶ owned and served here, if the entry still says so once all owners are told
  *
- * It is read again since a watch may begin with entries of a server that lags: another owner may have begun before this shard had
- * a heartbeat.
+ * A watch may begin with entries of a server that lags, or that led before: another owner may have begun before this shard had a
+ * heartbeat.
  *
  * An earlier process of the shard's name has no lease any more, and the log refuses what it may still write.
  */
@@ -64,8 +64,8 @@ export class Rejoin {
     context.logger.info({ shard, collections, kept }, 'followers that have collections in memory own them now');
   }
 
-  /** The keys of the entries that still name this shard. */
-  get remaining(): readonly string[] {
-    return [...this.#deferred.keys()];
+  /** The entries that still name this shard. */
+  get remaining(): readonly Change[] {
+    return [...this.#deferred].map(([key, entry]) => ({ key, entry }));
   }
 }

@@ -7,7 +7,7 @@ import type { Readings } from '../../shared/metrics/metrics.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
-import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
@@ -23,9 +23,6 @@ import { LogWatch } from './logWatch.js';
 import { OwnershipTransfer } from './ownershipTransfer.js';
 import { Rejoin } from './rejoin.js';
 import { ShardRpc } from './shardRpc.js';
-
-/** Read again at a start. */
-const ENTRIES_AT_ONCE = 64;
 
 interface NodeOptions extends Omit<ReplicaServices, 'follow'> {
   /** BUCKETS.owners. */
@@ -47,6 +44,9 @@ export class ShardNode {
   readonly #owners: Bucket;
   readonly #logWatch: LogWatch;
   readonly #watches: Watch[] = [];
+  #ownersWatch: Watch | undefined;
+  /** Resolves when every owner is told that was named before it began. */
+  readonly #ownersTold = new SharedRun(async () => this.#ownersWatch?.caughtUp(`told.${this.#services.shard}`));
   readonly #stopping = new AbortController();
   /** Until it is settled which collections are still this shard's. */
   #rejoin: Rejoin | undefined;
@@ -60,14 +60,14 @@ export class ShardNode {
     const follow = { ...context, shard, all: new Set<Follower>(), runner, readIndex, staleMs };
     const services = { shard, context, lease, follow, onServing };
     const { signal } = this.#stopping;
-    const lookUp = (id: number): Promise<void> => this.#lookUp(id);
+    const adopt = (ids: readonly number[]): Promise<void> => this.#adopt(ids);
     const drop = (id: number): Promise<void> => this.#dropCollection(id);
     this.#services = services;
     this.#owners = owners;
     this.following = new Following(follow);
     this.#rejoin = new Rejoin(services, owners, signal);
     this.#transfer = new OwnershipTransfer(services, owners, signal);
-    this.#rpc = new ShardRpc(services, this.#replicas, this.#transfer, keyEntries, lookUp, drop);
+    this.#rpc = new ShardRpc(services, this.#replicas, this.#transfer, keyEntries, adopt, drop);
     this.#logWatch = new LogWatch(losses, () => this.collections(), lease, logger);
     quota.attach({ name: shard, collections: () => this.collections() });
   }
@@ -77,7 +77,8 @@ export class ShardNode {
     await this.#stopPredecessor();
     await lease.start();
     const watch = (): Promise<Watch> => this.#owners.watch((change) => void this.#ownerChanged(change));
-    this.#watches.push(await whenAvailable('the owners', watch, context));
+    this.#ownersWatch = await whenAvailable('the owners', watch, context);
+    this.#watches.push(this.#ownersWatch);
     await this.#rejoinCluster();
     await Promise.all([...this.#replicas.values()].map((replica) => replica.converged()));
     await context.indexes.store.sweep((id) => this.#replicas.has(id));
@@ -112,11 +113,9 @@ export class ShardNode {
   async #rejoinCluster(): Promise<void> {
     const rejoin = this.#rejoin as Rejoin;
     await rejoin.run((change) => void this.#entryIs(change));
+    await whenAvailable('the owners', () => this.#ownersTold.next(), this.#services.context);
     this.#rejoin = undefined;
-    await mapConcurrent(rejoin.remaining, ENTRIES_AT_ONCE, async (key) => {
-      const entry = await whenAvailable('the owners', () => this.#owners.get(key), this.#services.context);
-      void this.#entryIs({ key, entry });
-    });
+    for (const change of rejoin.remaining) void this.#entryIs(change);
   }
 
   /** Has its collections moved to other shards, see `drain`. `shards`: BUCKETS.shards. */
@@ -193,14 +192,13 @@ export class ShardNode {
 
   /** Gives up what has passed to other shards while this one was out of touch with the cluster. */
   async confirmOwned(): Promise<void> {
-    const held = [...this.#replicas.values()].filter((replica) => replica.held !== undefined);
-    await Promise.all(held.map(({ collectionId }) => this.#lookUp(collectionId)));
+    await this.#ownersTold.next();
   }
 
-  /** Reads the collection's owner entry, and resolves when this shard is what the entry says. */
-  async #lookUp(collectionId: number): Promise<void> {
-    const key = String(collectionId);
-    await this.#ownerChanged({ key, entry: await this.#owners.get(key) });
+  /** Resolves when this shard is what the collections' owner entries say now. */
+  async #adopt(collectionIds: readonly number[]): Promise<void> {
+    await this.#ownersTold.next();
+    await Promise.all(collectionIds.map((id) => this.#replicas.get(id)?.converged()));
   }
 
   async #ownerChanged(change: Change): Promise<void> {

@@ -22,13 +22,13 @@ export class ShardRpc implements CallHandler<ShardCall> {
   readonly isUrgent = true;
   readonly #startedMs: number;
 
-  /** `lookUp` reads the collection's owner entry, and resolves when this shard is what the entry says. */
+  /** `adopt` resolves when this shard is what the collections' owner entries say now. */
   constructor(
     private readonly services: ReplicaServices,
     private readonly replicas: ReadonlyMap<number, CollectionReplica>,
     private readonly transfer: OwnershipTransfer,
     private readonly keyEntries: KeyEntries,
-    private readonly lookUp: (collectionId: number) => Promise<void>,
+    private readonly adopt: (collectionIds: readonly number[]) => Promise<void>,
     private readonly drop: (collectionId: number) => Promise<void>,
   ) {
     this.#startedMs = services.context.clock.monotonicMs();
@@ -46,7 +46,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     const { context, lease } = this.services;
     switch (call.op) {
       case 'adopt':
-        await Promise.all(call.collectionIds.map(this.lookUp));
+        await this.adopt(call.collectionIds);
         return null;
       case 'drop':
         await this.drop(call.collectionId);
@@ -156,7 +156,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
   }
 
   async #warm(collectionId: number): Promise<ShardResults['warm']> {
-    if (this.replicas.get(collectionId)?.follower === undefined) await this.lookUp(collectionId);
+    if (this.replicas.get(collectionId)?.follower === undefined) await this.adopt([collectionId]);
     const follower = this.replicas.get(collectionId)?.follower;
     if (follower === undefined || follower.isOfNoUse)
       throw new VouchError('conflict', `this shard does not follow collection ${collectionId}, or must not`);

@@ -9,6 +9,7 @@ import type { Logger } from '../../shared/logger.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import { type Heartbeat, heartbeatOf, storedHeartbeat } from '../../shared/registry/owners.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 
 interface LeaseOptions {
   readonly shard: string;
@@ -28,6 +29,8 @@ export class Lease {
   #renewedMs = Number.NEGATIVE_INFINITY;
   readonly #rounds: PeriodicTask;
   #takenOver = false;
+  /** At the heartbeats of other shards, by name. */
+  readonly #looks = new Map<string, SharedRun<boolean>>();
 
   constructor(
     private readonly bucket: Bucket,
@@ -63,9 +66,17 @@ export class Lease {
     this.options.onTakenOver();
   }
 
-  /** Whether the shard of that name has renewed its lease, which may still run then. */
-  async isRunningFor(shard: string): Promise<boolean> {
-    return (await this.bucket.get(shard)) !== undefined;
+  /**
+   * Whether the shard of that name may have a lease. A look costs a write, by which no server can hide a heartbeat
+   * that it does not know of, and serves all who ask before it begins.
+   */
+  mayRunFor(shard: string): Promise<boolean> {
+    let looks = this.#looks.get(shard);
+    if (looks === undefined) {
+      looks = new SharedRun(async () => !(await this.bucket.isAbsent(shard)));
+      this.#looks.set(shard, looks);
+    }
+    return looks.next();
   }
 
   /** Writes the heartbeat now. */

@@ -27,6 +27,11 @@ export interface Change {
 }
 
 export interface Watch {
+  /**
+   * Resolves when the listener has been told all that was stored before this call; an answer of a server that led before would not
+   * show that. Costs a write. `key`: of no entry, and of this caller alone. Throws `unavailable` where that is not known in time.
+   */
+  caughtUp(key: string): Promise<void>;
   stop(): void;
 }
 

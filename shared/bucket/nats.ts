@@ -1,6 +1,7 @@
 /** A bucket in JetStream's key-value store. Every read asks the stream's leader: a replica may lag behind an answered write. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KV, type KvEntry, MsgHdrsImpl } from 'nats';
+import { systemId } from '../clock.js';
 import { messageOf, unavailable, VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE, type StreamMessage } from '../nats/natsDelivery.js';
@@ -9,7 +10,10 @@ import { RETRY_MS } from '../scheduling/retry.js';
 import { type Bucket, type BucketValue, type Change, checkKey, type Entry, type Watch } from './bucket.js';
 import { type BucketStream, bucketStreamName, prepareBucketStream } from './natsStream.js';
 
-const OPERATION_HEADER = 'KV-Operation';
+const DELETION = { 'KV-Operation': ['DEL'] };
+/** Names a mark, of which a watch knows by it how far it has come. */
+const MARK_HEADER = 'Vouch-Mark';
+const NOTHING = new Uint8Array(0);
 
 interface BucketOptions extends BucketStream {
   readonly name: string;
@@ -59,9 +63,9 @@ export class NatsBucket implements Bucket {
     for (;;) {
       const last = await this.last(key);
       if (last && !isDeletion(last)) return false;
-      const headers = MsgHdrsImpl.fromRecord({ [OPERATION_HEADER]: ['DEL'] });
+      const headers = MsgHdrsImpl.fromRecord(DELETION);
       const options = { headers, expect: { lastSubjectSequence: last?.revision ?? 0 } };
-      const again = () => this.connection.js.publish(this.subjectOf(key), new Uint8Array(0), options);
+      const again = () => this.connection.js.publish(this.subjectOf(key), NOTHING, options);
       if (await this.expecting(key, again)) return true;
     }
   }
@@ -74,6 +78,12 @@ export class NatsBucket implements Bucket {
       const options = { previousSeq: found.revision };
       if (await this.expecting(key, () => this.kv.delete(key, options).then(() => true))) return true;
     }
+  }
+
+  /** Stores a deletion of a key that has no entry, which every watch hears. */
+  async mark(key: string, mark: string): Promise<void> {
+    const headers = MsgHdrsImpl.fromRecord({ ...DELETION, [MARK_HEADER]: [mark] });
+    await this.call(key, () => this.connection.js.publish(this.subjectOf(key), NOTHING, { headers }));
   }
 
   watch(listener: (change: Change) => void): Promise<Watch> {
@@ -142,6 +152,8 @@ const ASK_MIN_MS = 50;
 const ASK_MAX_MS = 500;
 /** How fast the clocks of a server and of this process are found to have come apart: a part of what a change came late. */
 const OFFSET_SHARE = 1 / 16;
+/** A mark is heard within milliseconds; where the delivery has to begin anew, within seconds. */
+const MARK_WITHIN_MS = 5_000;
 
 /**
  * Follows a bucket: the newest entry of every key, then every change.
@@ -163,6 +175,10 @@ class NatsWatch implements Watch {
   /** What our monotonic clock shows beyond the server's at the moment of a change: the difference and the shortest way. */
   private offsetMs: number | undefined;
   private stopped = false;
+  private readonly id = systemId();
+  private marks = 0;
+  /** By the number of the mark that it waits for. */
+  private readonly waiting = new Map<number, () => void>();
 
   private constructor(
     private readonly bucket: NatsBucket,
@@ -184,6 +200,23 @@ class NatsWatch implements Watch {
       throw error;
     }
     return watch;
+  }
+
+  /** Deliveries come in the order of the stream: whoever has heard the mark has heard what was stored before it. */
+  async caughtUp(key: string): Promise<void> {
+    const mark = ++this.marks;
+    let timer: NodeJS.Timeout | undefined;
+    const heard = new Promise<boolean>((resolve) => {
+      this.waiting.set(mark, () => resolve(true));
+      timer = setTimeout(() => resolve(false), MARK_WITHIN_MS).unref();
+    });
+    try {
+      await this.bucket.mark(key, `${this.id}.${mark}`);
+      if (!(await heard)) throw unavailable('a watch of the cluster does not catch up; retry shortly');
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(mark);
+    }
   }
 
   stop(): void {
@@ -262,6 +295,7 @@ class NatsWatch implements Watch {
     // A deletion is an empty message; JSON never is.
     if (message.data.length === 0) {
       this.tellGone(key);
+      this.hear(message.headers?.get(MARK_HEADER));
       return;
     }
     try {
@@ -273,6 +307,13 @@ class NatsWatch implements Watch {
     } catch (error) {
       this.connection.logger.error({ key, error: messageOf(error) }, 'a change of a bucket could not be taken');
     }
+  }
+
+  /** A mark also stands for those that this watch has left before it. */
+  private hear(mark: string | undefined): void {
+    const [id, number] = mark?.split('.') ?? [];
+    if (id !== this.id) return;
+    for (const [waited, resolve] of this.waiting) if (waited <= Number(number)) resolve();
   }
 
   private tellGone(key: string): void {

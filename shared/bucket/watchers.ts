@@ -16,7 +16,7 @@ export class Watchers {
     this.#listeners.add(watcher);
     for (const entry of [...entries].sort((a, b) => a.revision - b.revision))
       this.#tell(listener, { key: entry.key, entry });
-    return { stop: () => void this.#listeners.delete(watcher) };
+    return { caughtUp: async () => {}, stop: () => void this.#listeners.delete(watcher) };
   }
 
   tell(change: Change): void {

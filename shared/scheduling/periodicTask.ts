@@ -1,15 +1,17 @@
+import { SharedRun } from './sharedRun.js';
+
 /** Repeats work in rounds, one at a time: a long round delays the next. */
 export class PeriodicTask {
   #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
-  /** The next round, until it begins; callers of `now` share it, so no more than one waits. */
-  #next: Promise<void> | undefined;
+  readonly #rounds: SharedRun<void>;
 
   /** `work` handles its own failures. */
   constructor(
-    private readonly work: () => Promise<void>,
+    work: () => Promise<void>,
     private readonly everyMs: number,
-  ) {}
+  ) {
+    this.#rounds = new SharedRun(work);
+  }
 
   /** The first round comes after `everyMs`. The timer keeps no process alive. */
   start(): void {
@@ -18,17 +20,12 @@ export class PeriodicTask {
 
   /** Runs a round after the one in progress; resolves when it is done. */
   now(): Promise<void> {
-    this.#next ??= this.#round.then(() => {
-      this.#next = undefined;
-      return this.work();
-    });
-    this.#round = this.#next;
-    return this.#round;
+    return this.#rounds.next();
   }
 
   /** Starts no more rounds; resolves when the one in progress is done. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#round;
+    await this.#rounds.idle();
   }
 }

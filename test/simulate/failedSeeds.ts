@@ -31,4 +31,14 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     durationMs: 100_000,
     defect: 'a service log whose newest checkpoint is lost goes on as if the one with a quorum were not there',
   },
+  {
+    seed: 80_671,
+    durationMs: 120_000,
+    defect: 'a shard that starts owns what a NATS server says that leads no more',
+  },
+  {
+    seed: 80_675,
+    durationMs: 12_000,
+    defect: 'a collection is told as rolled back, since the log has grown after its events were counted',
+  },
 ];

@@ -1,10 +1,11 @@
 /** A writer of the service log over a log in memory, and shards that answer as they are told. */
+import { pino } from 'pino';
+import { checkpointEntry } from '../../../coordinator/serviceLog/entry.js';
 import { LogStore } from '../../../coordinator/serviceLog/logStore.js';
 import { LogWriter } from '../../../coordinator/serviceLog/writer.js';
 import type { Clock } from '../../../shared/clock.js';
 import { unavailable } from '../../../shared/errors/errors.js';
 import { SERVICE_LOG_ID } from '../../../shared/log/eventLog.js';
-import { silentLogger } from '../../../shared/logger.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { ProofResults } from '../../../shared/protocol/proofs.js';
 import { type LogEntry, parseEntry } from '../../../verifier/index.js';
@@ -12,6 +13,7 @@ import { ScriptedLogs } from './scriptedLogs.js';
 
 /** Rounds are asked for. */
 const NEVER_MS = 1e9;
+const SOON_MS = 1_000;
 const HASH = 'ab'.repeat(32);
 
 /** What the clock says is set by the test, but time goes on for those who wait. */
@@ -38,6 +40,10 @@ export class LogWriterRig {
   readonly erased = new Set<number>();
   readonly broken = new Set<number>();
   firstId = 1;
+  /** What was logged as an error. */
+  readonly errors: string[] = [];
+  /** Comes before an answer about sequences, which is as it was when it was asked for. */
+  meanwhile = async (): Promise<void> => {};
 
   private constructor(
     readonly store: LogStore,
@@ -60,7 +66,7 @@ export class LogWriterRig {
       everyMs: NEVER_MS,
       metrics: new Metrics('coordinator'),
       clock: rig.clock,
-      logger: silentLogger,
+      logger: pino({ level: 'error' }, { write: (line: string) => void rig.errors.push(JSON.parse(line).msg) }),
     });
     return rig;
   }
@@ -73,6 +79,11 @@ export class LogWriterRig {
     return this.writer.value!.lookNow();
   }
 
+  /** As another coordinator that led until a moment ago, and what a request makes this one read. */
+  async appendElsewhere(id: number, size: number): Promise<void> {
+    await this.store.append([checkpointEntry(this.#checkpointOf(id, size))], SOON_MS);
+  }
+
   /** All entries of the log. */
   async entries(): Promise<LogEntry[]> {
     const { size } = this.store.tree;
@@ -83,10 +94,15 @@ export class LogWriterRig {
     return {
       leads: true,
       greatestId: 0,
-      openSequences: async () => new Map(this.open),
+      openSequences: async () => {
+        const found = new Map(this.open);
+        await this.meanwhile();
+        return found;
+      },
       unseenSequences: async () => {
         const found = new Map(this.unseen);
         this.unseen.clear();
+        await this.meanwhile();
         return found;
       },
       checkpoint: async (id) => this.#checkpoint(id),
@@ -103,7 +119,10 @@ export class LogWriterRig {
   #checkpoint(id: number): ProofResults['checkpoint'] {
     this.opened.push(id);
     if (this.broken.has(id)) throw unavailable('it cannot be opened');
-    const size = (this.open.get(id) ?? 1) + 1;
+    return this.#checkpointOf(id, (this.open.get(id) ?? 1) + 1);
+  }
+
+  #checkpointOf(id: number, size: number): ProofResults['checkpoint'] {
     const lines = [
       'vouch checkpoint v1',
       `p/c${id}/${id}/${configHashOf(id)}`,

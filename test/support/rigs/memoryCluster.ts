@@ -99,13 +99,18 @@ export class Reach implements Platform {
       put: (key, value) => reaching(() => bucket.put(key, value)),
       isAbsent: (key) => reaching(() => bucket.isAbsent(key)),
       delete: (key) => reaching(() => bucket.delete(key)),
-      watch: (listener) =>
-        bucket.watch((change: Change) => {
+      watch: async (listener) => {
+        const toldInTurn = (tell: () => void): void => {
           const held = this.#held.get(name);
-          const tell = (): void => listener({ ...change, entry: this.#numbered(name, change.entry) });
           if (held === undefined) tell();
           else held.push(tell);
-        }),
+        };
+        const watch = await bucket.watch((change: Change) =>
+          toldInTurn(() => listener({ ...change, entry: this.#numbered(name, change.entry) })),
+        );
+        const caughtUp = (): Promise<void> => reaching(() => new Promise((resolve) => toldInTurn(resolve)));
+        return { stop: () => watch.stop(), caughtUp };
+      },
     };
   }
 

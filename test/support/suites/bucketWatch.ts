@@ -123,6 +123,23 @@ export function watchTests(fixture: () => BucketStore): void {
     await Promise.all(writers);
   });
 
+  it('has told what was stored before it is asked whether it has caught up', async () => {
+    const { bucket } = fixture();
+    const writer = (await fixture().peer?.()) ?? bucket;
+    const followers = [new Follower(), new Follower()];
+    const watches = await Promise.all(followers.map((follower) => bucket.watch(follower.listener)));
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(Array.from({ length: 20 }, (_, i) => writer.put(`k${i}`, round)));
+      if (round % 2 === 1) await writer.delete('k7');
+      await Promise.all(watches.flatMap((watch, i) => [watch.caughtUp(`told.${i}`), watch.caughtUp(`told.${i}`)]));
+      for (const { state } of followers) {
+        expect([...state.values()].every((value) => value === round)).to.equal(true);
+        expect(state.size, 'nothing is told of the marks').to.equal(round % 2 === 1 ? 19 : 20);
+      }
+    }
+    for (const watch of watches) watch.stop();
+  });
+
   it('is quiet once stopped', async () => {
     const { bucket } = fixture();
     const [stopped, other] = [new Follower(), new Follower()];

@@ -108,6 +108,23 @@ describe('the writer of the service log', () => {
     expect(await told(rig)).to.equal('c1:2 c2:2 =2 =1-2 =2');
   });
 
+  it('tells once of a collection with fewer events than the log says, and not where the log has grown since it asked', async () => {
+    const rig = await LogWriterRig.make();
+    rig.listed.add(7);
+    rig.open.set(7, 4);
+    await rig.round();
+    rig.meanwhile = () => rig.appendElsewhere(7, 9);
+    rig.unseen.set(7, 4);
+    await rig.look();
+    expect(rig.errors).to.deep.equal([]);
+    rig.meanwhile = () => rig.appendElsewhere(7, 12);
+    await rig.round();
+    expect(rig.errors).to.deep.equal([]);
+    rig.meanwhile = async () => {};
+    for (let i = 0; i < 2; i++) await rig.round();
+    expect(rig.errors).to.deep.equal(['a collection has fewer events than the service log says: it was rolled back']);
+  });
+
   it('names no collection that is being deleted', async () => {
     const rig = await LogWriterRig.make();
     for (const id of [1, 2]) {

@@ -1,5 +1,6 @@
 /** A shard that was taken for lost and came back before another was named in its place, of which it does not know yet. */
 import { expect } from 'chai';
+import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
 import type { Transport } from '../../../../shared/transport/transport.js';
@@ -35,6 +36,34 @@ class Barred extends Reach {
   }
 }
 
+/** Of a shard that reads from a server that led before, until its watch has caught up; `meanwhile` comes after its beginning. */
+class Behind extends Reach {
+  constructor(
+    cluster: MemoryCluster,
+    private readonly meanwhile: () => Promise<void>,
+  ) {
+    super(cluster);
+  }
+
+  override async bucket(...named: Parameters<Reach['bucket']>): Promise<Bucket> {
+    const bucket = await super.bucket(...named);
+    const [name] = named;
+    if (name !== BUCKETS.owners) return bucket;
+    const before = await bucket.get(String(ID));
+    const watch: Bucket['watch'] = async (listener) => {
+      const begun = await bucket.watch(listener);
+      this.hold(name);
+      await this.meanwhile();
+      const caughtUp = (key: string): Promise<void> => {
+        this.release(name);
+        return begun.caughtUp(key);
+      };
+      return { ...begun, caughtUp };
+    };
+    return { ...bucket, get: async () => before, watch };
+  }
+}
+
 describe('a former owner', () => {
   let rig: ShardRig;
   let former: RiggedShard;
@@ -56,13 +85,16 @@ describe('a former owner', () => {
     eventually(`the owner of epoch ${epoch} serves`, async () => (await records(epoch).catch(() => -1)) === count);
   const replace = (takenFrom: readonly string[]): Promise<void> => rig.change(ID, { shard: 's2', epoch: 2, takenFrom });
 
-  it('serves until it has seen the entry, and the next owner begins then', async () => {
+  it('serves until it has heard of the next owner, which begins then', async () => {
     await replace(['s1']);
     await eventually('the next owner asks it', async () => reach.asked > 1);
     expect(await records(1)).to.equal(1);
+    reach.isBarred = false;
+    const { asked } = reach;
+    await eventually('it is asked', async () => reach.asked > asked);
     await rig.askEpoch(ID, 1, insertOf(fixed(2, 0)));
     expect(await rejection(records(2))).to.be.an.instanceOf(NobodyServes);
-    reach.isBarred = false;
+    former.reach.release(BUCKETS.owners);
     await untilServes(2, 2);
     expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
   });
@@ -75,10 +107,20 @@ describe('a former owner', () => {
     await untilServes(2, 1);
   });
 
+  it('that comes back believes no server that led before, and hears of the next owner first', async () => {
+    await former.stop();
+    await rig.cluster.bucket(BUCKETS.shards).delete('s1');
+    reach.isBarred = false;
+    await rig.shard('s1', new Behind(rig.cluster, () => replace(['s1'])));
+    expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
+    await untilServes(2, 1);
+  });
+
   it('is waited for by the owner after the next one, if that one has not begun', async () => {
     await rig.shard('s3');
     await replace(['s1']);
     await rig.change(ID, { shard: 's3', epoch: 3, takenFrom: ['s1', 's2'] });
+    former.reach.release(BUCKETS.owners);
     await untilServes(3, 1);
     for (const epoch of [1, 2]) expect(await rejection(records(epoch))).to.be.an.instanceOf(NobodyServes);
   });

@@ -1,0 +1,29 @@
+/** Does the same work for all who ask before it begins, one run at a time. */
+export class SharedRun<T> {
+  #last: Promise<unknown> = Promise.resolve();
+  /** The next run, until it begins. */
+  #next: Promise<T> | undefined;
+
+  constructor(private readonly work: () => Promise<T>) {}
+
+  /** Resolves or rejects as the first run does that begins after this call. */
+  next(): Promise<T> {
+    this.#next ??= this.#begin();
+    return this.#next;
+  }
+
+  /** Resolves when every run so far has ended. */
+  async idle(): Promise<void> {
+    await this.#last.catch(() => undefined);
+  }
+
+  #begin(): Promise<T> {
+    const begin = (): Promise<T> => {
+      this.#next = undefined;
+      return this.work();
+    };
+    const run = this.#last.then(begin, begin);
+    this.#last = run;
+    return run;
+  }
+}
