@@ -7,6 +7,8 @@ export interface FailedSeed {
   readonly seed: number;
   /** Simulated milliseconds under faults. */
   readonly durationMs: number;
+  /** Kinds of faults that there were. */
+  readonly kinds: number;
   readonly defect: string;
 }
 
@@ -14,31 +16,37 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
   {
     seed: 60_004,
     durationMs: 160_000,
+    kinds: 21,
     defect: 'a log that a second reading takes for damaged, since the first has applied its frames',
   },
   {
     seed: 3_994,
     durationMs: 120_000,
+    kinds: 21,
     defect: 'a shard that starts owns what a server that lags says, after another owner has begun',
   },
   {
     seed: 19_056,
     durationMs: 32_000,
+    kinds: 21,
     defect: 'a transfer whose outcome is learned after the collection has gone and come back begins a second owner',
   },
   {
     seed: 75_512,
     durationMs: 100_000,
+    kinds: 21,
     defect: 'a service log whose newest checkpoint is lost goes on as if the one with a quorum were not there',
   },
   {
     seed: 80_671,
     durationMs: 120_000,
+    kinds: 21,
     defect: 'a shard that starts owns what a NATS server says that leads no more',
   },
   {
     seed: 80_675,
     durationMs: 12_000,
+    kinds: 21,
     defect: 'a collection is told as rolled back, since the log has grown after its events were counted',
   },
 ];

@@ -22,9 +22,9 @@ const SHOWN_MAX = 3;
 /** Starting, and the time until all is served again. */
 const EXTRA_MS = 8_000;
 
-const orderOf = ({ pace, without, step, fault, only }: SimulateOptions, seed: number): RunOrder => ({
+const orderOf = ({ pace, without, kinds, step, fault, only }: SimulateOptions, seed: number): RunOrder => ({
   ...(fault === undefined
-    ? { seed, without, ...paceOf(seed, pace) }
+    ? { seed, without, ...(kinds !== undefined && { kinds }), ...paceOf(seed, pace) }
     : sweepOrder(seed, { ...sweeps(only)[0]!, fault })),
   ...(step !== undefined && { stopAtEvent: step }),
 });
@@ -102,10 +102,13 @@ function ordersOf(options: SimulateOptions): RunOrder[] {
 }
 
 /** The options with which a cluster is had again. */
-const againWith = ({ seed, durationMs, calmMs = 0, without = [] }: RunOrder): string =>
-  `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}${
-    without.length > 0 ? ` --without ${without.join(',')}` : ''
-  } --replay`;
+const againWith = ({ seed, durationMs, calmMs = 0, kinds, without = [] }: RunOrder): string =>
+  [
+    `npm run simulate -- --seed ${seed} --length ${durationMs / 1_000} --calm ${calmMs / 1_000}`,
+    ...(kinds === undefined ? [] : [`--kinds ${kinds}`]),
+    ...(without.length > 0 ? [`--without ${without.join(',')}`] : []),
+    '--replay',
+  ].join(' ');
 
 function showFailure(result: ToldResult, order: RunOrder): void {
   const { seed, events, failures } = result;

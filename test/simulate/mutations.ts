@@ -47,6 +47,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'for (const former of [])',
   },
   {
+    name: 'a shard that starts takes what it has heard for all owners',
+    isIn: withSecondServers,
+    file: 'shard/node/shardNode.js',
+    find: "await whenAvailable('the owners', () => this.#ownersTold.next(), this.#services.context);",
+    put: '',
+  },
+  {
     name: 'an append expects nothing of the log',
     isIn: inClusters,
     file: LOG,

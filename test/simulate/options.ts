@@ -21,6 +21,8 @@ export interface SimulateOptions {
   readonly step: number | undefined;
   /** Faults that are left out, by their numbers. */
   readonly without: readonly number[];
+  /** Kinds of faults, the first ones; undefined: all. */
+  readonly kinds: number | undefined;
   /** The one fault of a sweep that is replayed. */
   readonly fault: SweepFault | undefined;
   /** A sweep with real processes. */
@@ -39,6 +41,7 @@ export const USAGE = `npm run simulate -- [options]
   --replay          the one cluster of --seed again, with every line of what happens
   --step N          with --replay: ends at the event of that number
   --without N,N     faults that are left out, by their numbers
+  --kinds N         how many kinds of faults there are, the first ones (all): those that there were when a seed failed
   --mutations       puts faults into the build, one after another, each of which has to be found
   --only TEXT       with --mutations and --sweep: those whose name holds this alone
   --minutes N       with --mutations: to find each (10)
@@ -76,12 +79,16 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       minutes: { type: 'string', default: '10' },
       step: { type: 'string' },
       without: { type: 'string' },
+      kinds: { type: 'string' },
       fault: { type: 'string' },
       real: { type: 'boolean', default: false },
       points: { type: 'string' },
     },
   });
-  const count = (name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes' | 'points', least: number): number => {
+  const count = (
+    name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes' | 'points' | 'kinds',
+    least: number,
+  ): number => {
     const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
@@ -105,6 +112,7 @@ export function readOptions(args: readonly string[]): SimulateOptions {
     withinMs: count('minutes', 1) * MS_PER_MINUTE,
     step: values.step === undefined ? undefined : count('step', 1),
     without: numbersIn(values.without ?? ''),
+    kinds: values.kinds === undefined ? undefined : count('kinds', 1),
     isReal: values.real,
     points: values.points === undefined ? undefined : count('points', 1),
     fault: values.fault === undefined ? undefined : faultIn(values.fault),

@@ -31,6 +31,8 @@ export interface RunOptions {
   readonly durationMs: number;
   /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
   readonly calmMs?: number;
+  /** How many kinds of faults the plan is drawn from, see `planFaults`. */
+  readonly kinds?: number;
   /** Numbers of faults of the plan that are left out. */
   readonly without?: ReadonlySet<number>;
   /** Ends when so many events have been noted. */
@@ -201,7 +203,7 @@ class Run {
     const begunMs = world.nowMs;
     cluster.nats?.sync();
     const plan = planFaults(world.random('plan'), {
-      ...{ untilMs: durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0 },
+      ...{ untilMs: durationMs, everyMs: faultEveryMs, calmMs: options.calmMs ?? 0, kinds: options.kinds },
     });
     this.planned = plan.length;
     for (const planned of plan) {

@@ -20,6 +20,8 @@ const DRIFT_SHARE = 0.01;
 /** The most by which an append is made slower. */
 const SLOW_MS = 600;
 const SHORT_MS = 400;
+/** The most by which a delivery comes late: less than most leases. */
+const LATE_MS = 2_500;
 /** Of calls of a disk with errors: one in so many fails. */
 const FAILS_ONE_IN = 8;
 
@@ -74,6 +76,7 @@ function interrupt(cluster: SimulatedService, name: string, way: string, random:
   }
 }
 
+/** Others are added at the end: the plan of a seed that has failed is drawn from those that there were. */
 export const FAULTS = {
   'process killed': (cluster, random) => {
     const process = processOf(cluster, random);
@@ -261,6 +264,32 @@ export const FAULTS = {
     const bit = random.int(8 * file.size);
     file.rot(bit);
     return `bit ${bit} of ${path.replace(/^.*\/(?=[^/]+$)/, '')} on ${name} rots`;
+  },
+  'deliveries late': (cluster, random) => {
+    if (cluster.nats === undefined) return undefined;
+    const { jetStream } = cluster.nats;
+    const stream = random.pick([
+      'all streams',
+      ...[...jetStream.streams.keys()].filter((name) => name.startsWith('KV_')),
+    ]);
+    const ms = 50 + random.int(LATE_MS);
+    jetStream.late = { isLate: (name) => stream === 'all streams' || name === stream, ms };
+    after(cluster, cutMs(random), () => {
+      jetStream.late = undefined;
+    });
+    return `what ${stream} deliver comes up to ${ms} ms later`;
+  },
+  'left while slow': (cluster, random) => {
+    const process = cluster.processes.get(random.pick(cluster.shardNames))!;
+    if (cluster.nats === undefined || !process.isRunning) return undefined;
+    const { jetStream } = cluster.nats;
+    jetStream.slowMs = SLOW_MS + random.int(LATE_MS);
+    after(cluster, cutMs(random), () => {
+      jetStream.slowMs = 0;
+    });
+    const ms = anyMs(random);
+    process.stop(ms);
+    return `${process.name} is stopped, for ${ms} ms, while an append takes up to ${jetStream.slowMs} ms longer`;
   },
 } as const satisfies Record<string, Fault>;
 

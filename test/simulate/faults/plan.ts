@@ -24,10 +24,15 @@ export interface FaultTimes {
   readonly everyMs: number;
   /** Of a calm between storms of faults, on average, in milliseconds; 0: there is none. */
   readonly calmMs: number;
+  /** How many kinds there are, the first of `FAULTS`; all of them where it is left out. */
+  readonly kinds?: number | undefined;
 }
 
-export function planFaults(random: SeededRandom, { untilMs, everyMs, calmMs }: FaultTimes): PlannedFault[] {
-  const kinds = Object.keys(FAULTS) as FaultKind[];
+export function planFaults(
+  random: SeededRandom,
+  { untilMs, everyMs, calmMs, kinds: count }: FaultTimes,
+): PlannedFault[] {
+  const kinds = (Object.keys(FAULTS) as FaultKind[]).slice(0, count);
   // Each cluster meets some kinds more often than others, so that the same ones meet each other.
   const own = Array.from({ length: 1 + random.int(kinds.length) }, () => random.pick(kinds));
   const plan: PlannedFault[] = [];

@@ -47,6 +47,8 @@ export class JetStream {
   onNextAppend: ((stream: Stream, from: Party) => void) | undefined;
   /** An append to a log takes up to this much longer to be stored, in milliseconds. */
   slowMs = 0;
+  /** What such streams deliver comes up to so much later, to each consumer as chance has it. */
+  late: { readonly isLate: (stream: string) => boolean; readonly ms: number } | undefined;
   readonly #consumers = new Map<string, Consumer>();
   readonly #heartbeats: Heartbeats;
   readonly #subjects = new Interest<Subscription & { readonly stream: Stream }>();
@@ -330,7 +332,9 @@ export class JetStream {
 
   #deliverSoon(consumer: Consumer): void {
     const server = this.broker.servers.get(consumer.server)!;
-    this.#world.at(server.party, DELIVER_MS * this.#world.random('deliver').next(), 'deliver', () => {
+    const lateMs =
+      this.late?.isLate(consumer.stream.name) === true ? this.late.ms * this.#world.random('late').next() : 0;
+    this.#world.at(server.party, DELIVER_MS * this.#world.random('deliver').next() + lateMs, 'deliver', () => {
       if (this.#consumers.get(consumer.settings.name) !== consumer) return;
       for (let next = consumer.next(); next !== undefined; next = consumer.next()) {
         consumer.lastSentMs = this.#world.nowMs;
