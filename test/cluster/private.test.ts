@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
+import { eventually } from '../support/suites/expectations.js';
 
 type Mode = 'cluster' | 'standalone';
 
@@ -67,6 +68,9 @@ describe('the files of a service', () => {
     return answer.json();
   };
 
+  const filesLike = (kind: RegExp): string[] =>
+    (readdirSync(dataDir, { recursive: true }) as string[]).filter((file) => kind.test(file));
+
   async function writeOfEachKind(): Promise<void> {
     await call('POST', '/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
     const batch = Array.from({ length: 1_200 }, (_, i) => [i, 1]);
@@ -101,13 +105,10 @@ describe('the files of a service', () => {
         const tool = launchNode(script('export'), args, { cwd: folder, env: environment(mode) });
         expect(await tool.waitForEnd(), tool.output).to.deep.equal({ code: 0, signal: null });
         expect(lstatSync(file).mode & 0o777).to.equal(0o600);
+        await eventually('the first snapshot is there', () => filesLike(/^snapshots\/.*\/.*\//).length > 0);
         expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
-        const files = readdirSync(dataDir, { recursive: true }) as string[];
         for (const kind of [/^snapshots\/.*\/.*\//, /^indexes\/.*\/payload/, /^logs\//])
-          expect(
-            files.filter((file) => kind.test(file)),
-            `${kind} in ${files.join(' ')}`,
-          ).to.not.be.empty;
+          expect(filesLike(kind), `${kind} in ${filesLike(/./).join(' ')}`).to.not.be.empty;
         expect(openBelow(dataDir)).to.deep.equal([]);
       });
     });

@@ -176,6 +176,7 @@ describe('placement', () => {
     const before = ownershipOf(entry!);
     await owners.put(String(collection.id), storedOwnership({ ...before, shard: 's1', epoch: before.epoch + 1 }));
     reach.cut = false;
+    reach.release(BUCKETS.owners);
     await expectServed(backend, collection, 2);
   });
 
