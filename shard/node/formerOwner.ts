@@ -1,5 +1,6 @@
 /** An owner that was taken for lost. It may have come back before another was named, and does not know of that yet. */
-import type { ShardCall } from '../../shared/protocol/calls.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
 import { ask } from '../../shared/protocol/wire.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { CollectionContext } from '../collection/collectionContext.js';
@@ -19,6 +20,10 @@ export async function assertGivenUp(former: string, collectionId: number, servic
   if (!(await services.lease.mayRunFor(former))) return;
   const { transport, clock } = services.context;
   const envelope = { requestId: 'take-over', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };
-  const call: ShardCall = { op: 'adopt', collectionIds: [collectionId] };
-  await ask(transport, shardSubject(former), call, envelope);
+  const asked = <C extends ShardCall>(call: C): Promise<ShardResults[C['op']]> =>
+    ask(transport, shardSubject(former), call, envelope);
+  const collectionIds = [collectionId];
+  await asked({ op: 'adopt', collectionIds });
+  const { shown } = await asked({ op: 'readIndex', collectionIds });
+  if (shown[0] !== null) throw unavailable(`shard ${former} has not given it up`);
 }

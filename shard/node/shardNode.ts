@@ -80,12 +80,13 @@ export class ShardNode {
     this.#ownersWatch = await whenAvailable('the owners', watch, context);
     this.#watches.push(this.#ownersWatch);
     await this.#rejoinCluster();
-    await Promise.all([...this.#replicas.values()].map((replica) => replica.converged()));
-    await context.indexes.store.sweep((id) => this.#replicas.has(id));
-    await context.snapshots?.store.sweep((id) => this.#replicas.has(id));
+    // Before the collections are served: other shards that start may wait for what this one says of theirs.
     this.#serving = await context.transport.serve(shardSubject(shard), (message) =>
       this.#services.follow.runner.answer(message, this.#rpc),
     );
+    await Promise.all([...this.#replicas.values()].map((replica) => replica.converged()));
+    await context.indexes.store.sweep((id) => this.#replicas.has(id));
+    await context.snapshots?.store.sweep((id) => this.#replicas.has(id));
     const { desired } = context.indexes;
     const watchSpecs = (): Promise<Watch> => desired.watch((id) => this.#replicas.get(id)?.applyDesiredIndex());
     this.#watches.push(await whenAvailable('the catalog', watchSpecs, context));
@@ -197,8 +198,23 @@ export class ShardNode {
 
   /** Resolves when this shard is what the collections' owner entries say now. */
   async #adopt(collectionIds: readonly number[]): Promise<void> {
-    await this.#ownersTold.next();
+    const areGiven = await Promise.all(collectionIds.map((id) => this.#lookUp(id)));
+    if (areGiven.includes(true)) await this.#ownersTold.next();
     await Promise.all(collectionIds.map((id) => this.#replicas.get(id)?.converged()));
+  }
+
+  /**
+   * Takes in what the owner entry says, unless that would make this shard the owner: a server that led before may say so. Returns
+   * whether it does.
+   */
+  async #lookUp(id: number): Promise<boolean> {
+    const key = String(id);
+    const entry = await this.#owners.get(key);
+    if (entry === undefined) return false;
+    const { shard, epoch } = ownershipOf(entry);
+    if (shard === this.#services.shard) return epoch !== this.#replicas.get(id)?.ownership?.epoch;
+    void this.#ownerChanged({ key, entry });
+    return false;
   }
 
   async #ownerChanged(change: Change): Promise<void> {

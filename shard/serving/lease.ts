@@ -18,7 +18,10 @@ interface LeaseOptions {
   readonly leaseMs: number;
   /** The content of the heartbeat, without the session. */
   readonly load: () => Omit<Heartbeat, 'session'>;
-  /** Called after the lease had expired, before it is valid again: other shards may own the collections now. */
+  /**
+   * Called after the lease had expired and the heartbeat is stored again; the lease is valid again when it resolves. Other shards may
+   * own the collections now.
+   */
   readonly onRegain: () => Promise<void>;
   /** Called when another process runs under this shard's name. */
   readonly onTakenOver: () => void;
@@ -27,6 +30,11 @@ interface LeaseOptions {
 export class Lease {
   #revision: number | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
+  /** How often the lease has expired, and up to which time it is known what this shard owns since. */
+  #lapses = 0;
+  #settled = 0;
+  /** The lapse after which that is being found out. */
+  #regaining: number | undefined;
   readonly #rounds: PeriodicTask;
   #takenOver = false;
   /** At the heartbeats of other shards, by name. */
@@ -67,8 +75,8 @@ export class Lease {
   }
 
   /**
-   * Whether the shard of that name may have a lease. A look costs a write, by which no server can hide a heartbeat
-   * that it does not know of, and serves all who ask before it begins.
+   * Whether the shard of that name may have a lease. That it has no heartbeat is shown by a write, so that no server can hide one
+   * that it does not know of; one look serves all who ask before it begins.
    */
   mayRunFor(shard: string): Promise<boolean> {
     let looks = this.#looks.get(shard);
@@ -86,7 +94,7 @@ export class Lease {
 
   /** How long the lease is still valid; 0 when it has expired. */
   get leftMs(): number {
-    return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);
+    return this.#settled === this.#lapses ? this.#heldMs : 0;
   }
 
   get leaseMs(): number {
@@ -108,10 +116,31 @@ export class Lease {
       const revision = await this.#write();
       if (revision === undefined) return;
       this.#revision = revision;
-      if (!this.valid) await this.options.onRegain();
+      if (this.#heldMs === 0) this.#lapses++;
       if (!this.#takenOver) this.#renewedMs = askedMs;
+      if (this.#settled !== this.#lapses) void this.#regain();
     } catch (error) {
       this.logger.warn({ error: messageOf(error) }, 'the heartbeat did not go through');
+    }
+  }
+
+  /** How long the heartbeat that was stored last keeps others from taking the collections. */
+  get #heldMs(): number {
+    return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);
+  }
+
+  /** Heartbeats go on meanwhile. Where it fails, the next one begins it again. */
+  async #regain(): Promise<void> {
+    const lapses = this.#lapses;
+    if (this.#regaining === lapses) return;
+    this.#regaining = lapses;
+    try {
+      await this.options.onRegain();
+      this.#settled = Math.max(this.#settled, lapses);
+    } catch (error) {
+      this.logger.warn({ error: messageOf(error) }, 'what this shard owns is not known yet');
+    } finally {
+      if (this.#regaining === lapses) this.#regaining = undefined;
     }
   }
 

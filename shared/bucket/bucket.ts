@@ -28,8 +28,9 @@ export interface Change {
 
 export interface Watch {
   /**
-   * Resolves when the listener has been told all that was stored before this call; an answer of a server that led before would not
-   * show that. Costs a write. `key`: of no entry, and of this caller alone. Throws `unavailable` where that is not known in time.
+   * Resolves when the listener has been told all that the cluster has stored before this call; an answer of a server that led before
+   * would not show that. Costs a write, or nothing in a bucket of one process. `key`: of no entry, and of this caller alone. Throws
+   * `unavailable` where that is not known in time, or the watch is stopped.
    */
   caughtUp(key: string): Promise<void>;
   stop(): void;

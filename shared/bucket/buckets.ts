@@ -4,7 +4,7 @@ export const BUCKETS = {
   catalog: 'vouch-catalog',
   /** Shard name → heartbeat. */
   shards: 'vouch-shards',
-  /** Collection id → shard name and epoch. */
+  /** Collection id → shard name and epoch. Deletions of `told.<shard>` are marks, see `Watch.caughtUp`. */
   owners: 'vouch-owners',
   /** BLAKE3 of an API key (hex) → project, scope, expiry. */
   keys: 'vouch-keys',

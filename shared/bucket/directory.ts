@@ -108,8 +108,7 @@ export class DirectoryBucket implements Bucket {
 
   async watch(listener: (change: Change) => void): Promise<Watch> {
     this.#expectOpen();
-    const watch = this.#watchers.add(this.#view.entries, listener);
-    return { ...watch, caughtUp: () => this.#look() };
+    return this.#watchers.add(this.#view.entries, listener);
   }
 
   /** Resolves when every write has ended. */
@@ -149,20 +148,10 @@ export class DirectoryBucket implements Bucket {
     }
   }
 
-  /** Finds what other processes have written. */
-  async #look(): Promise<void> {
-    this.#expectOpen();
+  async #poll(): Promise<void> {
     try {
       const changed = await this.#view.changed();
       if (changed.length > 0) await this.#writes.run(() => this.#view.lookAll(changed));
-    } catch (error) {
-      throw asUnavailable(error, `${basename(this.#folder)} cannot be read`);
-    }
-  }
-
-  async #poll(): Promise<void> {
-    try {
-      await this.#look();
     } catch (error) {
       this.#logger.warn({ folder: this.#folder, error: messageOf(error) }, 'a bucket cannot be read');
     }

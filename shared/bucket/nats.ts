@@ -152,8 +152,8 @@ const ASK_MIN_MS = 50;
 const ASK_MAX_MS = 500;
 /** How fast the clocks of a server and of this process are found to have come apart: a part of what a change came late. */
 const OFFSET_SHARE = 1 / 16;
-/** A mark is heard within milliseconds; where the delivery has to begin anew, within seconds. */
-const MARK_WITHIN_MS = 5_000;
+/** A mark that is stored is heard within milliseconds. After so long without it the delivery begins anew, maybe at another server. */
+const MARK_WITHIN_MS = 2_000;
 
 /**
  * Follows a bucket: the newest entry of every key, then every change.
@@ -177,8 +177,10 @@ class NatsWatch implements Watch {
   private stopped = false;
   private readonly id = systemId();
   private marks = 0;
-  /** By the number of the mark that it waits for. */
-  private readonly waiting = new Map<number, () => void>();
+  /** By the number of the mark that it waits for; `false` where the wait is over without it. */
+  private readonly waiting = new Map<number, (isHeard: boolean) => void>();
+  /** The mark that was heard last, and how many more messages there were then. */
+  private heard: { readonly mark: number; left: number } | undefined;
 
   private constructor(
     private readonly bucket: NatsBucket,
@@ -202,17 +204,21 @@ class NatsWatch implements Watch {
     return watch;
   }
 
-  /** Deliveries come in the order of the stream: whoever has heard the mark has heard what was stored before it. */
+  /**
+   * A delivery comes in the order of the stream: whoever has heard the mark has heard what was stored before it, but for entries
+   * that were replaced since. Those that replace them come next.
+   */
   async caughtUp(key: string): Promise<void> {
+    if (this.stopped) throw unavailable('the watch was stopped');
     const mark = ++this.marks;
+    const heard = new Promise<boolean>((resolve) => this.waiting.set(mark, resolve));
     let timer: NodeJS.Timeout | undefined;
-    const heard = new Promise<boolean>((resolve) => {
-      this.waiting.set(mark, () => resolve(true));
-      timer = setTimeout(() => resolve(false), MARK_WITHIN_MS).unref();
-    });
     try {
       await this.bucket.mark(key, `${this.id}.${mark}`);
-      if (!(await heard)) throw unavailable('a watch of the cluster does not catch up; retry shortly');
+      timer = setTimeout(() => this.waiting.get(mark)?.(false), MARK_WITHIN_MS).unref();
+      if (await heard) return;
+      this.delivery?.stop();
+      throw unavailable('a watch of the cluster does not catch up; retry shortly');
     } finally {
       clearTimeout(timer);
       this.waiting.delete(mark);
@@ -221,6 +227,7 @@ class NatsWatch implements Watch {
 
   stop(): void {
     this.stopped = true;
+    for (const end of this.waiting.values()) end(false);
     clearTimeout(this.timer);
     this.delivery?.stop();
   }
@@ -256,6 +263,7 @@ class NatsWatch implements Watch {
     } as const;
     const delivery = await Delivery.start(this.connection, source);
     this.delivery = delivery;
+    this.heard = undefined;
     try {
       await this.follow(delivery, caughtUp);
     } finally {
@@ -284,6 +292,7 @@ class NatsWatch implements Watch {
         if (catchingUp) seen.add(key);
         this.take(key, item, !catchingUp);
       }
+      this.tellHeard(item === IDLE || item.pending === 0);
       // A message that another one replaced while it was on its way is never sent, and may be counted as pending for ever.
       if (catchingUp && (item === IDLE || item.pending === 0 || delivery.hasBegun(++count))) await finish();
     }
@@ -295,7 +304,7 @@ class NatsWatch implements Watch {
     // A deletion is an empty message; JSON never is.
     if (message.data.length === 0) {
       this.tellGone(key);
-      this.hear(message.headers?.get(MARK_HEADER));
+      this.hear(message.headers?.get(MARK_HEADER), item.pending);
       return;
     }
     try {
@@ -309,11 +318,18 @@ class NatsWatch implements Watch {
     }
   }
 
-  /** A mark also stands for those that this watch has left before it. */
-  private hear(mark: string | undefined): void {
+  private hear(mark: string | undefined, pending: number): void {
     const [id, number] = mark?.split('.') ?? [];
-    if (id !== this.id) return;
-    for (const [waited, resolve] of this.waiting) if (waited <= Number(number)) resolve();
+    // It is counted once more as it is taken.
+    if (id === this.id) this.heard = { mark: Number(number), left: pending + 1 };
+  }
+
+  /** A mark stands for those, too, that this watch has stored before it. `isLast`: there are no more messages now. */
+  private tellHeard(isLast: boolean): void {
+    const { heard } = this;
+    if (heard === undefined || (--heard.left > 0 && !isLast)) return;
+    this.heard = undefined;
+    for (const [mark, end] of this.waiting) if (mark <= heard.mark) end(true);
   }
 
   private tellGone(key: string): void {

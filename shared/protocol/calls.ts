@@ -290,10 +290,7 @@ export type VaultCall =
 
 /** The calls to one shard by its name. */
 export type ShardCall =
-  /**
-   * Answered when the shard has heard of every owner that was named before the call came, and is what the entries of these
-   * collections say: it serves the subjects of those that it owns, and no others.
-   */
+  /** Reads the owner entries of these collections. Answered when the shard serves the subjects of its own. */
   | { readonly op: 'adopt'; readonly collectionIds: readonly Whole[] }
   /** Stops serving a deleted collection. */
   | { readonly op: 'drop'; readonly collectionId: Whole }

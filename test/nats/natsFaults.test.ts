@@ -274,6 +274,21 @@ describe('nats faults', () => {
       watch.stop();
     });
 
+    it('that is cut off, or stopped, does not say that it has caught up', async () => {
+      const watch = await (await far.bucket(FREE_BUCKET)).watch(listener);
+      await watch.caughtUp('told.s1');
+      proxy.cut();
+      await expectCode(watch.caughtUp('told.s1'), 'unavailable');
+      await (await near.bucket(FREE_BUCKET)).put('missed', 1);
+      proxy.reset();
+      await isRestored();
+      await watch.caughtUp('told.s1');
+      expect(told).to.deep.equal([['missed', 1]]);
+      const waiting = watch.caughtUp('told.s1');
+      watch.stop();
+      await expectCode(waiting, 'unavailable');
+    });
+
     it('tells of entries whose time ended while it was blind', async () => {
       const options = { ttlMs: 1_000 };
       const bucket = await near.bucket(FREE_BUCKET, options);
