@@ -2,10 +2,11 @@
 import { expect } from 'chai';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
+import { storedOwnership } from '../../../../shared/registry/owners.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
 import type { Transport } from '../../../../shared/transport/transport.js';
 import { NobodyServes } from '../../../../shared/transport/transportErrors.js';
-import { fixed, insertOf } from '../../../support/rigs/engine.js';
+import { configOf, fixed, insertOf } from '../../../support/rigs/engine.js';
 import { type MemoryCluster, Reach } from '../../../support/rigs/memoryCluster.js';
 import { type RiggedShard, ShardRig } from '../../../support/rigs/shardRig.js';
 import { eventually, rejection } from '../../../support/suites/expectations.js';
@@ -128,5 +129,21 @@ describe('a former owner', () => {
     await rig.shard('s4');
     await untilServes(3, 1);
     expect(await rig.ownership(ID)).to.include({ shard: 's1', epoch: 3 });
+  });
+});
+
+describe('two shards that start', () => {
+  it('answer each other before they serve what each was given in place of the other', async () => {
+    const rig = new ShardRig();
+    const owners = rig.cluster.bucket(BUCKETS.owners);
+    const names = ['s1', 's2'];
+    for (const [i, shard] of names.entries()) {
+      const collection = configOf(ID + i);
+      const entry = { shard, epoch: 2, collection, followers: [], takenFrom: names.filter((name) => name !== shard) };
+      await owners.create(String(ID + i), storedOwnership(entry));
+    }
+    await Promise.all(names.map((name) => rig.shard(name)));
+    for (const i of names.keys()) expect((await rig.askEpoch(ID + i, 2, { op: 'describe' })).records).to.equal(0);
+    await rig.stop();
   });
 });
