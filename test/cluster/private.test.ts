@@ -13,6 +13,8 @@ type Mode = 'cluster' | 'standalone';
 const script = (name: string): string => fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
 /** The last line of the greeting. */
 const UP = /^ +stop +Ctrl-C/;
+/** One that is whole: until then its name begins with a dot. */
+const SNAPSHOT = /^snapshots\/.*\/.*\/[^.]/;
 
 /** `path mode` of all below the folder, and of itself, that others than the owner may read, write or enter. */
 function openBelow(folder: string): string[] {
@@ -105,9 +107,9 @@ describe('the files of a service', () => {
         const tool = launchNode(script('export'), args, { cwd: folder, env: environment(mode) });
         expect(await tool.waitForEnd(), tool.output).to.deep.equal({ code: 0, signal: null });
         expect(lstatSync(file).mode & 0o777).to.equal(0o600);
-        await eventually('the first snapshot is there', () => filesLike(/^snapshots\/.*\/.*\//).length > 0);
+        await eventually('the first snapshot is there', () => filesLike(SNAPSHOT).length > 0);
         expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
-        for (const kind of [/^snapshots\/.*\/.*\//, /^indexes\/.*\/payload/, /^logs\//])
+        for (const kind of [SNAPSHOT, /^indexes\/.*\/payload/, /^logs\//])
           expect(filesLike(kind), `${kind} in ${filesLike(/./).join(' ')}`).to.not.be.empty;
         expect(openBelow(dataDir)).to.deep.equal([]);
       });
