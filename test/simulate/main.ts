@@ -21,8 +21,6 @@ const MS_PER_MINUTE = 60_000;
 const SHOWN_MAX = 3;
 /** Starting, and the time until all is served again. */
 const EXTRA_MS = 8_000;
-/** Clusters that are too long for what is left of the hours, before no other is looked for. */
-const PASSED_OVER_MAX = 20;
 
 const orderOf = ({ pace, without, kinds, step, fault, only }: SimulateOptions, seed: number): RunOrder => ({
   ...(fault === undefined
@@ -92,20 +90,14 @@ async function runAll(options: SimulateOptions, children: readonly Child[], sign
 /** As many clusters as make up the time that is asked for, at least one; the long ones are begun first, so that none ends alone. */
 function ordersOf(options: SimulateOptions): RunOrder[] {
   const orders: RunOrder[] = [];
-  let simulatedMs = 0;
-  let passedOver = 0;
-  for (let { seed } = options; simulatedMs < options.totalMs && passedOver < PASSED_OVER_MAX; seed++) {
-    const order = orderOf(options, seed);
+  for (let simulatedMs = 0; simulatedMs < options.totalMs; ) {
+    const order = orderOf(options, options.seed + orders.length);
     const tookMs = order.durationMs + EXTRA_MS;
     // Whether it is nearer to what is asked for with it or without.
-    if (simulatedMs + tookMs / 2 > options.totalMs) {
-      passedOver++;
-      continue;
-    }
+    if (orders.length > 0 && simulatedMs + tookMs / 2 > options.totalMs) break;
     orders.push(order);
     simulatedMs += tookMs;
   }
-  if (orders.length === 0) orders.push(orderOf(options, options.seed));
   return orders.sort((a, b) => b.durationMs - a.durationMs || a.seed - b.seed);
 }
 
