@@ -1,6 +1,6 @@
 /** What goes wrong in a simulated cluster on purpose. */
 import type { SeededRandom } from '../../soak/random.js';
-import type { SimulatedService } from '../cluster/simulatedService.js';
+import type { SimulatedNats, SimulatedService } from '../cluster/simulatedService.js';
 
 /** Does it, and says what; undefined: there is nothing to do it to. What it begins ends by itself. */
 type Fault = (cluster: SimulatedService, random: SeededRandom) => string | undefined;
@@ -41,6 +41,15 @@ const cutBoth = (cluster: SimulatedService, one: string, other: string, random: 
     for (const heal of heals) heal();
   });
 };
+
+/** For a while. Returns the most by which an append takes longer. */
+function slowLogs({ jetStream }: SimulatedNats, cluster: SimulatedService, ms: number, random: SeededRandom): number {
+  jetStream.slowMs = ms;
+  after(cluster, cutMs(random), () => {
+    jetStream.slowMs = 0;
+  });
+  return ms;
+}
 
 const ownFiles = (cluster: SimulatedService, shard: string) =>
   [...cluster.disks.of(shard).files()].filter(
@@ -184,15 +193,9 @@ export const FAULTS = {
     };
     return `the next append will be interrupted: ${way}`;
   },
-  'logs slow': (cluster, random) => {
-    if (cluster.nats === undefined) return undefined;
-    const { jetStream } = cluster.nats;
-    jetStream.slowMs = 10 + random.int(SLOW_MS);
-    after(cluster, cutMs(random), () => {
-      jetStream.slowMs = 0;
-    });
-    return `an append takes up to ${jetStream.slowMs} ms longer`;
-  },
+  'logs slow': (cluster, random) =>
+    cluster.nats &&
+    `an append takes up to ${slowLogs(cluster.nats, cluster, 10 + random.int(SLOW_MS), random)} ms longer`,
   'messages lost': (cluster, random) => {
     if (cluster.nats === undefined) return undefined;
     const { broker } = cluster.nats;
@@ -282,14 +285,10 @@ export const FAULTS = {
   'left while slow': (cluster, random) => {
     const process = cluster.processes.get(random.pick(cluster.shardNames))!;
     if (cluster.nats === undefined || !process.isRunning) return undefined;
-    const { jetStream } = cluster.nats;
-    jetStream.slowMs = SLOW_MS + random.int(LATE_MS);
-    after(cluster, cutMs(random), () => {
-      jetStream.slowMs = 0;
-    });
+    const slowMs = slowLogs(cluster.nats, cluster, SLOW_MS + random.int(LATE_MS), random);
     const ms = anyMs(random);
     process.stop(ms);
-    return `${process.name} is stopped, for ${ms} ms, while an append takes up to ${jetStream.slowMs} ms longer`;
+    return `${process.name} is stopped, for ${ms} ms, while an append takes up to ${slowMs} ms longer`;
   },
 } as const satisfies Record<string, Fault>;
 
