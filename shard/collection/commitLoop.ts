@@ -34,6 +34,11 @@ interface Planned {
   readonly answer: WriteAnswer;
 }
 
+interface Refused {
+  readonly waiting: Waiting;
+  readonly error: unknown;
+}
+
 export class CommitLoop {
   readonly writeHold: WriteHold;
   readonly #queue: WriteQueue;
@@ -218,7 +223,7 @@ export class CommitLoop {
   async #commit(taken: readonly Waiting[]): Promise<void> {
     const { journal, context } = this.parts;
     await journal.resolveAppend();
-    const { plan, planned } = await this.#plan(taken);
+    const { plan, planned, refused } = await this.#plan(taken);
     const receipts: Receipts = new Map();
     if (plan.events.length > 0) {
       const singles = new Set(
@@ -231,6 +236,7 @@ export class CommitLoop {
       });
     }
     await this.#ensureNoted();
+    for (const { waiting, error } of refused) waiting.reject(error);
     for (const { waiting, answer } of planned) {
       // Not awaited: the receipt of a repeated write may take a while, and the next commit does not depend on it.
       const answering = this.#result(answer, receipts, waiting.envelope)
@@ -245,7 +251,10 @@ export class CommitLoop {
     if (this.parts.journal.sequence > 0) await this.parts.watermark.ensureNoted();
   }
 
-  async #plan(taken: readonly Waiting[]): Promise<{ plan: CommitBuilder; planned: Planned[] }> {
+  /** `refused`: by what the writes before them in this commit change, so they are told when that is durable. */
+  async #plan(
+    taken: readonly Waiting[],
+  ): Promise<{ readonly plan: CommitBuilder; readonly planned: Planned[]; readonly refused: Refused[] }> {
     const { state, capacity, context } = this.parts;
     const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
     // What no quota refuses takes room in the log all the same, which the writes beside it must not miss.
@@ -260,6 +269,7 @@ export class CommitLoop {
     if (brought.growthBytes > 0) brought.growthBytes += besidesBytes;
     const plan = new CommitBuilder(state, await capacity.take(brought));
     const planned: Planned[] = [];
+    const refused: Refused[] = [];
     for (const waiting of taken) {
       try {
         if (context.clock.nowMs() > waiting.envelope.deadlineMs)
@@ -267,10 +277,11 @@ export class CommitLoop {
         const { call } = waiting;
         planned.push({ waiting, answer: await this.#planned(plan, call) });
       } catch (error) {
-        waiting.reject(error);
+        if (plan.events.length === 0) waiting.reject(error);
+        else refused.push({ waiting, error });
       }
     }
-    return { plan, planned };
+    return { plan, planned, refused };
   }
 
   /** Nothing changes the state until the commit, also while this rests. */

@@ -49,4 +49,10 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     kinds: 21,
     defect: 'a collection is told as rolled back, since the log has grown after its events were counted',
   },
+  {
+    seed: 717,
+    durationMs: 10_000,
+    kinds: 24,
+    defect: 'a write is refused because of one in the same commit that is not durable yet',
+  },
 ];

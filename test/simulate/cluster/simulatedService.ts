@@ -78,7 +78,7 @@ export function heal({ nats, network, disks, processes, shardNames }: SimulatedS
     nats.broker.lostOneIn = 0;
     nats.jetStream.lostAckOneIn = 0;
     nats.jetStream.slowMs = 0;
-    nats.jetStream.onNextAppend = undefined;
+    nats.jetStream.interruptions.clear();
     for (const name of nats.names) if (!nats.broker.isUp(name)) nats.start(name);
   }
   network.heal();

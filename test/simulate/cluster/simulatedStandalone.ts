@@ -14,6 +14,7 @@ import { type LogOf, readLog, toldSequences } from '../../soak/readLogs.js';
 import { DISKS, type Disks, disksIn } from '../disk/simulatedFiles.js';
 import { HttpPorts } from '../http/engine.js';
 import { Findings } from '../judges/findings.js';
+import { judgeIndexes } from '../judges/indexJudge.js';
 import { judgeMemory } from '../judges/memoryJudge.js';
 import { quotaJudgeOf } from '../judges/quotaJudge.js';
 import { StatesJudge } from '../judges/statesJudge.js';
@@ -52,6 +53,7 @@ export class SimulatedStandalone implements SimulatedService {
     this.findings = findings.all;
     this.states = new StatesJudge(findings, quotaJudgeOf(findings, shape.settings));
     judgeMemory(findings);
+    judgeIndexes(findings);
     this.network = networkIn(world);
     this.disks = disksIn(world);
     this.ports = new HttpPorts(world);

@@ -1,6 +1,10 @@
 /** What goes wrong in a simulated cluster on purpose. */
+
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { bucketStreamName } from '../../../shared/bucket/natsStream.js';
 import type { SeededRandom } from '../../soak/random.js';
 import type { SimulatedNats, SimulatedService } from '../cluster/simulatedService.js';
+import { isLog } from '../nats/jetStream.js';
 
 /** Does it, and says what; undefined: there is nothing to do it to. What it begins ends by itself. */
 type Fault = (cluster: SimulatedService, random: SeededRandom) => string | undefined;
@@ -15,6 +19,7 @@ const anyMs = (random: SeededRandom): number => {
 const cutMs = (random: SeededRandom): number =>
   random.int(3) === 0 ? anyMs(random) : 5_000 + Math.floor(25_000 * random.next());
 
+const OWNERS = bucketStreamName(BUCKETS.owners);
 const JUMP_MS = 20_000;
 const DRIFT_SHARE = 0.01;
 /** The most by which an append is made slower. */
@@ -49,6 +54,20 @@ function slowLogs({ jetStream }: SimulatedNats, cluster: SimulatedService, ms: n
     jetStream.slowMs = 0;
   });
   return ms;
+}
+
+/** For `forMs`, what such streams deliver comes up to `ms` later. */
+function makeLate(
+  cluster: SimulatedService,
+  { jetStream }: SimulatedNats,
+  isLate: (stream: string) => boolean,
+  ms: number,
+  forMs: number,
+): void {
+  jetStream.late = { isLate, ms };
+  after(cluster, forMs, () => {
+    jetStream.late = undefined;
+  });
 }
 
 const ownFiles = (cluster: SimulatedService, shard: string) =>
@@ -186,11 +205,14 @@ export const FAULTS = {
     const { nats } = cluster;
     if (nats === undefined) return undefined;
     const way = random.pick(APPEND_WAYS);
-    nats.jetStream.onNextAppend = (stream, from) => {
-      cluster.world.note(`${from.name} is interrupted at an append: ${way}`, 'fault');
-      if (way.includes('leader')) stream.elect();
-      interrupt(cluster, from.name, way, random);
-    };
+    nats.jetStream.interruptions.set('append', {
+      isOf: ({ name }) => isLog(name),
+      begin: (stream, from) => {
+        cluster.world.note(`${from.name} is interrupted at an append: ${way}`, 'fault');
+        if (way.includes('leader')) stream.elect();
+        interrupt(cluster, from.name, way, random);
+      },
+    });
     return `the next append will be interrupted: ${way}`;
   },
   'logs slow': (cluster, random) =>
@@ -276,10 +298,7 @@ export const FAULTS = {
       ...[...jetStream.streams.keys()].filter((name) => name.startsWith('KV_')),
     ]);
     const ms = 50 + random.int(LATE_MS);
-    jetStream.late = { isLate: (name) => stream === 'all streams' || name === stream, ms };
-    after(cluster, cutMs(random), () => {
-      jetStream.late = undefined;
-    });
+    makeLate(cluster, cluster.nats, (name) => stream === 'all streams' || name === stream, ms, cutMs(random));
     return `what ${stream} deliver comes up to ${ms} ms later`;
   },
   'left while slow': (cluster, random) => {
@@ -289,6 +308,23 @@ export const FAULTS = {
     const ms = anyMs(random);
     process.stop(ms);
     return `${process.name} is stopped, for ${ms} ms, while an append takes up to ${slowMs} ms longer`;
+  },
+  'hand-over not confirmed': (cluster, random) => {
+    const { nats, world } = cluster;
+    const process = cluster.processes.get(random.pick(cluster.shardNames))!;
+    if (nats === undefined || !process.isRunning) return undefined;
+    const lateMs = 50 + random.int(LATE_MS);
+    nats.jetStream.interruptions.set('hand-over', {
+      isOf: ({ name }, from) => name === OWNERS && from === process.party,
+      losesAcknowledgement: true,
+      begin: ({ name }) => {
+        world.note(`${process.name} is not told of its hand-over`, 'fault');
+        makeLate(cluster, nats, (stream) => stream === name, lateMs, 2 * lateMs);
+      },
+    });
+    const ms = anyMs(random);
+    process.stop(ms);
+    return `${process.name} is stopped, for ${ms} ms, and will not be told of its first hand-over`;
   },
 } as const satisfies Record<string, Fault>;
 

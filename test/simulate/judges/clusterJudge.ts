@@ -7,6 +7,7 @@ import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
 import { AnswersJudge } from './answersJudge.js';
 import { Findings } from './findings.js';
+import { judgeIndexes } from './indexJudge.js';
 import { type LogBefore, type LogEnd, LogsJudge } from './logsJudge.js';
 import { judgeMemory } from './memoryJudge.js';
 import { OwnersJudge } from './ownersJudge.js';
@@ -37,6 +38,7 @@ export class ClusterJudge {
     const quotas = quotaJudgeOf(this.findings, settings);
     this.states = new StatesJudge(this.findings, quotas);
     judgeMemory(this.findings);
+    judgeIndexes(this.findings);
     this.#owners = new OwnersJudge(this.findings, Number(settings.VOUCH_LEASE_MS));
     this.#logs = new LogsJudge(this.findings, this.#owners);
     this.serviceLog = new ServiceLogJudge(this.findings, this.#logs);

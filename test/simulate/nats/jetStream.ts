@@ -19,6 +19,7 @@ import { type Broker, type Message, NO_BYTES, type Server } from './broker.js';
 import { Consumer, type ConsumerSettings } from './consumer.js';
 import { Heartbeats } from './heartbeats.js';
 import { Interest, matches, type Subscription } from './interest.js';
+import { Interruptions } from './interruptions.js';
 import { headerBytes, headerIn } from './protocol.js';
 import { type Peers, Stream } from './stream.js';
 import type { PublishOp, StoredMessage } from './streamState.js';
@@ -30,7 +31,7 @@ const CREATE_MS = 3;
 const DELIVER_MS = 0.1;
 
 /** Whether the stream holds logs of collections. */
-const isLog = (stream: string): boolean => stream.startsWith('VOUCH_LOG_');
+export const isLog = (stream: string): boolean => stream.startsWith('VOUCH_LOG_');
 
 /** A text is JSON already. */
 type Answer = (body: object | string | Buffer, headers?: Buffer) => void;
@@ -43,8 +44,7 @@ export class JetStream {
   onStored: (op: PublishOp) => void = () => undefined;
   /** Told of each message that was stored beside another, which it was to follow. */
   onPassed: (op: PublishOp) => void = () => undefined;
-  /** Called once, with the next append to the log of a collection, which is on its way between the servers then. */
-  onNextAppend: ((stream: Stream, from: Party) => void) | undefined;
+  readonly interruptions = new Interruptions();
   /** An append to a log takes up to this much longer to be stored, in milliseconds. */
   slowMs = 0;
   /** What such streams deliver comes up to so much later, to each consumer as chance has it. */
@@ -121,16 +121,15 @@ export class JetStream {
     const expected = wanted === undefined ? undefined : Number(wanted);
     const timeMs = this.#peers.wallMs(server);
     const op = { op: 'publish', subject, headers, body, timeMs, expected, by: from.name } as const;
+    const interruption = this.interruptions.take(stream, from);
     stream.propose(server, op, (applied) => {
       if (reply === '') return;
-      const isLost = this.lostAckOneIn > 0 && this.#world.random('ack').int(this.lostAckOneIn) === 0;
+      const isLostAnyway = interruption?.losesAcknowledgement === true;
+      const isLost = isLostAnyway || (this.lostAckOneIn > 0 && this.#world.random('ack').int(this.lostAckOneIn) === 0);
       if (isLost) this.#world.note(`an acknowledgement of ${subject} is lost`, 'nats');
       else this.#answer(server, reply, acknowledgement(stream, applied));
     });
-    const { onNextAppend } = this;
-    if (onNextAppend === undefined || !isLog(stream.name)) return;
-    this.onNextAppend = undefined;
-    onNextAppend(stream, from);
+    interruption?.begin(stream, from);
   }
 
   #request(server: Server, message: Message): boolean {

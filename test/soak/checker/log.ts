@@ -62,6 +62,9 @@ export interface CollectionLog {
   readonly sizeBytes: number;
 }
 
+/** Whether it has a genesis event, which comes with the first write. */
+export const hasBegun = ({ configHash }: CollectionLog): boolean => configHash !== ABSENT;
+
 export const entryAt = (log: CollectionLog, sequence: number): Entry | undefined => log.entries[sequence - 1];
 
 /** The `state_hash` of the log at `sequence` if its state tree has this root; undefined where there is no such event. */

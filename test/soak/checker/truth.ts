@@ -7,7 +7,7 @@ import type { StateCall, TimelineCall } from '../history/proofs.js';
 import type { PartCall, SearchCall } from '../history/searches.js';
 import type { ReadCall, WriteCall } from '../history.js';
 import { GraphModel } from './graphModel.js';
-import { type CollectionLog, entryAt, type LoggedEvent, stateHashAt } from './log.js';
+import { type CollectionLog, entryAt, hasBegun, type LoggedEvent, stateHashAt } from './log.js';
 import { type Finding, Model } from './model.js';
 
 /** What tells something of one collection: a read, or a write that was refused because of what is not there. */
@@ -30,6 +30,8 @@ const TIMELINE_TYPES: Readonly<Record<LoggedEvent['type'], string>> = {
 export class Truth {
   readonly model: Model;
   readonly #graph: GraphModel;
+  /** Of a log that has not begun the same is told whenever somebody asks. */
+  #toldOfNothing: string | undefined;
 
   /** `isApproximate`: the collection may have an index. */
   constructor(
@@ -132,6 +134,10 @@ export class Truth {
 
   #isState(call: StateCall): boolean {
     const { sequence, stateRoot, stateHash, chainHead } = answerOf(call);
+    if (!hasBegun(this.log)) {
+      this.#toldOfNothing ??= stateHash;
+      return sequence === 0 && stateHash === this.#toldOfNothing;
+    }
     const at = sequence === 0 ? this.log.genesis : entryAt(this.log, sequence);
     const replayed = this.log.stateRoots.get(sequence);
     return (

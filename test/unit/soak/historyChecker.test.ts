@@ -1,5 +1,6 @@
 /** The history checker on histories made by hand: a right one, and one wrong in each way that it is to find. */
 import { expect } from 'chai';
+import { ABSENT as NO_HASH } from '../../../verifier/hashing.js';
 import { checkHistory } from '../../soak/checker/check.js';
 import type { CollectionLog, LoggedEvent } from '../../soak/checker/log.js';
 import type { InsertCall, RemoveCall } from '../../soak/history/records.js';
@@ -206,6 +207,17 @@ describe('the history checker', () => {
     expect(
       wrong(withReads({ op: 'state', ...asked([110, 120]), outcome: ok({ ...stateAt(7), chainHead: rootAt(1) }) })),
     ).to.deep.equal({ 'wrong answer': 1 });
+  });
+
+  it('takes what is told of a log that has not begun, as long as it is the same', () => {
+    const log = { ...logOf([]), configHash: NO_HASH };
+    const told = (sequence: number, stateHash: string): Call => {
+      const answer = { sequence, stateRoot: rootAt(0), stateHash, chainHead: rootAt(1) };
+      return { op: 'state', ...asked([110, 120]), outcome: ok(answer) };
+    };
+    expect(wrong([told(0, rootAt(2)), told(0, rootAt(2))], log)).to.deep.equal({});
+    expect(wrong([told(0, rootAt(2)), told(0, rootAt(3))], log)).to.deep.equal({ 'wrong answer': 1 });
+    expect(wrong([told(1, rootAt(2))], log)).to.deep.equal({ 'wrong answer': 1 });
   });
 
   it('finds a wrong search result of each kind', () => {

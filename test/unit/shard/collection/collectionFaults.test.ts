@@ -38,6 +38,28 @@ describe('a collection whose log fails', () => {
     expect(await collection.records()).to.equal(22);
   });
 
+  it('refuses nothing because of a write that is not durable, nor where that comes to nothing', async () => {
+    await collection.insert([1, 0]);
+    const disk = gate();
+    logs.fates.push(disk.opened);
+    const deletion = collection.write({ op: 'softDelete', id: 1 });
+    let isRefused = false;
+    const refused = expectCode(collection.write({ op: 'softDelete', id: 1 }), 'record_not_found').then(() => {
+      isRefused = true;
+    });
+    await eventually('the append is under way', () => logs.appends === 2);
+    const [found, wasRefused] = [await collection.found(), isRefused];
+    disk.open();
+    expect({ found, wasRefused }).to.deep.equal({ found: [1], wasRefused: false });
+    await Promise.all([deletion, refused]);
+
+    await collection.insert([2, 0]);
+    logs.fates.push('lost');
+    const both = [1, 2].map(() => collection.write({ op: 'softDelete', id: 2 }));
+    for (const each of both) await expectCode(each, 'unavailable');
+    expect(await collection.found()).to.deep.equal([2]);
+  });
+
   const unknown: [Fate, string][] = [
     ['landed', 'the frame was there'],
     ['lost', 'the frame was not there'],

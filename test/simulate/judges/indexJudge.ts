@@ -1,0 +1,76 @@
+/**
+ * Searches over indexes, in all processes of a world. An index may miss some of its own rows, but never one that it does not
+ * cover: of those that lived from the beginning of the search to its end, each is found or is farther than what was. Few
+ * queries lie near such a row, so the judge asks for one itself whenever somebody searches while there are any.
+ */
+import { Generation } from '../../../shard/index/generation.js';
+import type { SlotSet } from '../../../shard/kernel/slotSet.js';
+import type { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
+import { FIXED_ONE } from '../../../shared/limits.js';
+import type { Findings } from './findings.js';
+import { after, JudgeOf } from './wrapped.js';
+
+/** More than what rounding takes away. */
+const NEARER = 1 + 2 ** -40;
+
+const judges = new JudgeOf<Findings>();
+/** Those of the judge. */
+const ownQueries = new WeakSet<Int32Array>();
+
+/** Judges the indexes of a world from now on. */
+export function judgeIndexes(findings: Findings): void {
+  judges.set(findings.world, findings);
+}
+
+/** `answer`: of a search that has just begun. */
+async function judge(
+  findings: Findings,
+  generation: Generation,
+  answer: ReturnType<Generation['search']>,
+  query: Int32Array,
+  k: number,
+  eligible: SlotSet | undefined,
+): Promise<void> {
+  const { vectors, rows, index, kind } = generation.parts;
+  if (index === undefined || generation.tail === 0) return;
+  const { name } = findings.world.party.process;
+  const uncovered = [...liveSlots(vectors)]
+    .filter((slot) => !rows.covered.has(slot) && eligible?.has(slot) !== false)
+    .map((slot) => ({ slot, id: vectors.idOf(slot) }));
+  const newest = uncovered.at(-1);
+  if (newest !== undefined && !ownQueries.has(query)) void searchFor(vectors.vectorBytes(newest.slot), generation);
+  const hits = await answer.catch(() => undefined);
+  if (hits === undefined) return;
+  const found = new Set(hits.ids);
+  const farthest = hits.ids.length < k ? Number.POSITIVE_INFINITY : hits.scores.at(-1)!;
+  const isThere = ({ slot, id }: { slot: number; id: number }): boolean =>
+    slot < vectors.slots && vectors.blocks.length > 0 && vectors.isLive(slot) && vectors.idOf(slot) === id;
+  for (const each of uncovered)
+    if (!found.has(each.id) && isThere(each) && NEARER * distance(query, vectors.vectorView(each.slot)) < farthest)
+      findings.add(`${name} searches an index of kind ${kind} and misses record ${each.id}, which it does not cover`);
+}
+
+/** Its answer is judged as any other. */
+async function searchFor({ buffer, byteOffset, byteLength }: Uint8Array, generation: Generation): Promise<void> {
+  const query = new Int32Array(buffer.slice(byteOffset, byteOffset + byteLength));
+  ownQueries.add(query);
+  await generation.search(query, 1, undefined).catch(() => undefined);
+}
+
+function* liveSlots({ blocks }: VectorBlocks): Generator<number> {
+  for (const { live, firstSlot } of blocks) for (const row of live) yield firstSlot + row;
+}
+
+/** The square of the distance, but for a rounding error. */
+function distance(query: Int32Array, vector: Uint8Array): number {
+  const components = new DataView(vector.buffer, vector.byteOffset, vector.byteLength);
+  return query.reduce(
+    (sum, component, i) => sum + ((component - components.getInt32(4 * i, true)) / FIXED_ONE) ** 2,
+    0,
+  );
+}
+
+after(Generation.prototype, 'search', (generation, answer, [query, k, eligible]) => {
+  const findings = judges.now;
+  if (findings !== undefined) void judge(findings, generation, answer, query, k, eligible);
+});
