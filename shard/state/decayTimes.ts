@@ -4,8 +4,11 @@ import { SlotSet } from '../kernel/slotSet.js';
 
 /** With fewer slots, young rows are not distinguished. */
 const SLOTS_MIN = 4_096;
-/** The slots sampled to find the age limit of young rows, and the share of young rows. */
-const SAMPLES = 256;
+/**
+ * The slots sampled to find the age limit of young rows, and the share of young rows, which is met to about a fifth. Far fewer young
+ * rows than that would bound no search for many.
+ */
+const SAMPLES = 1_024;
 const YOUNG_SHARE = 1 / 32;
 /** New rows are young; from this share of young rows on, the age limit is chosen anew. */
 const YOUNG_SHARE_MAX = 1 / 16;
