@@ -7,7 +7,8 @@
  * it still names the key's master, the rotation has yet to read the vault, and will find the entry.
  */
 import { type Entropy, systemEntropy } from '../../shared/clock.js';
-import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { isOfSystem } from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
 import { type EntryName, orDamaged } from '../../shared/vault/entryName.js';
 import { forget, type StoredVaultEntry, type VaultEntry, type VaultStore } from '../../shared/vault/vaultStore.js';
@@ -243,6 +244,7 @@ export class DataKeys {
     } catch (error) {
       if (!(error instanceof MasterKeyFileError)) throw error;
       this.logger.error({ error: error.message }, 'the master key file cannot be used');
+      if (isOfSystem(error.cause)) throw unavailable('the master key of this machine cannot be read', error);
       throw new VouchError('internal_error', 'the master key of this machine cannot be used', { cause: error });
     }
   }

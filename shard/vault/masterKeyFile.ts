@@ -21,7 +21,7 @@ export interface MasterKey {
   readonly bytes: Uint8Array;
 }
 
-/** The file cannot be used. The message is one line for the operator, with the path and what to do. */
+/** The file cannot be used. The message is one line for the operator, with the path and what to do; the cause is the system's. */
 export class MasterKeyFileError extends Error {
   override name = 'MasterKeyFileError';
 }
@@ -95,7 +95,7 @@ async function privateContent(path: string): Promise<Buffer | undefined> {
     const code = codeOf(error);
     if (code === 'ENOENT') return undefined;
     if (code === undefined) throw error;
-    throw new MasterKeyFileError(`the master key file ${path} cannot be read (${code})`);
+    throw new MasterKeyFileError(`the master key file ${path} cannot be read (${code})`, { cause: error });
   }
 }
 

@@ -27,8 +27,8 @@ export interface OpenFile {
 /** What a call of the system is to fail with; undefined: it does not. */
 export type FailCall = (syscall: string, path: string) => string | undefined;
 
-/** The calls that take room, and fail where there is none. */
-const TAKES_ROOM = new Set(['write', 'mkdir', 'open', 'link', 'rename', 'fsync', 'fdatasync', 'ftruncate']);
+/** The calls that take room, and fail where there is none; that of `open` is taken where it makes a file. */
+const TAKES_ROOM = new Set(['write', 'mkdir', 'link', 'rename', 'fsync', 'fdatasync', 'ftruncate']);
 
 const FREE_BYTES = 64 * 2 ** 30;
 
@@ -58,8 +58,13 @@ export class Disk {
 
   /** Throws as the system does. */
   private refuse(syscall: string, path: string): void {
-    const code = this.fail(syscall, path) ?? (this.isFull && TAKES_ROOM.has(syscall) ? 'ENOSPC' : undefined);
+    const code = this.fail(syscall, path);
     if (code !== undefined) throw systemError(code, syscall, path);
+    if (TAKES_ROOM.has(syscall)) this.takeRoom(syscall, path);
+  }
+
+  private takeRoom(syscall: string, path: string): void {
+    if (this.isFull) throw systemError('ENOSPC', syscall, path);
   }
 
   get freeBytes(): number {
@@ -88,6 +93,7 @@ export class Disk {
       return { disk: this, node: found, path };
     }
     if (flags.startsWith('r')) throw systemError('ENOENT', 'open', path);
+    this.takeRoom('open', path);
     const node = new FileNode(++this.#lastIno, mode);
     node.changedMs = this.nowMs();
     this.#change([{ ...place, node }]);

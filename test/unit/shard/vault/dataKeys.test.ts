@@ -1,5 +1,5 @@
 /** Data keys in a vault: made, used and rewrapped, and what happens where the master key is not the one. */
-import { cp, mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -92,6 +92,19 @@ describe('data keys', () => {
     const madeThere = await fresh(stranger);
     const sealedThere = await stranger.encrypt(madeThere, PLAINTEXT, AAD);
     expect((await first.decrypt(madeThere, sealedThere, AAD)).equals(PLAINTEXT)).to.equal(true);
+  });
+
+  it('are refused for the moment where the system cannot read the master key', async () => {
+    const first = await open();
+    const stored = await fresh(first);
+    await mkdir(file('b'), { recursive: true, mode: 0o700 });
+    const other = await open('b');
+    const error = await expectCode(other.encrypt(stored, PLAINTEXT, AAD), 'unavailable');
+    expect(error.message).not.to.contain(folder);
+    await rmdir(file('b'));
+    await cp(file('a'), file('b'));
+    const sealed = await other.encrypt(stored, PLAINTEXT, AAD);
+    expect((await first.decrypt(stored, sealed, AAD)).equals(PLAINTEXT)).to.equal(true);
   });
 
   it('are refused where the machine has made a master key of its own before', async () => {
