@@ -12,10 +12,12 @@ import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
 import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../shared/registry/catalogEntry.js';
+import { KeyedMutex } from '../../shared/scheduling/mutex.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
 
-const NEXT_ID = 'next-collection-id';
+const IDS = 'collection-ids';
 
 interface Known {
   readonly collection: Collection;
@@ -34,6 +36,9 @@ export class Catalog {
   readonly #byId = new Map<number, Collection>();
   /** Keys whose entry was written or read here before the watch told it, with the revision. */
   readonly #ahead = new Map<string, number>();
+  /** By project. */
+  readonly #creations = new KeyedMutex<string>();
+  readonly #caughtUp = new SharedRun(async () => this.#watch?.caughtUp());
   #watch: Watch | undefined;
   /** The greatest id that was ever listed. */
   #greatestId = 0;
@@ -83,15 +88,32 @@ export class Catalog {
 
   /** Asks the bucket itself. Throws `collection_not_found`. */
   async reread(project: string, name: string): Promise<Collection> {
-    const entry = await this.bucket.get(catalogKey(project, name));
-    if (entry === undefined) {
-      this.#forget(catalogKey(project, name));
+    return (await this.#lookUp(project, name)).collection;
+  }
+
+  async #lookUp(project: string, name: string): Promise<Known> {
+    const found = await this.#ask(project, name);
+    if (found === undefined)
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
+    return found;
+  }
+
+  /** Undefined where the bucket has no such entry; one that this process was told of is certainly gone then. */
+  async #ask(project: string, name: string): Promise<Known | undefined> {
+    const key = catalogKey(project, name);
+    for (;;) {
+      const entry = await this.bucket.get(key);
+      if (entry !== undefined) {
+        const collection = collectionOf(catalogEntryOf(entry));
+        this.#ahead.set(key, entry.revision);
+        this.#remember(collection, entry.revision);
+        return { collection, revision: entry.revision };
+      }
+      if (!this.#projects.get(project)?.has(name)) return undefined;
+      if (!(await this.bucket.isAbsent(key))) continue;
+      this.#forget(key);
+      return undefined;
     }
-    const collection = collectionOf(catalogEntryOf(entry));
-    this.#ahead.set(entry.key, entry.revision);
-    this.#remember(collection, entry.revision);
-    return collection;
   }
 
   /** Whether the bucket lists the collection of this id under its name. */
@@ -143,38 +165,57 @@ export class Catalog {
     await this.reread(project, name);
   }
 
-  async #findOrMake(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
-    const known = this.#projects.get(project);
-    const existing = known?.get(name)?.collection ?? (await this.#read(project, name));
-    if (existing !== undefined) {
-      // An import may have been finished meanwhile.
-      const isImporting = existing.imported?.finished === false;
-      return { collection: isImporting ? await this.reread(project, name) : existing, created: false };
-    }
-    if ((known?.size ?? 0) >= this.collectionsPerProject)
-      throw new VouchError(
-        'capacity_exceeded',
-        `the project has ${this.collectionsPerProject} collections, its bound; delete one first`,
-      );
-    const key = catalogKey(project, name);
-    const entry = entryOf(await this.#nextId());
-    const revision = await this.bucket.create(key, storedEntry(entry));
-    // Another coordinator created it since the look-up. The id stays unused.
-    if (revision === undefined) return { collection: await this.reread(project, name), created: false };
-    const collection = collectionOf(entry);
-    this.#ahead.set(key, revision);
-    this.#remember(collection, revision);
-    return { collection, created: true };
+  /** One after the other, or all of them would find room. */
+  #findOrMake(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
+    return this.#creations.run(project, () => this.#findOrMakeInTurn(project, name, entryOf));
   }
 
-  /** Marks the collection and removes its name. The caller removes its log and its owner entry. */
+  /**
+   * Looks once more when the entry is made: nats-server before 2.12 may take two entries of one name, of which the later one
+   * stays.
+   */
+  async #findOrMakeInTurn(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
+    let made: Collection | undefined;
+    for (;;) {
+      const now = await this.#current(project, name);
+      if (now !== undefined) return { collection: now, created: now.id === made?.id };
+      // Another has deleted it since.
+      if (made !== undefined) return { collection: made, created: true };
+      this.#assertRoom(project);
+      const entry = entryOf(await this.#nextId());
+      const revision = await this.bucket.create(catalogKey(project, name), storedEntry(entry));
+      if (revision !== undefined) made = collectionOf(entry);
+    }
+  }
+
+  /** As of this call: what this process was told may be older, and so may the answer of a server that led before. */
+  async #current(project: string, name: string): Promise<Collection | undefined> {
+    await this.#caughtUp.next();
+    if (!this.#projects.get(project)?.has(name)) return undefined;
+    return (await this.#ask(project, name))?.collection;
+  }
+
+  #assertRoom(project: string): void {
+    if ((this.#projects.get(project)?.size ?? 0) < this.collectionsPerProject) return;
+    throw new VouchError(
+      'capacity_exceeded',
+      `the project has ${this.collectionsPerProject} collections, its bound; delete one first`,
+    );
+  }
+
+  /**
+   * Marks the collection and removes its name. The caller removes its log and its owner entry. What another has made under the name
+   * meanwhile is another collection, or one that has changed.
+   */
   async remove(project: string, name: string): Promise<Collection> {
-    const collection = await this.reread(project, name);
-    await markDeleted(this.counters, collection);
-    if (!(await this.bucket.delete(catalogKey(project, name))))
-      throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
-    this.#forget(catalogKey(project, name));
-    return collection;
+    const key = catalogKey(project, name);
+    for (;;) {
+      const { collection, revision } = await this.#lookUp(project, name);
+      await markDeleted(this.counters, collection);
+      if (!(await this.bucket.delete(key, revision))) continue;
+      this.#forget(key);
+      return collection;
+    }
   }
 
   async #read(project: string, name: string): Promise<Collection | undefined> {
@@ -186,17 +227,8 @@ export class Catalog {
    * An id is never given twice, not even after a deletion or the loss of the counter: it names the log and the subject of
    * one collection for ever.
    */
-  async #nextId(): Promise<number> {
-    for (;;) {
-      const entry = await this.counters.get(NEXT_ID);
-      const counted = entry === undefined ? 1 : (entry.value as number);
-      const id = Math.max(counted, this.#greatestId + 1, this.greatestOwnedId() + 1);
-      const taken =
-        entry === undefined
-          ? await this.counters.create(NEXT_ID, id + 1)
-          : await this.counters.update(NEXT_ID, id + 1, entry.revision);
-      if (taken !== undefined) return id;
-    }
+  #nextId(): Promise<number> {
+    return this.counters.next(IDS, Math.max(this.#greatestId, this.greatestOwnedId()));
   }
 
   #onChange({ key, entry }: Change): void {

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { type Clock, systemId } from '../../shared/clock.js';
-import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
@@ -258,7 +258,6 @@ export class ClusterBackend {
 
   async #assertListed({ id, project, name }: Collection): Promise<void> {
     const now = await this.#catalog.reread(project, name);
-    if (now.id !== id)
-      throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was replaced; retry`);
+    if (now.id !== id) throw unavailable(`collection ${JSON.stringify(name)} was replaced; retry`);
   }
 }

@@ -1,10 +1,13 @@
 /**
  * Erases what is left of a deleted collection: at once, or later by the leader if that was interrupted. Only a marked
- * collection is erased (`deletionMarks.ts`). A collection that the catalog does not list and nobody marked is logged.
+ * collection is erased (`deletionMarks.ts`), or one that holds nothing: it was given an owner when it was deleted already. Any
+ * other that the catalog does not list is logged.
  *
- *   listed ──marked──▶ unlisted ──▶ erased: log, watermark, reservation, owner ──▶ in the service log ──▶ unmarked
+ *   listed ──marked──▶ unlisted ──▶ erased: owner, log, watermark, reservation ──▶ in the service log ──▶ unmarked
  *      ▲                  │
  *      └──still listed────┘ the deletion was interrupted before its first step and never answered: unmarked
+ *
+ * The owner goes first: a shard that was not there to be told would take the end of the log for a loss.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -56,10 +59,10 @@ export class Deletions {
     const holders = owned === undefined ? [] : [owned.shard, ...owned.followers];
     const live = holders.filter((shard) => members.heartbeat(shard) !== undefined);
     await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: id }, envelope)));
+    await members.disown(id);
     await members.askAny({ op: 'eraseLog', collectionId: id }, envelope);
     await this.watermarks.delete(watermarkKey(id));
     await this.reservations.remove(project, id);
-    await members.disown(id);
     await markErased(this.counters, deleted);
   }
 
@@ -89,7 +92,7 @@ export class Deletions {
     for (const deleted of marked)
       if (this.#seenForMs(deleted.id) >= SWEPT_AFTER_MS && this.context.leadership.held) await this.#finish(deleted);
     for (const collection of unlisted)
-      if (this.#seenForMs(collection.id) >= SWEPT_AFTER_MS) await this.#logUnlisted(collection);
+      if (this.#seenForMs(collection.id) >= SWEPT_AFTER_MS) await this.#lookAfter(collection);
   }
 
   /** Collections with an owner, without a catalog entry, and not deleted; as far as this process was told. */
@@ -101,22 +104,53 @@ export class Deletions {
 
   /** Asks the catalog itself, since an erasure cannot be undone. A failure must not delay the other deletions. */
   async #finish(deleted: Deleted): Promise<void> {
-    const { catalog, clock, logger } = this.context;
+    const { catalog } = this.context;
     const { id } = deleted;
-    try {
+    await this.#orLater(id, async () => {
       if (catalog.byId(id) !== undefined) {
         if (this.#seenForMs(id) >= UNMARKED_AFTER_MS && (await catalog.isListed(deleted)))
           await clearDeleted(this.counters, id);
-      } else if (await catalog.isGone(deleted)) await this.erase(deleted, placementEnvelope(clock, CALL_MS));
+      } else if (await catalog.isGone(deleted)) await this.erase(deleted, this.#envelope());
+    });
+  }
+
+  async #lookAfter(collection: Deleted): Promise<void> {
+    const { catalog, leadership } = this.context;
+    if (this.#logged.has(collection.id) || (await catalog.isListed(collection))) return;
+    const isEmpty = await this.#isEmpty(collection.id);
+    if (isEmpty === false) this.#log(collection);
+    else if (isEmpty && leadership.held)
+      await this.#orLater(collection.id, async () => {
+        if (await catalog.isGone(collection)) await this.erase(collection, this.#envelope());
+      });
+  }
+
+  /** Whether nothing was ever written to it, as its owner knows; undefined where that is not known now. */
+  async #isEmpty(id: number): Promise<boolean | undefined> {
+    const { members } = this.context;
+    if ((await this.watermarks.get(watermarkKey(id))) !== undefined) return false;
+    const shard = members.owned().get(id)?.shard;
+    if (shard === undefined) return undefined;
+    const call = { op: 'heads', collectionIds: [id] } as const;
+    const heads = await members.ask(shard, call, this.#envelope()).catch(() => undefined);
+    const sequence = heads?.sequences[0] ?? undefined;
+    return sequence === undefined ? undefined : sequence === 0;
+  }
+
+  #envelope(): Envelope {
+    return placementEnvelope(this.context.clock, CALL_MS);
+  }
+
+  async #orLater(collectionId: number, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
-      const failure = { collectionId: id, error: messageOf(error) };
-      logger.warn(failure, 'a deleted collection waits for the next placement round');
+      const failure = { collectionId, error: messageOf(error) };
+      this.context.logger.warn(failure, 'a deleted collection waits for the next placement round');
     }
   }
 
-  async #logUnlisted(collection: Deleted): Promise<void> {
-    const { id: collectionId, project, name } = collection;
-    if (this.#logged.has(collectionId) || (await this.context.catalog.isListed(collection))) return;
+  #log({ id: collectionId, project, name }: Deleted): void {
     this.#logged.add(collectionId);
     this.context.logger.error(
       { collectionId, project, name },

@@ -67,7 +67,8 @@ export class Placement {
     const shard = members.leastLoaded();
     // The next round places it, as soon as a shard joins.
     if (shard === undefined) throw unavailable('no shard is there to hold the collection; retry shortly');
-    const owner = await members.assign(collection, shard);
+    const owner = await this.#own(collection, shard);
+    if (owner === undefined) return;
     const untilMs = clock.monotonicMs() + ADOPTED_WITHIN_MS;
     for (;;) {
       try {
@@ -79,6 +80,16 @@ export class Placement {
         await delay(RETRY_MS.adopt);
       }
     }
+  }
+
+  /** Gives the collection an owner, and returns it; undefined where it has none since it was deleted meanwhile. */
+  async #own(collection: CollectionConfig, shard: string): Promise<string | undefined> {
+    const { members, catalog } = this.context;
+    const isFirst = !members.owned().has(collection.id);
+    const owner = await members.assign(collection, shard);
+    if (!isFirst || !(await catalog.isGone(collection))) return owner;
+    await members.disown(collection.id);
+    return undefined;
   }
 
   async #renew(): Promise<void> {
@@ -125,12 +136,12 @@ export class Placement {
 
   /** Returns the new owner. A failure must not delay the other collections. */
   async #assign({ collectionId, shard }: Home): Promise<string | undefined> {
-    const { catalog, members, leadership, metrics, logger } = this.context;
+    const { catalog, leadership, metrics, logger } = this.context;
     const collection = catalog.byId(collectionId);
     if (collection === undefined || !leadership.held) return undefined;
     const ended = startMove(metrics, 'failover');
     try {
-      const owner = await members.assign(collection, shard);
+      const owner = await this.#own(collection, shard);
       ended('finished');
       return owner;
     } catch (error) {

@@ -46,7 +46,7 @@ export class ShardNode {
   readonly #watches: Watch[] = [];
   #ownersWatch: Watch | undefined;
   /** Resolves when every owner is told that was named before it began. */
-  readonly #ownersTold = new SharedRun(async () => this.#ownersWatch?.caughtUp(`told.${this.#services.shard}`));
+  readonly #ownersTold = new SharedRun(async () => this.#ownersWatch?.caughtUp());
   readonly #stopping = new AbortController();
   /** Until it is settled which collections are still this shard's. */
   #rejoin: Rejoin | undefined;

@@ -29,10 +29,10 @@ export interface Change {
 export interface Watch {
   /**
    * Resolves when the listener has been told all that the cluster has stored before this call; an answer of a server that led before
-   * would not show that. Costs a write, or nothing in a bucket of one process. `key`: of no entry, and of this caller alone. Throws
-   * `unavailable` where that is not known in time, or the watch is stopped.
+   * would not show that. Costs a write, or nothing in a bucket of one process. Throws `unavailable` where that is not known in
+   * time, or the watch is stopped.
    */
-  caughtUp(key: string): Promise<void>;
+  caughtUp(): Promise<void>;
   stop(): void;
 }
 
@@ -48,12 +48,17 @@ export interface Bucket {
   update(key: string, value: BucketValue, revision: number): Promise<number | undefined>;
   put(key: string, value: BucketValue): Promise<number>;
   /**
+   * A number above `above` that no other call for this key gets: they grow, mostly by one. Costs a write. Servers that take two
+   * changes of one entry, where they should refuse the second (nats-server before 2.12), give two numbers all the same.
+   */
+  next(key: string, above: number): Promise<number>;
+  /**
    * Whether the entry certainly does not exist: `get` may be answered by a former leader that does not know of a new entry.
    * Costs a write.
    */
   isAbsent(key: string): Promise<boolean>;
-  /** Returns false where there was nothing to delete. */
-  delete(key: string): Promise<boolean>;
+  /** Returns false where there was nothing to delete, or the key's revision is no longer `revision`; left out: whatever it is. */
+  delete(key: string, revision?: number): Promise<boolean>;
   /**
    * Calls `listener` for every entry, resolves, and then calls it for every change, in order and without a gap, also after
    * a reconnect.

@@ -1,10 +1,10 @@
-/** The buckets of a cluster or a node. */
+/** The buckets of a cluster or a node. Deletions of `=` are marks in any of them, see `Watch.caughtUp`. */
 export const BUCKETS = {
   /** `<project>.<collection name>` → the collection's fixed configuration and desired index. */
   catalog: 'vouch-catalog',
   /** Shard name → heartbeat. */
   shards: 'vouch-shards',
-  /** Collection id → shard name and epoch. Deletions of `told.<shard>` are marks, see `Watch.caughtUp`. */
+  /** Collection id → shard name and epoch. */
   owners: 'vouch-owners',
   /** BLAKE3 of an API key (hex) → project, scope, expiry. */
   keys: 'vouch-keys',
@@ -20,7 +20,7 @@ export const BUCKETS = {
   shreds: 'vouch-shreds',
   /** The identity of the service log, and its published checkpoints. */
   serviceLog: 'vouch-service-log',
-  /** Counters that must survive everything, such as the next collection id. */
+  /** Counters that must survive everything, such as that of collection ids. */
   counters: 'vouch-counters',
 } as const;
 

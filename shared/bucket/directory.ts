@@ -98,8 +98,17 @@ export class DirectoryBucket implements Bucket {
     return this.#inTurn(key, async (name) => !this.#view.has(name));
   }
 
-  delete(key: string): Promise<boolean> {
+  next(key: string, above: number): Promise<number> {
     return this.#inTurn(key, async (name) => {
+      const next = Math.max(((this.#view.entryIn(name)?.value ?? 0) as number) + 1, above + 1);
+      await this.#replace(name, key, next);
+      return next;
+    });
+  }
+
+  delete(key: string, revision?: number): Promise<boolean> {
+    return this.#inTurn(key, async (name) => {
+      if (revision !== undefined && this.#view.entryIn(name)?.revision !== revision) return false;
       const deleted = await deleteFile(join(this.#folder, name));
       this.#view.forget(name);
       return deleted;

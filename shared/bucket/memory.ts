@@ -55,8 +55,15 @@ export class MemoryBucket implements Bucket {
     return this.#now(key) === undefined;
   }
 
-  async delete(key: string): Promise<boolean> {
-    if (this.#now(key) === undefined) return false;
+  async next(key: string, above: number): Promise<number> {
+    const next = Math.max(((this.#now(key)?.value ?? 0) as number) + 1, above + 1);
+    this.#write(key, next);
+    return next;
+  }
+
+  async delete(key: string, revision?: number): Promise<boolean> {
+    const found = this.#now(key);
+    if (found === undefined || (revision !== undefined && found.revision !== revision)) return false;
     this.#drop(key);
     return true;
   }

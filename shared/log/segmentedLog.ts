@@ -14,6 +14,7 @@ import {
   deleteEmptyDirectory,
   deleteTree,
   fileBytes,
+  ifThere,
   makeDirectory,
   move,
 } from '../files/durable.js';
@@ -44,6 +45,9 @@ interface SegmentedLogOptions {
   /** The size from which on a segment is followed by a new one. */
   readonly segmentBytes: number;
 }
+
+/** Where a log is made. What an interrupted process has left there is none. */
+const stagingOf = (folder: string): string => `${folder}.new`;
 
 export class SegmentedLog {
   #extent: Extent | undefined;
@@ -115,9 +119,11 @@ export class SegmentedLog {
     const { folder, files } = this.options;
     return this.#inTurn(async () => {
       this.#extent = undefined;
-      if (!(await move(folder, aside))) return;
-      files.forget(folder);
-      await deleteTree(aside);
+      if (await move(folder, aside)) {
+        files.forget(folder);
+        await deleteTree(aside);
+      }
+      await ifThere(deleteTree(stagingOf(folder)));
       await deleteEmptyDirectory(dirname(folder));
     });
   }
@@ -184,7 +190,7 @@ export class SegmentedLog {
   /** Makes the folder together with its first segment: a folder without one has lost it. */
   async #createFirst(): Promise<Segment> {
     const { folder } = this.options;
-    const staging = `${folder}.new`;
+    const staging = stagingOf(folder);
     await makeDirectory(dirname(folder));
     if (!(await makeDirectory(staging))) {
       await deleteTree(staging);

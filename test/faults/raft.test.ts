@@ -97,8 +97,9 @@ describe('three nats-servers', () => {
     await until(async () => (await idHere()) !== undefined);
     const id = (await idHere())!;
     expect((await indexed.configure({ type: 'hnsw' })).status).to.equal(202);
-    await indexed.settled('hnsw');
     const here = new IndexedByHttp(service, project.rw, 'indexed');
+    // The collection may move meanwhile, and its index be built again.
+    await here.settled('hnsw');
     expect(await here.state()).to.include({ desired_type: 'hnsw', active_type: 'hnsw', status: 'active' });
 
     const owner = await service.ownerOf(id);

@@ -248,7 +248,7 @@ describe('nats faults', () => {
       const watch = await (await far.bucket(FREE_BUCKET)).watch(listener);
       proxy.cut();
       await isLost();
-      await expectCode(watch.caughtUp('told.s1'), 'unavailable');
+      await expectCode(watch.caughtUp(), 'unavailable');
       await bucket.put('a', 2);
       await bucket.put('a', 3);
       await bucket.delete('b');
@@ -257,7 +257,7 @@ describe('nats faults', () => {
       await bucket.delete('e');
       proxy.reset();
       await isRestored();
-      await watch.caughtUp('told.s1');
+      await watch.caughtUp();
       expect(told.some(([key]) => key === 'd')).to.equal(true);
       await bucket.put('last', 1);
       await eventually('what comes later is told', () => told.some(([key]) => key === 'last'));
@@ -273,7 +273,7 @@ describe('nats faults', () => {
         ['d', 1],
         ['last', 1],
       ]);
-      const waiting = watch.caughtUp('told.s1');
+      const waiting = watch.caughtUp();
       watch.stop();
       await expectCode(waiting, 'unavailable');
     });

@@ -55,4 +55,28 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     kinds: 24,
     defect: 'a write is refused because of one in the same commit that is not durable yet',
   },
+  {
+    seed: 21_108,
+    durationMs: 240_000,
+    kinds: 26,
+    defect: 'a collection that was deleted at another coordinator is told to be there, and not made',
+  },
+  {
+    seed: 23_193,
+    durationMs: 120_000,
+    kinds: 26,
+    defect: 'two collections have one id, and so one log',
+  },
+  {
+    seed: 21_398,
+    durationMs: 240_000,
+    kinds: 26,
+    defect: 'of two collections made under one name the earlier one is told as made, and goes',
+  },
+  {
+    seed: 23_014,
+    durationMs: 240_000,
+    kinds: 26,
+    defect: 'a collection is given an owner after its deletion',
+  },
 ];

@@ -1,4 +1,7 @@
-/** Whether the simulation finds faults that are put into the product on purpose. */
+/**
+ * Whether the simulation finds faults that are put into the product on purpose: one is found where a cluster fails that does
+ * not fail without it.
+ */
 import { grouped, say, seconds } from '../../scripts/terminal/line.js';
 import { systemClock } from '../../shared/clock.js';
 import { Child, type ToldResult } from './children.js';
@@ -11,6 +14,8 @@ import { World } from './world/world.js';
 
 interface Search {
   readonly found: ToldResult | undefined;
+  /** What fails without the mutation too. */
+  readonly others: readonly ToldResult[];
   readonly clusters: number;
   readonly tookMs: number;
 }
@@ -19,9 +24,11 @@ interface Search {
 export async function findMutations(options: SimulateOptions, signal: AbortSignal): Promise<number> {
   const wanted = MUTATIONS.filter(({ name }) => name.includes(options.only));
   let missed = 0;
+  let others = 0;
   for (const mutation of wanted) {
     if (signal.aborted) break;
-    const { found, clusters, tookMs } = await search(mutation, options, signal);
+    const { found, others: alike, clusters, tookMs } = await search(mutation, options, signal);
+    others += alike.length;
     if (found === undefined) missed++;
     const where = `${grouped(clusters)} clusters, ${seconds(tookMs)}`;
     const text =
@@ -29,18 +36,26 @@ export async function findMutations(options: SimulateOptions, signal: AbortSigna
         ? `NOT found: ${mutation.name} (${where})`
         : `found: ${mutation.name} (${where}, seed ${found.seed})`;
     say(found === undefined ? 'failed' : 'done', 'mutation', text);
-    if (found !== undefined) process.stdout.write(`    ${found.failures[0]!.split('\n')[0]!.slice(0, 160)}\n`);
+    if (found !== undefined) showFirst(found);
+    for (const other of alike) {
+      say('failed', 'mutation', `seed ${other.seed} fails without any`);
+      showFirst(other);
+    }
   }
   say(missed > 0 ? 'failed' : 'done', 'mutations', `${wanted.length - missed} of ${wanted.length} found`);
-  return missed > 0 ? 1 : 0;
+  return missed > 0 || others > 0 ? 1 : 0;
 }
+
+const showFirst = ({ failures }: ToldResult): void =>
+  void process.stdout.write(`    ${failures[0]!.split('\n')[0]!.slice(0, 160)}\n`);
 
 async function search(mutation: Mutation, options: SimulateOptions, signal: AbortSignal): Promise<Search> {
   const { seed, pace, jobs, withinMs } = options;
   const { durationMs } = paceOf(seed, pace);
   const program = await makeMutant(mutation);
   const begunMs = systemClock.monotonicMs();
-  const children = Array.from({ length: jobs }, () => new Child(program));
+  const children = Array.from({ length: jobs }, () => [new Child(program), new Child()] as const);
+  const others: ToldResult[] = [];
   let found: ToldResult | undefined;
   let clusters = 0;
   const isOver = (): boolean => found !== undefined || signal.aborted || systemClock.monotonicMs() - begunMs > withinMs;
@@ -50,14 +65,18 @@ async function search(mutation: Mutation, options: SimulateOptions, signal: Abor
     while (!mutation.isIn(shapeOf(new World(last).random('shape'), durationMs)));
     return last;
   };
-  const work = async (child: Child): Promise<void> => {
+  const work = async ([mutant, sound]: (typeof children)[number]): Promise<void> => {
     while (!isOver()) {
       clusters++;
-      const result = await child.run({ seed: nextSeed(), durationMs });
-      if (result.failures.length > 0) found ??= result;
+      const order = { seed: nextSeed(), durationMs };
+      const result = await mutant.run(order);
+      if (result.failures.length === 0) continue;
+      const without = await sound.run(order);
+      if (without.failures.length > 0) others.push(without);
+      else found ??= result;
     }
   };
   await Promise.all(children.map(work));
-  await Promise.all(children.map((child) => child.end()));
-  return { found, clusters, tookMs: systemClock.monotonicMs() - begunMs };
+  await Promise.all(children.flat().map((child) => child.end()));
+  return { found, others, clusters, tookMs: systemClock.monotonicMs() - begunMs };
 }

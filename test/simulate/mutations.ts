@@ -1,5 +1,5 @@
 /** Faults that are put into the built product on purpose, each of which a simulation has to find. */
-import { INDEXED_ROWS, type SimulatedShape } from './cluster/shape.js';
+import { countsInFlight, INDEXED_ROWS, type SimulatedShape } from './cluster/shape.js';
 
 export interface Mutation {
   readonly name: string;
@@ -14,6 +14,7 @@ export interface Mutation {
 
 const LOG = 'shared/log/jetStream.js';
 const LOCAL_LOG = 'shared/log/segmentedLog.js';
+const CATALOG = 'coordinator/cluster/catalog.js';
 const REPLICA = 'shard/node/collectionReplica.js';
 
 const anywhere = (): boolean => true;
@@ -21,6 +22,8 @@ const inClusters = ({ servers }: SimulatedShape): boolean => servers > 0;
 const standalone = ({ servers }: SimulatedShape): boolean => servers === 0;
 const withFollowers = ({ followers }: SimulatedShape): boolean => followers > 0;
 const withSecondServers = ({ servers }: SimulatedShape): boolean => servers > 1;
+/** Two changes of one entry are taken there. */
+const withTwoChanges = ({ servers, version }: SimulatedShape): boolean => servers > 1 && !countsInFlight(version);
 const withoutSync = ({ servers, syncs }: SimulatedShape): boolean => servers > 0 && !syncs;
 const withIndexes = ({ collections }: SimulatedShape): boolean => collections.some(({ rows }) => rows >= INDEXED_ROWS);
 
@@ -234,5 +237,61 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'shard/collection/watermark.js',
     find: 'if (journal.sequence < sequence) {',
     put: 'if (journal.sequence < 0) {',
+  },
+  {
+    name: 'a collection is there where a coordinator was told so',
+    isIn: inClusters,
+    file: CATALOG,
+    find: 'return (await this.#ask(project, name))?.collection;',
+    put: 'return this.#projects.get(project).get(name).collection;',
+  },
+  {
+    name: 'what was told of the catalog is taken for all of it',
+    isIn: inClusters,
+    file: CATALOG,
+    find: 'await this.#caughtUp.next();',
+    put: '',
+  },
+  {
+    name: 'an id is the next one that a counter tells',
+    isIn: withTwoChanges,
+    file: 'shared/bucket/nats.js',
+    find: 'const revision = last ? await this.update(key, added, last.revision) : await this.create(key, added);',
+    put: 'const next = Math.max(added, above) + 1;\n            const revision = last ? await this.update(key, next, last.revision) : await this.create(key, next);\n            if (revision !== undefined)\n                return next;',
+  },
+  {
+    name: 'a collection is made where a server has taken its entry',
+    isIn: withTwoChanges,
+    file: CATALOG,
+    find: 'made = collectionOf(entry);',
+    put: 'return { collection: collectionOf(entry), created: true };',
+  },
+  {
+    name: 'a deletion takes whatever has the name by then',
+    isIn: inClusters,
+    file: CATALOG,
+    find: 'this.bucket.delete(key, revision)',
+    put: 'this.bucket.delete(key)',
+  },
+  {
+    name: 'a collection that was deleted is given an owner',
+    isIn: inClusters,
+    file: 'coordinator/cluster/placement.js',
+    find: 'if (!isFirst || !(await catalog.isGone(collection)))',
+    put: 'if (isFirst !== undefined)',
+  },
+  {
+    name: 'the log of a deleted collection goes before its owner',
+    isIn: inClusters,
+    file: 'coordinator/cluster/deletions.js',
+    find: 'await members.disown(id);\n        await members.askAny(',
+    put: 'setTimeout(() => void members.disown(id), 1_000);\n        await members.askAny(',
+  },
+  {
+    name: 'what a crash has left of a log is left',
+    isIn: standalone,
+    file: LOCAL_LOG,
+    find: 'await ifThere(deleteTree(stagingOf(folder)));',
+    put: '',
   },
 ];

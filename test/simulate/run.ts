@@ -11,6 +11,7 @@ import type { Call } from '../soak/history.js';
 import { OutdatedReader } from '../soak/outdated/outdatedReader.js';
 import { seededRandom } from '../soak/random.js';
 import type { LogOf } from '../soak/readLogs.js';
+import { PASSING_PROJECT, PROJECT } from './cluster/projects.js';
 import { calmShape, type SimulatedShape, shapeOf } from './cluster/shape.js';
 import { SimulatedCluster } from './cluster/simulatedCluster.js';
 import { heal, type SimulatedService } from './cluster/simulatedService.js';
@@ -18,7 +19,10 @@ import { SimulatedStandalone } from './cluster/simulatedStandalone.js';
 import { FAULTS, type FaultKind } from './faults/kinds.js';
 import { planFaults, randomOf } from './faults/plan.js';
 import { exchangeOver } from './http/exchange.js';
+import { judgePassing } from './judges/passingJudge.js';
 import { isQuotaRefusal } from './judges/quotaJudge.js';
+import { PassingClients } from './passing/passingClients.js';
+import { settlePassing } from './passing/settle.js';
 import { Rest } from './rest.js';
 import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
@@ -70,6 +74,8 @@ const SERVED_AGAIN_MS = 120_000;
 /** A witness that did not answer is asked again after half a minute at the latest. */
 const WITNESSED_TOLD_WITHIN_MS = 90_000;
 const CALM_MS = 300;
+/** A list of collections may be so old. */
+const PASSING_STALE_MS = 10_000;
 const CALM_THINK_MS = 300;
 
 /** Clients rest where no fault comes for longer than both: they ask on after the last one, and begin again before the next. */
@@ -182,7 +188,9 @@ class Run {
   async all(): Promise<void> {
     // The names that nats.js makes begin anew.
     (nuid as unknown as { init(): void }).init();
-    this.#key = await this.cluster.start();
+    const keys = await this.cluster.start(this.#hasPassing ? [PROJECT, PASSING_PROJECT] : [PROJECT]);
+    this.#key = keys.get(PROJECT)!;
+    this.cluster.passing = this.#passing(keys.get(PASSING_PROJECT));
     const clients = await this.#openClients();
     for (const client of clients) client.start();
     const outdated = await this.#openOutdated();
@@ -193,8 +201,37 @@ class Run {
     for (const client of calm) client.start();
     await this.#servedAgain();
     await this.#tellsWitnessed();
+    await this.#passingSettled();
     await Promise.all([outdated, ...clients, ...calm].map((client) => client?.stop()));
     await this.#judge();
+  }
+
+  /** Whether collections come and go; a plan with fewer kinds of faults has none of that. */
+  get #hasPassing(): boolean {
+    return Object.keys(FAULTS)
+      .slice(0, this.options.kinds)
+      .includes('collections come and go' satisfies FaultKind);
+  }
+
+  #passing(key: string | undefined): PassingClients | undefined {
+    const { network, ports, coordinators } = this.cluster;
+    if (key === undefined) return undefined;
+    const note = (line: string): void => this.world.note(line, 'passing');
+    return new PassingClients({ key, coordinators, exchange: exchangeOver(network, ports), note });
+  }
+
+  async #passingSettled(): Promise<void> {
+    const { passing, nats } = this.cluster;
+    // What servers lose may be collections, or their deletion.
+    if (passing === undefined || passing.calls.length === 0 || nats?.loss !== undefined) return;
+    const others = this.#collections.map(({ id }) => id);
+    this.failures.push(...(await settlePassing(this.cluster, passing, others)));
+    const rules = {
+      collectionsMax: Number(this.shape.settings.VOUCH_MAX_COLLECTIONS),
+      coordinators: this.cluster.coordinatorNames.length,
+      staleMs: PASSING_STALE_MS,
+    };
+    this.failures.push(...judgePassing(passing.calls, rules));
   }
 
   async #makeFaults(): Promise<void> {

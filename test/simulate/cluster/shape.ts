@@ -42,7 +42,12 @@ const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
 
 /** Those with different oddities: see `nats/stream.ts`. */
 const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
+/** Whether nats-server of this version compares an expected sequence with what is in flight too. */
+export const countsInFlight = (version: string): boolean => version.startsWith('2.12.');
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
+
+/** That a project may have. */
+const COLLECTIONS_MAX = 3;
 
 /** With fewer rows a search is exact, since that costs less than the index. */
 export const INDEXED_ROWS = 3_500;
@@ -98,6 +103,7 @@ export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShap
       VOUCH_RATE_LIMITS: 'off',
       VOUCH_REPLICAS: String(Math.max(servers, 1)),
       VOUCH_LOG_STREAMS: '2',
+      VOUCH_MAX_COLLECTIONS: String(COLLECTIONS_MAX),
     },
   };
   const settings = { ...drawn.settings, ...quotasOf(random, drawn) };

@@ -6,12 +6,11 @@ import { prepareStore } from '../../../scripts/local/natsServer/prepareStore.js'
 import { shardProcess } from '../../../shard/shard.js';
 import { createMasterKeyFile, MASTER_KEY_BYTES, masterKeyOf } from '../../../shard/vault/masterKeyFile.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
-import { systemClock, systemEntropy } from '../../../shared/clock.js';
+import { systemEntropy } from '../../../shared/clock.js';
 import { NO_LOGIN } from '../../../shared/nats/natsLogin.js';
 import type { NatsRole } from '../../../shared/nats/roles.js';
 import { startClusterProcess } from '../../../shared/platform/clusterProcess.js';
 import { type ClusterPlatform, openCluster } from '../../../shared/platform/natsPlatform.js';
-import { createKey } from '../../../shared/registry/keys.js';
 import { openSigner } from '../../../shared/signing/signer.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
 import type { Call } from '../../soak/history.js';
@@ -23,17 +22,16 @@ import type { StatesJudge } from '../judges/statesJudge.js';
 import { Broker } from '../nats/broker.js';
 import { JetStream } from '../nats/jetStream.js';
 import { type Network, networkIn } from '../network/network.js';
+import type { PassingClients } from '../passing/passingClients.js';
 import type { Party } from '../world/party.js';
 import type { World } from '../world/world.js';
-import type { SimulatedShape } from './shape.js';
+import { createKeys } from './projects.js';
+import { countsInFlight, type SimulatedShape } from './shape.js';
 import { SimulatedLogs } from './simulatedLogger.js';
 import { SimulatedProcess } from './simulatedProcess.js';
 import { SimulatedServers } from './simulatedServers.js';
-import { HTTP_PORT, PROJECT, type SimulatedService } from './simulatedService.js';
+import { HTTP_PORT, type SimulatedService } from './simulatedService.js';
 import { SimulatedWitness } from './simulatedWitness.js';
-
-/** A server of this version counts what is in flight. */
-const COUNTS_IN_FLIGHT = '2.12.';
 
 const namesOf = (letter: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${letter}${i + 1}`);
@@ -41,6 +39,7 @@ const namesOf = (letter: string, count: number): string[] =>
 export class SimulatedCluster implements SimulatedService {
   readonly network: Network;
   readonly nats: SimulatedServers;
+  passing: PassingClients | undefined;
   readonly disks: Disks;
   readonly ports: HttpPorts;
   readonly logs: SimulatedLogs;
@@ -63,7 +62,7 @@ export class SimulatedCluster implements SimulatedService {
     const { version } = shape;
     const names = namesOf('n', shape.servers);
     const broker = new Broker(this.network, { version, isClustered: shape.servers > 1 });
-    const jetStream = new JetStream(broker, this.network, names, version.startsWith(COUNTS_IN_FLIGHT));
+    const jetStream = new JetStream(broker, this.network, names, countsInFlight(version));
     const judge = new ClusterJudge(world, broker, jetStream, shape.settings);
     this.#judge = judge;
     this.findings = judge.findings.all;
@@ -78,8 +77,7 @@ export class SimulatedCluster implements SimulatedService {
     return new Map(this.coordinatorNames.map((name) => [name, `http://${addressOf(name)}:${HTTP_PORT}`]));
   }
 
-  /** Starts everything. Returns the key that the clients use. */
-  async start(): Promise<string> {
+  async start(projects: readonly string[]): Promise<ReadonlyMap<string, string>> {
     for (const name of this.nats.names) this.nats.start(name);
     await this.#asRole('admin', (platform) => prepareStore(platform, Number(this.shape.settings.VOUCH_LEASE_MS)));
     await this.#makeKeyFiles();
@@ -89,8 +87,7 @@ export class SimulatedCluster implements SimulatedService {
       process.start();
     }
     return this.#asRole('coordinator', async (platform) => {
-      const wanted = { project: PROJECT, scope: 'read_write' } as const;
-      return (await createKey(await platform.bucket(BUCKETS.keys), wanted, systemClock, systemEntropy)).key;
+      return createKeys(await platform.bucket(BUCKETS.keys), projects);
     });
   }
 

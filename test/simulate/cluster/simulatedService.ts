@@ -10,6 +10,7 @@ import type { StatesJudge } from '../judges/statesJudge.js';
 import type { Broker } from '../nats/broker.js';
 import type { JetStream } from '../nats/jetStream.js';
 import type { Network } from '../network/network.js';
+import type { PassingClients } from '../passing/passingClients.js';
 import type { World } from '../world/world.js';
 import type { SimulatedLogs } from './simulatedLogger.js';
 import type { SimulatedProcess } from './simulatedProcess.js';
@@ -62,20 +63,22 @@ export interface SimulatedService {
   readonly nats: SimulatedNats | undefined;
   /** Name → base address. */
   readonly coordinators: ReadonlyMap<string, string>;
-  /** Starts everything. Returns the key that the clients use. */
-  start(): Promise<string>;
+  /** Who makes and deletes collections; undefined: nobody does. */
+  passing: PassingClients | undefined;
+  /** Starts everything. Returns a key of each project. */
+  start(projects: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** For a tool on the machine of the first shard. */
   openVault(): Promise<{ readonly vault: VaultStore; close(): Promise<void> }>;
   readLogs(collections: readonly LogOf[], calls: readonly Call[]): Promise<CollectionLog[]>;
 }
 
-export const PROJECT = 'simulated';
 export const HTTP_PORT = 8080;
 
 /** Everything that went wrong is put right, and whatever does not run is started. */
 export function heal({ nats, network, disks, processes, shardNames }: SimulatedService): void {
   if (nats !== undefined) {
     nats.broker.lostOneIn = 0;
+    nats.broker.doubledOneIn = 0;
     nats.jetStream.lostAckOneIn = 0;
     nats.jetStream.slowMs = 0;
     nats.jetStream.interruptions.clear();

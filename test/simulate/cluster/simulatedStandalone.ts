@@ -3,9 +3,7 @@ import { loadConfig } from '../../../config/load.js';
 import { runCoordinator } from '../../../coordinator/coordinator.js';
 import { runShard } from '../../../shard/shard.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
-import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { openFolderVault, openStandalone } from '../../../shared/platform/standalonePlatform.js';
-import { createKey } from '../../../shared/registry/keys.js';
 import { openSigner } from '../../../shared/signing/signer.js';
 import { LogFolder } from '../../../verifier/node/index.js';
 import type { CollectionLog } from '../../soak/checker/log.js';
@@ -19,11 +17,13 @@ import { judgeMemory } from '../judges/memoryJudge.js';
 import { quotaJudgeOf } from '../judges/quotaJudge.js';
 import { StatesJudge } from '../judges/statesJudge.js';
 import { type Network, networkIn } from '../network/network.js';
+import type { PassingClients } from '../passing/passingClients.js';
 import type { World } from '../world/world.js';
+import { createKeys } from './projects.js';
 import type { SimulatedShape } from './shape.js';
 import { SimulatedLogs } from './simulatedLogger.js';
 import { SimulatedProcess } from './simulatedProcess.js';
-import { HTTP_PORT, PROJECT, type SimulatedService } from './simulatedService.js';
+import { HTTP_PORT, type SimulatedService } from './simulatedService.js';
 
 const NAME = 'v1';
 const ADDRESS = '10.0.3.1';
@@ -43,7 +43,9 @@ export class SimulatedStandalone implements SimulatedService {
   readonly findings: readonly string[];
   readonly states: StatesJudge;
   readonly coordinators = new Map([[NAME, `http://${ADDRESS}:${HTTP_PORT}`]]);
-  #key: string | undefined;
+  passing: PassingClients | undefined;
+  #projects: readonly string[] = [];
+  #keys: ReadonlyMap<string, string> | undefined;
 
   constructor(
     readonly world: World,
@@ -61,10 +63,11 @@ export class SimulatedStandalone implements SimulatedService {
     this.processes = new Map([[NAME, new SimulatedProcess(world, NAME, () => this.#begin())]]);
   }
 
-  async start(): Promise<string> {
+  async start(projects: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    this.#projects = projects;
     this.processes.get(NAME)!.start();
-    while (this.#key === undefined) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    return this.#key;
+    while (this.#keys === undefined) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    return this.#keys;
   }
 
   async openVault() {
@@ -90,8 +93,7 @@ export class SimulatedStandalone implements SimulatedService {
     await openSigner(config.serviceLog.keyFile);
     const shard = await runShard({ config, name: 's1', platform, logger });
     const coordinator = await runCoordinator({ config, platform, logger, engine: this.ports.engine() });
-    const wanted = { project: PROJECT, scope: 'read_write' } as const;
-    this.#key ??= (await createKey(await platform.bucket(BUCKETS.keys), wanted, systemClock, systemEntropy)).key;
+    this.#keys ??= await createKeys(await platform.bucket(BUCKETS.keys), this.#projects);
     return async () => {
       await coordinator.stop();
       await shard.stop();

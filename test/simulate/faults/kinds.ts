@@ -27,6 +27,8 @@ const SLOW_MS = 600;
 const SHORT_MS = 400;
 /** The most by which a delivery comes late: less than most leases. */
 const LATE_MS = 2_500;
+/** Between two calls of a client that makes and deletes collections, on average. */
+const PASSING_THINK_MS = [50, 300, 1_000];
 /** Of calls of a disk with errors: one in so many fails. */
 const FAILS_ONE_IN = 8;
 
@@ -325,6 +327,23 @@ export const FAULTS = {
     const ms = anyMs(random);
     process.stop(ms);
     return `${process.name} is stopped, for ${ms} ms, and will not be told of its first hand-over`;
+  },
+  'messages doubled': (cluster, random) => {
+    if (cluster.nats === undefined) return undefined;
+    const { broker } = cluster.nats;
+    broker.doubledOneIn = 1 + random.int(10);
+    broker.againMs = 1 + random.int(LATE_MS);
+    after(cluster, anyMs(random), () => {
+      broker.doubledOneIn = 0;
+    });
+    return `one message in ${broker.doubledOneIn} comes again within ${broker.againMs} ms`;
+  },
+  'collections come and go': ({ passing }, random) => {
+    if (passing === undefined) return undefined;
+    const clients = 2 + random.int(3);
+    const ms = cutMs(random);
+    passing.begin(clients, ms, random.pick(PASSING_THINK_MS), random);
+    return `${clients} clients make and delete collections, for ${ms} ms`;
   },
 } as const satisfies Record<string, Fault>;
 

@@ -66,15 +66,18 @@ export function judgeLoss(
   const wrong: string[] = [];
   const nameOf = (collectionId: number): string | undefined => collections.find(({ id }) => id === collectionId)?.name;
   for (const { collectionId, heads, sequenceFor } of before) {
+    const name = nameOf(collectionId);
+    // Others come and go.
+    if (name === undefined) continue;
     const { sequence, chainHead } = ends.find((end) => end.collectionId === collectionId) ?? {
       sequence: 0,
       chainHead: '',
     };
     const synced = sequenceFor(syncedAgoMs);
-    if (sequence < synced) wrong.push(`${nameOf(collectionId)} has lost event ${synced}, which was stored long before`);
+    if (sequence < synced) wrong.push(`${name} has lost event ${synced}, which was stored long before`);
     const known = heads.get(sequence);
     if (known !== undefined && known !== chainHead)
-      wrong.push(`${nameOf(collectionId)} has another event ${sequence} than before its servers lost their power`);
+      wrong.push(`${name} has another event ${sequence} than before its servers lost their power`);
   }
   for (const { collectionId, sequence, chainHead, noted } of ends) {
     const name = nameOf(collectionId);

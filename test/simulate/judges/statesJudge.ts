@@ -12,6 +12,7 @@ import type { Frame } from '../../../shared/log/frame.js';
 import type { CollectionConfig } from '../../../shared/model/collectionConfig.js';
 import { type CollectionLog, stateHashAt } from '../../soak/checker/log.js';
 import type { LogOf } from '../../soak/readLogs.js';
+import { PROJECT } from '../cluster/projects.js';
 import type { Party } from '../world/party.js';
 import type { Findings } from './findings.js';
 import type { QuotaJudge } from './quotaJudge.js';
@@ -26,6 +27,7 @@ interface Replica {
   readonly journal: Journal;
   readonly state: CollectionState;
   readonly collectionId: number;
+  readonly project: string;
 }
 
 /** What was seen first, and where. */
@@ -55,7 +57,8 @@ export class StatesJudge {
   used(journal: Journal): void {
     if (this.#replicas.has(journal.history)) return;
     const { config, state } = journal as unknown as { config: CollectionConfig; state: CollectionState };
-    const replica = { of: this.findings.world.party, journal, state, collectionId: config.id };
+    const { id: collectionId, project } = config;
+    const replica = { of: this.findings.world.party, journal, state, collectionId, project };
     this.#replicas.set(journal.history, replica);
     if (journal.sequence === 0) return;
     this.#hash(replica);
@@ -65,7 +68,7 @@ export class StatesJudge {
   /** A whole frame is applied. */
   applied(history: LogHistory, frame: Frame): void {
     const replica = this.#replicas.get(history);
-    if (replica !== undefined) this.quota?.applied(replica.collectionId, frame, replica.state);
+    if (replica?.project === PROJECT) this.quota?.applied(replica.collectionId, frame, replica.state);
     if (replica === undefined || history.sequence === 0) return;
     this.#hash(replica);
     if (history.end.chainHead[0]! % COMPARED_ONE_IN === 0) this.#content(replica);

@@ -53,12 +53,18 @@ export interface BrokerSettings {
   readonly isClustered: boolean;
 }
 
+/** What a consumer delivers names a subject for acknowledgements, which nobody sends. */
+const asksForAnswer = ({ reply }: Message): boolean => reply !== '' && !reply.startsWith('$JS.ACK.');
+
 const MAX_PAYLOAD_BYTES = 16 * 2 ** 20;
 
 export class Broker {
   readonly servers = new Map<string, Server>();
   /** Messages that are lost on the way to their subscriber: one in so many; 0: none. */
   lostOneIn = 0;
+  /** Messages that ask for no answer and come twice, the second time up to `againMs` later: one in so many; 0: none. */
+  doubledOneIn = 0;
+  againMs = 0;
   /** Takes what is published to the subjects of JetStream; false: they are no such. */
   onPublish: (server: Server, message: Message, from: Party) => boolean = () => false;
   tap: BrokerTap | undefined;
@@ -103,7 +109,11 @@ export class Broker {
   /** Breaks the connections of a process to the servers; it may connect again. */
   disconnect(client: Party): void {
     for (const { clients } of this.servers.values())
-      for (const each of [...clients]) if (each.link.client.party === client) each.link.closeFrom('server');
+      for (const each of [...clients])
+        if (each.link.client.party === client) {
+          each.link.closeFrom('server');
+          this.#drop(each);
+        }
   }
 
   /** Publishes at a server; returns whether anybody listens. */
@@ -150,6 +160,15 @@ export class Broker {
   }
 
   #deliver(subscription: ClientSubscription, message: Message): void {
+    this.#send(subscription, message);
+    if (this.doubledOneIn === 0 || asksForAnswer(message)) return;
+    const random = this.#world.random('doubled');
+    if (random.int(this.doubledOneIn) > 0) return;
+    const { party } = subscription.client.server;
+    this.#world.at(party, random.int(this.againMs), 'again', () => this.#send(subscription, message));
+  }
+
+  #send(subscription: ClientSubscription, message: Message): void {
     const { client, sid } = subscription;
     const { subject, reply, headers, body } = message;
     if (client.subscriptions.get(sid) !== subscription) return;
@@ -180,6 +199,8 @@ export class Broker {
 
   #read(client: ClientConnection, reader: ClientReader, bytes: Buffer): void {
     const { link, server } = client;
+    // What was on its way when the connection broke.
+    if (!server.clients.has(client)) return;
     for (const op of reader.read(bytes))
       switch (op.op) {
         case 'ping':

@@ -7,6 +7,7 @@ import { createCollections } from '../../soak/clients/createCollections.js';
 import { Recorder } from '../../soak/clients/recorder.js';
 import type { Call } from '../../soak/history.js';
 import type { LogOf } from '../../soak/readLogs.js';
+import { PROJECT } from '../cluster/projects.js';
 import { type SimulatedShape, sweepShape } from '../cluster/shape.js';
 import { SimulatedCluster } from '../cluster/simulatedCluster.js';
 import { heal, type SimulatedService } from '../cluster/simulatedService.js';
@@ -105,7 +106,7 @@ export class SweepRun {
   async #openStage(): Promise<Stage> {
     const { world, shape } = this;
     const service = this.#service;
-    const key = await service.start();
+    const key = (await service.start([PROJECT])).get(PROJECT)!;
     const [via, address] = [...service.coordinators][0]!;
     const draws = new Draws(0, world.random('draws'));
     const exchange = exchangeOver(service.network, service.ports);

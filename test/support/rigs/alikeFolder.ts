@@ -166,7 +166,7 @@ async function fill(path: string, collections: readonly Alike[]): Promise<void> 
   const ofKind = (...kinds: AlikeKind[]): Alike[] => collections.filter(({ kind }) => kinds.includes(kind));
   const beginning = await FolderService.start(path, { segmentBytes: SEGMENT_BYTES });
   const counters = await beginning.platform.bucket(BUCKETS.counters);
-  await counters.create('next-collection-id', FIRST_ID);
+  await counters.next('collection-ids', FIRST_ID - 2);
   for (const { kind, name } of collections) {
     const collection = await beginning.create(name, { name, dimension: 1, index: 'brute' });
     await beginning.call(collection, { op: 'configureIndex', spec: INDEXES[kind] });

@@ -142,6 +142,7 @@ export class EncryptedRig {
       create: (...created) => bucket.create(...created),
       update: (...updated) => bucket.update(...updated),
       put: (...put) => marking(() => bucket.put(...put)),
+      next: (...next) => bucket.next(...next),
       isAbsent: (key) => bucket.isAbsent(key),
       delete: (key) => marking(() => bucket.delete(key)),
       watch: (listener) => bucket.watch(listener),

@@ -98,7 +98,8 @@ export class Reach implements Platform {
       update: (key, value, revision) => reaching(() => this.#fated(name, () => bucket.update(key, value, revision))),
       put: (key, value) => reaching(() => bucket.put(key, value)),
       isAbsent: (key) => reaching(() => bucket.isAbsent(key)),
-      delete: (key) => reaching(() => bucket.delete(key)),
+      next: (key, above) => reaching(() => bucket.next(key, above)),
+      delete: (key, revision) => reaching(() => bucket.delete(key, revision)),
       watch: async (listener) => {
         const toldInTurn = (tell: () => void): void => {
           const held = this.#held.get(name);

@@ -139,6 +139,30 @@ function entryTests(fixture: Fixture): void {
     }
   });
 
+  it('deletes at the current revision only, where one is named', async () => {
+    const { bucket } = fixture();
+    const first = await bucket.put('a', 1);
+    const second = await bucket.put('a', 2);
+    expect(await bucket.delete('a', first)).to.equal(false);
+    expect((await bucket.get('a'))?.value).to.equal(2);
+    expect(await bucket.delete('a', second)).to.equal(true);
+    expect(await bucket.delete('a', second)).to.equal(false);
+    expect(await bucket.get('a')).to.equal(undefined);
+  });
+
+  it('counts: each number once, above the one that is named, also where the count is lost', async () => {
+    const { bucket } = fixture();
+    const first = await bucket.next('n', 0);
+    expect(first).to.be.greaterThan(0);
+    const several = await Promise.all(Array.from({ length: 8 }, () => bucket.next('n', 0)));
+    expect(new Set([first, ...several]).size).to.equal(9);
+    const far = await bucket.next('n', 10_000);
+    expect(far).to.be.greaterThan(10_000);
+    expect(await bucket.next('n', 0)).to.be.greaterThan(far);
+    await bucket.delete('n');
+    expect(await bucket.next('n', 20_000)).to.be.greaterThan(20_000);
+  });
+
   it('says for sure that an entry is absent: never written, or deleted; and tells no watcher of being asked', async () => {
     const { bucket } = fixture();
     const told: string[] = [];

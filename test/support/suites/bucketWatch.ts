@@ -131,7 +131,7 @@ export function watchTests(fixture: () => BucketStore): void {
     for (let round = 0; round < 10; round++) {
       await Promise.all(Array.from({ length: 20 }, (_, i) => writer.put(`k${i}`, round)));
       if (round % 2 === 1) await writer.delete('k7');
-      await Promise.all(watches.flatMap((watch, i) => [watch.caughtUp(`told.${i}`), watch.caughtUp(`told.${i}`)]));
+      await Promise.all(watches.flatMap((watch) => [watch.caughtUp(), watch.caughtUp()]));
       for (const { state } of followers) {
         expect([...state.values()].every((value) => value === round)).to.equal(true);
         expect(state.size, 'nothing is told of the marks').to.equal(round % 2 === 1 ? 19 : 20);

@@ -1,6 +1,5 @@
 /** Who serves what: the catalog, the shards' leases, and the placement that moves collections between them. */
 import { expect } from 'chai';
-import { Catalog } from '../../../../coordinator/cluster/catalog.js';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
 import type { Collection } from '../../../../coordinator/cluster/collection.js';
 import { markDeleted } from '../../../../coordinator/cluster/deletionMarks.js';
@@ -247,11 +246,11 @@ describe('placement', () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const first = (await backend.create(PROJECT, wanted('c'), soon())).collection;
-    await cluster.bucket(BUCKETS.counters).delete('next-collection-id');
+    await cluster.bucket(BUCKETS.counters).delete('collection-ids');
     const second = (await backend.create(PROJECT, wanted('d'), soon())).collection;
     expect(second.id).to.equal(first.id + 1);
     for (const name of ['c', 'd']) await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.${name}`);
-    await cluster.bucket(BUCKETS.counters).delete('next-collection-id');
+    await cluster.bucket(BUCKETS.counters).delete('collection-ids');
     const other = await cluster.coordinator();
     const third = (await other.backend.create('another', wanted('c'), soon())).collection;
     expect(third.id).to.equal(second.id + 1);
@@ -343,31 +342,5 @@ describe('the parts of placement', () => {
     expect(await members.setFollowers(7, ['s3'])).to.equal(true);
     expect(ownershipOf((await owners.get('7'))!)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s3'] });
     members.stop();
-  });
-
-  it('a collection made anew under an old name stays listed, however late the old one’s end is told', async () => {
-    const entries = bucket();
-    const told: (() => void)[] = [];
-    const slow = new Proxy(entries, {
-      get: (target, property) => {
-        if (property === 'watch')
-          return (listener: Parameters<MemoryBucket['watch']>[0]) =>
-            target.watch((change) => told.push(() => listener(change)));
-        const value: unknown = Reflect.get(target, property, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-    const catalog = new Catalog(slow, bucket(), systemClock, 10);
-    await catalog.start();
-    await catalog.create('p', wanted('c'));
-    await catalog.remove('p', 'c');
-    const { collection } = await catalog.create('p', wanted('c', 5));
-    for (const tell of told) {
-      tell();
-      await new Promise((resolve) => setImmediate(resolve));
-      expect(catalog.list('p').map(({ id }) => id)).to.deep.equal([collection.id]);
-    }
-    expect(told).to.have.length(3);
-    catalog.stop();
   });
 });

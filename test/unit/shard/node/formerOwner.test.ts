@@ -55,9 +55,9 @@ class Behind extends Reach {
       const begun = await bucket.watch(listener);
       this.hold(name);
       await this.meanwhile();
-      const caughtUp = (key: string): Promise<void> => {
+      const caughtUp = (): Promise<void> => {
         this.release(name);
-        return begun.caughtUp(key);
+        return begun.caughtUp();
       };
       return { ...begun, caughtUp };
     };

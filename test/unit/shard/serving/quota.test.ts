@@ -48,6 +48,7 @@ class FarBucket implements Bucket {
   }
 
   put = (): never => this.#unused();
+  next = (): never => this.#unused();
   isAbsent = (): never => this.#unused();
   delete = (): never => this.#unused();
   watch = (): never => this.#unused();

@@ -227,6 +227,15 @@ describe('local segments', () => {
       expect(await readdir(join(folder.path, 'removed'))).to.deep.equal([]);
     });
 
+    it('leaves nothing of one that a crash has kept from being made', async () => {
+      await mkdir(join(folder.path, String(COLLECTION), 'log.new'), { recursive: true });
+      await writeFile(join(folder.path, String(COLLECTION), 'log.new', 'x'), 'half a segment');
+      expect(await labels(await folder.open())).to.deep.equal([]);
+      await folder.logs.remove(COLLECTION);
+      await folder.logs.remove(COLLECTION);
+      expect(await readdir(folder.path)).to.deep.equal(['removed']);
+    });
+
     it('ends the openers of the log', async () => {
       const log = await folder.open();
       await append(log, 1);

@@ -1,0 +1,18 @@
+/** The projects of a simulated service, and the keys of its clients. */
+import type { Bucket } from '../../../shared/bucket/bucket.js';
+import { systemClock, systemEntropy } from '../../../shared/clock.js';
+import { createKey } from '../../../shared/registry/keys.js';
+
+export const PROJECT = 'simulated';
+/** Its collections come and go. */
+export const PASSING_PROJECT = 'passing';
+
+/** Project → a key that reads and writes. `bucket`: BUCKETS.keys. */
+export async function createKeys(bucket: Bucket, projects: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const keys = new Map<string, string>();
+  for (const project of projects) {
+    const wanted = { project, scope: 'read_write' } as const;
+    keys.set(project, (await createKey(bucket, wanted, systemClock, systemEntropy)).key);
+  }
+  return keys;
+}

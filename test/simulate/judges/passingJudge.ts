@@ -1,0 +1,210 @@
+/**
+ * Collections that come and go, held against what their clients were told. What was asked may have had its effect at any
+ * moment until it was answered, and where it was not answered at any moment since.
+ *
+ * - What a deletion has ended that began when the thing was there is gone once the deletion is answered: nobody is shown it,
+ *   and no record goes into it.
+ * - What was made and that no deletion can have met since is there: it is found, not made again, and holds every record.
+ * - A project has never more collections than it may, and who is told that it has them all is told the truth.
+ */
+import { describeCall, type Listed, type PassingCall, type PassingWanted } from '../passing/passingCalls.js';
+
+export interface PassingRules {
+  /** The collections that a project may have. */
+  readonly collectionsMax: number;
+  /** Each but one may make one more, where they do it at the same moment. */
+  readonly coordinators: number;
+  /** A list, and a count of what there is, may be so old, in milliseconds. */
+  readonly staleMs: number;
+}
+
+/** When something came to be, or went: at some moment of this. */
+interface Span {
+  readonly startMs: number;
+  /** Infinite where nobody was told. */
+  readonly endMs: number;
+}
+
+interface Made extends Span {
+  readonly name: string;
+  /** Undefined where nobody was told. */
+  readonly id: number | undefined;
+}
+
+interface Put extends Span {
+  readonly mark: number;
+}
+
+/** What is known of one name. */
+class NameHistory {
+  readonly made: Made[] = [];
+  readonly deletions: Span[] = [];
+  readonly puts: Put[] = [];
+  /** It was there at some moment of each of them. */
+  readonly seen: Span[] = [];
+
+  /** Whether a deletion was answered by then that began after this was there. */
+  isGone({ endMs }: Span, byMs: number): boolean {
+    return this.deletions.some((deletion) => deletion.startMs >= endMs && deletion.endMs <= byMs);
+  }
+
+  /** Whether it was there before that moment, and no deletion can have met it until the other. */
+  isThere(thing: Span, fromMs: number, untilMs = fromMs): boolean {
+    if (thing.endMs > fromMs) return false;
+    return !this.deletions.some(({ startMs, endMs }) => endMs > thing.startMs && startMs < untilMs);
+  }
+
+  /** Collections that may have been there at some moment of that time. */
+  possible(fromMs: number, untilMs: number): Made[] {
+    return this.made.filter((each) => each.startMs < untilMs && !this.isGone(each, fromMs));
+  }
+}
+
+export function judgePassing(calls: readonly PassingCall[], rules: PassingRules): string[] {
+  const judge = new PassingJudge(calls, rules);
+  return calls.flatMap((call) => judge.wrongIn(call).map((what) => `${what}\n    ${describeCall(call)}`));
+}
+
+class PassingJudge {
+  readonly #names = new Map<string, NameHistory>();
+  readonly #byId = new Map<number, Made>();
+  readonly #puts = new Map<number, Put>();
+
+  constructor(
+    calls: readonly PassingCall[],
+    private readonly rules: PassingRules,
+  ) {
+    for (const call of calls) this.#learn(call);
+  }
+
+  wrongIn({ wanted, outcome, startMs, endMs }: PassingCall): string[] {
+    switch (outcome.kind) {
+      case 'created':
+        return [
+          ...this.#wrongMade(outcome, wanted as Named, startMs, endMs),
+          ...(outcome.isNew ? this.#wrongCount(endMs) : []),
+        ];
+      case 'done':
+      case 'found': {
+        const { name } = wanted as Named;
+        const isThere = this.#of(name).possible(startMs, endMs).length > 0;
+        const wrong = isThere ? [] : [`${wanted.op} of ${name}, which is gone`];
+        return outcome.kind === 'found' ? [...wrong, ...this.#wrongMarks(name, outcome.marks, startMs, endMs)] : wrong;
+      }
+      case 'listed':
+        return this.#wrongList(outcome.collections, startMs, endMs);
+      case 'absent': {
+        const history = this.#of((wanted as Named).name);
+        const there = history.seen.find((each) => history.isThere(each, startMs, endMs));
+        return there === undefined ? [] : [`${(wanted as Named).name} is lost`];
+      }
+      case 'full':
+        return wanted.op === 'create' ? this.#wrongRefusal(startMs, endMs) : [];
+      case 'unexpected':
+        return [`unexpected answer: ${outcome.why}`];
+      case 'unknown':
+        return [];
+    }
+  }
+
+  #learn({ wanted, outcome, startMs, endMs: answeredMs }: PassingCall): void {
+    if (wanted.op === 'list' || outcome.kind === 'full' || outcome.kind === 'absent') return;
+    const isTold = outcome.kind === 'created' || outcome.kind === 'done';
+    const span = { startMs, endMs: isTold ? answeredMs : Number.POSITIVE_INFINITY };
+    const history = this.#of(wanted.name);
+    if (isTold && wanted.op !== 'delete') history.seen.push(span);
+    switch (wanted.op) {
+      case 'create':
+        if (outcome.kind === 'created' && !outcome.isNew) break;
+        this.#made(history, { ...span, name: wanted.name, id: outcome.kind === 'created' ? outcome.id : undefined });
+        break;
+      case 'delete':
+        history.deletions.push(span);
+        break;
+      case 'insert':
+        history.puts.push({ ...span, mark: wanted.mark });
+        this.#puts.set(wanted.mark, { ...span, mark: wanted.mark });
+        break;
+      default:
+    }
+  }
+
+  #made(history: NameHistory, made: Made): void {
+    history.made.push(made);
+    if (made.id !== undefined) this.#byId.set(made.id, made);
+  }
+
+  #wrongMade(
+    { id, isNew }: { readonly id: number; readonly isNew: boolean },
+    { name }: Named,
+    startMs: number,
+    endMs: number,
+  ): string[] {
+    const history = this.#of(name);
+    if (!isNew) {
+      const isGone = this.#isGone(id, startMs) || history.possible(startMs, endMs).length === 0;
+      return isGone ? [`collection ${id} is told to be there, and is gone`] : [];
+    }
+    return history.seen.some((each) => history.isThere(each, startMs, endMs)) ? [`${name} is made, and was there`] : [];
+  }
+
+  /** Those that must be there now are no more than there may be. */
+  #wrongCount(atMs: number): string[] {
+    let there = 0;
+    for (const history of this.#names.values()) if (history.seen.some((each) => history.isThere(each, atMs))) there++;
+    const { collectionsMax, coordinators } = this.rules;
+    return there > collectionsMax + coordinators - 1 ? [`the project has ${there} collections`] : [];
+  }
+
+  #wrongRefusal(startMs: number, endMs: number): string[] {
+    const { collectionsMax, staleMs } = this.rules;
+    let most = 0;
+    for (const history of this.#names.values()) most += history.possible(startMs - staleMs, endMs).length;
+    return most < collectionsMax ? [`refused with ${most} collections`] : [];
+  }
+
+  #wrongMarks(name: string, marks: readonly number[], startMs: number, endMs: number): string[] {
+    const history = this.#of(name);
+    const shown = new Set(marks);
+    const lost = history.puts.filter((put) => !shown.has(put.mark) && history.isThere(put, startMs, endMs));
+    const wrong = lost.map(({ mark }) => `record ${mark} is lost`);
+    for (const mark of shown) {
+      const put = this.#puts.get(mark);
+      if (put === undefined || put.startMs > endMs) wrong.push(`record ${mark} was not inserted`);
+      else if (!history.puts.some((each) => each.mark === mark)) wrong.push(`record ${mark} is of another collection`);
+      else if (history.isGone(put, startMs)) wrong.push(`record ${mark} is of a collection that is gone`);
+    }
+    if (shown.size < marks.length) wrong.push('a record is found twice');
+    return wrong;
+  }
+
+  #wrongList(listed: readonly Listed[], startMs: number, endMs: number): string[] {
+    const sinceMs = startMs - this.rules.staleMs;
+    const ids = new Set(listed.map(({ id }) => id));
+    const gone = listed.filter(({ id }) => this.#isGone(id, sinceMs));
+    const missing = [...this.#byId.values()].filter((made) => {
+      const isLasting = this.#of(made.name).isThere(made, sinceMs, endMs);
+      return isLasting && !ids.has(made.id!);
+    });
+    return [
+      ...gone.map(({ id }) => `collection ${id} is listed, and is gone`),
+      ...missing.map(({ id }) => `collection ${id} is not listed`),
+    ];
+  }
+
+  #isGone(id: number, byMs: number): boolean {
+    const made = this.#byId.get(id);
+    return made !== undefined && this.#of(made.name).isGone(made, byMs);
+  }
+
+  #of(name: string): NameHistory {
+    let history = this.#names.get(name);
+    if (history === undefined) {
+      history = new NameHistory();
+      this.#names.set(name, history);
+    }
+    return history;
+  }
+}
+
+type Named = Extract<PassingWanted, { readonly name: string }>;

@@ -1,0 +1,31 @@
+/** What a service still has of collections that were deleted: entries of buckets, frames of logs, and files. */
+import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import type { SimulatedService } from '../cluster/simulatedService.js';
+
+const IN_STREAMS = [
+  /^vouch\.log\.\d+\.(\d+)$/,
+  new RegExp(`^\\$KV\\.${BUCKETS.owners}\\.(\\d+)$`),
+  new RegExp(`^\\$KV\\.${BUCKETS.watermarks}\\.(\\d+)$`),
+  new RegExp(`^\\$KV\\.${BUCKETS.counters}\\.(?:deleted|erased)-(\\d+)$`),
+];
+/** The folder of a collection: of its log, or of its snapshots or indexes, below that of the shard. */
+const ON_DISKS = /^\/data\/(?:collections|(?:snapshots|indexes)\/[0-9a-f]+)\/(\d+)\//;
+
+/** Where it is; `there`: the collections that were not deleted, by id. */
+export function leftoversIn({ nats, disks, shardNames }: SimulatedService, there: ReadonlySet<number>): string[] {
+  const found = new Set<string>();
+  // A deletion is an entry without content.
+  for (const { subject, body } of nats?.jetStream.stored() ?? [])
+    if (isOfDeleted(subject, IN_STREAMS, there))
+      if (body.length > 0) found.add(subject);
+      else found.delete(subject);
+  for (const name of shardNames)
+    for (const [path] of disks.of(name).files())
+      if (isOfDeleted(path, [ON_DISKS], there)) found.add(`${name}: ${path}`);
+  return [...found];
+}
+
+function isOfDeleted(text: string, patterns: readonly RegExp[], there: ReadonlySet<number>): boolean {
+  const [, id] = patterns.map((pattern) => pattern.exec(text)).find((match) => match !== null) ?? [];
+  return id !== undefined && !there.has(Number(id));
+}

@@ -1,0 +1,90 @@
+/** What is asked of collections that come and go, and what came of it. */
+import { get, type HttpRequest, post } from '../../soak/clients/calls/call.js';
+import type { Exchange } from '../../soak/clients/httpCall.js';
+
+/** The question. A record is known by its mark, a number of its own. */
+export type PassingWanted =
+  | { readonly op: 'create'; readonly name: string }
+  | { readonly op: 'delete'; readonly name: string }
+  | { readonly op: 'insert'; readonly name: string; readonly mark: number }
+  | { readonly op: 'search'; readonly name: string }
+  | { readonly op: 'list' };
+
+export interface Listed {
+  readonly name: string;
+  readonly id: number;
+}
+
+export type PassingOutcome =
+  | { readonly kind: 'created'; readonly id: number; readonly isNew: boolean }
+  /** A deletion, or an insert. */
+  | { readonly kind: 'done' }
+  | { readonly kind: 'found'; readonly marks: readonly number[] }
+  | { readonly kind: 'listed'; readonly collections: readonly Listed[] }
+  /** There is no collection of that name. */
+  | { readonly kind: 'absent' }
+  /** The project has as many collections as it may, or as much in them. Without effect. */
+  | { readonly kind: 'full' }
+  /** It may have had its effect, or have it yet. */
+  | { readonly kind: 'unknown'; readonly why: string }
+  | { readonly kind: 'unexpected'; readonly why: string };
+
+export interface PassingCall {
+  readonly wanted: PassingWanted;
+  /** The coordinator that was asked. */
+  readonly via: string;
+  /** Simulated milliseconds. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly outcome: PassingOutcome;
+}
+
+const VECTOR = [1, 2, 3, 4];
+/** More records than a collection ever gets. */
+const ALL = 1_000;
+
+export function requestOf(wanted: PassingWanted): HttpRequest {
+  switch (wanted.op) {
+    case 'create':
+      return post('/v1/namespaces', { name: wanted.name, dimension: VECTOR.length, metric: 'squared_l2' });
+    case 'delete':
+      return { method: 'DELETE', path: `/v1/namespaces/${wanted.name}` };
+    case 'insert': {
+      const metadata = [...Buffer.from(JSON.stringify({ mark: wanted.mark }))];
+      return post('/v1/records', { collection: wanted.name, values: VECTOR, metadata });
+    }
+    case 'search':
+      return post('/v1/search', { collection: wanted.name, query: VECTOR, k: ALL, with: ['metadata'] });
+    case 'list':
+      return get('/v1/namespaces');
+  }
+}
+
+interface Body {
+  readonly code?: string;
+  readonly error?: string;
+  readonly id?: number;
+  readonly created?: boolean;
+  readonly results?: readonly { readonly metadata: { readonly mark: number } }[];
+  readonly collections?: readonly Listed[];
+}
+
+export function outcomeOf({ op }: PassingWanted, exchange: Exchange): PassingOutcome {
+  if (exchange.status === undefined) return { kind: 'unknown', why: exchange.why };
+  const { status } = exchange;
+  const body = (exchange.body ?? {}) as Body;
+  const told = `${status} ${body.code}: ${body.error}`;
+  if (status === 503) return { kind: 'unknown', why: told };
+  if (status === 404 && body.code === 'collection_not_found' && op !== 'create') return { kind: 'absent' };
+  if (status === 507 && body.code === 'capacity_exceeded') return { kind: 'full' };
+  if (status === 200 && op === 'create') return { kind: 'created', id: body.id!, isNew: body.created! };
+  if ((status === 204 && op === 'delete') || (status === 200 && op === 'insert')) return { kind: 'done' };
+  if (status === 200 && op === 'search')
+    return { kind: 'found', marks: body.results!.map(({ metadata }) => metadata.mark) };
+  if (status === 200 && op === 'list')
+    return { kind: 'listed', collections: body.collections!.map(({ name, id }) => ({ name, id })) };
+  return { kind: 'unexpected', why: told };
+}
+
+export const describeCall = ({ wanted, via, startMs, endMs, outcome }: PassingCall): string =>
+  `via ${via}, ${startMs.toFixed(1)}–${endMs.toFixed(1)} ms: ${JSON.stringify(wanted)} → ${JSON.stringify(outcome)}`;

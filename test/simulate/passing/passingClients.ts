@@ -1,0 +1,87 @@
+/**
+ * Clients that make and delete collections, in a project of their own, with few names: so that what one does meets what
+ * another does, and what a name meant before.
+ */
+import { Agent } from 'node:http';
+import { systemClock } from '../../../shared/clock.js';
+import type { MakeExchange } from '../../soak/clients/httpCall.js';
+import type { SeededRandom } from '../../soak/random.js';
+import {
+  describeCall,
+  outcomeOf,
+  type PassingCall,
+  type PassingOutcome,
+  type PassingWanted,
+  requestOf,
+} from './passingCalls.js';
+
+/** More than the project may have. */
+const NAMES = ['p1', 'p2', 'p3', 'p4', 'p5'];
+const OPS = ['create', 'create', 'delete', 'insert', 'insert', 'search', 'search', 'list'] as const;
+/** Longer than the service takes to give up. */
+const PATIENCE_MS = 15_000;
+const IMPATIENT_ONE_IN = 25;
+const IMPATIENT_MS = 150;
+
+export interface PassingOptions {
+  /** Of the project. */
+  readonly key: string;
+  /** Name → base address. */
+  readonly coordinators: ReadonlyMap<string, string>;
+  readonly exchange: MakeExchange;
+  /** Told each call. */
+  readonly note: (line: string) => void;
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export class PassingClients {
+  readonly calls: PassingCall[] = [];
+  readonly #agent = new Agent();
+  readonly #loops: Promise<void>[] = [];
+  #marks = 0;
+
+  constructor(private readonly options: PassingOptions) {}
+
+  /** Each of so many clients asks until `forMs` have passed, and thinks for `thinkMs` between, on average. */
+  begin(clients: number, forMs: number, thinkMs: number, seeds: SeededRandom): void {
+    const untilMs = systemClock.monotonicMs() + forMs;
+    for (let i = 0; i < clients; i++) this.#loops.push(this.#askUntil(untilMs, thinkMs, seeds));
+  }
+
+  /** When the last call is answered. */
+  async over(): Promise<void> {
+    await Promise.all(this.#loops);
+  }
+
+  /** Asks one coordinator once. */
+  async ask(via: string, wanted: PassingWanted, patienceMs = PATIENCE_MS): Promise<PassingOutcome> {
+    const { key, coordinators, exchange, note } = this.options;
+    const { method, path, body } = requestOf(wanted);
+    const startMs = systemClock.monotonicMs();
+    const url = `${coordinators.get(via)}${path}`;
+    const answer = await exchange({ method, url, key, body, patienceMs, agent: this.#agent });
+    const outcome = outcomeOf(wanted, answer);
+    const call = { wanted, via, startMs, endMs: systemClock.monotonicMs(), outcome };
+    this.calls.push(call);
+    note(describeCall(call));
+    return outcome;
+  }
+
+  async #askUntil(untilMs: number, thinkMs: number, random: SeededRandom): Promise<void> {
+    const vias = [...this.options.coordinators.keys()];
+    while (systemClock.monotonicMs() < untilMs) {
+      const wanted = this.#wanted(random);
+      const patienceMs = random.int(IMPATIENT_ONE_IN) === 0 ? random.int(IMPATIENT_MS) : PATIENCE_MS;
+      await this.ask(random.pick(vias), wanted, patienceMs);
+      await wait(2 * random.next() * thinkMs);
+    }
+  }
+
+  #wanted(random: SeededRandom): PassingWanted {
+    const op = random.pick(OPS);
+    const name = random.pick(NAMES);
+    if (op === 'insert') return { op, name, mark: ++this.#marks };
+    return op === 'list' ? { op } : { op, name };
+  }
+}

@@ -1,0 +1,101 @@
+/** The catalog of collections at several coordinators, which ask one bucket and are told by it. */
+import { expect } from 'chai';
+import { Catalog } from '../../../../coordinator/cluster/catalog.js';
+import type { Bucket } from '../../../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../../../shared/bucket/memory.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { expectCode } from '../../../support/suites/expectations.js';
+
+const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
+
+describe('the catalog', () => {
+  const started: Catalog[] = [];
+  const buckets: MemoryBucket[] = [];
+  const bucket = (): MemoryBucket => {
+    const made = new MemoryBucket({ logger: silentLogger });
+    buckets.push(made);
+    return made;
+  };
+
+  /** Several coordinators with one catalog. */
+  const catalogs = async (count: number, entries: Bucket, collectionsMax = 10): Promise<Catalog[]> => {
+    const counters = bucket();
+    const all = Array.from({ length: count }, () => new Catalog(entries, counters, systemClock, collectionsMax));
+    for (const catalog of all) await catalog.start();
+    started.push(...all);
+    return all;
+  };
+
+  afterEach(() => {
+    for (const catalog of started.splice(0)) catalog.stop();
+    for (const made of buckets.splice(0)) made.close();
+  });
+
+  it('makes a collection once, whoever is asked, and no more than the project may have', async () => {
+    const all = await catalogs(3, bucket(), 4);
+    const made = await Promise.all(all.map((catalog) => catalog.create('p', wanted('c'))));
+    expect(made.filter(({ created }) => created)).to.have.length(1);
+    expect(new Set(made.map(({ collection }) => collection.id)).size).to.equal(1);
+    const [catalog] = all as [Catalog];
+    const more = await Promise.allSettled(['d', 'e', 'f', 'g', 'h'].map((name) => catalog.create('p', wanted(name))));
+    expect(more.filter(({ status }) => status === 'fulfilled')).to.have.length(3);
+    expect(catalog.list('p').map(({ name }) => name)).to.have.length(4);
+  });
+
+  it('deletes what there is, and nothing that was made since', async () => {
+    const entries = bucket();
+    const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
+    await one.create('p', wanted('c'));
+    const remove = entries.delete.bind(entries);
+    // Another deletes it and makes it anew, just before this deletion has its effect.
+    entries.delete = async (key, revision) => {
+      entries.delete = remove;
+      await other.remove('p', 'c');
+      await other.create('p', wanted('c', 5));
+      return entries.delete(key, revision);
+    };
+    expect(await one.remove('p', 'c')).to.include({ dimension: 5 });
+    await expectCode(one.reread('p', 'c'), 'collection_not_found');
+  });
+
+  it('takes the later one where a server takes two of one name', async () => {
+    const entries = bucket();
+    const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
+    const create = entries.create.bind(entries);
+    entries.create = async (key, value) => {
+      entries.create = create;
+      await other.create('p', wanted('c', 5));
+      return entries.put(key, value);
+    };
+    const [late, early] = [await one.create('p', wanted('c', 5)), await other.create('p', wanted('c', 5))];
+    expect(late.created).to.equal(true);
+    expect(early).to.deep.equal({ collection: late.collection, created: false });
+    expect(await other.find('p', 'c')).to.deep.equal(late.collection);
+  });
+
+  it('a collection made anew under an old name stays listed, however late the old one’s end is told', async () => {
+    const entries = bucket();
+    const told: (() => void)[] = [];
+    const slow = new Proxy(entries, {
+      get: (target, property) => {
+        if (property === 'watch')
+          return (listener: Parameters<MemoryBucket['watch']>[0]) =>
+            target.watch((change) => told.push(() => listener(change)));
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const [[catalog], [other]] = [await catalogs(1, slow), await catalogs(1, entries)] as [[Catalog], [Catalog]];
+    await other.create('p', wanted('c'));
+    await other.remove('p', 'c');
+    const { collection } = await other.create('p', wanted('c', 5));
+    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    for (const tell of told) {
+      tell();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(catalog.list('p').map(({ id }) => id)).to.deep.equal([collection.id]);
+    }
+    expect(told).to.have.length(3);
+  });
+});

@@ -1,0 +1,116 @@
+/** What is judged of collections that come and go, with calls that are made up. */
+import { expect } from 'chai';
+import { judgePassing } from '../../../simulate/judges/passingJudge.js';
+import type { PassingCall, PassingOutcome, PassingWanted } from '../../../simulate/passing/passingCalls.js';
+
+const RULES = { collectionsMax: 2, coordinators: 2, staleMs: 1_000 };
+const UNKNOWN: PassingOutcome = { kind: 'unknown', why: 'no answer' };
+const DONE: PassingOutcome = { kind: 'done' };
+const ABSENT: PassingOutcome = { kind: 'absent' };
+
+const call = (startMs: number, endMs: number, wanted: PassingWanted, outcome: PassingOutcome): PassingCall => ({
+  ...{ wanted, via: 'c1', startMs, endMs, outcome },
+});
+const create = (name: string, startMs: number, endMs: number, id: number, isNew = true): PassingCall =>
+  call(startMs, endMs, { op: 'create', name }, { kind: 'created', id, isNew });
+const remove = (name: string, startMs: number, endMs: number, outcome: PassingOutcome = DONE): PassingCall =>
+  call(startMs, endMs, { op: 'delete', name }, outcome);
+const insert = (
+  name: string,
+  startMs: number,
+  endMs: number,
+  mark: number,
+  outcome: PassingOutcome = DONE,
+): PassingCall => call(startMs, endMs, { op: 'insert', name, mark }, outcome);
+const search = (name: string, startMs: number, endMs: number, ...marks: number[]): PassingCall =>
+  call(startMs, endMs, { op: 'search', name }, { kind: 'found', marks });
+const list = (startMs: number, endMs: number, ...collections: { name: string; id: number }[]): PassingCall =>
+  call(startMs, endMs, { op: 'list' }, { kind: 'listed', collections });
+const full = (name: string, startMs: number, endMs: number): PassingCall =>
+  call(startMs, endMs, { op: 'create', name }, { kind: 'full' });
+
+/** The first lines of what is found. */
+const found = (...calls: PassingCall[]): string[] => judgePassing(calls, RULES).map((text) => text.split('\n')[0]!);
+
+describe('the judge of collections that come and go', () => {
+  it('finds nothing where all is as it was told, and nothing in what may be either way', () => {
+    expect(
+      found(
+        create('a', 0, 1, 1),
+        create('a', 2, 3, 1, false),
+        insert('a', 4, 5, 1),
+        search('a', 6, 7, 1),
+        // Its end is not known: from here on both may be.
+        remove('a', 8, 9, UNKNOWN),
+        search('a', 10, 11, 1),
+        call(12, 13, { op: 'search', name: 'a' }, ABSENT),
+        create('a', 14, 15, 2),
+        remove('a', 16, 20),
+        // At the same time as the deletion.
+        search('a', 17, 18),
+        call(17, 18, { op: 'search', name: 'a' }, ABSENT),
+        call(21, 22, { op: 'search', name: 'a' }, ABSENT),
+        remove('a', 23, 24, ABSENT),
+        // A list may be a little old.
+        list(900, 901, { name: 'a', id: 2 }),
+      ),
+    ).to.deep.equal([]);
+  });
+
+  it('finds a collection that is told to be there after its deletion', () => {
+    const gone = [create('a', 0, 1, 1), remove('a', 2, 3)];
+    expect(found(...gone, create('a', 4, 5, 1, false))).to.deep.equal([
+      'collection 1 is told to be there, and is gone',
+    ]);
+    expect(found(...gone, insert('a', 4, 5, 1))).to.deep.equal(['insert of a, which is gone']);
+    expect(found(...gone, search('a', 4, 5))).to.deep.equal(['search of a, which is gone']);
+    expect(found(...gone, remove('a', 4, 5))).to.deep.equal(['delete of a, which is gone']);
+    expect(found(...gone, list(2_000, 2_001, { name: 'a', id: 1 }))).to.deep.equal([
+      'collection 1 is listed, and is gone',
+    ]);
+  });
+
+  it('finds one that is lost, or made a second time', () => {
+    const made = create('a', 0, 1, 1);
+    expect(found(made, call(2, 3, { op: 'search', name: 'a' }, ABSENT))).to.deep.equal(['a is lost']);
+    expect(found(made, insert('a', 2, 3, 1, ABSENT))).to.deep.equal(['a is lost']);
+    expect(found(made, create('a', 2, 3, 2))).to.deep.equal(['a is made, and was there']);
+    expect(found(made, list(2_000, 2_001))).to.deep.equal(['collection 1 is not listed']);
+  });
+
+  it('finds records that are lost, doubled, or of another collection', () => {
+    const made = [create('a', 0, 1, 1), insert('a', 2, 3, 1)];
+    expect(found(...made, search('a', 4, 5))).to.deep.equal(['record 1 is lost']);
+    expect(found(...made, search('a', 4, 5, 1, 1))).to.deep.equal(['a record is found twice']);
+    expect(found(...made, search('a', 4, 5, 1, 2))).to.deep.equal(['record 2 was not inserted']);
+    expect(found(...made, create('b', 2, 3, 2), search('b', 4, 5, 1))).to.deep.equal([
+      'record 1 is of another collection',
+    ]);
+    expect(found(...made, remove('a', 6, 7), create('a', 8, 9, 2), search('a', 10, 11, 1))).to.deep.equal([
+      'record 1 is of a collection that is gone',
+    ]);
+    expect(found(...made, insert('a', 4, 5, 2, UNKNOWN), search('a', 6, 7, 1), search('a', 8, 9, 1, 2))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('finds more collections than there may be, and a refusal without reason', () => {
+    const three = [create('a', 0, 1, 1), create('b', 0, 1, 2), create('c', 0, 1, 3)];
+    expect(found(...three), 'two coordinators at the same moment').to.deep.equal([]);
+    expect(found(...three, create('d', 2, 3, 4))).to.deep.equal(['the project has 4 collections']);
+    expect(found(...three, full('d', 2, 3))).to.deep.equal([]);
+    expect(found(three[0]!, full('d', 2, 3))).to.deep.equal(['refused with 1 collections']);
+    expect(
+      found(three[0]!, three[1]!, remove('b', 2, 3), full('d', 4, 5)),
+      'a count may be a little old',
+    ).to.deep.equal([]);
+    expect(found(three[0]!, three[1]!, remove('b', 2, 3), full('d', 2_000, 2_001))).to.deep.equal([
+      'refused with 1 collections',
+    ]);
+  });
+
+  it('finds any other answer', () => {
+    const wrong: PassingOutcome = { kind: 'unexpected', why: '500 internal_error: it failed' };
+    expect(found(insert('a', 0, 1, 1, wrong))).to.deep.equal(['unexpected answer: 500 internal_error: it failed']);
+  });
+});
