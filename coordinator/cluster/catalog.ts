@@ -17,7 +17,17 @@ import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
 
-const IDS = 'collection-ids';
+/** Of BUCKETS.ids. */
+const IDS = 'collections';
+
+export interface CatalogBuckets {
+  /** BUCKETS.catalog. */
+  readonly catalog: Bucket;
+  /** BUCKETS.counters, with the marks of deletions. */
+  readonly counters: Bucket;
+  /** BUCKETS.ids. */
+  readonly ids: Bucket;
+}
 
 interface Known {
   readonly collection: Collection;
@@ -39,21 +49,27 @@ export class Catalog {
   /** By project. */
   readonly #creations = new KeyedMutex<string>();
   readonly #caughtUp = new SharedRun(async () => this.#watch?.caughtUp());
+  readonly #bucket: Bucket;
+  readonly #counters: Bucket;
+  readonly #ids: Bucket;
   #watch: Watch | undefined;
   /** The greatest id that was ever listed. */
   #greatestId = 0;
 
   constructor(
-    private readonly bucket: Bucket,
-    private readonly counters: Bucket,
+    { catalog, counters, ids }: CatalogBuckets,
     private readonly clock: Clock,
     private readonly collectionsPerProject: number,
     /** The greatest id that ever had an owner. */
     private readonly greatestOwnedId: () => number = () => 0,
-  ) {}
+  ) {
+    this.#bucket = catalog;
+    this.#counters = counters;
+    this.#ids = ids;
+  }
 
   async start(): Promise<void> {
-    this.#watch = await this.bucket.watch((change) => this.#onChange(change));
+    this.#watch = await this.#bucket.watch((change) => this.#onChange(change));
   }
 
   stop(): void {
@@ -102,7 +118,7 @@ export class Catalog {
   async #ask(project: string, name: string): Promise<Known | undefined> {
     const key = catalogKey(project, name);
     for (;;) {
-      const entry = await this.bucket.get(key);
+      const entry = await this.#bucket.get(key);
       if (entry !== undefined) {
         const collection = collectionOf(catalogEntryOf(entry));
         this.#ahead.set(key, entry.revision);
@@ -110,7 +126,7 @@ export class Catalog {
         return { collection, revision: entry.revision };
       }
       if (!this.#projects.get(project)?.has(name)) return undefined;
-      if (!(await this.bucket.isAbsent(key))) continue;
+      if (!(await this.#bucket.isAbsent(key))) continue;
       this.#forget(key);
       return undefined;
     }
@@ -124,7 +140,7 @@ export class Catalog {
   /** Whether the collection of this id was certainly deleted. Ids only grow: a greater id under its name came later. */
   async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
     const now = await this.#read(project, name);
-    return now === undefined ? this.bucket.isAbsent(catalogKey(project, name)) : now.id > id;
+    return now === undefined ? this.#bucket.isAbsent(catalogKey(project, name)) : now.id > id;
   }
 
   async create(project: string, wanted: WantedCollection): Promise<Created> {
@@ -154,13 +170,13 @@ export class Catalog {
 
   async finishImport({ id, project, name }: ImportedCollection): Promise<void> {
     for (;;) {
-      const entry = await this.bucket.get(catalogKey(project, name));
+      const entry = await this.#bucket.get(catalogKey(project, name));
       const now = entry && catalogEntryOf(entry);
       if (entry === undefined || now?.imported === undefined || now.config.id !== id)
         throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
       if (now.imported.finished) break;
       const finished = { ...now, imported: { ...now.imported, finished: true } };
-      if ((await this.bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
+      if ((await this.#bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
     }
     await this.reread(project, name);
   }
@@ -183,7 +199,7 @@ export class Catalog {
       if (made !== undefined) return { collection: made, created: true };
       this.#assertRoom(project);
       const entry = entryOf(await this.#nextId());
-      const revision = await this.bucket.create(catalogKey(project, name), storedEntry(entry));
+      const revision = await this.#bucket.create(catalogKey(project, name), storedEntry(entry));
       if (revision !== undefined) made = collectionOf(entry);
     }
   }
@@ -211,15 +227,15 @@ export class Catalog {
     const key = catalogKey(project, name);
     for (;;) {
       const { collection, revision } = await this.#lookUp(project, name);
-      await markDeleted(this.counters, collection);
-      if (!(await this.bucket.delete(key, revision))) continue;
+      await markDeleted(this.#counters, collection);
+      if (!(await this.#bucket.delete(key, revision))) continue;
       this.#forget(key);
       return collection;
     }
   }
 
   async #read(project: string, name: string): Promise<Collection | undefined> {
-    const entry = await this.bucket.get(catalogKey(project, name));
+    const entry = await this.#bucket.get(catalogKey(project, name));
     return entry === undefined ? undefined : collectionOf(catalogEntryOf(entry));
   }
 
@@ -228,7 +244,7 @@ export class Catalog {
    * one collection for ever.
    */
   #nextId(): Promise<number> {
-    return this.counters.next(IDS, Math.max(this.#greatestId, this.greatestOwnedId()));
+    return this.#ids.next(IDS, Math.max(this.#greatestId, this.greatestOwnedId()));
   }
 
   #onChange({ key, entry }: Change): void {
@@ -244,7 +260,7 @@ export class Catalog {
   }
 
   async #forgetIfAbsent(key: string): Promise<void> {
-    const entry = await this.bucket.get(key).catch(() => undefined);
+    const entry = await this.#bucket.get(key).catch(() => undefined);
     if (entry === undefined) this.#forget(key);
   }
 

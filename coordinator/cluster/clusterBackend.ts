@@ -45,16 +45,17 @@ const METRICS_MS = 1_000;
 type Buckets = Awaited<ReturnType<typeof openBuckets>>;
 
 async function openBuckets(platform: Platform, leaseMs: number) {
-  const [catalog, counters, shards, owners, quota, watermarks, leases] = await Promise.all([
+  const [catalog, counters, ids, shards, owners, quota, watermarks, leases] = await Promise.all([
     platform.bucket(BUCKETS.catalog),
     platform.bucket(BUCKETS.counters),
+    platform.bucket(BUCKETS.ids),
     platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
     platform.bucket(BUCKETS.watermarks),
     platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS }),
   ]);
-  return { catalog, counters, shards, owners, quota, watermarks, leases };
+  return { catalog, counters, ids, shards, owners, quota, watermarks, leases };
 }
 
 /** The cluster as the HTTP edge sees it: no shard, no bucket and no log. */
@@ -90,7 +91,7 @@ export class ClusterBackend {
     this.maxCommitBytes = transport.maxPayloadBytes - FRAME_OVERHEAD_BYTES;
     const members = new Members(buckets.shards, buckets.owners, transport, clock, config.placement.leaseMs);
     const bound = limits.collectionsPerProject;
-    const catalog = new Catalog(buckets.catalog, buckets.counters, clock, bound, () => members.greatestId);
+    const catalog = new Catalog(buckets, clock, bound, () => members.greatestId);
     const leadership = new Leadership(buckets.leases, 'placement', holder, LEASE_MS, clock);
     const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves(context, followers);

@@ -1,7 +1,7 @@
 /**
  * Erases what is left of a deleted collection: at once, or later by the leader if that was interrupted. Only a marked
- * collection is erased (`deletionMarks.ts`), or one that holds nothing: it was given an owner when it was deleted already. Any
- * other that the catalog does not list is logged.
+ * collection is erased (`deletionMarks.ts`). One that the catalog does not list and nobody marked is logged; if it holds nothing,
+ * it was given an owner after its deletion, which is taken from it.
  *
  *   listed ──marked──▶ unlisted ──▶ erased: owner, log, watermark, reservation ──▶ in the service log ──▶ unmarked
  *      ▲                  │
@@ -115,13 +115,13 @@ export class Deletions {
   }
 
   async #lookAfter(collection: Deleted): Promise<void> {
-    const { catalog, leadership } = this.context;
+    const { catalog, members, leadership } = this.context;
     if (this.#logged.has(collection.id) || (await catalog.isListed(collection))) return;
     const isEmpty = await this.#isEmpty(collection.id);
     if (isEmpty === false) this.#log(collection);
     else if (isEmpty && leadership.held)
       await this.#orLater(collection.id, async () => {
-        if (await catalog.isGone(collection)) await this.erase(collection, this.#envelope());
+        if (await catalog.isGone(collection)) await members.disown(collection.id);
       });
   }
 

@@ -20,8 +20,10 @@ export const BUCKETS = {
   shreds: 'vouch-shreds',
   /** The identity of the service log, and its published checkpoints. */
   serviceLog: 'vouch-service-log',
-  /** Counters that must survive everything, such as that of collection ids. */
+  /** Counts that must survive everything, and marks of deleted collections. */
   counters: 'vouch-counters',
+  /** `collections` → what their ids are counted with, see `Bucket.next`. Nothing else is written there, so that they are dense. */
+  ids: 'vouch-ids',
 } as const;
 
 export type BucketName = (typeof BUCKETS)[keyof typeof BUCKETS];

@@ -83,6 +83,7 @@ const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => bo
   [BUCKETS.watermarks]: (_, value) => isReached(value),
   [BUCKETS.signers]: (key, value) => isSigner(value) && isSignersKey(key),
   [BUCKETS.serviceLog]: (key, value) => (key === 'identity' ? isLogIdentity(value) : isLogCheckpoint(value)),
+  [BUCKETS.ids]: (_, value) => Number.isSafeInteger(value),
   [BUCKETS.shreds]: (key, value) => isShredMark(value) && markedBy(key) !== undefined,
 };
 

@@ -109,7 +109,7 @@ const RIGHTS: Record<Limited, Rights> = {
       'CONSUMER.DELETE': without(STREAMS, KEYS),
     },
     longer: false,
-    writes: without(Object.values(BUCKETS), BUCKETS.keys, BUCKETS.serviceLog),
+    writes: without(Object.values(BUCKETS), BUCKETS.keys, BUCKETS.ids, BUCKETS.serviceLog),
     data: OF_SHARDS,
     messages: ['vouch.s.s1', 'vouch.feed.1'],
     hears: [...MESSAGES.filter((subject) => /\.(c|f|s|feed)\./.test(subject)), 'vouch.status.shard.s1', '$SRV.INFO'],

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { countUnknownKey } from '../../../coordinator/cluster/unknownKeys.js';
 import { buildGeneration } from '../../../shard/index/builds/buildGeneration.js';
 import { freeze } from '../../../shard/index/builds/frozenRows.js';
 import { BuildProgress } from '../../../shard/index/progress.js';
@@ -165,8 +166,9 @@ const contentBelow = (path: string): ReadonlyMap<string, Buffer> =>
 async function fill(path: string, collections: readonly Alike[]): Promise<void> {
   const ofKind = (...kinds: AlikeKind[]): Alike[] => collections.filter(({ kind }) => kinds.includes(kind));
   const beginning = await FolderService.start(path, { segmentBytes: SEGMENT_BYTES });
-  const counters = await beginning.platform.bucket(BUCKETS.counters);
-  await counters.next('collection-ids', FIRST_ID - 2);
+  const ids = await beginning.platform.bucket(BUCKETS.ids);
+  await ids.next('collections', FIRST_ID - 2);
+  await countUnknownKey(await beginning.platform.bucket(BUCKETS.counters), 1, 'any');
   for (const { kind, name } of collections) {
     const collection = await beginning.create(name, { name, dimension: 1, index: 'brute' });
     await beginning.call(collection, { op: 'configureIndex', spec: INDEXES[kind] });

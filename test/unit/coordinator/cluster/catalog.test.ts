@@ -11,17 +11,17 @@ const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brut
 
 describe('the catalog', () => {
   const started: Catalog[] = [];
-  const buckets: MemoryBucket[] = [];
+  const opened: MemoryBucket[] = [];
   const bucket = (): MemoryBucket => {
     const made = new MemoryBucket({ logger: silentLogger });
-    buckets.push(made);
+    opened.push(made);
     return made;
   };
 
   /** Several coordinators with one catalog. */
   const catalogs = async (count: number, entries: Bucket, collectionsMax = 10): Promise<Catalog[]> => {
-    const counters = bucket();
-    const all = Array.from({ length: count }, () => new Catalog(entries, counters, systemClock, collectionsMax));
+    const buckets = { catalog: entries, counters: bucket(), ids: bucket() };
+    const all = Array.from({ length: count }, () => new Catalog(buckets, systemClock, collectionsMax));
     for (const catalog of all) await catalog.start();
     started.push(...all);
     return all;
@@ -29,7 +29,7 @@ describe('the catalog', () => {
 
   afterEach(() => {
     for (const catalog of started.splice(0)) catalog.stop();
-    for (const made of buckets.splice(0)) made.close();
+    for (const made of opened.splice(0)) made.close();
   });
 
   it('makes a collection once, whoever is asked, and no more than the project may have', async () => {

@@ -25,7 +25,10 @@ describe('an import in the catalog', () => {
   beforeEach(async () => {
     bucket = new MemoryBucket({ logger: silentLogger });
     const counters = new MemoryBucket({ logger: silentLogger });
-    [one, two] = [1, 2].map(() => new Catalog(bucket, counters, systemClock, 2)) as [Catalog, Catalog];
+    [one, two] = [1, 2].map(() => new Catalog({ catalog: bucket, counters, ids: counters }, systemClock, 2)) as [
+      Catalog,
+      Catalog,
+    ];
     await Promise.all([one.start(), two.start()]);
   });
   afterEach(() => {

@@ -246,11 +246,11 @@ describe('placement', () => {
     await cluster.shard('s1');
     const { backend } = await cluster.coordinator();
     const first = (await backend.create(PROJECT, wanted('c'), soon())).collection;
-    await cluster.bucket(BUCKETS.counters).delete('collection-ids');
+    await cluster.bucket(BUCKETS.ids).delete('collections');
     const second = (await backend.create(PROJECT, wanted('d'), soon())).collection;
     expect(second.id).to.equal(first.id + 1);
     for (const name of ['c', 'd']) await cluster.bucket(BUCKETS.catalog).delete(`${PROJECT}.${name}`);
-    await cluster.bucket(BUCKETS.counters).delete('collection-ids');
+    await cluster.bucket(BUCKETS.ids).delete('collections');
     const other = await cluster.coordinator();
     const third = (await other.backend.create('another', wanted('c'), soon())).collection;
     expect(third.id).to.equal(second.id + 1);

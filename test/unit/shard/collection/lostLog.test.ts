@@ -106,7 +106,8 @@ describe('a collection whose log is written to', () => {
   beforeEach(async () => {
     reached = new CountedBucket({ logger: silentLogger });
     entries = new MemoryBucket({ logger: silentLogger });
-    catalog = new Catalog(entries, new MemoryBucket({ logger: silentLogger }), systemClock, 10);
+    const counters = new MemoryBucket({ logger: silentLogger });
+    catalog = new Catalog({ catalog: entries, counters, ids: counters }, systemClock, 10);
     await catalog.start();
     logs = new ScriptedLogs();
     config = await make('c');

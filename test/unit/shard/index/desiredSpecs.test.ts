@@ -35,7 +35,8 @@ describe('the desired index of a collection', () => {
 
   beforeEach(async () => {
     bucket = new ContestedBucket({ logger: silentLogger });
-    catalog = new Catalog(bucket, new MemoryBucket({ logger: silentLogger }), systemClock, 10);
+    const counters = new MemoryBucket({ logger: silentLogger });
+    catalog = new Catalog({ catalog: bucket, counters, ids: counters }, systemClock, 10);
     await catalog.start();
     specs = new DesiredSpecs(bucket);
     config = await make('auto');
@@ -102,7 +103,7 @@ describe('the desired index of a collection', () => {
   });
 
   it('is known to every coordinator from its watch', async () => {
-    const other = new Catalog(bucket, bucket, systemClock, 10);
+    const other = new Catalog({ catalog: bucket, counters: bucket, ids: bucket }, systemClock, 10);
     await other.start();
     expect(other.list('p').map(({ index }) => index)).to.deep.equal(['auto']);
     await specs.write(config, HNSW);
@@ -125,7 +126,7 @@ describe('the desired index of a collection', () => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-    const late = new Catalog(lagging, bucket, systemClock, 10);
+    const late = new Catalog({ catalog: lagging, counters: bucket, ids: bucket }, systemClock, 10);
     await late.start();
     for (const kind of ['hnsw', 'ivf', 'bq'] as const) await specs.write(config, { kind, parameters: {} });
     expect((await late.reread('p', 'c')).index).to.equal('bq');
