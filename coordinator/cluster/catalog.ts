@@ -137,6 +137,12 @@ export class Catalog {
     return (await this.#read(project, name))?.id === id;
   }
 
+  /** Whether the collection is there as of this call. */
+  async isThere({ id }: { id: number }): Promise<boolean> {
+    await this.#caughtUp.next();
+    return this.#byId.has(id);
+  }
+
   /** Whether the collection of this id was certainly deleted. Ids only grow: a greater id under its name came later. */
   async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
     const now = await this.#read(project, name);

@@ -166,9 +166,14 @@ export class Members {
 
   /**
    * Makes `shard` the owner of a collection, in place of the owner that is known here. Returns the owner afterwards: another
-   * coordinator may have been first.
+   * coordinator may have been first. `isThere`: asked before a collection gets its first owner; one that is deleted meanwhile gets
+   * none, see `disown`.
    */
-  async assign(collection: CollectionConfig, shard: string): Promise<string> {
+  async assign(
+    collection: CollectionConfig,
+    shard: string,
+    isThere: () => Promise<boolean>,
+  ): Promise<string | undefined> {
     const before = this.#owned.get(collection.id);
     const { id, project, name, dimension, metric, createdAtMs, origin } = collection;
     const ownership: Ownership = {
@@ -183,10 +188,10 @@ export class Members {
     };
     // Counted at once, so that the next collection does not go to the same shard before this is written.
     this.#count(shard, 1);
-    const isWritten = await this.#write(ownership, before?.revision).finally(() => this.#count(shard, -1));
+    const isWritten = await this.#write(ownership, before?.revision, isThere).finally(() => this.#count(shard, -1));
     if (isWritten) return shard;
     await this.#rereadRefused(id);
-    return this.#owned.get(id)?.shard ?? shard;
+    return this.#owned.get(id)?.shard;
   }
 
   /** Sets the followers under the same owner. False if the entry has changed meanwhile. */
@@ -199,8 +204,11 @@ export class Members {
     return false;
   }
 
+  /** Takes the collection from its owner. Whoever had it for one that is there, and has not named an owner yet, names none. */
   async disown(collectionId: number): Promise<void> {
-    await this.owners.delete(String(collectionId));
+    const key = String(collectionId);
+    do await this.owners.delete(key);
+    while (!(await this.owners.isAbsent(key)));
     this.#setOwned(collectionId, undefined);
   }
 
@@ -228,10 +236,10 @@ export class Members {
     this.#onOwner(collectionId, entry);
   }
 
-  async #write(ownership: Ownership, before: number | undefined): Promise<boolean> {
+  async #write(ownership: Ownership, before: number | undefined, isThere?: () => Promise<boolean>): Promise<boolean> {
     const key = String(ownership.collection.id);
     const revision = await (before === undefined
-      ? this.owners.create(key, storedOwnership(ownership))
+      ? this.owners.create(key, storedOwnership(ownership), isThere)
       : this.owners.update(key, storedOwnership(ownership), before));
     if (revision !== undefined) this.#setOwned(ownership.collection.id, { ...ownership, revision });
     return revision !== undefined;

@@ -86,8 +86,9 @@ export class Placement {
   async #own(collection: CollectionConfig, shard: string): Promise<string | undefined> {
     const { members, catalog } = this.context;
     const isFirst = !members.owned().has(collection.id);
-    const owner = await members.assign(collection, shard);
-    if (!isFirst || !(await catalog.isGone(collection))) return owner;
+    const owner = await members.assign(collection, shard, () => catalog.isThere(collection));
+    // nats-server before 2.12 may take an owner and the end of it.
+    if (owner === undefined || !isFirst || !(await catalog.isGone(collection))) return owner;
     await members.disown(collection.id);
     return undefined;
   }

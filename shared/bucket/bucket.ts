@@ -42,8 +42,11 @@ export interface Watch {
  */
 export interface Bucket {
   get(key: string): Promise<Entry | undefined>;
-  /** The new revision, or undefined where the key exists. */
-  create(key: string, value: BucketValue): Promise<number | undefined>;
+  /**
+   * The new revision, or undefined where the key exists. `isWanted` is asked once the key is known not to exist; where it says no, or
+   * the key was deleted or found absent (`isAbsent`) meanwhile, nothing is made either.
+   */
+  create(key: string, value: BucketValue, isWanted?: () => Promise<boolean>): Promise<number | undefined>;
   /** The new revision, or undefined where the key's revision is no longer `revision`. */
   update(key: string, value: BucketValue, revision: number): Promise<number | undefined>;
   put(key: string, value: BucketValue): Promise<number>;

@@ -74,9 +74,9 @@ export class DirectoryBucket implements Bucket {
     return this.#view.entryIn(name);
   }
 
-  create(key: string, value: BucketValue): Promise<number | undefined> {
+  create(key: string, value: BucketValue, isWanted = async () => true): Promise<number | undefined> {
     return this.#inTurn(key, async (name) => {
-      if (this.#view.has(name)) return undefined;
+      if (this.#view.has(name) || !(await isWanted())) return undefined;
       const entry = await this.#next(key, value);
       const created = await createFile(join(this.#folder, name), encodeEntry(entry));
       await this.#view.look(name);

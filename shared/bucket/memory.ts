@@ -38,7 +38,8 @@ export class MemoryBucket implements Bucket {
     return this.#now(key);
   }
 
-  async create(key: string, value: BucketValue): Promise<number | undefined> {
+  async create(key: string, value: BucketValue, isWanted = async () => true): Promise<number | undefined> {
+    if (!(await isWanted())) return undefined;
     return this.#now(key) === undefined ? this.#write(key, value) : undefined;
   }
 

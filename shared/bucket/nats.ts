@@ -40,10 +40,11 @@ export class NatsBucket implements Bucket {
    * Reads first: nats-servers before 2.11 miscount a refused create when they restart, and then number the messages of
    * the stream differently.
    */
-  async create(key: string, value: BucketValue): Promise<number | undefined> {
+  async create(key: string, value: BucketValue, isWanted?: () => Promise<boolean>): Promise<number | undefined> {
     const last = await this.last(key);
+    if ((last && !isDeletion(last)) || (isWanted !== undefined && !(await isWanted()))) return undefined;
     if (!last) return this.expecting(key, () => this.kv.create(key, JSON.stringify(value)));
-    return isDeletion(last) ? this.update(key, value, last.revision) : undefined;
+    return this.update(key, value, last.revision);
   }
 
   update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {

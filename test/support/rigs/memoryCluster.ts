@@ -94,7 +94,7 @@ export class Reach implements Platform {
     };
     return {
       get: (key) => reaching(async () => this.#numbered(name, await bucket.get(key))),
-      create: (key, value) => reaching(() => bucket.create(key, value)),
+      create: (...created) => reaching(() => bucket.create(...created)),
       update: (key, value, revision) => reaching(() => this.#fated(name, () => bucket.update(key, value, revision))),
       put: (key, value) => reaching(() => bucket.put(key, value)),
       isAbsent: (key) => reaching(() => bucket.isAbsent(key)),

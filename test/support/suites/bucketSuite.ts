@@ -111,6 +111,14 @@ function entryTests(fixture: Fixture): void {
     expect((await bucket.get('a'))!.value).to.deep.equal({ n: 1 });
   });
 
+  it('creates a key where it is still wanted once the key is known not to exist', async () => {
+    const { bucket } = fixture();
+    expect(await bucket.create('a', 1, async () => false)).to.equal(undefined);
+    expect(await bucket.get('a')).to.equal(undefined);
+    expect(await bucket.create('a', 1, async () => true)).to.be.a('number');
+    expect(await bucket.create('a', 2, async () => true)).to.equal(undefined);
+  });
+
   it('updates at the current revision only', async () => {
     const { bucket } = fixture();
     const first = (await bucket.create('a', 1))!;

@@ -337,8 +337,8 @@ describe('the parts of placement', () => {
     await owners.create('7', storedOwnership({ shard: 's1', epoch: 1, collection, followers: [] }));
     await members.start();
     by = 0;
-    expect(await members.assign(collection, 's2'), 'the number is wrong').to.equal('s1');
-    expect(await members.assign(collection, 's2')).to.equal('s2');
+    expect(await members.assign(collection, 's2', async () => true), 'the number is wrong').to.equal('s1');
+    expect(await members.assign(collection, 's2', async () => true)).to.equal('s2');
     expect(await members.setFollowers(7, ['s3'])).to.equal(true);
     expect(ownershipOf((await owners.get('7'))!)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s3'] });
     members.stop();
