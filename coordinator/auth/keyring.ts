@@ -11,6 +11,7 @@ import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { isExpired, type KeyRecord, keepExpired, keyRecord } from '../../shared/registry/keys.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 
 /** Hashes that belong to no key. This bounds the memory and the reads of the store that a flood of wrong keys can take. */
 const ABSENT_MAX = 10_000;
@@ -22,6 +23,7 @@ export class Keyring {
   /** Keys that were found expired here, with the time, until the store has the note. */
   readonly #expired = new Map<string, number>();
   readonly #rounds = new PeriodicTask(() => this.#checkAll(), CHECK_EVERY_MS);
+  readonly #caughtUp = new SharedRun(async () => this.#watch?.caughtUp());
   #watch: Watch | undefined;
 
   private constructor(
@@ -65,13 +67,15 @@ export class Keyring {
 
   /**
    * Asks the store for a key that was just created elsewhere. The answer is used once and not kept: only the watch knows the
-   * order of creation and revocation.
+   * order of creation and revocation. A server that led before may lack the key, so there is none when the watch has caught up.
    */
   async read(hashHex: string): Promise<KeyRecord | undefined> {
     const entry = await this.bucket.get(hashHex);
     if (entry !== undefined) return keyRecord(entry);
-    this.#absent.set(hashHex, true);
-    return undefined;
+    await this.#caughtUp.next();
+    const told = this.#records.get(hashHex);
+    if (told === undefined) this.#absent.set(hashHex, true);
+    return told;
   }
 
   /** Ends a revoked key at once, before the watch tells it. */

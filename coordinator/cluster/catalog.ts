@@ -114,7 +114,10 @@ export class Catalog {
     return found;
   }
 
-  /** Undefined where the bucket has no such entry; one that this process was told of is certainly gone then. */
+  /**
+   * Undefined where the bucket has no such entry. A server that led before may answer so for a while, so it is certain only when
+   * the watch has caught up, and for an entry that this process was told of, when the bucket takes its absence.
+   */
   async #ask(project: string, name: string): Promise<Known | undefined> {
     const key = catalogKey(project, name);
     for (;;) {
@@ -125,7 +128,8 @@ export class Catalog {
         this.#remember(collection, entry.revision);
         return { collection, revision: entry.revision };
       }
-      if (!this.#projects.get(project)?.has(name)) return undefined;
+      if (!this.#isKnown(project, name)) await this.#caughtUp.next();
+      if (!this.#isKnown(project, name)) return undefined;
       if (!(await this.#bucket.isAbsent(key))) continue;
       this.#forget(key);
       return undefined;
@@ -178,8 +182,11 @@ export class Catalog {
     for (;;) {
       const entry = await this.#bucket.get(catalogKey(project, name));
       const now = entry && catalogEntryOf(entry);
-      if (entry === undefined || now?.imported === undefined || now.config.id !== id)
+      if (entry === undefined || now?.imported === undefined || now.config.id !== id) {
+        const current = await this.#ask(project, name);
+        if (current !== undefined && current.collection.id <= id) continue;
         throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
+      }
       if (now.imported.finished) break;
       const finished = { ...now, imported: { ...now.imported, finished: true } };
       if ((await this.#bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
@@ -213,7 +220,7 @@ export class Catalog {
   /** As of this call: what this process was told may be older, and so may the answer of a server that led before. */
   async #current(project: string, name: string): Promise<Collection | undefined> {
     await this.#caughtUp.next();
-    if (!this.#projects.get(project)?.has(name)) return undefined;
+    if (!this.#isKnown(project, name)) return undefined;
     return (await this.#ask(project, name))?.collection;
   }
 
@@ -238,6 +245,10 @@ export class Catalog {
       this.#forget(key);
       return collection;
     }
+  }
+
+  #isKnown(project: string, name: string): boolean {
+    return this.#projects.get(project)?.has(name) === true;
   }
 
   async #read(project: string, name: string): Promise<Collection | undefined> {
@@ -265,8 +276,10 @@ export class Catalog {
     else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
   }
 
+  /** Where that is not known, too: a later request asks the bucket. */
   async #forgetIfAbsent(key: string): Promise<void> {
-    const entry = await this.#bucket.get(key).catch(() => undefined);
+    const asked = this.#caughtUp.next().then(() => this.#bucket.get(key));
+    const entry = await asked.catch(() => undefined);
     if (entry === undefined) this.#forget(key);
   }
 

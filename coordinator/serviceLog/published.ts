@@ -3,6 +3,7 @@
  * the newest checkpoint and for the newest that a quorum of witnesses has cosigned.
  */
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
+import { unavailable } from '../../shared/errors/errors.js';
 import type { StoredCheckpoint, StoredIdentity } from '../../shared/registry/serviceLog.js';
 
 export type PublishedAs = 'newest' | 'witnessed';
@@ -54,7 +55,9 @@ export class Published {
     if (this.#identity !== undefined) return this.#identity;
     const created = await this.bucket.create('identity', { ...wanted });
     const stored = created === undefined ? (await this.bucket.get('identity'))?.value : wanted;
-    this.#identity = (stored ?? wanted) as unknown as StoredIdentity;
+    // The server that was asked then leads no more.
+    if (stored === undefined) throw unavailable('the identity of the service log cannot be read now; retry shortly');
+    this.#identity = stored as unknown as StoredIdentity;
     return this.#identity;
   }
 

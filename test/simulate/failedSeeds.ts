@@ -7,6 +7,8 @@ export interface FailedSeed {
   readonly seed: number;
   /** Simulated milliseconds under faults. */
   readonly durationMs: number;
+  /** Of a calm between storms of faults, on average, in milliseconds; left out: there is none. */
+  readonly calmMs?: number;
   /** Kinds of faults that there were. */
   readonly kinds: number;
   readonly defect: string;
@@ -66,5 +68,12 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     durationMs: 240_000,
     kinds: 26,
     defect: 'the log of a deleted collection begins anew',
+  },
+  {
+    seed: 220_077,
+    durationMs: 12_000,
+    calmMs: 75_000,
+    kinds: 26,
+    defect: 'a collection is told to be missing, since a server that led before has not got it',
   },
 ];

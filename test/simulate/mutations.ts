@@ -249,8 +249,15 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'what was told of the catalog is taken for all of it',
     isIn: inClusters,
     file: CATALOG,
-    find: 'await this.#caughtUp.next();\n        if (!this.#projects',
-    put: 'if (!this.#projects',
+    find: 'await this.#caughtUp.next();\n        if (!this.#isKnown',
+    put: 'if (!this.#isKnown',
+  },
+  {
+    name: 'a collection is missing where one server says so',
+    isIn: inClusters,
+    file: CATALOG,
+    find: 'if (!this.#isKnown(project, name))\n                await this.#caughtUp.next();',
+    put: '',
   },
   {
     name: 'an id is the next one that a counter tells',

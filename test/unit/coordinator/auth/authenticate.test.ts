@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Authenticator } from '../../../../coordinator/auth/authenticate.js';
 import { Keyring } from '../../../../coordinator/auth/keyring.js';
 import { FailedAttempts } from '../../../../coordinator/limits/failedAttempts.js';
-import type { Entry } from '../../../../shared/bucket/bucket.js';
+import type { Change, Entry, Watch } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
@@ -19,13 +19,21 @@ import {
 import { TestClock } from '../../../support/rigs/testEdge.js';
 import { eventually } from '../../../support/suites/expectations.js';
 
-/** Counts what is asked of the store, and can hold back what it tells its watchers. */
+/** Counts what is asked of the store, which can be behind: it then lacks everything, and tells its watchers when they catch up. */
 class CountingBucket extends MemoryBucket {
   reads = 0;
+  isBehind = false;
 
-  override get(key: string): Promise<Entry | undefined> {
+  override async get(key: string): Promise<Entry | undefined> {
     this.reads += 1;
-    return super.get(key);
+    return this.isBehind ? undefined : super.get(key);
+  }
+
+  override async watch(listener: (change: Change) => void): Promise<Watch> {
+    const held: Change[] = [];
+    const watch = await super.watch((change) => (this.isBehind ? held.push(change) : listener(change)));
+    const caughtUp = async (): Promise<void> => held.splice(0).forEach(listener);
+    return { caughtUp, stop: () => watch.stop() };
   }
 }
 
@@ -196,6 +204,12 @@ describe('authentication', () => {
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
     await revokeKey(bucket, record.id);
     expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
+  });
+
+  it('knows a new key also where the store is asked at a server that led before', async () => {
+    bucket.isBehind = true;
+    const { key } = await newKey();
+    expect(await codeOf(`Bearer ${key}`)).to.equal('p');
   });
 
   it('lets in a key that was unknown when first tried', async () => {

@@ -9,6 +9,15 @@ import { expectCode } from '../../../support/suites/expectations.js';
 
 const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 
+/** The bucket, but for some of its methods. */
+const changed = (bucket: Bucket, methods: Partial<Bucket>): Bucket =>
+  new Proxy(bucket, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(property in methods ? methods : target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
 describe('the catalog', () => {
   const started: Catalog[] = [];
   const opened: MemoryBucket[] = [];
@@ -74,17 +83,33 @@ describe('the catalog', () => {
     expect(await other.find('p', 'c')).to.deep.equal(late.collection);
   });
 
+  it('tells nobody that a collection is not there because a server that led before has not got it', async () => {
+    const entries = bucket();
+    const told: (() => void)[] = [];
+    let isBehind = true;
+    const behind = changed(entries, {
+      get: async (key) => (isBehind ? undefined : entries.get(key)),
+      watch: async (listener) => {
+        const watch = await entries.watch((change) => told.push(() => listener(change)));
+        const caughtUp = async (): Promise<void> => {
+          isBehind = false;
+          for (const tell of told.splice(0)) tell();
+        };
+        return { caughtUp, stop: () => watch.stop() };
+      },
+    });
+    const [[catalog], [other]] = [await catalogs(1, behind), await catalogs(1, entries)] as [[Catalog], [Catalog]];
+    const { collection } = await other.create('p', wanted('c'));
+    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    isBehind = true;
+    await expectCode(catalog.find('p', 'd'), 'collection_not_found');
+  });
+
   it('a collection made anew under an old name stays listed, however late the old one’s end is told', async () => {
     const entries = bucket();
     const told: (() => void)[] = [];
-    const slow = new Proxy(entries, {
-      get: (target, property) => {
-        if (property === 'watch')
-          return (listener: Parameters<MemoryBucket['watch']>[0]) =>
-            target.watch((change) => told.push(() => listener(change)));
-        const value: unknown = Reflect.get(target, property, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
+    const slow = changed(entries, {
+      watch: (listener) => entries.watch((change) => told.push(() => listener(change))),
     });
     const [[catalog], [other]] = [await catalogs(1, slow), await catalogs(1, entries)] as [[Catalog], [Catalog]];
     await other.create('p', wanted('c'));
