@@ -185,6 +185,7 @@ export class Members {
       },
       followers: (before?.followers ?? []).filter((follower) => follower !== shard),
       takenFrom: before && formerOwners(before).filter((former) => former !== shard),
+      mayGetAppends: before && true,
     };
     // Counted at once, so that the next collection does not go to the same shard before this is written.
     this.#count(shard, 1);

@@ -21,7 +21,7 @@ export interface Brought {
 }
 
 export class CapacityReservation {
-  /** The most that the state holds, with a commit whose outcome is not known yet. */
+  /** The most that the state holds, with commits whose outcome is not known yet. */
   #inUse: Amount;
 
   constructor(
@@ -43,9 +43,10 @@ export class CapacityReservation {
   /** Reserves what a commit brings, as far as the quotas allow. */
   async take(brought: Brought): Promise<PlanStart> {
     const { state, journal } = this;
-    const { records, bytes } = this.#used;
+    const { records } = this.#used;
     const wanted = this.#wanted(brought);
-    this.#inUse = { records: Math.max(records, wanted.records), bytes: Math.max(bytes, wanted.bytes) };
+    const { inUse } = this;
+    this.#inUse = { records: Math.max(inUse.records, wanted.records), bytes: Math.max(inUse.bytes, wanted.bytes) };
     const room = await this.room(brought);
     // Before the append: a logged record must get its memory.
     const accepted = Math.min(brought.vectors, records + room.records + brought.replaceable);
@@ -66,9 +67,9 @@ export class CapacityReservation {
     };
   }
 
-  /** Called after a commit. A commit of unknown outcome keeps what it may have used. */
+  /** Called after a commit. A commit of unknown outcome keeps what it may use, until it cannot be stored any more. */
   release(): void {
-    if (!this.journal.isAppendUnknown) this.#inUse = this.#used;
+    if (!this.journal.isUnsettled) this.#inUse = this.#used;
   }
 
   /** 0 of what a commit brings nothing of: a quota that was lowered below what is used must not be asked for it. */

@@ -15,7 +15,7 @@ import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import type { EventLog, StoredFrame } from '../../shared/log/eventLog.js';
 import type { LogCount } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
-import type { Amount, HeldBytes } from '../../shared/model/quotas.js';
+import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -25,6 +25,7 @@ import { CollectionIndex } from '../index/collectionIndex.js';
 import { CollectionProofs } from '../proof/collectionProofs.js';
 import { readRecords } from '../records/readRecords.js';
 import { moved } from '../serving/moved.js';
+import type { Use } from '../serving/quota.js';
 import { type CheckLog, CollectionLogCheck } from '../snapshot/collectionLogCheck.js';
 import { CollectionSnapshots } from '../snapshot/collectionSnapshots.js';
 import { type OpenState, openState } from '../snapshot/openState.js';
@@ -126,8 +127,13 @@ export class Collection {
   }
 
   /** What must stay reserved for it. */
-  get inUse(): Amount {
-    return this.#parts.capacity.inUse;
+  get inUse(): Use {
+    return this.journal.isAlone ? this.#parts.capacity.inUse : 'unknown';
+  }
+
+  /** Learns what owners before have added to the log late, once they cannot any more. */
+  async settle(): Promise<void> {
+    await this.#commits?.settle();
   }
 
   count(): LogCount {

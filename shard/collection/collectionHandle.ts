@@ -14,10 +14,11 @@ import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { IndexKind } from '../../shared/model/indexSpec.js';
-import { type Amount, type HeldBytes, NOTHING_HELD, totalHeld } from '../../shared/model/quotas.js';
+import { type HeldBytes, NOTHING_HELD, totalHeld } from '../../shared/model/quotas.js';
 import type { Call, ShownState } from '../../shared/protocol/calls.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { moved } from '../serving/moved.js';
+import type { Use } from '../serving/quota.js';
 import type { Feed } from '../state/journal.js';
 import { assertBegins, assertReaches, WHAT_TO_DO } from '../state/truncatedLog.js';
 import { Collection } from './collection.js';
@@ -34,6 +35,8 @@ export class CollectionHandle {
   /** Read from its watermark, while it is not open. */
   #held: HeldBytes | undefined;
   #feed: Feed | undefined;
+  /** As `Journal.beginTerm`, for a collection that is not open. */
+  #othersUntilMs: number | undefined;
   /** Counts changes of the role, so that work begun under an earlier one can tell. */
   #term = 0;
   /** Open, and everything applied that the log held when the term began. */
@@ -77,12 +80,23 @@ export class CollectionHandle {
     return this.#held ?? (await this.opened()).heldBytes;
   }
 
-  /** What must stay reserved: stored and being committed. Undefined if it is quarantined: it keeps what it has. */
-  async inUse(): Promise<Amount | undefined> {
+  /** What must stay reserved: stored and being committed. */
+  async inUse(): Promise<Use> {
     const held = await this.heldBytes();
     const { records, logBytes } = await this.count();
-    if (this.#quarantine !== undefined) return undefined;
-    return this.#open?.inUse ?? { records, bytes: totalHeld(held) + logBytes };
+    if (this.#quarantine !== undefined) return 'all';
+    if (this.#open !== undefined) return this.#open.inUse;
+    return this.#othersUntilMs === undefined ? { records, bytes: totalHeld(held) + logBytes } : 'unknown';
+  }
+
+  /** Learns what owners before have added to the log late, once they cannot any more. Counts, so that `inUse` does not wait. */
+  async settle(): Promise<void> {
+    if (this.#othersUntilMs !== undefined && this.context.clock.monotonicMs() >= this.#othersUntilMs) {
+      this.#othersUntilMs = undefined;
+      this.#forgetCounts();
+    }
+    await this.#open?.settle();
+    await this.inUse();
   }
 
   /** Live records, as far as they are known without reading anything. */
@@ -119,6 +133,21 @@ export class CollectionHandle {
   set feed(feed: Feed | undefined) {
     this.#feed = feed;
     if (this.role === 'owner' && this.#open !== undefined) this.#open.journal.feed = feed;
+  }
+
+  /** Begins a term of the owner. `mayOthersAppend`: an append of an owner before may be on its way to the log. */
+  beginTerm(mayOthersAppend: boolean): void {
+    const { logs, clock } = this.context;
+    const isClear = !mayOthersAppend || logs.lateMs === 0;
+    this.#othersUntilMs = isClear ? undefined : clock.monotonicMs() + logs.lateMs;
+    this.#open?.journal.beginTerm(this.#othersUntilMs);
+  }
+
+  /** Whether an append of this owner, or of one before, may be on its way to the log. */
+  get mayGetAppends(): boolean {
+    if (this.#open === undefined) return this.#othersUntilMs !== undefined;
+    const { isAlone, isUnsettled } = this.#open.journal;
+    return !isAlone || isUnsettled;
   }
 
   /**
@@ -232,6 +261,7 @@ export class CollectionHandle {
       const open = (): Promise<Collection> =>
         Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage));
       const collection = await (this.role === 'owner' ? this.context.openings.asked(open) : open());
+      collection.journal.beginTerm(this.#othersUntilMs);
       this.#open = collection;
       this.#forgetCounts();
       // A shard that became the owner meanwhile has to catch up first: see `promote`.

@@ -87,7 +87,18 @@ export class CommitLoop {
     while (this.#committing !== undefined) await this.#committing;
     this.#assertImporting();
     this.#assertMayGrow();
-    const importing = this.#import(frames, upTo, envelope).catch((error: unknown) => {
+    return this.#betweenCommits(this.#import(frames, upTo, envelope));
+  }
+
+  /** Has the journal settled, unless a commit runs, which does so. */
+  async settle(): Promise<void> {
+    const { journal } = this.parts;
+    if (this.#committing === undefined && !journal.isAlone) await this.#betweenCommits(journal.settle());
+  }
+
+  /** No commit begins before the end of the work, which has begun. */
+  #betweenCommits<T>(begun: Promise<T>): Promise<T> {
+    const work = begun.catch((error: unknown) => {
       throw this.toCallerError(error);
     });
     const next = (): void => {
@@ -95,8 +106,8 @@ export class CommitLoop {
       this.onCommit();
       this.#commitWaiting();
     };
-    this.#committing = importing.then(next, next);
-    return importing;
+    this.#committing = work.then(next, next);
+    return work;
   }
 
   async #import(
@@ -222,7 +233,7 @@ export class CommitLoop {
 
   async #commit(taken: readonly Waiting[]): Promise<void> {
     const { journal, context } = this.parts;
-    await journal.resolveAppend();
+    await journal.settle();
     const { plan, planned, refused } = await this.#plan(taken);
     const receipts: Receipts = new Map();
     if (plan.events.length > 0) {

@@ -53,7 +53,7 @@ export async function importFrames(
 ): Promise<Results['importFrames']> {
   const { journal, vault, context } = parts;
   try {
-    await journal.resolveAppend();
+    await journal.settle();
     for (const bytes of frames) {
       beforeEach();
       if (context.clock.nowMs() > deadlineMs) throw unavailable('the deadline passed before all frames were stored');

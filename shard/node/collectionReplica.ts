@@ -238,7 +238,7 @@ export class CollectionReplica {
   }
 
   async #beginTerm(): Promise<void> {
-    const { collection: config, epoch, takenFrom = [] } = this.#ownership as Ownership;
+    const { collection: config, epoch, takenFrom = [], mayGetAppends = false } = this.#ownership as Ownership;
     const { context, onServing } = this.services;
     const beganMs = context.clock.monotonicMs();
     for (const former of takenFrom)
@@ -246,6 +246,7 @@ export class CollectionReplica {
         assertGivenUp(former, this.collectionId, this.services),
       );
     const handle = this.#handle ?? new CollectionHandle(config, context);
+    handle.beginTerm(mayGetAppends);
     if (this.#handle !== undefined) await this.#promote(handle);
     this.#handle = handle;
     if (!this.#isWanted(epoch)) return handle.demote();
@@ -316,14 +317,20 @@ export class CollectionReplica {
     };
   }
 
+  /**
+   * Under its own epoch and its lease alone: once it has lost them, what it has committed late is nothing that its followers may
+   * show before the next owner does.
+   */
   #feedFollowers(): void {
     if (this.#handle === undefined || this.#ownership === undefined) return;
     const { epoch, followers } = this.#ownership;
-    const { context, follow } = this.services;
+    const { context, follow, lease } = this.services;
     const publish: CollectionHandle['feed'] = (committed) => {
+      if (!lease.valid) return;
       context.transport.publish(feedSubject(this.collectionId), packFeed(epoch, committed));
       follow.metrics.count('vouch_feed_frames_total', { way: 'sent' });
     };
-    this.#handle.feed = followers.length === 0 ? undefined : publish;
+    const isOwner = this.#term?.epoch === epoch && this.#isWanted(epoch);
+    this.#handle.feed = isOwner && followers.length > 0 ? publish : undefined;
   }
 }

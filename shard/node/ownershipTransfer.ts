@@ -79,7 +79,9 @@ export class OwnershipTransfer {
     const before = replica.ownership as Ownership;
     const followersThen = followers.filter((shard) => shard !== to);
     // It serves here, so nobody before does.
-    const next = { ...before, shard: to, epoch: epoch + 1, followers: followersThen, takenFrom: undefined };
+    const mayGetAppends = replica.held?.mayGetAppends || undefined;
+    const own = { shard: to, epoch: epoch + 1, followers: followersThen };
+    const next = { ...before, ...own, takenFrom: undefined, mayGetAppends };
     const { logger } = this.services.context;
     const entry = await casOwner(this.owners, next, replica.revision, this.stopping, logger);
     const ownership = entry && ownershipOf(entry);

@@ -11,7 +11,7 @@
  * An earlier process of the shard's name has no lease any more, and the log refuses what it may still write.
  */
 import type { Bucket, Change, Entry } from '../../shared/bucket/bucket.js';
-import { ownershipOf } from '../../shared/registry/owners.js';
+import { type Ownership, ownershipOf, storedOwnership } from '../../shared/registry/owners.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { casOwner } from './casOwner.js';
 import type { ReplicaServices } from './collectionReplica.js';
@@ -54,7 +54,7 @@ export class Rejoin {
       if (to === undefined) return;
       const followers = [...before.followers.filter((name) => name !== to), shard];
       const takenFrom = before.takenFrom?.filter((name) => name !== to);
-      const next = { ...before, shard: to, epoch: before.epoch + 1, followers, takenFrom };
+      const next = { ...resumed(before), shard: to, epoch: before.epoch + 1, followers, takenFrom };
       const change = { key, entry: await casOwner(this.owners, next, revision, this.stopping, context.logger) };
       if (this.defers(change)) return;
       collections++;
@@ -66,6 +66,12 @@ export class Rejoin {
 
   /** The entries that still name this shard. */
   get remaining(): readonly Change[] {
-    return [...this.#deferred].map(([key, entry]) => ({ key, entry }));
+    return [...this.#deferred].map(([key, entry]) => {
+      const value = storedOwnership(resumed(ownershipOf(entry)));
+      return { key, entry: { ...entry, value } };
+    });
   }
 }
+
+/** An append of the process that has ended may be on its way. */
+const resumed = (ownership: Ownership): Ownership => ({ ...ownership, mayGetAppends: true });

@@ -99,7 +99,7 @@ function vectorsOf(rows: number, seed: number): Uint8Array {
 }
 
 /** Logs that take frames and keep none, as nobody reads them. */
-const logsInMemory: EventLogs = { open: async () => logInMemory(), remove: async () => undefined };
+const logsInMemory: EventLogs = { lateMs: 0, open: async () => logInMemory(), remove: async () => undefined };
 
 function logInMemory(): EventLog {
   let frames: Position = 0;

@@ -3,7 +3,7 @@
  * it asks all shards to give back what they do not use.
  */
 import type { Clock } from '../../shared/clock.js';
-import { messageOf } from '../../shared/errors/errors.js';
+import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { Amount } from '../../shared/model/quotas.js';
@@ -19,16 +19,20 @@ const COUNTED_AT_ONCE = 16;
 
 /** What the collection may hold. */
 export interface Grant extends Amount {
-  /** False if a shard did not reply, which may have unused capacity. */
+  /** False if a shard did not reply, or cannot know yet what it needs: it may have unused capacity. */
   readonly isFinal: boolean;
   /** The quotas of the project. */
   readonly limits: Amount;
 }
 
+/** What a collection must keep. All that it was granted; unknown: as much, while an owner before may add to its log. */
+export type Use = Amount | 'all' | 'unknown';
+
 interface HeldCollection {
   readonly config: CollectionConfig;
-  /** Resolves to what the collection must keep; undefined: all that it was granted. */
-  inUse(): Promise<Amount | undefined>;
+  /** Finds out what may be found out. May take a while. */
+  settle(): Promise<void>;
+  inUse(): Promise<Use>;
 }
 
 /** The shard whose collections hold capacity. */
@@ -86,7 +90,7 @@ export class Quota {
     if (holds(known, wanted)) return { ...known, isFinal: true, limits };
     const granted = await this.#raise(project, collectionId, wanted);
     if (holds(granted, wanted)) return { ...granted, isFinal: true, limits };
-    const isFinal = await this.#trimEverywhere(project);
+    const isFinal = await this.#trimEverywhere(project, collectionId);
     return { ...(await this.#raise(project, collectionId, wanted)), isFinal, limits };
   }
 
@@ -95,25 +99,31 @@ export class Quota {
     await this.#mutex.idle();
   }
 
-  /** Gives back what this shard's collections of the project do not use. */
-  async trim(project: string): Promise<void> {
+  /**
+   * Gives back what this shard's collections of the project, but for `except`, do not use. Throws `unavailable` where that is not
+   * known of one.
+   */
+  async trim(project: string, except?: number): Promise<void> {
     // Before the mutex is taken: a collection may have to be opened to be counted, and the grants of others would wait.
-    await mapConcurrent([...this.#held(project)], COUNTED_AT_ONCE, (collection) => collection.inUse());
+    await mapConcurrent([...this.#held(project, except)], COUNTED_AT_ONCE, (collection) => collection.settle());
+    let unknown = 0;
     await this.#mutex.run(async () => {
-      for (const collection of this.#held(project)) {
+      for (const collection of this.#held(project, except)) {
         const { id } = collection.config;
         // Before the use is read: a commit that begins after this line asks anew, and waits for the mutex.
         this.#granted.delete(id);
         const used = await collection.inUse();
-        if (used !== undefined) await this.reservations.lower(project, id, used);
+        if (used === 'unknown') unknown++;
+        else if (used !== 'all') await this.reservations.lower(project, id, used);
       }
     });
+    if (unknown > 0) throw unavailable(`of ${unknown} collections it is not known yet what owners before have added`);
   }
 
   /** The project's collections of this shard, those of the moment at each step. */
-  *#held(project: string): Generator<HeldCollection> {
+  *#held(project: string, except: number | undefined): Generator<HeldCollection> {
     for (const collection of this.#holder?.collections() ?? [])
-      if (collection.config.project === project) yield collection;
+      if (collection.config.project === project && collection.config.id !== except) yield collection;
   }
 
   #raise(project: string, collectionId: number, wanted: Amount): Promise<Amount> {
@@ -127,14 +137,14 @@ export class Quota {
     });
   }
 
-  /** Asks all shards of the project; false if one did not reply. */
-  async #trimEverywhere(project: string): Promise<boolean> {
+  /** Asks all shards of the project, for one of its collections; false if one did not give back all that it could. */
+  async #trimEverywhere(project: string, collectionId: number): Promise<boolean> {
     const shards = new Set(this.#owners.get(project)?.values() ?? []);
     const deadlineMs = this.clock.nowMs() + TRIM_MS;
     const envelope = { requestId: 'trim', deadlineMs };
     const others = [...shards].filter((shard) => shard !== this.#holder?.name);
     const asked = others.map((shard) => ask(this.transport, shardSubject(shard), { op: 'trim', project }, envelope));
-    const outcomes = await Promise.allSettled([this.trim(project), ...asked]);
+    const outcomes = await Promise.allSettled([this.trim(project, collectionId), ...asked]);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
         this.logger.info({ project, error: messageOf(outcome.reason) }, 'a shard gave no unused capacity back');

@@ -41,6 +41,8 @@ export class Journal {
   /** Undefined while there is no follower. */
   feed: Feed | undefined;
   #isAppendUnknown = false;
+  #isUnsettled = false;
+  #othersUntilMs: number | undefined;
   /** While the state holds a part of a frame that the history does not. */
   #applying: Promise<void> | undefined;
   /** The sequence of the last event that is in the state. */
@@ -89,9 +91,20 @@ export class Journal {
     return FRAME_OVERHEAD_BYTES + EVENT_PREFIX_BYTES + eventSizeBytes(genesisOf(this.config));
   }
 
-  /** Whether the outcome of the last append is not known: the log may hold a frame that the state does not. */
-  get isAppendUnknown(): boolean {
-    return this.#isAppendUnknown;
+  /** Whether an append of unknown outcome may still be stored: it is not the last one, and cannot be, once another is stored. */
+  get isUnsettled(): boolean {
+    return this.#isUnsettled;
+  }
+
+  /** Whether no owner before can add to the log any more, and the state has what they added. */
+  get isAlone(): boolean {
+    return this.#othersUntilMs === undefined;
+  }
+
+  /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an owner before may be stored. */
+  beginTerm(othersUntilMs: number | undefined): void {
+    this.#othersUntilMs = othersUntilMs;
+    this.#isUnsettled = this.#isAppendUnknown;
   }
 
   /**
@@ -131,14 +144,16 @@ export class Journal {
   }
 
   /**
-   * Learns whether an append of unknown outcome succeeded; must be called before a commit. Throws Damaged if the log does
-   * not even hold what was applied, which is then why it refused the append.
+   * Learns whether an append of unknown outcome succeeded, and what owners before have added late; must be called before a
+   * commit. Throws Damaged if the log does not even hold what was applied, which is then why it refused the append.
    */
-  async resolveAppend(): Promise<void> {
-    if (!this.#isAppendUnknown) return;
+  async settle(): Promise<void> {
+    const areOthersOver = this.#othersUntilMs !== undefined && this.clock.monotonicMs() >= this.#othersUntilMs;
+    if (!this.#isAppendUnknown && !areOthersOver) return;
     await this.catchUp();
-    await this.#assertEnd();
+    if (this.#isAppendUnknown) await this.#assertEnd();
     this.#isAppendUnknown = false;
+    if (areOthersOver) this.#othersUntilMs = undefined;
   }
 
   /**
@@ -194,8 +209,12 @@ export class Journal {
     onApplied?: OnApplied,
   ): Promise<void> {
     this.#isAppendUnknown = true;
+    this.#isUnsettled = true;
     const position = await noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
     this.#isAppendUnknown = false;
+    // The log takes no other frame that follows the one before.
+    this.#isUnsettled = false;
+    this.#othersUntilMs = undefined;
     this.feed?.({ position, bytes: frame.bytes });
     onDurable(frame.bytes.length);
     await this.#apply(frame, position, onApplied);

@@ -39,6 +39,8 @@ const nameOf = (collectionId: number): string =>
   collectionId === SERVICE_LOG_ID ? 'the service log' : `the log of collection ${collectionId}`;
 
 export interface EventLogs {
+  /** An append may be stored so long after its writer has ended, or has lost the log to another. */
+  readonly lateMs: number;
   open(collectionId: number): Promise<EventLog>;
   /** Erases the log of a deleted collection, if there is one. */
   remove(collectionId: number): Promise<void>;

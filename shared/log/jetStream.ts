@@ -37,10 +37,14 @@ const HEADER_RESERVE_BYTES = 2_560;
 const TRY_MS = 2_000;
 /** A deposed leader without contact steps down after ten seconds; until then it answers from what it has. */
 const DEPOSED_MS = 12_000;
+/** As long as the system sends what a process that has ended had written to a connection. */
+const LATE_MS = 120_000;
 /** Frames that a replay reads one by one: a read takes a round trip, a delivery three, and work of the server. */
 const SINGLE_READS = 8;
 
 export class JetStreamLogs implements EventLogs {
+  readonly lateMs = LATE_MS;
+
   constructor(
     private readonly connection: ClusterConnection,
     private readonly streams: number,

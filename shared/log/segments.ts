@@ -31,6 +31,7 @@ interface OpenLog {
 }
 
 export class LocalLogs implements EventLogs, LogLosses {
+  readonly lateMs = 0;
   readonly #options: Required<LocalLogsOptions>;
   readonly #files: SegmentFiles;
   readonly #shared = new Map<number, OpenLog>();

@@ -18,6 +18,8 @@ export interface Ownership {
    * sees it: the owner begins when each has given it up. Absent: it was handed over, or is new.
    */
   readonly takenFrom?: readonly string[] | undefined;
+  /** Whether an append of an owner before may be on its way to the log. Absent: none is. */
+  readonly mayGetAppends?: true | undefined;
 }
 
 export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;

@@ -76,4 +76,16 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     kinds: 26,
     defect: 'a collection is told to be missing, since a server that led before has not got it',
   },
+  {
+    seed: 640_404_524,
+    durationMs: 65_000,
+    kinds: 26,
+    defect: 'what a late append of the owner before brings is given to another collection',
+  },
+  {
+    seed: 106_647_621,
+    durationMs: 75_000,
+    kinds: 26,
+    defect: 'followers show what a former owner has committed after its term, and the next owner does not',
+  },
 ];

@@ -29,14 +29,28 @@ export const withoutDiskErrors = (calls: readonly Call[]): Call[] =>
     return { ...call, outcome: { kind } } as Call;
   });
 
+/** A saved index whose bits have rotted is told of while another is built. */
+export const withoutRot = (calls: readonly Call[]): Call[] =>
+  calls.map((call) => {
+    if (!ROTTED.test(toldError(call))) return call;
+    return { ...call, outcome: { kind: call.op === 'configureIndex' ? 'unknown' : 'busy' } } as Call;
+  });
+
+const ROTTED = /^the saved index \d+ was set aside/;
+
+/** Of a build, which was answered; or empty. */
+function toldError({ op, outcome }: Call): string {
+  if ((op !== 'indexState' && op !== 'configureIndex') || outcome.kind !== 'ok') return '';
+  return (outcome.answer as IndexAnswer).error ?? '';
+}
+
 const isForLackOfRoom = ({ outcome }: Call): boolean => outcome.kind === 'refused' && outcome.why.startsWith('507');
 
 function isDiskError(call: Call): boolean {
   const { op, outcome } = call;
   if (outcome.kind === 'refused')
     return isForLackOfRoom(call) || (op === 'configureIndex' && outcome.why.startsWith('500'));
-  if ((op !== 'indexState' && op !== 'configureIndex') || outcome.kind !== 'ok') return false;
-  return /^(?:ENOSPC|EIO)/.test((outcome.answer as IndexAnswer).error ?? '');
+  return /^(?:ENOSPC|EIO)/.test(toldError(call));
 }
 
 function placesOf({ entries }: CollectionLog): ReadonlyMap<string, number> {

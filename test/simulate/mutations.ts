@@ -88,8 +88,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an append of unknown outcome is forgotten',
     isIn: inClusters,
     file: 'shard/state/journal.js',
-    find: 'if (!this.#isAppendUnknown)\n            return;',
-    put: 'if (this.#isAppendUnknown !== undefined)\n            return;',
+    find: 'if (!this.#isAppendUnknown && !areOthersOver)\n            return;',
+    put: 'if (!areOthersOver)\n            return;',
   },
   {
     name: 'a commit is not synced',
@@ -209,6 +209,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'shared/registry/reservations.js',
     find: 'const free = limit - others;',
     put: 'const free = limit;',
+  },
+  {
+    name: 'what an owner before may still add is not reserved',
+    isIn: (shape) =>
+      inClusters(shape) && shape.settings.VOUCH_MAX_RECORDS !== undefined && shape.collections.length > 1,
+    file: 'shard/collection/collectionHandle.js',
+    find: 'const isClear = !mayOthersAppend || logs.lateMs === 0;',
+    put: 'const isClear = true;',
   },
   {
     name: 'a write without an answer is sent again',

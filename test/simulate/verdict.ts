@@ -6,7 +6,7 @@ import type { Call } from '../soak/history.js';
 import type { LogOf } from '../soak/readLogs.js';
 import type { SimulatedShape } from './cluster/shape.js';
 import { crashesOf, type Loss, type SimulatedService } from './cluster/simulatedService.js';
-import { withoutDiskErrors, withSequences } from './judge.js';
+import { withoutDiskErrors, withoutRot, withSequences } from './judge.js';
 import { judgeLoss, logsBefore, sinceLoss, untilLoss } from './judges/sinceLoss.js';
 
 export interface Judged {
@@ -23,8 +23,8 @@ export interface Judged {
 /** A coordinator that leads the service log compares it with what was published; there may be none for a while. */
 const TOLD_WITHIN_MS = 60_000;
 
-/** A file of a shard that is ahead of a log which has lost its end. */
-const AHEAD = /it covers \d+ events of a log of \d+/;
+/** A file of a shard that has more than a log which has lost its end, and may have gone on otherwise. */
+const AHEAD = /it covers \d+ events of a log of \d+|it does not belong to the log/;
 
 /** What must not be; nothing where all is well. */
 export async function verdictOn(judged: Judged): Promise<string[]> {
@@ -39,8 +39,10 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   const loss = nats?.loss;
   const answered = loss === undefined ? calls : sinceLoss(calls, loss);
   const told = nats === undefined ? withSequences(answered, logs) : answered;
-  const check = (asked: readonly Call[], held: readonly CollectionLog[]) =>
-    checkHistory(hadErrors ? withoutDiskErrors(asked) : asked, held, options);
+  const check = (asked: readonly Call[], held: readonly CollectionLog[]) => {
+    const whole = hadErrors ? withoutDiskErrors(asked) : asked;
+    return checkHistory(hasRot ? withoutRot(whole) : whole, held, options);
+  };
   const verdict = check(told, logs);
   for (const { entries } of logs) world.trace.number(entries.length);
   world.note(JSON.stringify(verdict.checked));

@@ -32,6 +32,7 @@ interface Written {
 }
 
 export class ScriptedLogs implements EventLogs {
+  lateMs = 0;
   /** Of the next appends, in order; those after the last are stored. */
   readonly fates: Fate[] = [];
   readonly #frames = new Map<number, StoredFrame[]>();

@@ -3,6 +3,7 @@ import { ScriptedLogs } from './scriptedLogs.js';
 
 /** Counts what is read of the logs, and lets reads pass one by one where it is told to. */
 export class WatchedLogs implements EventLogs {
+  readonly lateMs = 0;
   readonly stored = new ScriptedLogs();
   pass: Promise<void> = Promise.resolve();
   reads = 0;

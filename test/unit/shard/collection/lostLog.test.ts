@@ -329,6 +329,7 @@ describe('a collection whose log is written to', () => {
 
 /** The first reads are answered by a server that knows of nothing. */
 class StaleLogs {
+  readonly lateMs = 0;
   constructor(
     private readonly logs: ScriptedLogs,
     public staleReads: number,

@@ -129,6 +129,27 @@ describe('a follower', () => {
     expect((await rig.eventual(ID)).ids).to.deep.equal([1, 2, 3]);
   });
 
+  it('shows nothing that a former owner commits after its term', async () => {
+    await start('s1', 's2', 's3');
+    await rig.create(ID, 's1', ['s2']);
+    await insert(1);
+    await followed();
+    const sent = (): Promise<number> => rig.metric('s1', 'vouch_feed_frames_total', { way: 'sent' });
+    const before = await sent();
+    let store = (): void => undefined;
+    rig.cluster.logs.fates.push(new Promise<void>((resolve) => (store = resolve)));
+    const late = insert(2).catch(() => undefined);
+    await eventually('the append is on its way', async () => rig.cluster.logs.fates.length === 0);
+    await rig.change(ID, { shard: 's3', epoch: 2 });
+    await rig.ask('s3', { op: 'adopt', collectionIds: [ID] });
+    expect(await rig.found(ID)).to.deep.equal([1]);
+    store();
+    await late;
+    expect(await sent()).to.equal(before);
+    expect(await rig.found(ID)).to.deep.equal([1]);
+    expect((await rig.eventual(ID).catch(() => ({ ids: [1] }))).ids).to.deep.equal([1]);
+  });
+
   it('does not answer while it cannot know how old it is, and does again once it can', async () => {
     const owner = await rig.shard('s1');
     await start('s2');

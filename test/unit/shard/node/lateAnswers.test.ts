@@ -12,6 +12,7 @@ const FIRST = requestIdOf(1);
 
 /** Single frames are read when they are let through, or not at all. */
 class HeldLogs implements EventLogs {
+  readonly lateMs = 0;
   readonly stored = new ScriptedLogs();
   pass: () => Promise<void> = async () => undefined;
   waiting = 0;

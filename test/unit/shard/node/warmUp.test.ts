@@ -20,6 +20,7 @@ describe('the warm-up of a shard', () => {
     const watched = {
       ...context,
       logs: {
+        lateMs: 0,
         open: (id: number) => {
           opened.push(id);
           return logs.open(id);

@@ -30,6 +30,7 @@ const AFTER = 2;
 
 /** Notes who is read from the beginning, and lets frames pass where it is told to. */
 class NotedLogs implements EventLogs {
+  readonly lateMs = 0;
   readonly begun: number[] = [];
   pass: Promise<void> = Promise.resolve();
   /** The next reading from the beginning fails with it. */
