@@ -20,7 +20,7 @@ export interface Judged {
   readonly hasRot: boolean;
 }
 
-/** A coordinator that leads the service log compares it with what was published; there may be none for a while. */
+/** A coordinator that leads the service log compares it with what was published; there may be none for a while, or none that lasts. */
 const TOLD_WITHIN_MS = 60_000;
 
 /** A file of a shard that has more than a log which has lost its end, and may have gone on otherwise. */
@@ -48,13 +48,17 @@ export async function verdictOn(judged: Judged): Promise<string[]> {
   world.note(JSON.stringify(verdict.checked));
   service.states.over(collections, logs);
   const { alarms, damages, quarantined } = service.logs;
+  const ages = [...service.coordinators.keys()].map((name) => service.processes.get(name)?.ageMs ?? 0);
+  const leadsForMs = Math.max(0, ...ages);
   const lossOn = async (lost: Loss): Promise<string[]> => {
     const asked = untilLoss(calls, lost);
     const before = check(asked, await logsBefore(lost, collections, asked, logs));
     return [
       ...before.violations.map((violation) => `before the servers lost their power: ${describeViolation(violation)}`),
       ...judgeLoss(lost, collections, logs, quarantined),
-      ...(lost.isRolledBack && !service.logs.isRolledBack && world.nowMs - lost.atMs > TOLD_WITHIN_MS
+      ...(lost.isRolledBack &&
+      !service.logs.isRolledBack &&
+      Math.min(world.nowMs - lost.atMs, leadsForMs) > TOLD_WITHIN_MS
         ? ['the service log has lost entries that were published, and nothing tells of it']
         : []),
     ];

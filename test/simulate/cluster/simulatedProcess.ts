@@ -15,6 +15,7 @@ export class SimulatedProcess {
   readonly crashes: string[] = [];
   party: Party | undefined;
   #stop: (() => Promise<void>) | undefined;
+  #startedMs = 0;
   /** It does not start before it is told to. */
   #isHeld = false;
 
@@ -28,6 +29,11 @@ export class SimulatedProcess {
     return this.#stop !== undefined && this.party?.alive === true;
   }
 
+  /** How long it has run, in simulated milliseconds. */
+  get ageMs(): number {
+    return this.isRunning ? this.world.nowMs - this.#startedMs : 0;
+  }
+
   start(): void {
     if (this.party?.alive === true) return;
     this.#isHeld = false;
@@ -38,6 +44,7 @@ export class SimulatedProcess {
       this.begin(party).then(
         (stop) => {
           this.#stop = stop;
+          this.#startedMs = this.world.nowMs;
         },
         (error: unknown) => {
           this.world.note(`the start failed: ${messageOf(error)}`);
