@@ -96,7 +96,7 @@ export class Catalog {
 
   /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */
   async find(project: string, name: string): Promise<Collection> {
-    const known = this.#projects.get(project)?.get(name)?.collection;
+    const known = this.#known(project, name)?.collection;
     if (known !== undefined && known.imported?.finished !== false) return known;
     // Another coordinator may have finished the import.
     return assertUsable(await this.reread(project, name));
@@ -122,11 +122,10 @@ export class Catalog {
     const key = catalogKey(project, name);
     for (;;) {
       const entry = await this.#bucket.get(key);
-      if (entry !== undefined) {
-        const collection = collectionOf(catalogEntryOf(entry));
+      if (entry !== undefined && !this.#isOutdated(entry, this.#known(project, name))) {
         this.#ahead.set(key, entry.revision);
-        this.#remember(collection, entry.revision);
-        return { collection, revision: entry.revision };
+        this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
+        return this.#known(project, name) as Known;
       }
       if (!this.#isKnown(project, name)) await this.#caughtUp.next();
       if (!this.#isKnown(project, name)) return undefined;
@@ -247,8 +246,17 @@ export class Catalog {
     }
   }
 
+  #known(project: string, name: string): Known | undefined {
+    return this.#projects.get(project)?.get(name);
+  }
+
   #isKnown(project: string, name: string): boolean {
-    return this.#projects.get(project)?.has(name) === true;
+    return this.#known(project, name) !== undefined;
+  }
+
+  /** Whether the end of the entry that was read has been told: the answer came late, or from a server that led before. */
+  #isOutdated({ revision }: Entry, known: Known | undefined): boolean {
+    return known === undefined && revision <= (this.#watch?.toldUpTo ?? 0);
   }
 
   async #read(project: string, name: string): Promise<Collection | undefined> {
@@ -266,12 +274,14 @@ export class Catalog {
 
   #onChange({ key, entry }: Change): void {
     const ahead = this.#ahead.get(key);
-    if (ahead !== undefined && entry === undefined) {
+    const revision = entry?.revision ?? this.#watch?.toldUpTo;
+    if (ahead !== undefined && revision === undefined) {
       // This may be the deletion of an earlier collection of that name.
       void this.#forgetIfAbsent(key);
       return;
     }
-    if (ahead !== undefined && (entry as Entry).revision >= ahead) this.#ahead.delete(key);
+    if (ahead !== undefined && (revision as number) >= ahead) this.#ahead.delete(key);
+    else if (ahead !== undefined && entry === undefined) return;
     if (entry === undefined) this.#forget(key);
     else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
   }

@@ -56,14 +56,23 @@ export class Deletions {
     const { id, project } = deleted;
     await members.reread(id);
     const owned = members.owned().get(id);
-    const holders = owned === undefined ? [] : [owned.shard, ...owned.followers];
-    const live = holders.filter((shard) => members.heartbeat(shard) !== undefined);
-    await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: id }, envelope)));
-    await members.disown(id);
+    const known = owned === undefined ? [] : [owned.shard, ...owned.followers];
+    await this.#drop(id, known, envelope);
+    // It may have got an owner meanwhile, which may have taken a write.
+    const holders = new Set(await members.disown(id));
+    for (const shard of known) holders.delete(shard);
+    await this.#drop(id, [...holders], envelope);
     await members.askAny({ op: 'eraseLog', collectionId: id }, envelope);
     await this.watermarks.delete(watermarkKey(id));
     await this.reservations.remove(project, id);
     await markErased(this.counters, deleted);
+  }
+
+  /** Resolves when those of the shards that live serve it no more, and append nothing. */
+  async #drop(collectionId: number, shards: readonly string[], envelope: Envelope): Promise<void> {
+    const { members } = this.context;
+    const live = shards.filter((shard) => members.heartbeat(shard) !== undefined);
+    await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId }, envelope)));
   }
 
   /** Erased collections whose deletion may not be in the service log yet, as far as this process was told. */

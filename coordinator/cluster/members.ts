@@ -205,12 +205,21 @@ export class Members {
     return false;
   }
 
-  /** Takes the collection from its owner. Whoever had it for one that is there, and has not named an owner yet, names none. */
-  async disown(collectionId: number): Promise<void> {
+  /**
+   * Takes the collection from its owner. Whoever had it for one that is there, and has not named an owner yet, names none. Returns
+   * the shards that had it.
+   */
+  async disown(collectionId: number): Promise<string[]> {
     const key = String(collectionId);
-    do await this.owners.delete(key);
-    while (!(await this.owners.isAbsent(key)));
+    const holders: string[] = [];
+    do {
+      const entry = await this.owners.get(key);
+      if (entry === undefined || !(await this.owners.delete(key, entry.revision))) continue;
+      const { shard, followers } = ownershipOf(entry);
+      holders.push(shard, ...followers);
+    } while (!(await this.owners.isAbsent(key)));
     this.#setOwned(collectionId, undefined);
+    return holders;
   }
 
   ask<C extends ShardCall>(shard: string, call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {

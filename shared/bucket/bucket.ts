@@ -27,6 +27,8 @@ export interface Change {
 }
 
 export interface Watch {
+  /** The revision up to which the listener has been told of every change; undefined where that is not known. */
+  readonly toldUpTo?: number | undefined;
   /**
    * Resolves when the listener has been told all that the cluster has stored before this call; an answer of a server that led before
    * would not show that. Costs a write, or nothing in a bucket of one process. Throws `unavailable` where that is not known in

@@ -53,6 +53,7 @@ const MARK_WITHIN_MS = 2_000;
  * time to live ends.
  */
 export class NatsWatch implements Watch {
+  toldUpTo: number | undefined;
   private readonly known = new Map<string, Known>();
   private readonly connection: ClusterConnection;
   private readonly prefix: string;
@@ -160,6 +161,7 @@ export class NatsWatch implements Watch {
     this.delivery = delivery;
     this.heard = undefined;
     this.heardUpTo = 0;
+    this.toldUpTo = undefined;
     try {
       await this.follow(delivery, caughtUp);
     } finally {
@@ -170,10 +172,12 @@ export class NatsWatch implements Watch {
   private async follow(delivery: Delivery, caughtUp: () => void): Promise<void> {
     const seen = new Set<string>();
     let catchingUp = true;
+    let last: number | undefined;
     const finish = async (): Promise<void> => {
       for (const key of [...this.known.keys()])
         if (!seen.has(key) && !(await this.bucket.find(key))) this.tellGone(key);
       catchingUp = false;
+      this.toldUpTo = last;
       caughtUp();
     };
     if (delivery.hasBegun(0)) await finish();
@@ -186,6 +190,7 @@ export class NatsWatch implements Watch {
       if (item !== IDLE) {
         const key = item.message.subject.slice(this.prefix.length);
         if (catchingUp) seen.add(key);
+        last = item.sequence;
         this.take(key, item, !catchingUp);
       }
       this.tellHeard(item === IDLE || item.pending === 0);
@@ -196,12 +201,16 @@ export class NatsWatch implements Watch {
 
   private take(key: string, item: StreamMessage, isNew: boolean): void {
     const { message, sequence: revision } = item;
+    if (isNew) this.toldUpTo = revision;
     if ((this.known.get(key)?.revision ?? 0) >= revision) return;
     // A deletion is an empty message; JSON never is.
     if (message.data.length === 0) {
-      this.tellGone(key);
+      const isMark = message.headers?.has(MARK_HEADER) === true;
       // It is counted once more as it is taken.
-      if (message.headers?.has(MARK_HEADER)) this.heard = { sequence: revision, left: item.pending + 1 };
+      if (isMark) this.heard = { sequence: revision, left: item.pending + 1 };
+      // Others may have read an entry that came and went before it was delivered.
+      else if (isNew) this.known.set(key, { revision, endMs: Number.POSITIVE_INFINITY });
+      this.tellGone(key);
       return;
     }
     try {

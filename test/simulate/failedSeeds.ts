@@ -88,4 +88,10 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     kinds: 26,
     defect: 'followers show what a former owner has committed after its term, and the next owner does not',
   },
+  {
+    seed: 500_268,
+    durationMs: 78_000,
+    kinds: 26,
+    defect: 'a log is erased while a shard that has just become its owner writes to it',
+  },
 ];

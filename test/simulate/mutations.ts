@@ -299,8 +299,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the log of a deleted collection goes before its owner',
     isIn: inClusters,
     file: 'coordinator/cluster/deletions.js',
-    find: 'await members.disown(id);\n        await members.askAny(',
-    put: 'setTimeout(() => void members.disown(id), 1_000);\n        await members.askAny(',
+    find: 'const holders = new Set(await members.disown(id));',
+    put: 'const holders = new Set();\n        setTimeout(() => void members.disown(id), 1_000);',
   },
   {
     name: 'what a crash has left of a log is left',

@@ -105,11 +105,30 @@ describe('the catalog', () => {
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
   });
 
+  it('forgets what was deleted while it was being read', async () => {
+    const entries = bucket();
+    const [other] = (await catalogs(1, entries)) as [Catalog];
+    const slow = changed(entries, {
+      get: async (key) => {
+        const entry = await entries.get(key);
+        await other.remove('p', 'c');
+        return entry;
+      },
+    });
+    const [catalog] = (await catalogs(1, slow)) as [Catalog];
+    await other.create('p', wanted('c'));
+    expect(await catalog.reread('p', 'c').catch(({ code }) => code)).to.equal('collection_not_found');
+    expect(catalog.list('p')).to.deep.equal([]);
+  });
+
   it('a collection made anew under an old name stays listed, however late the old one’s end is told', async () => {
     const entries = bucket();
     const told: (() => void)[] = [];
     const slow = changed(entries, {
-      watch: (listener) => entries.watch((change) => told.push(() => listener(change))),
+      watch: async (listener) => {
+        const watch = await entries.watch((change) => told.push(() => listener(change)));
+        return { caughtUp: () => watch.caughtUp(), stop: () => watch.stop() };
+      },
     });
     const [[catalog], [other]] = [await catalogs(1, slow), await catalogs(1, entries)] as [[Catalog], [Catalog]];
     await other.create('p', wanted('c'));
