@@ -259,6 +259,8 @@ export class Members {
     const nowMs = this.clock.monotonicMs();
     const before = this.#shards.get(shard);
     if (entry === undefined) {
+      // It may be told again.
+      if (before === undefined) return;
       this.#shards.delete(shard);
       // Late after an outage of the store: the shard could not renew, and gets the usual time to come back. Early if the
       // store's leader has another clock: the shard's lease counts from its last heartbeat.

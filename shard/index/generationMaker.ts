@@ -1,5 +1,5 @@
 /** Builds, loads and saves the generations of one collection, between its owner's thread, the build thread and the disk. */
-import { messageOf } from '../../shared/errors/errors.js';
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { makeDirectory } from '../../shared/files/durable.js';
 import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
 import { SlotSet } from '../kernel/slotSet.js';
@@ -21,7 +21,7 @@ export interface Made {
   readonly saved: SavedGeneration | undefined;
 }
 
-/** A saved generation cannot be used; it has been set aside. */
+/** A saved generation cannot be used. It has been set aside, unless the system cannot read it now. */
 export class Unusable extends Error {}
 
 export class GenerationMaker {
@@ -55,6 +55,8 @@ export class GenerationMaker {
     } catch (error) {
       if (error instanceof Cancelled) throw error;
       const reason = messageOf(error);
+      if (error instanceof VouchError && error.code === 'unavailable')
+        throw new Unusable(`the saved index ${saved.facts.number} cannot be used now: ${reason}`, { cause: error });
       await store.setAside(saved, reason);
       throw new Unusable(`the saved index ${saved.facts.number} was set aside: ${reason}`, { cause: error });
     }

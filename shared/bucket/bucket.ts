@@ -20,7 +20,7 @@ export interface Entry {
   readonly revision: number;
 }
 
-/** `entry` is undefined where the key was deleted or has expired. */
+/** `entry` is undefined where the key was deleted or has expired; that may be told again, and of a key that was never told. */
 export interface Change {
   readonly key: string;
   readonly entry: Entry | undefined;

@@ -50,7 +50,7 @@ function isDiskError(call: Call): boolean {
   const { op, outcome } = call;
   if (outcome.kind === 'refused')
     return isForLackOfRoom(call) || (op === 'configureIndex' && outcome.why.startsWith('500'));
-  return /^(?:ENOSPC|EIO)/.test(toldError(call));
+  return /^(?:ENOSPC|EIO)|\((?:ENOSPC|EIO)\)$/.test(toldError(call));
 }
 
 function placesOf({ entries }: CollectionLog): ReadonlyMap<string, number> {

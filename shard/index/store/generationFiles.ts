@@ -8,7 +8,7 @@
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, createFile, syncFile } from '../../../shared/files/durable.js';
+import { asUnavailable, codeOf, createFile, syncFile } from '../../../shared/files/durable.js';
 import { hash, hashStream, toHex } from '../../../shared/hashing/hash.js';
 import {
   DamagedGeneration,
@@ -63,7 +63,7 @@ export async function readSaved(folder: string): Promise<SavedGeneration> {
   return { folder, ...decodeManifest(await readFile(manifestPath(folder), 'utf8')) };
 }
 
-/** Reads both files through. Throws DamagedGeneration where one does not match the manifest. */
+/** Reads both files through. Throws DamagedGeneration where one does not match the manifest, `unavailable` where it cannot be read. */
 export async function verifyFiles({ folder, payload, rows }: SavedGeneration, check: () => void): Promise<void> {
   await expectFile('payload', payload, () => readPieces(payloadPath(folder), check));
   await expectFile('rows', rows, () => readPieces(rowsPath(folder), check));
@@ -87,7 +87,8 @@ async function create(path: string, content: Uint8Array | string): Promise<void>
 
 async function expectFile(name: string, expected: FileFacts, read: () => Promise<FileFacts>): Promise<void> {
   const found = await read().catch((error: unknown) => {
-    throw codeOf(error) === 'ENOENT' ? new DamagedGeneration(`its ${name} is missing`) : error;
+    if (codeOf(error) === 'ENOENT') throw new DamagedGeneration(`its ${name} is missing`);
+    throw asUnavailable(error, `its ${name} cannot be read`);
   });
   if (found.sizeBytes !== expected.sizeBytes)
     throw new DamagedGeneration(`its ${name} has ${found.sizeBytes} bytes of ${expected.sizeBytes}`);

@@ -301,6 +301,12 @@ describe('the parts of placement', () => {
     const clock = new TestClock();
     const [shards, owners] = [bucket(), bucket()];
     const members = new Members(shards, owners, undefined as never, clock, 4_000);
+    let tellGone = (): void => undefined;
+    const watch = shards.watch.bind(shards);
+    shards.watch = (listener) => {
+      tellGone = () => listener({ key: 's1', entry: undefined });
+      return watch(listener);
+    };
     await shards.put('s1', { session: 'x', collections: 0, records: 0 });
     await members.start();
     expect(members.isLost('s1', 8_000)).to.equal(false);
@@ -310,6 +316,7 @@ describe('the parts of placement', () => {
     clock.advance(3_999);
     expect(members.isLost('s1', 8_000)).to.equal(false);
     clock.advance(1);
+    tellGone();
     expect([members.isLost('s1', 8_000), members.isLost('never seen', 8_000)]).to.deep.equal([true, true]);
     await shards.put('s1', { session: 'x', collections: 0, records: 0 });
     // The store is gone for a minute: nobody can renew, and what has expired is told when it is back.

@@ -3,6 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Building } from '../../../../../shard/index/building.js';
+import { GenerationMaker, Unusable } from '../../../../../shard/index/generationMaker.js';
+import type { IndexedCollection, IndexServices } from '../../../../../shard/index/services.js';
 import {
   manifestPath,
   payloadPath,
@@ -112,6 +115,24 @@ describe('saved generations', () => {
       await flip(payloadPath(saved.folder), at);
     }
     await verify(saved);
+  });
+
+  it('are not called damaged where the system cannot read them', async () => {
+    const saved = await saveGeneration(store, 1);
+    await rm(rowsPath(saved));
+    await mkdir(rowsPath(saved));
+    const error = await rejection(verify(saved));
+    expect(error).to.include({ code: 'unavailable', message: 'its rows cannot be read (EISDIR)' });
+    const setAside: unknown[] = [];
+    const services = {
+      store: { setAside: async (...what: unknown[]) => setAside.push(what) },
+      builds: { verify: () => verify(saved) },
+    } as unknown as IndexServices;
+    const { collectionId: id, createdAtMs, dimension, sequence } = saved.facts;
+    const collection = { config: { id, createdAtMs, dimension }, sequence } as unknown as IndexedCollection;
+    const load = new GenerationMaker(collection, services).load({ facts: saved.facts } as unknown as Building, saved);
+    expect(await rejection(load)).to.be.instanceOf(Unusable);
+    expect(setAside).to.deep.equal([]);
   });
 
   it('are refused where a file is shorter, longer or missing', async () => {
