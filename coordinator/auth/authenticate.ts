@@ -47,7 +47,11 @@ export class Authenticator {
   }
 
   async #read(hashHex: string, client: ArrayBuffer, refusal: VouchError): Promise<Caller> {
-    const read = await this.keyring.read(hashHex);
+    const read = await this.keyring.read(hashHex).catch((error: unknown) => {
+      // Nobody knows whether the key is valid.
+      this.attempts.giveBack(client);
+      throw error;
+    });
     if (read === undefined || this.keyring.isExpired(hashHex, read)) throw refusal;
     this.attempts.giveBack(client);
     return callerOf(read);

@@ -12,6 +12,7 @@ import {
   deleteLeftovers,
   makeDirectory,
   replaceFile,
+  syncDirectory,
 } from '../files/durable.js';
 import type { Logger } from '../logger.js';
 import { Mutex } from '../scheduling/mutex.js';
@@ -40,6 +41,8 @@ export class DirectoryBucket implements Bucket {
   readonly #revisions: Revisions;
   readonly #polls = new PeriodicTask(() => this.#poll(), POLL_MS);
   #isWhole = false;
+  /** A write has failed: what is seen of it may not be durable. */
+  #isDoubtful = false;
   #closed = false;
 
   private constructor({ folder, logger, clock = systemClock }: DirectoryBucketOptions) {
@@ -59,6 +62,8 @@ export class DirectoryBucket implements Bucket {
   static async open(options: DirectoryBucketOptions): Promise<DirectoryBucket> {
     await makeDirectory(options.folder);
     await deleteLeftovers(options.folder);
+    // An earlier process may have ended before its last change was durable.
+    await syncDirectory(options.folder);
     const bucket = new DirectoryBucket(options);
     await bucket.#view.lookAll(await bucket.#view.changed());
     bucket.#isWhole = true;
@@ -70,7 +75,7 @@ export class DirectoryBucket implements Bucket {
     this.#expectOpen();
     const name = fileNameOf(key);
     // Another process may have made it since the last poll.
-    if (!this.#view.has(name)) await this.#inTurn(key, async () => undefined);
+    if (!this.#view.has(name) || this.#isDoubtful) await this.#inTurn(key, async () => undefined);
     return this.#view.entryIn(name);
   }
 
@@ -149,18 +154,31 @@ export class DirectoryBucket implements Bucket {
     const name = fileNameOf(key);
     try {
       return await this.#writes.run(async () => {
+        await this.#settle();
         await this.#view.look(name);
-        return work(name);
+        this.#isDoubtful = true;
+        const done = await work(name);
+        this.#isDoubtful = false;
+        return done;
       });
     } catch (error) {
       throw asUnavailable(error, `${basename(this.#folder)} cannot be written`);
     }
   }
 
+  async #settle(): Promise<void> {
+    if (this.#isDoubtful) await syncDirectory(this.#folder);
+    this.#isDoubtful = false;
+  }
+
   async #poll(): Promise<void> {
     try {
       const changed = await this.#view.changed();
-      if (changed.length > 0) await this.#writes.run(() => this.#view.lookAll(changed));
+      if (changed.length === 0) return;
+      await this.#writes.run(async () => {
+        await this.#settle();
+        await this.#view.lookAll(changed);
+      });
     } catch (error) {
       this.#logger.warn({ folder: this.#folder, error: messageOf(error) }, 'a bucket cannot be read');
     }

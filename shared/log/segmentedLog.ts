@@ -17,6 +17,7 @@ import {
   ifThere,
   makeDirectory,
   move,
+  syncDirectory,
 } from '../files/durable.js';
 import { Mutex } from '../scheduling/mutex.js';
 import { Fenced, LOG_START, type Position, type StoredFrame } from './eventLog.js';
@@ -177,9 +178,14 @@ export class SegmentedLog {
     frameBytes: number,
   ): Promise<{ sealed: readonly Segment[]; last: Segment }> {
     if (last === undefined) return { sealed, last: await this.#createFirst() };
-    const end = last.sizeBytes + FRAME_PREFIX_BYTES + frameBytes;
-    if (end <= this.options.segmentBytes || last.sizeBytes === SEGMENT_HEADER_BYTES) return { sealed, last };
     const { files, folder } = this.options;
+    const end = last.sizeBytes + FRAME_PREFIX_BYTES + frameBytes;
+    if (last.sizeBytes === SEGMENT_HEADER_BYTES) {
+      // Whoever made it may have failed, or ended, before its name was durable.
+      for (const each of [folder, dirname(folder), dirname(dirname(folder))]) await syncDirectory(each);
+      return { sealed, last };
+    }
+    if (end <= this.options.segmentBytes) return { sealed, last };
     // A durable watermark distinguishes a segment that is followed from one that lost its end.
     await files.use(last.path, (file) => file.sync());
     const next = await this.#createSegment(folder, last.base + last.sizeBytes);

@@ -7,7 +7,7 @@
  * The service and a tool may use the same folder at once: creating is atomic, and replacing takes the lock.
  */
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
 import { Malformed } from '../errors/malformed.js';
@@ -20,6 +20,7 @@ import {
   isSuperseding,
   makeDirectory,
   supersedeFile,
+  syncDirectory,
 } from '../files/durable.js';
 import { decodeVaultEntry, encodeVaultEntry } from './entryCodec.js';
 import { checkKeyId, isKeyId, orDamaged, projectOfHex, projectToHex, vaultDamaged } from './entryName.js';
@@ -39,6 +40,8 @@ export class DirectoryVault implements VaultStore {
   readonly #clock: Clock;
   readonly #lock: VaultLock;
   readonly #calls = new Set<Promise<unknown>>();
+  /** Folders in which a write has failed: what is seen of it may not be durable. */
+  readonly #doubtful = new Map<string, object>();
   #closed = false;
 
   private constructor({ folder, clock = systemClock }: DirectoryVaultOptions) {
@@ -57,7 +60,12 @@ export class DirectoryVault implements VaultStore {
       await makeDirectory(options.folder);
       await vault.#lock.run('', async () => {
         await eraseLeftovers(options.folder);
-        for (const project of await vault.#projects()) await eraseLeftovers(join(options.folder, project));
+        for (const project of await vault.#projects()) {
+          const folder = join(options.folder, project);
+          await eraseLeftovers(folder);
+          // An earlier process may have ended before its last change was durable.
+          await syncDirectory(folder);
+        }
       });
     });
     await finishing.catch((error: unknown) => {
@@ -69,6 +77,7 @@ export class DirectoryVault implements VaultStore {
   get(project: string, keyId: string): Promise<StoredVaultEntry | undefined> {
     return this.#use(async () => {
       const path = this.#pathOf(project, keyId);
+      await this.#settleFolder(dirname(path));
       const found = await readEntry(path, project, keyId).catch(orDamaged);
       if (found !== 'damaged' && !(await isSuperseding(path))) return found;
       if (found !== 'damaged') forget(found);
@@ -86,7 +95,8 @@ export class DirectoryVault implements VaultStore {
       await makeDirectory(join(this.#folder, projectToHex(project)));
       const path = this.#pathOf(project, keyId);
       const stored = { project, keyId, entry, revision: FIRST_REVISION };
-      return (await withEncoded(stored, (bytes) => createFile(path, bytes))) ? FIRST_REVISION : undefined;
+      const creating = withEncoded(stored, (bytes) => createFile(path, bytes));
+      return (await this.#orDoubtful(path, creating)) ? FIRST_REVISION : undefined;
     });
   }
 
@@ -147,8 +157,25 @@ export class DirectoryVault implements VaultStore {
   #locked<T>(project: string, keyId: string, work: (path: string) => Promise<T>): Promise<T> {
     return this.#use(() => {
       const path = this.#pathOf(project, keyId);
-      return this.#lock.run(path, () => work(path));
+      return this.#lock.run(path, () => this.#orDoubtful(path, work(path)));
     });
+  }
+
+  async #orDoubtful<T>(path: string, writing: Promise<T>): Promise<T> {
+    try {
+      return await writing;
+    } catch (error) {
+      this.#doubtful.set(dirname(path), {});
+      throw error;
+    }
+  }
+
+  async #settleFolder(folder: string): Promise<void> {
+    const doubt = this.#doubtful.get(folder);
+    if (doubt === undefined) return;
+    await syncDirectory(folder);
+    // Another write may have failed meanwhile.
+    if (this.#doubtful.get(folder) === doubt) this.#doubtful.delete(folder);
   }
 
   #pathOf(project: string, keyId: string): string {

@@ -94,4 +94,10 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     kinds: 26,
     defect: 'a log is erased while a shard that has just become its owner writes to it',
   },
+  {
+    seed: 600_212,
+    durationMs: 110_000,
+    kinds: 26,
+    defect: 'a log whose folder could not be synced when it was made is gone after a loss of power',
+  },
 ];

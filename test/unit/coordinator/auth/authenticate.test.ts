@@ -220,6 +220,17 @@ describe('authentication', () => {
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
   });
 
+  it('counts no attempt that the store could not answer', async () => {
+    const { key } = await newKey();
+    await keyring.close();
+    keyring = await Keyring.open(new MemoryBucket({ logger: silentLogger, clock }), clock, silentLogger);
+    authenticator = new Authenticator(keyring, new FailedAttempts(clock));
+    keyring.read = async () => {
+      throw new VouchError('unavailable', 'the store does not answer');
+    };
+    for (let i = 0; i < 50; i++) expect(await codeOf(`Bearer ${key}`)).to.equal('unavailable');
+  });
+
   it('slows down who guesses, and the store is not asked for them, but lets a valid key in', async () => {
     const { key } = await newKey();
     const guess = (n: number): string => `Bearer vk_${n.toString(16).padStart(64, '0')}`;

@@ -1,7 +1,7 @@
 /** What a local log makes of the files it finds: after a crash, after damage, after a disk that failed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
@@ -203,6 +203,32 @@ describe('local segments', () => {
         await folder.logs.close();
         expect(await labels(await folder.open())).to.deep.equal(survived);
       });
+
+    it('makes a log durable whose name could not be synced when it was made', async () => {
+      const handle = await open(folder.path, 'r');
+      const prototype = Object.getPrototypeOf(handle) as typeof handle;
+      await handle.close();
+      const { sync: syncFolder } = prototype;
+      let done = 0;
+      let failing = Number.POSITIVE_INFINITY;
+      prototype.sync = function () {
+        return ++done === failing ? Promise.reject(systemError('EIO')) : syncFolder.call(this);
+      };
+      try {
+        await folder.open();
+        done = 0;
+        await append(await folder.logs.open(6), 1);
+        failing = 2 * done;
+        const log = await folder.logs.open(7);
+        await expectCode(log.append(frameOf(1), 0, soonMs()), 'unavailable');
+        expect(done).to.equal(failing);
+        await append(log, 2);
+        expect(done - failing, 'the log, and the folders that it is in').to.equal(3);
+        expect(await labels(log)).to.deep.equal([2]);
+      } finally {
+        prototype.sync = syncFolder;
+      }
+    });
 
     it('answers unavailable until it works again', async () => {
       const log = await folder.open();
