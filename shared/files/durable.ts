@@ -85,10 +85,7 @@ export const ifThere = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/**
- * Makes the creation, renaming and deletion of files in a folder durable. Whatever does one of these throws where the sync fails,
- * and has its effect all the same: it may be lost with the power, also where it is seen. The next to build on it syncs again.
- */
+/** Makes the names in a folder durable. Where it fails they are seen all the same: who builds on them syncs again. */
 export const syncDirectory = (path: string): Promise<void> => withOpen(path, 'r', (directory) => directory.sync());
 
 /**
@@ -139,17 +136,15 @@ export async function replaceFile(path: string, bytes: Uint8Array | string): Pro
 /** Writes a new file. Returns false where it exists, also where another process has just made it; its name is durable all the same. */
 export async function createFile(path: string, bytes: Uint8Array | string): Promise<boolean> {
   const temporary = await writeAside(path, bytes);
-  try {
-    await link(temporary, path);
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-    await syncDirectory(dirname(path));
-    return false;
-  } finally {
-    await unlink(temporary);
-  }
+  const isNew = await link(temporary, path)
+    .then(() => true)
+    .catch((error: unknown) => {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    })
+    .finally(() => unlink(temporary));
   await syncDirectory(dirname(path));
-  return true;
+  return isNew;
 }
 
 async function writeAside(path: string, bytes: Uint8Array | string, name?: string): Promise<string> {
