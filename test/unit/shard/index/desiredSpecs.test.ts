@@ -120,8 +120,10 @@ describe('the desired index of a collection', () => {
     const lagging = new Proxy(bucket, {
       get: (target, property) => {
         if (property === 'watch')
-          return (listener: Parameters<MemoryBucket['watch']>[0]) =>
-            target.watch((change) => told.push(() => listener(change)));
+          return async (listener: Parameters<MemoryBucket['watch']>[0]) => {
+            const watch = await target.watch((change) => told.push(() => listener(change)));
+            return { caughtUp: () => watch.caughtUp(), stop: () => watch.stop() };
+          };
         const value: unknown = Reflect.get(target, property, target);
         return typeof value === 'function' ? value.bind(target) : value;
       },
