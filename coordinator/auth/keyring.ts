@@ -67,11 +67,13 @@ export class Keyring {
 
   /**
    * Asks the store for a key that was just created elsewhere. The answer is used once and not kept: only the watch knows the
-   * order of creation and revocation. A server that led before may lack the key, so there is none when the watch has caught up.
+   * order of creation and revocation. A server that led before may lack the key, or still have one that is revoked: what the watch
+   * should have told, or nobody has, is known when it has caught up.
    */
   async read(hashHex: string): Promise<KeyRecord | undefined> {
     const entry = await this.bucket.get(hashHex);
-    if (entry !== undefined) return keyRecord(entry);
+    if (entry !== undefined && entry.revision > (this.#watch?.toldUpTo ?? Number.POSITIVE_INFINITY))
+      return keyRecord(entry);
     await this.#caughtUp.next();
     const told = this.#records.get(hashHex);
     if (told === undefined) this.#absent.set(hashHex, true);

@@ -7,12 +7,14 @@
  *   importing ──its log is the announced one──▶ finished: like any other collection
  *       └──deleted──▶ gone
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Change, Entry, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
 import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../shared/scheduling/mutex.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
@@ -53,6 +55,7 @@ export class Catalog {
   readonly #counters: Bucket;
   readonly #ids: Bucket;
   #watch: Watch | undefined;
+  #isStopped = false;
   /** The greatest id that was ever listed. */
   #greatestId = 0;
 
@@ -73,6 +76,7 @@ export class Catalog {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#watch?.stop();
   }
 
@@ -122,17 +126,26 @@ export class Catalog {
     const key = catalogKey(project, name);
     for (;;) {
       const entry = await this.#bucket.get(key);
-      if (entry !== undefined && !this.#isOutdated(entry, this.#known(project, name))) {
-        this.#ahead.set(key, entry.revision);
-        this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
-        return this.#known(project, name) as Known;
-      }
+      if (entry !== undefined && !this.#isOutdated(entry, this.#known(project, name))) return this.#taken(entry);
       if (!this.#isKnown(project, name)) await this.#caughtUp.next();
-      if (!this.#isKnown(project, name)) return undefined;
+      const known = this.#known(project, name);
+      if (known === undefined) return undefined;
       if (!(await this.#bucket.isAbsent(key))) continue;
-      this.#forget(key);
-      return undefined;
+      this.#forget(key, known.revision);
+      if (!this.#isKnown(project, name)) return undefined;
     }
+  }
+
+  /** Keeps the entry that was read, unless the watch begins anew: it may have told the end of it. */
+  #taken(entry: Entry): Known {
+    const { key, revision } = entry;
+    const collection = collectionOf(catalogEntryOf(entry));
+    const known = this.#known(collection.project, collection.name);
+    if (known !== undefined && known.revision >= revision) return known;
+    if (this.#watch?.toldUpTo === undefined) return { collection, revision };
+    this.#ahead.set(key, revision);
+    this.#remember(collection, revision);
+    return { collection, revision };
   }
 
   /** Whether the bucket lists the collection of this id under its name. */
@@ -241,7 +254,7 @@ export class Catalog {
       const { collection, revision } = await this.#lookUp(project, name);
       await markDeleted(this.#counters, collection);
       if (!(await this.#bucket.delete(key, revision))) continue;
-      this.#forget(key);
+      this.#forget(key, revision);
       return collection;
     }
   }
@@ -277,7 +290,7 @@ export class Catalog {
     const revision = entry?.revision ?? this.#watch?.toldUpTo;
     if (ahead !== undefined && revision === undefined) {
       // This may be the deletion of an earlier collection of that name.
-      void this.#forgetIfAbsent(key);
+      void this.#forgetIfGone(key, ahead);
       return;
     }
     if (ahead !== undefined && (revision as number) >= ahead) this.#ahead.delete(key);
@@ -286,11 +299,19 @@ export class Catalog {
     else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
   }
 
-  /** Where that is not known, too: a later request asks the bucket. */
-  async #forgetIfAbsent(key: string): Promise<void> {
-    const asked = this.#caughtUp.next().then(() => this.#bucket.get(key));
-    const entry = await asked.catch(() => undefined);
-    if (entry === undefined) this.#forget(key);
+  /** A watch that has caught up has told the entry that was read, or a later one, unless it is gone. */
+  async #forgetIfGone(key: string, ahead: number): Promise<void> {
+    for (;;)
+      try {
+        await this.#caughtUp.next();
+        break;
+      } catch {
+        if (this.#isStopped) return;
+        await delay(RETRY_MS.watch);
+      }
+    if (this.#ahead.get(key) !== ahead) return;
+    this.#ahead.delete(key);
+    this.#forget(key, ahead);
   }
 
   #remember(collection: Collection, revision: number): void {
@@ -308,11 +329,13 @@ export class Catalog {
     this.#greatestId = Math.max(this.#greatestId, collection.id);
   }
 
-  #forget(key: string): void {
+  /** `upTo`: of a later entry nothing is forgotten. */
+  #forget(key: string, upTo = Number.POSITIVE_INFINITY): void {
     const dot = key.indexOf('.');
     const names = this.#projects.get(key.slice(0, dot));
-    const collection = names?.get(key.slice(dot + 1))?.collection;
-    if (names === undefined || collection === undefined) return;
+    const known = names?.get(key.slice(dot + 1));
+    if (names === undefined || known === undefined || known.revision > upTo) return;
+    const { collection } = known;
     names.delete(collection.name);
     this.#byId.delete(collection.id);
     if (names.size === 0) this.#projects.delete(collection.project);

@@ -96,7 +96,7 @@ export class ClusterBackend {
     const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves(context, followers);
     const reservations = new Reservations(buckets.quota, limits);
-    this.#deletions = new Deletions(context, buckets.counters, reservations, buckets.watermarks);
+    this.#deletions = new Deletions(context, buckets.counters, reservations, buckets.watermarks, platform.logs.lateMs);
     this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config), this.#deletions);
     this.#queue = new CallQueue(transport, members, clock, metrics);
     this.#health = new ClusterHealth(platform, catalog, members, followers, clock);

@@ -1,10 +1,12 @@
 /**
  * Marks of deleted collections. A mark is an entry of BUCKETS.counters, made before the catalog entry goes. When nothing is left
- * of the collection, another one takes its place until the service log says that the collection was deleted.
+ * of the collection, another one takes its place until the service log says that the collection was deleted, and no append to its
+ * log can be on its way any more.
  *
  * A mark tells a deleted collection from one whose catalog entry was lost. If the mark is lost too, the collection is kept.
  */
-import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
+import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 
 export type Deleted = Pick<CollectionConfig, 'id' | 'project' | 'name'>;
@@ -33,14 +35,29 @@ export async function clearErased(bucket: Bucket, id: number): Promise<void> {
   await bucket.delete(erasedKeyOf(id));
 }
 
-/** Keeps `marked` and `erased` up to date. */
-export const watchDeleted = (bucket: Bucket, marked: Map<number, Deleted>, erased: Set<number>): Promise<Watch> =>
+export interface Erased {
+  readonly collection: Deleted;
+  /** When this process was told, in monotonic milliseconds. */
+  readonly sinceMs: number;
+}
+
+/** By id. */
+export interface Marks {
+  readonly marked: Map<number, Deleted>;
+  readonly erased: Map<number, Erased>;
+}
+
+/** Keeps the marks up to date. */
+export const watchDeleted = (bucket: Bucket, { marked, erased }: Marks, clock: Clock): Promise<Watch> =>
   bucket.watch(({ key, entry }) => {
     const erasedId = Number(ERASED_KEY.exec(key)?.[1]);
     if (entry === undefined) erased.delete(erasedId);
-    else if (!Number.isNaN(erasedId)) erased.add(erasedId);
+    else if (!Number.isNaN(erasedId) && !erased.has(erasedId))
+      erased.set(erasedId, { collection: deletedOf(erasedId, entry), sinceMs: clock.monotonicMs() });
     const id = Number(KEY.exec(key)?.[1]);
     if (Number.isNaN(id)) return;
     if (entry === undefined) marked.delete(id);
-    else marked.set(id, { id, ...(entry.value as { readonly project: string; readonly name: string }) });
+    else marked.set(id, deletedOf(id, entry));
   });
+
+const deletedOf = (id: number, { value }: Entry): Deleted => ({ id, ...(value as Omit<Deleted, 'id'>) });

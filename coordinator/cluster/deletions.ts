@@ -15,7 +15,7 @@ import type { Reservations } from '../../shared/registry/reservations.js';
 import { watermarkKey } from '../../shared/registry/watermarks.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { type PlacementContext, placementEnvelope } from './context.js';
-import { clearDeleted, clearErased, type Deleted, markErased, watchDeleted } from './deletionMarks.js';
+import { clearDeleted, clearErased, type Deleted, type Erased, markErased, watchDeleted } from './deletionMarks.js';
 
 const CALL_MS = 2_000;
 /** A deletion or a creation that another coordinator has begun is left alone for so long. */
@@ -30,7 +30,8 @@ export class Deletions {
   readonly #logged = new Set<number>();
   /** Marked collections, as far as this process was told. */
   readonly #marked = new Map<number, Deleted>();
-  readonly #erased = new Set<number>();
+  /** Erased collections, as far as this process was told. */
+  readonly #erased = new Map<number, Erased>();
   #watch: Watch | undefined;
 
   constructor(
@@ -40,10 +41,12 @@ export class Deletions {
     private readonly reservations: Reservations,
     /** BUCKETS.watermarks. */
     private readonly watermarks: Bucket,
+    /** What a shard has sent before it died may reach a log so much later, see `EventLogs`. */
+    private readonly lateMs: number,
   ) {}
 
   async start(): Promise<void> {
-    this.#watch = await watchDeleted(this.counters, this.#marked, this.#erased);
+    this.#watch = await watchDeleted(this.counters, { marked: this.#marked, erased: this.#erased }, this.context.clock);
   }
 
   stop(): void {
@@ -53,19 +56,23 @@ export class Deletions {
   /** Nothing is left of the collection when this resolves. May be repeated. */
   async erase(deleted: Deleted, envelope: Envelope): Promise<void> {
     const { members } = this.context;
-    const { id, project } = deleted;
+    const { id } = deleted;
     await members.reread(id);
     const owned = members.owned().get(id);
     const known = owned === undefined ? [] : [owned.shard, ...owned.followers];
     await this.#drop(id, known, envelope);
-    // It may have got an owner meanwhile, which may have taken a write.
-    const holders = new Set(await members.disown(id));
-    for (const shard of known) holders.delete(shard);
-    await this.#drop(id, [...holders], envelope);
-    await members.askAny({ op: 'eraseLog', collectionId: id }, envelope);
+    // It may have got an owner meanwhile, which may have taken a write; and who took its entry may not have had all let go.
+    const others = new Set([...(await members.disown(id)), ...(owned === undefined ? members.liveShards() : [])]);
+    for (const shard of known) others.delete(shard);
+    await this.#drop(id, [...others], envelope);
+    await this.#eraseContent(deleted, envelope);
+    await markErased(this.counters, deleted);
+  }
+
+  async #eraseContent({ id, project }: Deleted, envelope: Envelope): Promise<void> {
+    await this.context.members.askAny({ op: 'eraseLog', collectionId: id }, envelope);
     await this.watermarks.delete(watermarkKey(id));
     await this.reservations.remove(project, id);
-    await markErased(this.counters, deleted);
   }
 
   /** Resolves when those of the shards that live serve it no more, and append nothing. */
@@ -75,9 +82,9 @@ export class Deletions {
     await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId }, envelope)));
   }
 
-  /** Erased collections whose deletion may not be in the service log yet, as far as this process was told. */
-  erased(): ReadonlySet<number> {
-    return this.#erased;
+  /** Erased collections that are still marked as such, as far as this process was told. */
+  erased(): readonly number[] {
+    return [...this.#erased.keys()];
   }
 
   /** Whether the collection is marked as deleted or erased, as far as this process was told. */
@@ -85,10 +92,19 @@ export class Deletions {
     return this.#marked.has(id) || this.#erased.has(id);
   }
 
-  /** The service log tells of the deletion by now, or never had the collection. */
-  async forgetErased(id: number): Promise<void> {
-    await clearErased(this.counters, id);
-    this.#erased.delete(id);
+  /**
+   * The service log tells of the deletion by now, or never had the collection. When nothing that a shard has sent can be on its way
+   * any more, its content is erased once more, and the mark goes; false until then.
+   */
+  async forgetErased(id: number): Promise<boolean> {
+    const erased = this.#erased.get(id);
+    if (erased === undefined) return true;
+    if (this.context.clock.monotonicMs() - erased.sinceMs < this.lateMs) return false;
+    return this.#orLater(id, async () => {
+      if (this.lateMs > 0) await this.#eraseContent(erased.collection, this.#envelope());
+      await clearErased(this.counters, id);
+      this.#erased.delete(id);
+    });
   }
 
   /** Finishes interrupted deletions, and logs unlisted collections. */
@@ -150,12 +166,15 @@ export class Deletions {
     return placementEnvelope(this.context.clock, CALL_MS);
   }
 
-  async #orLater(collectionId: number, work: () => Promise<void>): Promise<void> {
+  /** Whether the work was done. */
+  async #orLater(collectionId: number, work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (error) {
       const failure = { collectionId, error: messageOf(error) };
       this.context.logger.warn(failure, 'a deleted collection waits for the next placement round');
+      return false;
     }
   }
 

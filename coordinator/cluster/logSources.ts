@@ -74,13 +74,13 @@ export class LogSources {
   }
 
   /** Erased collections whose deletion may not be in the log. */
-  erased(): ReadonlySet<number> {
+  erased(): readonly number[] {
     return this.deletions.erased();
   }
 
-  /** The log tells of the deletion by now, or never had the collection. */
-  async forgetErased(collectionId: number): Promise<void> {
-    await this.deletions.forgetErased(collectionId);
+  /** See `Deletions.forgetErased`. */
+  forgetErased(collectionId: number): Promise<boolean> {
+    return this.deletions.forgetErased(collectionId);
   }
 
   #envelope() {

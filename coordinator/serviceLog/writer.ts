@@ -84,7 +84,7 @@ export class LogWriter {
     if (!sources.leads) return;
     try {
       await store.refresh();
-      const erased = [...sources.erased()];
+      const erased = sources.erased();
       if (!(await mayWrite())) return await this.#forgetErased(erased);
       await this.#append([...this.#deletions(erased), ...(await this.#checkpoints(erased))]);
       await this.#forgetErased(erased);
@@ -124,13 +124,12 @@ export class LogWriter {
     });
   }
 
-  /** A mark goes when the log says so, and where the log never had the collection. */
+  /** Of those of which the log tells, and of those that it never had; the longest erased first. */
   async #forgetErased(erased: readonly number[]): Promise<void> {
     const { store, sources } = this.options;
-    for (const id of erased) {
-      this.#unlogged.delete(id);
-      if (store.collections.get(id)?.isDeleted !== false) await sources.forgetErased(id);
-    }
+    for (const id of erased) this.#unlogged.delete(id);
+    for (const id of erased)
+      if (store.collections.get(id)?.isDeleted !== false && !(await sources.forgetErased(id))) return;
   }
 
   async #checkpoints(erased: readonly number[]): Promise<Uint8Array[]> {

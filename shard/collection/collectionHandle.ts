@@ -91,7 +91,9 @@ export class CollectionHandle {
 
   /** Learns what owners before have added to the log late, once they cannot any more. Counts, so that `inUse` does not wait. */
   async settle(): Promise<void> {
-    if (this.#othersUntilMs !== undefined && this.context.clock.monotonicMs() >= this.#othersUntilMs) {
+    const isOver = this.#othersUntilMs !== undefined && this.context.clock.monotonicMs() >= this.#othersUntilMs;
+    // One that is being opened may have been read before; its journal settles it.
+    if (isOver && this.#opening === undefined) {
       this.#othersUntilMs = undefined;
       this.#forgetCounts();
     }

@@ -92,8 +92,9 @@ export class CommitLoop {
 
   /** Has the journal settled, unless a commit runs, which does so. */
   async settle(): Promise<void> {
-    const { journal } = this.parts;
-    if (this.#committing === undefined && !journal.isAlone) await this.#betweenCommits(journal.settle());
+    const { journal, capacity } = this.parts;
+    if (this.#committing !== undefined || (journal.isAlone && !journal.isUnsettled)) return;
+    await this.#betweenCommits(journal.settle().then(() => capacity.release()));
   }
 
   /** No commit begins before the end of the work, which has begun. */

@@ -7,6 +7,7 @@ import type { Readings } from '../../shared/metrics/metrics.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
+import { KeyedMutex } from '../../shared/scheduling/mutex.js';
 import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
@@ -38,6 +39,8 @@ export class ShardNode {
   readonly #replicas = new Map<number, CollectionReplica>();
   /** Deleted while this shard served them: an owner entry that lingers must not bring them back. */
   readonly #dropped = new Set<number>();
+  /** By collection. */
+  readonly #drops = new KeyedMutex<number>();
   readonly #services: ReplicaServices;
   readonly #rpc: ShardRpc;
   readonly #transfer: OwnershipTransfer;
@@ -239,10 +242,11 @@ export class ShardNode {
     if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
   }
 
-  async #dropCollection(collectionId: number): Promise<void> {
+  /** Also waits for the same that was begun before. */
+  #dropCollection(collectionId: number): Promise<void> {
     this.#dropped.add(collectionId);
     const replica = this.#replicas.get(collectionId);
     this.#replicas.delete(collectionId);
-    await replica?.stop({ keep: false });
+    return this.#drops.run(collectionId, async () => replica?.stop({ keep: false }));
   }
 }

@@ -100,24 +100,27 @@ export class Quota {
   }
 
   /**
-   * Gives back what this shard's collections of the project, but for `except`, do not use. Throws `unavailable` where that is not
-   * known of one.
+   * Gives back what this shard's collections of the project, but for `except`, do not use. Throws `unavailable` when that is done,
+   * where it is not known of one.
    */
   async trim(project: string, except?: number): Promise<void> {
     // Before the mutex is taken: a collection may have to be opened to be counted, and the grants of others would wait.
-    await mapConcurrent([...this.#held(project, except)], COUNTED_AT_ONCE, (collection) => collection.settle());
+    const unread = new Set<HeldCollection>();
+    await mapConcurrent([...this.#held(project, except)], COUNTED_AT_ONCE, (collection) =>
+      collection.settle().catch(() => void unread.add(collection)),
+    );
     let unknown = 0;
     await this.#mutex.run(async () => {
       for (const collection of this.#held(project, except)) {
         const { id } = collection.config;
         // Before the use is read: a commit that begins after this line asks anew, and waits for the mutex.
         this.#granted.delete(id);
-        const used = await collection.inUse();
+        const used = unread.has(collection) ? 'unknown' : await collection.inUse();
         if (used === 'unknown') unknown++;
         else if (used !== 'all') await this.reservations.lower(project, id, used);
       }
     });
-    if (unknown > 0) throw unavailable(`of ${unknown} collections it is not known yet what owners before have added`);
+    if (unknown > 0) throw unavailable(`of ${unknown} collections it is not known yet what they hold`);
   }
 
   /** The project's collections of this shard, those of the moment at each step. */

@@ -12,7 +12,7 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { isOfSystem } from '../../shared/files/durable.js';
 import { Damaged } from '../../shared/log/damaged.js';
-import type { EventLog } from '../../shared/log/eventLog.js';
+import type { EventLog, EventLogs } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { VectorBlocks } from '../kernel/vectorBlocks.js';
@@ -48,6 +48,7 @@ interface OpeningOptions {
   readonly memory: VectorMemory;
   readonly dedupWindow: number;
   readonly clock: Clock;
+  readonly logs: Pick<EventLogs, 'lateMs'>;
   readonly snapshots?: SnapshotServices;
 }
 
@@ -73,14 +74,14 @@ interface Restored {
 async function readLog(
   config: CollectionConfig,
   log: EventLog,
-  { memory, dedupWindow, clock }: OpeningOptions,
+  { memory, dedupWindow, clock, logs }: OpeningOptions,
   restored?: Restored,
   onBegin?: (journal: Journal) => void,
 ): Promise<OpenState> {
   const newState = (): CollectionState =>
     new CollectionState(config, new VectorBlocks(memory, config.dimension), dedupWindow);
   const state = restored?.from.state ?? newState();
-  const journal = new Journal(config, log, state, clock, restored?.from.history);
+  const journal = new Journal(config, log, state, clock, logs.lateMs, restored?.from.history);
   onBegin?.(journal);
   const { position, end } = journal.history;
   const unread = restored && placeAt(position, end);

@@ -41,7 +41,9 @@ export class Journal {
   /** Undefined while there is no follower. */
   feed: Feed | undefined;
   #isAppendUnknown = false;
-  #isUnsettled = false;
+  /** Until then, on the monotonic clock, an append of unknown outcome may be stored. */
+  #ownUntilMs: number | undefined;
+  /** The same of appends of owners before. */
   #othersUntilMs: number | undefined;
   /** While the state holds a part of a frame that the history does not. */
   #applying: Promise<void> | undefined;
@@ -54,6 +56,8 @@ export class Journal {
     private readonly log: EventLog,
     private readonly state: CollectionState,
     private readonly clock: Clock,
+    /** See `EventLogs`. */
+    private readonly lateMs: number,
     readonly history = new LogHistory(),
   ) {}
 
@@ -91,9 +95,9 @@ export class Journal {
     return FRAME_OVERHEAD_BYTES + EVENT_PREFIX_BYTES + eventSizeBytes(genesisOf(this.config));
   }
 
-  /** Whether an append of unknown outcome may still be stored: it is not the last one, and cannot be, once another is stored. */
+  /** Whether an append of unknown outcome may still be stored: it cannot be once another is, or it is late enough. */
   get isUnsettled(): boolean {
-    return this.#isUnsettled;
+    return this.#ownUntilMs !== undefined;
   }
 
   /** Whether no owner before can add to the log any more, and the state has what they added. */
@@ -104,7 +108,7 @@ export class Journal {
   /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an owner before may be stored. */
   beginTerm(othersUntilMs: number | undefined): void {
     this.#othersUntilMs = othersUntilMs;
-    this.#isUnsettled = this.#isAppendUnknown;
+    if (!this.#isAppendUnknown) this.#ownUntilMs = undefined;
   }
 
   /**
@@ -148,11 +152,14 @@ export class Journal {
    * commit. Throws Damaged if the log does not even hold what was applied, which is then why it refused the append.
    */
   async settle(): Promise<void> {
-    const areOthersOver = this.#othersUntilMs !== undefined && this.clock.monotonicMs() >= this.#othersUntilMs;
-    if (!this.#isAppendUnknown && !areOthersOver) return;
+    const nowMs = this.clock.monotonicMs();
+    const isOver = (untilMs: number | undefined): boolean => untilMs !== undefined && nowMs >= untilMs;
+    const [isOwnOver, areOthersOver] = [isOver(this.#ownUntilMs), isOver(this.#othersUntilMs)];
+    if (!this.#isAppendUnknown && !isOwnOver && !areOthersOver) return;
     await this.catchUp();
     if (this.#isAppendUnknown) await this.#assertEnd();
     this.#isAppendUnknown = false;
+    if (isOwnOver) this.#ownUntilMs = undefined;
     if (areOthersOver) this.#othersUntilMs = undefined;
   }
 
@@ -209,11 +216,15 @@ export class Journal {
     onApplied?: OnApplied,
   ): Promise<void> {
     this.#isAppendUnknown = true;
-    this.#isUnsettled = true;
-    const position = await noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
+    this.#ownUntilMs = Number.POSITIVE_INFINITY;
+    const append = noticingDamage(() => this.log.append(frame.bytes, this.history.position, deadlineMs));
+    const position = await append.catch((error: unknown) => {
+      this.#ownUntilMs = this.clock.monotonicMs() + this.lateMs;
+      throw error;
+    });
     this.#isAppendUnknown = false;
     // The log takes no other frame that follows the one before.
-    this.#isUnsettled = false;
+    this.#ownUntilMs = undefined;
     this.#othersUntilMs = undefined;
     this.feed?.({ position, bytes: frame.bytes });
     onDurable(frame.bytes.length);

@@ -99,9 +99,11 @@ export class NatsWatch implements Watch {
    */
   async caughtUp(): Promise<void> {
     if (this.stopped) throw unavailable('the watch was stopped');
+    const { delivery } = this;
     const sequence = await this.bucket.mark();
     if (this.heardUpTo >= sequence || (!this.stopped && (await this.hears(sequence)))) return;
-    this.delivery?.stop();
+    // One that is still catching up ends by itself where nothing comes any more.
+    if (this.delivery === delivery && this.toldUpTo !== undefined) delivery?.stop();
     throw unavailable('a watch of the cluster does not catch up; retry shortly');
   }
 
@@ -172,7 +174,7 @@ export class NatsWatch implements Watch {
   private async follow(delivery: Delivery, caughtUp: () => void): Promise<void> {
     const seen = new Set<string>();
     let catchingUp = true;
-    let last: number | undefined;
+    let last = 0;
     const finish = async (): Promise<void> => {
       for (const key of [...this.known.keys()])
         if (!seen.has(key) && !(await this.bucket.find(key))) this.tellGone(key);
@@ -209,7 +211,7 @@ export class NatsWatch implements Watch {
       // It is counted once more as it is taken.
       if (isMark) this.heard = { sequence: revision, left: item.pending + 1 };
       // Others may have read an entry that came and went before it was delivered.
-      else if (isNew) this.known.set(key, { revision, endMs: Number.POSITIVE_INFINITY });
+      else this.known.set(key, { revision, endMs: Number.POSITIVE_INFINITY });
       this.tellGone(key);
       return;
     }

@@ -50,7 +50,7 @@ const SUPERSEDING = /^\.(.+)\.(?:superseded|next)$/;
 let temporaries = 0;
 
 /** A name beside `path`, since rename and link do not cross file systems; it holds the process that uses it. */
-const temporaryBeside = (path: string): string =>
+export const temporaryBeside = (path: string): string =>
   join(dirname(path), `.${process.pid}-${threadId}-${++temporaries}.tmp`);
 
 export const codeOf = (error: unknown): string | undefined =>

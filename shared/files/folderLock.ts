@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createFile, deleteFile, ifThere, move } from './durable.js';
+import { createFile, deleteFile, ifThere, move, temporaryBeside } from './durable.js';
 import { isRunning } from './isRunning.js';
 
 export interface LockHolder {
@@ -84,7 +84,7 @@ function refusal(folder: string, path: string, { host, pid }: LockHolder, other:
 
 /** Removes a stale lock. A lock of another process, moved away by mistake, is put back. */
 async function discard(path: string, stale: string): Promise<void> {
-  const aside = `${path}.${process.pid}.stale`;
+  const aside = temporaryBeside(path);
   if (!(await move(path, aside))) return;
   const moved = await contentOf(aside);
   if (moved !== undefined && moved !== stale) await createFile(path, moved);

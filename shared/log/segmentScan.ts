@@ -5,7 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Malformed } from '../errors/malformed.js';
-import { createFile, type DurableFile, deleteLeftovers, ifThere } from '../files/durable.js';
+import { createFile, type DurableFile, deleteLeftovers, ifThere, syncDirectory } from '../files/durable.js';
 import { LOG_START, LogDamaged, type Position } from './eventLog.js';
 import type { SegmentFiles } from './segmentFiles.js';
 import {
@@ -53,6 +53,8 @@ export async function scanLog(folder: string, collectionId: number, files: Segme
     if (unsealed !== undefined) {
       // A crash may come between the making of a segment and the sealing of the one before it, and no later.
       if (!isLast || mark.head !== 0) throw notFollowed(collectionId, unsealed.segment);
+      // Once the name of this one lasts.
+      await syncDirectory(folder);
       await sealSegment(files, unsealed.segment, unsealed.head);
     }
     const segment = { path, base, sizeBytes: mark.end };

@@ -271,6 +271,7 @@ describe('nats faults', () => {
         ['a', 3],
         ['b', undefined],
         ['d', 1],
+        ['e', undefined],
         ['last', 1],
       ]);
       const waiting = watch.caughtUp();

@@ -88,8 +88,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an append of unknown outcome is forgotten',
     isIn: inClusters,
     file: 'shard/state/journal.js',
-    find: 'if (!this.#isAppendUnknown && !areOthersOver)\n            return;',
-    put: 'if (!areOthersOver)\n            return;',
+    find: 'if (!this.#isAppendUnknown && !isOwnOver && !areOthersOver)\n            return;',
+    put: 'if (!isOwnOver && !areOthersOver)\n            return;',
   },
   {
     name: 'a commit is not synced',
@@ -299,8 +299,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the log of a deleted collection goes before its owner',
     isIn: inClusters,
     file: 'coordinator/cluster/deletions.js',
-    find: 'const holders = new Set(await members.disown(id));',
-    put: 'const holders = new Set();\n        setTimeout(() => void members.disown(id), 1_000);',
+    find: 'const others = new Set([...(await members.disown(id)), ...(owned === undefined ? members.liveShards() : [])]);',
+    put: 'const others = new Set();\n        setTimeout(() => void members.disown(id), 1_000);',
   },
   {
     name: 'what a crash has left of a log is left',

@@ -5,7 +5,7 @@ import type { Listed } from './passingCalls.js';
 import type { PassingClients } from './passingClients.js';
 
 /** How long it may take. */
-const SETTLED_MS = 120_000;
+const SETTLED_MS = 300_000;
 const AGAIN_MS = 1_000;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -218,6 +218,7 @@ async function saveGeneration(
     memory: new VectorMemory(),
     dedupWindow: 1,
     clock: systemClock,
+    logs,
   });
   const folder = join(path, 'indexes', SHARD_FOLDER, String(config.id), 'g1');
   mkdirSync(folder, { recursive: true });

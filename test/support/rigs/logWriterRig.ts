@@ -108,10 +108,8 @@ export class LogWriterRig {
       checkpoint: async (id) => this.#checkpoint(id),
       isListed: (id) => this.listed.has(id) || this.erased.has(id),
       isMissing: async (id) => !this.listed.has(id) && !this.erased.has(id),
-      erased: () => this.erased,
-      forgetErased: async (id) => {
-        this.erased.delete(id);
-      },
+      erased: () => [...this.erased],
+      forgetErased: async (id) => this.erased.delete(id),
     };
   }
 

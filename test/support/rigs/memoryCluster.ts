@@ -106,11 +106,20 @@ export class Reach implements Platform {
           if (held === undefined) tell();
           else held.push(tell);
         };
+        let toldUpTo = 0;
         const watch = await bucket.watch((change: Change) =>
-          toldInTurn(() => listener({ ...change, entry: this.#numbered(name, change.entry) })),
+          toldInTurn(() => {
+            toldUpTo = Math.max(toldUpTo, change.entry?.revision ?? 0);
+            listener({ ...change, entry: this.#numbered(name, change.entry) });
+          }),
         );
         const caughtUp = (): Promise<void> => reaching(() => new Promise((resolve) => toldInTurn(resolve)));
-        return { stop: () => watch.stop(), caughtUp };
+        return {
+          get toldUpTo() {
+            return toldUpTo;
+          },
+          ...{ stop: () => watch.stop(), caughtUp },
+        };
       },
     };
   }

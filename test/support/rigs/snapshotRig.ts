@@ -92,9 +92,10 @@ export class SnapshotRig {
 
   /** The state of the log as it is; its vectors are the caller's to destroy. */
   async state(snapshots?: TestSnapshots): Promise<OpenState> {
-    const log = await this.logs.open(config.id);
+    const { logs } = this;
+    const log = await logs.open(config.id);
     const memory = new VectorMemory();
-    const opened = await openState(config, log, { memory, dedupWindow: WINDOW, clock: systemClock, snapshots });
+    const opened = await openState(config, log, { memory, dedupWindow: WINDOW, clock: systemClock, logs, snapshots });
     await log.close();
     return opened;
   }

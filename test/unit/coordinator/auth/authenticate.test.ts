@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Authenticator } from '../../../../coordinator/auth/authenticate.js';
 import { Keyring } from '../../../../coordinator/auth/keyring.js';
 import { FailedAttempts } from '../../../../coordinator/limits/failedAttempts.js';
-import type { Change, Entry, Watch } from '../../../../shared/bucket/bucket.js';
+import type { Bucket, Change, Entry, Watch } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
@@ -16,6 +16,7 @@ import {
   revokeKey,
   SCOPES,
 } from '../../../../shared/registry/keys.js';
+import { LateWatch } from '../../../support/rigs/lateWatch.js';
 import { TestClock } from '../../../support/rigs/testEdge.js';
 import { eventually } from '../../../support/suites/expectations.js';
 
@@ -125,6 +126,22 @@ describe('authentication', () => {
     }
   };
 
+  /** Has the keyring told when the test says so. */
+  const openLate = async (): Promise<LateWatch> => {
+    await keyring.close();
+    let watch: LateWatch | undefined;
+    const late = {
+      get: (key: string) => bucket.get(key),
+      watch: async (listener: (change: Change) => void) => {
+        watch = await LateWatch.start(bucket, listener);
+        return watch;
+      },
+    };
+    keyring = await Keyring.open(late as Partial<Bucket> as Bucket, clock, silentLogger);
+    authenticator = new Authenticator(keyring, new FailedAttempts(clock));
+    return watch as LateWatch;
+  };
+
   it('knows a key by its header, whatever the case of the scheme', async () => {
     const { key, record } = await newKey();
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
@@ -198,12 +215,31 @@ describe('authentication', () => {
   });
 
   it('knows a key that the watch has not brought yet, and forgets it when it is revoked', async () => {
-    await keyring.close();
+    const watch = await openLate();
     const { key, record } = await newKey();
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
     expect(await codeOf(`Bearer ${key}`)).to.equal('p');
     await revokeKey(bucket, record.id);
     expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
+    watch.stop();
+  });
+
+  it('knows a revoked key as such where the store is asked at a server that led before, also while the watch begins anew', async () => {
+    const watch = await openLate();
+    const { key, record } = await newKey();
+    const peek = (of: string): Promise<Entry | undefined> => MemoryBucket.prototype.get.call(bucket, keyHash(of)!);
+    const entries = [await peek(key)];
+    await revokeKey(bucket, record.id);
+    await watch.caughtUp();
+    bucket.get = async (hash) => entries.find((entry) => entry?.key === hash);
+    expect(await codeOf(`Bearer ${key}`)).to.equal('unauthorized');
+    const other = await newKey();
+    entries.push(await peek(other.key));
+    expect(await codeOf(`Bearer ${other.key}`)).to.equal('p');
+    watch.toldUpTo = undefined;
+    await bucket.delete(keyHash(other.key)!);
+    expect(await codeOf(`Bearer ${other.key}`)).to.equal('unauthorized');
+    watch.stop();
   });
 
   it('knows a new key also where the store is asked at a server that led before', async () => {

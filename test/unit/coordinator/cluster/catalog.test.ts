@@ -4,8 +4,10 @@ import { Catalog } from '../../../../coordinator/cluster/catalog.js';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
-import { expectCode } from '../../../support/suites/expectations.js';
+import { LateWatch } from '../../../support/rigs/lateWatch.js';
+import { eventually, expectCode } from '../../../support/suites/expectations.js';
 
 const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 
@@ -83,6 +85,21 @@ describe('the catalog', () => {
     expect(await other.find('p', 'c')).to.deep.equal(late.collection);
   });
 
+  /** One that is told late, how it is told, and another. */
+  const late = async (entries: Bucket): Promise<[Catalog, LateWatch, Catalog]> => {
+    let watch: LateWatch | undefined;
+    const slow = changed(entries, {
+      watch: async (listener) => {
+        watch = await LateWatch.start(entries, listener);
+        return watch;
+      },
+    });
+    const [[catalog], [other]] = [await catalogs(1, slow), await catalogs(1, entries)] as [[Catalog], [Catalog]];
+    return [catalog, watch as LateWatch, other];
+  };
+  const idsOf = (catalog: Catalog): number[] => catalog.list('p').map(({ id }) => id);
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
   it('tells nobody that a collection is not there because a server that led before has not got it', async () => {
     const entries = bucket();
     const told: (() => void)[] = [];
@@ -123,23 +140,91 @@ describe('the catalog', () => {
 
   it('a collection made anew under an old name stays listed, however late the old one’s end is told', async () => {
     const entries = bucket();
-    const told: (() => void)[] = [];
-    const slow = changed(entries, {
-      watch: async (listener) => {
-        const watch = await entries.watch((change) => told.push(() => listener(change)));
-        return { caughtUp: () => watch.caughtUp(), stop: () => watch.stop() };
-      },
-    });
-    const [[catalog], [other]] = [await catalogs(1, slow), await catalogs(1, entries)] as [[Catalog], [Catalog]];
+    const [catalog, watch, other] = await late(entries);
     await other.create('p', wanted('c'));
     await other.remove('p', 'c');
     const { collection } = await other.create('p', wanted('c', 5));
     expect(await catalog.find('p', 'c')).to.deep.equal(collection);
-    for (const tell of told) {
-      tell();
-      await new Promise((resolve) => setImmediate(resolve));
-      expect(catalog.list('p').map(({ id }) => id)).to.deep.equal([collection.id]);
+    expect(watch.held).to.equal(3);
+    while (watch.held > 0) {
+      watch.tell();
+      await settled();
+      expect(idsOf(catalog)).to.deep.equal([collection.id]);
     }
-    expect(told).to.have.length(3);
+  });
+
+  it('a collection made anew is there though its name was just given up, or found absent, here', async () => {
+    const entries = bucket();
+    const [other] = (await catalogs(1, entries)) as [Catalog];
+    const makeAnew = async <T>(work: () => Promise<T>): Promise<T> => {
+      const result = await work();
+      await other.create('p', wanted('c', 5));
+      return result;
+    };
+    let isBehind = false;
+    const racing = changed(entries, {
+      get: async (key) => (isBehind ? undefined : entries.get(key)),
+      delete: (key, revision) => makeAnew(() => entries.delete(key, revision)),
+      isAbsent: async (key) => {
+        isBehind = false;
+        await entries.delete(key);
+        return makeAnew(() => entries.isAbsent(key));
+      },
+    });
+    const [catalog] = (await catalogs(1, racing)) as [Catalog];
+    await other.create('p', wanted('c'));
+    await catalog.remove('p', 'c');
+    const [id] = idsOf(other) as [number];
+    expect(idsOf(catalog)).to.deep.equal([id]);
+    isBehind = true;
+    expect(await catalog.reread('p', 'c')).to.include({ dimension: 5 });
+    expect(idsOf(catalog)).to.deep.equal([id + 1]);
+    expect(await catalog.find('p', 'c')).to.include({ id: id + 1 });
+  });
+
+  it('keeps nothing of what it reads while its watch begins anew, which may have told the end of it', async () => {
+    const entries = bucket();
+    const [catalog, watch, other] = await late(entries);
+    watch.toldUpTo = undefined;
+    const { collection } = await other.create('p', wanted('c'));
+    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    expect(idsOf(catalog)).to.deep.equal([]);
+    await watch.caughtUp();
+    expect(idsOf(catalog)).to.deep.equal([collection.id]);
+  });
+
+  it('forgets what it had read before its watch began anew, and then was told to be gone', async () => {
+    const entries = bucket();
+    const [catalog, watch, other] = await late(entries);
+    const { collection } = await other.create('p', wanted('c'));
+    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    await other.remove('p', 'c');
+    watch.toldUpTo = undefined;
+    watch.forgetFirst();
+    watch.tell();
+    await settled();
+    expect(idsOf(catalog)).to.deep.equal([]);
+    await expectCode(catalog.find('p', 'c'), 'collection_not_found');
+  });
+
+  it('forgets nothing where its watch cannot catch up, and asks again', async () => {
+    const entries = bucket();
+    const [catalog, watch, other] = await late(entries);
+    await other.create('p', wanted('c'));
+    await other.remove('p', 'c');
+    const { collection } = await other.create('p', wanted('c', 5));
+    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    watch.toldUpTo = undefined;
+    const caughtUp = watch.caughtUp.bind(watch);
+    let tries = 0;
+    watch.caughtUp = async () => {
+      if (tries++ === 0) throw unavailable('it does not');
+      await caughtUp();
+    };
+    watch.tell();
+    watch.tell();
+    await eventually('it is asked again', () => tries === 2);
+    await settled();
+    expect(idsOf(catalog)).to.deep.equal([collection.id]);
   });
 });

@@ -97,6 +97,27 @@ describe('a former owner', () => {
     expect(await rejection(records(1))).to.be.an.instanceOf(NobodyServes);
   });
 
+  it('that is told twice to give a deleted collection up has done so when either is answered', async () => {
+    let store: (stored?: unknown) => void = () => undefined;
+    rig.cluster.logs.fates.push(
+      new Promise((resolve) => {
+        store = resolve;
+      }),
+    );
+    const write = rig.call(ID, insertOf(fixed(2, 0))).catch(() => undefined);
+    await eventually('it is being appended', () => rig.cluster.logs.fates.length === 0);
+    let given = 0;
+    const drops = [1, 2].map(async () => {
+      await rig.ask('s1', { op: 'drop', collectionId: ID });
+      given++;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(given).to.equal(0);
+    store();
+    await Promise.all([write, ...drops]);
+    expect(given).to.equal(2);
+  });
+
   it('is not waited for once it has no heartbeat', async () => {
     await replace(['s1', 's9']);
     await eventually('the next owner asks it', async () => reach.asked > 1);

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
@@ -51,6 +52,38 @@ describe('what a late append brings', () => {
     expect(logs.landLate()).to.equal(false);
     await engine.context.quota.trim('p');
     expect(await reserved(OF)).to.equal(2);
+  });
+
+  for (const lateMs of [LATE_MS, 0])
+    it(`is given back where it is not stored ${lateMs > 0 ? 'in time' : 'when the log is read, and cannot be later'}`, async () => {
+      logs.lateMs = lateMs;
+      const engine = shard();
+      const { context } = engine;
+      const collection = engine.host(configOf(OF));
+      await insert(collection, 1);
+      logs.fates.push('lost');
+      await expectCode(insert(collection, ROWS), 'unavailable');
+      if (lateMs > 0) await context.quota.trim('p');
+      expect(await reserved(OF)).to.be.at.least(1 + ROWS);
+      laterMs = lateMs;
+      await context.quota.trim('p');
+      expect(await reserved(OF)).to.equal(1);
+      expect(collection.hosted.mayGetAppends).to.equal(false);
+    });
+
+  it('of one that cannot be read keeps no other from giving back', async () => {
+    const engine = shard();
+    const [of, other] = [engine.host(configOf(OF)), engine.host(configOf(OTHER))];
+    await insert(other, ROWS);
+    await insert(of, 1);
+    await insertLate(of);
+    expect(await reserved(OTHER)).to.be.above(ROWS);
+    logs.failRead = unavailable('it cannot be read');
+    await expectCode(engine.context.quota.trim('p'), 'unavailable');
+    expect([await reserved(OTHER), logs.failRead]).to.deep.equal([ROWS, undefined]);
+    expect(await reserved(OF)).to.be.at.least(1 + ROWS);
+    await engine.context.quota.trim('p');
+    expect(await reserved(OF)).to.equal(1 + ROWS);
   });
 
   for (const isOpen of [true, false])

@@ -97,7 +97,7 @@ describe('the log before a snapshot', () => {
     for (let n = 0; n < WRITES; n++) await collection.insert([n, n], { text: `t${n}` });
     const log = await logs.open(id);
     const { memory, dedupWindow, clock } = engine.context;
-    const { state, journal } = await openState(configOf(id), log, { memory, dedupWindow, clock });
+    const { state, journal } = await openState(configOf(id), log, { memory, dedupWindow, clock, logs });
     const path = snapshotPath(snapshots.store.folderOf(id), journal.sequence);
     await mkdir(dirname(path), { recursive: true });
     const { history } = journal;

@@ -43,7 +43,7 @@ describe('a collection whose log takes long to read', () => {
     const snapshots = Object.assign(await snapshotsIn(folder), { logger });
     try {
       const memory = new VectorMemory();
-      const options = { memory, dedupWindow: 16, clock: systemClock, snapshots };
+      const options = { memory, dedupWindow: 16, clock: systemClock, logs: { lateMs: 0 }, snapshots };
       const opening = openState(configOf(7), log, options);
       await eventually('a line tells', () => lines.length > 0);
       expect(lines[0]).to.include({ collection: 7, sequence: 1, of: 3, text: 'opening a collection: reading its log' });

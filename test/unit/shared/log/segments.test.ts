@@ -1,7 +1,18 @@
 /** What a local log makes of the files it finds: after a crash, after damage, after a disk that failed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, open, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  access,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
@@ -13,6 +24,7 @@ import {
   segmentName,
   WATERMARK_OFFSET,
 } from '../../../../shared/log/segmentFormat.js';
+import { LocalLogs } from '../../../../shared/log/segments.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import {
   append,
@@ -151,6 +163,12 @@ describe('local segments', () => {
     const systemError = (code: string): Error => Object.assign(new Error(code), { code });
     afterEach(() => Object.assign(DurableFile.prototype, { sync, writeNow }));
 
+    const handlePrototype = async (): Promise<FileHandle> => {
+      const handle = await open(folder.path, 'r');
+      await handle.close();
+      return Object.getPrototypeOf(handle) as FileHandle;
+    };
+
     const failures: Record<string, () => void> = {
       'in the sync': () => {
         DurableFile.prototype.sync = () => {
@@ -204,10 +222,34 @@ describe('local segments', () => {
         expect(await labels(await folder.open())).to.deep.equal(survived);
       });
 
+    it('leaves a segment unsealed until the name of the next one is durable', async () => {
+      await folder.write({}, 1);
+      const base = (await readFile(folder.segmentPath())).length;
+      await writeFile(folder.segmentPath(base), encodeSegmentHeader({ collectionId: COLLECTION, base }));
+      const order: string[] = [];
+      const prototype = await handlePrototype();
+      const { sync: syncFolder } = prototype;
+      prototype.sync = async function () {
+        await syncFolder.call(this);
+        order.push('folder');
+      };
+      DurableFile.prototype.sync = function () {
+        order.push('seal');
+        return sync.call(this);
+      };
+      try {
+        const logs = await LocalLogs.open({ folder: folder.path });
+        order.length = 0;
+        expect(await labels(await logs.open(COLLECTION))).to.deep.equal([1]);
+        await logs.close();
+      } finally {
+        prototype.sync = syncFolder;
+      }
+      expect(order.slice(0, 2)).to.deep.equal(['folder', 'seal']);
+    });
+
     it('makes a log durable whose name could not be synced when it was made', async () => {
-      const handle = await open(folder.path, 'r');
-      const prototype = Object.getPrototypeOf(handle) as typeof handle;
-      await handle.close();
+      const prototype = await handlePrototype();
       const { sync: syncFolder } = prototype;
       let done = 0;
       let failing = Number.POSITIVE_INFINITY;

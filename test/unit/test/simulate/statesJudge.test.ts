@@ -43,7 +43,7 @@ interface Replica {
 
 function openReplica(): Replica {
   const state = new CollectionState(config, new VectorBlocks(new VectorMemory(), config.dimension), 10);
-  return { state, journal: new Journal(config, NO_LOG, state, systemClock) };
+  return { state, journal: new Journal(config, NO_LOG, state, systemClock, 0) };
 }
 
 /** What is found where `change` happens to the second replica before it takes the last frame. */

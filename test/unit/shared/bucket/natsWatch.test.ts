@@ -1,0 +1,110 @@
+/** A watch over a scripted delivery, which tells what a NATS server tells, when the test says so. */
+import { expect } from 'chai';
+import type { Msg } from 'nats';
+import type { Change } from '../../../../shared/bucket/bucket.js';
+import { NatsWatch, type WatchedBucket } from '../../../../shared/bucket/natsWatch.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import type { ClusterConnection } from '../../../../shared/nats/natsConnection.js';
+import { eventually, expectCode } from '../../../support/suites/expectations.js';
+
+type Take = (error: Error | null, message: Msg) => void;
+
+/** Its connection to a server which has so many entries when a delivery begins. */
+class Script {
+  /** How many deliveries have begun. */
+  begun = 0;
+  entries = 0;
+  #take: Take = () => undefined;
+  #told = 0;
+  readonly #onBreak = new Set<() => void>();
+
+  readonly bucket = {
+    options: { name: 'b', ttlMs: undefined },
+    connection: {
+      ...{ connected: true, closed: false, clock: systemClock, logger: silentLogger, api: '$JS.API' },
+      newInbox: () => 'inbox',
+      call: <T>(work: () => Promise<T>) => work(),
+      untilConnected: async () => undefined,
+      everySecond: () => () => undefined,
+      down: () => new Error('the connection is down'),
+      onChange: (listener: () => void) => {
+        this.#onBreak.add(listener);
+        return () => this.#onBreak.delete(listener);
+      },
+      nc: {
+        publish: () => undefined,
+        subscribe: (_: string, { callback }: { callback: Take }) => {
+          this.#take = callback;
+          return { unsubscribe: () => undefined };
+        },
+      },
+      jsm: { consumers: { add: async () => this.#begin() } },
+    } as unknown as ClusterConnection,
+    find: async () => ({}),
+    parse: (_: string, bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as number,
+    mark: async () => Number.MAX_SAFE_INTEGER,
+  } satisfies WatchedBucket;
+
+  break(): void {
+    for (const listener of this.#onBreak) listener();
+  }
+
+  /** Tells an entry, or that there is none. */
+  tell(key: string, sequence: number, value: number | undefined, pending = 0): void {
+    const data = new TextEncoder().encode(value === undefined ? '' : String(value));
+    const reply = `$JS.ACK.s.c.1.${sequence}.${++this.#told}.0.${pending}`;
+    this.#take(null, { subject: `$KV.b.${key}`, reply, data } as unknown as Msg);
+  }
+
+  #begin(): object {
+    this.begun++;
+    this.#told = 0;
+    return { name: 'c', num_pending: this.entries, delivered: { consumer_seq: 0 } };
+  }
+}
+
+describe('a watch of a bucket of JetStream', () => {
+  const told: [string, number | undefined][] = [];
+  const listener = ({ key, entry }: Change): void => void told.push([key, entry?.value as number | undefined]);
+  let script: Script;
+  beforeEach(() => {
+    told.length = 0;
+    script = new Script();
+  });
+
+  it('is not begun anew by those who wait for it while it catches up', async () => {
+    const watch = await NatsWatch.start(script.bucket, listener);
+    expect(watch.toldUpTo).to.equal(0);
+    script.entries = 2;
+    script.break();
+    await eventually('it begins anew', () => script.begun === 2);
+    script.tell('a', 1, 1, 1);
+    await eventually('the first is told', () => told.length === 1);
+    expect(watch.toldUpTo).to.equal(undefined);
+    await expectCode(watch.caughtUp(), 'unavailable');
+    script.tell('b', 2, 2);
+    await eventually('it has caught up', () => watch.toldUpTo === 2);
+    expect([script.begun, told]).to.deep.equal([
+      2,
+      [
+        ['a', 1],
+        ['b', 2],
+      ],
+    ]);
+    await expectCode(watch.caughtUp(), 'unavailable');
+    await eventually('one that has caught up and hears no mark does', () => script.begun === 3);
+    watch.stop();
+  });
+
+  it('tells that an entry is gone which came and went while it was away: others may have read it', async () => {
+    const watch = await NatsWatch.start(script.bucket, listener);
+    script.entries = 1;
+    script.break();
+    await eventually('it begins anew', () => script.begun === 2);
+    script.tell('a', 2, undefined);
+    await eventually('it is told', () => told.length === 1);
+    expect(told).to.deep.equal([['a', undefined]]);
+    watch.stop();
+  });
+});
