@@ -97,7 +97,7 @@ export class ClusterBackend {
     const moves = new Moves(context, followers);
     const reservations = new Reservations(buckets.quota, limits);
     this.#deletions = new Deletions(context, buckets.counters, reservations, buckets.watermarks, platform.logs.lateMs);
-    this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config), this.#deletions);
+    this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config));
     this.#queue = new CallQueue(transport, members, clock, metrics);
     this.#health = new ClusterHealth(platform, catalog, members, followers, clock);
     this.#stats = new CollectionStats(members, buckets.watermarks, clock);
@@ -136,10 +136,10 @@ export class ClusterBackend {
   }
 
   async stop(): Promise<void> {
+    await this.#deletions.stop();
     await this.#placement.stop();
     this.#catalog.stop();
     this.#members.stop();
-    this.#deletions.stop();
   }
 
   /** Throws `collection_not_found`, and `conflict` while the collection is being imported. */

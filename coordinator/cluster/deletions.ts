@@ -3,7 +3,7 @@
  * collection is erased (`deletionMarks.ts`). One that the catalog does not list and nobody marked is logged; if it holds nothing,
  * it was given an owner after its deletion, which is taken from it.
  *
- *   listed ──marked──▶ unlisted ──▶ erased: owner, log, watermark, reservation ──▶ in the service log ──▶ unmarked
+ *   listed ──marked──▶ unlisted ──▶ erased: owner, log, watermark, reservation ──▶ in the service log, erased once more ──▶ unmarked
  *      ▲                  │
  *      └──still listed────┘ the deletion was interrupted before its first step and never answered: unmarked
  *
@@ -13,11 +13,15 @@ import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Reservations } from '../../shared/registry/reservations.js';
 import { watermarkKey } from '../../shared/registry/watermarks.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { type PlacementContext, placementEnvelope } from './context.js';
 import { clearDeleted, clearErased, type Deleted, type Erased, markErased, watchDeleted } from './deletionMarks.js';
 
+const ROUND_MS = 500;
 const CALL_MS = 2_000;
+const SWEPT_AT_ONCE = 8;
 /** A deletion or a creation that another coordinator has begun is left alone for so long. */
 const SWEPT_AFTER_MS = 5_000;
 /** A deposed store server may list a deleted collection for a while. */
@@ -32,7 +36,12 @@ export class Deletions {
   readonly #marked = new Map<number, Deleted>();
   /** Erased collections, as far as this process was told. */
   readonly #erased = new Map<number, Erased>();
+  /** Of these, whose content cannot come back any more. */
+  readonly #settled = new Set<number>();
+  /** A task of its own: a shard that does not answer must not delay placement. */
+  readonly #rounds = new PeriodicTask(() => this.#sweep(), ROUND_MS);
   #watch: Watch | undefined;
+  #isStopped = false;
 
   constructor(
     private readonly context: PlacementContext,
@@ -46,11 +55,19 @@ export class Deletions {
   ) {}
 
   async start(): Promise<void> {
+    this.#rounds.start();
     this.#watch = await watchDeleted(this.counters, { marked: this.#marked, erased: this.#erased }, this.context.clock);
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#rounds.stop();
     this.#watch?.stop();
+  }
+
+  /** Runs a round now; resolves when it is done. */
+  now(): Promise<void> {
+    return this.#rounds.now();
   }
 
   /** Nothing is left of the collection when this resolves. May be repeated. */
@@ -92,32 +109,52 @@ export class Deletions {
     return this.#marked.has(id) || this.#erased.has(id);
   }
 
-  /**
-   * The service log tells of the deletion by now, or never had the collection. When nothing that a shard has sent can be on its way
-   * any more, its content is erased once more, and the mark goes; false until then.
-   */
-  async forgetErased(id: number): Promise<boolean> {
-    const erased = this.#erased.get(id);
-    if (erased === undefined) return true;
-    if (this.context.clock.monotonicMs() - erased.sinceMs < this.lateMs) return false;
-    return this.#orLater(id, async () => {
-      if (this.lateMs > 0) await this.#eraseContent(erased.collection, this.#envelope());
-      await clearErased(this.counters, id);
-      this.#erased.delete(id);
-    });
+  /** The service log tells of the deletion by now, or never had the collection. The mark stays until nothing can come back. */
+  async forgetErased(id: number): Promise<void> {
+    if (this.lateMs > 0 && !this.#settled.has(id)) return;
+    await clearErased(this.counters, id);
+    this.#erased.delete(id);
+    this.#settled.delete(id);
+  }
+
+  async #sweep(): Promise<void> {
+    const { leadership, clock } = this.context;
+    if (!leadership.held) return;
+    await this.#lookAfterAll();
+    const dueMs = clock.monotonicMs() - this.lateMs;
+    const due = [...this.#erased.values()].filter(
+      ({ collection, sinceMs }) => sinceMs <= dueMs && !this.#settled.has(collection.id),
+    );
+    if (this.lateMs > 0) await mapConcurrent(due, SWEPT_AT_ONCE, (erased) => this.#eraseOnceMore(erased));
   }
 
   /** Finishes interrupted deletions, and logs unlisted collections. */
-  async sweep(): Promise<void> {
+  async #lookAfterAll(): Promise<void> {
     const marked = [...this.#marked.values()];
     const unlisted = this.unlisted();
     const seen = new Set([...marked, ...unlisted].map(({ id }) => id));
     for (const id of this.#seenMs.keys()) if (!seen.has(id)) this.#seenMs.delete(id);
     for (const id of this.#logged) if (!seen.has(id)) this.#logged.delete(id);
-    for (const deleted of marked)
-      if (this.#seenForMs(deleted.id) >= SWEPT_AFTER_MS && this.context.leadership.held) await this.#finish(deleted);
-    for (const collection of unlisted)
-      if (this.#seenForMs(collection.id) >= SWEPT_AFTER_MS) await this.#lookAfter(collection);
+    const isDue = ({ id }: Deleted): boolean => this.#seenForMs(id) >= SWEPT_AFTER_MS;
+    await mapConcurrent(marked.filter(isDue), SWEPT_AT_ONCE, (deleted) => this.#finish(deleted));
+    await mapConcurrent(unlisted.filter(isDue), SWEPT_AT_ONCE, (collection) => this.#lookAfter(collection));
+  }
+
+  /**
+   * Nothing that a shard has sent can be on its way any more, and what of it has come goes. Where that fails, the others have their
+   * turn first.
+   */
+  async #eraseOnceMore({ collection }: Erased): Promise<void> {
+    const { catalog, clock, logger } = this.context;
+    const { id } = collection;
+    await this.#orLater(id, async () => {
+      const isGone = catalog.byId(id) === undefined && (await catalog.isGone(collection));
+      if (isGone) await this.#eraseContent(collection, this.#envelope());
+      else logger.error({ collectionId: id }, 'the catalog lists a deleted collection; what it holds by now is kept');
+      this.#settled.add(id);
+    });
+    if (this.#settled.has(id) || !this.#erased.delete(id)) return;
+    this.#erased.set(id, { collection, sinceMs: clock.monotonicMs() - this.lateMs + SWEPT_AFTER_MS });
   }
 
   /** Collections with an owner, without a catalog entry, and not deleted; as far as this process was told. */
@@ -141,13 +178,13 @@ export class Deletions {
 
   async #lookAfter(collection: Deleted): Promise<void> {
     const { catalog, members, leadership } = this.context;
-    if (this.#logged.has(collection.id) || (await catalog.isListed(collection))) return;
-    const isEmpty = await this.#isEmpty(collection.id);
-    if (isEmpty === false) this.#log(collection);
-    else if (isEmpty && leadership.held)
-      await this.#orLater(collection.id, async () => {
-        if (await catalog.isGone(collection)) await members.disown(collection.id);
-      });
+    const { id } = collection;
+    await this.#orLater(id, async () => {
+      if (this.#logged.has(id) || (await catalog.isListed(collection))) return;
+      const isEmpty = await this.#isEmpty(id);
+      if (isEmpty === false) this.#log(collection);
+      else if (isEmpty && leadership.held && (await catalog.isGone(collection))) await members.disown(id);
+    });
   }
 
   /** Whether nothing was ever written to it, as its owner knows; undefined where that is not known now. */
@@ -166,15 +203,13 @@ export class Deletions {
     return placementEnvelope(this.context.clock, CALL_MS);
   }
 
-  /** Whether the work was done. */
-  async #orLater(collectionId: number, work: () => Promise<void>): Promise<boolean> {
+  async #orLater(collectionId: number, work: () => Promise<void>): Promise<void> {
+    if (this.#isStopped || !this.context.leadership.held) return;
     try {
       await work();
-      return true;
     } catch (error) {
       const failure = { collectionId, error: messageOf(error) };
-      this.context.logger.warn(failure, 'a deleted collection waits for the next placement round');
-      return false;
+      this.context.logger.warn(failure, 'the erasure of a deleted collection waits for the next round');
     }
   }
 

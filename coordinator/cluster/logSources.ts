@@ -79,7 +79,7 @@ export class LogSources {
   }
 
   /** See `Deletions.forgetErased`. */
-  forgetErased(collectionId: number): Promise<boolean> {
+  forgetErased(collectionId: number): Promise<void> {
     return this.deletions.forgetErased(collectionId);
   }
 

@@ -7,7 +7,6 @@
  *   owner is lost               → to a follower, else to another shard; the old lease is over, and the log refuses its writes
  *   owner leaves, or has more   → moved while it serves (`moves.ts`)
  *   too few or many followers   → added or removed
- *   deleted, not all erased     → erased (`deletions.ts`)
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
@@ -18,7 +17,6 @@ import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { type PlacementContext, placementEnvelope } from './context.js';
-import type { Deletions } from './deletions.js';
 import { RENEW_EVERY_MS } from './leadership.js';
 import { startMove } from './moveMetrics.js';
 import type { Moves } from './moves.js';
@@ -46,7 +44,6 @@ export class Placement {
     private readonly context: PlacementContext,
     private readonly moves: Moves,
     private readonly views: PlacementViews,
-    private readonly deletions: Deletions,
   ) {}
 
   start(): void {
@@ -116,7 +113,6 @@ export class Placement {
       }
       this.moves.plan(planMoves(view, MOVES_PER_ROUND));
       await this.#setFollowers(planFollowers(view, FOLLOWERS_PER_ROUND));
-      await this.deletions.sweep();
     } catch (error) {
       logger.warn({ error: messageOf(error) }, 'placement round failed; the next one tries again');
     }

@@ -124,12 +124,11 @@ export class LogWriter {
     });
   }
 
-  /** Of those of which the log tells, and of those that it never had; the longest erased first. */
+  /** Those of which the log tells, and those that it never had. */
   async #forgetErased(erased: readonly number[]): Promise<void> {
     const { store, sources } = this.options;
     for (const id of erased) this.#unlogged.delete(id);
-    for (const id of erased)
-      if (store.collections.get(id)?.isDeleted !== false && !(await sources.forgetErased(id))) return;
+    for (const id of erased) if (store.collections.get(id)?.isDeleted !== false) await sources.forgetErased(id);
   }
 
   async #checkpoints(erased: readonly number[]): Promise<Uint8Array[]> {

@@ -203,8 +203,11 @@ export class CollectionReplica {
     // Before the subjects are given up, since their calls are answered first.
     handle?.cancelBackgroundWork();
     await this.#endFollowing();
-    await (await term?.serving)?.stop();
-    await handle?.close({ keep });
+    try {
+      await (await term?.serving)?.stop();
+    } finally {
+      await handle?.close({ keep });
+    }
   }
 
   async #endTerm(): Promise<void> {

@@ -242,11 +242,16 @@ export class ShardNode {
     if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
   }
 
-  /** Also waits for the same that was begun before. */
+  /** Also waits for the same that was begun before, and removes what that could not. */
   #dropCollection(collectionId: number): Promise<void> {
     this.#dropped.add(collectionId);
     const replica = this.#replicas.get(collectionId);
     this.#replicas.delete(collectionId);
-    return this.#drops.run(collectionId, async () => replica?.stop({ keep: false }));
+    return this.#drops.run(collectionId, async () => {
+      if (replica !== undefined) return replica.stop({ keep: false });
+      const { indexes, snapshots } = this.#services.context;
+      await indexes.store.removeAll(collectionId);
+      await snapshots?.store.removeAll(collectionId);
+    });
   }
 }

@@ -54,6 +54,8 @@ const MARK_WITHIN_MS = 2_000;
  */
 export class NatsWatch implements Watch {
   toldUpTo: number | undefined;
+  /** The same of the deliveries before. */
+  private toldBefore = 0;
   private readonly known = new Map<string, Known>();
   private readonly connection: ClusterConnection;
   private readonly prefix: string;
@@ -163,6 +165,7 @@ export class NatsWatch implements Watch {
     this.delivery = delivery;
     this.heard = undefined;
     this.heardUpTo = 0;
+    this.toldBefore = Math.max(this.toldBefore, this.toldUpTo ?? 0);
     this.toldUpTo = undefined;
     try {
       await this.follow(delivery, caughtUp);
@@ -179,7 +182,7 @@ export class NatsWatch implements Watch {
       for (const key of [...this.known.keys()])
         if (!seen.has(key) && !(await this.bucket.find(key))) this.tellGone(key);
       catchingUp = false;
-      this.toldUpTo = last;
+      this.toldUpTo = Math.max(last, this.toldBefore);
       caughtUp();
     };
     if (delivery.hasBegun(0)) await finish();
@@ -193,7 +196,7 @@ export class NatsWatch implements Watch {
         const key = item.message.subject.slice(this.prefix.length);
         if (catchingUp) seen.add(key);
         last = item.sequence;
-        this.take(key, item, !catchingUp);
+        if (!this.isDoubtful(key, item) || (await this.bucket.find(key))) this.take(key, item, !catchingUp);
       }
       this.tellHeard(item === IDLE || item.pending === 0);
       // A message that another one replaced while it was on its way is never sent, and may be counted as pending for ever.
@@ -201,9 +204,14 @@ export class NatsWatch implements Watch {
     }
   }
 
+  /** Whether its end was told by a delivery before: a server that lags still has it; or the stream was made anew. */
+  private isDoubtful(key: string, { sequence, message }: StreamMessage): boolean {
+    return sequence <= this.toldBefore && message.data.length > 0 && !this.known.has(key);
+  }
+
   private take(key: string, item: StreamMessage, isNew: boolean): void {
     const { message, sequence: revision } = item;
-    if (isNew) this.toldUpTo = revision;
+    if (isNew) this.toldUpTo = Math.max(this.toldUpTo ?? 0, revision);
     if ((this.known.get(key)?.revision ?? 0) >= revision) return;
     // A deletion is an empty message; JSON never is.
     if (message.data.length === 0) {

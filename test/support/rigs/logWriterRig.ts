@@ -109,7 +109,7 @@ export class LogWriterRig {
       isListed: (id) => this.listed.has(id) || this.erased.has(id),
       isMissing: async (id) => !this.listed.has(id) && !this.erased.has(id),
       erased: () => [...this.erased],
-      forgetErased: async (id) => this.erased.delete(id),
+      forgetErased: async (id) => void this.erased.delete(id),
     };
   }
 

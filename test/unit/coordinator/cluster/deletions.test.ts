@@ -24,6 +24,8 @@ interface Rig {
   readonly owners: MemoryBucket;
   /** The calls of a shard that lives, in order. */
   readonly asked: string[];
+  /** What the catalog lists, by id. */
+  readonly listed: Set<number>;
   /** What that shard throws. */
   refusal?: Error;
 }
@@ -51,7 +53,11 @@ describe('the erasure of a deleted collection', () => {
     await shards.put('s1', { session: 'x', collections: 0, records: 0, damages: [], full: [], leaving: false });
     const members = new Members(shards, owners, transport, systemClock, 60_000);
     await members.start();
-    const context = { members, clock, logger: silentLogger } as unknown as PlacementContext;
+    const listed = new Set<number>();
+    const isGone = async ({ id }: { id: number }): Promise<boolean> => !listed.has(id);
+    const catalog = { byId: () => undefined, isGone };
+    const leadership = { held: true };
+    const context = { members, catalog, leadership, clock, logger: silentLogger } as unknown as PlacementContext;
     const reservations = new Reservations(quota, { maxRecords: 1, maxBytes: 1 });
     const deletions = new Deletions(context, counters, reservations, watermarks, LATE_MS);
     await deletions.start();
@@ -60,7 +66,7 @@ describe('the erasure of a deleted collection', () => {
       () => members.stop(),
       () => deletions.stop(),
     );
-    const rig: Rig = { deletions, clock, owners, asked };
+    const rig: Rig = { deletions, clock, owners, asked, listed };
     return rig;
   }
 
@@ -83,17 +89,32 @@ describe('the erasure of a deleted collection', () => {
     const rig = await start();
     const { deletions, clock, asked } = rig;
     await deletions.erase(configOf(ID), soon());
-    expect(deletions.erased()).to.deep.equal([ID]);
+    asked.length = 0;
     clock.advance(LATE_MS - 1);
-    expect(await deletions.forgetErased(ID)).to.equal(false);
-    expect(asked).to.deep.equal(['drop', 'eraseLog']);
+    await deletions.now();
+    await deletions.forgetErased(ID);
+    expect([deletions.erased(), asked]).to.deep.equal([[ID], []]);
     clock.advance(1);
     rig.refusal = new Error('it is away');
-    expect(await deletions.forgetErased(ID)).to.equal(false);
-    expect(deletions.erased()).to.deep.equal([ID]);
+    await deletions.now();
     delete rig.refusal;
-    expect(await deletions.forgetErased(ID)).to.equal(true);
-    expect(asked).to.deep.equal(['drop', 'eraseLog', 'eraseLog']);
-    expect(deletions.erased()).to.deep.equal([]);
+    await deletions.now();
+    await deletions.forgetErased(ID);
+    expect([deletions.erased(), asked]).to.deep.equal([[ID], []]);
+    clock.advance(LATE_MS);
+    await deletions.now();
+    await deletions.forgetErased(ID);
+    expect([deletions.erased(), asked]).to.deep.equal([[], ['eraseLog']]);
+  });
+
+  it('is done once more to nothing that the catalog lists', async () => {
+    const { deletions, clock, asked, listed } = await start();
+    await deletions.erase(configOf(ID), soon());
+    asked.length = 0;
+    listed.add(ID);
+    clock.advance(LATE_MS);
+    await deletions.now();
+    await deletions.forgetErased(ID);
+    expect([deletions.erased(), asked]).to.deep.equal([[], []]);
   });
 });

@@ -15,6 +15,8 @@ class Script {
   /** How many deliveries have begun. */
   begun = 0;
   entries = 0;
+  /** Whether the leader has the entries that it is asked for. */
+  isThere = true;
   #take: Take = () => undefined;
   #told = 0;
   readonly #onBreak = new Set<() => void>();
@@ -41,7 +43,7 @@ class Script {
       },
       jsm: { consumers: { add: async () => this.#begin() } },
     } as unknown as ClusterConnection,
-    find: async () => ({}),
+    find: async () => (this.isThere ? {} : undefined),
     parse: (_: string, bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as number,
     mark: async () => Number.MAX_SAFE_INTEGER,
   } satisfies WatchedBucket;
@@ -96,6 +98,28 @@ describe('a watch of a bucket of JetStream', () => {
     await eventually('one that has caught up and hears no mark does', () => script.begun === 3);
     watch.stop();
   });
+
+  for (const isThere of [false, true])
+    it(`${isThere ? 'tells' : 'does not tell'} again of what a delivery before has told the end, where the leader ${isThere ? 'has' : 'has not got'} it`, async () => {
+      const watch = await NatsWatch.start(script.bucket, listener);
+      script.tell('a', 10, 1);
+      script.tell('a', 20, undefined);
+      await eventually('both are told', () => told.length === 2);
+      Object.assign(script, { isThere, entries: 1 });
+      script.break();
+      await eventually('it begins anew', () => script.begun === 2);
+      script.tell('a', 10, 1);
+      await eventually('it has caught up', () => watch.toldUpTo === 20);
+      script.tell('a', 12, 2);
+      script.tell('b', 21, 3);
+      await eventually('the next one is told', () => watch.toldUpTo === 21);
+      const again = [
+        ['a', 1],
+        ['a', 2],
+      ];
+      expect(told.slice(2)).to.deep.equal([...(isThere ? again : []), ['b', 3]]);
+      watch.stop();
+    });
 
   it('tells that an entry is gone which came and went while it was away: others may have read it', async () => {
     const watch = await NatsWatch.start(script.bucket, listener);
