@@ -39,6 +39,8 @@ export interface Erased {
   readonly collection: Deleted;
   /** When this process was told, in monotonic milliseconds. */
   readonly sinceMs: number;
+  /** Whether its content cannot come back any more. */
+  readonly isSettled: boolean;
 }
 
 /** By id. */
@@ -53,7 +55,11 @@ export const watchDeleted = (bucket: Bucket, { marked, erased }: Marks, clock: C
     const erasedId = Number(ERASED_KEY.exec(key)?.[1]);
     if (entry === undefined) erased.delete(erasedId);
     else if (!Number.isNaN(erasedId) && !erased.has(erasedId))
-      erased.set(erasedId, { collection: deletedOf(erasedId, entry), sinceMs: clock.monotonicMs() });
+      erased.set(erasedId, {
+        collection: deletedOf(erasedId, entry),
+        sinceMs: clock.monotonicMs(),
+        isSettled: false,
+      });
     const id = Number(KEY.exec(key)?.[1]);
     if (Number.isNaN(id)) return;
     if (entry === undefined) marked.delete(id);

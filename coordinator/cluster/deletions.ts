@@ -36,8 +36,6 @@ export class Deletions {
   readonly #marked = new Map<number, Deleted>();
   /** Erased collections, as far as this process was told. */
   readonly #erased = new Map<number, Erased>();
-  /** Of these, whose content cannot come back any more. */
-  readonly #settled = new Set<number>();
   /** A task of its own: a shard that does not answer must not delay placement. */
   readonly #rounds = new PeriodicTask(() => this.#sweep(), ROUND_MS);
   #watch: Watch | undefined;
@@ -111,21 +109,19 @@ export class Deletions {
 
   /** The service log tells of the deletion by now, or never had the collection. The mark stays until nothing can come back. */
   async forgetErased(id: number): Promise<void> {
-    if (this.lateMs > 0 && !this.#settled.has(id)) return;
+    if (this.lateMs > 0 && this.#erased.get(id)?.isSettled === false) return;
     await clearErased(this.counters, id);
     this.#erased.delete(id);
-    this.#settled.delete(id);
   }
 
   async #sweep(): Promise<void> {
     const { leadership, clock } = this.context;
     if (!leadership.held) return;
     await this.#lookAfterAll();
+    if (this.lateMs === 0) return;
     const dueMs = clock.monotonicMs() - this.lateMs;
-    const due = [...this.#erased.values()].filter(
-      ({ collection, sinceMs }) => sinceMs <= dueMs && !this.#settled.has(collection.id),
-    );
-    if (this.lateMs > 0) await mapConcurrent(due, SWEPT_AT_ONCE, (erased) => this.#eraseOnceMore(erased));
+    const due = [...this.#erased.values()].filter(({ isSettled, sinceMs }) => !isSettled && sinceMs <= dueMs);
+    await mapConcurrent(due, SWEPT_AT_ONCE, (erased) => this.#eraseOnceMore(erased));
   }
 
   /** Finishes interrupted deletions, and logs unlisted collections. */
@@ -140,21 +136,18 @@ export class Deletions {
     await mapConcurrent(unlisted.filter(isDue), SWEPT_AT_ONCE, (collection) => this.#lookAfter(collection));
   }
 
-  /**
-   * Nothing that a shard has sent can be on its way any more, and what of it has come goes. Where that fails, the others have their
-   * turn first.
-   */
+  /** Nothing that a shard has sent can be on its way any more, and what of it has come goes; where that fails, in a while. */
   async #eraseOnceMore({ collection }: Erased): Promise<void> {
     const { catalog, clock, logger } = this.context;
     const { id } = collection;
+    let isSettled = false;
     await this.#orLater(id, async () => {
-      const isGone = catalog.byId(id) === undefined && (await catalog.isGone(collection));
-      if (isGone) await this.#eraseContent(collection, this.#envelope());
+      if (await catalog.isGone(collection)) await this.#eraseContent(collection, this.#envelope());
       else logger.error({ collectionId: id }, 'the catalog lists a deleted collection; what it holds by now is kept');
-      this.#settled.add(id);
+      isSettled = true;
     });
-    if (this.#settled.has(id) || !this.#erased.delete(id)) return;
-    this.#erased.set(id, { collection, sinceMs: clock.monotonicMs() - this.lateMs + SWEPT_AFTER_MS });
+    const sinceMs = clock.monotonicMs() - this.lateMs + SWEPT_AFTER_MS;
+    if (this.#erased.has(id)) this.#erased.set(id, { collection, sinceMs, isSettled });
   }
 
   /** Collections with an owner, without a catalog entry, and not deleted; as far as this process was told. */
