@@ -26,7 +26,7 @@ class UnwatchedBucket extends MemoryBucket {
   waiting: (() => void)[] = [];
 
   override async watch(): Promise<Watch> {
-    return { caughtUp: async () => {}, stop: () => {} };
+    return { toldUpTo: 0, caughtUp: async () => {}, stop: () => {} };
   }
 
   override async get(key: string): Promise<Entry | undefined> {
