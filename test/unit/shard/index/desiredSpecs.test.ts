@@ -9,6 +9,7 @@ import { silentLogger } from '../../../../shared/logger.js';
 import type { CollectionConfig } from '../../../../shared/model/collectionConfig.js';
 import type { DesiredKind, IndexSpec } from '../../../../shared/model/indexSpec.js';
 import { configOf } from '../../../support/rigs/engine.js';
+import { LateWatch } from '../../../support/rigs/lateWatch.js';
 import { expectCode } from '../../../support/suites/expectations.js';
 
 const HNSW: IndexSpec = { kind: 'hnsw', parameters: { m: 8, efConstruction: 100, efSearch: 50 } };
@@ -116,13 +117,13 @@ describe('the desired index of a collection', () => {
   });
 
   it('goes by revisions where a coordinator’s watch lags behind what it has read, or an answer behind the watch', async () => {
-    const told: (() => void)[] = [];
+    let watch: LateWatch | undefined;
     const lagging = new Proxy(bucket, {
       get: (target, property) => {
         if (property === 'watch')
           return async (listener: Parameters<MemoryBucket['watch']>[0]) => {
-            const watch = await target.watch((change) => told.push(() => listener(change)));
-            return { caughtUp: () => watch.caughtUp(), stop: () => watch.stop() };
+            watch = await LateWatch.start(target, listener);
+            return watch;
           };
         const value: unknown = Reflect.get(target, property, target);
         return typeof value === 'function' ? value.bind(target) : value;
@@ -132,13 +133,14 @@ describe('the desired index of a collection', () => {
     await late.start();
     for (const kind of ['hnsw', 'ivf', 'bq'] as const) await specs.write(config, { kind, parameters: {} });
     expect((await late.reread('p', 'c')).index).to.equal('bq');
-    for (const tell of told.splice(0)) {
-      tell();
+    expect(watch?.held).to.equal(3);
+    while (watch!.held > 0) {
+      watch!.tell();
       expect((await late.find('p', 'c')).index).to.equal('bq');
     }
     const old = await bucket.get('p.c');
     await specs.write(config, HNSW);
-    for (const tell of told.splice(0)) tell();
+    await watch!.caughtUp();
     bucket.get = async () => old;
     await late.reread('p', 'c');
     expect(late.list('p').map(({ index }) => index)).to.deep.equal(['hnsw']);
