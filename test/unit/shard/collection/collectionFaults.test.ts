@@ -145,6 +145,7 @@ describe('a collection whose log fails', () => {
   });
 
   it('records whose commit has an unknown outcome stay reserved until it is known', async () => {
+    logs.lateMs = 60_000;
     const tight = new Engine(logs, { capacity: 10 });
     const one = tight.host(configOf(ID));
     const two = tight.host(configOf(8));
