@@ -105,6 +105,15 @@ export class Journal {
     return this.#othersUntilMs === undefined;
   }
 
+  /** Whether nothing is late any more of which it is not known what came of it. */
+  get isOver(): boolean {
+    return this.#isOver(this.#ownUntilMs) || this.#isOver(this.#othersUntilMs);
+  }
+
+  #isOver(untilMs: number | undefined): boolean {
+    return untilMs !== undefined && this.clock.monotonicMs() >= untilMs;
+  }
+
   /** Begins a term. `othersUntilMs`: until then, on the monotonic clock, a late append of an owner before may be stored. */
   beginTerm(othersUntilMs: number | undefined): void {
     this.#othersUntilMs = othersUntilMs;
@@ -152,9 +161,7 @@ export class Journal {
    * commit. Throws Damaged if the log does not even hold what was applied, which is then why it refused the append.
    */
   async settle(): Promise<void> {
-    const nowMs = this.clock.monotonicMs();
-    const isOver = (untilMs: number | undefined): boolean => untilMs !== undefined && nowMs >= untilMs;
-    const [isOwnOver, areOthersOver] = [isOver(this.#ownUntilMs), isOver(this.#othersUntilMs)];
+    const [isOwnOver, areOthersOver] = [this.#isOver(this.#ownUntilMs), this.#isOver(this.#othersUntilMs)];
     if (!this.#isAppendUnknown && !isOwnOver && !areOthersOver) return;
     await this.catchUp();
     if (this.#isAppendUnknown) await this.#assertEnd();

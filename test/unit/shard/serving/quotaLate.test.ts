@@ -78,12 +78,13 @@ describe('what a late append brings', () => {
     await insert(of, 1);
     await insertLate(of);
     expect(await reserved(OTHER)).to.be.above(ROWS);
+    laterMs = LATE_MS;
     logs.failRead = unavailable('it cannot be read');
     await expectCode(engine.context.quota.trim('p'), 'unavailable');
     expect([await reserved(OTHER), logs.failRead]).to.deep.equal([ROWS, undefined]);
     expect(await reserved(OF)).to.be.at.least(1 + ROWS);
     await engine.context.quota.trim('p');
-    expect(await reserved(OF)).to.equal(1 + ROWS);
+    expect(await reserved(OF)).to.equal(1);
   });
 
   for (const isOpen of [true, false])
