@@ -90,7 +90,10 @@ export class SnapshotStore {
   /** Removes the snapshots of a collection that has left the shard. None may be in the making. */
   async removeAll(collectionId: number): Promise<void> {
     this.#sizes.delete(collectionId);
-    if ((await namesIn(this.folderOf(collectionId))).length > 0) await deleteTree(this.folderOf(collectionId));
+    const folder = this.folderOf(collectionId);
+    if ((await namesIn(folder)).length > 0) await deleteTree(folder);
+    // One that was being made may have been given up before it had a file.
+    else await deleteEmptyDirectory(folder);
   }
 
   /** Removes the snapshots of collections that are not this shard's. */
