@@ -53,8 +53,8 @@ export class Deletions {
   ) {}
 
   async start(): Promise<void> {
-    this.#rounds.start();
     this.#watch = await watchDeleted(this.counters, { marked: this.#marked, erased: this.#erased }, this.context.clock);
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {

@@ -127,8 +127,10 @@ export class LogWriter {
   /** Those of which the log tells, and those that it never had. */
   async #forgetErased(erased: readonly number[]): Promise<void> {
     const { store, sources } = this.options;
-    for (const id of erased) this.#unlogged.delete(id);
-    for (const id of erased) if (store.collections.get(id)?.isDeleted !== false) await sources.forgetErased(id);
+    for (const id of erased) {
+      this.#unlogged.delete(id);
+      if (store.collections.get(id)?.isDeleted !== false) await sources.forgetErased(id);
+    }
   }
 
   async #checkpoints(erased: readonly number[]): Promise<Uint8Array[]> {

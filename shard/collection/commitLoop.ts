@@ -93,7 +93,7 @@ export class CommitLoop {
   /** Has the journal settled, unless a commit runs, which does so. */
   async settle(): Promise<void> {
     const { journal, capacity } = this.parts;
-    if (this.#committing !== undefined || !journal.isOver) return;
+    if (this.#committing !== undefined || !journal.canSettle) return;
     await this.#betweenCommits(journal.settle().then(() => capacity.release()));
   }
 

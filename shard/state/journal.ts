@@ -105,8 +105,8 @@ export class Journal {
     return this.#othersUntilMs === undefined;
   }
 
-  /** Whether nothing is late any more of which it is not known what came of it. */
-  get isOver(): boolean {
+  /** Whether a late append cannot come any more, and `settle` learns what came of it. */
+  get canSettle(): boolean {
     return this.#isOver(this.#ownUntilMs) || this.#isOver(this.#othersUntilMs);
   }
 

@@ -4,20 +4,21 @@ import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
 export class LateWatch implements Watch {
   /** Undefined: the watch has begun anew, and is catching up. */
   toldUpTo: number | undefined = 0;
+  /** The bucket, for the process. */
+  readonly bucket: Bucket;
   readonly #held: Change[] = [];
+  #listener: (change: Change) => void = () => undefined;
+  #watch: Watch | undefined;
 
-  private constructor(private readonly listener: (change: Change) => void) {}
-
-  /** What there is is told at once. */
-  static async start(bucket: Bucket, listener: (change: Change) => void): Promise<LateWatch> {
-    const late = new LateWatch(listener);
-    const watch = await bucket.watch((change) => late.#held.push(change));
-    late.#stop = watch.stop;
-    await late.caughtUp();
-    return late;
+  constructor(bucket: Bucket) {
+    const watch: Bucket['watch'] = (listener) => this.#begin(bucket, listener);
+    this.bucket = new Proxy(bucket, {
+      get: (target, property) => {
+        const value: unknown = property === 'watch' ? watch : Reflect.get(target, property, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
   }
-
-  #stop: () => void = () => undefined;
 
   /** How many changes are not told yet. */
   get held(): number {
@@ -29,7 +30,7 @@ export class LateWatch implements Watch {
     const change = this.#held.shift();
     if (change === undefined) return;
     if (this.toldUpTo !== undefined) this.toldUpTo = Math.max(this.toldUpTo, change.entry?.revision ?? 0);
-    this.listener(change);
+    this.#listener(change);
   }
 
   /** The next change was replaced before the watch came to it. */
@@ -42,6 +43,14 @@ export class LateWatch implements Watch {
   }
 
   stop(): void {
-    this.#stop();
+    this.#watch?.stop();
+  }
+
+  /** What there is is told at once. */
+  async #begin(bucket: Bucket, listener: (change: Change) => void): Promise<Watch> {
+    this.#listener = listener;
+    this.#watch = await bucket.watch((change) => this.#held.push(change));
+    await this.caughtUp();
+    return this;
   }
 }

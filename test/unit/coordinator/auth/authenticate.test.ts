@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Authenticator } from '../../../../coordinator/auth/authenticate.js';
 import { Keyring } from '../../../../coordinator/auth/keyring.js';
 import { FailedAttempts } from '../../../../coordinator/limits/failedAttempts.js';
-import type { Bucket, Change, Entry, Watch } from '../../../../shared/bucket/bucket.js';
+import type { Change, Entry, Watch } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemEntropy } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
@@ -129,17 +129,10 @@ describe('authentication', () => {
   /** Has the keyring told when the test says so. */
   const openLate = async (): Promise<LateWatch> => {
     await keyring.close();
-    let watch: LateWatch | undefined;
-    const late = {
-      get: (key: string) => bucket.get(key),
-      watch: async (listener: (change: Change) => void) => {
-        watch = await LateWatch.start(bucket, listener);
-        return watch;
-      },
-    };
-    keyring = await Keyring.open(late as Partial<Bucket> as Bucket, clock, silentLogger);
+    const watch = new LateWatch(bucket);
+    keyring = await Keyring.open(watch.bucket, clock, silentLogger);
     authenticator = new Authenticator(keyring, new FailedAttempts(clock));
-    return watch as LateWatch;
+    return watch;
   };
 
   it('knows a key by its header, whatever the case of the scheme', async () => {

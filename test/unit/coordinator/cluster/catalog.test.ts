@@ -87,15 +87,12 @@ describe('the catalog', () => {
 
   /** One that is told late, how it is told, and another. */
   const late = async (entries: Bucket): Promise<[Catalog, LateWatch, Catalog]> => {
-    let watch: LateWatch | undefined;
-    const slow = changed(entries, {
-      watch: async (listener) => {
-        watch = await LateWatch.start(entries, listener);
-        return watch;
-      },
-    });
-    const [[catalog], [other]] = [await catalogs(1, slow), await catalogs(1, entries)] as [[Catalog], [Catalog]];
-    return [catalog, watch as LateWatch, other];
+    const watch = new LateWatch(entries);
+    const [[catalog], [other]] = [await catalogs(1, watch.bucket), await catalogs(1, entries)] as [
+      [Catalog],
+      [Catalog],
+    ];
+    return [catalog, watch, other];
   };
   const idsOf = (catalog: Catalog): number[] => catalog.list('p').map(({ id }) => id);
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -117,30 +117,19 @@ describe('the desired index of a collection', () => {
   });
 
   it('goes by revisions where a coordinator’s watch lags behind what it has read, or an answer behind the watch', async () => {
-    let watch: LateWatch | undefined;
-    const lagging = new Proxy(bucket, {
-      get: (target, property) => {
-        if (property === 'watch')
-          return async (listener: Parameters<MemoryBucket['watch']>[0]) => {
-            watch = await LateWatch.start(target, listener);
-            return watch;
-          };
-        const value: unknown = Reflect.get(target, property, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-    const late = new Catalog({ catalog: lagging, counters: bucket, ids: bucket }, systemClock, 10);
+    const watch = new LateWatch(bucket);
+    const late = new Catalog({ catalog: watch.bucket, counters: bucket, ids: bucket }, systemClock, 10);
     await late.start();
     for (const kind of ['hnsw', 'ivf', 'bq'] as const) await specs.write(config, { kind, parameters: {} });
     expect((await late.reread('p', 'c')).index).to.equal('bq');
-    expect(watch?.held).to.equal(3);
-    while (watch!.held > 0) {
-      watch!.tell();
+    expect(watch.held).to.equal(3);
+    while (watch.held > 0) {
+      watch.tell();
       expect((await late.find('p', 'c')).index).to.equal('bq');
     }
     const old = await bucket.get('p.c');
     await specs.write(config, HNSW);
-    await watch!.caughtUp();
+    await watch.caughtUp();
     bucket.get = async () => old;
     await late.reread('p', 'c');
     expect(late.list('p').map(({ index }) => index)).to.deep.equal(['hnsw']);
