@@ -69,8 +69,11 @@ export interface RunResult {
   readonly tail: readonly string[];
 }
 
-/** Once nothing goes wrong any more, everything is served within this. */
-const SERVED_AGAIN_MS = 120_000;
+/**
+ * Once nothing goes wrong any more, everything is served within this: a full project waits two minutes for what may still come to
+ * the log of an owner that died, from when its next owner has begun.
+ */
+const SERVED_AGAIN_MS = 180_000;
 /** A witness that did not answer is asked again after half a minute at the latest. */
 const WITNESSED_TOLD_WITHIN_MS = 90_000;
 const CALM_MS = 300;
