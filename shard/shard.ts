@@ -34,7 +34,6 @@ import { EventTimes } from './node/eventTimes.js';
 import { PendingShreds } from './node/pendingShreds.js';
 import { ShardNode } from './node/shardNode.js';
 import { VaultCheck } from './node/vaultCheck.js';
-import { warmUp } from './node/warmUp.js';
 import { CallAdmission } from './serving/admission.js';
 import { DamageReports } from './serving/damageReports.js';
 import { Lease } from './serving/lease.js';
@@ -69,9 +68,6 @@ export interface RunningShard {
 }
 
 type Opening = ShardOptions & { readonly clock: Clock };
-
-/** Once a process, which compiles its code once. */
-let warming: Promise<number> | undefined;
 
 export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { config, name, platform, logger, clock = systemClock } = options;
@@ -110,9 +106,6 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     ...{ indexes, pasts, snapshots, damages, signer, metrics, clock, logger },
     dedupWindow: config.limits.dedupWindow,
   };
-  // Before the lease is taken, which a busy event loop would not renew.
-  warming ??= warmUp(context);
-  logger.info({ shard: name, records: await warming }, 'warm');
   const onServing = (): void => void shreds.sweep();
   const node: ShardNode = new ShardNode({
     ...{ shard: name, owners, context, lease, onServing },
