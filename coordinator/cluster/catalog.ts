@@ -71,8 +71,10 @@ export class Catalog {
     this.#ids = ids;
   }
 
+  /** Resolves when all is known that there is: a server that lags tells less at first. May be called again. */
   async start(): Promise<void> {
-    this.#watch = await this.#bucket.watch((change) => this.#onChange(change));
+    this.#watch ??= await this.#bucket.watch((change) => this.#onChange(change));
+    await this.#caughtUp.next();
   }
 
   stop(): void {

@@ -100,4 +100,10 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     kinds: 26,
     defect: 'a log whose folder could not be synced when it was made is gone after a loss of power',
   },
+  {
+    seed: 970_472,
+    durationMs: 240_000,
+    kinds: 26,
+    defect: 'a coordinator that starts lists nothing, since the server that tells it lags',
+  },
 ];

@@ -77,8 +77,8 @@ const SERVED_AGAIN_MS = 180_000;
 /** A witness that did not answer is asked again after half a minute at the latest. */
 const WITNESSED_TOLD_WITHIN_MS = 90_000;
 const CALM_MS = 300;
-/** A list of collections may be so old. */
-const PASSING_STALE_MS = 10_000;
+/** A list of collections may be so old: as long as a NATS server is cut off at most, and some. */
+const PASSING_STALE_MS = 40_000;
 const CALM_THINK_MS = 300;
 
 /** Clients rest where no fault comes for longer than both: they ask on after the last one, and begin again before the next. */

@@ -97,6 +97,30 @@ describe('the catalog', () => {
   const idsOf = (catalog: Catalog): number[] => catalog.list('p').map(({ id }) => id);
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+  it('has begun once it lists all that there is, also where the server that tells it lags', async () => {
+    const entries = bucket();
+    const [[other]] = [await catalogs(1, entries)] as [[Catalog]];
+    await other.create('p', wanted('there'));
+    const told: (() => void)[] = [];
+    let tries = 0;
+    const behind = changed(entries, {
+      watch: async (listener) => {
+        const watch = await entries.watch((change) => told.push(() => listener(change)));
+        const caughtUp = async (): Promise<void> => {
+          if (++tries === 1) throw unavailable('a watch of the cluster does not catch up; retry shortly');
+          for (const tell of told.splice(0)) tell();
+        };
+        return { toldUpTo: 0, caughtUp, stop: () => watch.stop() };
+      },
+    });
+    const catalog = new Catalog({ catalog: behind, counters: bucket(), ids: bucket() }, systemClock, 10);
+    started.push(catalog);
+    await expectCode(catalog.start(), 'unavailable');
+    expect(idsOf(catalog)).to.deep.equal([]);
+    await catalog.start();
+    expect(idsOf(catalog)).to.deep.equal([1]);
+  });
+
   it('tells nobody that a collection is not there because a server that led before has not got it', async () => {
     const entries = bucket();
     const told: (() => void)[] = [];
