@@ -24,6 +24,7 @@ const GROUPS = [
   /^unit\/(?:shard|verifier)\//,
   /^faults\//,
   /^contract\//,
+  /^cluster\/[a-h]/,
   /^cluster\//,
 ];
 
