@@ -1,5 +1,5 @@
 /** The layout of frames: a frame is a commit of one or more events. */
-import { equal, readU32, readU64 } from './bytes.js';
+import { equal, readU32, readU64, toUtf8 } from './bytes.js';
 import { type LogEvent, readEvent } from './events.js';
 import { H } from './hashing.js';
 import { Reading, Refused } from './reading.js';
@@ -30,6 +30,22 @@ export interface FramedEvent {
 export const isIntact = (frame: Uint8Array): boolean =>
   frame.length >= EVENTS_AT + TAIL_BYTES &&
   equal(H(frame.subarray(0, -CHECKSUM_BYTES)).subarray(0, CHECKSUM_BYTES), frame.subarray(-CHECKSUM_BYTES));
+
+/** "VBR1" ‖ 0^4 ‖ u64 position ‖ checksum. */
+const BARRIER = { magic: toUtf8('VBR1\0\0\0\0'), position: 8, checksum: 16, end: 32 } as const;
+const POSITION_END = 2n ** 53n;
+
+/**
+ * The position in an intact barrier, a message that is no frame and that every reader passes over: of the last frame that its
+ * writer was told of, 0 for none. Undefined where the message is none.
+ */
+export function frameBefore(message: Uint8Array): bigint | undefined {
+  if (message.length !== BARRIER.end || !equal(message.subarray(0, BARRIER.position), BARRIER.magic)) return undefined;
+  const checksum = H(message.subarray(0, BARRIER.checksum)).subarray(0, CHECKSUM_BYTES);
+  if (!equal(checksum, message.subarray(BARRIER.checksum))) return undefined;
+  const position = readU64(message, BARRIER.position);
+  return position < POSITION_END ? position : undefined;
+}
 
 /** Decodes the header. Throws Refused. */
 export function readHeader(frame: Uint8Array): FrameHeader {

@@ -77,15 +77,17 @@ export class Collection {
 
   /**
    * Reads the newest snapshot and the log behind it; the index follows in the background. The collection is a follower
-   * until `promote`. Throws Damaged if the log does not verify, or has lost events that are known to have been committed.
+   * until `promote`; `toOwn`: everything that the log holds is applied, so that it may be promoted. Throws Damaged if the log
+   * does not verify, or has lost events that are known to have been committed.
    */
   static async open(
     config: CollectionConfig,
     context: CollectionContext,
     onDamage: (damage: Damaged) => VouchError,
+    toOwn: boolean,
   ): Promise<Collection> {
     const noted = await context.watermarks.read(config.id);
-    const open = (): Promise<Collection> => Collection.#openNow(config, context, noted, onDamage);
+    const open = (): Promise<Collection> => Collection.#openNow(config, context, noted, onDamage, toOwn);
     return context.memoryGuard.opening(openBytes(config, noted), open);
   }
 
@@ -94,10 +96,12 @@ export class Collection {
     context: CollectionContext,
     noted: NotedWatermark | undefined,
     onDamage: (damage: Damaged) => VouchError,
+    toOwn: boolean,
   ): Promise<Collection> {
     const log = await noticingDamage(() => context.logs.open(config.id));
     let state: CollectionState | undefined;
     try {
+      if (toOwn) await log.barrier();
       const opened = await openState(config, log, context);
       const { journal } = opened;
       state = opened.state;
@@ -232,8 +236,8 @@ export class Collection {
   }
 
   /** Resolves to whether the running commit has ended in time. No commit begins until `resume`. */
-  pause(withinMs: number): Promise<boolean> {
-    return this.#owned.pause(withinMs);
+  async pause(withinMs: number): Promise<boolean> {
+    return this.#commits?.pause(withinMs) ?? true;
   }
 
   resume(): void {

@@ -11,7 +11,7 @@
 
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
-import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
+import { countAtHead, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { IndexKind } from '../../shared/model/indexSpec.js';
 import { type HeldBytes, NOTHING_HELD, totalHeld } from '../../shared/model/quotas.js';
@@ -27,11 +27,17 @@ import type { CollectionContext } from './collectionContext.js';
 export class CollectionHandle {
   #opening: Promise<Collection> | undefined;
   #open: Collection | undefined;
+  /** The one that was opened last: where it is quarantined, a commit may still run in it. */
+  #latest: Collection | undefined;
   #quarantine: VouchError | undefined;
   /** The key whose damaged vault entry is the reason of the quarantine. */
   #damagedKey: string | undefined;
   /** Read from the end of the log, while the collection is not open. */
   #counted: LogCount | undefined;
+  /** When what was counted is to be read again, on the monotonic clock; undefined: never. */
+  #recountMs: number | undefined;
+  /** When the term began, on the monotonic clock. */
+  #begunMs = 0;
   /** Read from its watermark, while it is not open. */
   #held: HeldBytes | undefined;
   #feed: Feed | undefined;
@@ -64,6 +70,7 @@ export class CollectionHandle {
   async count(): Promise<LogCount> {
     if (this.#open !== undefined) return this.#open.count();
     if (this.#quarantine !== undefined) return NOTHING_COUNTED;
+    if (this.#recountMs !== undefined && this.context.clock.monotonicMs() >= this.#recountMs) this.#forgetCounts();
     this.#counted ??= await this.#countInLog();
     return this.#counted;
   }
@@ -141,14 +148,15 @@ export class CollectionHandle {
   beginTerm(mayOthersAppend: boolean): void {
     const { logs, clock } = this.context;
     const isClear = !mayOthersAppend || logs.lateMs === 0;
-    this.#othersUntilMs = isClear ? undefined : clock.monotonicMs() + logs.lateMs;
-    this.#open?.journal.beginTerm(this.#othersUntilMs);
+    this.#begunMs = clock.monotonicMs();
+    this.#othersUntilMs = isClear ? undefined : this.#begunMs + logs.lateMs;
+    this.#latest?.journal.beginTerm(this.#othersUntilMs);
   }
 
   /** Whether an append of this owner, or of one before, may be on its way to the log. */
   get mayGetAppends(): boolean {
-    if (this.#open === undefined) return this.#othersUntilMs !== undefined;
-    const { isAlone, isUnsettled } = this.#open.journal;
+    if (this.#latest === undefined) return this.#othersUntilMs !== undefined;
+    const { isAlone, isUnsettled } = this.#latest.journal;
     return !isAlone || isUnsettled;
   }
 
@@ -177,7 +185,7 @@ export class CollectionHandle {
     this.#isPaused = false;
     this.#forgetCounts();
     // A collection that is still being opened is not promoted, as the term has changed.
-    await this.#open?.demote();
+    await this.#latest?.demote();
   }
 
   /**
@@ -216,12 +224,12 @@ export class CollectionHandle {
   /** Resolves to whether no commit runs any more. New writes wait until `resume`. */
   async pause(withinMs: number): Promise<boolean> {
     this.#isPaused = true;
-    return this.#open?.pause(withinMs) ?? true;
+    return this.#latest?.pause(withinMs) ?? true;
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.#open?.resume();
+    this.#latest?.resume();
   }
 
   /** Ends the work that `close` would wait for. Called before the subjects are given up, as their calls are answered first. */
@@ -238,6 +246,7 @@ export class CollectionHandle {
     this.#closed = true;
     const collection = await this.#opening?.catch(() => undefined);
     this.#open = undefined;
+    this.#latest = undefined;
     this.#opening = undefined;
     await collection?.close({ keep });
     if (keep) return;
@@ -259,12 +268,14 @@ export class CollectionHandle {
 
   async #openNow(): Promise<Collection> {
     const term = this.#term;
+    const toOwn = this.role === 'owner';
     try {
       const open = (): Promise<Collection> =>
-        Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage));
-      const collection = await (this.role === 'owner' ? this.context.openings.asked(open) : open());
+        Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage), toOwn);
+      const collection = await (toOwn ? this.context.openings.asked(open) : open());
       collection.journal.beginTerm(this.#othersUntilMs);
       this.#open = collection;
+      this.#latest = collection;
       this.#forgetCounts();
       // A shard that became the owner meanwhile has to catch up first: see `promote`.
       if (this.role === 'owner' && term === this.#term) this.#promoteOpen(collection);
@@ -313,6 +324,7 @@ export class CollectionHandle {
   #forgetCounts(): void {
     this.#counted = undefined;
     this.#held = undefined;
+    this.#recountMs = undefined;
   }
 
   /** Undefined if the watermark is not of that sequence. */
@@ -321,9 +333,19 @@ export class CollectionHandle {
     return noted?.sequence === sequence ? noted.held : undefined;
   }
 
+  /** What is read soon after the beginning of a term may lack what the owner before has committed. */
   async #countInLog(): Promise<LogCount> {
+    const { logs, clock } = this.context;
+    const { id } = this.config;
     try {
-      return await noticingDamage(() => countInLog(this.context.logs, this.config.id));
+      const log = await noticingDamage(() => logs.open(id));
+      try {
+        const knownMs = this.#begunMs + log.staleMs;
+        this.#recountMs = clock.monotonicMs() < knownMs ? knownMs : undefined;
+        return await noticingDamage(() => countAtHead(log, id));
+      } finally {
+        await log.close();
+      }
     } catch (error) {
       if (!(error instanceof Damaged)) throw error;
       this.#setQuarantine(error);

@@ -51,9 +51,10 @@ export class CollectionWatermark implements Noting {
     throw new Damaged(`its event ${sequence}, or one before, is another than was committed; ${WHAT_TO_DO}`);
   }
 
-  /** Reads the note and the rest of the log, then asserts as `assertAs`. */
+  /** Reads the note and the rest of the log, whichever server answers; then asserts as `assertAs`. */
   async confirm(): Promise<void> {
-    const [noted] = await Promise.all([this.notes.read(this.config.id), this.journal.catchUp()]);
+    const rest = this.log.barrier().then(() => this.journal.catchUp());
+    const [noted] = await Promise.all([this.notes.read(this.config.id), rest]);
     await this.assertAs(noted);
   }
 

@@ -23,7 +23,12 @@ export interface EventLog {
    * not known in time: the frame may be there, now or a little later; the caller reads from `after` before it appends.
    */
   append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position>;
-  /** All frames after `after` that were durable at the call, in order. */
+  /**
+   * Makes the next `read` find everything that was durable at this call, whichever server answers: `staleMs` is nothing to it.
+   * For whoever becomes the owner. Throws VouchError `unavailable`.
+   */
+  barrier(): Promise<void>;
+  /** All frames after `after` that were durable at the call, or at that of `barrier` before it, in order. */
   read(after: Position): AsyncIterable<StoredFrame>;
   /** The frame at a position from `append` or `read`. */
   readAt(position: Position): Promise<Uint8Array>;

@@ -1,7 +1,8 @@
 /**
  * The event logs in JetStream: a collection is a subject, a frame is a message, a position is a stream sequence. The
  * server accepts a frame only if the subject's last message is the one that the writer names, so of two writers one
- * loses; where the server accepted both, the later one loses (see `supersededFrames.ts`).
+ * loses; where the server accepted both, the later one loses (see `supersededFrames.ts`). Barriers stand between the frames (see
+ * `barrier.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable, VouchError } from '../errors/errors.js';
@@ -18,6 +19,7 @@ import {
   SERVICE_LOG_SUBJECT,
   SERVICE_LOG_SUBJECTS,
 } from '../transport/subjects.js';
+import { barrierAfter, frameBefore } from './barrier.js';
 import {
   type EventLog,
   type EventLogs,
@@ -35,6 +37,8 @@ import { isSuperseded, sequenceAfter } from './supersededFrames.js';
 const HEADER_RESERVE_BYTES = 2_560;
 /** Time limit of a try, after which its outcome is unknown. */
 const TRY_MS = 2_000;
+/** Tries of a barrier: a leader that dies with one never answers it. */
+const BARRIER_TRIES = 3;
 /** A deposed leader without contact steps down after ten seconds; until then it answers from what it has. */
 const DEPOSED_MS = 12_000;
 /** As long as the system sends what a process that has ended had written to a connection. */
@@ -85,6 +89,10 @@ class JetStreamLog implements EventLog {
   private closed = false;
   /** Whether an earlier append, of this process or another, may still be in flight between the servers. */
   private mayBeInFlight = true;
+  /** The place of a barrier that no read has come to yet. */
+  private barrierAt = LOG_START;
+  /** The last frame that a read has found, and the last message behind it. */
+  private tail = { frame: LOG_START, message: LOG_START };
 
   constructor(
     private readonly connection: ClusterConnection,
@@ -114,7 +122,7 @@ class JetStreamLog implements EventLog {
     if (frame.length > this.maxFrameBytes)
       throw new VouchError('payload_too_large', `a commit of ${frame.length} bytes is larger than NATS takes`);
     let mayBeThere = false;
-    let before = after;
+    let before = this.tail.frame === after ? this.tail.message : after;
     for (;;) {
       const leftMs = deadlineMs - this.connection.clock.nowMs();
       if (leftMs <= 0 || this.over) throw unavailable('whether the commit took place could not be learned in time');
@@ -130,9 +138,9 @@ class JetStreamLog implements EventLog {
           const settled = mayBeThere ? await this.ownFrame(frame, before) : 'none';
           if (typeof settled === 'number') return settled;
           if (settled === 'none') {
-            const superseded = await this.lastSuperseded(after);
-            if (superseded === before) throw new Fenced(this.collectionId);
-            before = superseded;
+            const last = await this.lastBehind(after);
+            if (last === before) throw new Fenced(this.collectionId);
+            before = last;
           }
         } else if (isRetryable(error)) mayBeThere ||= isOutcomeUnknown(error);
         else throw error;
@@ -143,35 +151,73 @@ class JetStreamLog implements EventLog {
     }
   }
 
-  async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
-    const last = await this.head();
-    if (!last || last.position <= after) return;
-    let nextSequence = await this.sequenceAt(after);
-    for await (const frame of this.replay(after, last.position)) {
-      this.assertUsable();
-      if (await isSuperseded(frame.bytes, nextSequence)) {
-        const { collectionId } = this;
-        this.connection.logger.warn({ collectionId, position: frame.position }, 'a superseded frame is skipped');
-        continue;
+  async barrier(): Promise<void> {
+    if (!this.isClustered) return;
+    const last = await this.lastMessage();
+    const lastFrame = last === undefined ? LOG_START : (frameBefore(last.bytes) ?? last.position);
+    for (let left = BARRIER_TRIES; ; left--) {
+      try {
+        const { js } = this.connection;
+        const publish = () => js.publish(this.subject, barrierAfter(lastFrame), { timeout: TRY_MS });
+        this.barrierAt = (await this.connection.call(publish)).seq;
+        return;
+      } catch (error) {
+        if (left === 1 || this.over || !isRetryable(error)) throw error;
+        await delay(RETRY_MS.write);
       }
-      nextSequence = sequenceAfter(frame.bytes) ?? nextSequence;
-      yield frame;
     }
   }
 
-  async readAt(position: Position): Promise<Uint8Array> {
-    this.assertUsable();
-    const query = { sequence: position };
-    // Any replica may have the frame; only the leader knows that there is none.
-    const found =
-      (await readAnywhere(this.connection, this.stream, query)) ??
-      (await readFromLeader(this.connection, this.stream, query));
-    if (found?.subject !== this.subject) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
-    return found.bytes;
+  async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
+    const barrier = this.barrierAt;
+    const last = barrier > after ? barrier : ((await this.lastMessage())?.position ?? LOG_START);
+    if (last > after) yield* this.frames(after, last);
+    if (this.barrierAt === barrier) this.barrierAt = LOG_START;
   }
 
-  /** Reads from the leader: a replica that lags would end a replay too early. */
+  async readAt(position: Position): Promise<Uint8Array> {
+    const bytes = await this.ownMessage(position);
+    if (bytes === undefined) throw new LogDamaged(this.collectionId, `it has no frame at ${position}`);
+    return bytes;
+  }
+
   async head(): Promise<StoredFrame | undefined> {
+    const last = await this.lastMessage();
+    const before = last && frameBefore(last.bytes);
+    if (last === undefined || before === undefined) return last;
+    const bytes = before === LOG_START ? undefined : await this.ownMessage(before);
+    let head = bytes && { position: before, bytes };
+    for await (const frame of this.frames(head?.position ?? LOG_START, last.position)) head = frame;
+    return head;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  /** The frames after `after`, up to the message at `last`. */
+  private async *frames(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
+    const { collectionId } = this;
+    let nextSequence = await this.sequenceAt(after);
+    let frame = after;
+    let message = after;
+    for await (const { position, bytes } of this.replay(after, last)) {
+      this.assertUsable();
+      message = position;
+      if (frameBefore(bytes) !== undefined) continue;
+      if (await isSuperseded(bytes, nextSequence)) {
+        this.connection.logger.warn({ collectionId, position }, 'a superseded frame is skipped');
+        continue;
+      }
+      nextSequence = sequenceAfter(bytes) ?? nextSequence;
+      frame = position;
+      yield { position, bytes };
+    }
+    this.tail = { frame, message };
+  }
+
+  /** Asks the leader: a replica that lags would end a replay too early. */
+  private async lastMessage(): Promise<StoredFrame | undefined> {
     this.assertUsable();
     const { subject } = this;
     const last = await readFromLeader(this.connection, this.stream, { last: subject }).catch(async (error: unknown) => {
@@ -181,8 +227,15 @@ class JetStreamLog implements EventLog {
     return last && { position: last.position, bytes: last.bytes };
   }
 
-  async close(): Promise<void> {
-    this.closed = true;
+  /** Undefined where the message there is none of this log. */
+  private async ownMessage(position: Position): Promise<Uint8Array | undefined> {
+    this.assertUsable();
+    const query = { sequence: position };
+    // Any replica may have it; only the leader knows that there is none.
+    const found =
+      (await readAnywhere(this.connection, this.stream, query)) ??
+      (await readFromLeader(this.connection, this.stream, query));
+    return found?.subject === this.subject ? found.bytes : undefined;
   }
 
   private get over(): boolean {
@@ -205,7 +258,7 @@ class JetStreamLog implements EventLog {
   /** The position of the frame if an earlier try has stored it: directly after `before`. */
   private async ownFrame(frame: Uint8Array, before: Position): Promise<Position | 'none' | 'unknown'> {
     try {
-      const found = await this.firstAfter(before);
+      const found = await this.firstFrameAfter(before);
       return found && Buffer.compare(found.bytes, frame) === 0 ? found.position : 'none';
     } catch {
       return 'unknown';
@@ -214,19 +267,20 @@ class JetStreamLog implements EventLog {
 
   /** The position of our frame if it is the first after `before`. Throws Fenced where another is. */
   private async confirmed(frame: Uint8Array, before: Position): Promise<Position> {
-    const first = await this.firstAfter(before);
+    const first = await this.firstFrameAfter(before);
     if (first === undefined) throw unavailable('the commit could not be read back; retry shortly');
     if (Buffer.compare(first.bytes, frame) !== 0) throw new Fenced(this.collectionId);
     this.mayBeInFlight = false;
     return first.position;
   }
 
-  /** The last of the superseded frames directly after the one at `after`; `after` where there are none. */
-  private async lastSuperseded(after: Position): Promise<Position> {
+  /** The last of the barriers and superseded frames directly after the frame at `after`; `after` where there are none. */
+  private async lastBehind(after: Position): Promise<Position> {
     const nextSequence = await this.sequenceAt(after);
     for (let last = after; ; ) {
       const next = await this.firstAfter(last);
-      if (next === undefined || !(await isSuperseded(next.bytes, nextSequence))) return last;
+      if (next === undefined) return last;
+      if (frameBefore(next.bytes) === undefined && !(await isSuperseded(next.bytes, nextSequence))) return last;
       last = next.position;
     }
   }
@@ -236,6 +290,12 @@ class JetStreamLog implements EventLog {
     if (after === LOG_START) return 0;
     const frame = await readFromLeader(this.connection, this.stream, { sequence: after });
     return (frame?.subject === this.subject ? sequenceAfter(frame.bytes) : undefined) ?? 0;
+  }
+
+  private async firstFrameAfter(position: Position): Promise<StoredFrame | undefined> {
+    let first = await this.firstAfter(position);
+    while (first !== undefined && frameBefore(first.bytes) !== undefined) first = await this.firstAfter(first.position);
+    return first;
   }
 
   private firstAfter(position: Position): Promise<StoredFrame | undefined> {

@@ -138,6 +138,9 @@ class LogHandle implements EventLog {
     return log.append(frame, after, deadlineMs);
   }
 
+  /** A file shows all that is in it. */
+  async barrier(): Promise<void> {}
+
   async *read(after: Position): AsyncGenerator<StoredFrame> {
     for await (const frame of this.#open.read(after)) {
       yield frame;

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import { systemClock } from '../../shared/clock.js';
+import { barrierAfter } from '../../shared/log/barrier.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import { type EventLog, LOG_START, type Position } from '../../shared/log/eventLog.js';
 import type { Frame } from '../../shared/log/frame.js';
@@ -62,6 +63,15 @@ describe('a frame that lost', () => {
     return found;
   };
 
+  const verified = async (): Promise<{ readonly positions: Position[]; readonly sizeBytes: number }> => {
+    const cluster = await JetStreamCluster.connect(nats.url);
+    const positions: Position[] = [];
+    const source = await cluster.openLog(BigInt(ID));
+    for await (const { position } of source.frames()) positions.push(position);
+    await cluster.close();
+    return { positions, sizeBytes: source.sizeBytes };
+  };
+
   it('is passed over by every reader, wherever it begins, and the log goes on behind it', async () => {
     const at = [await log.append(one.bytes, LOG_START, soonMs())];
     await letIn(one.bytes);
@@ -76,11 +86,7 @@ describe('a frame that lost', () => {
     expect(await positions()).to.deep.equal(at);
     expect(await positions(at[1])).to.deep.equal([at[2]]);
     expect((await log.head())?.position).to.equal(at[2]);
-    const cluster = await JetStreamCluster.connect(nats.url);
-    const verified: Position[] = [];
-    for await (const { position } of (await cluster.openLog(BigInt(ID))).frames()) verified.push(position);
-    await cluster.close();
-    expect(verified, 'to the verifier').to.deep.equal(at);
+    expect((await verified()).positions, 'to the verifier').to.deep.equal(at);
   });
 
   it('is one of any place that is taken: many that are stored again, or a beginning that comes late', async () => {
@@ -96,11 +102,7 @@ describe('a frame that lost', () => {
     at.push(await log.append(four.bytes, at[2]!, soonMs()));
     expect(at[3]).to.be.above(behind);
     expect(await positions()).to.deep.equal(at);
-    const cluster = await JetStreamCluster.connect(nats.url);
-    const verified: Position[] = [];
-    for await (const { position } of (await cluster.openLog(BigInt(ID))).frames()) verified.push(position);
-    await cluster.close();
-    expect(verified, 'to the verifier').to.deep.equal(at);
+    expect((await verified()).positions, 'to the verifier').to.deep.equal(at);
   });
 
   it('is not answered for: whoever appends it after an uncertain time learns that another was first', async () => {
@@ -113,6 +115,19 @@ describe('a frame that lost', () => {
     const failed = await reopened.append(two.bytes, position, soonMs()).catch((error: Error) => error);
     expect(failed).to.be.instanceOf(Error);
     expect(await positions()).to.have.length(2);
+  });
+
+  it('or was none, as a barrier, is passed over by every reader too', async () => {
+    await letIn(barrierAfter(LOG_START));
+    expect([await positions(), await log.head(), (await verified()).sizeBytes]).to.deep.equal([[], undefined, 0]);
+    const at = [await log.append(one.bytes, LOG_START, soonMs())];
+    await letIn(barrierAfter(at[0]!));
+    at.push(await log.append(two.bytes, at[0]!, soonMs()));
+    await letIn(barrierAfter(at[0]!));
+    await letIn(barrierAfter(at[1]!));
+    expect(await positions()).to.deep.equal(at);
+    expect((await log.head())?.position).to.equal(at[1]);
+    expect(await verified()).to.deep.equal({ positions: at, sizeBytes: one.bytes.length + two.bytes.length });
   });
 
   it('that is no whole frame, or follows another, is left for the reader to refuse', async () => {

@@ -57,6 +57,20 @@ export const MUTATIONS: readonly Mutation[] = [
     put: '',
   },
   {
+    name: 'a new owner takes what a server tells it for the end of its log',
+    isIn: withSecondServers,
+    file: LOG,
+    find: 'if (!this.isClustered)',
+    put: 'if (true)',
+  },
+  {
+    name: 'a quarantined collection is handed over while a commit runs',
+    isIn: inClusters,
+    file: 'shard/collection/collectionHandle.js',
+    find: 'this.#latest?.pause(withinMs)',
+    put: 'this.#open?.pause(withinMs)',
+  },
+  {
     name: 'an append expects nothing of the log',
     isIn: inClusters,
     file: LOG,

@@ -1,6 +1,6 @@
 /**
  * A collection's log straight from JetStream: stream `VOUCH_LOG_<p>`, subject `vouch.log.<p>.<id>`, p being the id modulo
- * the number of streams; a message is a frame.
+ * the number of streams; a message is a frame or a barrier.
  */
 import {
   type ConnectionOptions,
@@ -9,9 +9,10 @@ import {
   type JetStreamClient,
   type JetStreamManager,
   type NatsConnection,
+  type StoredMsg,
 } from 'nats';
 import { readU32, readU64 } from '../bytes.js';
-import { isIntact } from '../frame.js';
+import { frameBefore, isIntact } from '../frame.js';
 import { objectOf } from '../json.js';
 import { type Reached, reachedIn } from '../reached.js';
 import type { EventPlace } from '../recordTable.js';
@@ -146,11 +147,16 @@ export class StreamLog implements FrameSource {
   ) {}
 
   static async open(at: JetStream, from: Subject, silenceMs: number): Promise<StreamLog> {
-    const last = await at.jsm.streams.getMessage(from.stream, { last_by_subj: from.subject }).catch((error: Error) => {
-      if (/no message found/i.test(error.message)) return undefined;
-      throw error;
-    });
-    return new StreamLog(at, from, last?.seq ?? 0, last === undefined ? 0 : claimedBytes(last.data), silenceMs);
+    const message = (query: { last_by_subj: string } | { seq: number }): Promise<StoredMsg | undefined> =>
+      at.jsm.streams.getMessage(from.stream, query).catch((error: Error) => {
+        if (/no message found/i.test(error.message)) return undefined;
+        throw error;
+      });
+    const last = await message({ last_by_subj: from.subject });
+    const before = last && frameBefore(last.data);
+    const lastFrame = before === undefined ? last : before === 0n ? undefined : await message({ seq: Number(before) });
+    const sizeBytes = lastFrame === undefined ? 0 : claimedBytes(lastFrame.data);
+    return new StreamLog(at, from, last?.seq ?? 0, sizeBytes, silenceMs);
   }
 
   async *frames(): AsyncGenerator<PlacedFrame, void, undefined> {
@@ -167,7 +173,7 @@ export class StreamLog implements FrameSource {
       let nextSequence = 0n;
       for await (const { seq, data } of messages) {
         clearTimeout(silence.timer);
-        if (!hasLost(data, nextSequence)) {
+        if (frameBefore(data) === undefined && !hasLost(data, nextSequence)) {
           yield { position: seq, bytes: data };
           nextSequence = sequenceAfter(data) ?? nextSequence;
         }

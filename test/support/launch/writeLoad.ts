@@ -64,6 +64,11 @@ export class WriteLoad {
     return inserted;
   }
 
+  /** Sends an answered insert once more, until it is answered. */
+  repeat({ value, requestId }: Inserted): Promise<object> {
+    return untilAnswered(() => this.insertOnce(value, requestId));
+  }
+
   /**
    * The timeline counts from 1 without gap or repeat; every answered write stands where its answer said, and no insert
    * stands there twice, however often it was sent.

@@ -1,4 +1,5 @@
 /** A collection whose log fails it: nothing is applied before it is durable, nothing is written twice, nothing is assumed. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
@@ -229,6 +230,29 @@ describe('a collection whose log fails', () => {
     logs.failRead = new LogDamaged(ID, 'a frame does not verify');
     expect((await expectCode(again.get(1), 'internal_error')).message).to.match(/"c7" is quarantined/);
     expect(again.hosted.quarantined).to.equal(true);
+  });
+
+  it('a commit that runs when the collection is quarantined ends before another shard may own it', async () => {
+    await collection.insert([1, 0]);
+    const disk = gate();
+    logs.fates.push(disk.opened);
+    const running = collection.insert([2, 0]);
+    await eventually('the append is under way', () => logs.appends === 2);
+    const { hosted } = collection;
+    await expectCode(hosted.assertStored('its stream is gone'), 'internal_error');
+    expect(hosted.quarantined).to.equal(true);
+    expect(await hosted.pause(10), 'paused').to.equal(false);
+    expect(hosted.mayGetAppends).to.equal(true);
+    let isDemoted = false;
+    const demoted = hosted.demote().then(() => {
+      isDemoted = true;
+    });
+    await delay(10);
+    expect(isDemoted).to.equal(false);
+    disk.open();
+    await demoted;
+    expect((await running).id).to.equal(2);
+    expect(hosted.mayGetAppends).to.equal(false);
   });
 
   it('an old receipt that cannot be made from the log any more quarantines the collection', async () => {

@@ -1,0 +1,207 @@
+/** What stands between the frames of a log in JetStream so that a new owner reads all of it, whichever server answers. */
+import { expect } from 'chai';
+import type { Msg } from 'nats';
+import { systemClock } from '../../../../shared/clock.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
+import { barrierAfter, frameBefore } from '../../../../shared/log/barrier.js';
+import { EMPTY_LOG, type LogEnd } from '../../../../shared/log/chain.js';
+import type { Event } from '../../../../shared/log/event.js';
+import { type EventLog, LOG_START, type Position } from '../../../../shared/log/eventLog.js';
+import { buildFrame, type Frame } from '../../../../shared/log/frame.js';
+import { JetStreamLogs } from '../../../../shared/log/jetStream.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import type { ClusterConnection } from '../../../../shared/nats/natsConnection.js';
+import { JETSTREAM, JetStreamRefusal } from '../../../../shared/nats/natsError.js';
+import { everyEvent } from '../../../fuzz/targets/samples.js';
+import { seededRandom } from '../../../support/model/random.js';
+import { expectCode } from '../../../support/suites/expectations.js';
+
+const ID = 7;
+const [genesis, first, second, third] = everyEvent(seededRandom(1)) as [Event, Event, Event, Event];
+const soonMs = (): number => systemClock.nowMs() + 10_000;
+const frameOf = (events: readonly Event[], before: LogEnd): Promise<Frame> =>
+  buildFrame(events, before, events.length, async () => undefined);
+
+interface Asked {
+  readonly seq?: number;
+  readonly next_by_subj?: string;
+  readonly last_by_subj?: string;
+}
+
+/** A stream of three servers, of which questions to the leader may reach one that was deposed. */
+class StreamOfThree {
+  readonly messages: Uint8Array[] = [];
+  /** How many messages the server has that takes itself for the leader; undefined: all. */
+  deposedHas: number | undefined;
+  refused = 0;
+  /** The next publications are lost. */
+  lost = 0;
+
+  get logs(): JetStreamLogs {
+    return new JetStreamLogs(this.#connection(), 1);
+  }
+
+  publish(bytes: Uint8Array, expected?: Position): { readonly seq: Position } {
+    if (expected !== undefined && expected !== this.messages.length) {
+      this.refused++;
+      throw new JetStreamRefusal(JETSTREAM.wrongLastSequence, `wrong last sequence: ${this.messages.length}`, false);
+    }
+    return { seq: this.messages.push(bytes.slice()) };
+  }
+
+  #connection(): ClusterConnection {
+    const stub = {
+      nc: {
+        info: { cluster: 'three' },
+        request: async (to: string, body: string) => this.#answer(to, JSON.parse(body)),
+      },
+      js: {
+        publish: async (_: string, bytes: Uint8Array, options: { expect?: { lastSubjectSequence: Position } }) => {
+          if (this.lost-- > 0) throw unavailable('lost');
+          return this.publish(bytes, options.expect?.lastSubjectSequence);
+        },
+      },
+      api: '$JS.API',
+      maxPayloadBytes: 1 << 20,
+      connected: true,
+      closed: false,
+      clock: systemClock,
+      logger: silentLogger,
+      call: <T>(work: () => Promise<T>): Promise<T> => work(),
+      untilConnected: async () => undefined,
+    };
+    return stub as unknown as ClusterConnection;
+  }
+
+  #answer(to: string, asked: Asked): Pick<Msg, 'json' | 'headers' | 'data'> {
+    const isOfLeader = to.includes('.STREAM.MSG.GET.');
+    const known = isOfLeader ? (this.deposedHas ?? this.messages.length) : this.messages.length;
+    const seq = asked.last_by_subj === undefined ? asked.seq! : known;
+    const bytes = seq >= 1 && seq <= known ? this.messages[seq - 1] : undefined;
+    const subject = `vouch.log.0.${ID}`;
+    const message = bytes && { subject, seq, data: Buffer.from(bytes).toString('base64') };
+    const error = { code: 404, err_code: JETSTREAM.noMessageFound, description: 'no message found' };
+    const headers = {
+      code: bytes ? 0 : 404,
+      has: () => true,
+      get: (name: string) => (/Seq/.test(name) ? seq : subject),
+    };
+    return {
+      json: <T>() => (message ? { message } : { error }) as T,
+      headers: headers as unknown as NonNullable<Msg['headers']>,
+      data: bytes ?? new Uint8Array(),
+    };
+  }
+}
+
+describe('a barrier in a log of three NATS servers', () => {
+  let stream: StreamOfThree;
+  let log: EventLog;
+  let one: Frame;
+  let two: Frame;
+  let three: Frame;
+
+  before(async () => {
+    one = await frameOf([genesis, first], EMPTY_LOG);
+    two = await frameOf([second], one.end);
+    three = await frameOf([third], two.end);
+  });
+  beforeEach(async () => {
+    stream = new StreamOfThree();
+    log = await stream.logs.open(ID);
+  });
+
+  const positions = async (after: Position = LOG_START): Promise<Position[]> => {
+    const found: Position[] = [];
+    for await (const { position } of log.read(after)) found.push(position);
+    return found;
+  };
+  const append = (frame: Frame, after: Position): Promise<Position> => log.append(frame.bytes, after, soonMs());
+
+  it('shows all that was durable, although a server answers that lacks the newest', async () => {
+    for (const { bytes } of [one, two, three]) stream.publish(bytes);
+    stream.deposedHas = 1;
+    expect(await positions(), 'as that server knows it').to.deep.equal([1]);
+    await log.barrier();
+    expect(await positions(1)).to.deep.equal([2, 3]);
+    expect((await log.head())?.position, 'as that server knows it').to.equal(1);
+  });
+
+  it('shows the beginning of a log of which that server knows nothing', async () => {
+    stream.publish(one.bytes);
+    stream.deposedHas = 0;
+    expect(await positions()).to.deep.equal([]);
+    await log.barrier();
+    expect(await positions()).to.deep.equal([1]);
+  });
+
+  it('is waited for where a read failed before it came to it', async () => {
+    for (const { bytes } of [one, two]) stream.publish(bytes);
+    stream.deposedHas = 1;
+    await log.barrier();
+    for await (const { position } of log.read(LOG_START)) if (position === 1) break;
+    expect(await positions()).to.deep.equal([1, 2]);
+  });
+
+  it('is none of the frames, however many there are, and the log goes on behind it at once', async () => {
+    await log.barrier();
+    expect(await log.head()).to.equal(undefined);
+    expect(await positions()).to.deep.equal([]);
+    const at = [await append(one, LOG_START)];
+    for (const frame of [two, three]) {
+      await log.barrier();
+      await log.barrier();
+      expect(await positions(at.at(-1)!)).to.deep.equal([]);
+      expect((await log.head())?.position).to.equal(at.at(-1));
+      at.push(await append(frame, at.at(-1)!));
+    }
+    expect(at).to.deep.equal([2, 5, 8]);
+    expect(stream.refused).to.equal(0);
+    expect(await positions()).to.deep.equal(at);
+    expect(await positions(at[0])).to.deep.equal(at.slice(1));
+  });
+
+  it('of another process is passed over by an append that did not know of it', async () => {
+    const at = [await append(one, LOG_START)];
+    for (const frame of [two, three]) {
+      stream.publish(barrierAfter(at.at(-1)!));
+      at.push(await append(frame, at.at(-1)!));
+    }
+    expect(at).to.deep.equal([1, 3, 5]);
+    expect(stream.refused).to.equal(2);
+    expect(await positions()).to.deep.equal(at);
+  });
+
+  it('does not hide a frame that stands between it and the one that it names', async () => {
+    stream.publish(one.bytes);
+    stream.publish(two.bytes);
+    stream.publish(barrierAfter(1));
+    expect((await log.head())?.position).to.equal(2);
+    expect(await positions()).to.deep.equal([1, 2]);
+  });
+
+  it('is sent again where it was lost, and not for ever', async () => {
+    stream.publish(one.bytes);
+    stream.lost = 2;
+    await log.barrier();
+    expect(stream.messages).to.have.length(2);
+    stream.lost = 3;
+    await expectCode(log.barrier(), 'unavailable');
+    expect(stream.messages).to.have.length(2);
+  });
+
+  it('that is not intact is left for the reader to refuse', async () => {
+    stream.publish(one.bytes);
+    const intact = barrierAfter(1);
+    expect(frameBefore(intact)).to.equal(1);
+    for (let bit = 0; bit < intact.length * 8; bit++) {
+      const bent = Uint8Array.from(intact);
+      bent[bit >> 3]! ^= 1 << (bit & 7);
+      expect(frameBefore(bent), `bit ${bit}`).to.equal(undefined);
+    }
+    const bent = Uint8Array.from(intact);
+    bent[9]! ^= 1;
+    stream.publish(bent);
+    expect(await positions()).to.deep.equal([1, 2]);
+  });
+});
