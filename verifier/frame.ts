@@ -31,8 +31,8 @@ export const isIntact = (frame: Uint8Array): boolean =>
   frame.length >= EVENTS_AT + TAIL_BYTES &&
   equal(H(frame.subarray(0, -CHECKSUM_BYTES)).subarray(0, CHECKSUM_BYTES), frame.subarray(-CHECKSUM_BYTES));
 
-/** "VBR1" ‖ 0^4 ‖ u64 position ‖ checksum. */
-const BARRIER = { magic: toUtf8('VBR1\0\0\0\0'), position: 8, checksum: 16, end: 32 } as const;
+/** "VBR1" ‖ 0^4 ‖ u64 the last frame ‖ u64 the last message ‖ checksum. */
+const BARRIER = { magic: toUtf8('VBR1\0\0\0\0'), frame: 8, message: 16, checksum: 24, end: 40 } as const;
 const POSITION_END = 2n ** 53n;
 
 /**
@@ -40,11 +40,11 @@ const POSITION_END = 2n ** 53n;
  * writer was told of, 0 for none. Undefined where the message is none.
  */
 export function frameBefore(message: Uint8Array): bigint | undefined {
-  if (message.length !== BARRIER.end || !equal(message.subarray(0, BARRIER.position), BARRIER.magic)) return undefined;
+  if (message.length !== BARRIER.end || !equal(message.subarray(0, BARRIER.frame), BARRIER.magic)) return undefined;
   const checksum = H(message.subarray(0, BARRIER.checksum)).subarray(0, CHECKSUM_BYTES);
   if (!equal(checksum, message.subarray(BARRIER.checksum))) return undefined;
-  const position = readU64(message, BARRIER.position);
-  return position < POSITION_END ? position : undefined;
+  const frame = readU64(message, BARRIER.frame);
+  return frame < POSITION_END && readU64(message, BARRIER.message) < POSITION_END ? frame : undefined;
 }
 
 /** Decodes the header. Throws Refused. */

@@ -93,7 +93,14 @@ export class CollectionHandle {
     const { records, logBytes } = await this.count();
     if (this.#quarantine !== undefined) return 'all';
     if (this.#open !== undefined) return this.#open.inUse;
-    return this.#othersUntilMs === undefined ? { records, bytes: totalHeld(held) + logBytes } : 'unknown';
+    return this.isCountSure && this.#othersUntilMs === undefined
+      ? { records, bytes: totalHeld(held) + logBytes }
+      : 'unknown';
+  }
+
+  /** Whether `count` lacks nothing that an owner before has committed. */
+  get isCountSure(): boolean {
+    return this.#open !== undefined || this.#recountMs === undefined;
   }
 
   /** Learns what owners before have added to the log late, once they cannot any more. Counts, so that `inUse` does not wait. */

@@ -48,6 +48,8 @@ export class LogReading {
       frames.push(bytes);
       if (next >= until) break;
     }
+    // They were applied here: a server has answered that does not know them yet.
+    if (frames.length === 0) throw unavailable('the log could not be read to its end; retry shortly');
     return { frames, last: next - 1 };
   }
 

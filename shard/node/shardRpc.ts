@@ -163,13 +163,13 @@ export class ShardRpc implements CallHandler<ShardCall> {
     return { ready: await follower.warm() };
   }
 
-  /** Null also if the collection is not owned here any more when its sequence is known. */
+  /** Null also if the collection is not owned here any more when its sequence is known, or that is not sure yet. */
   async #head(collectionId: number): Promise<number | null> {
     const replica = this.replicas.get(collectionId);
     const handle = replica?.owned;
     if (handle === undefined || handle.quarantined) return null;
     const { sequence } = await handle.count();
-    return replica?.owned === handle && !handle.quarantined ? sequence : null;
+    return replica?.owned === handle && !handle.quarantined && handle.isCountSure ? sequence : null;
   }
 
   async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {

@@ -5,7 +5,7 @@ import { type EventLog, LogDamaged } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { configHashOf } from '../state/replay.js';
-import { assertReaches } from '../state/truncatedLog.js';
+import { assertReaches, readStored } from '../state/truncatedLog.js';
 import { DamagedSnapshot, type SnapshotFacts, UnusableSnapshot } from './format.js';
 import { chunksOf, countRows, type OpenedSnapshot } from './snapshotFile.js';
 
@@ -25,15 +25,19 @@ export function assertOfCollection(snapshot: OpenedSnapshot, config: CollectionC
  * the log ends before it, since a snapshot holds only committed events.
  */
 export async function isOfLog(facts: SnapshotFacts, log: EventLog, clock: Clock): Promise<boolean> {
-  if (await endsWith(facts, log)) return true;
+  if (await endsWith(facts, log, clock)) return true;
   const { collectionId, sequence } = facts;
   await assertReaches(log, collectionId, sequence, `event ${sequence} was in it when a snapshot was made`, clock);
   return false;
 }
 
-async function endsWith(facts: SnapshotFacts, log: Pick<EventLog, 'readAt'>): Promise<boolean> {
+async function endsWith(
+  facts: SnapshotFacts,
+  log: Pick<EventLog, 'readAt' | 'staleMs'>,
+  clock: Clock,
+): Promise<boolean> {
   try {
-    const header = readFrameHeader(await log.readAt(facts.position));
+    const header = readFrameHeader(await readStored(log, facts.position, clock));
     return (
       header.lastSequence === facts.sequence &&
       header.logBytesAfter === facts.logBytes &&

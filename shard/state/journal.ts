@@ -28,7 +28,7 @@ import { atOnce, inSlices, nextTurn, Slice } from '../../shared/scheduling/slice
 import type { CollectionState } from './collectionState.js';
 import { LogHistory } from './logHistory.js';
 import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
-import { assertReaches, lostBeginning, WHAT_TO_DO } from './truncatedLog.js';
+import { assertReaches, lostBeginning, readStored, WHAT_TO_DO } from './truncatedLog.js';
 import { writeReceipt } from './writeReceipt.js';
 
 /** Gets every frame that is committed here, as soon as it is durable. */
@@ -73,6 +73,11 @@ export class Journal {
 
   get timeMs(): number {
     return Math.max(this.history.end.lastTimeMs, this.config.createdAtMs);
+  }
+
+  /** As of `EventLog`. */
+  get added(): number {
+    return this.log.added;
   }
 
   get logBytes(): number {
@@ -126,14 +131,24 @@ export class Journal {
    * has applied.
    */
   catchUp(): Promise<void> {
-    return this.#readings.run(() =>
-      noticingDamage(async () => {
-        for await (const { position, bytes } of this.log.read(this.history.position)) {
-          const frame = await verifiedFrame(bytes, this.history.end, position);
-          await this.#apply(frame, position);
-        }
-      }),
-    );
+    return this.#readings.run(() => this.#readRest());
+  }
+
+  /** As `catchUp`, and misses nothing that was durable at the call, whichever server answers. */
+  catchUpToOwn(): Promise<void> {
+    return this.#readings.run(async () => {
+      await this.log.barrier();
+      await this.#readRest();
+    });
+  }
+
+  #readRest(): Promise<void> {
+    return noticingDamage(async () => {
+      for await (const { position, bytes } of this.log.read(this.history.position)) {
+        const frame = await verifiedFrame(bytes, this.history.end, position);
+        await this.#apply(frame, position);
+      }
+    });
   }
 
   /**
@@ -172,31 +187,24 @@ export class Journal {
 
   /**
    * Throws Damaged if the log does not hold the first and the last applied frame: nothing is ever removed from between them.
-   * Any server knows the first, which is as old as the log. `loss`: how a loss is known already.
+   * `loss`: how a loss is known already.
    */
   async assertStored(loss?: string): Promise<void> {
     if (this.sequence === 0) return;
     if (loss !== undefined) throw new Damaged(`${loss}; ${WHAT_TO_DO}`);
     await this.#assertEnd();
-    const { history } = this;
-    if ((await this.#frameEndAt(history.frame(0).position)) === undefined) throw lostBeginning();
+    const { history, log, clock } = this;
+    const first = await orGone(readStored(log, history.frame(0).position, clock));
+    if (first === undefined) throw lostBeginning();
   }
 
   /** Ignores what follows the last frame: it may be a superseded frame. */
   async #assertEnd(): Promise<void> {
     const { sequence, config, log, clock } = this;
-    if (sequence > 0 && (await this.#frameEndAt(this.history.position)) !== sequence + 1)
+    if (sequence === 0) return;
+    const last = await orGone(log.readAt(this.history.position));
+    if ((last && sequenceAfter(last)) !== sequence + 1)
       await assertReaches(log, config.id, sequence, `event ${sequence} was applied`, clock);
-  }
-
-  /** The sequence after the frame at `position`; undefined if the log has no frame there any more. */
-  async #frameEndAt(position: Position): Promise<number | undefined> {
-    try {
-      return sequenceAfter(await this.log.readAt(position));
-    } catch (error) {
-      if (error instanceof LogDamaged) return undefined;
-      throw error;
-    }
   }
 
   /**
@@ -251,7 +259,7 @@ export class Journal {
   /** Reads the frame of an applied event from the log, and verifies it. */
   async frameWith(sequence: number): Promise<Frame> {
     const { position } = this.history.frameWith(sequence);
-    const bytes = await noticingDamage(() => this.log.readAt(position));
+    const bytes = await noticingDamage(() => readStored(this.log, position, this.clock));
     return verifiedFrame(bytes, claimedStart(bytes), position);
   }
 
@@ -332,6 +340,16 @@ function claimedEvents(bytes: Uint8Array): { readonly firstSequence: number; rea
     return readFrameHeader(bytes);
   } catch (error) {
     if (error instanceof Malformed) return { firstSequence: Number.POSITIVE_INFINITY, events: 0 };
+    throw error;
+  }
+}
+
+/** Undefined where the log has no frame there. */
+async function orGone(frame: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+  try {
+    return await frame;
+  } catch (error) {
+    if (error instanceof LogDamaged) return undefined;
     throw error;
   }
 }

@@ -4,9 +4,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../shared/clock.js';
+import { unavailable } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
-import { type EventLog, LOG_START } from '../../shared/log/eventLog.js';
+import { type EventLog, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { countAtHead } from '../../shared/log/logCount.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
@@ -37,14 +38,37 @@ export async function assertReaches(
   }
 }
 
-/** Throws Damaged if the log, which is not empty, does not begin with its genesis. Costs the read of one frame. */
+/**
+ * Reads a frame that was applied here, or found in the log. Asks again for as long as a server may answer that does not know it.
+ * Throws LogDamaged.
+ */
+export async function readStored(
+  log: Pick<EventLog, 'readAt' | 'staleMs'>,
+  position: Position,
+  clock: Clock,
+): Promise<Uint8Array> {
+  const goneMs = clock.monotonicMs() + log.staleMs;
+  for (;;) {
+    try {
+      return await log.readAt(position);
+    } catch (error) {
+      if (!(error instanceof LogDamaged) || clock.monotonicMs() >= goneMs) throw error;
+    }
+    await delay(RETRY_MS.shortLog);
+  }
+}
+
+/**
+ * Throws Damaged if the log, which is not empty, does not begin with its genesis; `unavailable` where a server answers that does
+ * not know it. Costs the read of one frame.
+ */
 export function assertBegins(log: Pick<EventLog, 'read'>): Promise<void> {
   return noticingDamage(async () => {
     for await (const { bytes } of log.read(LOG_START)) {
       if (firstSequenceIn(bytes) === GENESIS) return;
-      break;
+      throw lostBeginning();
     }
-    throw lostBeginning();
+    throw unavailable('the log could not be read; retry shortly');
   });
 }
 

@@ -17,6 +17,8 @@ export interface EventLog {
   readonly maxFrameBytes: number;
   /** For this time `head` and `read` may miss the newest frames; a frame that is still missing after that is lost. */
   readonly staleMs: number;
+  /** How many messages were stored through this opening, frames or not. */
+  readonly added: number;
   /**
    * Appends `frame` directly after the frame at `after`, and resolves with its position when it is durable. Throws `Fenced`
    * where `after` is not the last frame: another process has written. Throws VouchError `unavailable` where the outcome is
@@ -70,6 +72,8 @@ export interface WatchedLog {
   readonly collectionId: number;
   /** Frames that it is known to hold; 0 where that is not known. */
   readonly frames: number;
+  /** As of `EventLog`; 0 where it is not open. */
+  readonly added: number;
 }
 
 export interface DoubtedLog {

@@ -5,11 +5,13 @@
  * `barrier.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JetStreamPublishOptions } from 'nats';
 import { unavailable, VouchError } from '../errors/errors.js';
 import { LASTING, prepareLastingStream } from '../nats/lastingStream.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE } from '../nats/natsDelivery.js';
 import { isRefusal, JETSTREAM, NoJetStream } from '../nats/natsError.js';
+import { Mutex } from '../scheduling/mutex.js';
 import { RETRY_MS } from '../scheduling/retry.js';
 import {
   logPart,
@@ -19,7 +21,7 @@ import {
   SERVICE_LOG_SUBJECT,
   SERVICE_LOG_SUBJECTS,
 } from '../transport/subjects.js';
-import { barrierAfter, frameBefore } from './barrier.js';
+import { type Barrier, readBarrier, writeBarrier } from './barrier.js';
 import {
   type EventLog,
   type EventLogs,
@@ -39,6 +41,8 @@ const HEADER_RESERVE_BYTES = 2_560;
 const TRY_MS = 2_000;
 /** Tries of a barrier: a leader that dies with one never answers it. */
 const BARRIER_TRIES = 3;
+/** Barriers that a process writes at once: many of its collections may change their owner together. */
+const BARRIERS_AT_ONCE = 16;
 /** A deposed leader without contact steps down after ten seconds; until then it answers from what it has. */
 const DEPOSED_MS = 12_000;
 /** As long as the system sends what a process that has ended had written to a connection. */
@@ -48,6 +52,7 @@ const SINGLE_READS = 8;
 
 export class JetStreamLogs implements EventLogs {
   readonly lateMs = LATE_MS;
+  private readonly turns = Array.from({ length: BARRIERS_AT_ONCE }, () => new Mutex());
 
   constructor(
     private readonly connection: ClusterConnection,
@@ -57,7 +62,8 @@ export class JetStreamLogs implements EventLogs {
   async open(collectionId: number): Promise<EventLog> {
     if (!this.connection.connected) throw this.connection.down();
     const stream = logStream(logPart(collectionId, this.streams));
-    return new JetStreamLog(this.connection, collectionId, stream, logSubject(collectionId, this.streams));
+    const turn = this.turns[collectionId % BARRIERS_AT_ONCE]!;
+    return new JetStreamLog(this.connection, collectionId, stream, logSubject(collectionId, this.streams), turn);
   }
 
   async remove(collectionId: number): Promise<void> {
@@ -82,23 +88,25 @@ export async function openServiceLog(connection: ClusterConnection, replicas: nu
     deny_purge: true,
   };
   await prepareLastingStream(connection, wanted, ['allow_direct'], 'it would not keep every entry');
-  return new JetStreamLog(connection, SERVICE_LOG_ID, SERVICE_LOG_STREAM, SERVICE_LOG_SUBJECT);
+  return new JetStreamLog(connection, SERVICE_LOG_ID, SERVICE_LOG_STREAM, SERVICE_LOG_SUBJECT, new Mutex());
 }
 
 class JetStreamLog implements EventLog {
+  added = 0;
   private closed = false;
   /** Whether an earlier append, of this process or another, may still be in flight between the servers. */
   private mayBeInFlight = true;
-  /** The place of a barrier that no read has come to yet. */
-  private barrierAt = LOG_START;
-  /** The last frame that a read has found, and the last message behind it. */
-  private tail = { frame: LOG_START, message: LOG_START };
+  /** A barrier that no read has come to yet. */
+  private unread: (Barrier & { readonly position: Position }) | undefined;
+  /** As far as a read has come. */
+  private tail: Barrier = { frame: LOG_START, message: LOG_START };
 
   constructor(
     private readonly connection: ClusterConnection,
     private readonly collectionId: number,
     private readonly stream: string,
     private readonly subject: string,
+    private readonly barrierTurn: Mutex,
   ) {}
 
   get maxFrameBytes(): number {
@@ -153,26 +161,20 @@ class JetStreamLog implements EventLog {
 
   async barrier(): Promise<void> {
     if (!this.isClustered) return;
-    const last = await this.lastMessage();
-    const lastFrame = last === undefined ? LOG_START : (frameBefore(last.bytes) ?? last.position);
-    for (let left = BARRIER_TRIES; ; left--) {
-      try {
-        const { js } = this.connection;
-        const publish = () => js.publish(this.subject, barrierAfter(lastFrame), { timeout: TRY_MS });
-        this.barrierAt = (await this.connection.call(publish)).seq;
-        return;
-      } catch (error) {
-        if (left === 1 || this.over || !isRetryable(error)) throw error;
-        await delay(RETRY_MS.write);
-      }
-    }
+    const { frame, message } = await this.end();
+    const position = await this.barrierTurn.run(() => this.publishBarrier({ frame, message }));
+    this.unread = { frame, message, position };
   }
 
   async *read(after: Position): AsyncGenerator<StoredFrame, void, undefined> {
-    const barrier = this.barrierAt;
-    const last = barrier > after ? barrier : ((await this.lastMessage())?.position ?? LOG_START);
-    if (last > after) yield* this.frames(after, last);
-    if (this.barrierAt === barrier) this.barrierAt = LOG_START;
+    const { unread } = this;
+    if (unread !== undefined && unread.position > after) yield* this.frames(after, unread.position, unread);
+    else {
+      const last = await this.lastMessage();
+      if (last !== undefined && last.position > after)
+        yield* this.frames(after, last.position, readBarrier(last.bytes));
+    }
+    if (this.unread === unread) this.unread = undefined;
   }
 
   async readAt(position: Position): Promise<Uint8Array> {
@@ -182,12 +184,13 @@ class JetStreamLog implements EventLog {
   }
 
   async head(): Promise<StoredFrame | undefined> {
-    const last = await this.lastMessage();
-    const before = last && frameBefore(last.bytes);
-    if (last === undefined || before === undefined) return last;
-    const bytes = before === LOG_START ? undefined : await this.ownMessage(before);
-    let head = bytes && { position: before, bytes };
-    for await (const frame of this.frames(head?.position ?? LOG_START, last.position)) head = frame;
+    const { frame: position, bytes } = await this.end();
+    if (position === LOG_START) return undefined;
+    const known = bytes ?? (await this.ownMessage(position));
+    if (known !== undefined) return { position, bytes: known };
+    // Servers before 2.11 may have numbered it anew.
+    let head: StoredFrame | undefined;
+    for await (const frame of this.read(LOG_START)) head = frame;
     return head;
   }
 
@@ -195,21 +198,38 @@ class JetStreamLog implements EventLog {
     this.closed = true;
   }
 
-  /** The frames after `after`, up to the message at `last`. */
-  private async *frames(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
+  /** `bytes`: of the last frame, where they had to be read. */
+  private async end(): Promise<Barrier & { readonly bytes?: Uint8Array }> {
+    const last = await this.lastMessage();
+    if (last === undefined) return { frame: LOG_START, message: LOG_START };
+    const { position, bytes } = last;
+    const barrier = readBarrier(bytes);
+    if (barrier === undefined) return { frame: position, message: position, bytes };
+    let found: StoredFrame | undefined;
+    for await (const frame of this.frames(barrier.frame, position, barrier)) found = frame;
+    return { frame: found?.position ?? barrier.frame, message: position, ...(found && { bytes: found.bytes }) };
+  }
+
+  /** The frames after `after`, up to the message at `last`. `known`: an end of the log before that. */
+  private async *frames(
+    after: Position,
+    last: Position,
+    known: Barrier | undefined,
+  ): AsyncGenerator<StoredFrame, void, undefined> {
     const { collectionId } = this;
-    let nextSequence = await this.sequenceAt(after);
+    let next: number | undefined;
     let frame = after;
-    let message = after;
-    for await (const { position, bytes } of this.replay(after, last)) {
+    let message = known?.frame === after ? known.message : after;
+    for await (const { position, bytes } of this.replay(message, last)) {
       this.assertUsable();
       message = position;
-      if (frameBefore(bytes) !== undefined) continue;
-      if (await isSuperseded(bytes, nextSequence)) {
+      if (readBarrier(bytes) !== undefined) continue;
+      next ??= await this.sequenceAt(frame);
+      if (await isSuperseded(bytes, next)) {
         this.connection.logger.warn({ collectionId, position }, 'a superseded frame is skipped');
         continue;
       }
-      nextSequence = sequenceAfter(bytes) ?? nextSequence;
+      next = sequenceAfter(bytes) ?? next;
       frame = position;
       yield { position, bytes };
     }
@@ -248,11 +268,27 @@ class JetStreamLog implements EventLog {
    * back, and is superseded where another was first.
    */
   private async publish(frame: Uint8Array, after: Position, timeoutMs: number): Promise<Position> {
-    const { js } = this.connection;
     const expect = after === LOG_START && this.isClustered ? {} : { expect: { lastSubjectSequence: after } };
-    const options = { ...expect, timeout: timeoutMs };
-    const stored = await this.connection.call(() => js.publish(this.subject, frame, options));
-    return stored.seq;
+    return this.store(frame, { ...expect, timeout: timeoutMs });
+  }
+
+  /** Throws VouchError `unavailable`; it may be stored all the same, more than once. */
+  private async publishBarrier(end: Barrier): Promise<Position> {
+    for (let left = BARRIER_TRIES; ; left--) {
+      try {
+        return await this.store(writeBarrier(end), { timeout: TRY_MS });
+      } catch (error) {
+        if (left === 1 || this.over || !isRetryable(error)) throw error;
+        await delay(RETRY_MS.write);
+      }
+    }
+  }
+
+  private async store(message: Uint8Array, options: Partial<JetStreamPublishOptions>): Promise<Position> {
+    const { connection, subject } = this;
+    const { seq } = await connection.call(() => connection.js.publish(subject, message, options));
+    this.added++;
+    return seq;
   }
 
   /** The position of the frame if an earlier try has stored it: directly after `before`. */
@@ -276,25 +312,36 @@ class JetStreamLog implements EventLog {
 
   /** The last of the barriers and superseded frames directly after the frame at `after`; `after` where there are none. */
   private async lastBehind(after: Position): Promise<Position> {
-    const nextSequence = await this.sequenceAt(after);
-    for (let last = after; ; ) {
+    const end = await this.lastMessage();
+    const known = end && readBarrier(end.bytes);
+    let sequence: number | undefined;
+    for (let last = known?.frame === after ? known.message : after; ; ) {
       const next = await this.firstAfter(last);
       if (next === undefined) return last;
-      if (frameBefore(next.bytes) === undefined && !(await isSuperseded(next.bytes, nextSequence))) return last;
+      if (readBarrier(next.bytes) === undefined) {
+        sequence ??= await this.sequenceAt(after);
+        if (!(await isSuperseded(next.bytes, sequence))) return last;
+      }
       last = next.position;
     }
   }
 
-  /** The sequence that follows the frame at `after`. */
+  /** The sequence that follows the frame at `after`; 0 where that is gone, once no server may answer that does not know it. */
   private async sequenceAt(after: Position): Promise<number> {
     if (after === LOG_START) return 0;
-    const frame = await readFromLeader(this.connection, this.stream, { sequence: after });
-    return (frame?.subject === this.subject ? sequenceAfter(frame.bytes) : undefined) ?? 0;
+    const { clock } = this.connection;
+    const goneMs = clock.monotonicMs() + this.staleMs;
+    for (;;) {
+      const frame = await this.ownMessage(after);
+      if (frame !== undefined) return sequenceAfter(frame) ?? 0;
+      if (clock.monotonicMs() >= goneMs) return 0;
+      await delay(RETRY_MS.shortLog);
+    }
   }
 
   private async firstFrameAfter(position: Position): Promise<StoredFrame | undefined> {
     let first = await this.firstAfter(position);
-    while (first !== undefined && frameBefore(first.bytes) !== undefined) first = await this.firstAfter(first.position);
+    while (first !== undefined && readBarrier(first.bytes) !== undefined) first = await this.firstAfter(first.position);
     return first;
   }
 

@@ -17,6 +17,8 @@ interface SeenStream {
   readonly created: string;
   readonly removed: number;
   readonly counts: Readonly<Record<string, number>>;
+  /** By collection: what its opening had added by then. */
+  readonly added: ReadonlyMap<number, number>;
 }
 
 export class JetStreamLosses implements LogLosses {
@@ -44,7 +46,9 @@ export class JetStreamLosses implements LogLosses {
       this.#goneSinceMs.delete(stream);
       if (before?.created === info.created && before.removed === removedFrom(info)) return [];
       const now = await this.#info(stream, logStreamSubjects(part));
-      this.#seen.set(stream, { created: now.created, removed: removedFrom(now), counts: now.state.subjects ?? {} });
+      const added = new Map(logs.map((log) => [log.collectionId, log.added]));
+      const counts = now.state.subjects ?? {};
+      this.#seen.set(stream, { created: now.created, removed: removedFrom(now), counts, added });
       return logs.filter((log) => this.#isInDoubt(log, before, now)).map(doubted);
     } catch (error) {
       if (!isRefusal(error, JETSTREAM.streamNotFound)) throw error;
@@ -52,11 +56,16 @@ export class JetStreamLosses implements LogLosses {
     }
   }
 
-  #isInDoubt({ collectionId, frames }: WatchedLog, before: SeenStream | undefined, { state }: StreamInfo): boolean {
+  #isInDoubt(log: WatchedLog, before: SeenStream | undefined, { state }: StreamInfo): boolean {
+    const { collectionId, frames } = log;
     const subject = logSubject(collectionId, this.streams);
     const count = state.subjects?.[subject] ?? 0;
+    const counted = before?.counts[subject] ?? 0;
+    // One that was opened again since has begun to count anew.
+    const added = Math.max(log.added - (before?.added.get(collectionId) ?? 0), 0);
+    const least = counted === 0 ? log.added : counted + added;
     // Only reading a log that was never looked at shows whether it should be empty.
-    return count < Math.max(frames, before?.counts[subject] ?? 1);
+    return count < Math.max(frames, least, 1);
   }
 
   #isGone(stream: string): boolean {

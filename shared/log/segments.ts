@@ -124,6 +124,8 @@ export class LocalLogs implements EventLogs, LogLosses {
 class LogHandle implements EventLog {
   readonly maxFrameBytes = FRAME_BYTES_MAX;
   readonly staleMs = 0;
+  /** Nobody asks: its files tell what is lost. */
+  readonly added = 0;
   #closing: Promise<void> | undefined;
 
   constructor(

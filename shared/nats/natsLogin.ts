@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, type TlsOptions } from 'nats';
 import { messageOf } from '../errors/errors.js';
+import './nkeys.js';
 
 /** Paths of files; empty: not used. */
 export interface NatsLogin {

@@ -1,7 +1,7 @@
 /**
  * A small data folder with one byte changed, or a file cut off there: what does not verify is never served, quarantines
  * its collection alone or is put aside, is told, and is still there for whoever looks into it. Here the whole service, HTTP
- * and all, is started over a hundred such folders; `damageEveryByte.test.ts` and `damageStart.test.ts` go through every byte.
+ * and all, is started over a hundred such folders; `damageBytes.test.ts` and `damageStart.test.ts` go through their bytes.
  */
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { Client } from '../support/launch/client.js';
 import { seededRandom, testSeed } from '../support/model/random.js';
 import { eventually } from '../support/suites/expectations.js';
 
-/** `damageEveryByte.test.ts` has every byte; here it is whole services that are started. */
+/** `damageBytes.test.ts` has the bytes; here it is whole services that are started. */
 const CASES_PER_FILE = 2;
 /** There are many of them, and their own tests go through every byte. */
 const CASES_PER_REGISTRY_FILE = 1;

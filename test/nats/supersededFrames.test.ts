@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { connect, type NatsConnection } from 'nats';
 import { systemClock } from '../../shared/clock.js';
-import { barrierAfter } from '../../shared/log/barrier.js';
+import { writeBarrier } from '../../shared/log/barrier.js';
 import { EMPTY_LOG, type LogEnd } from '../../shared/log/chain.js';
 import { type EventLog, LOG_START, type Position } from '../../shared/log/eventLog.js';
 import type { Frame } from '../../shared/log/frame.js';
@@ -118,13 +118,13 @@ describe('a frame that lost', () => {
   });
 
   it('or was none, as a barrier, is passed over by every reader too', async () => {
-    await letIn(barrierAfter(LOG_START));
+    await letIn(writeBarrier({ frame: LOG_START, message: LOG_START }));
     expect([await positions(), await log.head(), (await verified()).sizeBytes]).to.deep.equal([[], undefined, 0]);
     const at = [await log.append(one.bytes, LOG_START, soonMs())];
-    await letIn(barrierAfter(at[0]!));
+    await letIn(writeBarrier({ frame: at[0]!, message: at[0]! }));
     at.push(await log.append(two.bytes, at[0]!, soonMs()));
-    await letIn(barrierAfter(at[0]!));
-    await letIn(barrierAfter(at[1]!));
+    await letIn(writeBarrier({ frame: at[0]!, message: at[0]! }));
+    await letIn(writeBarrier({ frame: at[1]!, message: at[1]! }));
     expect(await positions()).to.deep.equal(at);
     expect((await log.head())?.position).to.equal(at[1]);
     expect(await verified()).to.deep.equal({ positions: at, sizeBytes: one.bytes.length + two.bytes.length });

@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { nkeys } from 'nats';
 import type { Config } from '../../../config/config.js';
 import { createFile, isThere, makeDirectory, replaceFile } from '../../../shared/files/durable.js';
+import { nkeys } from '../../../shared/nats/nkeys.js';
 import { NATS_ROLES, type NatsRole } from '../../../shared/nats/roles.js';
 
 export interface NatsUsers {

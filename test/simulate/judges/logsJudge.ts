@@ -6,7 +6,7 @@
 import { unpackFeed } from '../../../shard/follow/feedMessage.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { toHex } from '../../../shared/hashing/hash.js';
-import { frameBefore } from '../../../shared/log/barrier.js';
+import { readBarrier } from '../../../shared/log/barrier.js';
 import { readFrameHeader } from '../../../shared/log/frame.js';
 import type { Findings } from './findings.js';
 import type { OwnersJudge } from './ownersJudge.js';
@@ -65,7 +65,7 @@ export class LogsJudge {
     // Most messages are none of these.
     if (!subject.startsWith('vouch.')) return;
     const [, appended] = LOG.exec(subject) ?? [];
-    if (appended !== undefined && frameBefore(body) === undefined)
+    if (appended !== undefined && readBarrier(body) === undefined)
       this.#appends(Number(appended), body, by, hasExpectation);
     const [, fed] = FEED.exec(subject) ?? [];
     if (fed !== undefined) this.#feeds(Number(fed), body, by);
@@ -73,7 +73,7 @@ export class LogsJudge {
 
   stored(subject: string, body: Buffer): void {
     const [, id] = LOG.exec(subject) ?? [];
-    if (id !== undefined && frameBefore(body) === undefined) this.#grows(Number(id), body);
+    if (id !== undefined && readBarrier(body) === undefined) this.#grows(Number(id), body);
     const [, noted] = WATERMARK.exec(subject) ?? [];
     if (noted !== undefined && body.length > 0) this.#noted(Number(noted), body);
   }

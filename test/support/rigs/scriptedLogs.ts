@@ -71,6 +71,7 @@ export class ScriptedLogs implements EventLogs {
     return {
       maxFrameBytes: 1 << 20,
       staleMs: 0,
+      added: 0,
       barrier: async () => undefined,
       append: (frame, after) => this.#append(collectionId, { frame: frame.slice(), after }),
       read: (after) => this.#read(collectionId, after),

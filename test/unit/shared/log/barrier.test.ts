@@ -3,12 +3,13 @@ import { expect } from 'chai';
 import type { Msg } from 'nats';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
-import { barrierAfter, frameBefore } from '../../../../shared/log/barrier.js';
+import { readBarrier, writeBarrier } from '../../../../shared/log/barrier.js';
 import { EMPTY_LOG, type LogEnd } from '../../../../shared/log/chain.js';
 import type { Event } from '../../../../shared/log/event.js';
 import { type EventLog, LOG_START, type Position } from '../../../../shared/log/eventLog.js';
 import { buildFrame, type Frame } from '../../../../shared/log/frame.js';
 import { JetStreamLogs } from '../../../../shared/log/jetStream.js';
+import { JetStreamLosses } from '../../../../shared/log/jetStreamLosses.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { ClusterConnection } from '../../../../shared/nats/natsConnection.js';
 import { JETSTREAM, JetStreamRefusal } from '../../../../shared/nats/natsError.js';
@@ -17,6 +18,7 @@ import { seededRandom } from '../../../support/model/random.js';
 import { expectCode } from '../../../support/suites/expectations.js';
 
 const ID = 7;
+const SUBJECT = `vouch.log.0.${ID}`;
 const [genesis, first, second, third] = everyEvent(seededRandom(1)) as [Event, Event, Event, Event];
 const soonMs = (): number => systemClock.nowMs() + 10_000;
 const frameOf = (events: readonly Event[], before: LogEnd): Promise<Frame> =>
@@ -36,6 +38,14 @@ class StreamOfThree {
   refused = 0;
   /** The next publications are lost. */
   lost = 0;
+  asked = 0;
+
+  /** Messages that somebody has removed. */
+  removed = 0;
+
+  get losses(): JetStreamLosses {
+    return new JetStreamLosses(this.#connection(), 1);
+  }
 
   get logs(): JetStreamLogs {
     return new JetStreamLogs(this.#connection(), 1);
@@ -61,6 +71,7 @@ class StreamOfThree {
           return this.publish(bytes, options.expect?.lastSubjectSequence);
         },
       },
+      jsm: { streams: { info: async () => this.#info() } },
       api: '$JS.API',
       maxPayloadBytes: 1 << 20,
       connected: true,
@@ -73,12 +84,18 @@ class StreamOfThree {
     return stub as unknown as ClusterConnection;
   }
 
+  #info(): object {
+    const messages = this.messages.length - this.removed;
+    return { created: '', state: { last_seq: this.messages.length, messages, subjects: { [SUBJECT]: messages } } };
+  }
+
   #answer(to: string, asked: Asked): Pick<Msg, 'json' | 'headers' | 'data'> {
+    this.asked++;
     const isOfLeader = to.includes('.STREAM.MSG.GET.');
     const known = isOfLeader ? (this.deposedHas ?? this.messages.length) : this.messages.length;
     const seq = asked.last_by_subj === undefined ? asked.seq! : known;
     const bytes = seq >= 1 && seq <= known ? this.messages[seq - 1] : undefined;
-    const subject = `vouch.log.0.${ID}`;
+    const subject = SUBJECT;
     const message = bytes && { subject, seq, data: Buffer.from(bytes).toString('base64') };
     const error = { code: 404, err_code: JETSTREAM.noMessageFound, description: 'no message found' };
     const headers = {
@@ -164,7 +181,7 @@ describe('a barrier in a log of three NATS servers', () => {
   it('of another process is passed over by an append that did not know of it', async () => {
     const at = [await append(one, LOG_START)];
     for (const frame of [two, three]) {
-      stream.publish(barrierAfter(at.at(-1)!));
+      stream.publish(writeBarrier({ frame: at.at(-1)!, message: at.at(-1)! }));
       at.push(await append(frame, at.at(-1)!));
     }
     expect(at).to.deep.equal([1, 3, 5]);
@@ -175,9 +192,50 @@ describe('a barrier in a log of three NATS servers', () => {
   it('does not hide a frame that stands between it and the one that it names', async () => {
     stream.publish(one.bytes);
     stream.publish(two.bytes);
-    stream.publish(barrierAfter(1));
+    stream.publish(writeBarrier({ frame: 1, message: 1 }));
     expect((await log.head())?.position).to.equal(2);
     expect(await positions()).to.deep.equal([1, 2]);
+  });
+
+  it('costs as much to pass over however many there are', async () => {
+    const at = [await append(one, LOG_START)];
+    const costs: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      await log.barrier();
+      await positions(at[0]);
+      const before = stream.asked;
+      expect((await log.head())?.position).to.equal(1);
+      expect(await positions(at[0])).to.deep.equal([]);
+      costs.push(stream.asked - before);
+    }
+    expect(new Set(costs).size).to.equal(1);
+    expect(costs[0]).to.be.at.most(5);
+    const other = await stream.logs.open(ID);
+    at.push(await other.append(two.bytes, at[0]!, soonMs()));
+    expect(await positions()).to.deep.equal(at);
+  });
+
+  it('does not make damage of a superseded frame, although a server answers that lacks the one before', async () => {
+    for (const { bytes } of [one, two, two]) stream.publish(bytes);
+    stream.deposedHas = 1;
+    await log.barrier();
+    expect(await positions(2)).to.deep.equal([]);
+    expect(log.added).to.equal(1);
+  });
+
+  it('does not stand for a frame that somebody has removed', async () => {
+    const { losses } = stream;
+    let after = LOG_START;
+    for (const frame of [one, two, three]) after = await append(frame, after);
+    const look = () => losses.look([{ collectionId: ID, frames: 3, added: log.added }]);
+    expect(await look()).to.deep.equal([]);
+    await log.barrier();
+    await log.barrier();
+    stream.removed = 1;
+    expect(await look()).to.deep.equal([{ collectionId: ID, loss: undefined }]);
+    expect(await look()).to.deep.equal([]);
+    stream.removed = 2;
+    expect(await look()).to.deep.equal([{ collectionId: ID, loss: undefined }]);
   });
 
   it('is sent again where it was lost, and not for ever', async () => {
@@ -192,12 +250,12 @@ describe('a barrier in a log of three NATS servers', () => {
 
   it('that is not intact is left for the reader to refuse', async () => {
     stream.publish(one.bytes);
-    const intact = barrierAfter(1);
-    expect(frameBefore(intact)).to.equal(1);
+    const intact = writeBarrier({ frame: 1, message: 5 });
+    expect(readBarrier(intact)).to.deep.equal({ frame: 1, message: 5 });
     for (let bit = 0; bit < intact.length * 8; bit++) {
       const bent = Uint8Array.from(intact);
       bent[bit >> 3]! ^= 1 << (bit & 7);
-      expect(frameBefore(bent), `bit ${bit}`).to.equal(undefined);
+      expect(readBarrier(bent), `bit ${bit}`).to.equal(undefined);
     }
     const bent = Uint8Array.from(intact);
     bent[9]! ^= 1;
