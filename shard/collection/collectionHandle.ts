@@ -33,9 +33,9 @@ export class CollectionHandle {
   /** The key whose damaged vault entry is the reason of the quarantine. */
   #damagedKey: string | undefined;
   /** Read from the end of the log, while the collection is not open. */
-  #counted: LogCount | undefined;
-  /** When what was counted is to be read again, on the monotonic clock; undefined: never. */
-  #recountMs: number | undefined;
+  #counted: Counted | undefined;
+  /** How often the counts were forgotten. */
+  #countings = 0;
   /** When the term began, on the monotonic clock. */
   #begunMs = 0;
   /** Read from its watermark, while it is not open. */
@@ -70,9 +70,9 @@ export class CollectionHandle {
   async count(): Promise<LogCount> {
     if (this.#open !== undefined) return this.#open.count();
     if (this.#quarantine !== undefined) return NOTHING_COUNTED;
-    if (this.#recountMs !== undefined && this.context.clock.monotonicMs() >= this.#recountMs) this.#forgetCounts();
-    this.#counted ??= await this.#countInLog();
-    return this.#counted;
+    const isOver = this.#counted !== undefined && this.context.clock.monotonicMs() >= this.#counted.againMs;
+    if (isOver) this.#forgetCounts();
+    return (this.#counted ?? (await this.#countNow())).count;
   }
 
   /**
@@ -83,12 +83,16 @@ export class CollectionHandle {
     if (this.#open !== undefined) return this.#open.heldBytes;
     const { sequence } = await this.count();
     if (this.#quarantine !== undefined || sequence === 0) return NOTHING_HELD;
-    this.#held ??= await this.#heldAt(sequence);
-    return this.#held ?? (await this.opened()).heldBytes;
+    const countings = this.#countings;
+    const held = this.#held ?? (await this.#heldAt(sequence));
+    if (countings === this.#countings) this.#held = held;
+    return held ?? (await this.opened()).heldBytes;
   }
 
   /** What must stay reserved: stored and being committed. */
   async inUse(): Promise<Use> {
+    // `settle` counts again once that is of use.
+    if (this.#open === undefined && this.#counted !== undefined && !this.isCountSure) return 'unknown';
     const held = await this.heldBytes();
     const { records, logBytes } = await this.count();
     if (this.#quarantine !== undefined) return 'all';
@@ -98,9 +102,9 @@ export class CollectionHandle {
       : 'unknown';
   }
 
-  /** Whether `count` lacks nothing that an owner before has committed. */
+  /** Whether what was counted last lacks nothing that an owner before has committed. */
   get isCountSure(): boolean {
-    return this.#open !== undefined || this.#recountMs === undefined;
+    return this.#open !== undefined || this.#counted?.againMs === Number.POSITIVE_INFINITY;
   }
 
   /** Learns what owners before have added to the log late, once they cannot any more. Counts, so that `inUse` does not wait. */
@@ -112,12 +116,13 @@ export class CollectionHandle {
       this.#forgetCounts();
     }
     await this.#open?.settle();
+    await this.count();
     await this.inUse();
   }
 
   /** Live records, as far as they are known without reading anything. */
   get knownRecords(): number {
-    return this.#open?.count().records ?? this.#counted?.records ?? 0;
+    return this.#open?.count().records ?? this.#counted?.count.records ?? 0;
   }
 
   /** The index that serves searches, or that will once the collection is open. */
@@ -156,6 +161,7 @@ export class CollectionHandle {
     const { logs, clock } = this.context;
     const isClear = !mayOthersAppend || logs.lateMs === 0;
     this.#begunMs = clock.monotonicMs();
+    this.#forgetCounts();
     this.#othersUntilMs = isClear ? undefined : this.#begunMs + logs.lateMs;
     this.#latest?.journal.beginTerm(this.#othersUntilMs);
   }
@@ -331,7 +337,7 @@ export class CollectionHandle {
   #forgetCounts(): void {
     this.#counted = undefined;
     this.#held = undefined;
-    this.#recountMs = undefined;
+    this.#countings++;
   }
 
   /** Undefined if the watermark is not of that sequence. */
@@ -341,22 +347,31 @@ export class CollectionHandle {
   }
 
   /** What is read soon after the beginning of a term may lack what the owner before has committed. */
-  async #countInLog(): Promise<LogCount> {
+  async #countNow(): Promise<Counted> {
+    const countings = this.#countings;
     const { logs, clock } = this.context;
     const { id } = this.config;
     try {
       const log = await noticingDamage(() => logs.open(id));
       try {
         const knownMs = this.#begunMs + log.staleMs;
-        this.#recountMs = clock.monotonicMs() < knownMs ? knownMs : undefined;
-        return await noticingDamage(() => countAtHead(log, id));
+        const againMs = clock.monotonicMs() < knownMs ? knownMs : Number.POSITIVE_INFINITY;
+        const counted = { count: await noticingDamage(() => countAtHead(log, id)), againMs };
+        if (countings === this.#countings) this.#counted = counted;
+        return counted;
       } finally {
         await log.close();
       }
     } catch (error) {
       if (!(error instanceof Damaged)) throw error;
       this.#setQuarantine(error);
-      return NOTHING_COUNTED;
+      return { count: NOTHING_COUNTED, againMs: Number.POSITIVE_INFINITY };
     }
   }
+}
+
+interface Counted {
+  readonly count: LogCount;
+  /** When it is to be read again, on the monotonic clock. */
+  readonly againMs: number;
 }

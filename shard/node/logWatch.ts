@@ -46,7 +46,7 @@ export class LogWatch {
     const watched = [...handles].map(([collectionId, { openCollection }]) => ({
       collectionId,
       frames: openCollection?.journal.history.frames ?? 0,
-      added: openCollection?.journal.added ?? 0,
+      added: () => openCollection?.journal.added ?? 0,
     }));
     try {
       for (const { collectionId, loss } of await this.losses.look(watched)) this.#doubts.set(collectionId, loss);

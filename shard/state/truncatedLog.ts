@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
-import { type EventLog, LOG_START, LogDamaged, type Position } from '../../shared/log/eventLog.js';
+import { type EventLog, FrameUnknown, LOG_START, type Position } from '../../shared/log/eventLog.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { countAtHead } from '../../shared/log/logCount.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
@@ -52,7 +52,7 @@ export async function readStored(
     try {
       return await log.readAt(position);
     } catch (error) {
-      if (!(error instanceof LogDamaged) || clock.monotonicMs() >= goneMs) throw error;
+      if (!(error instanceof FrameUnknown) || clock.monotonicMs() >= goneMs) throw error;
     }
     await delay(RETRY_MS.shortLog);
   }

@@ -68,12 +68,20 @@ export class LogDamaged extends VouchError {
   }
 }
 
+/** A server has no message there. For `EventLog.staleMs` that may be one that does not know it. */
+export class FrameUnknown extends LogDamaged {
+  constructor(collectionId: number, position: Position) {
+    super(collectionId, `it has no frame at ${position}`);
+    this.name = 'FrameUnknown';
+  }
+}
+
 export interface WatchedLog {
   readonly collectionId: number;
   /** Frames that it is known to hold; 0 where that is not known. */
   readonly frames: number;
-  /** As of `EventLog`; 0 where it is not open. */
-  readonly added: number;
+  /** As of `EventLog`, now; 0 where it is not open. */
+  added(): number;
 }
 
 export interface DoubtedLog {

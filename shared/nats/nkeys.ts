@@ -13,8 +13,10 @@ const PRIVATE_DER = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex');
 const SEED_BYTES = 32;
 
-const privateKey = (seed: Uint8Array): KeyObject =>
-  createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: 'der', type: 'pkcs8' });
+function privateKey(seed: Uint8Array): KeyObject {
+  if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes`);
+  return createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: 'der', type: 'pkcs8' });
+}
 
 const publicKeyOf = (seed: Uint8Array): Uint8Array =>
   Uint8Array.from(

@@ -12,7 +12,7 @@ export interface Mutation {
   readonly put: string;
 }
 
-const LOG = 'shared/log/jetStream.js';
+const LOG = 'shared/log/jetStreamLog.js';
 const LOCAL_LOG = 'shared/log/segmentedLog.js';
 const CATALOG = 'coordinator/cluster/catalog.js';
 const REPLICA = 'shard/node/collectionReplica.js';

@@ -8,7 +8,7 @@
  * - A proposal of a deposed leader may be committed by the next one, or never be: its publisher is told nothing
  *   (`shared/log/supersededFrames.ts`).
  * - A leader that is cut off does not know of the next one for ten seconds, and answers from what it has
- *   (`DEPOSED_MS` in `shared/log/jetStream.ts`).
+ *   (`DEPOSED_MS` in `shared/log/jetStreamLog.ts`).
  * - A new leader answers reads before it has applied all that was acknowledged (`shared/vault/vaultMessages.ts`).
  * - In a cluster an expected sequence above 0 is compared with what the leader has applied; before 2.12 what is in flight
  *   does not count, so two may pass (`docs/guarantees.md`).

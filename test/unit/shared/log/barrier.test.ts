@@ -227,7 +227,7 @@ describe('a barrier in a log of three NATS servers', () => {
     const { losses } = stream;
     let after = LOG_START;
     for (const frame of [one, two, three]) after = await append(frame, after);
-    const look = () => losses.look([{ collectionId: ID, frames: 3, added: log.added }]);
+    const look = () => losses.look([{ collectionId: ID, frames: 3, added: () => log.added }]);
     expect(await look()).to.deep.equal([]);
     await log.barrier();
     await log.barrier();
@@ -236,6 +236,16 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await look()).to.deep.equal([]);
     stream.removed = 2;
     expect(await look()).to.deep.equal([{ collectionId: ID, loss: undefined }]);
+  });
+
+  it('says nothing of which frames are superseded: the last that is none of them is the end', async () => {
+    const late = await frameOf([second, third], one.end);
+    for (const { bytes } of [one, two, late]) stream.publish(bytes);
+    const four = await frameOf([{ ...second, sequence: 3, timeMs: third.timeMs + 1 } as Event], two.end);
+    stream.publish(four.bytes);
+    stream.publish(writeBarrier({ frame: 3, message: 3 }));
+    expect((await log.head())?.position).to.equal(4);
+    expect(await positions()).to.deep.equal([1, 2, 4]);
   });
 
   it('is sent again where it was lost, and not for ever', async () => {
