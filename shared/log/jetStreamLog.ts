@@ -310,7 +310,7 @@ export class JetStreamLog implements EventLog {
     return readFromLeader(this.connection, this.stream, { sequence: position + 1, next: this.subject });
   }
 
-  /** The frames after `after` up to the one at `last`, which exists. Throws VouchError `unavailable`. */
+  /** The messages after `after` up to the one at `last`, which exists. Throws VouchError `unavailable`. */
   private async *replay(after: Position, last: Position): AsyncGenerator<StoredFrame, void, undefined> {
     const { connection, stream, subject } = this;
     let position = after;
