@@ -39,7 +39,7 @@ export class CollectionHandle {
   /** When the term began, on the monotonic clock. */
   #begunMs = 0;
   /** Read from its watermark, while it is not open. */
-  #held: HeldBytes | undefined;
+  #held: { readonly sequence: number; readonly bytes: HeldBytes } | undefined;
   #feed: Feed | undefined;
   /** As `Journal.beginTerm`, for a collection that is not open. */
   #othersUntilMs: number | undefined;
@@ -83,28 +83,32 @@ export class CollectionHandle {
     if (this.#open !== undefined) return this.#open.heldBytes;
     const { sequence } = await this.count();
     if (this.#quarantine !== undefined || sequence === 0) return NOTHING_HELD;
-    const countings = this.#countings;
-    const held = this.#held ?? (await this.#heldAt(sequence));
-    if (countings === this.#countings) this.#held = held;
-    return held ?? (await this.opened()).heldBytes;
+    if (this.#held?.sequence !== sequence) {
+      const bytes = await this.#heldAt(sequence);
+      this.#held = bytes && { sequence, bytes };
+      return bytes ?? (await this.opened()).heldBytes;
+    }
+    return this.#held.bytes;
   }
 
   /** What must stay reserved: stored and being committed. */
   async inUse(): Promise<Use> {
+    if (this.#quarantine !== undefined) return 'all';
     // `settle` counts again once that is of use.
-    if (this.#open === undefined && this.#counted !== undefined && !this.isCountSure) return 'unknown';
+    if (this.#open === undefined && Number.isFinite(this.#counted?.againMs)) return 'unknown';
     const held = await this.heldBytes();
     const { records, logBytes } = await this.count();
     if (this.#quarantine !== undefined) return 'all';
     if (this.#open !== undefined) return this.#open.inUse;
-    return this.isCountSure && this.#othersUntilMs === undefined
-      ? { records, bytes: totalHeld(held) + logBytes }
-      : 'unknown';
+    const isSure = this.#counted?.againMs === Number.POSITIVE_INFINITY && this.#othersUntilMs === undefined;
+    return isSure ? { records, bytes: totalHeld(held) + logBytes } : 'unknown';
   }
 
-  /** Whether what was counted last lacks nothing that an owner before has committed. */
-  get isCountSure(): boolean {
-    return this.#open !== undefined || this.#counted?.againMs === Number.POSITIVE_INFINITY;
+  /** Of its last event; undefined while an owner before may have committed more. As `count`. */
+  async sequence(): Promise<number | undefined> {
+    const { sequence } = await this.count();
+    if (this.#open !== undefined) return this.#open.count().sequence;
+    return this.#counted?.againMs === Number.POSITIVE_INFINITY ? sequence : undefined;
   }
 
   /** Learns what owners before have added to the log late, once they cannot any more. Counts, so that `inUse` does not wait. */
@@ -312,6 +316,7 @@ export class CollectionHandle {
     this.context.logger.error({ collectionId: id, project, name, reason: damage.message }, 'collection quarantined');
     this.context.damages.report({ collectionId: id, part: damage.part, reason: damage.message });
     this.#open = undefined;
+    this.#forgetCounts();
     this.#damagedKey = damage.keyId;
     this.#quarantine = new VouchError(
       'internal_error',

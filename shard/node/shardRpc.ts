@@ -168,8 +168,8 @@ export class ShardRpc implements CallHandler<ShardCall> {
     const replica = this.replicas.get(collectionId);
     const handle = replica?.owned;
     if (handle === undefined || handle.quarantined) return null;
-    const { sequence } = await handle.count();
-    return replica?.owned === handle && !handle.quarantined && handle.isCountSure ? sequence : null;
+    const sequence = (await handle.sequence()) ?? null;
+    return replica?.owned === handle && !handle.quarantined ? sequence : null;
   }
 
   async #stateHashAt(collectionId: number, sequence: number, deadlineMs: number): Promise<string | null> {

@@ -28,7 +28,7 @@ import {
   readFromLeader,
   type StoredMessage,
 } from './jetStreamMessages.js';
-import { isSuperseded, sequenceAfter } from './supersededFrames.js';
+import { continues, isSuperseded, sequenceAfter } from './supersededFrames.js';
 
 /** Reserved for headers, and for the envelope of a frame at an export or an import. */
 const HEADER_RESERVE_BYTES = 2_560;
@@ -140,26 +140,37 @@ export class JetStreamLog implements EventLog {
     const known = bytes ?? (await this.ownMessage(position));
     if (known !== undefined) return { position, bytes: known };
     // Servers before 2.11 may have numbered it anew.
-    let head: StoredFrame | undefined;
-    for await (const frame of this.frames(LOG_START, message, undefined)) head = frame;
-    return head;
+    const end = await this.endOfAll(message);
+    return end.bytes && { position: end.frame, bytes: end.bytes };
   }
 
   async close(): Promise<void> {
     this.closed = true;
   }
 
-  /** `bytes`: of the last frame, where they had to be read. That may be superseded: only a reader of all can tell. */
+  /** `bytes`: of the last frame, where they had to be read. */
   private async end(): Promise<Barrier & { readonly bytes?: Uint8Array }> {
     const last = await this.lastMessage();
     if (last === undefined) return { frame: LOG_START, message: LOG_START };
-    const { position, bytes } = last;
+    const { position: message, bytes } = last;
     const barrier = readBarrier(bytes);
-    if (barrier === undefined) return { frame: position, message: position, bytes };
-    let found: StoredFrame | undefined;
-    for await (const stored of this.replay(barrier.message, position))
-      if (readBarrier(stored.bytes) === undefined) found = stored;
-    return { frame: found?.position ?? barrier.frame, message: position, ...(found && { bytes: found.bytes }) };
+    if (barrier === undefined) return { frame: message, message, bytes };
+    let frame: StoredFrame | undefined;
+    for await (const next of this.replay(barrier.message, message)) {
+      if (readBarrier(next.bytes) !== undefined) continue;
+      const before = frame?.bytes ?? (await this.ownMessage(barrier.frame));
+      // One of the two is superseded, and only a reader of all can tell which.
+      if (!continues(next.bytes, before)) return { ...(await this.endOfAll(message)), message };
+      frame = next;
+    }
+    return { frame: frame?.position ?? barrier.frame, message, ...(frame && { bytes: frame.bytes }) };
+  }
+
+  /** The last frame up to the message at `last`. */
+  private async endOfAll(last: Position): Promise<{ readonly frame: Position; readonly bytes?: Uint8Array }> {
+    let end: StoredFrame | undefined;
+    for await (const frame of this.frames(LOG_START, last, undefined)) end = frame;
+    return end === undefined ? { frame: LOG_START } : { frame: end.position, bytes: end.bytes };
   }
 
   /** The frames after `after`, up to the message at `last`. `known`: an end of the log before that. */
@@ -201,6 +212,7 @@ export class JetStreamLog implements EventLog {
 
   /** Undefined where the message there is none of this log. */
   private async ownMessage(position: Position): Promise<Uint8Array | undefined> {
+    if (position === LOG_START) return undefined;
     const found = await this.messageAt(position);
     return found?.subject === this.subject ? found.bytes : undefined;
   }

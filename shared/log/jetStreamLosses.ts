@@ -45,31 +45,26 @@ export class JetStreamLosses implements LogLosses {
       const info = await this.#info(stream);
       this.#goneSinceMs.delete(stream);
       if (before?.created === info.created && before.removed === removedFrom(info)) return [];
-      const addedBefore = addedTo(logs);
+      // What is added meanwhile counts twice: a log in doubt is read, which costs little.
+      const added = new Map(logs.map((log) => [log.collectionId, log.added()]));
       const now = await this.#info(stream, logStreamSubjects(part));
       const counts = now.state.subjects ?? {};
-      this.#seen.set(stream, { created: now.created, removed: removedFrom(now), counts, added: addedTo(logs) });
-      const inDoubt = (log: WatchedLog): boolean =>
-        this.#isInDoubt(log, addedBefore.get(log.collectionId)!, before, now);
-      return logs.filter(inDoubt).map(doubted);
+      this.#seen.set(stream, { created: now.created, removed: removedFrom(now), counts, added });
+      return logs.filter((log) => this.#isInDoubt(log, before, now)).map(doubted);
     } catch (error) {
       if (!isRefusal(error, JETSTREAM.streamNotFound)) throw error;
       return this.#isGone(stream) ? logs.map((log) => ({ ...doubted(log), loss: lossOf(stream) })) : [];
     }
   }
 
-  #isInDoubt(
-    { collectionId, frames }: WatchedLog,
-    addedNow: number,
-    before: SeenStream | undefined,
-    { state }: StreamInfo,
-  ): boolean {
+  #isInDoubt(log: WatchedLog, before: SeenStream | undefined, { state }: StreamInfo): boolean {
+    const { collectionId, frames } = log;
     const subject = logSubject(collectionId, this.streams);
     const count = state.subjects?.[subject] ?? 0;
     const counted = before?.counts[subject] ?? 0;
     // One that was opened again since has begun to count anew.
-    const added = Math.max(addedNow - (before?.added.get(collectionId) ?? 0), 0);
-    const least = counted === 0 ? addedNow : counted + added;
+    const added = Math.max(log.added() - (before?.added.get(collectionId) ?? 0), 0);
+    const least = counted === 0 ? log.added() : counted + added;
     // Only reading a log that was never looked at shows whether it should be empty.
     return count < Math.max(frames, least, 1);
   }
@@ -88,8 +83,6 @@ export class JetStreamLosses implements LogLosses {
   }
 }
 
-const addedTo = (logs: readonly WatchedLog[]): Map<number, number> =>
-  new Map(logs.map((log) => [log.collectionId, log.added()]));
 const doubted = ({ collectionId }: WatchedLog): DoubtedLog => ({ collectionId, loss: undefined });
 const lossOf = (stream: string): string => `JetStream has no stream ${stream}, which held it`;
 const removedFrom = ({ state }: StreamInfo): number => state.last_seq - state.messages;

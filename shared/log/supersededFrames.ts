@@ -33,3 +33,16 @@ export async function isSuperseded(frame: Uint8Array, nextSequence: number): Pro
     throw error;
   }
 }
+
+/** Whether `frame` continues the log that ends with `last`; undefined: that begins with `frame`. Only headers are compared. */
+export function continues(frame: Uint8Array, last: Uint8Array | undefined): boolean {
+  try {
+    const { firstSequence, chainHeadBefore } = readFrameHeader(frame);
+    if (last === undefined) return firstSequence === 0;
+    const before = readFrameHeader(last);
+    return firstSequence === before.lastSequence + 1 && Buffer.compare(chainHeadBefore, before.chainHeadAfter) === 0;
+  } catch (error) {
+    if (error instanceof Malformed) return false;
+    throw error;
+  }
+}

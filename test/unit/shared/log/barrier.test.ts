@@ -238,13 +238,17 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await look()).to.deep.equal([{ collectionId: ID, loss: undefined }]);
   });
 
-  it('says nothing of which frames are superseded: the last that is none of them is the end', async () => {
+  it('may name a superseded frame, or stand behind one: the end of the log is the last that is none', async () => {
     const late = await frameOf([second, third], one.end);
-    for (const { bytes } of [one, two, late]) stream.publish(bytes);
-    const four = await frameOf([{ ...second, sequence: 3, timeMs: third.timeMs + 1 } as Event], two.end);
-    stream.publish(four.bytes);
+    for (const { bytes } of [one, two, late, three]) stream.publish(bytes);
     stream.publish(writeBarrier({ frame: 3, message: 3 }));
     expect((await log.head())?.position).to.equal(4);
+    expect(await positions()).to.deep.equal([1, 2, 4]);
+    stream.publish(late.bytes);
+    stream.publish(writeBarrier({ frame: 4, message: 5 }));
+    expect((await log.head())?.position).to.equal(4);
+    await log.barrier();
+    expect(readBarrier(stream.messages.at(-1)!)).to.deep.equal({ frame: 4, message: 7 });
     expect(await positions()).to.deep.equal([1, 2, 4]);
   });
 
