@@ -83,32 +83,31 @@ export class CollectionHandle {
     if (this.#open !== undefined) return this.#open.heldBytes;
     const { sequence } = await this.count();
     if (this.#quarantine !== undefined || sequence === 0) return NOTHING_HELD;
-    if (this.#held?.sequence !== sequence) {
-      const bytes = await this.#heldAt(sequence);
-      this.#held = bytes && { sequence, bytes };
-      return bytes ?? (await this.opened()).heldBytes;
-    }
-    return this.#held.bytes;
+    if (this.#held?.sequence === sequence) return this.#held.bytes;
+    const bytes = await this.#heldAt(sequence);
+    this.#held = bytes && { sequence, bytes };
+    return bytes ?? (await this.opened()).heldBytes;
   }
 
   /** What must stay reserved: stored and being committed. */
   async inUse(): Promise<Use> {
     if (this.#quarantine !== undefined) return 'all';
     // `settle` counts again once that is of use.
-    if (this.#open === undefined && Number.isFinite(this.#counted?.againMs)) return 'unknown';
+    if (this.#open === undefined && this.#counted !== undefined && !this.#isCountFinal) return 'unknown';
     const held = await this.heldBytes();
     const { records, logBytes } = await this.count();
     if (this.#quarantine !== undefined) return 'all';
     if (this.#open !== undefined) return this.#open.inUse;
-    const isSure = this.#counted?.againMs === Number.POSITIVE_INFINITY && this.#othersUntilMs === undefined;
-    return isSure ? { records, bytes: totalHeld(held) + logBytes } : 'unknown';
+    return this.#isCountFinal && this.#othersUntilMs === undefined
+      ? { records, bytes: totalHeld(held) + logBytes }
+      : 'unknown';
   }
 
   /** Of its last event; undefined while an owner before may have committed more. As `count`. */
   async sequence(): Promise<number | undefined> {
     const { sequence } = await this.count();
     if (this.#open !== undefined) return this.#open.count().sequence;
-    return this.#counted?.againMs === Number.POSITIVE_INFINITY ? sequence : undefined;
+    return this.#isCountFinal ? sequence : undefined;
   }
 
   /** Learns what owners before have added to the log late, once they cannot any more. Counts, so that `inUse` does not wait. */
@@ -337,6 +336,10 @@ export class CollectionHandle {
     this.#opening = Promise.resolve(closed).then(() => this.#openNow());
     // Callers of `opened` get the error.
     this.#opening.catch(() => undefined);
+  }
+
+  get #isCountFinal(): boolean {
+    return this.#counted?.againMs === Number.POSITIVE_INFINITY;
   }
 
   #forgetCounts(): void {
