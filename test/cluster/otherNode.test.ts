@@ -37,14 +37,14 @@ describe('another Node', () => {
     return isThere ? join(folder, 'node_modules', name, 'bin', 'node') : undefined;
   };
 
-  it('Node 24 passes the contract tests, of which half are drawn', async function () {
+  it('Node 24 passes the contract tests, of which a third are drawn', async function () {
     this.timeout(1_500_000);
     if (process.versions.node.startsWith('24.')) skip(this, SAME);
     const node = await nodeOf(24);
     if (node === undefined) skip(this, missing(24));
     const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', '_mocha');
     const random = seededRandom(testSeed());
-    const drawn = CONTRACT.filter(() => random.int(2) === 0).map((file) => join(CONTRACT_FOLDER, file));
+    const drawn = CONTRACT.filter(() => random.int(3) === 0).map((file) => join(CONTRACT_FOLDER, file));
     const tests = launch(node, [mocha, '--reporter', 'dot', ...drawn, ...MODE], { cwd: ROOT });
     const { code } = await tests.waitForEnd(1_400_000);
     expect(code, tests.output).to.equal(0);

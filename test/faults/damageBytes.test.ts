@@ -1,5 +1,5 @@
 /**
- * Every other byte of every file of a small data folder with one of its bits changed, and the file cut off at one byte in nine,
+ * One byte in four of every file of a small data folder with one of its bits changed, and the file cut off at one in eighteen,
  * drawn from the seed: nothing wrong is served, what is hurt is told and is still there, and the rest serves. The files of collections are hurt in
  * many collections at a time, which are alike; a start of the service is had over all of these.
  */
@@ -24,7 +24,7 @@ const RETRY_MS = 50;
 
 const WAYS = ['changed', 'cut off'] as const;
 /** One in so many bytes is hurt so. */
-const EVERY = { changed: 2, 'cut off': 9 };
+const EVERY = { changed: 4, 'cut off': 18 };
 
 interface Case {
   /** Of the files of a collection, which. */

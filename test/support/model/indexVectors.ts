@@ -24,10 +24,10 @@ export function vectorSource(random: SeededRandom, dimension: number, spread: Sp
 
 export const take = (count: number, next: () => Vector): Vector[] => Array.from({ length: count }, next);
 
-/** Squared differences, in units of 2^-32. */
-export function distance(one: Vector, other: Vector): number {
+/** Squared differences, in units of 2^-32; of one above `limit`, at least the first of them that pass it. */
+export function distance(one: Vector, other: Vector, limit = Number.POSITIVE_INFINITY): number {
   let sum = 0;
-  for (let i = 0; i < one.length; i++) sum += (one[i]! - other[i]!) ** 2;
+  for (let i = 0; i < one.length && sum <= limit; i++) sum += (one[i]! - other[i]!) ** 2;
   return sum;
 }
 
@@ -47,18 +47,18 @@ export function nearest(records: Iterable<readonly [number, Vector]>, query: Vec
   let kept: Near[] = [];
   let limit = Number.POSITIVE_INFINITY;
   for (const [id, vector] of records) {
-    const score = scoreOf(vector, query);
-    if (score > limit) continue;
-    kept.push({ id, score });
+    const sum = distance(vector, query, limit);
+    if (sum > limit) continue;
+    kept.push({ id, score: sum / FIXED_ONE ** 2 });
     if (kept.length < 2 * k + SORTED_AT_LEAST) continue;
     kept = kept.sort(byScore).slice(0, k);
-    limit = kept.at(-1)?.score ?? Number.NEGATIVE_INFINITY;
+    limit = (kept.at(-1)?.score ?? Number.NEGATIVE_INFINITY) * FIXED_ONE ** 2;
   }
   return kept.sort(byScore).slice(0, k);
 }
 
 /** So many are gathered before they are sorted. */
-const SORTED_AT_LEAST = 256;
+const SORTED_AT_LEAST = 64;
 const byScore = (a: Near, b: Near): number => a.score - b.score || a.id - b.id;
 
 /**
