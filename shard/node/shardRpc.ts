@@ -98,7 +98,8 @@ export class ShardRpc implements CallHandler<ShardCall> {
 
   async #count(collectionIds: readonly number[]): Promise<ShardResults['count']> {
     const store = this.services.context.snapshots?.store;
-    const counts = await Promise.all(collectionIds.map((id) => this.#held(id).count()));
+    // What is not held must not leave behind what is being counted: nobody would hear of its failure.
+    const counts = await Promise.all(collectionIds.map(async (id) => this.#held(id).count()));
     return {
       records: counts.map(({ records }) => records),
       sequences: counts.map(({ sequence }) => sequence),

@@ -222,9 +222,13 @@ export class SegmentedLog {
       const now = frame.length <= WRITE_NOW_MAX_BYTES;
       // A large frame is hashed while the thread pool writes it.
       const writing = now ? undefined : file.write(frame, mark.head + FRAME_PREFIX_BYTES);
-      writeFramePrefix(header, frame, base + mark.head);
-      file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
-      await writing;
+      try {
+        writeFramePrefix(header, frame, base + mark.head);
+        file.writeNow(now ? Buffer.concat([header, frame]) : header, mark.head);
+      } finally {
+        // Whatever has failed: it must not be written over what the log takes next.
+        await writing;
+      }
       await file.sync();
       file.writeNow(encodeWatermark(mark), WATERMARK_OFFSET);
       return mark;

@@ -104,11 +104,14 @@ export class FileNode {
   }
 
   #tear(bytes: Buffer, offset: number, random: SeededRandom): void {
+    const fileEnd = offset + bytes.length;
     for (let at = 0; at < bytes.length; ) {
       const end = Math.min(bytes.length, at + SECTOR_BYTES - ((offset + at) % SECTOR_BYTES));
       if (random.int(2) === 0) this.#kept.write(bytes.subarray(at, end), offset + at);
       at = end;
     }
+    // The length of a file may be on the disk before its sectors are: they are zero then.
+    if (this.#kept.size < fileEnd && random.int(2) === 0) this.#kept.resize(fileEnd);
   }
 
   #change(change: Change, nowMs: number): void {

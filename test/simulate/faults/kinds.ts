@@ -31,6 +31,19 @@ const LATE_MS = 2_500;
 const PASSING_THINK_MS = [50, 300, 1_000];
 /** Of calls of a disk with errors: one in so many fails. */
 const FAILS_ONE_IN = 8;
+/** A change of a disk is interrupted at one of so many that come next: of a commit, or of longer work. */
+const CHANGES_MAX = [8, 100];
+const CHANGING_CALLS = new Set([
+  'write',
+  'fsync',
+  'fdatasync',
+  'ftruncate',
+  'mkdir',
+  'link',
+  'rename',
+  'unlink',
+  'rmdir',
+]);
 
 const after = ({ world }: SimulatedService, ms: number, work: () => void): void =>
   void world.at(world.root, ms, 'fault ends', work);
@@ -344,6 +357,26 @@ export const FAULTS = {
     const ms = cutMs(random);
     passing.begin(clients, ms, random.pick(PASSING_THINK_MS), random);
     return `${clients} clients make and delete collections, for ${ms} ms`;
+  },
+  'change of a disk interrupted': (cluster, random) => {
+    const { world, disks } = cluster;
+    const process = cluster.processes.get(random.pick(cluster.shardNames))!;
+    const disk = disks.of(process.name);
+    const losesPower = random.int(3) > 0;
+    let left = 1 + random.int(random.pick(CHANGES_MAX));
+    disk.fail = (syscall, path) => {
+      if (!CHANGING_CALLS.has(syscall) || --left > 0) return undefined;
+      disk.fail = () => undefined;
+      const what = losesPower ? 'the machine loses its power' : 'the process is killed';
+      world.note(`${process.name} is interrupted at ${syscall} ${path}: ${what}`, 'fault');
+      const downMs = anyMs(random);
+      world.at(world.root, 0, 'interruption', () => {
+        process.kill(downMs);
+        if (losesPower) disks.losePower(process.name);
+      });
+      return undefined;
+    };
+    return `a change of the disk of ${process.name} will be interrupted`;
   },
 } as const satisfies Record<string, Fault>;
 

@@ -15,6 +15,7 @@ import {
 } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { DurableFile } from '../../../../shared/files/durable.js';
 import { hash } from '../../../../shared/hashing/hash.js';
@@ -159,9 +160,9 @@ describe('local segments', () => {
   });
 
   describe('a disk that fails', () => {
-    const { sync, writeNow } = DurableFile.prototype;
+    const { sync, write, writeNow } = DurableFile.prototype;
     const systemError = (code: string): Error => Object.assign(new Error(code), { code });
-    afterEach(() => Object.assign(DurableFile.prototype, { sync, writeNow }));
+    afterEach(() => Object.assign(DurableFile.prototype, { sync, write, writeNow }));
 
     const handlePrototype = async (): Promise<FileHandle> => {
       const handle = await open(folder.path, 'r');
@@ -197,6 +198,29 @@ describe('local segments', () => {
         expect(await labels(log)).to.deep.equal([1, 2, 4]);
       });
     }
+
+    for (const fails of ['too', 'not'])
+      it(`before a large frame, whose write does ${fails} fail, is told once that has ended`, async () => {
+        const log = await folder.open();
+        await append(log, 1);
+        const { position } = (await log.head())!;
+        let hasEnded = false;
+        DurableFile.prototype.write = async function (...written) {
+          await delay(20);
+          hasEnded = true;
+          if (fails === 'too') throw systemError('ENOSPC');
+          await write.apply(this, written);
+        };
+        DurableFile.prototype.writeNow = () => {
+          Object.assign(DurableFile.prototype, { write, writeNow });
+          throw systemError('ENOSPC');
+        };
+        const large = frameOf(2, 1 << 17);
+        await expectCode(log.append(large, position, soonMs()), 'unavailable');
+        expect(hasEnded).to.equal(true);
+        await append(log, 3);
+        expect(await labels(log)).to.deep.equal([1, 3]);
+      });
 
     const syncs = [
       { what: 'of the one before', survived: [1, 3] },

@@ -1,0 +1,40 @@
+/** What a shard answers when it is asked how much its collections hold. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { unavailable } from '../../../../shared/errors/errors.js';
+import { ShardRig } from '../../../support/rigs/shardRig.js';
+import { expectCode, rejection } from '../../../support/suites/expectations.js';
+
+const HELD = 7;
+const MISSING = 8;
+const AWAY_MS = 20;
+
+describe('counts of a shard', () => {
+  let rig: ShardRig;
+  beforeEach(async () => {
+    rig = new ShardRig();
+    await rig.shard('s1');
+    await rig.create(HELD, 's1');
+  });
+  afterEach(() => rig.stop());
+
+  const count = (...collectionIds: number[]) => rig.ask('s1', { op: 'count', collectionIds });
+
+  it('are of collections that nobody has opened', async () => {
+    expect(await count(HELD)).to.deep.include({ records: [0], sequences: [0] });
+  });
+
+  it('end no process where one of them is not held and the log of another is lost sight of meanwhile', async () => {
+    let failed = 0;
+    rig.cluster.logs.open = async () => {
+      await delay(AWAY_MS);
+      failed++;
+      throw unavailable('the log is away');
+    };
+    expect((await rejection(count(HELD, MISSING))).message).to.include(`does not serve collection ${MISSING}`);
+    // A rejection that nobody has heard of would fail the test by now.
+    await delay(2 * AWAY_MS);
+    expect(failed).to.equal(1);
+    await expectCode(count(HELD), 'unavailable');
+  });
+});
