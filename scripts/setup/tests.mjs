@@ -71,21 +71,26 @@ export async function runTests(root, args, groupsOf = all) {
     for (const child of running) child.kill(signal);
   };
   process.on('SIGINT', forward).on('SIGTERM', forward);
+  const runGroup = async (files, output) => {
+    const stdio = ['inherit', 'pipe', 'inherit'];
+    const child = spawn(process.execPath, [...command, ...files], { cwd: root, stdio });
+    running.add(child);
+    try {
+      child.stdout?.on('data', (chunk) => output.take(chunk));
+      const [code] = await once(child, 'close');
+      return code ?? 1;
+    } catch (error) {
+      output.take(`mocha could not be run: ${error.message}\n`);
+      return 1;
+    } finally {
+      running.delete(child);
+    }
+  };
   let failed = 0;
   const waiting = groups.values();
   const lane = async () => {
     for (const { files, output } of waiting) {
-      if (!stopped) {
-        const child = spawn(process.execPath, [...command, ...files], {
-          cwd: root,
-          stdio: ['inherit', 'pipe', 'inherit'],
-        });
-        running.add(child);
-        child.stdout.on('data', (chunk) => output.take(chunk));
-        const [code] = await once(child, 'close');
-        running.delete(child);
-        failed = Math.max(failed, code ?? 1);
-      }
+      if (!stopped) failed = Math.max(failed, await runGroup(files, output));
       output.end();
     }
   };

@@ -24,7 +24,7 @@ export class ReadThreads {
   #idle: NodeJS.Timeout | undefined;
 
   /** Throws DamagedSnapshot, and Error where the thread could not do it. */
-  readonly read: JobReader = (job) => {
+  readonly read: JobReader = async (job) => {
     clearTimeout(this.#idle);
     const worker = this.#leastBusy();
     const number = ++this.#jobs;

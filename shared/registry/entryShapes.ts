@@ -8,7 +8,7 @@ import type { BucketValue } from '../bucket/bucket.js';
 import { BUCKETS, type BucketName } from '../bucket/buckets.js';
 import type { CollectionConfig } from '../model/collectionConfig.js';
 import type { HELD_KINDS } from '../model/quotas.js';
-import type { Whole } from '../model/whole.js';
+import type { UnixMs, Whole } from '../model/whole.js';
 import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
 import type { StoredKey } from './keys.js';
@@ -43,9 +43,9 @@ interface HeartbeatEntry extends Omit<Heartbeat, 'damages' | 'full'> {
 
 /** Earlier versions left out the optional fields. */
 interface KeyEntry extends Omit<StoredKey, 'created_at_ms' | 'expires_at_ms' | 'expired_at_ms' | 'label'> {
-  readonly created_at_ms?: number;
-  readonly expires_at_ms?: number | null;
-  readonly expired_at_ms?: number;
+  readonly created_at_ms?: UnixMs;
+  readonly expires_at_ms?: UnixMs | null;
+  readonly expired_at_ms?: UnixMs;
   readonly label?: string | null;
 }
 

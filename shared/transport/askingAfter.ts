@@ -10,7 +10,10 @@ export const ASKS_AFTER_HEADER = 'Vouch-Asks-After';
 /** Not a token of a request: those are numbers with lowercase letters. */
 export const LOST_TOKEN = 'LOST';
 
-export const packTokens = (tokens: readonly string[]): Uint8Array => Buffer.from(tokens.join(' '));
+/** Byte for byte: an answer is never longer than what asks, whoever sends it. */
+const ENCODING = 'latin1';
+
+export const packTokens = (tokens: readonly string[]): Uint8Array => Buffer.from(tokens.join(' '), ENCODING);
 
 export const unpackTokens = (body: Uint8Array): string[] =>
-  body.length === 0 ? [] : Buffer.from(body).toString().split(' ');
+  body.length === 0 ? [] : Buffer.from(body).toString(ENCODING).split(' ');

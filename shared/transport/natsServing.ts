@@ -137,20 +137,26 @@ export class NatsServing implements Serving {
 
   /** Answers which of these requests are not in progress here: see `askingAfter.ts`. */
   private tellLost(msg: Msg): void {
-    const { connection, replies } = this.context;
+    const { replies } = this.context;
     const sender = senderOf(msg);
     const lost = unpackTokens(msg.data).filter((token) => !replies.has(`${sender}.${token}`));
-    if (lost.length > 0 && connection.connected) msg.respond(packTokens(lost));
+    if (lost.length > 0) this.respond(msg, packTokens(lost));
   }
 
   private refuse(msg: Msg, served: Served, reason: string): void {
     served.failed++;
     served.lastFailure = reason;
-    if (!this.context.connection.connected) return;
+    this.respond(msg, undefined, serviceError(reason));
+  }
+
+  /** Where that fails, the sender asks after its request, or hears nothing. */
+  private respond(msg: Msg, body: Uint8Array | undefined, headers?: MsgHdrs): void {
+    const { connection } = this.context;
+    if (!connection.connected) return;
     try {
-      msg.respond(undefined, { headers: serviceError(reason) });
+      msg.respond(body, headers && { headers });
     } catch (error) {
-      this.context.connection.logger.warn({ error: messageOf(error) }, 'an answer could not be sent');
+      connection.logger.warn({ error: messageOf(error) }, 'an answer could not be sent');
     }
   }
 }

@@ -38,7 +38,8 @@ export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Pro
   const onUnhandled = (reason: unknown): void => {
     unhandled ??= reason ?? new Error('a rejection without a reason');
   };
-  process.on('unhandledRejection', onUnhandled);
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', onUnhandled);
   try {
     while (goOn(cases)) {
       input = mutated(open.samples, random);
@@ -55,6 +56,7 @@ export async function fuzz(target: FuzzTarget, { seed, goOn }: FuzzOptions): Pro
     throw new Finding(target.name, seed, cases, input, error);
   } finally {
     process.off('unhandledRejection', onUnhandled);
+    for (const other of others) process.on('unhandledRejection', other);
   }
   return { cases, ...tally };
 }

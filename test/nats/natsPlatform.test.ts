@@ -4,6 +4,7 @@ import { connect, headers } from 'nats';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { registerService } from '../../shared/platform/natsService.js';
+import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
 import { freePort } from '../support/launch/freePort.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { FREE_BUCKET } from '../support/nats/freeBucket.js';
@@ -93,6 +94,21 @@ describe('nats platform', () => {
       const deadlineMs = systemClock.nowMs() + 10_000;
       await transport.request('vouch.c.1', new Uint8Array(1), { requestId: 'r', deadlineMs });
       expect(Math.abs((seen[0] as number) - deadlineMs)).to.be.below(1_000);
+    } finally {
+      await stranger.close();
+    }
+  });
+
+  it('is asked after requests with any bytes, and answers with no more of them', async () => {
+    const { transport, connection } = await platforms.open(nats.url);
+    await transport.serve('vouch.c.1', async ({ body }) => body);
+    const stranger = await connect({ servers: nats.url });
+    try {
+      const sent = headers();
+      sent.set(ASKS_AFTER_HEADER, '1');
+      const tokens = new Uint8Array(connection.maxPayloadBytes - 1_000).fill(0xff);
+      const { data } = await stranger.request('vouch.c.1', tokens, { headers: sent, timeout: 5_000 });
+      expect(Buffer.compare(data, tokens)).to.equal(0);
     } finally {
       await stranger.close();
     }

@@ -363,9 +363,10 @@ export const FAULTS = {
     const process = cluster.processes.get(random.pick(cluster.shardNames))!;
     const disk = disks.of(process.name);
     const losesPower = random.int(3) > 0;
+    const isOfLog = cluster.nats === undefined && random.int(2) === 0;
     let left = 1 + random.int(random.pick(CHANGES_MAX));
     disk.fail = (syscall, path) => {
-      if (!CHANGING_CALLS.has(syscall) || --left > 0) return undefined;
+      if (!CHANGING_CALLS.has(syscall) || (isOfLog && !path.endsWith('.seg')) || --left > 0) return undefined;
       disk.fail = () => undefined;
       const what = losesPower ? 'the machine loses its power' : 'the process is killed';
       world.note(`${process.name} is interrupted at ${syscall} ${path}: ${what}`, 'fault');
@@ -376,7 +377,7 @@ export const FAULTS = {
       });
       return undefined;
     };
-    return `a change of the disk of ${process.name} will be interrupted`;
+    return `a change of ${isOfLog ? 'a log' : 'the disk'} of ${process.name} will be interrupted`;
   },
 } as const satisfies Record<string, Fault>;
 

@@ -31,6 +31,19 @@ describe('entries of buckets', () => {
       expect(isEntryOf(bucket, `${key}1`, value)).to.equal(bucket === BUCKETS.shards);
   });
 
+  it('of keys are refused where a time is none that a date can hold', () => {
+    const [, key, value] = BUCKET_ENTRIES.find(([bucket]) => bucket === BUCKETS.keys)!;
+    const fields = value as Readonly<Record<string, BucketValue>>;
+    for (const field of ['created_at_ms', 'expires_at_ms', 'expired_at_ms'])
+      for (const [timeMs, isTaken] of [
+        [8.64e15, true],
+        [8.64e15 + 1, false],
+        [-1, false],
+        [0.5, false],
+      ] as const)
+        expect(isEntryOf(BUCKETS.keys, key, { ...fields, [field]: timeMs }), `${field} ${timeMs}`).to.equal(isTaken);
+  });
+
   it('of another version of a shard are taken, whatever parts of it are damaged', () => {
     const damages = [{ collectionId: null, part: 'something new', reason: 'x' }];
     expect(isEntryOf(BUCKETS.shards, 's1', storedHeartbeat({ ...HEARTBEAT, damages: damages as [] }))).to.equal(true);
