@@ -28,7 +28,15 @@ export interface OpenFile {
 export type FailCall = (syscall: string, path: string) => string | undefined;
 
 /** The calls that take room, and fail where there is none; that of `open` is taken where it makes a file. */
-const TAKES_ROOM = new Set(['write', 'mkdir', 'link', 'rename', 'fsync', 'fdatasync', 'ftruncate']);
+export const TAKES_ROOM: ReadonlySet<string> = new Set([
+  'write',
+  'mkdir',
+  'link',
+  'rename',
+  'fsync',
+  'fdatasync',
+  'ftruncate',
+]);
 
 const FREE_BYTES = 64 * 2 ** 30;
 

@@ -4,6 +4,7 @@ import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { bucketStreamName } from '../../../shared/bucket/natsStream.js';
 import type { SeededRandom } from '../../soak/random.js';
 import type { SimulatedNats, SimulatedService } from '../cluster/simulatedService.js';
+import { TAKES_ROOM } from '../disk/disk.js';
 import { isLog } from '../nats/jetStream.js';
 
 /** Does it, and says what; undefined: there is nothing to do it to. What it begins ends by itself. */
@@ -33,17 +34,7 @@ const PASSING_THINK_MS = [50, 300, 1_000];
 const FAILS_ONE_IN = 8;
 /** A change of a disk is interrupted at one of so many that come next: of a commit, or of longer work. */
 const CHANGES_MAX = [8, 100];
-const CHANGING_CALLS = new Set([
-  'write',
-  'fsync',
-  'fdatasync',
-  'ftruncate',
-  'mkdir',
-  'link',
-  'rename',
-  'unlink',
-  'rmdir',
-]);
+const CHANGING_CALLS = new Set([...TAKES_ROOM, 'unlink', 'rmdir']);
 
 const after = ({ world }: SimulatedService, ms: number, work: () => void): void =>
   void world.at(world.root, ms, 'fault ends', work);

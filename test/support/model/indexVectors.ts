@@ -44,17 +44,19 @@ export interface Near {
 
 /** The `k` nearest, as an exact search orders them: by score, then by id. */
 export function nearest(records: Iterable<readonly [number, Vector]>, query: Vector, k: number): Near[] {
+  /** Scores in units of 2^-32. */
   let kept: Near[] = [];
   let limit = Number.POSITIVE_INFINITY;
   for (const [id, vector] of records) {
     const sum = distance(vector, query, limit);
     if (sum > limit) continue;
-    kept.push({ id, score: sum / FIXED_ONE ** 2 });
+    kept.push({ id, score: sum });
     if (kept.length < 2 * k + SORTED_AT_LEAST) continue;
     kept = kept.sort(byScore).slice(0, k);
-    limit = (kept.at(-1)?.score ?? Number.NEGATIVE_INFINITY) * FIXED_ONE ** 2;
+    limit = kept.at(-1)?.score ?? Number.NEGATIVE_INFINITY;
   }
-  return kept.sort(byScore).slice(0, k);
+  const sums = kept.sort(byScore).slice(0, k);
+  return sums.map(({ id, score }) => ({ id, score: score / FIXED_ONE ** 2 }));
 }
 
 /** So many are gathered before they are sorted. */
