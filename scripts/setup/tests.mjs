@@ -3,16 +3,24 @@
  * Whole suites are run in groups, several at the same time, since most tests wait for other processes and for the disk.
  */
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { filesUnder } from './sources.mjs';
+
+const CLUSTER = ['--grep', '\\(cluster\\)'];
+const STANDALONE = [...CLUSTER, '--invert'];
+
+/** Tests of the API that take long. The whole suite has them in one mode, drawn anew each time. */
+const LONG_CONTRACT = /^contract\/\w+\.long\./;
 
 /**
  * Which files below `test/` are run together: each with the first that fits, and what fits none in a group of its own, which begins
  * first. The others begin in this order: those that take less time come last, so that the lanes end together.
  */
 const GROUPS = [
+  LONG_CONTRACT,
   /^cluster\/otherNode/,
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
@@ -31,18 +39,23 @@ const GROUPS = [
 /** Of the groups, at a time: one of them waits for the disk or for timers. With more, requests wait too long for their deadlines. */
 const LANES = availableParallelism() + 1;
 
+/** Unless the arguments choose tests by their names. */
+const inMode = (mode, given) => (given.some((argument) => /^(?:-g|-f|--f?grep)/.test(argument)) ? [] : mode);
+
 /** The arguments of each group. */
-function all(root) {
+function all(root, given) {
+  const modeOf = (group) => (GROUPS[group] === LONG_CONTRACT ? inMode([CLUSTER, STANDALONE][randomInt(2)], given) : []);
   const files = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js');
   const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
   return [-1, ...GROUPS.keys()]
-    .map((group) => files.filter((file) => groupOf(file) === group).map((file) => join('dist', 'test', file)))
-    .filter((group) => group.length > 0);
+    .map((group) => ({ group, own: files.filter((file) => groupOf(file) === group) }))
+    .filter(({ own }) => own.length > 0)
+    .map(({ group, own }) => [...own.map((file) => join('dist', 'test', file)), ...modeOf(group)]);
 }
 
 /** The API in one mode; and the units, without those that take seconds. */
-export const fast = () => [
-  ['dist/test/contract/**/!(*.long).test.js', '--invert', '--grep', '\\(cluster\\)'],
+export const fast = (_, given) => [
+  ['dist/test/contract/**/!(*.long).test.js', ...inMode(STANDALONE, given)],
   ['dist/test/*.test.js', 'dist/test/unit/**/!(*.long).test.js'],
 ];
 
@@ -55,12 +68,16 @@ const namesFiles = (argument) => argument.startsWith('dist/');
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
- * @param {(root: string) => readonly (readonly string[])[]} groupsOf the arguments of each group, where `args` name no files
+ * @param {(root: string, args: readonly string[]) => readonly (readonly string[])[]} groupsOf the arguments of each group, where
+ *     `args` name no files
  * @returns {Promise<void>} when mocha has ended; its exit code becomes ours
  */
 export async function runTests(root, args, groupsOf = all) {
   const given = args.map(compiled);
-  const groups = (given.some(namesFiles) ? [[]] : groupsOf(root)).map((files) => ({ files, output: new Output() }));
+  const groups = (given.some(namesFiles) ? [[]] : groupsOf(root, given)).map((files) => ({
+    files,
+    output: new Output(),
+  }));
   const command = ['--enable-source-maps', join(root, 'node_modules', 'mocha', 'bin', '_mocha'), ...given];
   if (process.stdout.isTTY) command.push('--color');
   const running = new Set();

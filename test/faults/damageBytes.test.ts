@@ -1,5 +1,5 @@
 /**
- * One byte in four of every file of a small data folder with one of its bits changed, and the file cut off at one in eighteen,
+ * One byte in eight of every file of a small data folder with one of its bits changed, and the file cut off at one in 36,
  * drawn from the seed: nothing wrong is served, what is hurt is told and is still there, and the rest serves. The files of collections are hurt in
  * many collections at a time, which are alike; a start of the service is had over all of these.
  */
@@ -24,7 +24,7 @@ const RETRY_MS = 50;
 
 const WAYS = ['changed', 'cut off'] as const;
 /** One in so many bytes is hurt so. */
-const EVERY = { changed: 4, 'cut off': 18 };
+const EVERY = { changed: 8, 'cut off': 36 };
 
 interface Case {
   /** Of the files of a collection, which. */

@@ -11,7 +11,7 @@ import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
 import { testSeed } from '../support/model/random.js';
 
-const CASES = Number(process.env.VOUCH_API_CASES ?? 12);
+const CASES = Number(process.env.VOUCH_API_CASES ?? 6);
 const TIMEOUT_MS = 240_000 + 4_000 * CASES;
 /** Until an operation is carried out at least once. */
 const ROUNDS_MAX = 4_000 / CASES;
