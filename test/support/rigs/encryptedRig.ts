@@ -18,6 +18,8 @@ import { MemoryVault } from './memoryVault.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 export const PROJECT = 'p';
+/** Keys that never were, of which a project may shred so many: more than any test does. */
+const UNKNOWN_KEYS_MAX = 100;
 
 export const keyOf = (n: number): string => n.toString(16).padStart(32, '0');
 export const textOf = (payload: Uint8Array): string => Buffer.from(payload).toString('utf8');
@@ -102,8 +104,7 @@ export class EncryptedRig {
     const owners = {
       keyEntries: keyEntriesOf(this.vault),
       shredMarks: async () => this.marks,
-      // A project may shred so many keys that never were.
-      countUnknownKey: (project: string) => countUnknownKey(this.#counters, 3, project),
+      countUnknownKey: (project: string) => countUnknownKey(this.#counters, UNKNOWN_KEYS_MAX, project),
       findById: async (id: number) => (this.#collections.has(id) ? (configOf(id) as Collection) : undefined),
       list: async () => [...this.#collections.keys()].map((id) => configOf(id) as CountedCollection),
       call: async (collection: Collection, call: unknown) => {
