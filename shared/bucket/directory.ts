@@ -1,6 +1,6 @@
 /**
- * A bucket in a folder, with one file for each key. The service holds all entries in memory; another process, such as the
- * key tool, may write to the folder meanwhile. Creating a key is atomic between processes, other writes within one.
+ * A bucket in a folder, with one file for each key. The service holds all entries in memory. Where it is shared, another process,
+ * such as the key tool, may write to the folder meanwhile; creating a key is atomic between processes, other writes within one.
  */
 import { basename, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
@@ -23,18 +23,21 @@ import { DirectoryView } from './directoryView.js';
 import { Revisions } from './revisions.js';
 import { storable, Watchers } from './watchers.js';
 
-/** The interval of looks for writes of other processes. */
+/** The interval of looks for writes of other processes, and for what became of a write that failed. */
 const POLL_MS = 200;
 
 interface DirectoryBucketOptions {
   readonly folder: string;
   readonly logger: Logger;
   readonly clock?: Clock;
+  /** Whether other processes write there too: only then the folder is looked at while nothing is written. */
+  readonly isShared: boolean;
 }
 
 export class DirectoryBucket implements Bucket {
   readonly #folder: string;
   readonly #logger: Logger;
+  readonly #isShared: boolean;
   readonly #writes = new Mutex();
   readonly #watchers: Watchers;
   readonly #view: DirectoryView;
@@ -45,9 +48,10 @@ export class DirectoryBucket implements Bucket {
   #isDoubtful = false;
   #closed = false;
 
-  private constructor({ folder, logger, clock = systemClock }: DirectoryBucketOptions) {
+  private constructor({ folder, logger, clock = systemClock, isShared }: DirectoryBucketOptions) {
     this.#folder = folder;
     this.#logger = logger;
+    this.#isShared = isShared;
     this.#watchers = new Watchers(logger);
     this.#revisions = new Revisions(folder);
     const onDamage = (file: string, reason: string): void => {
@@ -67,7 +71,7 @@ export class DirectoryBucket implements Bucket {
     const bucket = new DirectoryBucket(options);
     await bucket.#view.lookAll(await bucket.#view.changed());
     bucket.#isWhole = true;
-    bucket.#polls.start();
+    if (options.isShared) bucket.#polls.start();
     return bucket;
   }
 
@@ -162,6 +166,7 @@ export class DirectoryBucket implements Bucket {
         return done;
       });
     } catch (error) {
+      if (!this.#closed) this.#polls.start();
       throw asUnavailable(error, `${basename(this.#folder)} cannot be written`);
     }
   }
@@ -174,11 +179,12 @@ export class DirectoryBucket implements Bucket {
   async #poll(): Promise<void> {
     try {
       const changed = await this.#view.changed();
-      if (changed.length === 0) return;
-      await this.#writes.run(async () => {
-        await this.#settle();
-        await this.#view.lookAll(changed);
-      });
+      if (changed.length > 0 || this.#isDoubtful)
+        await this.#writes.run(async () => {
+          await this.#settle();
+          await this.#view.lookAll(changed);
+        });
+      else if (!this.#isShared) void this.#polls.stop();
     } catch (error) {
       this.#logger.warn({ folder: this.#folder, error: messageOf(error) }, 'a bucket cannot be read');
     }

@@ -10,7 +10,7 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bucket } from '../bucket/bucket.js';
-import type { BucketName } from '../bucket/buckets.js';
+import { BUCKETS, type BucketName } from '../bucket/buckets.js';
 import { DirectoryBucket } from '../bucket/directory.js';
 import { MemoryBucket } from '../bucket/memory.js';
 import { type Clock, systemClock } from '../clock.js';
@@ -55,11 +55,15 @@ export async function openStandalone(options: StandaloneOptions): Promise<Platfo
 }
 
 /**
- * Opens a bucket of a data folder for a tool, which needs no lock and may run beside the service. The service learns of its
- * writes within half a second. To be closed.
+ * Opens a bucket of a data folder: for a tool that of the keys, which needs no lock and may run beside the service. The service
+ * learns of its writes within half a second. To be closed.
  */
 export const openRegistryBucket = (options: StandaloneOptions, name: BucketName): Promise<DirectoryBucket> =>
-  DirectoryBucket.open({ ...options, folder: join(options.dataDir, 'registry', name) });
+  DirectoryBucket.open({
+    ...options,
+    folder: join(options.dataDir, 'registry', name),
+    isShared: name === BUCKETS.keys,
+  });
 
 /** Opens the vault of a data folder for a tool, likewise. */
 export const openFolderVault = (dataDir: string, clock: Clock = systemClock): Promise<DirectoryVault> =>

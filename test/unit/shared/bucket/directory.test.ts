@@ -7,14 +7,28 @@ import type { Change } from '../../../../shared/bucket/bucket.js';
 import { DirectoryBucket } from '../../../../shared/bucket/directory.js';
 import { encodeEntry, fileNameOf } from '../../../../shared/bucket/directoryFile.js';
 import { silentLogger } from '../../../../shared/logger.js';
+import { fileHandlePrototype, systemError } from '../../../support/failingFiles.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
-import { eventually, rejection } from '../../../support/suites/expectations.js';
+import { eventually, expectCode, rejection } from '../../../support/suites/expectations.js';
+
+/** The nth sync of a file or folder from now on fails with EIO. Returns what takes that back. */
+async function failNthSync(nth: number): Promise<() => void> {
+  const prototype = await fileHandlePrototype();
+  const { sync } = prototype;
+  let syncs = 0;
+  prototype.sync = function () {
+    return ++syncs === nth ? Promise.reject(systemError('EIO')) : sync.call(this);
+  };
+  return () => {
+    prototype.sync = sync;
+  };
+}
 
 describe('directory bucket', () => {
   let folder: string;
   let opened: DirectoryBucket[] = [];
-  const open = async (): Promise<DirectoryBucket> => {
-    const bucket = await DirectoryBucket.open({ folder, logger: silentLogger });
+  const open = async ({ isShared = true } = {}): Promise<DirectoryBucket> => {
+    const bucket = await DirectoryBucket.open({ folder, logger: silentLogger, isShared });
     opened.push(bucket);
     return bucket;
   };
@@ -74,6 +88,23 @@ describe('directory bucket', () => {
     }
     const sorted = (map: Map<string, unknown>): string => JSON.stringify([...map].sort());
     await eventually('the watcher has it all', () => sorted(seen) === sorted(wanted));
+  });
+
+  it('tells what became of a write that failed, also where nobody else writes', async () => {
+    const bucket = await open({ isShared: false });
+    const seen: unknown[] = [];
+    await bucket.put('key', 1);
+    await bucket.watch(({ entry }) => seen.push(entry?.value));
+    const restore = await failNthSync(2);
+    try {
+      // The file has its name by then; whether that is durable is not known.
+      await expectCode(bucket.put('key', 2), 'unavailable');
+    } finally {
+      restore();
+    }
+    await eventually('the watcher is told', () => seen.length === 2);
+    expect(seen).to.deep.equal([1, 2]);
+    expect((await bucket.get('key'))!.value).to.equal(2);
   });
 
   it('gives a key a higher revision, whichever process writes it', async () => {

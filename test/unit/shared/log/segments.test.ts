@@ -1,18 +1,7 @@
 /** What a local log makes of the files it finds: after a crash, after damage, after a disk that failed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  access,
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,6 +15,7 @@ import {
   WATERMARK_OFFSET,
 } from '../../../../shared/log/segmentFormat.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
+import { fileHandlePrototype, systemError } from '../../../support/failingFiles.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import {
   append,
@@ -161,14 +151,7 @@ describe('local segments', () => {
 
   describe('a disk that fails', () => {
     const { sync, write, writeNow } = DurableFile.prototype;
-    const systemError = (code: string): Error => Object.assign(new Error(code), { code });
     afterEach(() => Object.assign(DurableFile.prototype, { sync, write, writeNow }));
-
-    const handlePrototype = async (): Promise<FileHandle> => {
-      const handle = await open(folder.path, 'r');
-      await handle.close();
-      return Object.getPrototypeOf(handle) as FileHandle;
-    };
 
     const failures: Record<string, () => void> = {
       'in the sync': () => {
@@ -251,7 +234,7 @@ describe('local segments', () => {
       const base = (await readFile(folder.segmentPath())).length;
       await writeFile(folder.segmentPath(base), encodeSegmentHeader({ collectionId: COLLECTION, base }));
       const order: string[] = [];
-      const prototype = await handlePrototype();
+      const prototype = await fileHandlePrototype();
       const { sync: syncFolder } = prototype;
       prototype.sync = async function () {
         await syncFolder.call(this);
@@ -273,7 +256,7 @@ describe('local segments', () => {
     });
 
     it('makes a log durable whose name could not be synced when it was made', async () => {
-      const prototype = await handlePrototype();
+      const prototype = await fileHandlePrototype();
       const { sync: syncFolder } = prototype;
       let done = 0;
       let failing = Number.POSITIVE_INFINITY;
