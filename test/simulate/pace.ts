@@ -1,6 +1,6 @@
 /**
  * How long a simulated cluster runs, and how its faults come: drawn from its seed, unless the command line says it. The long ones
- * take about two thirds of all simulated time, and the others of the processor's.
+ * take three quarters of all simulated time, and about half of the processor's.
  */
 import { seededRandom } from '../soak/random.js';
 
@@ -15,7 +15,7 @@ export interface Pace {
 const DENSE: Pace = { durationMs: 900_000, calmMs: 75_000 };
 /** So long that what happens once an hour does, with calms longer than what waits ten minutes. */
 const LONG: Pace = { durationMs: 14_400_000, calmMs: 1_200_000 };
-const LONG_ONE_IN = 8;
+const LONG_ONE_IN = 6;
 const PURPOSE = 0x5eed_face;
 
 export function paceOf(seed: number, { durationMs, calmMs }: Partial<Pace> = {}): Pace {
