@@ -1,6 +1,6 @@
 /**
- * A bucket in a folder, with one file for each key. The service holds all entries in memory. Where it is shared, another process,
- * such as the key tool, may write to the folder meanwhile; creating a key is atomic between processes, other writes within one.
+ * A bucket in a folder, with one file for each key. The service holds all entries in memory; another process, such as the
+ * key tool, may write to the folder meanwhile. Creating a key is atomic between processes, other writes within one.
  */
 import { basename, join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
@@ -23,35 +23,31 @@ import { DirectoryView } from './directoryView.js';
 import { Revisions } from './revisions.js';
 import { storable, Watchers } from './watchers.js';
 
-/** The interval of looks for writes of other processes, and for what became of a write that failed. */
-const POLL_MS = 200;
-
 interface DirectoryBucketOptions {
   readonly folder: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Whether other processes write there too: only then the folder is looked at while nothing is written. */
-  readonly isShared: boolean;
+  /** Between looks at the folder: so late is told what another process has written, and what became of a write that failed. */
+  readonly lookMs: number;
 }
 
 export class DirectoryBucket implements Bucket {
   readonly #folder: string;
   readonly #logger: Logger;
-  readonly #isShared: boolean;
   readonly #writes = new Mutex();
   readonly #watchers: Watchers;
   readonly #view: DirectoryView;
   readonly #revisions: Revisions;
-  readonly #polls = new PeriodicTask(() => this.#poll(), POLL_MS);
+  readonly #looks: PeriodicTask;
   #isWhole = false;
   /** A write has failed: what is seen of it may not be durable. */
   #isDoubtful = false;
   #closed = false;
 
-  private constructor({ folder, logger, clock = systemClock, isShared }: DirectoryBucketOptions) {
+  private constructor({ folder, logger, clock = systemClock, lookMs }: DirectoryBucketOptions) {
     this.#folder = folder;
     this.#logger = logger;
-    this.#isShared = isShared;
+    this.#looks = new PeriodicTask(() => this.#look(), lookMs);
     this.#watchers = new Watchers(logger);
     this.#revisions = new Revisions(folder);
     const onDamage = (file: string, reason: string): void => {
@@ -71,14 +67,14 @@ export class DirectoryBucket implements Bucket {
     const bucket = new DirectoryBucket(options);
     await bucket.#view.lookAll(await bucket.#view.changed());
     bucket.#isWhole = true;
-    if (options.isShared) bucket.#polls.start();
+    bucket.#looks.start();
     return bucket;
   }
 
   async get(key: string): Promise<Entry | undefined> {
     this.#expectOpen();
     const name = fileNameOf(key);
-    // Another process may have made it since the last poll.
+    // Another process may have made it since the last look.
     if (!this.#view.has(name) || this.#isDoubtful) await this.#inTurn(key, async () => undefined);
     return this.#view.entryIn(name);
   }
@@ -132,7 +128,7 @@ export class DirectoryBucket implements Bucket {
   /** Resolves when every write has ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#polls.stop();
+    await this.#looks.stop();
     await this.#writes.idle();
     this.#watchers.clear();
   }
@@ -166,7 +162,6 @@ export class DirectoryBucket implements Bucket {
         return done;
       });
     } catch (error) {
-      if (!this.#closed) this.#polls.start();
       throw asUnavailable(error, `${basename(this.#folder)} cannot be written`);
     }
   }
@@ -176,15 +171,14 @@ export class DirectoryBucket implements Bucket {
     this.#isDoubtful = false;
   }
 
-  async #poll(): Promise<void> {
+  async #look(): Promise<void> {
     try {
       const changed = await this.#view.changed();
-      if (changed.length > 0 || this.#isDoubtful)
-        await this.#writes.run(async () => {
-          await this.#settle();
-          await this.#view.lookAll(changed);
-        });
-      else if (!this.#isShared) void this.#polls.stop();
+      if (changed.length === 0) return;
+      await this.#writes.run(async () => {
+        await this.#settle();
+        await this.#view.lookAll(changed);
+      });
     } catch (error) {
       this.#logger.warn({ folder: this.#folder, error: messageOf(error) }, 'a bucket cannot be read');
     }

@@ -25,6 +25,10 @@ import { InProcessTransport } from '../transport/inProcess.js';
 import { DirectoryVault } from '../vault/directoryVault.js';
 import type { NatsServerState, Platform, StoreRoom } from './platform.js';
 
+/** Between looks for what the key tool has written, and for what an operator has put back. */
+const KEYS_LOOK_MS = 200;
+const LOOK_MS = 5_000;
+
 interface StandaloneOptions {
   readonly dataDir: string;
   readonly logger: Logger;
@@ -56,13 +60,13 @@ export async function openStandalone(options: StandaloneOptions): Promise<Platfo
 
 /**
  * Opens a bucket of a data folder: for a tool that of the keys, which needs no lock and may run beside the service. The service
- * learns of its writes within half a second. To be closed.
+ * learns of its writes within half a second. The files of others are written by nobody else but an operator. To be closed.
  */
 export const openRegistryBucket = (options: StandaloneOptions, name: BucketName): Promise<DirectoryBucket> =>
   DirectoryBucket.open({
     ...options,
     folder: join(options.dataDir, 'registry', name),
-    isShared: name === BUCKETS.keys,
+    lookMs: name === BUCKETS.keys ? KEYS_LOOK_MS : LOOK_MS,
   });
 
 /** Opens the vault of a data folder for a tool, likewise. */

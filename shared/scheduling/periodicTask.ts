@@ -13,9 +13,9 @@ export class PeriodicTask {
     this.#rounds = new SharedRun(work);
   }
 
-  /** The first round comes after `everyMs`. The timer keeps no process alive. Does nothing where it runs. */
+  /** The first round comes after `everyMs`. The timer keeps no process alive. */
   start(): void {
-    this.#timer ??= setInterval(() => void this.now(), this.everyMs).unref();
+    this.#timer = setInterval(() => void this.now(), this.everyMs).unref();
   }
 
   /** Runs a round after the one in progress; resolves when it is done. */
@@ -26,7 +26,6 @@ export class PeriodicTask {
   /** Starts no more rounds; resolves when the one in progress is done. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#timer = undefined;
     await this.#rounds.idle();
   }
 }

@@ -1,5 +1,4 @@
 /** One fault at one step of a process: a call of its disk, or a message that it sends or receives. */
-import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { SimulatedService } from '../cluster/simulatedService.js';
 import type { Party } from '../world/party.js';
 
@@ -36,9 +35,9 @@ export interface Victim {
   kill(): void;
 }
 
-/** The files of keys of a standalone node are looked at all the time. */
+/** The files of the registry of a standalone node are looked at all the time. */
 const isPolled = (syscall: string, path: string): boolean =>
-  (syscall === 'scandir' || syscall === 'stat') && path.includes(`/registry/${BUCKETS.keys}`);
+  (syscall === 'scandir' || syscall === 'stat') && path.includes('/registry/');
 
 /** Names of unfinished files hold a count of the whole process. */
 const named = (syscall: string, path: string): string => `${syscall} ${path.replace(/\.\d+-\d+-\d+\.tmp$/, '.tmp')}`;

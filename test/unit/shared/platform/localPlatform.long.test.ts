@@ -36,12 +36,12 @@ async function logStorage(options: Partial<LocalLogsOptions> = {}): Promise<LogS
 
 async function directoryStore(): Promise<BucketStore> {
   const folder = await freshFolder();
-  let bucket = await DirectoryBucket.open({ folder, logger, isShared: true });
+  let bucket = await DirectoryBucket.open({ folder, logger, lookMs: 200 });
   return {
     bucket,
     restart: async () => {
       await bucket.close();
-      bucket = await DirectoryBucket.open({ folder, logger, isShared: true });
+      bucket = await DirectoryBucket.open({ folder, logger, lookMs: 200 });
       return bucket;
     },
     close: () => bucket.close(),
