@@ -34,8 +34,8 @@ export interface SimulateOptions {
 export const USAGE = `npm run simulate -- [options]
   --hours N         simulated time of all clusters together (1)
   --seed N          of the first cluster, each one after it has the next (a random one, printed)
-  --length N        simulated seconds under faults of each cluster (900, of one in six 14400; with --mutations 240)
-  --calm N          simulated seconds of calm between storms of faults, on average; 0: faults all the time (75, of one in six 1200;
+  --length N        simulated seconds under faults of each cluster (900, of one in five 14400; with --mutations 240)
+  --calm N          simulated seconds of calm between storms of faults, on average; 0: faults all the time (75, of one in five 1200;
                     with --mutations 0)
   --jobs N          processes that simulate at the same time (2)
   --replay          the one cluster of --seed again, with every line of what happens
