@@ -8,7 +8,7 @@ import type { Report } from '../../bench/report.js';
 import { PARTS } from '../../bench/row.js';
 import { quantise } from '../../shared/fixedPoint.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
-import { seededRandom, testSeed } from '../support/model/random.js';
+import { drawnOneIn, seededRandom } from '../support/model/random.js';
 
 const BENCH = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
 const BENCH_WITHIN_MS = 420_000;
@@ -37,8 +37,7 @@ describe('npm run bench', function () {
   const rowsIn = (file: string): Report['rows'] => (JSON.parse(readFileSync(file, 'utf8')) as Report).rows;
 
   it('measures every part that there is, of which half are drawn, and finds all that is nearest', async () => {
-    const first = seededRandom(testSeed()).int(2);
-    const parts = PARTS.filter((_, i) => i % 2 === first);
+    const parts = drawnOneIn(2, PARTS);
     writeVectors(folder);
     const json = join(folder, 'figures.json');
     const run = await bench(0, '--quick', '--only', parts.join(), '--data', folder, '--json', json);

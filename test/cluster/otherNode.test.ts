@@ -8,7 +8,7 @@ import { Client } from '../support/launch/client.js';
 import { freePort } from '../support/launch/freePort.js';
 import { launch } from '../support/launch/process.js';
 import { installFromRegistry } from '../support/launch/registry.js';
-import { seededRandom, testSeed } from '../support/model/random.js';
+import { drawnOneIn } from '../support/model/random.js';
 import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
@@ -18,7 +18,6 @@ const OTHERS = [24, 26];
 const CONTRACT_FOLDER = fileURLToPath(new URL('../contract', import.meta.url));
 /** Without those that take long. */
 const CONTRACT = readdirSync(CONTRACT_FOLDER).filter((file) => /^\w+\.test\.js$/.test(file));
-const ONE_IN = 6;
 const MODE = ['--grep', '\\(standalone\\)'];
 
 const SAME = `the tests run on Node ${process.versions.node} already`;
@@ -44,8 +43,7 @@ describe('another Node', () => {
     const node = await nodeOf(24);
     if (node === undefined) skip(this, missing(24));
     const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', '_mocha');
-    const first = seededRandom(testSeed()).int(ONE_IN);
-    const drawn = CONTRACT.filter((_, i) => i % ONE_IN === first).map((file) => join(CONTRACT_FOLDER, file));
+    const drawn = drawnOneIn(6, CONTRACT).map((file) => join(CONTRACT_FOLDER, file));
     const tests = launch(node, [mocha, '--reporter', 'dot', ...drawn, ...MODE], { cwd: ROOT });
     const { code } = await tests.waitForEnd(1_400_000);
     expect(code, tests.output).to.equal(0);

@@ -14,12 +14,11 @@ import type { ReadCall } from '../../shared/protocol/calls.js';
 import { createKey } from '../../shared/registry/keys.js';
 import { projectToHex } from '../../shared/vault/entryName.js';
 import { FolderService } from '../support/launch/folderService.js';
-import { seededRandom, testSeed } from '../support/model/random.js';
+import { drawnOneIn } from '../support/model/random.js';
 import { AlikeFolder, ENCRYPTED_ID } from '../support/rigs/alikeFolder.js';
 import { fixed } from '../support/rigs/engine.js';
 import { eventually } from '../support/suites/expectations.js';
 
-const ONE_IN = 2;
 const QUESTIONS: readonly ReadCall[] = [
   { op: 'getEncrypted', id: ENCRYPTED_ID },
   { op: 'proofState' },
@@ -104,8 +103,7 @@ describe('a data folder that has lost a file or a folder', () => {
 
   it('says so of what cannot be made again, serves all else, and loses nothing more', async () => {
     const all = entriesBelow(folder.path).filter((entry) => !/^lock|\.revisions-|^collections\/removed/.test(entry));
-    const first = seededRandom(testSeed()).int(ONE_IN);
-    const drawn = all.filter((_, i) => i % ONE_IN === first);
+    const drawn = drawnOneIn(2, all);
     const counts: Record<string, number> = {};
     for (const lost of drawn) {
       lose(lost);

@@ -1,5 +1,6 @@
 /** Seeded randomness for tests: print the seed, replay with `VOUCH_SEED`. */
 import { systemEntropy } from '../../../shared/clock.js';
+import { seededRandom } from '../../soak/random.js';
 
 export { type SeededRandom, seededRandom } from '../../soak/random.js';
 
@@ -8,4 +9,10 @@ export function testSeed(): number {
   const seed = process.env.VOUCH_SEED ? Number(process.env.VOUCH_SEED) : Buffer.from(systemEntropy(4)).readUInt32LE();
   console.log(`      seed ${seed} (replay with VOUCH_SEED=${seed})`);
   return seed;
+}
+
+/** Of all, one in `count`, evenly, from a first that is drawn: what takes long is done with these. */
+export function drawnOneIn<T>(count: number, all: readonly T[]): T[] {
+  const first = seededRandom(testSeed()).int(count);
+  return all.filter((_, i) => i % count === first);
 }
