@@ -150,6 +150,11 @@ export class Catalog {
     return { collection, revision };
   }
 
+  /** The id of the collection of that name; undefined where there is certainly none. */
+  async listedId(project: string, name: string): Promise<number | undefined> {
+    return (await this.#ask(project, name))?.collection.id;
+  }
+
   /** Whether the bucket lists the collection of this id under its name. */
   async isListed({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
     return (await this.#read(project, name))?.id === id;

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { type Clock, systemId } from '../../shared/clock.js';
-import { messageOf, unavailable } from '../../shared/errors/errors.js';
+import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
@@ -96,7 +96,14 @@ export class ClusterBackend {
     const context = { catalog, members, leadership, metrics, clock, logger: logger.child({ part: 'placement' }) };
     const moves = new Moves(context, followers);
     const reservations = new Reservations(buckets.quota, limits);
-    this.#deletions = new Deletions(context, buckets.counters, reservations, buckets.watermarks, platform.logs.lateMs);
+    this.#deletions = new Deletions(
+      context,
+      buckets.counters,
+      reservations,
+      buckets.watermarks,
+      platform.logs.lateMs,
+      config.placement.failoverMs,
+    );
     this.#placement = new Placement(context, moves, new PlacementViews(context, moves, config));
     this.#queue = new CallQueue(transport, members, clock, metrics);
     this.#health = new ClusterHealth(platform, catalog, members, followers, clock);
@@ -202,13 +209,17 @@ export class ClusterBackend {
     return this.#stats.held(this.#catalog.list(project), envelope);
   }
 
-  /** Erases the collection and everything in it. Throws `collection_not_found`. */
+  /**
+   * Erases the collection and everything in it. Throws `collection_not_found`, and `unavailable` while a shard may serve a
+   * collection whose deletion under that name has begun.
+   */
   async remove(project: string, name: string, envelope: Envelope): Promise<void> {
-    const collection = await this.#catalog.remove(project, name);
+    const collection = await this.#unlist(project, name, envelope);
+    const holders = await this.#silence(collection, envelope);
     try {
-      await this.#deletions.erase(collection, envelope);
+      await this.#deletions.eraseContent(collection, holders, envelope);
     } catch (error) {
-      // The name is free for good; the placement leader erases the rest.
+      // The placement leader erases the rest.
       this.logger.warn({ collectionId: collection.id, error: messageOf(error) }, 'erasing a collection takes longer');
     }
   }
@@ -245,6 +256,33 @@ export class ClusterBackend {
     });
     const answers = await Promise.allSettled(shards);
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
+  async #unlist(project: string, name: string, envelope: Envelope): Promise<Collection> {
+    try {
+      return await this.#catalog.remove(project, name);
+    } catch (error) {
+      if (error instanceof VouchError && error.code === 'collection_not_found')
+        await this.#deletions.silenceEarlier(project, name, envelope);
+      throw error;
+    }
+  }
+
+  /** Also what had the name before it. Resolves to the shards that may have something of the collection. */
+  async #silence(collection: Collection, envelope: Envelope): Promise<ReadonlySet<string>> {
+    const { id, project, name } = collection;
+    try {
+      const [holders] = await Promise.all([
+        this.#deletions.silence(collection, envelope),
+        this.#deletions.silenceEarlier(project, name, envelope, id),
+      ]);
+      return holders;
+    } catch (error) {
+      if (!(error instanceof VouchError) || error.code !== 'unavailable') throw error;
+      throw unavailable(
+        `the collection is deleted and its name is free, but a shard may still show it for a while: ${error.message}`,
+      );
+    }
   }
 
   #assertHasShard(): void {

@@ -9,18 +9,23 @@
  *
  * The owner goes first: a shard that was not there to be told would take the end of the log for a loss.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Reservations } from '../../shared/registry/reservations.js';
 import { watermarkKey } from '../../shared/registry/watermarks.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import { RETRY_MS } from '../../shared/scheduling/retry.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { type PlacementContext, placementEnvelope } from './context.js';
 import { clearDeleted, clearErased, type Deleted, type Erased, markErased, watchDeleted } from './deletionMarks.js';
 
 const ROUND_MS = 500;
 const CALL_MS = 2_000;
+/** A shard that has not answered by then is asked again. */
+const ASK_MS = 1_000;
 const SWEPT_AT_ONCE = 8;
 /** A deletion or a creation that another coordinator has begun is left alone for so long. */
 const SWEPT_AFTER_MS = 5_000;
@@ -39,6 +44,8 @@ export class Deletions {
   /** A task of its own: a shard that does not answer must not delay placement. */
   readonly #rounds = new PeriodicTask(() => this.#sweep(), ROUND_MS);
   #watch: Watch | undefined;
+  /** Resolves when every mark is known here that there was before. */
+  readonly #told = new SharedRun(async () => this.#watch?.caughtUp());
   #isStopped = false;
 
   constructor(
@@ -50,6 +57,8 @@ export class Deletions {
     private readonly watermarks: Bucket,
     /** What a shard has sent before it died may reach a log so much later, see `EventLogs`. */
     private readonly lateMs: number,
+    /** A shard without a heartbeat for so long has no lease, see `Members.isLost`. */
+    private readonly lostMs: number,
   ) {}
 
   async start(): Promise<void> {
@@ -70,31 +79,65 @@ export class Deletions {
 
   /** Nothing is left of the collection when this resolves. May be repeated. */
   async erase(deleted: Deleted, envelope: Envelope): Promise<void> {
+    await this.eraseContent(deleted, await this.silence(deleted, envelope), envelope);
+  }
+
+  /**
+   * Resolves to the shards that may have something of the collection, once none of them serves it any more. Throws where that
+   * cannot be had by the deadline. May be repeated.
+   */
+  async silence({ id }: Deleted, envelope: Envelope): Promise<ReadonlySet<string>> {
     const { members } = this.context;
-    const { id } = deleted;
-    await members.reread(id);
-    const owned = members.owned().get(id);
-    const known = owned === undefined ? [] : [owned.shard, ...owned.followers];
-    await this.#drop(id, known, envelope);
-    // It may have got an owner meanwhile, which may have taken a write; and who took its entry may not have had all let go.
-    const others = new Set([...(await members.disown(id)), ...(owned === undefined ? members.liveShards() : [])]);
-    for (const shard of known) others.delete(shard);
-    await this.#drop(id, [...others], envelope);
-    await this.#eraseContent(deleted, envelope);
+    const owners = await members.disown(id);
+    // One that has its first heartbeat later finds no owner.
+    await members.shardsTold();
+    const holders = new Set(owners ?? (await members.notLost(this.lostMs)));
+    await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));
+    return holders;
+  }
+
+  /**
+   * The same for each collection of that name whose deletion has begun, and is not done, before the one of the id `before` was
+   * made; left out: the one that is listed, if any.
+   */
+  async silenceEarlier(project: string, name: string, envelope: Envelope, before?: number): Promise<void> {
+    await this.#told.next();
+    const marked = [...this.#marked.values()].filter((each) => each.project === project && each.name === name);
+    if (marked.length === 0) return;
+    const listed = before ?? (await this.context.catalog.listedId(project, name)) ?? Number.POSITIVE_INFINITY;
+    const earlier = marked.filter(({ id }) => id < listed);
+    await Promise.all(earlier.map((deleted) => this.silence(deleted, envelope)));
+  }
+
+  /** Of a collection that is served no more. `holders`: those that may have something of it. */
+  async eraseContent(deleted: Deleted, holders: ReadonlySet<string>, envelope: Envelope): Promise<void> {
+    const { members } = this.context;
+    const live = [...holders].filter((shard) => members.heartbeat(shard) !== undefined);
+    // What one still appends would stay.
+    await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId: deleted.id }, envelope)));
+    await this.#removeContent(deleted, envelope, live);
     await markErased(this.counters, deleted);
   }
 
-  async #eraseContent({ id, project }: Deleted, envelope: Envelope): Promise<void> {
-    await this.context.members.askAny({ op: 'eraseLog', collectionId: id }, envelope);
+  async #removeContent({ id, project }: Deleted, envelope: Envelope, live?: readonly string[]): Promise<void> {
+    await this.context.members.askAny({ op: 'eraseLog', collectionId: id }, envelope, live);
     await this.watermarks.delete(watermarkKey(id));
     await this.reservations.remove(project, id);
   }
 
-  /** Resolves when those of the shards that live serve it no more, and append nothing. */
-  async #drop(collectionId: number, shards: readonly string[], envelope: Envelope): Promise<void> {
-    const { members } = this.context;
-    const live = shards.filter((shard) => members.heartbeat(shard) !== undefined);
-    await Promise.all(live.map((shard) => members.ask(shard, { op: 'drop', collectionId }, envelope)));
+  /** Resolves when the shard has been told, or has no lease any more. */
+  async #silenceAt(shard: string, collectionId: number, { requestId, deadlineMs }: Envelope): Promise<void> {
+    const { members, clock } = this.context;
+    const giveUpMs = clock.monotonicMs() + deadlineMs - clock.nowMs();
+    while (!(await members.isCertainlyLost(shard, this.lostMs)))
+      try {
+        const untilMs = Math.min(deadlineMs, clock.nowMs() + ASK_MS);
+        await members.ask(shard, { op: 'silence', collectionId }, { requestId, deadlineMs: untilMs });
+        return;
+      } catch (error) {
+        if (clock.monotonicMs() >= giveUpMs) throw error;
+        await delay(RETRY_MS.silence);
+      }
   }
 
   /** Erased collections that are still marked as such, as far as this process was told. */
@@ -142,7 +185,7 @@ export class Deletions {
     const { id } = collection;
     let isSettled = false;
     await this.#orLater(id, async () => {
-      if (await catalog.isGone(collection)) await this.#eraseContent(collection, this.#envelope());
+      if (await catalog.isGone(collection)) await this.#removeContent(collection, this.#envelope());
       else logger.error({ collectionId: id }, 'the catalog lists a deleted collection; what it holds by now is kept');
       isSettled = true;
     });

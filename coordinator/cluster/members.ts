@@ -1,4 +1,5 @@
 /** The live shards, the collections that each owns and follows, as the buckets tell; and calls to a shard by name. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
@@ -13,6 +14,7 @@ import {
   ownershipOf,
   storedOwnership,
 } from '../../shared/registry/owners.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
@@ -52,6 +54,7 @@ export class Members {
   readonly #listeners: MembersListener[] = [];
   readonly #rereading = new Map<number, Promise<void>>();
   readonly #watches: Watch[] = [];
+  readonly #shardsTold = new SharedRun(async () => this.#watches[0]?.caughtUp());
   #startedMs = 0;
   #greatestId = 0;
 
@@ -89,6 +92,11 @@ export class Members {
     return this.#shards.get(shard)?.heartbeat;
   }
 
+  /** Resolves when every heartbeat is known here that there was before this call. Throws `unavailable`. */
+  shardsTold(): Promise<void> {
+    return this.#shardsTold.next();
+  }
+
   /** How long the shard's process has lived without a break, as far as is known here. */
   liveForMs(shard: string): number {
     const live = this.#shards.get(shard);
@@ -114,6 +122,19 @@ export class Members {
   isLost(shard: string, silenceMs: number): boolean {
     if (this.#shards.has(shard)) return false;
     return this.clock.monotonicMs() - (this.#lastSeenMs.get(shard) ?? this.#startedMs) >= silenceMs;
+  }
+
+  /** The shards that are not lost. Waits after a start until none can be unknown here, as `isLost` does. */
+  async notLost(silenceMs: number): Promise<string[]> {
+    await delay(Math.max(this.#startedMs + silenceMs - this.clock.monotonicMs(), 0));
+    return [...this.#lastSeenMs.keys()].filter((shard) => !this.isLost(shard, silenceMs));
+  }
+
+  /** The same as `isLost`, where no server that tells less than there is can show it. Throws `unavailable`. */
+  async isCertainlyLost(shard: string, silenceMs: number): Promise<boolean> {
+    if (!this.isLost(shard, silenceMs)) return false;
+    await this.shardsTold();
+    return this.isLost(shard, silenceMs);
   }
 
   /** The epoch of the present ownership, as far as is known here. */
@@ -207,28 +228,36 @@ export class Members {
 
   /**
    * Takes the collection from its owner. Whoever had it for one that is there, and has not named an owner yet, names none. Returns
-   * the shards that had it.
+   * the shards that may serve it; undefined where that is not known, since another took it, or nobody.
    */
-  async disown(collectionId: number): Promise<string[]> {
+  async disown(collectionId: number): Promise<readonly string[] | undefined> {
     const key = String(collectionId);
     const holders: string[] = [];
+    let isUnsure = false;
     do {
       const entry = await this.owners.get(key);
-      if (entry === undefined || !(await this.owners.delete(key, entry.revision))) continue;
-      const { shard, followers } = ownershipOf(entry);
-      holders.push(shard, ...followers);
+      if (entry === undefined) continue;
+      if (await this.owners.delete(key, entry.revision)) holders.push(...holdersOf(ownershipOf(entry)));
+      else isUnsure = true;
     } while (!(await this.owners.isAbsent(key)));
     this.#setOwned(collectionId, undefined);
-    return holders;
+    return isUnsure || holders.length === 0 ? undefined : holders;
   }
 
   ask<C extends ShardCall>(shard: string, call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {
     return ask(this.transport, shardSubject(shard), call, envelope);
   }
 
-  /** Asks any live shard; the next one where one has ended. Throws `unavailable` where there is none. */
-  async askAny<C extends ShardCall>(call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {
-    for (const shard of this.liveShards())
+  /**
+   * Asks any live shard; the next one where one has ended. `first`: live ones that are known to answer. Throws `unavailable` where
+   * there is none.
+   */
+  async askAny<C extends ShardCall>(
+    call: C,
+    envelope: Envelope,
+    first: readonly string[] = NONE,
+  ): Promise<ShardResults[C['op']]> {
+    for (const shard of new Set([...first, ...this.liveShards()]))
       try {
         return await this.ask(shard, call, envelope);
       } catch (error) {
@@ -298,6 +327,9 @@ export class Members {
     this.#collectionsOf.set(shard, (this.#collectionsOf.get(shard) ?? 0) + by);
   }
 }
+
+/** The shards that may serve it, or have it in memory. */
+const holdersOf = (ownership: Ownership): string[] => [...formerOwners(ownership), ...ownership.followers];
 
 /** Those that may serve it although another is named the owner: this one may not have begun, and then waits for those before it. */
 const formerOwners = ({ shard, takenFrom = [] }: Ownership): string[] => [...new Set([...takenFrom, shard])];

@@ -144,6 +144,7 @@ export class ShardNode {
     await this.#serving?.stop();
     await this.following.stop();
     await Promise.all([...this.#replicas.values()].map((replica) => replica.stop({ keep: true })));
+    await this.#drops.allIdle();
     this.#replicas.clear();
     await this.#services.lease.stop();
   }
@@ -242,13 +243,14 @@ export class ShardNode {
     if (replica.isEmpty && this.#replicas.get(id) === replica) this.#replicas.delete(id);
   }
 
-  /** Also waits for the same that was begun before, and removes what that could not. */
+  /** Serves it no more at once. Also waits for the same that was begun before, and removes what that could not. */
   #dropCollection(collectionId: number): Promise<void> {
     this.#dropped.add(collectionId);
-    const replica = this.#replicas.get(collectionId);
+    const stopped = this.#replicas.get(collectionId)?.stop({ keep: false });
     this.#replicas.delete(collectionId);
+    stopped?.catch(() => undefined);
     return this.#drops.run(collectionId, async () => {
-      if (replica !== undefined) return replica.stop({ keep: false });
+      if (stopped !== undefined) return stopped;
       const { indexes, snapshots } = this.#services.context;
       await indexes.store.removeAll(collectionId);
       await snapshots?.store.removeAll(collectionId);

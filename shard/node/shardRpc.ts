@@ -1,6 +1,6 @@
 /** The calls that coordinators and other shards make to a shard by its name. */
 import { hostname } from 'node:os';
-import { unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, unavailable, unreachable, VouchError } from '../../shared/errors/errors.js';
 import { LogDamaged } from '../../shared/log/eventLog.js';
 import { countInLog, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import { areShardCalls } from '../../shared/protocol/callShapes.js';
@@ -48,6 +48,9 @@ export class ShardRpc implements CallHandler<ShardCall> {
       case 'adopt':
         await this.adopt(call.collectionIds);
         return null;
+      case 'silence':
+        void this.#dropLater(call.collectionId);
+        return null;
       case 'drop':
         await this.drop(call.collectionId);
         return null;
@@ -93,6 +96,15 @@ export class ShardRpc implements CallHandler<ShardCall> {
         return { texts: await context.metrics.texts() };
       default:
         return unreachable(call);
+    }
+  }
+
+  async #dropLater(collectionId: number): Promise<void> {
+    try {
+      await this.drop(collectionId);
+    } catch (error) {
+      const failure = { collectionId, error: messageOf(error) };
+      this.services.context.logger.warn(failure, 'a deleted collection could not be closed');
     }
   }
 

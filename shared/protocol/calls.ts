@@ -292,7 +292,9 @@ export type VaultCall =
 export type ShardCall =
   /** Reads the owner entries of these collections. Answered when the shard serves the subjects of its own. */
   | { readonly op: 'adopt'; readonly collectionIds: readonly Whole[] }
-  /** Stops serving a deleted collection. */
+  /** Serves a deleted collection no more from now on, and begins to drop it. */
+  | { readonly op: 'silence'; readonly collectionId: Whole }
+  /** The same. Answered when nothing of it is left on the shard, and nothing will be appended. */
   | { readonly op: 'drop'; readonly collectionId: Whole }
   /** Returns live records, sequences, log bytes, snapshot bytes and the serving index (`brute`: none), in the order of the ids. */
   | { readonly op: 'count'; readonly collectionIds: readonly Whole[] }
@@ -354,6 +356,7 @@ export interface ShownState {
 
 export interface ShardResults {
   adopt: null;
+  silence: null;
   drop: null;
   count: {
     readonly records: readonly number[];

@@ -22,6 +22,8 @@ export const RETRY_MS = {
   heldCollection: 10,
   /** Telling a shard which collections it owns. */
   adopt: 20,
+  /** Telling a shard that a collection is deleted. */
+  silence: 100,
   /** Asking a follower whether it has caught up. */
   warmUp: 50,
   /** Counting the bytes of a collection that has no owner at the moment. */

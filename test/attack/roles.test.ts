@@ -70,6 +70,8 @@ interface Rights {
   readonly longer: boolean;
   /** The buckets that it writes. */
   readonly writes: readonly string[];
+  /** Buckets in which it may only mark how far a watch has to come. */
+  readonly marks?: readonly string[];
   readonly data: readonly string[];
   readonly messages: readonly string[];
   /** The subjects of messages that it may hear. */
@@ -93,6 +95,7 @@ const RIGHTS: Record<Limited, Rights> = {
     },
     longer: false,
     writes: without(Object.values(BUCKETS), BUCKETS.shards, BUCKETS.signers),
+    marks: [BUCKETS.shards],
     data: [SERVICE_LOG_SUBJECT],
     messages: MESSAGES.filter((subject) => /\.(c|f|s|limits|lognow)(\.|$)/.test(subject)),
     hears: ['vouch.limits', 'vouch.limits.grants', 'vouch.limits.known', LOG_NOW_SUBJECT, '$SRV.INFO'],
@@ -159,7 +162,7 @@ describe('the roles of a cluster at its NATS servers', () => {
 
   it('each may send what it needs, and nothing else', async () => {
     for (const role of LIMITED) {
-      const { general, requests, longer, writes, data, messages } = RIGHTS[role];
+      const { general, requests, longer, writes, marks = [], data, messages } = RIGHTS[role];
       const api = (verb: Verb, stream: string, rest = '', isOpen = true): [string, boolean] => [
         `vouch.api.${verb}.${stream}${rest}`,
         isOpen && (requests[verb]?.includes(stream) ?? false),
@@ -171,6 +174,10 @@ describe('the roles of a cluster at its NATS servers', () => {
         ...LONGER_FORMS.flatMap(([verb, rest]) => STREAMS.map((stream) => api(verb, stream, rest, longer))),
         ...[...STREAMS, 'ANOTHER'].map((stream): [string, boolean] => [`$JS.API.STREAM.INFO.${stream}`, false]),
         ...Object.values(BUCKETS).map((name): [string, boolean] => [`vouch.api.$KV.${name}.k`, writes.includes(name)]),
+        ...Object.values(BUCKETS).map((name): [string, boolean] => [
+          `vouch.api.$KV.${name}.=`,
+          writes.includes(name) || marks.includes(name),
+        ]),
         ...Object.values(BUCKETS).map((name): [string, boolean] => [`$KV.${name}.k`, false]),
         ...DATA.map((subject): [string, boolean] => [subject, data.includes(subject)]),
         ...MESSAGES.map((subject): [string, boolean] => [subject, messages.includes(subject)]),

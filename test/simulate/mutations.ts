@@ -313,8 +313,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the log of a deleted collection goes before its owner',
     isIn: inClusters,
     file: 'coordinator/cluster/deletions.js',
-    find: 'const others = new Set([...(await members.disown(id)), ...(owned === undefined ? members.liveShards() : [])]);',
-    put: 'const others = new Set();\n        setTimeout(() => void members.disown(id), 1_000);',
+    find: 'const owners = await members.disown(id);',
+    put: 'const owners = undefined;\n        setTimeout(() => void members.disown(id), 1_000);',
   },
   {
     name: 'what a crash has left of a log is left',

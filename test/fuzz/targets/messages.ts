@@ -138,4 +138,4 @@ export const messages: FuzzTarget = {
 
 /** Calls that do what they say, and would end the shard's service: whoever may send them may do so. */
 const isHarmful = (input: Uint8Array): boolean =>
-  ['yield', 'drop', 'hold'].some((op) => Buffer.from(input).includes(op));
+  ['yield', 'silence', 'drop', 'hold'].some((op) => Buffer.from(input).includes(op));

@@ -2,8 +2,8 @@
  * Collections that come and go, held against what their clients were told. What was asked may have had its effect at any
  * moment until it was answered, and where it was not answered at any moment since.
  *
- * - What a deletion has ended that began when the thing was there is gone once the deletion is answered: nobody is shown it,
- *   and no record goes into it.
+ * - What a deletion has ended that began when the thing was there is gone once the deletion is answered, also where the answer is
+ *   that there is nothing: nobody is shown it, and no record goes into it.
  * - What was made and that no deletion can have met since is there: it is found, not made again, and holds every record.
  * - A project has never more collections than it may, and who is told that it has them all is told the truth.
  */
@@ -39,13 +39,15 @@ interface Put extends Span {
 class NameHistory {
   readonly made: Made[] = [];
   readonly deletions: Span[] = [];
+  /** Deletions that were answered, also that there is nothing to delete: at the end of each, all is gone that was there before. */
+  readonly ends: Span[] = [];
   readonly puts: Put[] = [];
   /** It was there at some moment of each of them. */
   readonly seen: Span[] = [];
 
   /** Whether a deletion was answered by then that began after this was there. */
   isGone({ endMs }: Span, byMs: number): boolean {
-    return this.deletions.some((deletion) => deletion.startMs >= endMs && deletion.endMs <= byMs);
+    return this.ends.some((end) => end.startMs >= endMs && end.endMs <= byMs);
   }
 
   /** Whether it was there before that moment, and no deletion can have met it until the other. */
@@ -108,7 +110,10 @@ class PassingJudge {
   }
 
   #learn({ wanted, outcome, startMs, endMs: answeredMs }: PassingCall): void {
-    if (wanted.op === 'list' || outcome.kind === 'full' || outcome.kind === 'absent') return;
+    if (wanted.op === 'list' || outcome.kind === 'full') return;
+    const isEnd = wanted.op === 'delete' && (outcome.kind === 'done' || outcome.kind === 'absent');
+    if (isEnd) this.#of(wanted.name).ends.push({ startMs, endMs: answeredMs });
+    if (outcome.kind === 'absent') return;
     const isTold = outcome.kind === 'created' || outcome.kind === 'done';
     const span = { startMs, endMs: isTold ? answeredMs : Number.POSITIVE_INFINITY };
     const history = this.#of(wanted.name);

@@ -47,7 +47,10 @@ export const configOf = (id: number, name = `c${id}`): CollectionConfig => ({
   createdAtMs: 1_700_000_000_000,
 });
 
-export const soon = (): Envelope => ({ requestId: 'test', deadlineMs: systemClock.nowMs() + PATIENCE_MS });
+export const soon = (withinMs = PATIENCE_MS): Envelope => ({
+  requestId: 'test',
+  deadlineMs: systemClock.nowMs() + withinMs,
+});
 
 /** Little-endian Q16.16 of whole numbers. */
 export const fixed = (...values: number[]): Uint8Array =>

@@ -96,6 +96,8 @@ export class FakeShard {
         this.asked.push(`handOver ${call.collectionId} to ${call.to}`);
         await this.handOver(call);
         return null;
+      case 'silence':
+        return null;
       case 'drop':
         this.asked.push(`drop ${call.collectionId}`);
         return null;

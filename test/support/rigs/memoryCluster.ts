@@ -22,6 +22,7 @@ import type { MetricTable } from '../../../shared/metrics/table.js';
 import type { Platform, StoreRoom } from '../../../shared/platform/platform.js';
 import { InProcessTransport } from '../../../shared/transport/inProcess.js';
 import type { Transport } from '../../../shared/transport/transport.js';
+import { AnswerLost } from '../../../shared/transport/transportErrors.js';
 import { DirectoryVault } from '../../../shared/vault/directoryVault.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import { samplesNamed } from '../launch/metricSamples.js';
@@ -36,6 +37,8 @@ export class Reach implements Platform {
   readonly #held = new Map<BucketName, (() => void)[]>();
   /** Of the next updates of owner entries, in order: not answered, and not done, done, or done when the promise resolves. */
   readonly ownerUpdates: ('lost' | 'landed' | Promise<unknown>)[] = [];
+  /** Requests to these subjects, and their answers, are lost. */
+  readonly unheard = new Set<string>();
   /** By how much the server that is reached numbers owner entries higher than the one whose word counts. */
   ownersAhead = 0;
 
@@ -46,7 +49,10 @@ export class Reach implements Platform {
     return {
       maxPayloadBytes: transport.maxPayloadBytes,
       load: transport.load,
-      request: (...asked) => transport.request(...asked),
+      request: async (subject, ...asked) => {
+        if (this.unheard.has(subject)) throw new AnswerLost();
+        return transport.request(subject, ...asked);
+      },
       publish: (...published) => {
         if (!this.cut && this.#mutes === 0) transport.publish(...published);
       },

@@ -1,6 +1,8 @@
 /** What is left of a deleted collection is erased once no shard serves it. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { PlacementContext } from '../../../../coordinator/cluster/context.js';
+import { markDeleted } from '../../../../coordinator/cluster/deletionMarks.js';
 import { Deletions } from '../../../../coordinator/cluster/deletions.js';
 import { Members } from '../../../../coordinator/cluster/members.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
@@ -12,11 +14,14 @@ import { storedOwnership } from '../../../../shared/registry/owners.js';
 import { Reservations } from '../../../../shared/registry/reservations.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
+import type { Envelope } from '../../../../shared/transport/transport.js';
 import { configOf, soon } from '../../../support/rigs/engine.js';
 import { TestClock } from '../../../support/rigs/testEdge.js';
+import { rejection } from '../../../support/suites/expectations.js';
 
 const ID = 7;
 const LATE_MS = 120_000;
+const LOST_MS = 100;
 
 interface Rig {
   readonly deletions: Deletions;
@@ -27,7 +32,9 @@ interface Rig {
   /** What the catalog lists, by id. */
   readonly listed: Set<number>;
   /** What that shard throws. */
-  refusal?: Error;
+  refusal?: Error | undefined;
+  readonly shards: MemoryBucket;
+  readonly counters: MemoryBucket;
 }
 
 describe('the erasure of a deleted collection', () => {
@@ -55,18 +62,18 @@ describe('the erasure of a deleted collection', () => {
     await members.start();
     const listed = new Set<number>();
     const isGone = async ({ id }: { id: number }): Promise<boolean> => !listed.has(id);
-    const catalog = { byId: () => undefined, isGone };
+    const catalog = { byId: () => undefined, isGone, listedId: async () => [...listed][0] };
     const leadership = { held: true };
     const context = { members, catalog, leadership, clock, logger: silentLogger } as unknown as PlacementContext;
     const reservations = new Reservations(quota, { maxRecords: 1, maxBytes: 1 });
-    const deletions = new Deletions(context, counters, reservations, watermarks, LATE_MS);
+    const deletions = new Deletions(context, counters, reservations, watermarks, LATE_MS, LOST_MS);
     await deletions.start();
     stops.push(
       () => serving.stop(),
       () => members.stop(),
       () => deletions.stop(),
     );
-    const rig: Rig = { deletions, clock, owners, asked, listed };
+    const rig: Rig = { deletions, clock, owners, asked, listed, shards, counters };
     return rig;
   }
 
@@ -81,8 +88,67 @@ describe('the erasure of a deleted collection', () => {
       return before;
     };
     await deletions.erase(collection, soon());
-    expect(asked).to.deep.equal(['drop', 'eraseLog']);
+    expect(asked).to.deep.equal(['silence', 'drop', 'eraseLog']);
     expect(await owners.get(String(ID))).to.equal(undefined);
+  });
+
+  const ownedBy = (shard: string, takenFrom: readonly string[] = []): ReturnType<typeof storedOwnership> =>
+    storedOwnership({ shard, epoch: 1, collection: configOf(ID), followers: [], takenFrom });
+  const within = ({ clock }: Rig, ms: number): Envelope => ({ requestId: 'test', deadlineMs: clock.nowMs() + ms });
+
+  it('asks a shard that may serve it until it has let go, though another is named its owner', async () => {
+    const rig = await start();
+    await rig.owners.create(String(ID), ownedBy('s2', ['s1']));
+    rig.refusal = new Error('the answer is lost');
+    const silence = rig.deletions.silence(configOf(ID), within(rig, 1_000));
+    await delay(50);
+    expect(await rig.owners.get(String(ID))).to.equal(undefined);
+    rig.refusal = undefined;
+    await silence;
+    expect(rig.asked).to.deep.equal(['silence']);
+  });
+
+  it('fails as long as a shard that may live does not let go, and waits for none that is dead', async () => {
+    const rig = await start();
+    await rig.owners.create(String(ID), ownedBy('s1'));
+    rig.refusal = new Error('it hangs');
+    const failure = await rejection(rig.deletions.erase(configOf(ID), within(rig, 0)));
+    expect(failure.message).to.include('could not answer');
+    await rig.shards.delete('s1');
+    await rig.owners.create(String(ID), ownedBy('s1', ['s2']));
+    await rig.deletions.silence(configOf(ID), within(rig, 10_000));
+    expect(rig.asked).to.deep.equal([]);
+  });
+
+  it('asks every shard where it is not known which had the collection last', async () => {
+    const rig = await start();
+    const remove = rig.owners.delete.bind(rig.owners);
+    rig.owners.delete = async (key) => {
+      await remove(key);
+      return false;
+    };
+    await rig.owners.create(String(ID), ownedBy('s2'));
+    await rig.deletions.silence(configOf(ID), within(rig, 10_000));
+    expect(rig.asked).to.deep.equal(['silence']);
+  });
+
+  it('that another has begun under the same name is waited for', async () => {
+    const rig = await start();
+    const collection = configOf(ID);
+    const { project, name } = collection;
+    await rig.owners.create(String(ID), ownedBy('s1'));
+    await markDeleted(rig.counters, collection);
+    await rig.deletions.silenceEarlier(project, 'another', soon());
+    await rig.deletions.silenceEarlier('another', name, soon());
+    await rig.deletions.silenceEarlier(project, name, soon(), ID);
+    rig.listed.add(ID);
+    await rig.deletions.silenceEarlier(project, name, soon());
+    expect(rig.asked, 'what is listed is left alone').to.deep.equal([]);
+    expect(await rig.owners.get(String(ID))).not.to.equal(undefined);
+    rig.listed.clear();
+    await rig.deletions.silenceEarlier(project, name, soon());
+    await rig.deletions.silenceEarlier(project, name, soon(), ID + 1);
+    expect(rig.asked).to.deep.equal(['silence', 'silence']);
   });
 
   it('is done once more when nothing that a dead shard has sent can be on its way any more', async () => {

@@ -11,6 +11,7 @@ import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import type { Results } from '../../../../shared/protocol/calls.js';
 import { ownershipOf, storedOwnership } from '../../../../shared/registry/owners.js';
+import { shardSubject } from '../../../../shared/transport/subjects.js';
 import { configOf, fixed, insertOf, soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster, metric, TIMES } from '../../../support/rigs/memoryCluster.js';
 import { TestClock } from '../../../support/rigs/testEdge.js';
@@ -230,6 +231,24 @@ describe('placement', () => {
     await cluster.bucket(BUCKETS.catalog).create(`${PROJECT}.lost`, entry.value);
     expect(await countOf(backend, await backend.find(PROJECT, 'lost'))).to.equal(1);
     await eventually('nothing is told any more', async () => (await unlisted()) === 0);
+  });
+
+  it('a deletion is answered once no shard serves the collection, though another has begun it', async () => {
+    const { reach } = await cluster.shard('s1');
+    const [one, other] = [await cluster.coordinator(), await cluster.coordinator()];
+    const { collection } = await one.backend.create(PROJECT, wanted('c'), soon());
+    await insert(other.backend, collection, 1);
+    reach.hold(BUCKETS.owners);
+    other.reach.hold(BUCKETS.catalog);
+    other.reach.hold(BUCKETS.owners);
+    one.reach.unheard.add(shardSubject('s1'));
+    const remove = (): Promise<void> => one.backend.remove(PROJECT, 'c', soon(300));
+    await expectCode(remove(), 'unavailable');
+    expect(await countOf(other.backend, collection)).to.equal(1);
+    await expectCode(remove(), 'unavailable');
+    one.reach.unheard.clear();
+    await expectCode(remove(), 'collection_not_found');
+    await expectCode(countOf(other.backend, collection), 'collection_not_found');
   });
 
   it('what was deleted leaves no mark', async () => {

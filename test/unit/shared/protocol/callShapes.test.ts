@@ -48,6 +48,7 @@ describe('calls in messages', () => {
     ];
     const shardCalls = (value: unknown): object[] => [
       { op: 'adopt', collectionIds: [1, value] },
+      { op: 'silence', collectionId: value },
       { op: 'drop', collectionId: value },
       { op: 'stateHashAt', collectionId: 1, sequence: value },
       { op: 'handOver', collectionId: 1, epoch: value, to: 's', followers: [] },
@@ -55,11 +56,11 @@ describe('calls in messages', () => {
     const areTaken = (are: unknown, calls: readonly object[]): boolean[] =>
       calls.map((call) => isTaken(are as AreCalls<Call>, call));
     expect(areTaken(areReads, searches(1))).to.deep.equal([true, true, true, true]);
-    expect(areTaken(areShardCalls, shardCalls(1))).to.deep.equal([true, true, true, true]);
+    expect(areTaken(areShardCalls, shardCalls(1))).not.to.include(false);
     for (const value of NO_COUNTS) {
       const [, weight, ...others] = areTaken(areReads, searches(value));
       expect([weight, ...others], `${value}`).to.deep.equal([value === 0.5, false, false]);
-      expect(areTaken(areShardCalls, shardCalls(value)), `${value}`).to.deep.equal([false, false, false, false]);
+      expect(areTaken(areShardCalls, shardCalls(value)), `${value}`).not.to.include(true);
       expect(isTaken(areControls as AreCalls<Call>, { op: 'hold', token: 't', holdMs: value })).to.equal(false);
     }
     for (const instant of [Number.NaN, Number.POSITIVE_INFINITY, '1']) {

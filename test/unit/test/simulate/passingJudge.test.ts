@@ -70,6 +70,16 @@ describe('the judge of collections that come and go', () => {
     ]);
   });
 
+  it('takes a deletion that finds nothing for the end of all that was there before', () => {
+    const made = [create('a', 0, 1, 1), insert('a', 2, 3, 1), remove('a', 4, 5, UNKNOWN)];
+    expect(found(...made, search('a', 6, 7, 1))).to.deep.equal([]);
+    expect(found(...made, remove('a', 6, 8, ABSENT), search('a', 7, 9, 1))).to.deep.equal([]);
+    expect(found(...made, remove('a', 6, 7, ABSENT), search('a', 8, 9, 1))).to.deep.equal([
+      'search of a, which is gone',
+      'record 1 is of a collection that is gone',
+    ]);
+  });
+
   it('finds one that is lost, or made a second time', () => {
     const made = create('a', 0, 1, 1);
     expect(found(made, call(2, 3, { op: 'search', name: 'a' }, ABSENT))).to.deep.equal(['a is lost']);
