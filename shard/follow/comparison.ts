@@ -1,6 +1,6 @@
 /**
- * Compares followers with their owners: the state hash at the same event, after each write. It also hashes records again,
- * a few at a time, in turn: the state tree has their hashes at insert, and does not notice a later change of their memory.
+ * Compares followers with their owners: the state hash at the same event, after each write. It also hashes records again, in
+ * passes, a few at a time: the state tree has their hashes at insert, and does not notice a later change of their memory.
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -8,12 +8,20 @@ import { Slice } from '../../shared/scheduling/slice.js';
 import { askShard, type Follower, type FollowServices } from './follower.js';
 
 const AT_ONCE = 8;
+/** A follower's records are hashed again so often at most. */
+const PASS_MS = 10_000;
+
+/** Through the records of a follower. */
+interface Pass {
+  /** The record to hash next. */
+  next: number;
+  readonly beganMs: number;
+}
 
 export class Comparison {
   /** The last event at which each was equal to its owner. */
   readonly #comparedAt = new WeakMap<Follower, number>();
-  /** The next record of each to hash. */
-  readonly #nextRecord = new WeakMap<Follower, number>();
+  readonly #passes = new WeakMap<Follower, Pass>();
   /** Index of the follower whose records come next. */
   #turn = 0;
 
@@ -61,12 +69,18 @@ export class Comparison {
     const { collection } = follower;
     if (collection === undefined || !collection.journal.isWhole) return undefined;
     const records = collection.state.nextRecordId - 1;
-    let next = this.#nextRecord.get(follower) ?? 1;
-    for (let looked = 0; looked < records && !slice.due; looked++, next++) {
-      if (next > records) next = 1;
-      if (!collection.state.isAsHashed(next)) return next;
-    }
-    this.#nextRecord.set(follower, next);
+    const pass = this.#passOf(follower, records);
+    for (; pass.next <= records && !slice.due; pass.next++)
+      if (!collection.state.isAsHashed(pass.next)) return pass.next;
     return undefined;
+  }
+
+  #passOf(follower: Follower, records: number): Pass {
+    const nowMs = this.services.clock.monotonicMs();
+    const last = this.#passes.get(follower);
+    if (last !== undefined && (last.next <= records || nowMs - last.beganMs < PASS_MS)) return last;
+    const pass = { next: 1, beganMs: nowMs };
+    this.#passes.set(follower, pass);
+    return pass;
   }
 }
