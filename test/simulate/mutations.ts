@@ -317,6 +317,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'const owners = undefined;\n        setTimeout(() => void members.disown(id), 1_000);',
   },
   {
+    name: 'a deletion is answered before the shards are told',
+    isIn: inClusters,
+    file: 'coordinator/cluster/deletions.js',
+    find: 'await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));',
+    put: 'void Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope))).catch(() => undefined);',
+  },
+  {
     name: 'what a crash has left of a log is left',
     isIn: standalone,
     file: LOCAL_LOG,
