@@ -314,7 +314,7 @@ export const MUTATIONS: readonly Mutation[] = [
     isIn: inClusters,
     file: 'coordinator/cluster/deletions.js',
     find: 'const owners = await members.disown(id);',
-    put: 'const owners = undefined;\n        setTimeout(() => void members.disown(id), 1_000);',
+    put: 'const owners = undefined;\n        setTimeout(() => void members.disown(id).catch(() => undefined), 1_000);',
   },
   {
     name: 'a deletion is answered before the shards are told',
