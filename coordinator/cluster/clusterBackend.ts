@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { type Clock, systemId } from '../../shared/clock.js';
-import { messageOf, unavailable, VouchError } from '../../shared/errors/errors.js';
+import { isCollectionNotFound, isUnavailable, messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { MetricText } from '../../shared/metrics/metricsText.js';
@@ -262,8 +262,7 @@ export class ClusterBackend {
     try {
       return await this.#catalog.remove(project, name);
     } catch (error) {
-      if (error instanceof VouchError && error.code === 'collection_not_found')
-        await this.#deletions.silenceEarlier(project, name, envelope);
+      if (isCollectionNotFound(error)) await this.#deletions.silenceEarlier(project, name, envelope);
       throw error;
     }
   }
@@ -278,7 +277,7 @@ export class ClusterBackend {
       ]);
       return holders;
     } catch (error) {
-      if (!(error instanceof VouchError) || error.code !== 'unavailable') throw error;
+      if (!isUnavailable(error)) throw error;
       throw unavailable(
         `the collection is deleted and its name is free, but a shard may still show it for a while: ${error.message}`,
       );

@@ -3,9 +3,10 @@
  * collection is erased (`deletionMarks.ts`). One that the catalog does not list and nobody marked is logged; if it holds nothing,
  * it was given an owner after its deletion, which is taken from it.
  *
- *   listed ──marked──▶ unlisted ──▶ erased: owner, log, watermark, reservation ──▶ in the service log, erased once more ──▶ unmarked
- *      ▲                  │
- *      └──still listed────┘ the deletion was interrupted before its first step and never answered: unmarked
+ *   listed ──marked──▶ unlisted ──owner taken, its holders told──▶ silent: answered
+ *      ▲                  │                                          │
+ *      └──still listed────┘ interrupted before its first step        └──▶ erased: log, watermark, reservation
+ *                           and never answered: unmarked                   ──▶ in the service log, erased once more ──▶ unmarked
  *
  * The owner goes first: a shard that was not there to be told would take the end of the log for a loss.
  */

@@ -54,7 +54,8 @@ export class Members {
   readonly #listeners: MembersListener[] = [];
   readonly #rereading = new Map<number, Promise<void>>();
   readonly #watches: Watch[] = [];
-  readonly #shardsTold = new SharedRun(async () => this.#watches[0]?.caughtUp());
+  #shardsWatch: Watch | undefined;
+  readonly #shardsTold = new SharedRun(async () => this.#shardsWatch?.caughtUp());
   #startedMs = 0;
   #greatestId = 0;
 
@@ -71,7 +72,8 @@ export class Members {
   async start(): Promise<void> {
     this.stop();
     this.#startedMs = this.clock.monotonicMs();
-    this.#watches.push(await this.shards.watch(({ key, entry }) => this.#onHeartbeat(key, entry)));
+    this.#shardsWatch = await this.shards.watch(({ key, entry }) => this.#onHeartbeat(key, entry));
+    this.#watches.push(this.#shardsWatch);
     this.#watches.push(await this.owners.watch(({ key, entry }) => this.#onOwner(Number(key), entry)));
   }
 

@@ -14,7 +14,7 @@
  * A key that the vault never knew is created as a shredded one, in a single step. No collection has anything to commit, so
  * it needs no mark; the number of such keys in a project is bounded.
  */
-import { VouchError } from '../../shared/errors/errors.js';
+import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { ShredMarks } from '../../shared/vault/shredMarks.js';
@@ -96,7 +96,7 @@ async function commitShred(
   try {
     await backend.call(collection, { op: 'shredKey', keyId }, envelope);
   } catch (error) {
-    if (!(error instanceof VouchError && error.code === 'collection_not_found')) throw error;
+    if (!isCollectionNotFound(error)) throw error;
   }
   return true;
 }

@@ -1,5 +1,5 @@
 /** The endpoints of encrypted records and of their keys. */
-import { VouchError } from '../../shared/errors/errors.js';
+import { isCollectionNotFound, VouchError } from '../../shared/errors/errors.js';
 import { shredKey } from '../cluster/shred.js';
 import {
   type EncryptedRecordResponse,
@@ -66,5 +66,5 @@ export const ENCRYPTED_ROUTES: readonly Route[] = [
 
 /** On this endpoint alone the contract answers an unknown collection with 400. */
 function refuseUnknown(error: unknown): never {
-  throw error instanceof VouchError && error.code === 'collection_not_found' ? invalid(error.message) : error;
+  throw isCollectionNotFound(error) ? invalid(error.message) : error;
 }

@@ -7,7 +7,7 @@
  * `holdMs`.
  */
 import type { Clock } from '../../shared/clock.js';
-import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { isCollectionNotFound, messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
@@ -76,7 +76,7 @@ export class ProjectHold {
       await this.#ask(collection, envelope);
       this.#held.push(collection);
     } catch (error) {
-      if (!(error instanceof VouchError && error.code === 'collection_not_found')) throw error;
+      if (!isCollectionNotFound(error)) throw error;
     }
   }
 

@@ -3,7 +3,7 @@
  * the client goes away.
  */
 import { systemId } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { isCollectionNotFound } from '../../shared/errors/errors.js';
 import type { DesiredKind } from '../../shared/model/indexSpec.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import type { Envelope } from '../../shared/transport/transport.js';
@@ -67,7 +67,7 @@ async function rebuildOne(
     return (await backend.call(collection, { op: 'rebuild', kind }, envelope)).records;
   } catch (error) {
     // Its owner may know of a deletion before this process does.
-    if (isNotFound(error) || (await isDeleted(backend, collection))) return 0;
+    if (isCollectionNotFound(error) || (await isDeleted(backend, collection))) return 0;
     throw error;
   }
 }
@@ -76,8 +76,6 @@ async function isDeleted(backend: Backend, { id, project, name }: Collection): P
   try {
     return (await backend.find(project, name)).id !== id;
   } catch (error) {
-    return isNotFound(error);
+    return isCollectionNotFound(error);
   }
 }
-
-const isNotFound = (error: unknown): boolean => error instanceof VouchError && error.code === 'collection_not_found';

@@ -99,6 +99,7 @@ export class ShardRpc implements CallHandler<ShardCall> {
     }
   }
 
+  /** It is served no more when this returns; what comes then is not waited for. */
   async #dropLater(collectionId: number): Promise<void> {
     try {
       await this.drop(collectionId);

@@ -57,6 +57,9 @@ export const unavailable = (message: string, cause?: unknown): VouchError =>
 export const isUnavailable = (error: unknown): error is VouchError =>
   error instanceof VouchError && error.code === 'unavailable';
 
+export const isCollectionNotFound = (error: unknown): error is VouchError =>
+  error instanceof VouchError && error.code === 'collection_not_found';
+
 /** For the `default` of a `switch` that has handled every case: a new case then fails to compile. */
 export function unreachable(value: never): never {
   throw new Error(`unhandled case: ${JSON.stringify(value)}`);
