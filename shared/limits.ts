@@ -28,6 +28,8 @@ export const NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
 /** Metadata and filters nest no deeper than this. */
 export const JSON_DEPTH_MAX = 64;
+/** UTF-8 of a key of any JSON object, as it is written. */
+export const JSON_KEY_MAX_BYTES = 1_024;
 /** Tests, and filters that are empty, in one metadata filter: on numbers each takes a millisecond or two of a million records. */
 export const FILTER_CONDITIONS_MAX = 128;
 /** Values of all `in` and `nin` of one metadata filter, and members of the arrays and objects that it compares with. */

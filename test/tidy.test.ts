@@ -87,6 +87,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...[
       'hashing',
+      'json',
       'scheduling',
       'model',
       'errors',

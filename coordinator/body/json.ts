@@ -1,11 +1,11 @@
 /** Parses the JSON of bodies and of metadata, and refuses early what would be costly. */
 import { isUtf8 } from 'node:buffer';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
 import { assertKept, type JsonText } from './keptJson.js';
-import { assertNesting } from './nesting.js';
 
 /** Throws `validation_error`; if `isSecret`, the message repeats nothing of the body. */
 export function parseJson(bytes: Buffer, depthMax: number, isSecret = false): JsonText {

@@ -3,6 +3,7 @@
  * large bodies, in a worker: it is pure, and its results can be cloned.
  */
 import { VouchError } from '../../shared/errors/errors.js';
+import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import { assertBeginImport } from '../contract/backup.js';
 import { assertConfigureIndex, assertCreateCollection, assertRebuild } from '../contract/collections.js';
@@ -28,7 +29,6 @@ import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes 
 import { splitFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept } from './keptJson.js';
-import { assertNesting } from './nesting.js';
 import { unpackBody } from './packedBody.js';
 import { prepareDeletion, prepareGet } from './recordSets.js';
 import { prepareMultiSearch, prepareSearch, prepareSearchBatch, searchBatchBuffers } from './search.js';

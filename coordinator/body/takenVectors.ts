@@ -2,7 +2,7 @@
  * Takes the vectors out of the JSON of a body. The rest, which is short, is parsed and validated as any JSON; where it is
  * refused, or anything about the body is unusual, the whole body is, so that its errors name what was sent.
  */
-import { endOfString } from './nesting.js';
+import { endOfString } from '../../shared/json/nesting.js';
 import type { Rows } from './vectors.js';
 import { afterBlanks, readVector, readVectors } from './vectorText.js';
 

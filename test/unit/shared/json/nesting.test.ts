@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { assertNesting } from '../../../../coordinator/body/nesting.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
+import { assertNesting } from '../../../../shared/json/nesting.js';
+import { JSON_KEY_MAX_BYTES } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('the nesting of JSON', () => {
@@ -41,5 +42,12 @@ describe('the nesting of JSON', () => {
   it('of ill-formed text is the parser’s affair', () => {
     for (const text of ['', '"', '"\\', ']]]', '\\"', '["', '{"a":"\\"'])
       expect(passes(Buffer.from(text), 1)).to.equal(true);
+  });
+
+  it('refuses a key that is too long, and no long string that is a value', () => {
+    const long = 'k'.repeat(JSON_KEY_MAX_BYTES);
+    expect(passes(Buffer.from(`{"${long}" : 1}`), 1)).to.equal(true);
+    expect(passes(Buffer.from(`{"${long}k" : 1}`), 1)).to.equal(false);
+    expect(passes(Buffer.from(`["${long}k"]`), 1)).to.equal(true);
   });
 });

@@ -1,11 +1,13 @@
 /**
  * Counts the depth, arrays, objects and members of JSON from its bytes, before it is parsed: JSON.parse takes half a
- * microsecond for each, so a body of brackets could block a thread for seconds.
+ * microsecond for each, so a body of brackets could block a thread for seconds. Long keys are refused here for the same
+ * reason: V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
  *
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time: on a body of vectors this
  * takes a few percent of the time of JSON.parse.
  */
-import { invalid } from '../contract/refusal.js';
+import { VouchError } from '../errors/errors.js';
+import { JSON_KEY_MAX_BYTES } from '../limits.js';
 
 /** Arrays and objects in one body: about 0.3 s of parsing. */
 const CONTAINERS_MAX = 1_000_000;
@@ -29,7 +31,12 @@ export interface JsonCounts {
   readonly members: number;
 }
 
-/** Throws `validation_error` if `json` nests deeper than `depthMax`. Ill-formed JSON is left to the parser. */
+const invalid = (message: string): VouchError => new VouchError('validation_error', message);
+
+/**
+ * Throws `validation_error` if `json` nests deeper than `depthMax`, has a key of more than `JSON_KEY_MAX_BYTES`, or too many
+ * arrays and objects. Ill-formed JSON is left to the parser.
+ */
 export function assertNesting(json: Buffer, depthMax: number, path = '$'): JsonCounts {
   const words = wordsOf(json);
   let depth = 0;
@@ -41,9 +48,14 @@ export function assertNesting(json: Buffer, depthMax: number, path = '$'): JsonC
   for (let i = 0; i < json.length; i++) {
     const byte = json[i]!;
     if (byte === QUOTE) {
-      i = endOfString(json, i);
+      const open = i;
+      i = endOfString(json, open);
       strings += 1;
-      if (isColonNext(json, i + 1)) members += 1;
+      if (isColonNext(json, i + 1)) {
+        members += 1;
+        if (i - open - 1 > JSON_KEY_MAX_BYTES)
+          throw invalid(`${path} has a key of ${i - open - 1} bytes: at most ${JSON_KEY_MAX_BYTES} are allowed`);
+      }
       plainBytes = 0;
     } else if (byte === ARRAY || byte === OBJECT) {
       depth += 1;
