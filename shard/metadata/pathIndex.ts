@@ -1,4 +1,5 @@
 import { unreachable } from '../../shared/errors/errors.js';
+import { NumberTable } from '../../shared/hashing/numberTable.js';
 import type { Json, Order, Test } from '../../shared/model/filter.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
@@ -99,7 +100,7 @@ export class PathIndex {
   }
 
   #equal(values: readonly Json[], matching: BitSet): void {
-    const numbers = new Set<number>();
+    const numbers = new NumberTable();
     for (const value of values) {
       if (typeof value === 'number') numbers.add(value);
       else this.#terms[kindOf(value)]?.equal(termOf(value), matching);

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { NumberTable } from '../../../../shared/hashing/numberTable.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+
+/** V8's hash of a whole number as a key of a `Map` (`ComputeUnseededHash`). */
+function publicHash(whole: number): number {
+  let hash = whole >>> 0;
+  hash = (~hash + (hash << 15)) >>> 0;
+  hash = (hash ^ (hash >>> 12)) >>> 0;
+  hash = (hash + (hash << 2)) >>> 0;
+  hash = (hash ^ (hash >>> 4)) >>> 0;
+  hash = Math.imul(hash, 2_057) >>> 0;
+  return (hash ^ (hash >>> 16)) & 0x3fff_ffff;
+}
+
+describe('a table of numbers', () => {
+  it('gives equal numbers one ordinal, in the order of their first addition', () => {
+    const random = seededRandom(testSeed());
+    const table = new NumberTable();
+    const ordinals = new Map<number, number>();
+    for (let round = 0; round < 20_000; round++) {
+      const number = random.pick([
+        random.int(5_000),
+        -random.int(5_000),
+        random.next() * 2 ** random.int(1_000),
+        0,
+        -0,
+      ]);
+      expect(table.find(number)).to.equal(ordinals.get(number));
+      if (!ordinals.has(number)) ordinals.set(number, ordinals.size);
+      expect(table.add(number)).to.equal(ordinals.get(number));
+      expect(table.size).to.equal(ordinals.size);
+    }
+    for (const [number, ordinal] of ordinals) expect(table.numberAt(ordinal)).to.equal(number);
+    expect(table.has(Number.POSITIVE_INFINITY)).to.equal(false);
+  });
+
+  it('looks at few places for numbers that V8 puts into one bucket, and for multiples of powers of two', () => {
+    const numbers: number[] = [];
+    for (let whole = 0; numbers.length < 4_000; whole++) if ((publicHash(whole) & 0xfff) === 0) numbers.push(whole);
+    for (let i = 0; i < 4_000; i++) numbers.push(i * 2 ** 20, i * 2 ** -30, i * 2 ** 300);
+    const table = NumberTable.of(numbers);
+    // A half full table looks at 2.5 places for a number that it has not.
+    expect(table.probes / numbers.length).to.be.below(8);
+  });
+});
