@@ -104,6 +104,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     quota: new Quota(new Reservations(quotas, config.limits), platform.transport, clock, logger),
     vault: records,
     ...{ indexes, pasts, snapshots, damages, signer, metrics, clock, logger },
+    limits: config.limits,
     dedupWindow: config.limits.dedupWindow,
   };
   const onServing = (): void => void shreds.sweep();

@@ -66,7 +66,8 @@ export class Collection {
   ) {
     const capacity = new CapacityReservation(config, state, journal, context.quota, context.clock);
     const proofs = new CollectionProofs(config, state, journal, context.signer, context.clock);
-    const vault = new CollectionVault(config, state, journal, context.vault, (brings) => capacity.room(brings));
+    const { vault: records, limits } = context;
+    const vault = new CollectionVault(config, state, journal, records, limits, (brings) => capacity.room(brings));
     this.#parts = { config, context, state, journal, watermark, capacity, proofs, vault };
     this.#logReading = new LogReading(log, journal.history, context.clock);
     const { snapshots, dedupWindow } = context;

@@ -16,6 +16,7 @@ import type { Openings } from '../serving/openings.js';
 import type { Quota } from '../serving/quota.js';
 import type { StoreGuard } from '../serving/storeGuard.js';
 import type { SnapshotServices } from '../snapshot/snapshotServices.js';
+import type { EventLimits } from '../state/eventLimits.js';
 import type { RecordVault } from '../vault/recordVault.js';
 import type { WatermarkNotes } from './watermarkNotes.js';
 
@@ -39,6 +40,8 @@ export interface CollectionContext {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Asked by new writes alone. */
+  readonly limits: EventLimits;
   /** The number of request ids that a collection remembers. */
   readonly dedupWindow: number;
 }

@@ -279,7 +279,7 @@ export class CommitLoop {
       if (growthBytes === 0) besidesBytes += sizeBytes;
     }
     if (brought.growthBytes > 0) brought.growthBytes += besidesBytes;
-    const plan = new CommitBuilder(state, await capacity.take(brought));
+    const plan = new CommitBuilder(state, await capacity.take(brought), context.limits);
     const planned: Planned[] = [];
     const refused: Refused[] = [];
     for (const waiting of taken) {

@@ -108,7 +108,7 @@ async function assertPlanned({ state, capacity, context }: CollectionParts, { ev
     if (event.type === 'insert' || event.type === 'insertEncrypted') brought.records++;
     if (event.type !== 'genesis') brought.growthBytes += addedBytes(event);
   }
-  const builder = new CommitBuilder(state, await capacity.take(brought));
+  const builder = new CommitBuilder(state, await capacity.take(brought), context.limits);
   const slice = new Slice(context.clock);
   for (const event of events) {
     if (event.type === 'genesis') continue;

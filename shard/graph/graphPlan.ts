@@ -1,7 +1,7 @@
 /** The graph's part of a frame's plan: each write is checked against the graph as it will be after the earlier writes. */
 import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { GraphEvent } from '../../shared/log/event.js';
-import type { GraphEdge, GraphNode, GraphWrite } from '../../shared/model/graph.js';
+import { EDGE_KINDS, type GraphEdge, type GraphNode, type GraphWrite, NODE_KINDS } from '../../shared/model/graph.js';
 import type { Graph } from './graph.js';
 
 type Undated<E> = E extends unknown ? Omit<E, 'sequence' | 'timeMs'> : never;
@@ -19,11 +19,12 @@ export class GraphPlan {
     private readonly isDeleted: (recordId: number) => boolean,
   ) {}
 
-  /** Throws `not_found`. The caller checks that the record of a new node is live. */
+  /** Throws `not_found`, and `validation_error` for an unknown kind. The caller checks that the record of a new node is live. */
   add(call: GraphWrite): PlannedGraphEvent {
     switch (call.op) {
       case 'addNode': {
         const { kind, recordId } = call;
+        assertKind(kind, NODE_KINDS, 'node');
         const nodeId = this.graph.nextNodeId + this.#nodes.size;
         this.#nodes.set(nodeId, { id: nodeId, kind, recordId });
         return { type: 'addNode', nodeId, recordId, kind };
@@ -34,6 +35,7 @@ export class GraphPlan {
         return { type: 'deleteNode', nodeId: call.id };
       case 'addEdge': {
         const { from, to, kind } = call;
+        assertKind(kind, EDGE_KINDS, 'edge');
         this.#assertNode(from);
         this.#assertNode(to);
         const edgeId = this.graph.nextEdgeId + this.#edges.size;
@@ -63,6 +65,12 @@ export class GraphPlan {
     const edge = this.#edges.get(id) ?? this.graph.edge(id);
     return edge !== undefined && !this.#deletedEdges.has(id) && this.#hasNode(edge.from) && this.#hasNode(edge.to);
   }
+}
+
+/** A kind that no event can hold would fail the whole commit. */
+function assertKind(kind: number, kinds: readonly string[], what: string): void {
+  if (kinds[kind] === undefined)
+    throw new VouchError('validation_error', `${what} kind ${kind} is not known; kinds are 0 to ${kinds.length - 1}`);
 }
 
 export const missingNode = (id: number): VouchError =>

@@ -13,6 +13,7 @@ import { GraphPlan } from '../graph/graphPlan.js';
 import { byteKey } from './byteKey.js';
 import type { CollectionState } from './collectionState.js';
 import { type AppliedRequest, NO_RECORD } from './dedupWindow.js';
+import { assertBatchShape, assertCiphertext, assertContent, type EventLimits } from './eventLimits.js';
 import { utf8ExternalId } from './externalIds.js';
 import { addedBytes, insertedBytes } from './growth.js';
 import type {
@@ -63,6 +64,7 @@ export class CommitBuilder {
   constructor(
     private readonly state: CollectionState,
     private readonly start: PlanStart,
+    private readonly limits: EventLimits,
   ) {
     this.#requests = new PlannedRequests(state.requests);
     this.#sequence = start.sequence;
@@ -122,6 +124,7 @@ export class CommitBuilder {
     if (before !== undefined) return { kind: 'insert', write: before, deduplicated: true };
     const { vector, tag, requestId, metadata, text } = call;
     const record = { vector, tag, requestId, metadata, text: utf8(text), externalId: null };
+    assertContent(record, this.limits);
     this.#assertRoom(1, bytesOf(record));
     return { kind: 'insert', write: this.#append(record, key), deduplicated: false };
   }
@@ -129,6 +132,7 @@ export class CommitBuilder {
   #stated(stated: StatedInsert | StatedReplace): WriteAnswer {
     const { externalId } = stated;
     this.#assertDimension(stated.vector.length);
+    assertContent(stated, this.limits);
     const holder = externalId === null ? undefined : this.#liveUnder(externalId);
     if (stated.type === 'replace') {
       if (holder !== stated.recordId)
@@ -169,6 +173,7 @@ export class CommitBuilder {
   }
 
   #updateMetadata(recordId: number, metadata: Uint8Array): WriteAnswer {
+    assertContent({ metadata }, this.limits);
     const event = { ...this.#dated(), type: 'updateMetadata', recordId, metadata } as const;
     const replaced = this.#metadataBytes.get(recordId) ?? this.state.metadataBytesOf(recordId);
     this.#assertRoom(0, Math.max(addedBytes(event) - replaced, 0));
@@ -182,6 +187,7 @@ export class CommitBuilder {
     const before = this.#requests.write(key);
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
     if (this.#isShredded(keyId)) throw shredded(keyId);
+    assertCiphertext(ciphertext, this.limits);
     const sealed = {
       type: 'insertEncrypted',
       tag,
@@ -209,6 +215,7 @@ export class CommitBuilder {
 
   /** Inserts or replaces all records of the batch, or none if it is refused. */
   async insertBatch(call: InsertBatchCall, slice: Slice): Promise<WriteAnswer> {
+    assertBatchShape(call, this.limits);
     const vectorBytes = 4 * this.state.dimension;
     if (call.vectors.length !== call.count * vectorBytes) this.#assertDimension(-1);
     const keys = (call.requestIds ?? []).map(keyOf);
@@ -226,6 +233,7 @@ export class CommitBuilder {
         text: utf8(call.texts?.[i] ?? null),
         externalId: call.externalIds === undefined ? null : utf8ExternalId(call.externalIds[i]!),
       };
+      assertContent(record, this.limits, `item ${i} of the batch: `);
       records.push(record);
       if (replayed.has(i)) continue;
       brings += bytesOf(record);

@@ -2,10 +2,15 @@
 import { VouchError } from '../../shared/errors/errors.js';
 import { byteKey } from './byteKey.js';
 import { type AppliedRequest, type DedupWindow, NO_RECORD } from './dedupWindow.js';
+import { assertRequestId } from './eventLimits.js';
 import { usedByDeletion } from './refusals.js';
 
-export const keyOf = (requestId: Uint8Array | null): string | undefined =>
-  requestId === null ? undefined : byteKey(requestId);
+/** Throws `validation_error` if the request id has another length than events take. */
+export function keyOf(requestId: Uint8Array | null): string | undefined {
+  if (requestId === null) return undefined;
+  assertRequestId(requestId);
+  return byteKey(requestId);
+}
 
 export class PlannedRequests {
   readonly #planned = new Map<string, AppliedRequest>();

@@ -7,13 +7,14 @@ import { type Event, genesisOf, type InsertEncrypted } from '../../shared/log/ev
 import type { Logger } from '../../shared/logger.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { InsertEncryptedCall, Results } from '../../shared/protocol/calls.js';
-import { byteKey } from '../state/byteKey.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { type AppliedRequest, NO_RECORD } from '../state/dedupWindow.js';
 import { contentHashOf, type EncryptedRecord } from '../state/encryptedRecords.js';
+import { assertPayload, type EventLimits } from '../state/eventLimits.js';
 import { insertedEncryptedBytes } from '../state/growth.js';
 import type { Journal } from '../state/journal.js';
 import type { SealedInsert } from '../state/plannedCalls.js';
+import { keyOf } from '../state/plannedRequests.js';
 import { assertRoom, missing, type Room, shredded, usedByDeletion } from '../state/refusals.js';
 import { KeyDamaged, type RecordVault, recordShredded, type SealTarget } from './recordVault.js';
 
@@ -32,6 +33,7 @@ export class CollectionVault {
     private readonly state: CollectionState,
     private readonly journal: Journal,
     private readonly vault: RecordVault,
+    private readonly limits: EventLimits,
     /** What the quotas leave to a write that brings this. */
     private readonly room: (brings: Brings) => Promise<Room>,
   ) {
@@ -41,7 +43,8 @@ export class CollectionVault {
 
   /** The answer to an insert whose request id is known; undefined where it is new or missing. */
   async replay(requestId: Uint8Array | null): Promise<Results['insertEncrypted'] | undefined> {
-    const applied = requestId === null ? undefined : this.state.requests.find(byteKey(requestId));
+    const key = keyOf(requestId);
+    const applied = key === undefined ? undefined : this.state.requests.find(key);
     return applied && this.replayOf(applied);
   }
 
@@ -59,6 +62,7 @@ export class CollectionVault {
    */
   async seal(call: InsertEncryptedCall, deadlineMs: number): Promise<SealedInsert> {
     const { payload, keyId, tag, requestId } = call;
+    assertPayload(payload.length, this.limits);
     if (keyId !== null && this.state.encrypted.isShredded(keyId)) throw shredded(keyId);
     const brings = { records: 1, growthBytes: insertedEncryptedBytes(payload.length + GCM_TAG_BYTES) };
     assertRoom(await this.room(brings), { records: 1, bytes: brings.growthBytes });

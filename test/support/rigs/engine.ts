@@ -1,6 +1,7 @@
 /** Collections as a shard hosts them, over any event logs, without the shard: and the calls a coordinator sends them. */
 
 import { generateKeyPairSync } from 'node:crypto';
+import { loadConfig } from '../../../config/load.js';
 import { AsOfThread } from '../../../shard/asOf/asOfThread.js';
 import { countMeasured } from '../../../shard/asOf/measured.js';
 import type { CollectionContext } from '../../../shard/collection/collectionContext.js';
@@ -15,6 +16,7 @@ import { Openings } from '../../../shard/serving/openings.js';
 import { Quota } from '../../../shard/serving/quota.js';
 import { StoreGuard } from '../../../shard/serving/storeGuard.js';
 import type { SnapshotServices } from '../../../shard/snapshot/snapshotServices.js';
+import type { EventLimits } from '../../../shard/state/eventLimits.js';
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
 import { type Clock, systemClock } from '../../../shared/clock.js';
@@ -35,6 +37,7 @@ import { PATIENCE_MS } from '../patience.js';
 import { MemoryVault, recordVaultOver } from './memoryVault.js';
 
 export const DIMENSION = 2;
+export const DEFAULT_LIMITS: EventLimits = loadConfig({}).limits;
 export const SHARD = 's1';
 export const SIGNER = signerOf(generateKeyPairSync('ed25519').privateKey);
 
@@ -108,6 +111,8 @@ export interface EngineOptions {
   readonly memoryGuard?: MemoryGuard;
   readonly storeGuard?: StoreGuard;
   readonly dedupWindow?: number;
+  /** Without: those of `default.json`. */
+  readonly limits?: Partial<EventLimits>;
   readonly clock?: Clock;
   readonly shard?: string;
   /** Of reservations; given where several engines share them. */
@@ -184,6 +189,7 @@ export class Engine {
       metrics,
       clock,
       logger: silentLogger,
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
       dedupWindow,
     };
   }

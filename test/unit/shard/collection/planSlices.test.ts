@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { CollectionState } from '../../../../shard/state/collectionState.js';
 import { CommitBuilder } from '../../../../shard/state/commitBuilder.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
+import { DEFAULT_LIMITS } from '../../../support/rigs/engine.js';
 
 describe('the plan of a batch of upserts', () => {
   it('gives way to others while it is made', async () => {
@@ -10,7 +11,7 @@ describe('the plan of a batch of upserts', () => {
       ...{ externalIds: { find: () => undefined }, encrypted: { get: () => undefined }, isLive: () => false },
     } as unknown as CollectionState;
     const room = { records: 1e6, bytes: 1e9, isFinal: true, limits: { records: 1e6, bytes: 1e9 } };
-    const plan = new CommitBuilder(state, { sequence: 1, timeMs: 1, room });
+    const plan = new CommitBuilder(state, { sequence: 1, timeMs: 1, room }, DEFAULT_LIMITS);
     let nowMs = 0;
     const clock = { nowMs: () => 0, monotonicMs: () => (nowMs += 10) };
     const externalIds = Array.from({ length: 1_600 }, (_, i) => `id ${i}`);

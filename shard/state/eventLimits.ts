@@ -1,0 +1,64 @@
+/**
+ * The sizes that new events may have. Every write asks these functions, whichever way it comes in: a call of a coordinator, a
+ * call of any other sender in NATS, or an imported frame. Replay, followers and verification never do: what a log holds
+ * opens, also after an operator has lowered a limit.
+ */
+import { VouchError } from '../../shared/errors/errors.js';
+import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
+import type { InsertBatchCall } from '../../shared/protocol/calls.js';
+
+/** Settings under `limits`, which coordinators check first: the same everywhere. */
+export interface EventLimits {
+  /** Of one record. */
+  readonly metadataBytes: number;
+  /** UTF-8 of one record. */
+  readonly textBytes: number;
+  /** The plaintext of an encrypted record. */
+  readonly payloadBytes: number;
+  /** Records of one batch. */
+  readonly batchVectors: number;
+}
+
+interface Sized {
+  readonly metadata?: Uint8Array | null;
+  /** UTF-8. */
+  readonly text?: Uint8Array | null;
+}
+
+/** Throws `validation_error`. `what` begins the message, such as `item 3: `. */
+export function assertContent({ metadata, text }: Sized, limits: EventLimits, what = ''): void {
+  assertWithin('metadataBytes', metadata?.length ?? 0, limits, `${what}metadata takes`);
+  assertWithin('textBytes', text?.length ?? 0, limits, `${what}text takes`);
+}
+
+/** Throws `validation_error`. */
+export const assertPayload = (payloadBytes: number, limits: EventLimits): void =>
+  assertWithin('payloadBytes', payloadBytes, limits, 'payload takes');
+
+/** Throws `validation_error`. The ciphertext has the length of its plaintext, and a tag. */
+export const assertCiphertext = (ciphertext: Uint8Array, limits: EventLimits): void =>
+  assertPayload(ciphertext.length - GCM_TAG_BYTES, limits);
+
+/** Throws `validation_error` if a batch is too large, or one of its lists has not one entry a vector. */
+export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): void {
+  const { count, tags, metadata, texts, requestIds, externalIds } = call;
+  if (count > limits.batchVectors) throw refused(`the batch has ${count} vectors; ${allowed('batchVectors', limits)}`);
+  for (const [name, list] of Object.entries({ tags, metadata, texts, requestIds, externalIds }))
+    if (list != null && list.length !== count)
+      throw refused(`the batch has ${count} vectors and ${list.length} entries of ${name}`);
+}
+
+/** Throws `validation_error`. */
+export function assertRequestId(requestId: Uint8Array): void {
+  if (requestId.length !== REQUEST_ID_BYTES)
+    throw refused(`a request id has ${requestId.length} bytes; it must have ${REQUEST_ID_BYTES}`);
+}
+
+function assertWithin(limit: keyof EventLimits, sizeBytes: number, limits: EventLimits, subject: string): void {
+  if (sizeBytes > limits[limit]) throw refused(`${subject} ${sizeBytes} bytes; ${allowed(limit, limits)}`);
+}
+
+const allowed = (limit: keyof EventLimits, limits: EventLimits): string =>
+  `at most ${limits[limit]} are allowed (limits.${limit})`;
+
+const refused = (message: string): VouchError => new VouchError('validation_error', message);

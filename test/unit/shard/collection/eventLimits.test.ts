@@ -1,0 +1,184 @@
+/** The limits of what events carry: every write meets them, whoever sends it; what a log holds already opens below them. */
+import { expect } from 'chai';
+import type { EventLimits } from '../../../../shard/state/eventLimits.js';
+import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
+import {
+  batchOf,
+  configOf,
+  DEFAULT_LIMITS,
+  Engine,
+  fixed,
+  insertOf,
+  requestIdOf,
+  soon,
+  type TestCollection,
+} from '../../../support/rigs/engine.js';
+import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
+import { expectCode } from '../../../support/suites/expectations.js';
+
+const ID = 7;
+const LOW: EventLimits = { metadataBytes: 10, textBytes: 12, payloadBytes: 14, batchVectors: 3 };
+
+const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(0x61);
+const words = (length: number): string => 'ä'.repeat(length / 2);
+const two = batchOf([fixed(1, 2), fixed(3, 4)]);
+const encrypted = (length: number): WriteCall => ({
+  op: 'insertEncrypted',
+  payload: bytes(length),
+  keyId: 'ab'.repeat(16),
+  tag: 0,
+  requestId: null,
+});
+
+/** Per way in and limit: the call of a size, and the reason of its refusal. */
+const SIZED: readonly (readonly [way: string, limit: keyof EventLimits, call: (size: number) => WriteCall])[] = [
+  ['metadata of an insert', 'metadataBytes', (size) => insertOf(fixed(1, 2), { metadata: bytes(size) })],
+  ['text of an insert', 'textBytes', (size) => insertOf(fixed(1, 2), { text: words(size) })],
+  ['metadata of a batch', 'metadataBytes', (size) => ({ ...two, metadata: [null, bytes(size)] })],
+  ['text of a batch', 'textBytes', (size) => ({ ...two, texts: [null, words(size)] })],
+  [
+    'metadata of an upsert',
+    'metadataBytes',
+    (size) => ({ ...two, metadata: [null, bytes(size)], externalIds: ['a', 'b'] }),
+  ],
+  ['text of an upsert', 'textBytes', (size) => ({ ...two, texts: [null, words(size)], externalIds: ['a', 'b'] })],
+  ['metadata that replaces', 'metadataBytes', (size) => ({ op: 'updateMetadata', id: 1, metadata: bytes(size) })],
+  ['payload of an encrypted insert', 'payloadBytes', encrypted],
+  [
+    'number of vectors of a batch',
+    'batchVectors',
+    (size) => batchOf(Array.from({ length: size }, (_, i) => fixed(i, 1))),
+  ],
+]; // prettier-ignore
+
+/** Calls that no coordinator sends. */
+const MALFORMED: readonly (readonly [what: string, call: WriteCall, reason: RegExp])[] = [
+  ['an insert with a request id of 5 bytes', insertOf(fixed(1, 2), { requestId: bytes(5) }), /request id has 5 bytes/],
+  ['a batch with a request id of 17 bytes', { ...two, requestIds: [null, bytes(17)] }, /request id has 17 bytes/],
+  [
+    'an encrypted insert with a request id of 0 bytes',
+    { ...encrypted(1), requestId: bytes(0) } as WriteCall,
+    /request id has 0 bytes/,
+  ],
+  [
+    'deletions with a request id of 5 bytes',
+    { op: 'deleteMany', of: { ids: [1] }, requestId: bytes(5) },
+    /request id has 5 bytes/,
+  ],
+  [
+    'a batch with fewer external ids than vectors',
+    { ...two, externalIds: ['a'] },
+    /2 vectors and 1 entries of externalIds/,
+  ],
+  ['a batch with more texts than vectors', { ...two, texts: ['a', 'b', 'c'] }, /2 vectors and 3 entries of texts/],
+  ['an external id of 257 bytes', { ...two, externalIds: ['a', 'b'.repeat(257)] }, /1 to 256 bytes/],
+  ['a node of kind 7', { op: 'addNode', kind: 7, recordId: null }, /node kind 7 is not known; kinds are 0 to 6/],
+  ['an edge of kind 9', { op: 'addEdge', from: 1, to: 1, kind: 9 }, /edge kind 9 is not known; kinds are 0 to 8/],
+]; // prettier-ignore
+
+describe('the limits of new events', () => {
+  let logs: ScriptedLogs;
+  let collection: TestCollection;
+
+  async function reopen(limits: Partial<EventLimits>): Promise<void> {
+    await collection?.hosted.close({ keep: true });
+    collection = new Engine(logs, { limits }).host(configOf(ID));
+  }
+
+  beforeEach(async () => {
+    logs = new ScriptedLogs();
+    collection = new Engine(logs, { limits: LOW }).host(configOf(ID));
+    await collection.insert([5, 5]);
+    await collection.write({ op: 'addNode', kind: 1, recordId: null });
+  });
+  afterEach(() => collection.hosted.close({ keep: true }));
+
+  /** Expects a refusal that writes nothing, while a write of the same commit succeeds. */
+  async function expectRefusedAlone(call: WriteCall, reason: RegExp): Promise<void> {
+    const before = await collection.records();
+    const [refusal, beside] = await Promise.all([
+      expectCode(collection.write(call), 'validation_error'),
+      collection.insert([6, 6]),
+    ]);
+    expect(refusal.message).to.match(reason);
+    expect(beside.deduplicated).to.equal(false);
+    expect(await collection.records()).to.equal(before + 1);
+  }
+
+  for (const [way, limit, call] of SIZED)
+    it(`the ${way} may be as large as ${limit} and no larger`, async () => {
+      await collection.write(call(LOW[limit]));
+      const step = limit === 'textBytes' ? 2 : 1;
+      await expectRefusedAlone(
+        call(LOW[limit] + step),
+        new RegExp(`at most ${LOW[limit]} are allowed \\(limits.${limit}\\)$`),
+      );
+    });
+
+  for (const [what, call, reason] of MALFORMED)
+    it(`${what} is refused, and fails no write of the same commit`, () => expectRefusedAlone(call, reason));
+
+  it('a refused payload makes no key', async () => {
+    await expectCode(collection.write(encrypted(LOW.payloadBytes + 1)), 'validation_error');
+    await reopen({ ...LOW, payloadBytes: 100 });
+    const { id } = (await collection.write(encrypted(LOW.payloadBytes + 1))) as Results['insertEncrypted'];
+    expect(id).to.equal(2);
+  });
+
+  it('a log with larger events opens, serves and can be written after the limits are lowered', async () => {
+    await reopen({});
+    for (const [, limit, call] of SIZED) await collection.write(call(LOW[limit] + 2));
+    const before = (await collection.hosted.run({ op: 'proofState' }, soon())) as Results['proofState'];
+    const records = await collection.records();
+    await reopen(LOW);
+    expect(await collection.hosted.run({ op: 'proofState' }, soon())).to.deep.equal(before);
+    expect((await collection.get(1)).metadata).to.have.length(LOW.metadataBytes + 2);
+    await collection.insert([1, 1], { metadata: bytes(LOW.metadataBytes) });
+    expect(await collection.records()).to.equal(records + 1);
+  });
+
+  it('a repeated write is answered as before after the limits are lowered', async () => {
+    await reopen({});
+    const extra = { metadata: bytes(LOW.metadataBytes + 1), requestId: requestIdOf(1) };
+    const first = await collection.insert([1, 1], extra);
+    await reopen(LOW);
+    expect(await collection.insert([1, 1], extra)).to.deep.equal({ ...first, deduplicated: true });
+  });
+
+  it('a default limit of metadata, text and payload is 64 KiB', () => {
+    const { metadataBytes, textBytes, payloadBytes } = DEFAULT_LIMITS;
+    expect([metadataBytes, textBytes, payloadBytes]).to.deep.equal([65_536, 65_536, 65_536]);
+  });
+
+  describe('of an import', () => {
+    const OTHER_ID = 9;
+    const { project, name } = configOf(ID);
+    const copied = { ...configOf(OTHER_ID, 'copy'), origin: { project, name, id: ID } };
+
+    for (const [way, limit, call] of SIZED.filter(([, name]) => name !== 'batchVectors'))
+      it(`the ${way} beyond ${limit} refuses the frame and names its event`, async () => {
+        await reopen({});
+        await collection.write(call(LOW[limit] + 2));
+        await collection.insert([7, 7]);
+        const frames = logs.frames(ID);
+        const away = new ScriptedLogs();
+        const copy = new Engine(away, { limits: LOW }).host(copied);
+        const { message } = await expectCode(
+          copy.hosted.run({ op: 'importFrames', frames, upTo: 100 }, soon()),
+          'validation_error',
+        );
+        expect(message).to.match(
+          new RegExp(`^a frame of the import is refused: event [34]: .* takes ${LOW[limit] + 2} bytes; at most`),
+        );
+        expect(away.frames(OTHER_ID).map((frame) => Buffer.from(frame))).to.deep.equal(
+          frames.slice(0, 2).map((frame) => Buffer.from(frame)),
+        );
+        await copy.hosted.close({ keep: true });
+        // The operator raises the limit: the import continues, and ends as the same log.
+        const raised = new Engine(away).host(copied);
+        await raised.hosted.run({ op: 'importFrames', frames, upTo: 100 }, soon());
+        expect(away.frames(OTHER_ID)).to.have.length(frames.length);
+        await raised.hosted.close({ keep: true });
+      });
+  });
+});
