@@ -1,14 +1,14 @@
 /** Requests and answers of keys, health and usage, and the shape of errors. */
 import typia, { type tags } from 'typia';
-import type { Scope } from '../../shared/registry/keys.js';
+import type { KEY_LABEL_MAX, KEY_VALID_SECS_MAX, Scope } from '../../shared/registry/keys.js';
 import { refuseBody } from './refusal.js';
 import type { Whole } from './values.js';
 
 export interface CreateKeyRequest {
   scope: Scope;
-  label?: (string & tags.MaxLength<100>) | null;
+  label?: (string & tags.MaxLength<typeof KEY_LABEL_MAX>) | null;
   /** Omitted: the key does not expire. */
-  expires_in_secs?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4294967295>) | null;
+  expires_in_secs?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof KEY_VALID_SECS_MAX>) | null;
 }
 
 export interface ListedKey {

@@ -1,5 +1,5 @@
 /** Reads the command line of the key tool. */
-import { isProjectName, SCOPES, type Scope } from '../../shared/registry/keys.js';
+import { isProjectName, KEY_LABEL_MAX, KEY_VALID_SECS_MAX, SCOPES, type Scope } from '../../shared/registry/keys.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export type KeyRequest =
@@ -54,6 +54,8 @@ export function parseKeyRequest(args: readonly string[]): KeyRequest {
       if (project === undefined || !isProjectName(project))
         throw new UsageError(`--project is ${shown(project)}; allowed are 1 to 64 letters, digits, _ or -`);
       if (!isScope(scope)) throw new UsageError(`--scope is ${shown(scope)}; allowed is ${SCOPES.join(', ')}`);
+      if ((label?.length ?? 0) > KEY_LABEL_MAX)
+        throw new UsageError(`--label has ${label?.length} characters; allowed are ${KEY_LABEL_MAX}`);
       return { command, project, scope, label, validMs: expires === undefined ? null : durationMs(expires) };
     }
     case 'list':
@@ -91,7 +93,10 @@ const isScope = (text: string | undefined): text is Scope => SCOPES.some((scope)
 function durationMs(text: string): number {
   const match = /^([1-9]\d{0,5})([mhdw])$/.exec(text);
   if (!match) throw new UsageError(`--expires is ${text}; allowed is a number with m, h, d or w, such as 30d`);
-  return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
+  const validMs = Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
+  if (validMs > 1_000 * KEY_VALID_SECS_MAX)
+    throw new UsageError(`--expires is ${text}; allowed are at most ${Math.floor(KEY_VALID_SECS_MAX / 86_400)}d`);
+  return validMs;
 }
 
 const shown = (text: string | undefined): string => text ?? 'missing';

@@ -1,7 +1,6 @@
 /**
- * The sizes that new events may have. Every write asks these functions, whichever way it comes in: a call of a coordinator, a
- * call of any other sender in NATS, or an imported frame. Replay, followers and verification never do: what a log holds
- * opens, also after an operator has lowered a limit.
+ * The sizes that new events may have. Every write is checked here: calls of coordinators and of any other sender in NATS, and
+ * imported frames. Replay, followers and verification check none of it: a log opens also after a limit was lowered.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
@@ -9,7 +8,7 @@ import type { InsertBatchCall } from '../../shared/protocol/calls.js';
 
 /** Settings under `limits`, which coordinators check first: the same everywhere. */
 export interface EventLimits {
-  /** Of one record. */
+  /** Metadata of one record. */
   readonly metadataBytes: number;
   /** UTF-8 of one record. */
   readonly textBytes: number;

@@ -34,6 +34,11 @@ export interface WantedKey {
   readonly label?: string | null;
 }
 
+/** Characters of a label. */
+export const KEY_LABEL_MAX = 100;
+/** The longest validity of a key that expires: some 136 years. */
+export const KEY_VALID_SECS_MAX = 4_294_967_295;
+
 const KEY = /^vk_[0-9a-f]{64}$/;
 const KEY_ENTROPY_BYTES = 32;
 const ID_ENTROPY_BYTES = 8;
@@ -51,7 +56,7 @@ export const keyHash = (key: string): string | undefined =>
 export const isExpired = (record: KeyRecord, nowMs: number): boolean =>
   record.expiresAtMs !== null && (record.expiredAtMs !== null || record.expiresAtMs <= nowMs);
 
-/** Makes a key, which cannot be shown again later. Throws `validation_error` for an ill-formed project. */
+/** Makes a key, which cannot be shown again later. Throws `validation_error` for an ill-formed project or a long label. */
 export async function createKey(
   bucket: Bucket,
   wanted: WantedKey,
@@ -60,6 +65,8 @@ export async function createKey(
 ): Promise<{ readonly key: string; readonly record: KeyRecord }> {
   if (!isProjectName(wanted.project))
     throw new VouchError('validation_error', 'a project name is 1 to 64 letters, digits, _ or -');
+  if ((wanted.label?.length ?? 0) > KEY_LABEL_MAX)
+    throw new VouchError('validation_error', `a label has at most ${KEY_LABEL_MAX} characters`);
   const record: KeyRecord = {
     id: toHex(entropy(ID_ENTROPY_BYTES)),
     project: wanted.project,

@@ -1,4 +1,4 @@
-/** The limits of what events carry: every write meets them, whoever sends it; what a log holds already opens below them. */
+/** Every write meets the limits of new events, whichever process sends it. A log with larger events opens nevertheless. */
 import { expect } from 'chai';
 import type { EventLimits } from '../../../../shard/state/eventLimits.js';
 import type { Results, WriteCall } from '../../../../shared/protocol/calls.js';
@@ -13,6 +13,7 @@ import {
   soon,
   type TestCollection,
 } from '../../../support/rigs/engine.js';
+import { MemoryVault } from '../../../support/rigs/memoryVault.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
 import { expectCode } from '../../../support/suites/expectations.js';
 
@@ -118,11 +119,15 @@ describe('the limits of new events', () => {
   for (const [what, call, reason] of MALFORMED)
     it(`${what} is refused, and fails no write of the same commit`, () => expectRefusedAlone(call, reason));
 
-  it('a refused payload makes no key', async () => {
-    await expectCode(collection.write(encrypted(LOW.payloadBytes + 1)), 'validation_error');
-    await reopen({ ...LOW, payloadBytes: 100 });
-    const { id } = (await collection.write(encrypted(LOW.payloadBytes + 1))) as Results['insertEncrypted'];
-    expect(id).to.equal(2);
+  it('a refused encrypted insert makes no key', async () => {
+    const vault = new MemoryVault();
+    const sealing = new Engine(new ScriptedLogs(), { limits: LOW, vault }).host(configOf(ID));
+    await expectCode(sealing.write(encrypted(LOW.payloadBytes + 1)), 'validation_error');
+    await expectCode(sealing.write({ ...encrypted(1), requestId: bytes(5) } as WriteCall), 'validation_error');
+    expect(vault.keys).to.equal(0);
+    await sealing.write(encrypted(LOW.payloadBytes));
+    expect(vault.keys).to.equal(1);
+    await sealing.hosted.close({ keep: true });
   });
 
   it('a log with larger events opens, serves and can be written after the limits are lowered', async () => {
@@ -150,7 +155,7 @@ describe('the limits of new events', () => {
     expect([metadataBytes, textBytes, payloadBytes]).to.deep.equal([65_536, 65_536, 65_536]);
   });
 
-  describe('of an import', () => {
+  describe('in an import', () => {
     const OTHER_ID = 9;
     const { project, name } = configOf(ID);
     const copied = { ...configOf(OTHER_ID, 'copy'), origin: { project, name, id: ID } };
