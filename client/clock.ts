@@ -13,18 +13,38 @@ export const newDocumentId = (): string => crypto.randomUUID();
 /** A number from 0 to 1, so that many clients do not come back at the same moment. */
 export const jitter = (): number => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
 
+/** A runtime runs a timer at once if it is set for longer. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** Calls `run` after any time, `Infinity` included: never. Returns the function that cancels it. */
+export function startTimer(ms: number, run: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = (leftMs: number): void => {
+    timer =
+      leftMs > TIMER_MAX_MS ? setTimeout(() => wait(leftMs - TIMER_MAX_MS), TIMER_MAX_MS) : setTimeout(run, leftMs);
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
+}
+
+/** Returns a time in milliseconds, 0 to `Infinity`. Throws RangeError for NaN and negative numbers. */
+export function assertedMs(name: string, ms: number): number {
+  if (ms >= 0) return ms;
+  throw new RangeError(`${name} is ${ms}: expected milliseconds, 0 or more`);
+}
+
 /** Waits. Rejects with the reason of `signal` as soon as it is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const stop = (): void => {
-      clearTimeout(timer);
+      cancel();
       reject(signal.reason);
     };
-    const timer = setTimeout(() => {
+    const cancel = startTimer(ms, () => {
       signal.removeEventListener('abort', stop);
       resolve();
-    }, ms);
+    });
     signal.addEventListener('abort', stop, { once: true });
   });
 }

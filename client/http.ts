@@ -8,7 +8,7 @@
  *
  * One deadline covers all attempts and waits. A wait that would pass it is not begun: the last failure is thrown.
  */
-import { jitter, monotonicMs, sleep } from './clock.js';
+import { assertedMs, jitter, monotonicMs, sleep, startTimer } from './clock.js';
 import { ConnectionError, DeadlineError, errorOf, RateLimitedError, type VouchError } from './errors.js';
 import { packed } from './msgpack.js';
 import { fromWire, toPackedWire, toWire } from './spelling.js';
@@ -17,7 +17,7 @@ import { fromWire, toPackedWire, toWire } from './spelling.js';
 export interface CallOptions {
   /** Aborts the call; it then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** The deadline of the call with all its retries. */
+  /** The deadline of the call with all its retries; `Infinity`: none. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface HttpOptions {
   /** The address of a coordinator, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly apiKey?: string | undefined;
-  /** The deadline of a call with all its retries. Default 60,000. */
+  /** The deadline of a call with all its retries; `Infinity`: none. Default 60,000. */
   readonly timeoutMs?: number | undefined;
   /** The number of retries after a 503 or a broken connection. After a 429 only the deadline counts. Default 10: some 20 seconds. */
   readonly retries?: number | undefined;
@@ -84,7 +84,7 @@ export class Http {
   constructor({ url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch }: HttpOptions) {
     this.#url = new URL(url).href.replace(/\/$/, '');
     this.#apiKey = apiKey;
-    this.#timeoutMs = timeoutMs;
+    this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
     // A browser's fetch must be called without an object.
     this.#fetch = (...args) => fetch(...args);
@@ -103,15 +103,16 @@ export class Http {
   /** Throws a `VouchError`, or the reason of the signal. */
   async send(call: Call): Promise<Answer> {
     const { signal, timeoutMs = this.#timeoutMs } = call;
+    assertedMs('timeoutMs', timeoutMs);
     signal?.throwIfAborted();
     const ended = new AbortController();
     const abort = (): void => ended.abort(signal?.reason);
-    const timer = setTimeout(() => ended.abort(PASSED), timeoutMs);
+    const stopTimer = startTimer(timeoutMs, () => ended.abort(PASSED));
     signal?.addEventListener('abort', abort, { once: true });
     try {
       return await this.#attempts(call, ended.signal, monotonicMs() + timeoutMs);
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       signal?.removeEventListener('abort', abort);
     }
   }

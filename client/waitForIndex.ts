@@ -1,5 +1,5 @@
 /** Waiting for a build of an index. */
-import { sleep } from './clock.js';
+import { assertedMs, sleep } from './clock.js';
 import type { IndexState } from './contract/collections.js';
 import { IndexBuildError } from './errors.js';
 import type { CallOptions } from './http.js';
@@ -18,6 +18,7 @@ export async function waitForIndex(
   collection: { index(options: CallOptions): Promise<IndexState> },
   { signal, pollMs = POLL_MS }: WaitOptions,
 ): Promise<IndexState> {
+  assertedMs('pollMs', pollMs);
   for (;;) {
     const state = await collection.index({ signal });
     if (state.status === 'failed')

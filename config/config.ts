@@ -6,6 +6,13 @@ type FollowerCount = number & tags.Type<'uint32'> & tags.Maximum<16>;
 type ByteQuota = number & tags.Type<'uint64'> & tags.Minimum<1>;
 type Positive = number & tags.Type<'uint32'> & tags.Minimum<1>;
 
+/**
+ * The longest time of a setting, a deadline or a wait: 7 days. Three of them together are below the 2^31 − 1 ms that a timer
+ * takes; a timer that is set for more runs after 1 ms.
+ */
+export const DURATION_MAX_MS = 604_800_000;
+export type DurationMs = Positive & tags.Maximum<typeof DURATION_MAX_MS>;
+
 /** A token bucket: `perMinute` tokens a minute, at most `burst` at once. */
 export interface BucketRate {
   readonly perMinute: number & tags.ExclusiveMinimum<0>;
@@ -41,9 +48,9 @@ export interface Limits {
   readonly maxBytesOfProjects?: { readonly [project: string]: ByteQuota };
   /** Key ids of a project that may be shredded without having been used. */
   readonly unknownShreds: Positive;
-  readonly deadlineMs: Positive;
+  readonly deadlineMs: DurationMs;
   /** The deadline of the rebuild of a project's indexes, instead of `deadlineMs`. */
-  readonly rebuildMs: Positive;
+  readonly rebuildMs: DurationMs;
   /** Request ids that a collection remembers. */
   readonly dedupWindow: Positive;
   /** The cache of past states of a shard process. */
@@ -55,7 +62,7 @@ export interface Limits {
   /** Requests that a coordinator works on at once; more are refused with 503. */
   readonly inFlight: Positive;
   /** The longest wait in a queue; a request that would have to wait longer is refused with 503. */
-  readonly maxQueueWaitMs: Positive;
+  readonly maxQueueWaitMs: DurationMs;
 }
 
 export interface Config {
@@ -91,7 +98,7 @@ export interface Config {
     /** The identity of the log, fixed at its first start. Empty: made of its key. */
     readonly origin: string & tags.Pattern<'^[^\\s+]{0,200}$'>;
     /** How often changed collections are logged. */
-    readonly everyMs: Positive;
+    readonly everyMs: DurationMs;
     /** The policy with the witnesses that are asked to cosign; empty: none. */
     readonly witnesses: string;
   };
@@ -124,13 +131,13 @@ export interface Config {
     readonly keep: Positive;
   };
   readonly placement: {
-    readonly heartbeatMs: Positive;
+    readonly heartbeatMs: DurationMs;
     /** A shard that could not renew its lease for this long stops answering. */
-    readonly leaseMs: Positive;
+    readonly leaseMs: DurationMs;
     /** A shard without heartbeat for this long loses its collections. */
-    readonly failoverMs: Positive;
+    readonly failoverMs: DurationMs;
     /** The longest that a shard which stops may take to transfer its collections. */
-    readonly drainTimeoutMs: Positive;
+    readonly drainTimeoutMs: DurationMs;
   };
   /** Shards that replay a collection's log, answer its eventual searches and take over from its owner. */
   readonly followers: {
@@ -139,6 +146,6 @@ export interface Config {
     /** By `project/collection`. */
     readonly collections?: { readonly [collection: string]: FollowerCount };
     /** A follower that may lag by more than this answers no eventual search. */
-    readonly staleMs: Positive;
+    readonly staleMs: DurationMs;
   };
 }

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RecordResponse } from '../../coordinator/contract/records.js';
 import type { MultiSearchResponse } from '../../coordinator/contract/search.js';
 import { systemEntropy } from '../../shared/clock.js';
+import { retryAfterMs } from '../service/retryAfter.js';
 import type { DemoCluster } from './cluster.js';
 import type { Deal } from './digits.js';
 import type { Stored } from './nearest.js';
@@ -59,7 +60,7 @@ export class DemoClient {
       const { statusCode } = response;
       if (statusCode === 200) return JSON.parse(answer) as T;
       if (statusCode !== 503 || left === 0) throw new Error(`${method} ${path} answered ${statusCode}: ${answer}`);
-      await delay(1_000 * Number(response.headers['retry-after'] ?? 1), undefined, { signal: this.signal });
+      await delay(retryAfterMs(response.headers['retry-after']), undefined, { signal: this.signal });
     }
   }
 }

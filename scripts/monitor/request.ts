@@ -1,5 +1,5 @@
 /** Reads the command line of the monitor. */
-import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { durationMs, parseFlags, UsageError } from '../terminal/commandLine.js';
 
 export interface MonitorRequest {
   /** The prefix of the log, such as `http://127.0.0.1:8080/log`. */
@@ -37,7 +37,6 @@ export function parseMonitorRequest(args: readonly string[]): MonitorRequest {
   if (log === undefined || !/^https?:\/\/[^/@\s]+(?:\/\S*)?$/.test(log))
     throw new UsageError('--log takes the prefix of a log');
   if (policy === undefined) throw new UsageError('--policy takes the file of a policy');
-  if (!/^[1-9]\d{0,5}$/.test(every)) throw new UsageError('--every takes whole seconds');
   const key = values.key ?? (process.env.VOUCH_KEY || undefined);
-  return { log: log.replace(/\/+$/, ''), policy, state, key, everyMs: Number(every) * 1000, isOnce };
+  return { log: log.replace(/\/+$/, ''), policy, state, key, everyMs: durationMs('--every', every, 'seconds'), isOnce };
 }

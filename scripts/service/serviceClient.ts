@@ -5,6 +5,7 @@ import { messageOf } from '../../shared/errors/errors.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { say } from '../terminal/line.js';
 import { printable } from '../verify/print.js';
+import { retryAfterMs } from './retryAfter.js';
 import type { ServiceTarget } from './target.js';
 
 /** How long a command waits for a service. */
@@ -75,7 +76,7 @@ export class ServiceClient {
         say('plain', 'waiting', `${url}: ${error.message}; tried again for ${outageMs / 60_000} minutes`);
         isTold = true;
       }
-      await delay(waitMs);
+      await delay(Math.min(waitMs, (isLimited ? limitedMs : outageMs) - waitedMs));
     }
   }
 }
@@ -114,7 +115,7 @@ async function attempt(
   const { error: reason, code } = errorIn(bytes);
   const error = new Refused(response.status, reason ?? `it answers ${response.status}`, code);
   if (response.status !== 429 && response.status !== 503) throw error;
-  const waitMs = 1_000 * Number(response.headers.get('retry-after') ?? 1);
+  const waitMs = retryAfterMs(response.headers.get('retry-after'));
   return { isLimited: response.status === 429, waitMs, error };
 }
 

@@ -1,4 +1,5 @@
 /** How every command reads its arguments, says what is wrong with them, and answers `--help`. */
+import { DURATION_MAX_MS } from '../../config/config.js';
 import { OTHERS_MODE } from '../../shared/files/durable.js';
 import { parseFlags, UsageError } from '../../shared/process/processFlags.js';
 import { say } from './line.js';
@@ -54,6 +55,16 @@ function endWithReader(): void {
     if (error.code !== 'EPIPE') throw error;
     if (stdout.listenerCount('error') === 1) process.exit(EXIT_UNREAD);
   });
+}
+
+const UNIT_MS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
+
+/** Reads a time above 0, of at most 7 days: fractions count. Throws UsageError. */
+export function durationMs(flag: string, text: string, unit: keyof typeof UNIT_MS): number {
+  const timeMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * UNIT_MS[unit] : Number.NaN;
+  if (timeMs > 0 && timeMs <= DURATION_MAX_MS) return timeMs;
+  const most = DURATION_MAX_MS / UNIT_MS[unit];
+  throw new UsageError(`${flag} is ${text}; allowed are ${unit}: a number above 0, at most ${most}`);
 }
 
 /** Whether the error is a defect, which no configuration or machine causes: its stack matters more than one line. */

@@ -5,6 +5,7 @@
  *
  * Each call of a message goes this way by itself, and the outcomes travel back together, in the order of the calls.
  */
+import { DURATION_MAX_MS } from '../../config/config.js';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
@@ -49,7 +50,12 @@ export class CallRunner {
     if (!admission.admit(calls.length, sizeBytes, handler.isUrgent))
       return packOutcomes(calls.map(() => failure(admission.refusal('calls'))));
     try {
-      return packOutcomes(await Promise.all(calls.map((sent) => this.#outcome(sent, handler))));
+      // A sender may name any deadline, and waits until then are timers.
+      const latestMs = this.clock.nowMs() + DURATION_MAX_MS;
+      const outcomes = calls.map((sent) =>
+        this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
+      );
+      return packOutcomes(await Promise.all(outcomes));
     } finally {
       admission.finish(calls.length, sizeBytes);
     }

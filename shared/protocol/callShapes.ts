@@ -2,10 +2,11 @@
  * Checks the shape of messages before anything is read of them: anyone who reaches the NATS server can send anything.
  */
 import typia from 'typia';
+import type { Finite } from '../model/whole.js';
 import type { ControlCall, ReadCall, ShardCall, WriteCall } from './calls.js';
 
 /** Request id, deadline (unix milliseconds) and call. */
-export type SentCall<C> = readonly [requestId: string, deadlineMs: number, call: C];
+export type SentCall<C> = readonly [requestId: string, deadlineMs: Finite, call: C];
 export type AreCalls<C> = (value: unknown) => value is SentCall<C>[];
 
 // Each costs less than a microsecond for a call, and some nanoseconds for each item of a batch.

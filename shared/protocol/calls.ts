@@ -3,6 +3,7 @@
  * quantised and of the right length; metadata are the bytes that will be stored.
  */
 import type { tags } from 'typia';
+import type { DurationMs } from '../../config/config.js';
 import type { BATCH_MAX, BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX, K_MAX } from '../limits.js';
 import type { LogCount } from '../log/logCount.js';
 import type { MetricText } from '../metrics/metricsText.js';
@@ -170,7 +171,7 @@ export type ControlCall =
   /** Stores the wanted index in the catalog and begins its build. Throws `conflict` while a requested build runs. */
   | { readonly op: 'configureIndex'; readonly spec: IndexSpec }
   /** Makes writes wait until `release`, or for `holdMs` after the last `hold`. Answered when no write is in flight. */
-  | { readonly op: 'hold'; readonly token: string; readonly holdMs: Whole }
+  | { readonly op: 'hold'; readonly token: string; readonly holdMs: DurationMs }
   | { readonly op: 'release'; readonly token: string }
   /** Builds the index again, of another kind where one is given. Answered when the new index serves. */
   | { readonly op: 'rebuild'; readonly kind: DesiredKind | null }

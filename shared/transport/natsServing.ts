@@ -7,6 +7,7 @@ import {
   ServiceErrorHeader,
   type Subscription,
 } from 'nats';
+import { DURATION_MAX_MS } from '../../config/config.js';
 import { messageOf } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { isAnswerable } from '../nats/roles.js';
@@ -102,7 +103,7 @@ export class NatsServing implements Serving {
       );
     const { requestId, sentMs } = sent;
     const shiftMs = senders.shiftMs(senderOf(msg), sentMs);
-    const deadlineMs = sentMs + sent.leftMs + shiftMs;
+    const deadlineMs = sentMs + Math.min(sent.leftMs, DURATION_MAX_MS) + shiftMs;
     if (deadlineMs <= clock.nowMs()) {
       served.late++;
       return;

@@ -1,5 +1,5 @@
 /** `npm run fuzz -- [--minutes N] [--target NAME] [--seed N]`: every target for as long, until something is found. */
-import { parseFlags, runCommand, UsageError } from '../../scripts/terminal/commandLine.js';
+import { durationMs, parseFlags, runCommand, UsageError } from '../../scripts/terminal/commandLine.js';
 import { grouped } from '../../scripts/terminal/line.js';
 import { showProgress } from '../../scripts/terminal/progress.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
@@ -18,19 +18,18 @@ await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
       seed: { type: 'string', default: String(Buffer.from(systemEntropy(4)).readUInt32LE()) },
     },
   });
-  const minutes = Number(values.minutes);
+  const runMs = durationMs('--minutes', values.minutes, 'minutes');
   const seed = Number(values.seed);
   const chosen = TARGETS.filter(({ target }) => values.target === undefined || target.name === values.target);
-  if (!(minutes > 0)) throw new UsageError(`--minutes is ${values.minutes}; allowed is a number above 0`);
   if (!Number.isInteger(seed)) throw new UsageError(`--seed is ${values.seed}; allowed is a whole number`);
   if (chosen.length === 0) throw new UsageError(`there is no target ${values.target}`);
-  await fuzzAll(chosen, seed, minutes);
+  await fuzzAll(chosen, seed, runMs);
 });
 
 /** Each target for as long. Throws a Finding. */
-async function fuzzAll(chosen: typeof TARGETS, seed: number, minutes: number): Promise<void> {
-  console.log(`seed ${seed}, ${minutes} minutes in all`);
-  const eachSecs = Math.ceil((minutes * 60) / chosen.length);
+async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Promise<void> {
+  console.log(`seed ${seed}, ${runMs / 60_000} minutes in all`);
+  const eachSecs = Math.ceil(runMs / 1_000 / chosen.length);
   for (const { target } of chosen) {
     const startMs = systemClock.monotonicMs();
     const progress = showProgress(target.name, eachSecs, 'seconds');

@@ -1,5 +1,5 @@
 /** What a simulation is told on its command line. */
-import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
+import { durationMs, parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
 import type { Pace } from './pace.js';
 import { SWEEP_WAYS, type SweepFault } from './sweep/point.js';
@@ -51,11 +51,6 @@ export const USAGE = `npm run simulate -- [options]
   --fault 'WAY, N'  with --replay and --only: the way and the step of the one fault in the sweep of this operation
   --shrink          makes the failing cluster of --seed smaller: fewer faults, and less time`;
 
-const MS_PER_MINUTE = 60_000;
-const MS_PER_HOUR = 60 * MS_PER_MINUTE;
-
-const MS_PER_SECOND = 1_000;
-
 /** What has to find a fault soon has no calms. */
 const THICK: Pace = { durationMs: 240_000, calmMs: 0 };
 
@@ -85,31 +80,27 @@ export function readOptions(args: readonly string[]): SimulateOptions {
       points: { type: 'string' },
     },
   });
-  const count = (
-    name: 'seed' | 'jobs' | 'step' | 'length' | 'calm' | 'minutes' | 'points' | 'kinds',
-    least: number,
-  ): number => {
+  const count = (name: 'seed' | 'jobs' | 'step' | 'points' | 'kinds', least: number): number => {
     const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
       throw new UsageError(`--${name} is ${values[name]}; allowed is a whole number, at least ${least}`);
     return value;
   };
-  const hours = Number(values.hours);
-  if (!(hours > 0)) throw new UsageError(`--hours is ${values.hours}; allowed is a number above 0`);
+  const { length, calm } = values;
   if ((values.replay || values.shrink) && values.seed === undefined)
     throw new UsageError('--replay and --shrink need the --seed of the cluster');
   return {
-    totalMs: hours * MS_PER_HOUR,
+    totalMs: durationMs('--hours', values.hours, 'hours'),
     seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() % 1_000_000_000 : count('seed', 0),
     pace: {
       ...(values.mutations && THICK),
-      ...(values.length !== undefined && { durationMs: count('length', 1) * MS_PER_SECOND }),
-      ...(values.calm !== undefined && { calmMs: count('calm', 0) * MS_PER_SECOND }),
+      ...(length !== undefined && { durationMs: durationMs('--length', length, 'seconds') }),
+      ...(calm !== undefined && { calmMs: calm === '0' ? 0 : durationMs('--calm', calm, 'seconds') }),
     },
     jobs: count('jobs', 1),
     mode: MODES.find((mode) => values[mode]) ?? 'run',
     only: values.only,
-    withinMs: count('minutes', 1) * MS_PER_MINUTE,
+    withinMs: durationMs('--minutes', values.minutes, 'minutes'),
     step: values.step === undefined ? undefined : count('step', 1),
     without: numbersIn(values.without ?? ''),
     kinds: values.kinds === undefined ? undefined : count('kinds', 1),

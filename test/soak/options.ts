@@ -1,6 +1,6 @@
 /** What a soak is told on its command line. */
 
-import { parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
+import { durationMs, parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
 
 export interface SoakOptions {
@@ -60,8 +60,6 @@ export function readOptions(args: readonly string[]): SoakOptions {
       keep: { type: 'boolean', default: false },
     },
   });
-  const minutes = Number(values.minutes);
-  if (!(minutes > 0)) throw new UsageError(`--minutes is ${values.minutes}; allowed is a number above 0`);
   const count = (name: keyof typeof values, least: number): number => {
     const value = Number(values[name]);
     if (!Number.isInteger(value) || value < least)
@@ -69,7 +67,7 @@ export function readOptions(args: readonly string[]): SoakOptions {
     return value;
   };
   return {
-    durationMs: minutes * 60_000,
+    durationMs: durationMs('--minutes', values.minutes, 'minutes'),
     seed: values.seed === undefined ? Buffer.from(systemEntropy(4)).readUInt32LE() : count('seed', 0),
     servers: count('nats', 1),
     shards: count('shards', 1),

@@ -1,0 +1,83 @@
+/** Waits of the client package that are longer than a timer, or not a time. */
+import { expect } from 'chai';
+import { startTimer } from '../../../client/clock.js';
+import { RateLimitedError, Vouch } from '../../../client/index.js';
+import { rejection } from '../../support/suites/expectations.js';
+
+const TIMER_MAX_MS = 2 ** 31 - 1;
+const URL = 'http://127.0.0.1:1';
+
+const answer = (status: number, body: object, headers = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers });
+
+describe('times of the client', () => {
+  const { setTimeout: original } = globalThis;
+  /** Timers that were set and have not run, by their time. */
+  let timers: { readonly ms: number; readonly run: () => void }[];
+  beforeEach(() => {
+    timers = [];
+    globalThis.setTimeout = ((run: () => void, ms: number) => {
+      timers.push({ ms, run });
+      return original(() => undefined, 0);
+    }) as unknown as typeof setTimeout;
+  });
+  afterEach(() => {
+    globalThis.setTimeout = original;
+  });
+
+  it('a timer for longer than the runtime takes is set again until the time is over', () => {
+    let ran = 0;
+    startTimer(2 * TIMER_MAX_MS + 5, () => ran++);
+    const set: number[] = [];
+    for (let timer = timers.shift(); timer !== undefined; timer = timers.shift()) {
+      set.push(timer.ms);
+      expect(ran).to.equal(0);
+      timer.run();
+    }
+    expect(set).to.deep.equal([TIMER_MAX_MS, TIMER_MAX_MS, 5]);
+    expect(ran).to.equal(1);
+  });
+
+  for (const timeoutMs of [TIMER_MAX_MS + 1, 1e15, Number.POSITIVE_INFINITY])
+    it(`a call with timeoutMs ${timeoutMs} waits for its answer`, async () => {
+      const vouch = new Vouch({ url: URL, timeoutMs, fetch: async () => answer(200, { collections: [] }) });
+      expect(await vouch.collections()).to.deep.equal([]);
+      expect(timers.map(({ ms }) => ms)).to.deep.equal([TIMER_MAX_MS]);
+    });
+
+  it('a Retry-After beyond every timer is waited for with one, not with requests', async () => {
+    let asked = 0;
+    let isAsked: () => void = () => undefined;
+    const first = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const fetch = async (): Promise<Response> => {
+      asked++;
+      isAsked();
+      return answer(429, { error: 'slow down' }, { 'retry-after': '9'.repeat(20) });
+    };
+    const ended = new AbortController();
+    const vouch = new Vouch({ url: URL, timeoutMs: Number.POSITIVE_INFINITY, fetch });
+    const call = vouch.collections({ signal: ended.signal });
+    await first;
+    while (timers.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(timers.map(({ ms }) => ms)).to.deep.equal([TIMER_MAX_MS, TIMER_MAX_MS]);
+    ended.abort(new Error('enough'));
+    expect((await rejection(call)).message).to.equal('enough');
+    expect(asked).to.equal(1);
+  });
+
+  it('a Retry-After beyond the deadline ends the call with the refusal', async () => {
+    const fetch = async (): Promise<Response> => answer(429, {}, { 'retry-after': '4294967296' });
+    expect(await rejection(new Vouch({ url: URL, fetch }).collections())).to.be.instanceOf(RateLimitedError);
+  });
+
+  for (const ms of [Number.NaN, -1, Number.NEGATIVE_INFINITY])
+    it(`${ms} is refused as timeoutMs and pollMs`, async () => {
+      const fetch = async (): Promise<Response> => answer(200, { status: 'building' });
+      expect(() => new Vouch({ url: URL, timeoutMs: ms, fetch })).to.throw(RangeError, `timeoutMs is ${ms}: expected`);
+      const vouch = new Vouch({ url: URL, fetch });
+      expect((await rejection(vouch.collections({ timeoutMs: ms }))).message).to.match(/^timeoutMs is /);
+      expect((await rejection(vouch.collection('c').waitForIndex({ pollMs: ms }))).message).to.match(/^pollMs is /);
+    });
+});

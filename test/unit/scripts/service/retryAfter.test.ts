@@ -1,0 +1,41 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { DURATION_MAX_MS } from '../../../../config/config.js';
+import { retryAfterMs } from '../../../../scripts/service/retryAfter.js';
+import { ServiceClient } from '../../../../scripts/service/serviceClient.js';
+import { rejection } from '../../../support/suites/expectations.js';
+
+const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT';
+
+describe('the wait that a header Retry-After asks a command for', () => {
+  it('is what it says in seconds', () => {
+    expect(['1', '7', '3600'].map(retryAfterMs)).to.deep.equal([1_000, 7_000, 3_600_000]);
+  });
+
+  it('is at most 7 days', () => {
+    expect(['604801', '4294967296', '9'.repeat(400)].map(retryAfterMs)).to.deep.equal(
+      new Array(3).fill(DURATION_MAX_MS),
+    );
+  });
+
+  it('is one second if the header is missing, a date, 0 or no whole number', () => {
+    for (const header of [null, undefined, '', DATE, '0', '-5', '1e9', '0.5', 'Infinity', 'NaN'])
+      expect(retryAfterMs(header), String(header)).to.equal(1_000);
+  });
+
+  for (const header of ['4294967296', '9'.repeat(400), DATE])
+    it(`a service that stays busy and says ${header.slice(0, 16)} is asked twice, and not in a loop`, async () => {
+      let asked = 0;
+      const server = createServer((_, response: ServerResponse) => {
+        asked++;
+        response.writeHead(503, { 'retry-after': header }).end();
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const client = new ServiceClient({ url, key: 'k' }, { outageMs: 100, limitedMs: 100 });
+      expect((await rejection(client.send('GET', '/'))).message).to.match(/is out of reach/);
+      expect(asked).to.equal(2);
+      server.close();
+    });
+});

@@ -1,0 +1,41 @@
+/** The times in messages to a shard, which any sender in NATS may choose. */
+import { expect } from 'chai';
+import { DURATION_MAX_MS } from '../../../../config/config.js';
+import { CallAdmission } from '../../../../shard/serving/admission.js';
+import { CallRunner } from '../../../../shard/serving/callRunner.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { Metrics } from '../../../../shared/metrics/metrics.js';
+import { areControls, areReads } from '../../../../shared/protocol/callShapes.js';
+import { packCalls, unpackOutcomes } from '../../../../shared/protocol/wire.js';
+import type { Envelope } from '../../../../shared/transport/transport.js';
+import { soon } from '../../../support/rigs/engine.js';
+
+const CALL = { op: 'describe' };
+
+describe('the times in messages to a shard', () => {
+  it('a call has at most 7 days, whatever deadline its sender names', async () => {
+    const admission = new CallAdmission(1_000, systemClock, () => undefined);
+    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger);
+    const passes = (): void => undefined;
+    const run = async (_: unknown, { deadlineMs }: Envelope): Promise<unknown> => deadlineMs - systemClock.nowMs();
+    const handler = { areCalls: areReads, assertMayRun: passes, assertMayAnswer: passes, run };
+    const body = packCalls([4e12, 9e15, 1e300].map((deadlineMs) => ({ requestId: 'r', deadlineMs, call: CALL })));
+    const outcomes = unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler));
+    expect(outcomes).to.have.length(3);
+    for (const outcome of outcomes) expect((outcome as { ok: number }).ok).to.be.within(1, DURATION_MAX_MS);
+  });
+
+  it('a deadline that is not a number is refused', () => {
+    for (const deadlineMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+      expect(areReads([['r', deadlineMs, CALL]]), String(deadlineMs)).to.equal(false);
+    expect(areReads([['r', 4e12, CALL]])).to.equal(true);
+  });
+
+  it('a hold of writes for longer than 7 days is refused', () => {
+    const hold = (holdMs: number): unknown => [['r', 1, { op: 'hold', token: 't', holdMs }]];
+    expect(areControls(hold(DURATION_MAX_MS))).to.equal(true);
+    for (const holdMs of [DURATION_MAX_MS + 1, 2 ** 31, 2 ** 53 - 1, 0])
+      expect(areControls(hold(holdMs)), String(holdMs)).to.equal(false);
+  });
+});
