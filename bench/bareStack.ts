@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.js';
+import { guarded } from '../scripts/local/supervisor/guarded.js';
 
 const ROLES = ['bare-coordinator', 'bare-shard'] as const;
 const PROCESS = fileURLToPath(new URL('./bareProcess.js', import.meta.url));
@@ -21,7 +22,7 @@ export class BareStack {
   static async start({ url, nkey }: Config['nats']): Promise<BareStack> {
     const env = { ...process.env, VOUCH_NATS_NKEY: nkey };
     const processes = ROLES.map((role) =>
-      spawn(process.execPath, [PROCESS, role, url!], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
+      guarded(spawn(process.execPath, [PROCESS, role, url!], { env, stdio: ['ignore', 'pipe', 'inherit'] })),
     );
     const lines = await Promise.all(processes.map(({ stdout }) => once(stdout, 'data')));
     return new BareStack(processes, Number(String(lines[0]?.[0])));

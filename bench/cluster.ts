@@ -1,4 +1,5 @@
 /** The cluster that is measured: what `npm start` runs, over a folder of its own that is deleted in the end. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/load.js';
 import type { NatsAccess } from '../scripts/local/natsServer/users.js';
 import { ClusterService } from '../scripts/local/supervisor/clusterService.js';
+import { guarded } from '../scripts/local/supervisor/guarded.js';
 import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
 import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/files/durable.js';
@@ -72,7 +74,7 @@ export class BenchCluster {
   async join(name: string): Promise<void> {
     const { url, nkey } = this.natsAs('shard');
     const env = { ...this.environment, VOUCH_NATS_URL: url!, VOUCH_NATS_NKEY: nkey };
-    this.#joined.push(spawn(process.execPath, [SHARD, '--name', name], { env, stdio: 'ignore' }));
+    this.#joined.push(guarded(spawn(process.execPath, [SHARD, '--name', name], { env, stdio: 'ignore' })));
   }
 
   /** Process ids, by what the processes are called. */

@@ -2,7 +2,9 @@
  * What becomes of a service that is asked more than it can do: for each workload the best throughput, found with requests
  * that wait for one another, and then loads of a constant rate below and above it.
  */
+
 import { fork } from 'node:child_process';
+import { guarded } from '../scripts/local/supervisor/guarded.js';
 import { BenchCluster } from './cluster.js';
 import { Client } from './httpClient.js';
 import { measured } from './measured.js';
@@ -128,7 +130,7 @@ class Overload {
     load: Pick<LoadPlan, 'rate' | 'connections' | 'seconds'>,
   ): Promise<{ counts: LoadCounts; cpuSeconds: number }> {
     const { requests, kinds } = this.workload;
-    const child = fork(new URL('./overload/loadProcess.js', import.meta.url), { serialization: 'advanced' });
+    const child = guarded(fork(new URL('./overload/loadProcess.js', import.meta.url), { serialization: 'advanced' }));
     const spent = async (): Promise<number> =>
       [...(await cpuSeconds(await this.cluster.processIds())).values()].reduce((sum, seconds) => sum + seconds, 0);
     let before: Promise<number> | undefined;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../scripts/local/supervisor/clusterPlans.js';
+import { guarded } from '../scripts/local/supervisor/guarded.js';
 import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
 import { EXIT_INTERRUPTED } from '../scripts/terminal/signals.js';
 import { deleteTree, ifThere } from '../shared/files/durable.js';
@@ -34,7 +35,7 @@ export class StartedService {
     const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
     const own = { VOUCH_MODE: mode, VOUCH_SHARDS: '1', VOUCH_DATA_DIR: dataDir };
     const env = { ...process.env, ...NODE_ENVIRONMENT, ...SETTINGS, ...own };
-    const child = spawn(process.execPath, [...NODE_FLAGS, START], { env, stdio: 'ignore' });
+    const child = guarded(spawn(process.execPath, [...NODE_FLAGS, START], { env, stdio: 'ignore' }));
     for (;;) {
       const url = (await readRuntime(dataDir))?.url;
       const key = await ifThere(readFile(join(dataDir, 'keys', 'default.key'), 'utf8'));

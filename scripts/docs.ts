@@ -3,7 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { replaceFile } from '../shared/files/durable.js';
 import { clientTypes } from './docs/clientTypes.js';
 import { metricsPage } from './docs/metricsPage.js';
+import { parseFlags, runCommand } from './terminal/commandLine.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-await replaceFile(`${root}docs/operations/metrics.md`, metricsPage());
-for (const [name, text] of clientTypes(root)) await replaceFile(`${root}client/contract/${name}`, text);
+
+const USAGE = `npm run docs
+
+Writes docs/operations/metrics.md and the types in client/contract from the code.`;
+
+await runCommand({ name: 'docs', usage: USAGE }, async (args) => {
+  parseFlags({ args: [...args], options: {} });
+  await replaceFile(`${root}docs/operations/metrics.md`, metricsPage());
+  for (const [name, text] of clientTypes(root)) await replaceFile(`${root}client/contract/${name}`, text);
+});

@@ -7,55 +7,26 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBrowser } from './setup/browser.mjs';
 import { build } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
+import { asksForHelp, assertArguments, COMMANDS, UsageError } from './setup/commands.mjs';
 import { installDependencies } from './setup/dependencies.mjs';
 import { compileHnswlib } from './setup/hnswlib.mjs';
 import { EXIT_INTERRUPTED, Interrupted, interruptible } from './setup/interrupt.mjs';
 import { withLock } from './setup/lock.mjs';
 import { ensureNatsServer } from './setup/natsServer.mjs';
 import { note } from './setup/steps.mjs';
-import { fast, runTests } from './setup/tests.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a compiled script in this process, so that signals reach it and nothing stands between it and npm. */
-const script = (path) => async (args) => {
+const EXIT_USAGE = 2;
+/** Needs of a compiled program that prints its usage. */
+const FOR_HELP = ['packages', 'build'];
+
+/** Runs a compiled program in this process, so that signals reach it and nothing stands between it and npm. */
+async function runEntry(path, args) {
   const entry = join(root, 'dist', path);
   process.argv = [process.argv[0], entry, ...args];
   await import(pathToFileURL(entry).href);
-};
-
-/** Those of a list within a list are done at the same time. */
-const FOR_TESTS = ['packages', ['hnswlib', 'build'], 'nats', 'browser'];
-
-/** What each command needs before it can run, and what it runs. */
-const COMMANDS = {
-  install: { needs: ['packages'] },
-  build: { needs: ['packages', 'build'] },
-  setup: { needs: FOR_TESTS },
-  start: { needs: ['packages', 'build', 'nats'], run: script('scripts/start.js') },
-  standalone: { needs: ['packages', 'build'], run: script('scripts/standalone.js') },
-  cluster: { needs: ['packages', 'build', 'nats'], run: script('scripts/cluster.js') },
-  coordinator: { needs: ['packages', 'build'], run: script('coordinator/main.js') },
-  shard: { needs: ['packages', 'build'], run: script('shard/main.js') },
-  keys: { needs: ['packages', 'build'], run: script('scripts/keys.js') },
-  verify: { needs: ['packages', 'build'], run: script('scripts/verify.js') },
-  witness: { needs: ['packages', 'build'], run: script('scripts/witness.js') },
-  monitor: { needs: ['packages', 'build'], run: script('scripts/monitor.js') },
-  export: { needs: ['packages', 'build'], run: script('scripts/export.js') },
-  import: { needs: ['packages', 'build'], run: script('scripts/import.js') },
-  load: { needs: ['packages', 'build'], run: script('scripts/load.js') },
-  mcp: { needs: ['packages', 'build'], run: script('scripts/mcp.js') },
-  demo: { needs: ['packages', 'build', 'nats'], run: script('scripts/demo.js') },
-  docs: { needs: ['packages', 'build'], run: script('scripts/docs.js') },
-  client: { needs: ['packages'], run: () => import('./buildClient.mjs') },
-  sbom: { needs: ['packages', 'build'], run: script('scripts/sbom.js') },
-  bench: { needs: ['packages', ['hnswlib', 'build'], 'nats'], run: script('bench/main.js') },
-  soak: { needs: ['packages', 'build', 'nats'], run: script('test/soak/main.js') },
-  simulate: { needs: ['packages', 'build'], run: script('test/simulate/main.js') },
-  fuzz: { needs: ['packages', 'build'], run: script('test/fuzz/main.js') },
-  test: { needs: FOR_TESTS, run: (args) => runTests(root, args) },
-  'test:fast': { needs: ['packages', 'build'], run: (args) => runTests(root, args, fast) },
-};
+}
 
 const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
@@ -85,13 +56,20 @@ async function main([name = 'setup', ...args]) {
   const command = COMMANDS[name];
   if (!command) throw new SetupError(`There is no command ${name}; there are ${Object.keys(COMMANDS).join(', ')}.`);
   assertNode();
+  const isHelp = asksForHelp(args);
+  if (command.usage !== undefined) {
+    if (isHelp) return void process.stdout.write(`${command.usage}\n`);
+    assertArguments(command, args);
+  }
+  const needs = isHelp ? FOR_HELP : command.needs;
   const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
   await interruptible(() =>
     withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
-      for (const need of command.needs) await take([need].flat());
+      for (const need of needs) await take([need].flat());
     }),
   );
-  await command.run?.(args);
+  if (command.entry !== undefined) await runEntry(command.entry, args);
+  else await command.run?.(args, root);
 }
 
 /** Set-up writes below the checkout alone; undefined where it is something else that failed. */
@@ -108,6 +86,6 @@ try {
   else if (message === undefined) throw error;
   else {
     process.stderr.write(`${message}\n`);
-    process.exitCode = 1;
+    process.exitCode = error instanceof UsageError ? EXIT_USAGE : 1;
   }
 }

@@ -115,9 +115,8 @@ const FILE_WRITERS = ['shared/files/durable.ts', 'client/node.ts'];
 const READING =
   /^(?:access|close|constants|createReadStream|exists|fstat|lstat|mkdtemp|open|read|readdir|readFile|readlink|realpath|stat|statfs|watch|watchFile|unwatchFile)(?:Sync)?$|^(?:FileHandle|Stats|Dirent|FSWatcher|ReadStream|StatsFs)$/;
 
-/** The only user of the native HTTP engine, for which there may be no binary. */
-/** It prints the reason. */
 const SKIP = 'test/support/skip.ts';
+/** The only user of the native HTTP engine, for which there may be no binary. */
 const UWS_ENGINE = 'coordinator/http/engine/uwsEngine.ts';
 
 const FILE_LINES_MAX = 400;
@@ -252,6 +251,15 @@ describe('tidy', () => {
     expect([...importsWriting, ...opensToWrite]).to.deep.equal([]);
   });
 
+  it('every process that a test or a bench starts is guarded', () => {
+    const wrong = sources.filter(({ folder, calls }) => {
+      const starts = calls.filter(({ text }) => text === 'spawn' || text === 'fork').length;
+      const guards = calls.filter(({ text, args }) => text === 'guarded' && /^(?:spawn|fork)\(/.test(args[0]!)).length;
+      return (folder === 'test' || folder === 'bench') && starts !== guards;
+    });
+    expect(wrong.map(({ path }) => path)).to.deep.equal([]);
+  });
+
   it('one module knows uWebSockets.js', () => {
     const importers = sources.filter(({ imports }) => imports.some(({ specifier }) => /uwebsockets/i.test(specifier)));
     expect(importers.map(({ path }) => path)).to.deep.equal([UWS_ENGINE]);
@@ -302,7 +310,7 @@ describe('tidy', () => {
   });
 
   it('every source file is an entry or is imported by the product', () => {
-    const commands = `${read('scripts/setup.mjs')}\n${JSON.stringify(packageJson.scripts)}\n${read('.mocharc.json')}`;
+    const commands = `${read('scripts/setup/commands.mjs')}\n${JSON.stringify(packageJson.scripts)}\n${read('.mocharc.json')}`;
     const entries = [
       ...[...commands.matchAll(/\b((?:scripts|bench|coordinator|shard|test)\/[\w/]+)\.js\b/g)].map(
         ([, path]) => `${path}.ts`,

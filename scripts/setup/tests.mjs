@@ -9,6 +9,35 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { filesUnder } from './sources.mjs';
 
+/** Options of mocha that a run takes. */
+export const TEST_OPTIONS = {
+  grep: { type: 'string', short: 'g' },
+  fgrep: { type: 'string', short: 'f' },
+  invert: { type: 'boolean', short: 'i' },
+  bail: { type: 'boolean', short: 'b' },
+  timeout: { type: 'string', short: 't' },
+  slow: { type: 'string', short: 's' },
+  retries: { type: 'string' },
+  reporter: { type: 'string', short: 'R' },
+  'forbid-only': { type: 'boolean' },
+  'full-trace': { type: 'boolean' },
+};
+
+export const TEST_USAGE = `FILE is a source or a compiled file below test/, or a pattern of them; without one the whole suite runs.
+
+  --grep WORDS, -g    tests whose name matches this regular expression
+  --fgrep WORDS, -f   tests whose name holds these words
+  --invert, -i        all tests but those
+  --bail, -b          end at the first failure
+  --timeout MS, -t    of one test; 0: none
+  --slow MS, -s       from when on the time of a test is shown
+  --retries N         of a test that fails
+  --reporter NAME, -R one of mocha's
+  --forbid-only       fail if a test is marked to run alone
+  --full-trace        whole stacks of failures
+
+VOUCH_SEED repeats the randomised tests of a run. Ctrl-C ends the run and every process that it has started.`;
+
 const CLUSTER = ['--grep', '\\(cluster\\)'];
 const STANDALONE = [...CLUSTER, '--invert'];
 
@@ -38,6 +67,8 @@ const GROUPS = [
 
 /** Of the groups, at a time: one of them waits for the disk or for timers. With more, requests wait too long for their deadlines. */
 const LANES = availableParallelism() + 1;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** Unless the arguments choose tests by their names. */
 const inMode = (mode, given) => (given.some((argument) => /^(?:-g|-f|--f?grep)/.test(argument)) ? [] : mode);
@@ -82,14 +113,15 @@ export async function runTests(root, args, groupsOf = all) {
   if (process.stdout.isTTY) command.push('--color');
   const running = new Set();
   let stopped = false;
-  // Ctrl-C reaches mocha from the terminal; a signal to us alone is passed on.
+  // Ctrl-C reaches mocha from the terminal; a signal to this process alone is passed on.
   const forward = (signal) => {
     stopped = true;
     for (const child of running) child.kill(signal);
   };
-  process.on('SIGINT', forward).on('SIGTERM', forward);
+  for (const signal of SIGNALS) process.on(signal, forward);
   const runGroup = async (files, output) => {
-    const stdio = ['inherit', 'pipe', 'inherit'];
+    // The channel closes when this process is gone, also after kill -9: see test/support/endWithRunner.ts.
+    const stdio = ['inherit', 'pipe', 'inherit', 'ipc'];
     const child = spawn(process.execPath, [...command, ...files], { cwd: root, stdio });
     running.add(child);
     try {
@@ -114,7 +146,7 @@ export async function runTests(root, args, groupsOf = all) {
   const lanes = Array.from({ length: LANES }, lane);
   for (const { output } of groups) await output.show();
   await Promise.all(lanes);
-  process.off('SIGINT', forward).off('SIGTERM', forward);
+  for (const signal of SIGNALS) process.off(signal, forward);
   process.exitCode = failed;
 }
 

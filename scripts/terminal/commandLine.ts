@@ -59,12 +59,16 @@ function endWithReader(): void {
 
 const UNIT_MS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
 
-/** Reads a time above 0, of at most 7 days: fractions count. Throws UsageError. */
-export function durationMs(flag: string, text: string, unit: keyof typeof UNIT_MS): number {
+/** Reads a time above 0, by default of at most 7 days: fractions count. Throws UsageError. */
+export function durationMs(
+  flag: string,
+  text: string,
+  unit: keyof typeof UNIT_MS,
+  mostMs: number = DURATION_MAX_MS,
+): number {
   const timeMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * UNIT_MS[unit] : Number.NaN;
-  if (timeMs > 0 && timeMs <= DURATION_MAX_MS) return timeMs;
-  const most = DURATION_MAX_MS / UNIT_MS[unit];
-  throw new UsageError(`${flag} is ${text}; allowed are ${unit}: a number above 0, at most ${most}`);
+  if (timeMs > 0 && timeMs <= mostMs) return timeMs;
+  throw new UsageError(`${flag} is ${text}; allowed are ${unit}: a number above 0, at most ${mostMs / UNIT_MS[unit]}`);
 }
 
 /** Whether the error is a defect, which no configuration or machine causes: its stack matters more than one line. */

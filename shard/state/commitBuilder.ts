@@ -188,15 +188,8 @@ export class CommitBuilder {
     if (before !== undefined) return { kind: 'encrypted', write: before, keyId: null };
     if (this.#isShredded(keyId)) throw shredded(keyId);
     assertCiphertext(ciphertext, this.limits);
-    const sealed = {
-      type: 'insertEncrypted',
-      tag,
-      requestId,
-      keyId: Buffer.from(keyId, 'hex'),
-      nonce,
-      ciphertext,
-    } as const;
-    const event = { ...sealed, ...this.#dated(), recordId: this.#nextRecordId };
+    const content = { tag, requestId, keyId: Buffer.from(keyId, 'hex'), nonce, ciphertext };
+    const event = { type: 'insertEncrypted', ...content, ...this.#dated(), recordId: this.#nextRecordId } as const;
     this.#assertRoom(1, addedBytes(event));
     this.#keys.set(event.recordId, keyId);
     this.#countStanding(keyId, 1);

@@ -3,7 +3,6 @@
  * quantised and of the right length; metadata are the bytes that will be stored.
  */
 import type { tags } from 'typia';
-import type { DurationMs } from '../../config/config.js';
 import type { BATCH_MAX, BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX, K_MAX } from '../limits.js';
 import type { LogCount } from '../log/logCount.js';
 import type { MetricText } from '../metrics/metricsText.js';
@@ -12,7 +11,7 @@ import type { Direction, GraphRead, GraphResults, GraphWrite } from '../model/gr
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/indexSpec.js';
 import type { HeldBytes } from '../model/quotas.js';
 import type { Receipt } from '../model/receipt.js';
-import type { Finite, Whole } from '../model/whole.js';
+import type { DurationMs, Finite, Whole } from '../model/whole.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { guarded } from '../../scripts/local/supervisor/guarded.js';
 import { freePort } from '../support/launch/freePort.js';
 import { Mcp } from '../support/launch/mcp.js';
 import { launchNode } from '../support/launch/process.js';
@@ -380,7 +381,7 @@ describe('npm run mcp', () => {
   });
 
   it('writes nothing but the protocol to standard output, and ends when its client goes', async () => {
-    const child = spawn(process.execPath, [COMMAND, '--url', service.url, '--key', project.ro.key!], { stdio: 'pipe' });
+    const child = guarded(spawn(process.execPath, [COMMAND, '--url', service.url, '--key', project.ro.key!]));
     const output = text(child.stdout);
     const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const answered = once(child.stdout, 'data');

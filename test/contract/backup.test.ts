@@ -397,28 +397,4 @@ inBothModes('export and import', (service, { start }) => {
     answered(await send(rw, 'two', taken.frames));
     expect(answered(await finish(rw, 'two')).status).to.equal('finished');
   });
-
-  it('a record above the limits here is refused, and the error names event and limit', async () => {
-    const generous = await start({ VOUCH_METADATA_BYTES: '1000000', VOUCH_TEXT_BYTES: '256001' });
-    const source = await generous.newProject();
-    const target = await service.newProject();
-    await source.rw.post('/v1/namespaces', { name: 'a', dimension: 2, metric: 'squared_l2' });
-    const insert = (extra: object): Promise<Answer> =>
-      source.rw.post('/v1/vectors/batch-insert', { collection: 'a', batch: [[1, 2]], ...extra });
-    answered(await insert({ texts: ['a'.repeat(65_536)] }));
-    answered(await insert({ metadata: [{ a: 'b'.repeat(1_000_000 - 8) }] }));
-    answered(await insert({ texts: ['c'.repeat(256_001)] }));
-    const taken = await exported(source.ro, 'a');
-    answered(await begin(target.rw, taken, 'b'));
-    const refused = await send(target.rw, 'b', taken.frames);
-    expectRefused(refused, 400, 'validation_error');
-    expect(refused.body.error).to.equal(
-      'a frame of the import is refused: event 2: metadata takes 1000000 bytes; at most 65536 are allowed (limits.metadataBytes)',
-    );
-    expect(await standing(target.rw, taken, 'b')).to.include({ status: 'importing', sequence: 1 });
-    expectRefused(await finish(target.rw, 'b'), 409, 'conflict');
-    expect((await target.rw.delete('/v1/namespaces/b')).status).to.equal(204);
-    // A service with the same limits accepts the same export.
-    expect((await imported(source.rw, taken, 'b')).status).to.equal('finished');
-  });
 });

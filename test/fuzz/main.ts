@@ -2,6 +2,7 @@
 import { durationMs, parseFlags, runCommand, UsageError } from '../../scripts/terminal/commandLine.js';
 import { grouped } from '../../scripts/terminal/line.js';
 import { showProgress } from '../../scripts/terminal/progress.js';
+import { EXIT_INTERRUPTED, isEnding, onSignals } from '../../scripts/terminal/signals.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { fuzz } from './fuzz.js';
 import { TARGETS } from './targets/all.js';
@@ -23,7 +24,13 @@ await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
   const chosen = TARGETS.filter(({ target }) => values.target === undefined || target.name === values.target);
   if (!Number.isInteger(seed)) throw new UsageError(`--seed is ${values.seed}; allowed is a whole number`);
   if (chosen.length === 0) throw new UsageError(`there is no target ${values.target}`);
+  // The target that runs is closed, and its folder removed.
+  onSignals(
+    () => undefined,
+    () => process.exit(EXIT_INTERRUPTED),
+  );
   await fuzzAll(chosen, seed, runMs);
+  if (isEnding()) process.exitCode = EXIT_INTERRUPTED;
 });
 
 /** Each target for as long. Throws a Finding. */
@@ -31,6 +38,7 @@ async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Pro
   console.log(`seed ${seed}, ${runMs / 60_000} minutes in all`);
   const eachSecs = Math.ceil(runMs / 1_000 / chosen.length);
   for (const { target } of chosen) {
+    if (isEnding()) return;
     const startMs = systemClock.monotonicMs();
     const progress = showProgress(target.name, eachSecs, 'seconds');
     let shownSecs = 0;
@@ -40,7 +48,7 @@ async function fuzzAll(chosen: typeof TARGETS, seed: number, runMs: number): Pro
         const spentSecs = Math.min(Math.floor((systemClock.monotonicMs() - startMs) / 1000), eachSecs);
         if (spentSecs > shownSecs) progress.advance(spentSecs - shownSecs);
         shownSecs = spentSecs;
-        return spentSecs < eachSecs;
+        return spentSecs < eachSecs && !isEnding();
       },
     }).catch((error: unknown) => {
       progress.abandon();

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { guarded } from '../../scripts/local/supervisor/guarded.js';
 import type { FromChild, RunOrder } from './child.js';
 
 export type ToldResult = Extract<FromChild, { result: unknown }>['result'];
@@ -63,9 +64,8 @@ export class Child {
   }
 
   #start(): ChildProcess {
-    const child = fork(this.program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: NODE_FLAGS });
-    // It ends with its parent, whose end closes the channel.
-    child.once('disconnect', () => child.kill('SIGKILL'));
+    const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
+    const child = guarded(fork(this.program, { stdio: [...stdio], execArgv: NODE_FLAGS }));
     return child;
   }
 }

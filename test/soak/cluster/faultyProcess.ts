@@ -1,14 +1,13 @@
 /** One process that is killed, stopped, frozen and started again at will; an end that nobody asked for is told. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { guarded } from '../../../scripts/local/supervisor/guarded.js';
 import { readLines } from '../../../scripts/local/supervisor/lines.js';
 import type { ProcessPlan } from '../../../scripts/local/supervisor/supervisedProcess.js';
 
 export interface ProcessEvents {
   /** Of its output. */
   line(line: string): void;
-  /** A process id came or went. */
-  changed(): void;
   /** It served, and ended though nobody had ended it. */
   crashed(name: string, how: string): void;
 }
@@ -36,7 +35,7 @@ export class FaultyProcess {
     const plan = this.plan();
     const { program, args, env } = plan;
     // Of its own session: Ctrl-C in the terminal reaches the soak alone.
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = guarded(spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
     this.#child = child;
     this.#serves = false;
     this.#isEnding = false;
@@ -53,7 +52,6 @@ export class FaultyProcess {
     this.#ended = once(child, 'close').then(([code, signal]) =>
       this.#onEnd(signal ? `by ${signal}` : `with code ${code}`),
     );
-    this.events.changed();
     await this.#untilReady(ready, plan.startWithinMs);
   }
 
@@ -101,7 +99,6 @@ export class FaultyProcess {
 
   #onEnd(how: string): string {
     this.#child = undefined;
-    this.events.changed();
     if (this.#serves && !this.#isEnding) this.events.crashed(this.name, how);
     this.#serves = false;
     return how;

@@ -17,7 +17,6 @@ import { freePorts } from '../../../scripts/local/port.js';
 import { natsPlan, nodePlan } from '../../../scripts/local/supervisor/clusterPlans.js';
 import { LogFile } from '../../../scripts/local/supervisor/logFile.js';
 import type { ProcessPlan } from '../../../scripts/local/supervisor/supervisedProcess.js';
-import { Watchdog } from '../../../scripts/local/supervisor/watchdog.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { makeDirectory } from '../../../shared/files/durable.js';
@@ -63,7 +62,6 @@ export class SoakCluster {
   readonly #processes = new Map<string, FaultyProcess>();
   readonly #ways = new Map<string, NatsWay>();
   readonly #logs: LogFile[] = [];
-  readonly #watchdog = new Watchdog();
   #servers: readonly ServerPlan[] = [];
   #coordinatorPorts: readonly number[] = [];
   #tls: SoakTls | undefined;
@@ -132,7 +130,6 @@ export class SoakCluster {
   async start(): Promise<void> {
     const { servers, coordinators } = this.shape;
     await makeDirectory(join(this.folder, 'logs'));
-    this.#watchdog.start();
     const ports = await freePorts(HOST, 2 * servers + coordinators);
     this.#coordinatorPorts = ports.slice(2 * servers);
     const serverPorts = Array.from({ length: servers }, (_, i) => ({
@@ -223,7 +220,6 @@ export class SoakCluster {
     await this.endServices();
     await Promise.all(this.serverNames.map((name) => this.#processes.get(name)?.kill()));
     await Promise.all([...this.#ways.values()].map((way) => way.close()));
-    this.#watchdog.stop();
     await Promise.all(this.#logs.map((log) => log.close()));
   }
 
@@ -246,9 +242,8 @@ export class SoakCluster {
       const error = errorIn(text);
       if (error !== undefined) this.errors.set(error, (this.errors.get(error) ?? 0) + 1);
     };
-    const changed = (): void => this.#guard();
     const crashed = (crashedName: string, how: string): void => this.#onCrash(crashedName, how);
-    this.#processes.set(name, new FaultyProcess(name, plan, { line, changed, crashed }));
+    this.#processes.set(name, new FaultyProcess(name, plan, { line, crashed }));
   }
 
   #onCrash(name: string, how: string): void {
@@ -257,11 +252,6 @@ export class SoakCluster {
     this.crashes.push(crash);
     this.onCrash(crash);
     this.run(name).catch(() => undefined);
-  }
-
-  #guard(): void {
-    const pids = [...this.#processes.values()].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
-    this.#watchdog.guard(pids, []);
   }
 
   /** What a person has set for a service of theirs is not for this one. */

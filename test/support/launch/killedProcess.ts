@@ -1,6 +1,7 @@
 /** Programs that end themselves in the middle of writing files, as a power cut would end them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { guarded } from '../../../scripts/local/supervisor/guarded.js';
 
 export interface Ended {
   readonly printed: string;
@@ -11,9 +12,9 @@ export interface Ended {
 
 /** Runs an ES module as a process of its own. */
 export async function runProgram(program: string): Promise<Ended> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = guarded(
+    spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
   let printed = '';
   child.stdout.on('data', (chunk) => {
     printed += chunk;

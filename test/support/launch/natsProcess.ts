@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { planServer, type ServerOptions, type ServerPlan } from '../../../scripts/local/natsServer/serverPlan.js';
+import { guarded } from '../../../scripts/local/supervisor/guarded.js';
 import { systemClock } from '../../../shared/clock.js';
 import { askServerInfo } from '../../../shared/nats/serverInfo.js';
 import { PATIENCE_MS } from '../patience.js';
@@ -24,13 +25,9 @@ export class NatsServer {
     private readonly child: ChildProcess,
   ) {
     this.url = plan.url;
-    // A parent that ends in a hurry takes it along.
-    const stopWithUs = (): boolean => child.kill('SIGTERM');
-    process.once('exit', stopWithUs);
     this.ended = new Promise((resolve) => {
       const settle = (how: string): void => {
         this.running = false;
-        process.off('exit', stopWithUs);
         resolve(how);
       };
       child.once('error', (error) => settle(error.message));
@@ -42,7 +39,7 @@ export class NatsServer {
   static async start(options: ServerOptions): Promise<NatsServer> {
     const plan = await planServer(options);
     // Of its own session: Ctrl-C in the terminal reaches the tests alone, and they stop it.
-    const child = spawn(plan.program, [...plan.args], { stdio: 'ignore', detached: true });
+    const child = guarded(spawn(plan.program, [...plan.args], { stdio: 'ignore', detached: true }), 'last');
     const server = new NatsServer(plan, child);
     try {
       await server.untilReady();

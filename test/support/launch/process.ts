@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { guarded } from '../../../scripts/local/supervisor/guarded.js';
 import { readLines } from '../../../scripts/local/supervisor/lines.js';
-import { Watchdog } from '../../../scripts/local/supervisor/watchdog.js';
 import { PATIENCE_MS } from '../patience.js';
 
 /** Output quoted in the message of a failed wait. */
@@ -133,30 +133,24 @@ export class Launched {
 }
 
 const running = new Set<Launched>();
-const watchdog = new Watchdog();
-let guarding = false;
 
 /** Starts a program. It is stopped at the end of the test run at the latest. */
 export function launch(program: string, args: readonly string[], options: LaunchOptions = {}): Launched {
-  const child = spawn(program, args, {
-    cwd: options.cwd,
-    env: { ...process.env, ...options.env },
-    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  });
+  const child: ChildProcess = guarded(
+    spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    }),
+  );
   if (child.pid === undefined) {
     child.once('error', () => {});
     throw new Error(`${program} could not be started`);
   }
   if (options.input !== undefined) feed(child.stdin!, options.input);
-  if (!guarding) watchdog.start();
-  guarding = true;
   const launched = new Launched([program, ...args].join(' '), child);
   running.add(launched);
-  guard();
-  void launched.ended.then(() => {
-    running.delete(launched);
-    guard();
-  });
+  void launched.ended.then(() => running.delete(launched));
   return launched;
 }
 
@@ -190,17 +184,7 @@ export function isAlive(pid: number): boolean {
 /** Stops whatever was launched and still runs. */
 export async function stopEverything(): Promise<void> {
   await Promise.all([...running].map((launched) => launched.stop()));
-  if (guarding) watchdog.stop();
-  guarding = false;
 }
-
-const guard = (): void => {
-  if (guarding)
-    watchdog.guard(
-      [...running].map(({ pid }) => pid),
-      [],
-    );
-};
 
 // A test that failed half-way may have left a process, which would also keep the test run from ending.
 if (typeof after === 'function') after(stopEverything);

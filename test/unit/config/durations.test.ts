@@ -10,7 +10,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Names of settings that are times, or sound like one. */
 const TIME = /(?:Ms|Secs?|Seconds|Minutes|Hours|Days)$/;
 const LIKE_A_TIME = /every|timeout|interval|wait|delay|age|after|period|expire|ttl|heartbeat|lease|deadline|drain/i;
-/** What sounds like a time and is none, by its unit. */
+/** Units of settings that sound like a time. */
 const OTHER_UNIT = /Bytes$/;
 
 const paths = Object.keys(SETTINGS);

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 import { readLines } from '../../../../scripts/local/supervisor/lines.js';
 import { isAlarm } from '../../cluster/simulatedLogger.js';
 import type { Order } from './rotating.js';
@@ -27,10 +28,9 @@ class Program {
 
   constructor(program: string, args: readonly string[], env: Readonly<Record<string, string>>) {
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] as const;
-    this.#child = fork(program, [...args], {
-      env: { ...process.env, ...ONE_POOL_THREAD, ...env },
-      stdio: [...stdio],
-    });
+    this.#child = guarded(
+      fork(program, [...args], { env: { ...process.env, ...ONE_POOL_THREAD, ...env }, stdio: [...stdio] }),
+    );
     this.#ended = once(this.#child, 'exit');
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) readLines(stream, (line) => this.lines.push(line));
   }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 
 /** Calls of the disk that the product makes, without those that read. */
 const CALLS = 'openat,write,pwrite64,fsync,fdatasync,rename,link,unlink,rmdir,mkdir,ftruncate';
@@ -46,7 +47,7 @@ export class Strace {
   static async attach(id: number, file: string, injection?: Injection): Promise<Strace> {
     const threads = injection === undefined ? ['-f'] : injected(injection);
     const args = ['-y', '-s', '0', '-o', file, '-e', `trace=${CALLS}`, '-e', 'signal=none', ...threads, '-p', `${id}`];
-    const child = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = guarded(spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] }));
     let told = '';
     await new Promise<void>((resolve, reject) => {
       child.once('error', reject);

@@ -1,52 +1,86 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { parseProcessFlags } from '../../../../shared/process/processFlags.js';
+import { mapConcurrent } from '../../../../shared/scheduling/mapConcurrent.js';
 import { launch, launchNode } from '../../../support/launch/process.js';
+import { ROOT } from '../../../support/sourceTree.js';
 
-const COMMANDS = [
-  'scripts/start',
-  'scripts/standalone',
-  'scripts/cluster',
-  'scripts/keys',
-  'scripts/verify',
-  'scripts/export',
-  'scripts/import',
-  'scripts/demo',
-  'bench/main',
-  'test/soak/main',
-  'test/fuzz/main',
-  'shard/main',
-  'coordinator/main',
-];
+/** A row of `scripts/setup/commands.mjs`. `entry`: a compiled program; without one set-up itself reads the arguments. */
+interface Command {
+  readonly entry?: string;
+}
+
+const SETUP = join(ROOT, 'scripts', 'setup.mjs');
+const { COMMANDS } = (await import(pathToFileURL(join(ROOT, 'scripts', 'setup', 'commands.mjs')).href)) as {
+  readonly COMMANDS: Readonly<Record<string, Command>>;
+};
+
+/** Scripts of package.json that run tools of others, one after another. */
+const CHAINS = ['check', 'lint', 'format'];
+/** Commands of set-up that no script of package.json runs. */
+const OF_SETUP = ['install', 'setup'];
 
 interface Answer {
-  readonly command: string;
+  readonly name: string;
   readonly code: number | null;
   readonly lines: readonly string[];
 }
 
-const answers = (...args: string[]): Promise<Answer[]> =>
-  Promise.all(
-    COMMANDS.map(async (command) => {
-      const launched = launchNode(new URL(`../../../../${command}.js`, import.meta.url).pathname, args);
-      const { code } = await launched.waitForEnd();
-      return { command, code, lines: launched.lines };
-    }),
-  );
-
 describe('every command', () => {
-  it('answers --help with what it takes', async () => {
-    for (const { command, code, lines } of await answers('--help')) {
-      expect(code, command).to.equal(0);
-      expect(lines[0], command).to.match(/^npm (?:start|run \w+)/);
-    }
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-commands-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const answers = (...args: string[]): Promise<Answer[]> =>
+    mapConcurrent(Object.entries(COMMANDS), 4, async ([name, { entry }]) => {
+      const program = entry === undefined ? [SETUP, name] : [join(ROOT, 'dist', entry)];
+      const env = { VOUCH_DATA_DIR: join(folder, 'data'), INIT_CWD: folder };
+      const launched = launchNode(program[0]!, [...program.slice(1), ...args], { cwd: folder, env });
+      const { code } = await launched.waitForEnd();
+      return { name, code, lines: launched.lines };
+    });
+
+  it('is a script of package.json, and every script is a command', async () => {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    for (const [name, script] of Object.entries(scripts))
+      if (!CHAINS.includes(name))
+        expect(script).to.match(
+          new RegExp(`^exec (?:env [\\w=]+(?: [\\w=]+)* )?node (?:--[\\w=-]+ )?scripts/setup\\.mjs ${name}$`),
+        );
+    const named = Object.keys(scripts).filter((name) => !CHAINS.includes(name));
+    expect(Object.keys(COMMANDS).sort()).to.deep.equal([...named, ...OF_SETUP].sort());
   });
 
-  it('refuses an argument that it does not know, in one line, and starts nothing', async () => {
-    for (const { command, code, lines } of await answers('--colour')) {
-      expect(code, command).to.equal(2);
-      expect(lines[0], command).to.match(/Unknown option '--colour'(?:$|; npm run)/);
-      expect(lines.join('\n'), command).not.to.match(/^ +at /m);
+  for (const flag of ['--help', '-h'])
+    it(`answers ${flag}, also behind other arguments, with its usage, and does nothing else`, async () => {
+      for (const { name, code, lines } of await answers('--colour', flag)) {
+        expect(code, name).to.equal(0);
+        const called = OF_SETUP.includes(name) ? 'node scripts/setup.mjs' : `npm (?:run )?${name}`;
+        expect(lines[0], name).to.match(new RegExp(`^${called}(?: |$)`));
+      }
+      expect(await readdir(folder)).to.deep.equal([]);
+    });
+
+  it('refuses an option that it does not know, in one line, and starts nothing', async () => {
+    for (const { name, code, lines } of await answers('--colour')) {
+      expect(code, name).to.equal(2);
+      expect(lines[0], name).to.match(/Unknown option '--colour'(?:$|; npm run)/);
+      expect(lines.join('\n'), name).not.to.match(/^ +at /m);
     }
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('for tests refuses a path that is not below test/', async () => {
+    const launched = launchNode(SETUP, ['test', 'shard']);
+    expect(await launched.waitForEnd()).to.deep.equal({ code: 2, signal: null });
+    expect(launched.lines[0]).to.equal("'shard' is not below test/");
   });
 
   it('ends without a word where nobody reads on', async () => {

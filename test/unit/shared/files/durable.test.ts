@@ -5,6 +5,7 @@ import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'no
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 import {
   createFile,
   DurableFile,
@@ -217,7 +218,8 @@ describe('the lock of a data folder', () => {
       await lockFolder(${JSON.stringify(folder)});
       process.stdout.write('held');
       setInterval(() => {}, 1000);`;
-    child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const held = ['--input-type=module', '-e', program];
+    child = guarded(spawn(process.execPath, held, { stdio: ['ignore', 'pipe', 'inherit'] }));
     await once(child.stdout!, 'data');
     return child;
   }

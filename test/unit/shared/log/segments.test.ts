@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 import { DurableFile } from '../../../../shared/files/durable.js';
 import { hash } from '../../../../shared/hashing/hash.js';
 import {
@@ -365,9 +366,9 @@ async function appendUntilKilled(folder: string, first: number, answers: number)
       after = await log.append(new Uint8Array(100 + (label * 37) % 3000).fill(label & 0xff), after, Infinity);
       process.stdout.write(label + '\\n');
     }`;
-  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child: ChildProcess = guarded(
+    spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
   const answered: number[] = [];
   for await (const line of createInterface({ input: child.stdout! })) {
     answered.push(Number(line) & 0xff);

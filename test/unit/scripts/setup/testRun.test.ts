@@ -1,0 +1,57 @@
+/** A run of the tests, and what is left of its processes when it ends before its time. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { isAlive, type Launched, launch } from '../../../support/launch/process.js';
+import { ROOT } from '../../../support/sourceTree.js';
+import { eventually } from '../../../support/suites/expectations.js';
+
+const RUNNER = new URL('../../../../../scripts/setup/tests.mjs', import.meta.url).href;
+const ENDLESS = fileURLToPath(new URL('../../../support/launch/endlessTest.js', import.meta.url)).slice(ROOT.length);
+
+describe('a test run that is ended', () => {
+  let folder: string;
+  let run: Launched;
+  let mocha: number;
+  let children: number[];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-run-'));
+    const program = `import { runTests } from '${RUNNER}'; await runTests('${ROOT}', ['${ENDLESS.replace(/^\//, '')}']);`;
+    run = launch(process.execPath, ['--input-type=module', '-e', program], { env: { ENDLESS_FOLDER: folder } });
+    const line = await run.waitForLine(/children \d/);
+    [mocha, ...children] = line.match(/\d+/g)!.map(Number) as [number, ...number[]];
+    expect(children).to.have.length(3);
+    expect([mocha, ...children].filter((pid) => !isAlive(pid))).to.deep.equal([]);
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const expectGone = (): Promise<void> =>
+    eventually('every child of the tests is gone', () => ![mocha, ...children].some(isAlive));
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    it(`by ${signal} ends with 130 and leaves no process`, async () => {
+      run.signal(signal);
+      expect(await run.waitForEnd()).to.deep.equal({ code: 130, signal: null });
+      await expectGone();
+    });
+
+  it('by SIGINT that comes twice, as under npm, leaves no process', async () => {
+    process.kill(mocha, 'SIGINT');
+    run.signal('SIGINT');
+    expect((await run.waitForEnd()).code).to.equal(130);
+    await expectGone();
+  });
+
+  it('by kill -9 of the process that runs mocha leaves no process', async () => {
+    await run.kill();
+    await expectGone();
+  });
+
+  it('by kill -9 of mocha leaves no process', async () => {
+    process.kill(mocha, 'SIGKILL');
+    expect((await run.waitForEnd()).code).to.equal(1);
+    await expectGone();
+  });
+});
