@@ -58,7 +58,7 @@ export class ShardNode {
 
   constructor({ shard, owners, context, lease, losses, keyEntries, staleMs, onServing }: NodeOptions) {
     const { metrics, clock, logger, admission, quota } = context;
-    const runner = new CallRunner(metrics, admission, clock, logger);
+    const runner = new CallRunner(metrics, admission, clock, logger, context.transport);
     const readIndex = new ReadIndex(context.transport, clock, metrics);
     const follow = { ...context, shard, all: new Set<Follower>(), runner, readIndex, staleMs };
     const services = { shard, context, lease, follow, onServing };

@@ -10,9 +10,9 @@ import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
-import type { AreCalls } from '../../shared/protocol/callShapes.js';
+import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
 import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
-import type { Envelope, Message } from '../../shared/transport/transport.js';
+import type { Envelope, Message, Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { type CallAdmission, type ReadTarget, takesTurns } from './admission.js';
 
@@ -40,6 +40,7 @@ export class CallRunner {
     private readonly admission: CallAdmission,
     private readonly clock: Clock,
     private readonly logger: Logger,
+    private readonly transport: Pick<Transport, 'maxPayloadBytes'>,
   ) {}
 
   /** Returns the packed outcomes of the message's calls. */
@@ -55,10 +56,26 @@ export class CallRunner {
       const outcomes = calls.map((sent) =>
         this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
       );
-      return packOutcomes(await Promise.all(outcomes));
+      return this.#packed(await Promise.all(outcomes), handler.areCalls === (areReads as unknown));
     } finally {
       admission.finish(calls.length, sizeBytes);
     }
+  }
+
+  /**
+   * Sends reads back whose results do not fit one answer with those before them, as if nobody had served them: coordinators
+   * expect less of records that are larger than usual. Results of writes are small, and a write must not be repeated.
+   */
+  #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
+    const { maxPayloadBytes } = this.transport;
+    const packed = packOutcomes(outcomes);
+    if (packed.length <= maxPayloadBytes || !areOfReads) return packed;
+    let sizeBytes = 0;
+    const fitting = outcomes.map((outcome, i): Outcome => {
+      sizeBytes += packOutcomes([outcome]).length;
+      return i === 0 || sizeBytes <= maxPayloadBytes ? outcome : { moved: true };
+    });
+    return packOutcomes(fitting);
   }
 
   async #outcome<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<Outcome> {

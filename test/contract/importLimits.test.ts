@@ -1,3 +1,4 @@
+/** Records that are larger than by default, and limits that an import meets. */
 import { expect } from 'chai';
 import type { Answer } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
@@ -45,4 +46,19 @@ inBothModes('the limits of an import', (service, { start }) => {
       expect(answer.status, answer.text).to.equal(400);
       expect((await rw.get('/v1/namespaces')).body.collections).to.have.length(1);
     });
+});
+
+inBothModes('records of 4 MB', (_, { start }) => {
+  it('are read by many requests at once', async () => {
+    const service = await start({ VOUCH_METADATA_BYTES: '4000000' });
+    const { rw } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'a', dimension: 2, metric: 'squared_l2' });
+    const metadata = [{ a: 'b'.repeat(3_900_000) }];
+    for (let n = 1; n <= 8; n++)
+      answered(await rw.post('/v1/vectors/batch-insert', { collection: 'a', batch: [[n, 2]], metadata }));
+    const ids = [1, 2, 3, 4, 5, 6, 7, 8];
+    const read = await Promise.all(ids.map(async (id) => answered(await rw.get(`/v1/records/${id}?collection=a`))));
+    expect(read.map(({ id }) => id)).to.deep.equal(ids);
+    for (const { metadata: shown } of read) expect(shown.a).to.have.length(3_900_000);
+  });
 });

@@ -250,7 +250,7 @@ describe('what a shard takes on', () => {
   });
 
   it('is bounded in calls and bytes, but for what keeps the cluster together', async () => {
-    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger);
+    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, { maxPayloadBytes: 1e6 });
     const passes = (): void => undefined;
     const run = async (): Promise<unknown> => 1;
     const answer = async (isUrgent: boolean, calls: number): Promise<Outcome[]> => {
