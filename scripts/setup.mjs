@@ -21,7 +21,7 @@ const EXIT_USAGE = 2;
 /** Needs of a compiled program that prints its usage. */
 const FOR_HELP = ['packages', 'build'];
 
-/** Runs a compiled program in this process, so that signals reach it and nothing stands between it and npm. */
+/** Runs a compiled program in this process, so that signals of npm reach it. */
 async function runEntry(path, args) {
   const entry = join(root, 'dist', path);
   process.argv = [process.argv[0], entry, ...args];

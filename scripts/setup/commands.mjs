@@ -1,6 +1,6 @@
 /**
- * The commands of `npm run`: what each needs before it can run, and what it runs. `entry`: a compiled program, which reads its
- * arguments itself; `run`: a function of set-up, whose arguments are checked here.
+ * The commands of `npm run`, with what they need before they can run. A compiled program, `entry`, reads its arguments itself.
+ * A function of set-up, `run`, has its arguments checked here.
  */
 import { parseArgs } from 'node:util';
 import { SetupError } from './command.mjs';

@@ -63,8 +63,8 @@ export class CallRunner {
   }
 
   /**
-   * Sends reads back whose results do not fit one answer with those before them, as if nobody had served them: coordinators
-   * expect less of records that are larger than usual. Results of writes are small, and a write must not be repeated.
+   * Returns reads unserved whose results do not fit the answer beside those before them. Coordinators, which send them again,
+   * underrate large records. Results of writes are small, and a write must not be repeated.
    */
   #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
     const { maxPayloadBytes } = this.transport;

@@ -11,7 +11,7 @@ import { eventually } from '../../../support/suites/expectations.js';
 const RUNNER = new URL('../../../../../scripts/setup/tests.mjs', import.meta.url).href;
 const ENDLESS = fileURLToPath(new URL('../../../support/launch/endlessTest.js', import.meta.url)).slice(ROOT.length);
 
-describe('a test run that is ended', () => {
+describe('a test run', () => {
   let folder: string;
   let run: Launched;
   let mocha: number;
@@ -31,25 +31,25 @@ describe('a test run that is ended', () => {
     eventually('every child of the tests is gone', () => ![mocha, ...children].some(isAlive));
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    it(`by ${signal} ends with 130 and leaves no process`, async () => {
+    it(`ends with 130 and leaves no process after ${signal}`, async () => {
       run.signal(signal);
       expect(await run.waitForEnd()).to.deep.equal({ code: 130, signal: null });
       await expectGone();
     });
 
-  it('by SIGINT that comes twice, as under npm, leaves no process', async () => {
+  it('leaves no process after a second SIGINT, which npm sends', async () => {
     process.kill(mocha, 'SIGINT');
     run.signal('SIGINT');
     expect((await run.waitForEnd()).code).to.equal(130);
     await expectGone();
   });
 
-  it('by kill -9 of the process that runs mocha leaves no process', async () => {
+  it('leaves no process after kill -9 of the process that runs mocha', async () => {
     await run.kill();
     await expectGone();
   });
 
-  it('by kill -9 of mocha leaves no process', async () => {
+  it('leaves no process after kill -9 of mocha', async () => {
     process.kill(mocha, 'SIGKILL');
     expect((await run.waitForEnd()).code).to.equal(1);
     await expectGone();
