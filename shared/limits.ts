@@ -30,7 +30,21 @@ export const GCM_TAG_BYTES = 16;
 export const JSON_DEPTH_MAX = 64;
 /** UTF-8 of a key of any JSON object, as it is written. */
 export const JSON_KEY_MAX_BYTES = 1_024;
+/** Arrays, objects and strings, also keys, in all JSON of one request. */
+export const JSON_PIECES_MAX = 1_500_000;
+/** Members of all objects in the JSON of one request: 30 for each record of the largest batch. */
+export const JSON_MEMBERS_MAX = 500_000;
+/** Different keys in the JSON of one request: V8 takes some two microseconds for each. */
+export const JSON_KEYS_MAX = 100_000;
 /** Tests, and filters that are empty, in one metadata filter: on numbers each takes a millisecond or two of a million records. */
 export const FILTER_CONDITIONS_MAX = 128;
 /** Values of all `in` and `nin` of one metadata filter, and members of the arrays and objects that it compares with. */
 export const FILTER_VALUES_MAX = 4_096;
+/** UTF-8 of all keys and strings in one metadata filter: 16 times the largest metadata. */
+export const FILTER_BYTES_MAX = 1024 * 1024;
+/** The same for all filters of a batch of searches together: 4 conditions and 64 values for each of 256 searches. */
+export const BATCH_CONDITIONS_MAX = 1_024;
+export const BATCH_VALUES_MAX = 16_384;
+export const BATCH_FILTER_BYTES_MAX = FILTER_BYTES_MAX;
+/** UTF-8 of all query texts of a batch of searches; a single one may be longer where the operator allows longer texts. */
+export const BATCH_TEXT_BYTES_MAX = 1024 * 1024;

@@ -1,5 +1,6 @@
 /** Prepares a batch of inserts, or of upserts, for its call. */
 
+import { JsonBudget } from '../../shared/json/nesting.js';
 import { EXTERNAL_ID_MAX_BYTES } from '../../shared/limits.js';
 import { insertSizeBytes } from '../../shared/log/eventLayout.js';
 import type { BatchInsertRequest, BatchUpsertRequest } from '../contract/records.js';
@@ -51,10 +52,16 @@ export function prepareBatch(
   texts?.forEach((text, i) => {
     if (text !== null) sizeBytes += assertedUtf8Bytes(text, bounds.textBytes, `$.texts[${i}]`);
   });
-  const stored = metadata?.map((item, i) => (item === null ? null : metadataBytes(item, bounds, `$.metadata[${i}]`)));
-  for (const item of stored ?? []) sizeBytes += item?.length ?? 0;
   sizeBytes += assertedExternalIdBytes(externalIds ?? []);
   assertFitsCommit(sizeBytes, bounds);
+  const budget = new JsonBudget();
+  const stored = metadata?.map((item, i) => {
+    const bytes = item === null ? null : metadataBytes(item, bounds, `$.metadata[${i}]`, budget);
+    sizeBytes += bytes?.length ?? 0;
+    // Now, since all of them would take seconds to write and to parse.
+    assertFitsCommit(sizeBytes, bounds);
+    return bytes;
+  });
 
   return {
     collection: request.collection ?? null,
@@ -101,9 +108,9 @@ function positional<T>(items: readonly T[] | null | undefined, count: number, na
   return items;
 }
 
-function metadataBytes(item: JsonObject | string, bounds: BodyBounds, path: string): Buffer {
+function metadataBytes(item: JsonObject | string, bounds: BodyBounds, path: string, budget: JsonBudget): Buffer {
   const bytes = Buffer.from(typeof item === 'string' ? item : JSON.stringify(item), 'utf8');
   assertMetadataSize(bytes.length, bounds, path);
-  if (typeof item === 'string') jsonObjectOf(bytes, path);
+  if (typeof item === 'string') jsonObjectOf(bytes, path, budget);
   return bytes;
 }

@@ -35,7 +35,7 @@ export function assertedUtf8Bytes(text: string, maxBytes: number, path: string):
 
 export function assertFitsCommit(sizeBytes: number, bounds: BodyBounds): void {
   if (sizeBytes <= bounds.commitBytes) return;
-  const message = `the batch takes ${sizeBytes} bytes, and one commit holds ${bounds.commitBytes}: send it in parts`;
+  const message = `the batch takes more than the ${bounds.commitBytes} bytes that one commit holds: send it in parts`;
   throw new VouchError('payload_too_large', message);
 }
 

@@ -1,7 +1,7 @@
 /** Parses the JSON of bodies and of metadata, and refuses early what would be costly. */
 import { isUtf8 } from 'node:buffer';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
-import { assertNesting } from '../../shared/json/nesting.js';
+import { assertNesting, type JsonBudget } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import { invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
@@ -12,16 +12,21 @@ export function parseJson(bytes: Buffer, depthMax: number, isSecret = false): Js
   if (bytes.length === 0) throw invalid('the body is empty: expected JSON');
   if (!isUtf8(bytes)) throw invalid('the body is not UTF-8');
   try {
-    return jsonText(bytes, depthMax);
+    return jsonText(bytes, depthMax, '$', { isSecret });
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw invalid(isSecret ? 'the body is not JSON' : `the body is not JSON: ${messageOf(error)}`);
   }
 }
 
-/** Throws `validation_error` if it is nested too deeply, SyntaxError if it is not JSON. */
-function jsonText(bytes: Buffer, depthMax: number, path?: string): JsonText {
-  const { members } = assertNesting(bytes, depthMax, path);
+/** Throws `validation_error` if it nests too deeply or holds too much, SyntaxError if it is not JSON. */
+function jsonText(
+  bytes: Buffer,
+  depthMax: number,
+  path?: string,
+  options?: Parameters<typeof assertNesting>[3],
+): JsonText {
+  const { members } = assertNesting(bytes, depthMax, path, options);
   const text = bytes.toString('utf8');
   return { value: JSON.parse(text), text, members };
 }
@@ -30,10 +35,10 @@ const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The object in a text of JSON, which must be kept as it is written. Throws `validation_error` naming `path`. */
-export function jsonObjectOf(bytes: Buffer, path: string): JsonObject {
+export function jsonObjectOf(bytes: Buffer, path: string, budget?: JsonBudget): JsonObject {
   let json: JsonText;
   try {
-    json = jsonText(bytes, JSON_DEPTH_MAX, path);
+    json = jsonText(bytes, JSON_DEPTH_MAX, path, budget && { budget });
   } catch (error) {
     throw error instanceof SyntaxError ? invalid(`${path} is not JSON`) : error;
   }

@@ -3,8 +3,8 @@
  * within ±2^53, no number may become an infinity, and only 0 may become 0; fractions are rounded to the nearest double. An
  * object keeps one value for each key.
  *
- * For almost all JSON the parsed value shows that nothing is lost. In case of doubt the text is read again, which takes some
- * ten times as long as the parser.
+ * For almost all JSON the parsed value shows that nothing is lost. In case of doubt the field's text is read again, which takes
+ * about as long as the parser: the other fields are skipped, and only numbers that can be lost are parsed.
  */
 import { below, invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
@@ -23,7 +23,8 @@ const INTEGER_MAX = 2 ** 53;
 const MINUSES = ['e-', 'E-'];
 const THREE_DIGITS = /^\d{3}$/;
 const MANY_ZEROS = '0'.repeat(200);
-const NUMBER = /(-?\d[\d.]*)(?:[eE][+-]?\d+)?/y;
+/** A shorter number without an exponent is kept: it is below 2^53, and not as close to 0 as that it would be read as 0. */
+const LOSSY_CHARS = 16;
 const ONLY_DIGITS = /^-?\d+$/;
 
 /**
@@ -36,8 +37,9 @@ export function assertKept({ value, text, members }: JsonText, path: string, fie
   const found: Found = { members: 0, hasLarge: false, hasZero: false };
   lookAt(part, found);
   const allMembers = field === undefined ? found.members : found.members + membersBeside(field, value as JsonObject);
-  if (found.hasLarge || allMembers !== members || (found.hasZero && mayHaveTiny(text)))
-    assertTextKept(text, path, field);
+  const hasTwins = allMembers !== members;
+  if (found.hasLarge || hasTwins || (found.hasZero && mayHaveTiny(text)))
+    assertTextKept({ text, open: [], path, field, hasTwins });
 }
 
 /** The runtime's search for two letters passes over vectors many times faster than a pattern. */
@@ -89,66 +91,115 @@ function membersOf(value: unknown): number {
 
 /** An open object or array, and the reader's position in it. */
 interface Level {
-  /** Null for an array. */
+  readonly isArray: boolean;
+  /** The keys so far; null: no object has two of the same. */
   readonly keys: Set<string> | null;
-  at: string | number;
+  /** The place in an array, or where the last key begins in the text. */
+  at: number;
 }
 
-function assertTextKept(text: string, path: string, field: string | undefined): void {
-  const open: Level[] = [];
-  const isWanted = (): boolean => field === undefined || open[0]?.at === field;
+/** A text that is read again. */
+interface Reading {
+  readonly text: string;
+  readonly open: Level[];
+  readonly path: string;
+  /** The only field of the outermost object that is wanted. */
+  readonly field: string | undefined;
+  readonly hasTwins: boolean;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const ARRAY_END = 0x5d;
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+/** Small letters and capitals differ in this bit. */
+const CASE_BIT = 0x20;
+const EXPONENT = 0x65;
+
+function assertTextKept(reading: Reading): void {
+  const { text, open, hasTwins } = reading;
   for (let at = 0; at < text.length; ) {
-    const char = text[at]!;
-    const level = open.at(-1);
-    if (char === '{') open.push({ keys: new Set(), at: '' });
-    else if (char === '[') open.push({ keys: null, at: 0 });
-    else if (char === '}' || char === ']') open.pop();
-    else if (char === ',' && level?.keys === null) level.at = (level.at as number) + 1;
-    else if (char === '"') {
-      const end = endOfString(text, at);
-      if (level?.keys && isKey(text, end)) {
-        level.at = JSON.parse(text.slice(at, end)) as string;
-        if (level.keys.has(level.at) && isWanted()) throw invalid(`${placeOf(open, path)} stands there twice`);
-        level.keys.add(level.at);
-      }
-      at = end;
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = afterString(reading, at);
       continue;
-    } else if (char === '-' || (char >= '0' && char <= '9')) {
-      const [literal, digits] = literalAt(text, at);
-      const loss = isWanted() ? lossOf(literal, digits) : undefined;
-      if (loss !== undefined) throw invalid(`${placeOf(open, path)}: ${loss}`);
-      at += literal.length;
+    }
+    if (code === MINUS || isDigit(code)) {
+      at = afterNumber(reading, at);
       continue;
+    }
+    if (code === ARRAY) open.push({ isArray: true, keys: null, at: 0 });
+    else if (code === OBJECT) open.push({ isArray: false, keys: hasTwins ? new Set() : null, at: 0 });
+    else if (code === ARRAY_END || code === OBJECT_END) open.pop();
+    else if (code === COMMA) {
+      const level = open.at(-1)!;
+      if (level.isArray) level.at += 1;
     }
     at += 1;
   }
 }
 
-/** A number as it is written, and its digits before the exponent. */
-function literalAt(text: string, at: number): readonly [literal: string, digits: string] {
-  NUMBER.lastIndex = at;
-  const [literal, digits] = NUMBER.exec(text) as unknown as [string, string];
-  return [literal, digits];
+/** The position after a string; after a key that is not wanted, that after its value. */
+function afterString({ text, open, path, field }: Reading, at: number): number {
+  const level = open.at(-1);
+  const end = endOfString(text, at);
+  if (level === undefined || level.isArray || !isKey(text, end)) return end;
+  level.at = at;
+  const isNamed = open.length === 1 && field !== undefined;
+  if (isNamed || level.keys !== null) {
+    const key = keyAt(text, at);
+    if (isNamed && key !== field) return afterValue(text, end);
+    if (level.keys?.has(key)) throw invalid(`${placeOf(text, open, path)} stands there twice`);
+    level.keys?.add(key);
+  }
+  return end;
 }
 
-/** Why the number cannot be kept, if it cannot. */
+function afterNumber({ text, open, path }: Reading, at: number): number {
+  let exponentAt = -1;
+  let end = at;
+  for (let code = text.charCodeAt(at); isOfNumber(code); code = text.charCodeAt(++end))
+    if ((code | CASE_BIT) === EXPONENT) exponentAt = end;
+  if (end - at < LOSSY_CHARS && exponentAt < 0) return end;
+  const loss = lossOf(text.slice(at, end), text.slice(at, exponentAt < 0 ? end : exponentAt));
+  if (loss !== undefined) throw invalid(`${placeOf(text, open, path)}: ${loss}`);
+  return end;
+}
+
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
+
+/** Whether the character stands within a number: a digit, `+`, `-`, `.`, or the sign of an exponent. */
+const isOfNumber = (code: number): boolean =>
+  isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || (code | CASE_BIT) === EXPONENT;
+
+/** Why the number cannot be kept, if it cannot; `digits` stand before the exponent. */
 function lossOf(literal: string, digits: string): string | undefined {
   const value = Number(literal);
   if (!Number.isFinite(value)) return 'the number is too large';
   if (value === 0) return /[1-9]/.test(digits) ? 'the number is too close to 0' : undefined;
   if (!ONLY_DIGITS.test(literal) || Number.isSafeInteger(value)) return undefined;
-  // 2^53 + 1 is read as 2^53.
+  // 2^53 + 1 is read as 2^53. All integers that are read as 2^53 have 16 digits.
   if (Math.abs(value) === INTEGER_MAX && BigInt(literal) === BigInt(value)) return undefined;
   return 'an integer beyond 2^53 cannot be kept exactly; send it as a string';
 }
 
-const placeOf = (open: readonly Level[], path: string): string =>
-  open.reduce((place, { at }) => (typeof at === 'number' ? `${place}[${at}]` : below(place, at)), path);
+const placeOf = (text: string, open: readonly Level[], path: string): string =>
+  open.reduce((place, { isArray, at }) => (isArray ? `${place}[${at}]` : below(place, keyAt(text, at))), path);
+
+/** The key that begins at `at`. */
+const keyAt = (text: string, at: number): string => JSON.parse(text.slice(at, endOfString(text, at))) as string;
 
 /** The position after the closing quote of the string that begins at `at`. */
 function endOfString(text: string, at: number): number {
   let end = at + 1;
-  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+  for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end)) end += code === BACKSLASH ? 2 : 1;
   return end + 1;
 }
 
@@ -156,5 +207,17 @@ function endOfString(text: string, at: number): number {
 function isKey(text: string, end: number): boolean {
   let at = end;
   while (text.charCodeAt(at) <= 0x20) at += 1;
-  return text[at] === ':';
+  return text.charCodeAt(at) === COLON;
+}
+
+/** The position of the comma or bracket after the value of the key that ends at `end`. */
+function afterValue(text: string, end: number): number {
+  let depth = 0;
+  for (let at = end; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at) - 1;
+    else if (code === OBJECT || code === ARRAY) depth += 1;
+    else if (code === COMMA && depth === 0) return at;
+    else if ((code === OBJECT_END || code === ARRAY_END) && depth-- === 0) return at;
+  }
 }

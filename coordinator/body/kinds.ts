@@ -205,7 +205,7 @@ export function prepareInline<K extends BodyKind>(
 function isCheapJson<T>(name: BodyKind, definition: Kind<T>, json: Buffer): boolean {
   if (json.length <= SHORT_BYTES) return true;
   const bytesMax = name === 'batch' || name === 'upsert' ? BATCH_JSON_BYTES : INLINE_BYTES;
-  return json.length <= bytesMax && assertNesting(json, depthOf(definition)).pieces <= INLINE_PIECES;
+  return json.length <= bytesMax && assertNesting(json, depthOf(definition), '$', definition).pieces <= INLINE_PIECES;
 }
 
 const depthOf = ({ depthMax = JSON_DEPTH_MAX }: { readonly depthMax?: number }): number => depthMax;
@@ -235,9 +235,12 @@ function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds
   return parts && prepareJson(definition, parts.json, bounds, parts.vectors);
 }
 
+/** A longer rest of a body is not parsed twice. */
+const TWICE_BYTES = 1024 * 1024;
+
 /**
- * Prepares a body whose vectors are plain. Undefined where they are not, where the rest is refused, or is not cheap: the whole
- * body as JSON decides then, and its error names what was sent.
+ * Prepares a body whose vectors are plain. Undefined where they are not, where a short rest is refused, or is not cheap: the
+ * whole body as JSON decides then, and its error names what was sent.
  */
 function prepareTaken<T>(
   definition: Kind<T>,
@@ -250,7 +253,7 @@ function prepareTaken<T>(
   try {
     return isCheap(parts.json) ? prepareJson(definition, parts.json, bounds, parts.vectors) : undefined;
   } catch (error) {
-    if (error instanceof VouchError) return undefined;
+    if (error instanceof VouchError && parts.json.length <= TWICE_BYTES) return undefined;
     throw error;
   }
 }
@@ -267,8 +270,10 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
 }
 
 function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) {
+  // Before each of millions of bytes is looked at.
+  const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
+  if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
   const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);
-  if (metadata) assertMetadataSize(metadata.length, bounds, '$.metadata');
   const metadataBytes = metadata ? Uint8Array.from(metadata) : null;
   if (metadataBytes) assertShownAsWritten(metadataBytes, '$.metadata');
   if (text) assertedUtf8Bytes(text, bounds.textBytes, '$.text');

@@ -8,7 +8,8 @@
 import { isUtf8 } from 'node:buffer';
 import { VouchError } from '../../shared/errors/errors.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
-import { VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
+import { longKey } from '../../shared/json/nesting.js';
+import { BATCH_MAX, JSON_KEY_MAX_BYTES, JSON_MEMBERS_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { below, invalid } from '../contract/refusal.js';
 import { type PackedHead, PackedReader } from './packedReader.js';
 import type { BodyParts, VectorField } from './takenVectors.js';
@@ -17,8 +18,11 @@ import { type Rows, rowsIn } from './vectors.js';
 /** The same field with components in Q16.16. */
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
-/** Values beside the components of vectors: about 0.3 s of reading. */
-const VALUES_MAX = 1_000_000;
+/**
+ * Values beside the components of vectors, which are written as JSON and parsed, a microsecond for each: members of objects, and
+ * for each record of a batch its vector, metadata, text and tag.
+ */
+const VALUES_MAX = JSON_MEMBERS_MAX + 4 * BATCH_MAX;
 /** A character of one byte may become six in JSON. */
 const JSON_CHARS_MAX = 64 * 1024 * 1024;
 
@@ -115,6 +119,7 @@ class BodyUnpacker {
     for (let i = 0; i < length; i++) {
       const key = this.#reader.next();
       if (key.type !== 'string') throw invalid(`${path}: expected strings as keys`);
+      if (key.length > JSON_KEY_MAX_BYTES) throw longKey(this.#reader.take(key.length), key.length, path);
       const text = this.#text(key.length);
       const isFixed = text === name + FIXED_SUFFIX;
       const isVector = role === 'holder' && (isFixed || text === name);
@@ -207,9 +212,9 @@ class BodyUnpacker {
     const { length } = head as Sized;
     if (isListed) {
       for (let i = 0; i < length; i++) {
-        const each = this.#reader.next();
-        if (each.type !== 'number' && each.type !== 'large') throw outOfRange(path, row, i, `a ${each.type}`);
-        target[offset + i] = quantisedAt(Number(each.value), path, row, i);
+        const value = this.#reader.number();
+        if (value === undefined) throw outOfRange(path, row, i, `a ${this.#reader.next().type}`);
+        target[offset + i] = quantisedAt(value, path, row, i);
       }
       return;
     }

@@ -27,6 +27,9 @@ const SIZED: Readonly<Record<number, readonly [Sized, bytes: number]>> = {
 const NIL = 0xc0;
 const FALSE = 0xc2;
 const TRUE = 0xc3;
+/** The first and the last type of numbers whose bytes follow. */
+const FLOAT_32 = 0xca;
+const INT_64 = 0xd3;
 
 export class PackedReader {
   #at = 0;
@@ -40,24 +43,39 @@ export class PackedReader {
 
   /** Throws `validation_error` at a wrong end, and at what JSON has no counterpart of. */
   next(): PackedHead {
-    const first = this.take(1)[0]!;
+    const first = this.bytes[this.#skip(1)]!;
     if (first < 0x80) return { type: 'number', value: first };
     if (first >= 0xe0) return { type: 'number', value: first - 0x100 };
     if (first < 0x90) return { type: 'map', length: first & 0x0f };
     if (first < 0xa0) return { type: 'array', length: first & 0x0f };
     if (first < NIL) return { type: 'string', length: first & 0x1f };
     const sized = SIZED[first];
-    if (sized !== undefined) return { type: sized[0], length: this.take(sized[1]).readUIntBE(0, sized[1]) };
+    if (sized !== undefined) return { type: sized[0], length: this.bytes.readUIntBE(this.#skip(sized[1]), sized[1]) };
     if (first === NIL) return { type: 'constant', value: null };
     if (first === FALSE || first === TRUE) return { type: 'constant', value: first === TRUE };
     return this.#number(first);
   }
 
+  /**
+   * The number that comes next: as `next`, but without an object for each. Undefined: something else comes, which is not
+   * read.
+   */
+  number(): number | undefined {
+    const first = this.bytes[this.#at];
+    if (first === undefined) return undefined;
+    if (first < 0x80 || first >= 0xe0) {
+      this.#at += 1;
+      return first < 0x80 ? first : first - 0x100;
+    }
+    if (first < FLOAT_32 || first > INT_64) return undefined;
+    const head = this.next();
+    return head.type === 'number' || head.type === 'large' ? Number(head.value) : undefined;
+  }
+
   /** A view of the next bytes. */
   take(length: number): Buffer {
-    this.assertLeft(length);
-    this.#at += length;
-    return this.bytes.subarray(this.#at - length, this.#at);
+    const at = this.#skip(length);
+    return this.bytes.subarray(at, this.#at);
   }
 
   assertLeft(length: number): void {
@@ -68,28 +86,35 @@ export class PackedReader {
     if (this.left > 0) throw invalid(`the body is not msgpack: ${this.left} bytes follow its value`);
   }
 
+  /** Returns the position before the next bytes, and goes behind them. */
+  #skip(length: number): number {
+    this.assertLeft(length);
+    this.#at += length;
+    return this.#at - length;
+  }
+
   #number(first: number): PackedHead {
     switch (first) {
       case 0xca:
-        return { type: 'number', value: this.take(4).readFloatBE() };
+        return { type: 'number', value: this.bytes.readFloatBE(this.#skip(4)) };
       case 0xcb:
-        return { type: 'number', value: this.take(8).readDoubleBE() };
+        return { type: 'number', value: this.bytes.readDoubleBE(this.#skip(8)) };
       case 0xcc:
-        return { type: 'number', value: this.take(1).readUInt8() };
+        return { type: 'number', value: this.bytes.readUInt8(this.#skip(1)) };
       case 0xcd:
-        return { type: 'number', value: this.take(2).readUInt16BE() };
+        return { type: 'number', value: this.bytes.readUInt16BE(this.#skip(2)) };
       case 0xce:
-        return { type: 'number', value: this.take(4).readUInt32BE() };
+        return { type: 'number', value: this.bytes.readUInt32BE(this.#skip(4)) };
       case 0xcf:
-        return { type: 'large', value: this.take(8).readBigUInt64BE() };
+        return { type: 'large', value: this.bytes.readBigUInt64BE(this.#skip(8)) };
       case 0xd0:
-        return { type: 'number', value: this.take(1).readInt8() };
+        return { type: 'number', value: this.bytes.readInt8(this.#skip(1)) };
       case 0xd1:
-        return { type: 'number', value: this.take(2).readInt16BE() };
+        return { type: 'number', value: this.bytes.readInt16BE(this.#skip(2)) };
       case 0xd2:
-        return { type: 'number', value: this.take(4).readInt32BE() };
+        return { type: 'number', value: this.bytes.readInt32BE(this.#skip(4)) };
       case 0xd3:
-        return { type: 'large', value: this.take(8).readBigInt64BE() };
+        return { type: 'large', value: this.bytes.readBigInt64BE(this.#skip(8)) };
       default:
         throw invalid(`the body has a value of msgpack type 0x${first.toString(16)}, which JSON has no counterpart of`);
     }

@@ -1,5 +1,12 @@
 /** Prepares searches for their calls; the handler adds the time. */
-import { HITS_MAX } from '../../shared/limits.js';
+import {
+  BATCH_CONDITIONS_MAX,
+  BATCH_FILTER_BYTES_MAX,
+  BATCH_TEXT_BYTES_MAX,
+  BATCH_VALUES_MAX,
+  HITS_MAX,
+  JSON_KEY_MAX_BYTES,
+} from '../../shared/limits.js';
 import type {
   AsOf,
   GraphRerank,
@@ -8,7 +15,7 @@ import type {
   SearchCall,
   TextQuery,
 } from '../../shared/protocol/calls.js';
-import { filterOf } from '../contract/filter.js';
+import { filterOf, nothingSpent, type Spent } from '../contract/filter.js';
 import { invalid } from '../contract/refusal.js';
 import type {
   GraphRerankOptions,
@@ -74,13 +81,13 @@ export function prepareSearchBatch(
   bounds: BodyBounds,
   taken: TakenVectors,
 ): PreparedSearchBatch {
+  const sums: BatchSums = { hits: 0, textBytes: 0, ...nothingSpent() };
   const searches = request.searches.map((each, i) => {
-    const call = callOf(each, bounds, taken, `$.searches[${i}]`);
+    const spent = nothingSpent();
+    const call = callOf(each, bounds, taken, `$.searches[${i}]`, spent);
+    addToBatch(sums, call, spent, bounds);
     return { dimension: dimensionIn(call), halfLifeSecs: halfLifeOf(each), call };
   });
-  const hits = searches.reduce((sum, { call }) => sum + hitsOf(call), 0);
-  if (hits > HITS_MAX)
-    throw invalid(`$.searches: together they ask for ${hits} hits, and at most ${HITS_MAX} are allowed`);
   const asOf = asOfOf(request);
   return {
     collection: request.collection ?? null,
@@ -92,6 +99,30 @@ export function prepareSearchBatch(
       ...(asOf === undefined ? {} : { asOf }),
     },
   };
+}
+
+/** What the searches of a batch hold together. */
+interface BatchSums extends Spent {
+  hits: number;
+  textBytes: number;
+}
+
+/** Throws `validation_error` once the searches so far hold too much together. */
+function addToBatch(sums: BatchSums, { k, group, text }: Draft, spent: Spent, { textBytes }: BodyBounds): void {
+  sums.hits += hitsOf({ k, group });
+  sums.textBytes += text === undefined ? 0 : Buffer.byteLength(text.query, 'utf8');
+  sums.conditions += spent.conditions;
+  sums.values += spent.values;
+  sums.bytes += spent.bytes;
+  const bounded = [
+    [sums.hits, HITS_MAX, 'ask for', 'hits'],
+    [sums.conditions, BATCH_CONDITIONS_MAX, 'have', 'conditions in their filters'],
+    [sums.values, BATCH_VALUES_MAX, 'have', 'values in their filters'],
+    [sums.bytes, BATCH_FILTER_BYTES_MAX, 'have', 'bytes of keys and strings in their filters'],
+    [sums.textBytes, Math.max(BATCH_TEXT_BYTES_MAX, textBytes), 'have', 'bytes of query texts'],
+  ] as const;
+  for (const [sum, most, verb, things] of bounded)
+    if (sum > most) throw invalid(`$.searches: together they ${verb} more than the ${most} ${things} allowed`);
 }
 
 /** The buffers of the queries, which are transferred instead of copied. */
@@ -121,8 +152,8 @@ const isEventual = ({ consistency }: Pick<SearchRequest, 'consistency'>): boolea
   consistency === 'eventual' || consistency === 'local';
 
 /** `path` names the search in errors. */
-function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors, path: string): Draft {
-  const call = draftOf(request, taken, path);
+function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors, path: string, spent?: Spent): Draft {
+  const call = draftOf(request, taken, path, spent);
   const text = textOf(request, bounds, path);
   const group = groupOf(request, path);
   if (request.like != null) call.like = request.like;
@@ -137,11 +168,11 @@ function callOf(request: SearchOptions, bounds: BodyBounds, taken: TakenVectors,
 }
 
 /** The options of a search in one collection or in several. */
-function draftOf(request: SearchOptions | MultiSearchRequest, taken: TakenVectors, path: string): Draft {
+function draftOf(request: SearchOptions | MultiSearchRequest, taken: TakenVectors, path: string, spent?: Spent): Draft {
   const { query, like, k, metadata_filter, score_threshold, with: fields } = request;
   assertOneOf(query, like, path);
   const call: Draft = query ? { op: 'search', query: rowOf(query, taken).bytes, k } : { op: 'search', k };
-  if (metadata_filter) call.filter = filterOf(metadata_filter, `${path}.metadata_filter`);
+  if (metadata_filter) call.filter = filterOf(metadata_filter, `${path}.metadata_filter`, spent);
   if (score_threshold != null) call.scoreMost = Math.min(score_threshold, Number.MAX_VALUE);
   if (fields?.length) call.fields = fields;
   return call;
@@ -162,7 +193,10 @@ function assertOneOf(query: unknown, like: unknown, path: string): void {
 const GROUP_SIZE = 3;
 
 function groupOf({ group_by, group_size }: SearchOptions, path: string): Grouping | undefined {
-  if (group_by != null) return { key: group_by, size: group_size ?? GROUP_SIZE };
+  if (group_by != null) {
+    assertedUtf8Bytes(group_by, JSON_KEY_MAX_BYTES, `${path}.group_by`);
+    return { key: group_by, size: group_size ?? GROUP_SIZE };
+  }
   if (group_size != null) throw invalid(`${path}.group_size: needs a group_by`);
   return undefined;
 }

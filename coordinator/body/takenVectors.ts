@@ -3,6 +3,7 @@
  * refused, or anything about the body is unusual, the whole body is, so that its errors name what was sent.
  */
 import { endOfString } from '../../shared/json/nesting.js';
+import { BATCHED_SEARCHES_MAX } from '../../shared/limits.js';
 import type { Rows } from './vectors.js';
 import { afterBlanks, readVector, readVectors } from './vectorText.js';
 
@@ -31,12 +32,13 @@ const OBJECT_END = 0x7d;
 const BODY_LEVEL = 1;
 const INNER_LEVEL = 3;
 
-/** Undefined if there is no vector, or what is there may be something else. */
+/** Undefined if there is no vector, there are more than can be asked for, or what is there may be something else. */
 export function takeVectors(body: Buffer, { name, within }: VectorField): BodyParts | undefined {
   // The end of the object ends every reading: no position passes it.
   if (body[lastOf(body)] !== OBJECT_END) return undefined;
   const level = within === undefined ? BODY_LEVEL : INNER_LEVEL;
   const read = name === 'batch' ? readVectors : readVector;
+  const most = within === undefined ? 1 : BATCHED_SEARCHES_MAX;
   const pieces: Buffer[] = [];
   const vectors: Rows[] = [];
   let depth = 0;
@@ -58,6 +60,8 @@ export function takeVectors(body: Buffer, { name, within }: VectorField): BodyPa
     if (depth !== level || !isWithin || !isName(body, key, i, name)) continue;
     const at = afterBlanks(body, colon + 1);
     if (body[at] !== ARRAY) continue;
+    // Each reading begins with a copy of 64 KiB.
+    if (vectors.length === most) return undefined;
     const found = read(body, at);
     if (found === undefined) return undefined;
     const place = name === 'batch' ? `[[${vectors.length}]]` : `[${vectors.length}]`;

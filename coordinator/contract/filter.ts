@@ -11,7 +11,7 @@
  * comparison would silently find nothing. `{"eq": {"in": 3}}` compares with any object.
  */
 
-import { FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../shared/limits.js';
+import { FILTER_BYTES_MAX, FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX, JSON_DEPTH_MAX } from '../../shared/limits.js';
 import type { Filter, Json, Order, Test } from '../../shared/model/filter.js';
 import { PATH_SEPARATOR } from '../../shared/model/filter.js';
 import { below, invalid, refuseBody } from './refusal.js';
@@ -20,11 +20,14 @@ import type { JsonObject } from './values.js';
 
 type Operator = Test['kind'];
 
-/** Counts over the whole filter. */
-interface Spent {
+/** Counts over the whole filter; `bytes`: UTF-8 of all keys and strings. */
+export interface Spent {
   conditions: number;
   values: number;
+  bytes: number;
 }
+
+export const nothingSpent = (): Spent => ({ conditions: 0, values: 0, bytes: 0 });
 
 const OPERATORS: Readonly<Record<Operator, (operand: unknown, path: string, spent: Spent) => Test>> = {
   eq: (operand, path, spent) => ({ kind: 'eq', value: comparable(operand, path, spent) }),
@@ -67,9 +70,12 @@ const LOOKALIKES: ReadonlySet<string> = new Set(
   [...FOREIGN_OPERATORS, ...Object.keys(OPERATORS).flatMap(misspellings)].filter((key) => !WORDS.includes(key)),
 );
 
-/** `path` names the filter in errors. The nesting is bounded already. Throws `validation_error`. */
-export const filterOf = (json: JsonObject, path = '$.metadata_filter'): Filter =>
-  objectFilter(json, path, { conditions: 0, values: 0 });
+/**
+ * `path` names the filter in errors; `spent`, which counts nothing yet, shows afterwards what the filter holds. The nesting is
+ * bounded already. Throws `validation_error`.
+ */
+export const filterOf = (json: JsonObject, path = '$.metadata_filter', spent = nothingSpent()): Filter =>
+  objectFilter(json, path, spent);
 
 function objectFilter(json: JsonObject, path: string, spent: Spent): Filter {
   const keys = Object.keys(json);
@@ -85,7 +91,10 @@ function memberFilter(key: string, value: unknown, path: string, spent: Spent): 
   if (key === '$or') return { op: 'or', of: filters(value, path, spent) };
   if (key === '$not') return { op: 'not', of: objectFilter(object(value, path), path, spent) };
   if (key.startsWith('$')) throw invalid(`${path} is no operator: $and, $or and $not stand here`);
-  const keys = key.split(PATH_SEPARATOR);
+  spendBytes(key, path, spent);
+  const keys = key.split(PATH_SEPARATOR, JSON_DEPTH_MAX + 1);
+  if (keys.length > JSON_DEPTH_MAX)
+    throw invalid(`${path} has more than ${JSON_DEPTH_MAX} keys: metadata nests no deeper`);
   return allOf(testsOf(value, path, spent).map((test) => ({ op: 'test', path: keys, test })));
 }
 
@@ -133,6 +142,14 @@ function spendValues(count: number, path: string, spent: Spent): void {
     throw invalid(`${path}: a filter lists at most ${FILTER_VALUES_MAX} values, and with these it has ${spent.values}`);
 }
 
+function spendBytes(text: string, path: string, spent: Spent): void {
+  spent.bytes += Buffer.byteLength(text, 'utf8');
+  if (spent.bytes > FILTER_BYTES_MAX)
+    throw invalid(
+      `${path}: the keys and strings of a filter take at most ${FILTER_BYTES_MAX} bytes, and here are more`,
+    );
+}
+
 function ordered(kind: Order, operand: unknown, path: string, spent: Spent): Test {
   if (typeof operand !== 'string' && typeof operand !== 'number')
     throw refuseBody({ path, expected: '(number | string)', value: operand });
@@ -148,6 +165,7 @@ function values(operand: unknown, path: string, spent: Spent): Json[] {
 /** Returns the value. Throws `validation_error` for JSON that would arrive changed at the shard. */
 function comparable(value: unknown, path: string, spent: Spent): Json {
   if (typeof value === 'number' && !Number.isFinite(value)) throw invalid(`${path}: the number is too large`);
+  if (typeof value === 'string') spendBytes(value, path, spent);
   if (Array.isArray(value)) {
     spendValues(value.length, path, spent);
     for (const [i, each] of value.entries()) comparable(each, `${path}[${i}]`, spent);
@@ -155,6 +173,7 @@ function comparable(value: unknown, path: string, spent: Spent): Json {
     const keys = Object.keys(value);
     spendValues(keys.length, path, spent);
     for (const key of keys) {
+      spendBytes(key, path, spent);
       // The decoder renames this key, so that it does not become the prototype of an object.
       if (key === '__proto__') throw invalid(`${path}: a key named __proto__ cannot be compared with`);
       comparable(value[key], below(path, key), spent);

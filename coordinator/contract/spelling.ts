@@ -31,6 +31,9 @@ export const oneLetterOff = (name: string): string[] =>
 const letterwise = (name: string, slips: (head: string, tail: string) => string[]): string[] =>
   Array.from({ length: name.length + 1 }, (_, i) => slips(name.slice(0, i), name.slice(i))).flat();
 
+/** A longer key is no misspelt name. */
+const MISSPELT_CHARS = 64;
+
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 /** Checks the keys of a request; `path` names their object. Throws `validation_error`. */
@@ -44,7 +47,7 @@ export function spellingOf(field: string, others: readonly string[] = []): Spell
   const slips = new Set([plain(field), ...oneLetterOff(plain(field)), ...others]);
   return (keys, path) => {
     if (keys.includes(field)) return;
-    const misspelt = keys.find((key) => slips.has(plain(key)));
+    const misspelt = keys.find((key) => key.length <= MISSPELT_CHARS && slips.has(plain(key)));
     if (misspelt !== undefined) throw invalid(`${below(path, misspelt)} is unknown: did you mean ${field}?`);
   };
 }

@@ -1,8 +1,10 @@
 /** The endpoints that read many records: pages, records by id, counts, and the values of a metadata key. */
+
+import { JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
 import type { Filter } from '../../shared/model/filter.js';
 import type { Field, ListedRecords } from '../../shared/protocol/records.js';
 import { inSlices, Slice, type Steps } from '../../shared/scheduling/slice.js';
-import { fieldBytesMax } from '../body/bounds.js';
+import { assertedUtf8Bytes, fieldBytesMax } from '../body/bounds.js';
 import { jsonObjectOf } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
 import { filterOf } from '../contract/filter.js';
@@ -62,6 +64,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
     answers: 'FacetsResponse',
     handle: async (request) => {
       const { collection, key, limit = FACETS, metadata_filter } = request.query;
+      assertedUtf8Bytes(key, JSON_KEY_MAX_BYTES, 'query parameter key');
       const maxBytes = maxBytesOf(request.services);
       const call = { op: 'facets', key, limit, maxBytes, ...filterParameter(metadata_filter) } as const;
       const { values, counts, distinct, records } = await request.callNamed(collection, call);

@@ -7,7 +7,7 @@ import type { PreparedMultiSearch, PreparedSearchBatch } from '../body/search.js
 import type { Collection } from '../cluster/collection.js';
 import { invalid } from '../contract/refusal.js';
 import type { MultiSearchResponse, PartialFailure, RecordInCollection } from '../contract/search.js';
-import { COLLECTION_ERRORS, type HandlerRequest } from '../http/handlerRequest.js';
+import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { jsonText, type Reply } from '../http/reply.js';
 import { type Route, readRoute } from '../http/route.js';
 import { decodeHits, hitsJson } from './hits.js';
@@ -85,7 +85,8 @@ interface SearchedCollection extends CollectionHits {
 async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promise<Reply> {
   const { body } = request;
   const { clock } = request.services;
-  const names = [...new Set(body.collections)];
+  // What cannot be a name is refused before names are compared: they may be of megabytes.
+  const names = [...new Set(body.collections.map(collectionName))];
   const found = await Promise.all(names.map((name) => findUsable(request, name)));
   const like = body.like && (await recordOf(request, body.like));
   const dimension = like?.collection.dimension ?? body.dimension!;

@@ -1,16 +1,17 @@
 /**
- * Counts the depth, arrays, objects and members of JSON from its bytes, before it is parsed: JSON.parse takes half a
- * microsecond for each, so a body of brackets could block a thread for seconds. Long keys are refused here for the same
- * reason: V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
+ * Counts the depth, arrays, objects, strings and members of JSON from its bytes, and refuses what JSON.parse would take long for:
+ *
+ * - It takes a tenth of a microsecond to half of one for each array, object and string.
+ * - It takes some two microseconds for each key that it has not met, which it adds to a table and to the shape of an object.
+ * - V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
  *
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time: on a body of vectors this
  * takes a few percent of the time of JSON.parse.
  */
+import { systemEntropy } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
-import { JSON_KEY_MAX_BYTES } from '../limits.js';
-
-/** Arrays and objects in one body: about 0.3 s of parsing. */
-const CONTAINERS_MAX = 1_000_000;
+import { NumberTable } from '../hashing/numberTable.js';
+import { JSON_KEY_MAX_BYTES, JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../limits.js';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -23,9 +24,11 @@ const OBJECT_END = 0x7d;
 /** After so many bytes without a bracket or a quote, long numbers are likely: they are skipped in blocks. */
 const NEAR_BYTES = 32;
 const BLOCK_BYTES = 16;
+/** Of a key that a message names. */
+const SHOWN_KEY_BYTES = 32;
 
 export interface JsonCounts {
-  /** Arrays, objects and strings, also keys: the cost of parsing beside the bytes. */
+  /** Arrays, objects and strings, also keys. */
   readonly pieces: number;
   /** Members of all objects; a repeated key is counted each time. */
   readonly members: number;
@@ -33,36 +36,45 @@ export interface JsonCounts {
 
 const invalid = (message: string): VouchError => new VouchError('validation_error', message);
 
+interface NestingOptions {
+  /** No message repeats any part of the JSON. */
+  readonly isSecret?: boolean;
+  /** Of all JSON of one request. */
+  readonly budget?: JsonBudget;
+}
+
 /**
- * Throws `validation_error` if `json` nests deeper than `depthMax`, has a key of more than `JSON_KEY_MAX_BYTES`, or too many
- * arrays and objects. Ill-formed JSON is left to the parser.
+ * Throws `validation_error` if `json` nests deeper than `depthMax`, has a key of more than `JSON_KEY_MAX_BYTES`, or holds more
+ * than its budget. Ill-formed JSON is left to the parser.
  */
-export function assertNesting(json: Buffer, depthMax: number, path = '$'): JsonCounts {
+export function assertNesting(
+  json: Buffer,
+  depthMax: number,
+  path = '$',
+  { isSecret = false, budget = new JsonBudget() }: NestingOptions = {},
+): JsonCounts {
   const words = wordsOf(json);
   let depth = 0;
   let members = 0;
-  let containers = 0;
-  let strings = 0;
+  let pieces = 0;
   let plainBytes = 0;
   let quote = -1;
   for (let i = 0; i < json.length; i++) {
     const byte = json[i]!;
     if (byte === QUOTE) {
-      const open = i;
-      i = endOfString(json, open);
-      strings += 1;
+      const key = i + 1;
+      i = endOfString(json, i);
+      pieces += 1;
       if (isColonNext(json, i + 1)) {
         members += 1;
-        if (i - open - 1 > JSON_KEY_MAX_BYTES)
-          throw invalid(`${path} has a key of ${i - open - 1} bytes: at most ${JSON_KEY_MAX_BYTES} are allowed`);
+        if (i - key > JSON_KEY_MAX_BYTES) throw longKey(isSecret ? undefined : json.subarray(key, i), i - key, path);
       }
       plainBytes = 0;
     } else if (byte === ARRAY || byte === OBJECT) {
       depth += 1;
-      containers += 1;
+      pieces += 1;
       plainBytes = 0;
       if (depth > depthMax) throw invalid(`${path} nests deeper than the ${depthMax} levels allowed`);
-      if (containers > CONTAINERS_MAX) throw invalid(`${path} holds more than ${CONTAINERS_MAX} arrays and objects`);
     } else if (byte === ARRAY_END || byte === OBJECT_END) {
       depth -= 1;
       plainBytes = 0;
@@ -72,7 +84,66 @@ export function assertNesting(json: Buffer, depthMax: number, path = '$'): JsonC
       plainBytes = 0;
     }
   }
-  return { pieces: containers + strings, members };
+  const counts = { pieces, members };
+  budget.spend(json, counts, path);
+  return counts;
+}
+
+/** `key`: its bytes; undefined: the message must not repeat them. */
+export function longKey(key: Buffer | undefined, sizeBytes: number, path: string): VouchError {
+  const shown =
+    key === undefined ? '' : `, which begins with ${JSON.stringify(key.toString('utf8', 0, SHOWN_KEY_BYTES))}`;
+  return invalid(`${path} has a key of ${sizeBytes} bytes${shown}: at most ${JSON_KEY_MAX_BYTES} are allowed`);
+}
+
+/** What all JSON of one request may hold: a body, and the JSON in its strings. */
+export class JsonBudget {
+  #pieces = 0;
+  #members = 0;
+  #keys: KeyCount | undefined;
+
+  /** Throws `validation_error`. */
+  spend(json: Buffer, { pieces, members }: JsonCounts, path: string): void {
+    this.#pieces += pieces;
+    this.#members += members;
+    if (this.#pieces > JSON_PIECES_MAX)
+      throw invalid(`${path} holds more than ${JSON_PIECES_MAX} arrays, objects and strings: send it in parts`);
+    if (this.#members > JSON_MEMBERS_MAX)
+      throw invalid(`${path} holds more than ${JSON_MEMBERS_MAX} members of objects: send it in parts`);
+    // So few are not counted again: the keys of many short texts are at most twice as many.
+    if (this.#members <= JSON_KEYS_MAX) return;
+    this.#keys ??= new KeyCount();
+    this.#keys.add(json);
+    if (this.#keys.size > JSON_KEYS_MAX)
+      throw invalid(`${path} holds more than ${JSON_KEYS_MAX} different keys: send it in parts`);
+  }
+}
+
+/** Counts different keys by a secret hash of 32 bits; so few of its values are the same that the count is right to a percent. */
+class KeyCount {
+  readonly #hashes = new NumberTable();
+  readonly #secrets = new Uint32Array(systemEntropy(2 * Uint32Array.BYTES_PER_ELEMENT).slice().buffer);
+
+  get size(): number {
+    return this.#hashes.size;
+  }
+
+  /** Adds the keys of all objects, until there are too many. */
+  add(json: Buffer): void {
+    const start = this.#secrets[0]!;
+    const factor = this.#secrets[1]! | 1;
+    for (let i = nextQuote(json, 0); i < json.length && this.size <= JSON_KEYS_MAX; i = nextQuote(json, i + 1)) {
+      const key = i + 1;
+      i = endOfString(json, i);
+      if (!isColonNext(json, i + 1)) continue;
+      let hash = start;
+      for (let at = key; at < i; at++) {
+        hash = Math.imul(hash ^ json[at]!, factor);
+        hash ^= hash >>> 15;
+      }
+      this.#hashes.add(hash);
+    }
+  }
 }
 
 /** Whether a colon follows, after white space. */

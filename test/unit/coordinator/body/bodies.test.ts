@@ -155,7 +155,7 @@ describe('bodies', () => {
       expect((await search(text)).body.error).to.match(/^the body is /);
     expect((await search('{"collection":"c","query":[1,1e999],"k":1}')).body.error).to.include('$.query[1]');
     expect((await search('['.repeat(60_000))).body.error).to.include('nests deeper');
-    expect((await search(`[${'[],'.repeat(1_000_001)}1]`)).body.error).to.include('arrays and objects');
+    expect((await search(`[${'[],'.repeat(1_500_001)}1]`)).body.error).to.include('arrays, objects and strings');
     const pool = new BodyPool(
       { metadataBytes: 1, textBytes: 1, payloadBytes: 1, batchVectors: 1, commitBytes: 1 },
       500,

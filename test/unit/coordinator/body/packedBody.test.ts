@@ -134,8 +134,30 @@ describe('bodies of msgpack', () => {
     const deep = Array(5_000).fill(0x91);
     expect(raw(...deep)).to.include('nests deeper than the 64 levels');
     expect(of(Buffer.concat([Buffer.of(0xdd, 0, 0x0f, 0x42, 0x41), Buffer.alloc(1_000_001, 0xc0)]))).to.include(
-      '1000000 values beside vectors',
+      '565536 values beside vectors',
     );
+  });
+
+  it('are refused for a key that is too long before it is written as JSON, naming its beginning', () => {
+    const keyed = (sizeBytes: number) => ({ values: bin([1]), other: { ['\u0001'.repeat(sizeBytes)]: 1 } });
+    expect(refusal('insert', keyed(1_025))).to.equal(
+      `$.other has a key of 1025 bytes, which begins with "${'\\u0001'.repeat(32)}": at most 1024 are allowed`,
+    );
+    expect(refusal('insert', keyed(1_024))).to.include('$ has a key of 6144 bytes');
+    expect(packed('insert', keyed(170))).to.have.property('prepared');
+  });
+
+  it('have listed vectors of every kind of number', () => {
+    const numbers = [0, 127, -1, -32, -33, 200, 30_000, -30_000, 0.5, 1.1, 2n ** 5n, -(2n ** 5n)];
+    const values = numbers.map(Number);
+    const { prepared } = packed('insert', { values: numbers }) as { prepared: { vector: Uint8Array } };
+    expect(componentsOf(prepared.vector)).to.deep.equal([...quantise(values)]);
+    const floats = new Packr({ useRecords: false, useFloat32: 3 }).pack({ values });
+    expect(outcome('insert', 'msgpack', floats)).to.deep.equal(asJson('insert', { values }));
+    for (const wrong of ['x', null, [1], { a: 1 }, Buffer.of(1)])
+      expect(refusal('insert', { values: [1, wrong] })).to.include('$.values[1]: expected a number');
+    const cut = plainly.pack({ values: [1, 2, 3] }).subarray(0, -1);
+    expect(outcome('insert', 'msgpack', cut)).to.have.property('code', 'validation_error');
   });
 
   it('keep names of prototypes as JSON does', () => {

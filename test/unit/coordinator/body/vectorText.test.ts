@@ -220,6 +220,34 @@ describe('bodies with vectors', () => {
       );
     });
 
+  it('are left to the parser of JSON where there are more of them than can be asked for', () => {
+    const repeated = (count: number) => Buffer.from(`{${'"query":[1],'.repeat(count)}"k":1}`);
+    expect(takeVectors(repeated(1), { name: 'query' })?.vectors).to.have.length(1);
+    expect(takeVectors(repeated(2), { name: 'query' })).to.equal(undefined);
+    const searches = (count: number) =>
+      Buffer.from(`{"searches":[${Array(count).fill('{"query":[1],"k":1}').join()}]}`);
+    const field = { name: 'query', within: 'searches' } as const;
+    expect(takeVectors(searches(256), field)?.vectors).to.have.length(256);
+    expect(takeVectors(searches(257), field)).to.equal(undefined);
+  });
+
+  it('are left to the parser of JSON where more numbers are unusual than are read one by one', () => {
+    const batch = (unusual: number) => {
+      const rows = Array.from({ length: 1_000 }, (_, row) => `[${'1e0,'.repeat(unusual / 1_000)}${row}]`);
+      return Buffer.from(`{"batch":[${rows.join()}]}`);
+    };
+    const rowsIn = (body: Buffer) => readVectors(body, body.indexOf('['))?.rows;
+    expect(rowsIn(batch(250_000))).to.include({ count: 1_000, dimension: 251 });
+    expect(rowsIn(batch(251_000))).to.equal(undefined);
+    const prepared = prepareBody('batch', 'json', batch(251_000), BOUNDS);
+    expect(componentsOf(prepared.vectors).slice(250, 254)).to.deep.equal([65_536, 0, 65_536, 65_536]);
+  });
+
+  it('name what is wrong in a long rest without a second look at the vectors', () => {
+    const body = Buffer.from(`{"query":[1],"k":0,"other":"${'x'.repeat(2 ** 20)}"}`);
+    expect(() => prepareBody('search', 'json', body, BOUNDS)).to.throw('$.k: expected a number of at least 1, got 0');
+  });
+
   it('keep the rest as it is, with places for the vectors', () => {
     const taken = (text: string, name: 'query' | 'batch', within?: 'searches'): [string, number] | undefined => {
       const parts: BodyParts | undefined = takeVectors(Buffer.from(text), { name, ...(within && { within }) });

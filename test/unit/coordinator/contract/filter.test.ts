@@ -1,8 +1,8 @@
 /** `metadata_filter` as requests write it: what is read out of it, and what is refused. */
 import { expect } from 'chai';
-import { filterOf } from '../../../../coordinator/contract/filter.js';
+import { filterOf, nothingSpent } from '../../../../coordinator/contract/filter.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
-import { FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../../../shared/limits.js';
+import { FILTER_BYTES_MAX, FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../../../shared/limits.js';
 import type { Json, Test } from '../../../../shared/model/filter.js';
 
 const testAt = (path: string, test: Test) => ({ op: 'test', path: path.split('.'), test });
@@ -143,6 +143,27 @@ describe('metadata filters, as they are written', () => {
     filterOf(listed(FILTER_VALUES_MAX));
     expect(refusalOf(listed(FILTER_VALUES_MAX + 1))).to.match(/^\$\.metadata_filter\.b\.nin: .* at most 4096 values/);
     expect(refusalOf({ ['k'.repeat(10_000)]: { gt: null } }).length).to.be.below(200);
+  });
+
+  it('bounds the bytes of keys and strings, and the keys of a path', () => {
+    const text = (length: number) => 'x'.repeat(length);
+    filterOf({ a: text(FILTER_BYTES_MAX - 1) });
+    for (const filter of [
+      { a: text(FILTER_BYTES_MAX) },
+      { a: { gt: 'é'.repeat(FILTER_BYTES_MAX / 2) } },
+      { a: { in: [text(FILTER_BYTES_MAX / 2), text(FILTER_BYTES_MAX / 2)] } },
+      { a: { eq: { [text(FILTER_BYTES_MAX / 2)]: [text(FILTER_BYTES_MAX / 2)] } } },
+      { [text(FILTER_BYTES_MAX)]: 1, b: 1 },
+    ])
+      expect(refusalOf(filter)).to.match(/ take at most 1048576 bytes, and here are more$/);
+    filterOf({ [Array(64).fill('a').join('.')]: 1 });
+    expect(refusalOf({ ['.'.repeat(64)]: 1 })).to.match(/has more than 64 keys: metadata nests no deeper$/);
+  });
+
+  it('counts what it holds, for a caller with several filters', () => {
+    const spent = nothingSpent();
+    filterOf({ ab: 1, $or: [{ c: { in: ['x', 'é'] } }, {}] }, '$', spent);
+    expect(spent).to.deep.equal({ conditions: 3, values: 2, bytes: 6 });
   });
 
   it('counts what is empty as a condition, and what stands inside of a value as values', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { VouchError } from '../../../../shared/errors/errors.js';
-import { assertNesting } from '../../../../shared/json/nesting.js';
-import { JSON_KEY_MAX_BYTES } from '../../../../shared/limits.js';
+import { assertNesting, JsonBudget } from '../../../../shared/json/nesting.js';
+import { JSON_KEY_MAX_BYTES, JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('the nesting of JSON', () => {
@@ -49,5 +49,54 @@ describe('the nesting of JSON', () => {
     expect(passes(Buffer.from(`{"${long}" : 1}`), 1)).to.equal(true);
     expect(passes(Buffer.from(`{"${long}k" : 1}`), 1)).to.equal(false);
     expect(passes(Buffer.from(`["${long}k"]`), 1)).to.equal(true);
+  });
+
+  const refusal = (json: string, options?: Parameters<typeof assertNesting>[3]): string | undefined => {
+    try {
+      assertNesting(Buffer.from(json), 9, '$.a', options);
+      return undefined;
+    } catch (error) {
+      return (error as VouchError).message;
+    }
+  };
+  const list = (count: number, item: (place: number) => string): string =>
+    `[${Array.from({ length: count }, (_, place) => item(place)).join()}]`;
+  const object = (count: number, key: (place: number) => string): string =>
+    `{${Array.from({ length: count }, (_, place) => `"${key(place)}":0`).join()}}`;
+
+  it('names the beginning of a key that is too long, except of what is secret', () => {
+    const json = `{"${'\\u0061'.repeat(200)}":1}`;
+    expect(refusal(json)).to.equal(
+      `$.a has a key of 1200 bytes, which begins with ${JSON.stringify('\\u0061'.repeat(6).slice(0, 32))}: at most 1024 are allowed`,
+    );
+    expect(refusal(json, { isSecret: true })).to.equal('$.a has a key of 1200 bytes: at most 1024 are allowed');
+  });
+
+  it('refuses more arrays, objects and strings, and more members, than are parsed at once', () => {
+    for (const piece of ['[]', '{}', '""']) {
+      expect(refusal(list(JSON_PIECES_MAX - 1, () => piece))).to.equal(undefined);
+      expect(refusal(list(JSON_PIECES_MAX, () => piece))).to.include('more than 1500000 arrays, objects and strings');
+    }
+    expect(refusal(object(JSON_MEMBERS_MAX, (place) => `k${place % 99}`))).to.equal(undefined);
+    expect(refusal(object(JSON_MEMBERS_MAX + 1, () => 'k'))).to.include('more than 500000 members of objects');
+  });
+
+  it('refuses more different keys than the parser may learn, and as many members of few keys not', () => {
+    const few = Math.floor(0.99 * JSON_KEYS_MAX);
+    const more = Math.ceil(1.01 * JSON_KEYS_MAX);
+    for (const key of [(place: number) => `k${place}`, String, (place: number) => `\\u0061${place}${'x'.repeat(99)}`]) {
+      expect(refusal(object(3 * few, (place) => key(place % few)))).to.equal(undefined);
+      expect(refusal(object(more, key))).to.include('more than 100000 different keys');
+    }
+    expect(refusal(list(more, (place) => `{"x":{"k${place}":"k${place}"}}`))).to.include('different keys');
+  });
+
+  it('counts the texts of one request together', () => {
+    const budget = new JsonBudget();
+    const keysOf = (text: number) => object(1_000, (place) => `k${text}_${place}`);
+    const refused = Array.from({ length: 300 }, (_, text) => refusal(keysOf(text), { budget })).findIndex(Boolean);
+    // The first 100,000 members are not looked at.
+    expect(refused).to.be.within(195, 205);
+    expect(refusal(keysOf(0), { budget })).to.include('different keys');
   });
 });
