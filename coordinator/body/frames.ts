@@ -1,22 +1,28 @@
 /** The frames of an export or import: each after its length as u32 LE. */
+import { FRAME_OVERHEAD_BYTES } from '../../shared/log/frame.js';
 import { invalid } from '../contract/refusal.js';
 
 const LENGTH_BYTES = 4;
 
-/** Returns views of `bytes`. Throws `validation_error` if they are not whole frames. */
-export function splitFrames(bytes: Buffer): Uint8Array[] {
-  const frames: Uint8Array[] = [];
-  let at = 0;
-  while (at < bytes.length) {
+/** Returns the bytes. Throws `validation_error` if they are not whole frames; what is in them is not looked at. */
+export function checkedFrames(bytes: Buffer): Buffer {
+  for (let at = 0; at < bytes.length; ) {
     const left = bytes.length - at - LENGTH_BYTES;
     const sizeBytes = left < 0 ? 0 : bytes.readUInt32LE(at);
-    if (left < 0 || sizeBytes === 0 || sizeBytes > left)
+    if (sizeBytes < FRAME_OVERHEAD_BYTES || sizeBytes > left)
       throw invalid(`at byte ${at} of the body there is no whole frame`);
-    at += LENGTH_BYTES;
-    frames.push(bytes.subarray(at, at + sizeBytes));
-    at += sizeBytes;
+    at += LENGTH_BYTES + sizeBytes;
   }
-  return frames;
+  return bytes;
+}
+
+/** Yields views of checked bytes. */
+export function* framesIn(bytes: Buffer): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; ) {
+    const begin = at + LENGTH_BYTES;
+    at = begin + bytes.readUInt32LE(at);
+    yield bytes.subarray(begin, at);
+  }
 }
 
 /** Returns a copy of all frames. */

@@ -26,7 +26,7 @@ import { assertCreateKey } from '../contract/service.js';
 import { belongsElsewhere, type Spelling, spellingOf, spellingsOf } from '../contract/spelling.js';
 import { batchBuffers, prepareBatch } from './batch.js';
 import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
-import { splitFrames } from './frames.js';
+import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
@@ -54,7 +54,7 @@ interface Kind<T> {
   buffers?(prepared: T): ArrayBufferLike[];
 }
 
-/** Bytes that are not JSON. They are prepared in the coordinator's thread, which takes no time. */
+/** Bytes that are not JSON. They are prepared in the coordinator's thread, which takes some milliseconds. */
 interface RawKind<T> {
   readonly schema: 'bytes';
   prepare(bytes: Buffer): T;
@@ -161,7 +161,7 @@ export const BODY_KINDS = {
   createNode: plain('CreateNodeRequest', assertCreateNode),
   createEdge: plain('CreateEdgeRequest', assertCreateEdge),
   beginImport: plain('BeginImportRequest', assertBeginImport),
-  frames: { schema: 'bytes', prepare: splitFrames } satisfies RawKind<Uint8Array[]>,
+  frames: { schema: 'bytes', prepare: checkedFrames } satisfies RawKind<Buffer>,
 };
 
 export type BodyKind = keyof typeof BODY_KINDS;

@@ -1,8 +1,8 @@
 /** The hits of one collection: decoded from the bytes of an answer, and written as JSON without an object for each. */
-import type { Clock } from '../../shared/clock.js';
 import type { SearchResult } from '../../shared/protocol/calls.js';
 import type { RecordFields } from '../../shared/protocol/records.js';
-import { Slice } from '../../shared/scheduling/slice.js';
+import type { Steps } from '../../shared/scheduling/slice.js';
+import type { JsonWriter } from '../http/jsonWriter.js';
 import { fieldsJson } from './recordJson.js';
 
 /** About a tenth of a millisecond. */
@@ -43,15 +43,12 @@ export const float64sOf = (bytes: Uint8Array): Float64Array => new Float64Array(
 /** A copy: the bytes of a message may begin at any offset. */
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
-/** Writes `SearchHit`s, separated by commas; yields to the event loop between steps. */
-export async function hitsJson(hits: DecodedHits, clock: Clock): Promise<string> {
-  const slice = new Slice(clock);
-  let text = '';
+/** Writes `SearchHit`s, separated by commas. */
+export function* writeHits(writer: JsonWriter, hits: DecodedHits): Steps<void> {
   for (let i = 0; i < hits.ids.length; i++) {
-    text += `${i === 0 ? '{' : ',{'}${hitFields(hits, i)}}`;
-    if (isStepEnd(hits, i) && slice.due) await slice.next();
+    writer.write(`${i === 0 ? '{' : ',{'}${hitFields(hits, i)}}`);
+    if (isStepEnd(hits, i)) yield;
   }
-  return text;
 }
 
 /** Whether hit `i` is the last of its step. One with fields may take a step by itself. */

@@ -2,6 +2,7 @@
 import { VouchError } from '../../shared/errors/errors.js';
 import { EXACT } from '../../shared/model/indexSpec.js';
 import { parametersOf } from '../../shared/registry/catalogEntry.js';
+import { framesIn } from '../body/frames.js';
 import type { ImportedCollection } from '../cluster/collection.js';
 import type { BeginImportRequest, ImportResponse } from '../contract/backup.js';
 import type { RouteAnswer } from '../contract/openapi.js';
@@ -10,6 +11,9 @@ import { isCollectionName } from '../contract/values.js';
 import { collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { json } from '../http/reply.js';
 import { type Route, writeRoute } from '../http/route.js';
+
+/** Frames of one message: to pack and to unpack them takes some milliseconds. */
+const FRAMES_MAX = 8_192;
 
 /** The bound of a name in the genesis of a log. */
 const GENESIS_NAME_BYTES_MAX = 255;
@@ -46,7 +50,7 @@ export const IMPORT_ROUTES: readonly Route[] = [
       if (collection.imported.finished)
         throw new VouchError('conflict', `the import of collection ${JSON.stringify(collection.name)} is finished`);
       let end: LogEnd | undefined;
-      for (const frames of messagesOf(request.body, request.services.backend.maxCommitBytes))
+      for (const frames of messagesOf(framesIn(request.body), request.services.backend.maxCommitBytes))
         end = await send(request, collection, frames);
       return json(importResponse(collection, end ?? (await logEnd(request, collection))));
     },
@@ -103,12 +107,12 @@ async function send(
   return { sequence, chain_head: chainHead, state_hash: stateHash };
 }
 
-/** Groups frames into messages of at most `bytesMax`. A single larger frame is refused where it is sent. */
-function* messagesOf(frames: readonly Uint8Array[], bytesMax: number): Generator<Uint8Array[]> {
+/** Groups frames into messages of at most `bytesMax` and FRAMES_MAX. A single larger frame is refused where it is sent. */
+function* messagesOf(frames: Iterable<Uint8Array>, bytesMax: number): Generator<Uint8Array[]> {
   let message: Uint8Array[] = [];
   let sizeBytes = 0;
   for (const frame of frames) {
-    if (message.length > 0 && sizeBytes + frame.length > bytesMax) {
+    if (message.length === FRAMES_MAX || (message.length > 0 && sizeBytes + frame.length > bytesMax)) {
       yield message;
       message = [];
       sizeBytes = 0;

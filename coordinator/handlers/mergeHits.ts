@@ -1,5 +1,7 @@
 /** The order of a search over several collections. Pure. */
+
 import type { Steps } from '../../shared/scheduling/slice.js';
+import type { JsonWriter } from '../http/jsonWriter.js';
 import { type DecodedHits, hitFields, isStepEnd } from './hits.js';
 
 export interface CollectionHits extends DecodedHits {
@@ -13,18 +15,18 @@ interface Cursor {
 }
 
 /**
- * The `k` best hits of all lists, as the JSON of `MultiSearchHit`s separated by commas: by score, or with decay by score /
+ * Writes the `k` best hits of all lists as `MultiSearchHit`s, separated by commas: by score, or with decay by score /
  * factor and then score; equal ones by collection, then id. Each list is in this order already. A k-way merge over a heap
  * of cursors: O(k log n) for n lists of any length. 5,000 hits take 5 to 10 ms, in steps.
  */
-export function* mergeCollectionHits(lists: readonly CollectionHits[], k: number): Steps<string> {
+export function* writeMerged(writer: JsonWriter, lists: readonly CollectionHits[], k: number): Steps<void> {
   const heap: Cursor[] = lists.filter(({ ids }) => ids.length > 0).map((hits) => ({ hits, next: 0 }));
   for (let i = (heap.length >> 1) - 1; i >= 0; i--) siftDown(heap, i);
-  let merged = '';
   for (let count = 0; count < k && heap.length > 0; count++) {
     const first = heap[0]!;
     const { hits, next } = first;
-    merged += `${count === 0 ? '{' : ',{'}"collection":${JSON.stringify(hits.collection)},${hitFields(hits, next)}}`;
+    const start = count === 0 ? '{' : ',{';
+    writer.write(`${start}"collection":${JSON.stringify(hits.collection)},${hitFields(hits, next)}}`);
     first.next += 1;
     if (first.next === hits.ids.length) {
       const last = heap.pop()!;
@@ -33,7 +35,6 @@ export function* mergeCollectionHits(lists: readonly CollectionHits[], k: number
     siftDown(heap, 0);
     if (isStepEnd(hits, count)) yield;
   }
-  return merged;
 }
 
 /** Two lists are never of the same collection, so ids need no comparison. */

@@ -16,7 +16,8 @@ import {
 } from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import { COLLECTION_ERRORS, type HandlerRequest, type Services } from '../http/handlerRequest.js';
-import { json, jsonText, type Reply } from '../http/reply.js';
+import { JsonWriter } from '../http/jsonWriter.js';
+import { json, type Reply } from '../http/reply.js';
 import { queryType, type Route, readRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { fieldsJson } from './recordJson.js';
@@ -37,8 +38,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
       const maxBytes = maxBytesOf(request.services);
       const call = { op: 'listRecords', limit, after, fields, maxBytes, ...filterParameter(metadata_filter) } as const;
       const page = await request.callNamed(collection, call);
-      const records = await recordsJson([page], request.services);
-      return jsonText(`{"records":[${records}],"next":${page.next}}`);
+      return recordsReply([page], `"next":${page.next}`, request.services);
     },
   }),
   readRoute('POST /v1/records/get', {
@@ -68,8 +68,11 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
       const maxBytes = maxBytesOf(request.services);
       const call = { op: 'facets', key, limit, maxBytes, ...filterParameter(metadata_filter) } as const;
       const { values, counts, distinct, records } = await request.callNamed(collection, call);
-      const listed = values.map((value, i) => `{"value":${value},"count":${counts[i]}}`);
-      return jsonText(`{"values":[${listed.join()}],"distinct":${distinct},"records":${records}}`);
+      const writer = new JsonWriter();
+      for (const [i, value] of values.entries())
+        writer.write(`${i === 0 ? '{"values":[' : ','}{"value":${value},"count":${counts[i]}}`);
+      writer.write(`${values.length === 0 ? '{"values":[' : ''}],"distinct":${distinct},"records":${records}}`);
+      return writer.reply();
     },
   }),
 ];
@@ -92,8 +95,7 @@ async function getRecords(request: HandlerRequest<Prepared<'getRecords'>>): Prom
     for (const place of part.missing) missing.push(named[at + place]!);
     at += part.read;
   }
-  const records = await recordsJson(parts, request.services);
-  return jsonText(`{"records":[${records}],"missing":${JSON.stringify(missing)}}`);
+  return recordsReply(parts, `"missing":${JSON.stringify(missing)}`, request.services);
 }
 
 /** Records always have their metadata. */
@@ -109,18 +111,23 @@ const filterParameter = (text: string | undefined): { readonly filter?: Filter }
     ? {}
     : { filter: filterOf(jsonObjectOf(Buffer.from(text, 'utf8'), FILTER_PARAMETER), FILTER_PARAMETER) };
 
-/** Writes `ListedRecord`s, separated by commas; yields to the event loop between records. */
-const recordsJson = (parts: readonly ListedRecords[], { clock }: Services): Promise<string> =>
-  inSlices(recordsInSteps(parts), new Slice(clock));
+/** The answer of `ListedRecord`s and of `rest`, a member. */
+async function recordsReply(parts: readonly ListedRecords[], rest: string, { clock }: Services): Promise<Reply> {
+  const writer = new JsonWriter();
+  writer.write('{"records":[');
+  await inSlices(writeRecords(writer, parts), new Slice(clock));
+  writer.write(`],${rest}}`);
+  return writer.reply();
+}
 
-function* recordsInSteps(parts: readonly ListedRecords[]): Steps<string> {
-  let text = '';
+function* writeRecords(writer: JsonWriter, parts: readonly ListedRecords[]): Steps<void> {
+  let start = '{';
   for (const { ids, tags, fields } of parts) {
     const [recordIds, recordTags] = [float64sOf(ids), float64sOf(tags)];
     for (let i = 0; i < recordIds.length; i++) {
-      text += `${text === '' ? '{' : ',{'}"id":${recordIds[i]},"tag":${recordTags[i]}${fieldsJson(fields, i)}}`;
+      writer.write(`${start}"id":${recordIds[i]},"tag":${recordTags[i]}${fieldsJson(fields, i)}}`);
+      start = ',{';
       yield;
     }
   }
-  return text;
 }

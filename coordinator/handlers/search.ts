@@ -8,10 +8,11 @@ import type { Collection } from '../cluster/collection.js';
 import { invalid } from '../contract/refusal.js';
 import type { MultiSearchResponse, PartialFailure, RecordInCollection } from '../contract/search.js';
 import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
-import { jsonText, type Reply } from '../http/reply.js';
+import { JsonWriter } from '../http/jsonWriter.js';
+import type { Reply } from '../http/reply.js';
 import { type Route, readRoute } from '../http/route.js';
-import { decodeHits, hitsJson } from './hits.js';
-import { type CollectionHits, mergeCollectionHits } from './mergeHits.js';
+import { decodeHits, writeHits } from './hits.js';
+import { type CollectionHits, writeMerged } from './mergeHits.js';
 import { assertDimension } from './records.js';
 
 export const SEARCH_ROUTES: readonly Route[] = [
@@ -27,7 +28,11 @@ export const SEARCH_ROUTES: readonly Route[] = [
       const result = await request.call(collection, searchCall(request.body, clock));
       const { sequence } = result;
       const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
-      return jsonText(`{"results":[${await hitsJson(decodeHits(result), clock)}]${asOfJson(result)}${sequenceJson}}`);
+      const writer = new JsonWriter();
+      writer.write('{"results":[');
+      await inSlices(writeHits(writer, decodeHits(result)), new Slice(clock));
+      writer.write(`]${asOfJson(result)}${sequenceJson}}`);
+      return writer.reply();
     },
   }),
   readRoute('POST /v1/search/batch', {
@@ -65,9 +70,14 @@ async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promis
     assertDimension(collection, dimension ?? collection.dimension, `$.searches[${i}].query`);
   const searches = body.searches.map((search) => searchCall(search, clock));
   const { answers, sequence } = await request.call(collection, { ...body.call, searches });
-  const texts: string[] = [];
-  for (const answer of answers) texts.push(`{"results":[${await hitsJson(decodeHits(answer), clock)}]}`);
-  return jsonText(`{"answers":[${texts.join()}],"sequence":${sequence}}`);
+  const writer = new JsonWriter();
+  const slice = new Slice(clock);
+  for (const [i, answer] of answers.entries()) {
+    writer.write(i === 0 ? '{"answers":[{"results":[' : ']},{"results":[');
+    await inSlices(writeHits(writer, decodeHits(answer)), slice);
+  }
+  writer.write(`]}],"sequence":${sequence}}`);
+  return writer.reply();
 }
 
 /** Times are whole unix seconds, as everywhere in the contract. */
@@ -101,13 +111,16 @@ async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promis
   );
   const searched = outcomes.filter((outcome) => 'ids' in outcome);
   const failures = outcomes.filter((outcome) => 'code' in outcome);
-  const results = await inSlices(mergeCollectionHits(searched, call.k), new Slice(clock));
   const rest: Omit<MultiSearchResponse, 'results'> = {
     collections_searched: searched.map(({ collection }) => collection),
     ...(call.tellSequence ? { sequences: sequencesOf(searched) } : {}),
     ...(failures.length === 0 ? {} : { partial_failures: failures }),
   };
-  return jsonText(`{"results":[${results}],${JSON.stringify(rest).slice(1)}`);
+  const writer = new JsonWriter();
+  writer.write('{"results":[');
+  await inSlices(writeMerged(writer, searched, call.k), new Slice(clock));
+  writer.write(`],${JSON.stringify(rest).slice(1)}`);
+  return writer.reply();
 }
 
 const sequencesOf = (searched: readonly SearchedCollection[]): Record<string, number> =>

@@ -33,13 +33,13 @@ export const json = <T>(value: T, status = 200): Reply => ({
   body: JSON.stringify(value),
 });
 
-/** From this size on an answer stays JSON: to write it anew would take milliseconds of the coordinator's thread. */
-const PACKED_CHARS_MAX = 256 * 1024;
+/** From this size on an answer is encoded in pieces, and stays JSON: to write it anew would take milliseconds. */
+export const WHOLE_CHARS_MAX = 256 * 1024;
 
 /** The same answer as msgpack, with the vectors of hits as byte strings of little-endian float32. */
 export function packedReply(reply: Reply): Reply {
   const { body, contentType } = reply;
-  if (typeof body !== 'string' || contentType !== JSON_TYPE || body.length >= PACKED_CHARS_MAX) return reply;
+  if (typeof body !== 'string' || contentType !== JSON_TYPE || body.length >= WHOLE_CHARS_MAX) return reply;
   const value = JSON.parse(body) as PackedAnswer;
   for (const { results } of [value, ...(value.answers ?? [])])
     for (const hit of results ?? [])
@@ -53,8 +53,8 @@ interface PackedAnswer {
   readonly answers?: PackedAnswer[];
 }
 
-/** For large answers, whose JSON is written piece by piece. */
-export const jsonText = (body: string): Reply => ({ status: 200, contentType: JSON_TYPE, body });
+/** For answers whose JSON is written by themselves: see `jsonWriter.ts`. */
+export const jsonText = (body: Reply['body']): Reply => ({ status: 200, contentType: JSON_TYPE, body });
 
 export const text = (body: string, contentType = 'text/plain; charset=utf-8'): Reply => ({
   status: 200,

@@ -1,6 +1,6 @@
 /** Exports a collection's log from a service into a file. */
 import { basename, dirname } from 'node:path';
-import { splitFrames } from '../../coordinator/body/frames.js';
+import { checkedFrames, framesIn } from '../../coordinator/body/frames.js';
 import type { ExportResponse } from '../../coordinator/contract/backup.js';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -77,7 +77,7 @@ async function transfer(
   while (lastOf(writer) < sequence) {
     const path = `/v1/export/log?collection=${encodeURIComponent(collection)}&from=${writer.end.nextSequence}`;
     // The frames from that event on, each after its length; none at the end of the log.
-    const frames = splitFrames(await client.send('GET', path));
+    const frames = [...framesIn(checkedFrames(await client.send('GET', path)))];
     if (frames.length === 0) throw new Malformed(`the log ends before event ${sequence}`, 0);
     for (const frame of frames) {
       // Written since this began.

@@ -1,6 +1,6 @@
 /** A collection with something of everything in it, what a user can learn of it, and its way through export and import. */
 import { expect } from 'chai';
-import { joinFrames, splitFrames } from '../../../coordinator/body/frames.js';
+import { checkedFrames, framesIn, joinFrames } from '../../../coordinator/body/frames.js';
 import type { BeginImportRequest, ExportResponse, ImportResponse } from '../../../coordinator/contract/backup.js';
 import { EMPTY_LOG, type LogEnd } from '../../../shared/log/chain.js';
 import { type Event, genesisOf } from '../../../shared/log/event.js';
@@ -113,7 +113,7 @@ export async function exported(client: Client, collection: string): Promise<Expo
     const page = await client.get(`/v1/export/log?collection=${collection}&from=${from}`);
     expect(page.status, page.text).to.equal(200);
     expect(page.headers.get('content-type')).to.equal('application/octet-stream');
-    frames.push(...splitFrames(page.bytes));
+    frames.push(...framesIn(checkedFrames(page.bytes)));
     last = Number(page.headers.get('vouch-last-sequence'));
     expect(Number(page.headers.get('vouch-log-sequence'))).to.be.at.least(last);
   }

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { hitsJson } from '../../../../coordinator/handlers/hits.js';
-import type { Clock } from '../../../../shared/clock.js';
-import { systemClock } from '../../../../shared/clock.js';
+import { type DecodedHits, writeHits } from '../../../../coordinator/handlers/hits.js';
+import { JsonWriter } from '../../../../coordinator/http/jsonWriter.js';
+import { atOnce } from '../../../../shared/scheduling/slice.js';
 
-/** The end of a slice at every look. */
-const alwaysDue = (): Clock => {
-  let ms = 0;
-  return { nowMs: () => 0, monotonicMs: () => (ms += 10) };
+const hitsJson = (hits: DecodedHits): string => {
+  const writer = new JsonWriter();
+  atOnce(writeHits(writer, hits));
+  return writer.reply().body.toString();
 };
 
 describe('hits as JSON', () => {
@@ -16,25 +16,18 @@ describe('hits as JSON', () => {
     return { ids, scores: ids.map((id) => id / 3), aged, hops: Int32Array.from(ids, (id) => (id % 2 === 0 ? -1 : id)) };
   };
 
-  it('are the hits, digit for digit', async () => {
-    expect(JSON.parse(`[${await hitsJson(hits(3), systemClock)}]`)).to.deep.equal([
+  it('are the hits, digit for digit', () => {
+    expect(JSON.parse(`[${hitsJson(hits(3))}]`)).to.deep.equal([
       { id: 1, score: 1 / 3, decay_factor: 1, age_secs: 10, graph_distance: 1 },
       { id: 2, score: 2 / 3, decay_factor: 0.5, age_secs: 20, graph_distance: null },
       { id: 3, score: 1, decay_factor: 1 / 3, age_secs: 30, graph_distance: 3 },
     ]);
-    expect(await hitsJson(hits(0), systemClock)).to.equal('');
+    expect(hitsJson(hits(0))).to.equal('');
   });
 
-  it('give way after every 64 of them', async () => {
-    let turns = 0;
-    let isOver = false;
-    const turn = (): void => {
-      turns++;
-      if (!isOver) setImmediate(turn);
-    };
-    setImmediate(turn);
-    await hitsJson(hits(5_000), alwaysDue());
-    isOver = true;
-    expect(turns).to.be.at.least(Math.floor(5_000 / 64));
+  it('are written in steps of 64, or of one with fields', () => {
+    expect([...writeHits(new JsonWriter(), hits(5_000))]).to.have.length(Math.floor(5_000 / 64));
+    const fields = { metadata: Array(100).fill(null) };
+    expect([...writeHits(new JsonWriter(), { ...hits(100), fields })]).to.have.length(100);
   });
 });

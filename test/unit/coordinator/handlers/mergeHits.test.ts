@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import type { MultiSearchHit } from '../../../../coordinator/contract/search.js';
-import {
-  type CollectionHits,
-  mergeCollectionHits as mergeInSteps,
-} from '../../../../coordinator/handlers/mergeHits.js';
+import { type CollectionHits, writeMerged } from '../../../../coordinator/handlers/mergeHits.js';
+import { JsonWriter } from '../../../../coordinator/http/jsonWriter.js';
 import { atOnce } from '../../../../shared/scheduling/slice.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 /** The hits that are merged in one go. */
-const mergeHits = (lists: readonly CollectionHits[], k: number): MultiSearchHit[] =>
-  JSON.parse(`[${atOnce(mergeInSteps(lists, k))}]`);
+const mergeHits = (lists: readonly CollectionHits[], k: number): MultiSearchHit[] => {
+  const writer = new JsonWriter();
+  atOnce(writeMerged(writer, lists, k));
+  return JSON.parse(`[${writer.reply().body}]`);
+};
 
 describe('the merge of a multi-collection search', () => {
   it('is the sorted union, cut at k, with ties by collection and id', () => {
@@ -73,6 +74,6 @@ describe('the merge of a multi-collection search', () => {
       const ids = Float64Array.from({ length: 5_000 }, (_, i) => i + 1);
       return { collection: `c${at}`, ids, scores: ids.map((id) => 32 * id + at) };
     });
-    expect([...mergeInSteps(lists, 5_000)]).to.have.length(Math.floor(5_000 / 64));
+    expect([...writeMerged(new JsonWriter(), lists, 5_000)]).to.have.length(Math.floor(5_000 / 64));
   });
 });
