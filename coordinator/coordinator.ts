@@ -7,6 +7,7 @@ import { Metrics } from '../shared/metrics/metrics.js';
 import { observeProcess } from '../shared/metrics/processMetrics.js';
 import type { StartProcess } from '../shared/platform/clusterProcess.js';
 import type { Platform } from '../shared/platform/platform.js';
+import { hashSeedWarning } from '../shared/process/hashSeed.js';
 import { version } from '../shared/version.js';
 import { ClusterBackend } from './cluster/clusterBackend.js';
 import type { Health } from './cluster/clusterHealth.js';
@@ -57,6 +58,8 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
   const endObserving = observeProcess(metrics, platform.transport);
   if (config.http.sharePort && config.metrics === null)
     logger.warn('a shared port serves the metrics of any of its coordinators; set VOUCH_METRICS for each');
+  const warning = hashSeedWarning(process.versions.node);
+  if (warning !== undefined) logger.warn(warning);
   logger.info({ url: edge.url }, 'ready');
   return {
     url: edge.url,

@@ -8,6 +8,8 @@ export const DIMENSION_MAX = 32_768;
 export const K_MAX = 5_000;
 /** Records of one page, ids of one request, and values of one count of values. */
 export const RECORDS_MAX = 1_000;
+/** UTF-8 of the values of one count of values. */
+export const FACET_BYTES_MAX = 2 * 1024 * 1024;
 /** Hits of one answer: of the groups of a search, and of the searches of a batch. */
 export const HITS_MAX = 4 * K_MAX;
 export const GROUP_SIZE_MAX = 100;

@@ -1,6 +1,6 @@
 /** The endpoints that read many records: pages, records by id, counts, and the values of a metadata key. */
 
-import { JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
+import { FACET_BYTES_MAX, JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
 import type { Filter } from '../../shared/model/filter.js';
 import type { Field, ListedRecords } from '../../shared/protocol/records.js';
 import { inSlices, Slice, type Steps } from '../../shared/scheduling/slice.js';
@@ -65,7 +65,7 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
     handle: async (request) => {
       const { collection, key, limit = FACETS, metadata_filter } = request.query;
       assertedUtf8Bytes(key, JSON_KEY_MAX_BYTES, 'query parameter key');
-      const maxBytes = maxBytesOf(request.services);
+      const maxBytes = Math.min(FACET_BYTES_MAX, maxBytesOf(request.services));
       const call = { op: 'facets', key, limit, maxBytes, ...filterParameter(metadata_filter) } as const;
       const { values, counts, distinct, records } = await request.callNamed(collection, call);
       const writer = new JsonWriter();

@@ -1,0 +1,21 @@
+/** The runtime's own hashes, which some versions of Node let a client predict. */
+
+/** The first version of each line that hashes strings of digits with a secret seed (CVE-2026-21717); from 26 on all do. */
+const SEEDED: Readonly<Record<number, string>> = { 20: '20.20.2', 22: '22.22.2', 24: '24.14.1', 25: '25.8.2' };
+const SEEDED_MAJOR = 26;
+
+/** What an operator should know of a version of Node such as `20.11.1`; undefined: nothing. */
+export function hashSeedWarning(version: string): string | undefined {
+  const [major = 0, ...rest] = partsOf(version);
+  const first = SEEDED[major];
+  if (major >= SEEDED_MAJOR || (first !== undefined && isFrom(rest, partsOf(first).slice(1)))) return undefined;
+  const wanted = first === undefined ? Object.values(SEEDED).join(', ') : first;
+  return `Node ${version} hashes strings of digits without a secret seed, so any request can be made slow; install Node ${wanted} or later`;
+}
+
+const partsOf = (version: string): number[] => version.split('.').map((part) => Number.parseInt(part, 10));
+
+const isFrom = (
+  [minor = 0, patch = 0]: readonly number[],
+  [minorFrom = 0, patchFrom = 0]: readonly number[],
+): boolean => minor > minorFrom || (minor === minorFrom && patch >= patchFrom);

@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { checkedFrames, framesIn, joinFrames } from '../../../../coordinator/body/frames.js';
+import type { Client } from '../../../support/launch/client.js';
+import { TestEdge } from '../../../support/rigs/testEdge.js';
+
+/** The least size of a frame, without events. */
+const FRAME_BYTES = 112;
+
+describe('the frames of an import', () => {
+  const frames = (count: number): Buffer => joinFrames(Array(count).fill(new Uint8Array(FRAME_BYTES)));
+
+  it('are the bytes between their lengths', () => {
+    const given = [FRAME_BYTES, FRAME_BYTES + 1, 1_000].map((length, i) => new Uint8Array(length).fill(i));
+    expect([...framesIn(checkedFrames(joinFrames(given)))].map((frame) => [...frame])).to.deep.equal(
+      given.map((frame) => [...frame]),
+    );
+    expect([...framesIn(checkedFrames(Buffer.alloc(0)))]).to.deep.equal([]);
+  });
+
+  it('are refused where one is cut, or is smaller than a frame can be', () => {
+    const two = frames(2);
+    for (const length of [1, 3, 4, FRAME_BYTES, two.length - 1])
+      expect(() => checkedFrames(two.subarray(0, length))).to.throw('there is no whole frame');
+    const small = Buffer.concat([frames(1), joinFrames([new Uint8Array(FRAME_BYTES - 1)])]);
+    expect(() => checkedFrames(small)).to.throw(`at byte ${FRAME_BYTES + 4} of the body there is no whole frame`);
+  });
+
+  describe('of one request', () => {
+    let edge: TestEdge;
+    let client: Client;
+    before(async () => {
+      edge = await TestEdge.start();
+      client = await edge.client();
+      await edge.backend.create('p', { name: 'c', dimension: 1, index: 'brute' });
+      edge.backend.answer = () => ({ sequence: 0, chainHead: '', stateHash: '' });
+    });
+    after(() => edge.stop());
+
+    it('travel 8,192 in a message at most', async () => {
+      expect((await client.postBytes('/v1/import/c/log', frames(20_000))).status).to.equal(200);
+      const sizes = edge.backend.calls.map((call) => (call.op === 'importFrames' ? call.frames.length : 0));
+      expect(sizes).to.deep.equal([8_192, 8_192, 3_616]);
+    });
+  });
+});
