@@ -82,18 +82,18 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const signer = await openListedSigner(opening);
   const metrics = new Metrics('shard', name);
   const damages = new DamageReports();
-  const indexes = await openIndexes(opening, metrics, damages);
+  const admission = new CallAdmission(config.limits.maxQueueWaitMs, clock, (reason) =>
+    metrics.count('vouch_refused_total', { reason }),
+  );
+  const memory = openVectorMemory(opening, metrics);
+  const guards = guardsOf(opening, admission, memory);
+  const indexes = await openIndexes(opening, metrics, damages, guards.memoryGuard);
   const snapshots = await openSnapshots(opening, metrics, damages);
   const pasts = openAsOfThread(opening, metrics, snapshots.store);
   const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
   const lease = leaseOf(opening, shards, metrics, () => node);
-  const admission = new CallAdmission(config.limits.maxQueueWaitMs, clock, (reason) =>
-    metrics.count('vouch_refused_total', { reason }),
-  );
-  const memory = openVectorMemory(opening, metrics);
-  const guards = guardsOf(opening, admission, memory);
   const context: CollectionContext = {
     admission,
     openings: new Openings(),
@@ -233,13 +233,14 @@ async function openIndexes(
   { config, name, platform, logger, clock }: Opening,
   metrics: Metrics,
   damages: DamageReports,
+  memoryGuard: MemoryGuard,
 ): Promise<IndexServices> {
   return {
     store: await GenerationStore.open(folderOf('indexes', config, name), logger, (damage) => {
       metrics.count('vouch_index_damaged_total');
       damages.report({ ...damage, part: 'index' });
     }),
-    builds: new BuildThread(logger),
+    builds: new BuildThread({ clock, logger, metrics, hasRoom: () => !memoryGuard.isFull }),
     absorber: new Absorber(clock, logger),
     desired: new DesiredSpecs(await platform.bucket(BUCKETS.catalog)),
     metrics,

@@ -1,6 +1,6 @@
 import type { Logger } from '../../shared/logger.js';
 import type { IndexKind, IndexParameters } from '../../shared/model/indexSpec.js';
-import type { Build } from './builds/workerLane.js';
+import type { Build } from './builds/buildLane.js';
 import { Cancelled } from './progress.js';
 import type { SavedGeneration } from './store/generationFiles.js';
 

@@ -50,7 +50,7 @@ export class GenerationMaker {
     const { store, builds } = this.services;
     try {
       this.#assertOurs(saved.facts, building);
-      await builds.verify(saved);
+      await builds.verify(saved, this.collection.config.project);
       return await this.#open(saved, building);
     } catch (error) {
       if (error instanceof Cancelled) throw error;
@@ -72,7 +72,7 @@ export class GenerationMaker {
     const rows = await generation.persist(payloadPath(folder));
     const { kind, parameters, trainedRows } = generation.parts;
     const facts = { ...this.#identity, number, kind, parameters, sequence, trainedRows };
-    const saved = await builds.seal(facts, folder, rows);
+    const saved = await builds.seal(facts, config.project, folder, rows);
     generation.saved(number, rows.recordIds.length);
     return saved;
   }
@@ -116,7 +116,7 @@ export class GenerationMaker {
       baseFolder: base?.saved?.folder,
       replaced: base?.saved === undefined ? new Float64Array(0) : this.#replacedSince(base.saved.facts.sequence),
     };
-    return building.inThread(builds.build(order, { urgent: requested }));
+    return building.inThread(builds.build(order, { project: config.project, urgent: requested }));
   }
 
   /**

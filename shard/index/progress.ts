@@ -13,13 +13,21 @@ export const buildOutcomes = outcomesOf({ Cancelled, DamagedGeneration, UnknownG
 
 const DONE = 0;
 const TOTAL = 1;
-const CANCELLED = 2;
+const COMMAND = 2;
 
-/** The progress of a build, in memory that both threads see: written by the worker, read and cancelled by the owner. */
+/** Values of COMMAND. */
+const RUN = 0;
+const CANCEL = 1;
+const PAUSE = 2;
+
+/**
+ * The progress of a build, in memory that its threads and the owner share. The threads write it. The owner reads it, and
+ * pauses, resumes or cancels the build: each thread obeys at its next step, and a paused one sleeps there.
+ */
 export class BuildProgress {
-  readonly #state: Int32Array;
+  readonly #state: Int32Array<SharedArrayBuffer>;
 
-  /** `memory`: of the other thread's `Progress`, to share it. */
+  /** `memory`: of the other thread's `BuildProgress`, to share it. */
   constructor(readonly memory: SharedArrayBuffer = new SharedArrayBuffer(12)) {
     this.#state = new Int32Array(memory);
   }
@@ -38,18 +46,36 @@ export class BuildProgress {
     Atomics.store(this.#state, TOTAL, total);
   }
 
-  /** Throws Cancelled. */
+  /** Counts work, and ends a step as `assertWanted`. */
   advance(by: number): void {
     Atomics.add(this.#state, DONE, by);
     this.assertWanted();
   }
 
-  /** Throws Cancelled. */
+  /** Ends a step of a thread that builds: sleeps while the build is paused. Throws Cancelled. */
   assertWanted(): void {
-    if (Atomics.load(this.#state, CANCELLED) === 1) throw new Cancelled();
+    while (Atomics.load(this.#state, COMMAND) === PAUSE) Atomics.wait(this.#state, COMMAND, PAUSE);
+    this.assertNotCancelled();
   }
 
+  /** For the owner's thread, which must not sleep. Throws Cancelled. */
+  assertNotCancelled(): void {
+    if (Atomics.load(this.#state, COMMAND) === CANCEL) throw new Cancelled();
+  }
+
+  /** Does nothing where the build is cancelled. */
+  pause(): void {
+    Atomics.compareExchange(this.#state, COMMAND, RUN, PAUSE);
+  }
+
+  resume(): void {
+    Atomics.compareExchange(this.#state, COMMAND, PAUSE, RUN);
+    Atomics.notify(this.#state, COMMAND);
+  }
+
+  /** Also wakes threads that are paused. */
   cancel(): void {
-    Atomics.store(this.#state, CANCELLED, 1);
+    Atomics.store(this.#state, COMMAND, CANCEL);
+    Atomics.notify(this.#state, COMMAND);
   }
 }

@@ -232,6 +232,14 @@ const INDEXES = {
     'Time from the start of a build of an index to its end.',
     BUILD_LABELS,
   ),
+  vouch_index_build_wait_seconds: histogram(
+    BUILD_SECONDS,
+    'Time from the order of a build of an index to its first turn.',
+    { why: ['requested', 'maintenance'] },
+  ),
+  vouch_index_builds: gauge('Builds of indexes that run, are paused while others have their turn, or wait to begin.', {
+    state: ['running', 'paused', 'waiting'],
+  }),
   vouch_index_building: gauge('Indexes that are being built, are being loaded, or wait for it.'),
   vouch_index_bytes: gauge('Memory that indexes take beside the vectors.'),
   vouch_index_damaged_total: counter('Saved indexes that did not verify, were set aside and built anew.'),

@@ -83,6 +83,20 @@ export class FairQueue<K extends string | number, T> {
     return undefined;
   }
 
+  /** Removes an item that is not wanted any more. Returns false where it is not in the queue. */
+  remove(key: K, item: T): boolean {
+    const line = this.#lines.get(key);
+    const at = line?.entries.findIndex((entry, index) => index >= line.next && entry.item === item) ?? -1;
+    if (line === undefined || at < 0) return false;
+    const [{ units }] = line.entries.splice(at, 1) as [Entry<T>];
+    line.units -= units;
+    this.#length--;
+    if (line.next < line.entries.length) return true;
+    this.#lines.delete(key);
+    for (const [group, lines] of this.#groups) if (lines.delete(key) && lines.size === 0) this.#groups.delete(group);
+    return true;
+  }
+
   /** Removes and returns all items. */
   clear(): T[] {
     const items = [...this.#lines.values()].flatMap(({ entries, next }) => entries.slice(next).map(({ item }) => item));

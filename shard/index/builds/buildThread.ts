@@ -1,50 +1,80 @@
 /**
- * Builds generations, and reads and completes their files, beside the thread that answers requests. Builds have one
- * thread and files another, so that a restart does not wait for the build of another collection.
+ * Builds generations, and reads and completes their files, beside the thread that answers requests. Builds have one lane
+ * and files another, so that a restart does not wait for the build of another collection.
  */
 import { messageOf } from '../../../shared/errors/errors.js';
 import { codeOf, deleteTree, makeDirectory } from '../../../shared/files/durable.js';
-import type { Logger } from '../../../shared/logger.js';
+import type { Metrics } from '../../../shared/metrics/metrics.js';
 import type { SavedGeneration } from '../store/generationFiles.js';
 import type { GenerationFacts } from '../store/manifest.js';
 import type { RowsToSave } from '../store/rowsFile.js';
 import type { GenerationOrder } from './buildGeneration.js';
-import { type Build, WorkerLane } from './workerLane.js';
+import { type Build, BuildLane, type LaneOptions } from './buildLane.js';
+import type { TurnRules } from './buildTurns.js';
+
+/**
+ * A build on trial runs for at least a sixth of the time, beside three long ones: a free place is at most half a minute away.
+ * Each place may hold the memory of an index.
+ */
+const BUILD_RULES: TurnRules = { places: 4, longPlaces: 3, longPlacesOfProject: 2, trialMs: 5_000, turnMs: 500 };
+/** Files are read and written in some seconds at most. */
+const FILE_RULES: TurnRules = { ...BUILD_RULES, trialMs: Number.POSITIVE_INFINITY };
+
+interface Options extends Omit<LaneOptions, 'onBegin'> {
+  readonly metrics: Metrics;
+  readonly rules?: TurnRules;
+}
 
 export class BuildThread {
-  readonly #builds: WorkerLane;
-  readonly #files: WorkerLane;
+  readonly #builds: BuildLane;
+  readonly #files: BuildLane;
 
-  constructor(private readonly logger: Logger) {
-    this.#builds = new WorkerLane(logger);
-    this.#files = new WorkerLane(logger);
+  constructor(private readonly options: Options) {
+    const { metrics, rules = BUILD_RULES } = options;
+    const onBegin: LaneOptions['onBegin'] = ({ urgent }, waitedMs) =>
+      metrics.observe(
+        'vouch_index_build_wait_seconds',
+        { why: urgent ? 'requested' : 'maintenance' },
+        waitedMs / 1_000,
+      );
+    this.#builds = new BuildLane(rules, { ...options, onBegin });
+    this.#files = new BuildLane(FILE_RULES, options);
+    metrics.gauges(() => ({ vouch_index_builds: this.#builds.counts }));
   }
 
   /**
-   * Starts a build; urgent builds go first. Until `done` has settled, no slot of the order's blocks may be overwritten.
-   * `done` rejects with DamagedGeneration where the base is damaged; the folder is then complete or removed.
+   * Starts a build in its turn. Until `done` has settled, no slot of the order's blocks may be overwritten. `done` rejects with
+   * DamagedGeneration where the base is damaged; the folder is then complete or removed.
    */
-  build(order: GenerationOrder, { urgent }: { readonly urgent: boolean }): Build {
-    return this.#builds.take(urgent, async (ask, progress) => {
+  build(order: GenerationOrder, { project, urgent }: { readonly project: string; readonly urgent: boolean }): Build {
+    const { collectionId } = order.facts;
+    return this.#builds.take({ project, collectionId, urgent }, async (ask, progress) => {
       if (!(await makeDirectory(order.folder))) throw new Error('the generation is there already');
       return this.#orRemove(order.folder, async () => {
         const saved = await ask({ op: 'build', order });
-        progress.assertWanted();
+        progress.assertNotCancelled();
         return saved;
       });
     });
   }
 
   /** Reads both files through. Throws DamagedGeneration where they do not match the manifest; Cancelled. */
-  async verify(saved: SavedGeneration): Promise<void> {
-    await this.#files.take(true, (ask) => ask({ op: 'verify', saved })).done;
+  async verify(saved: SavedGeneration, project: string): Promise<void> {
+    const { collectionId } = saved.facts;
+    await this.#files.take({ project, collectionId, urgent: true }, (ask) => ask({ op: 'verify', saved })).done;
   }
 
   /** Completes a generation whose payload is in `folder`, durable or not. Removes the folder where that fails. */
-  seal(facts: GenerationFacts, folder: string, { recordIds, leftOut }: RowsToSave): Promise<SavedGeneration> {
+  seal(
+    facts: GenerationFacts,
+    project: string,
+    folder: string,
+    { recordIds, leftOut }: RowsToSave,
+  ): Promise<SavedGeneration> {
     // A typed array is copied to the other thread much faster than a set of numbers.
     const rows = { recordIds, leftOut: Uint32Array.from(leftOut) };
-    const seal = this.#files.take(true, (ask) =>
+    const { collectionId } = facts;
+    const seal = this.#files.take({ project, collectionId, urgent: true }, (ask) =>
       this.#orRemove(folder, () => ask({ op: 'seal', facts, folder, rows })),
     );
     return seal.done;
@@ -61,7 +91,10 @@ export class BuildThread {
     } catch (error) {
       await deleteTree(folder).catch((failure: unknown) => {
         if (codeOf(failure) !== 'ENOENT')
-          this.logger.warn({ folder, error: messageOf(failure) }, 'the files of a failed build could not be removed');
+          this.options.logger.warn(
+            { folder, error: messageOf(failure) },
+            'the files of a failed build could not be removed',
+          );
       });
       throw error;
     }

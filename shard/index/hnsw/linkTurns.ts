@@ -1,9 +1,15 @@
 import type { SharedMemory } from '../../../shared/webAssembly.js';
 import type { Kernel } from '../../kernel/kernel.js';
 import type { BuildProgress } from '../progress.js';
+import { type LinksShape, linkBytes } from './graphMemory.js';
 
-/** Nodes between two looks at whether the build is wanted: some milliseconds. */
-const NODES_AT_ONCE = 16;
+/** The most nodes of a step, and the bytes that it reads: some milliseconds. */
+const STEP_NODES = 16;
+const STEP_BYTES = 64 << 20;
+
+/** Returns the number of nodes that a thread links in a step: between two looks at whether the build goes on. */
+export const stepNodes = (shape: LinksShape): number =>
+  Math.max(1, Math.min(STEP_NODES, Math.floor(STEP_BYTES / linkBytes(shape))));
 
 /** What a thread tells that links. */
 export type LinkStage = 'begun' | 'linked';
@@ -16,12 +22,17 @@ export interface LinkWorkerData {
   /** Addresses. */
   readonly graph: number;
   readonly walk: number;
+  readonly stepNodes: number;
   /** The memory of a `BuildProgress`. */
   readonly progress: SharedArrayBuffer;
 }
 
 /** Links nodes until there are no more, and counts them. Throws Cancelled. */
-export function linkAll(kernel: Kernel, graph: number, walk: number, progress: BuildProgress): void {
-  for (let linked = NODES_AT_ONCE; linked === NODES_AT_ONCE; progress.advance(linked))
-    linked = kernel.linkNodes(graph, walk, NODES_AT_ONCE);
+export function linkAll(
+  kernel: Kernel,
+  { graph, walk, stepNodes }: Pick<LinkWorkerData, 'graph' | 'walk' | 'stepNodes'>,
+  progress: BuildProgress,
+): void {
+  for (let linked = stepNodes; linked === stepNodes; progress.advance(linked))
+    linked = kernel.linkNodes(graph, walk, stepNodes);
 }

@@ -5,15 +5,15 @@ import { openKernel } from '../../kernel/kernel.js';
 import { BuildProgress, Cancelled } from '../progress.js';
 import { type LinkStage, type LinkWorkerData, linkAll } from './linkTurns.js';
 
-const { memory, module, graph, walk, progress } = workerData as LinkWorkerData;
+const data = workerData as LinkWorkerData;
 
 const tell = (stage: LinkStage): void => parentPort?.postMessage(stage);
 
 giveWay({ isHelper: true });
-const kernel = openKernel(memory, module);
+const kernel = openKernel(data.memory, data.module);
 tell('begun');
 try {
-  linkAll(kernel, graph, walk, new BuildProgress(progress));
+  linkAll(kernel, data, new BuildProgress(data.progress));
   tell('linked');
 } catch (error) {
   if (!(error instanceof Cancelled)) throw error;

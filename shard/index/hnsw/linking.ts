@@ -5,7 +5,7 @@ import type { SharedMemory } from '../../../shared/webAssembly.js';
 import { kernelModule, openKernel } from '../../kernel/kernel.js';
 import { type BuildProgress, Cancelled } from '../progress.js';
 import type { GraphMemory } from './graphMemory.js';
-import { type LinkStage, type LinkWorkerData, linkAll } from './linkTurns.js';
+import { type LinkStage, type LinkWorkerData, linkAll, stepNodes } from './linkTurns.js';
 
 const PROGRAM = new URL('./linkWorker.js', import.meta.url);
 const THREADS_MAX = 8;
@@ -32,11 +32,12 @@ export async function linkNodes(
   const [own, ...others] = walks as [number, ...number[]];
   // A search of an empty graph finds nothing to link to: the first node is there before the other threads begin.
   progress.advance(kernel.linkNodes(graph.address, own, 1));
+  const steps = { graph: graph.address, stepNodes: stepNodes(graph.shape) };
   const ends = others.map((walk) =>
-    ended({ memory, module: kernelModule(), graph: graph.address, walk, progress: progress.memory }),
+    ended({ memory, module: kernelModule(), ...steps, walk, progress: progress.memory }),
   );
   try {
-    linkAll(kernel, graph.address, own, progress);
+    linkAll(kernel, { ...steps, walk: own }, progress);
   } finally {
     await Promise.allSettled(ends);
   }

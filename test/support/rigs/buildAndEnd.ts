@@ -1,10 +1,9 @@
 /** A program that builds one generation in the folder it is given and has nothing to do then. Started by a test. */
-import { BuildThread } from '../../../shard/index/builds/buildThread.js';
 import { GenerationStore } from '../../../shard/index/store/generationStore.js';
 import { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
 import { silentLogger } from '../../../shared/logger.js';
-import { orderOf } from './generations.js';
+import { newBuildThread, orderOf } from './generations.js';
 
 const store = await GenerationStore.open(process.argv[2]!, silentLogger);
 const vectors = new VectorBlocks(new VectorMemory(), 4);
@@ -13,5 +12,5 @@ for (let id = 1; id <= 1_000; id++) {
   vectors.write(slot, id, new Uint8Array(Int32Array.of(id, -id, 2 * id, 1).buffer));
   vectors.publish(slot);
 }
-await new BuildThread(silentLogger).build(orderOf(store, vectors, 1), { urgent: true }).done;
+await newBuildThread().build(orderOf(store, vectors, 1), { project: 'p', urgent: true }).done;
 process.stdout.write('built\n');

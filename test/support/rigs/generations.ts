@@ -4,6 +4,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { GenerationOrder } from '../../../shard/index/builds/buildGeneration.js';
+import { BuildThread } from '../../../shard/index/builds/buildThread.js';
 import { FrozenRows, freeze } from '../../../shard/index/builds/frozenRows.js';
 import {
   completeGeneration,
@@ -14,8 +15,15 @@ import {
 import type { GenerationStore } from '../../../shard/index/store/generationStore.js';
 import type { GenerationFacts } from '../../../shard/index/store/manifest.js';
 import type { VectorBlocks } from '../../../shard/kernel/vectorBlocks.js';
+import { systemClock } from '../../../shared/clock.js';
 import { codeOf, createFile, makeDirectory } from '../../../shared/files/durable.js';
+import { silentLogger } from '../../../shared/logger.js';
+import { Metrics } from '../../../shared/metrics/metrics.js';
 import { eventually } from '../suites/expectations.js';
+
+/** `given`: to replace the rules and services of a shard. */
+export const newBuildThread = (given: Partial<ConstructorParameters<typeof BuildThread>[0]> = {}): BuildThread =>
+  new BuildThread({ clock: systemClock, logger: silentLogger, metrics: new Metrics('shard'), ...given });
 
 export const factsOf = (number: number, given: Partial<GenerationFacts> = {}): GenerationFacts => ({
   collectionId: 7,

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Absorber } from '../../../shard/index/absorber.js';
-import { BuildThread } from '../../../shard/index/builds/buildThread.js';
 import { DesiredSpecs } from '../../../shard/index/desiredSpecs.js';
 import { GenerationStore } from '../../../shard/index/store/generationStore.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
@@ -15,6 +14,7 @@ import { EXACT } from '../../../shared/model/indexSpec.js';
 import { catalogKey, storedEntry } from '../../../shared/registry/catalogEntry.js';
 import { ModelledCollection } from '../model/modelledCollection.js';
 import { configOf, Engine } from './engine.js';
+import { newBuildThread } from './generations.js';
 import { ScriptedLogs } from './scriptedLogs.js';
 
 const ID = 7;
@@ -44,7 +44,7 @@ export class IndexRig {
   readonly #catalog = new MemoryBucket({ logger: silentLogger });
   readonly #absorbs: boolean;
   #engine: Engine;
-  #builds = new BuildThread(silentLogger);
+  #builds = newBuildThread();
 
   constructor({ dimension, absorbs = true }: RigOptions) {
     this.config = { ...configOf(ID), dimension };
@@ -72,7 +72,7 @@ export class IndexRig {
 
   /** As a shard's process starts. */
   async start(): Promise<void> {
-    this.#builds = new BuildThread(silentLogger);
+    this.#builds = newBuildThread();
     const indexes = {
       store: await GenerationStore.open(this.#folder, silentLogger),
       builds: this.#builds,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
-import { BuildThread } from '../../../../../shard/index/builds/buildThread.js';
+import type { BuildThread } from '../../../../../shard/index/builds/buildThread.js';
 import { Cancelled } from '../../../../../shard/index/progress.js';
 import { payloadPath, readRows, type SavedGeneration } from '../../../../../shard/index/store/generationFiles.js';
 import { GenerationStore } from '../../../../../shard/index/store/generationStore.js';
@@ -17,13 +17,13 @@ import { DamagedGeneration } from '../../../../../shard/index/store/manifest.js'
 import { createFile, makeDirectory } from '../../../../../shared/files/durable.js';
 import { silentLogger } from '../../../../../shared/logger.js';
 import { seededRandom, testSeed } from '../../../../support/model/random.js';
-import { blockedBase, factsOf, numbered, orderOf } from '../../../../support/rigs/generations.js';
+import { blockedBase, factsOf, newBuildThread, numbered, orderOf } from '../../../../support/rigs/generations.js';
 import { eventually, rejection } from '../../../../support/suites/expectations.js';
 import { Modelled, randomVector } from '../../kernel/kernelOracle.js';
 
 const COLLECTION = 7;
-const PATIENT = { urgent: false };
-const URGENT = { urgent: true };
+const PATIENT = { project: 'p', urgent: false };
+const URGENT = { project: 'p', urgent: true };
 
 describe('the build thread', () => {
   const random = seededRandom(testSeed());
@@ -34,7 +34,7 @@ describe('the build thread', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vouch-builds-'));
     store = await GenerationStore.open(folder, silentLogger);
-    builds = new BuildThread(silentLogger);
+    builds = newBuildThread();
   });
   afterEach(async () => {
     await builds.close();
@@ -63,7 +63,7 @@ describe('the build thread', () => {
     const saved = await build.done;
     expect(build.progress.done).to.be.greaterThan(0);
     expect(await store.latest(COLLECTION)).to.deep.equal(saved);
-    await builds.verify(saved);
+    await builds.verify(saved, 'p');
     expect(await recordIdsOf(saved))
       .to.deep.equal(numbered(vectors))
       .and.to.have.length(vectors.liveCount);
@@ -118,7 +118,7 @@ describe('the build thread', () => {
     await makeDirectory(again);
     await createFile(payloadPath(again), await readFile(payloadPath(first.folder)));
     const { recordIds } = await readRows(first);
-    const base = await builds.seal({ ...first.facts, number: 2 }, again, { recordIds, leftOut: [5, 3, 5] });
+    const base = await builds.seal({ ...first.facts, number: 2 }, 'p', again, { recordIds, leftOut: [5, 3, 5] });
     expect(await store.latest(COLLECTION)).to.deep.equal(base);
     expect([...(await readRows(base)).leftOut]).to.deep.equal([3, 5]);
     const extended = await builds.build(orderOf(store, vectors, 3, base), PATIENT).done;
@@ -199,7 +199,7 @@ describe('the build thread', () => {
     const saved = await builds.build(orderOf(store, vectors, 1), PATIENT).done;
     const error = await rejection(builds.build(orderOf(store, vectors, 1), PATIENT).done);
     expect(error.message).to.equal('the generation is there already');
-    await builds.verify(saved);
+    await builds.verify(saved, 'p');
   });
 
   it('builds upon no base that is damaged, missing or another collection’s', async () => {
@@ -214,7 +214,7 @@ describe('the build thread', () => {
     payload[payload.length >> 1]! ^= 1;
     await writeFile(payloadPath(base.folder), payload);
     expect(await extended(3)).to.be.instanceOf(DamagedGeneration);
-    expect(await rejection(builds.verify(base))).to.be.instanceOf(DamagedGeneration);
+    expect(await rejection(builds.verify(base, 'p'))).to.be.instanceOf(DamagedGeneration);
     await rm(base.folder, { recursive: true });
     expect((await extended(4)).message).to.equal('ENOENT: no such file or directory');
     expect(await generations()).to.deep.equal([]);
@@ -226,7 +226,7 @@ describe('the build thread', () => {
     const base = await blockedBase(join(folder, 'base'));
     const build = builds.build(orderOf(store, vectors, 2, base), PATIENT);
     await base.reached();
-    await builds.verify(saved);
+    await builds.verify(saved, 'p');
     build.cancel();
     await base.release();
     await rejection(build.done);
@@ -236,7 +236,7 @@ describe('the build thread', () => {
     const unfinished = store.folderOf(COLLECTION, 1);
     await mkdir(unfinished, { recursive: true });
     const rows = { recordIds: new Float64Array(1), leftOut: [] };
-    await rejection(builds.seal(factsOf(1), unfinished, rows));
+    await rejection(builds.seal(factsOf(1), 'p', unfinished, rows));
     expect(existsSync(unfinished)).to.equal(false);
   });
 

@@ -1,0 +1,173 @@
+/**
+ * Carries out builds, one at a time, in the turns of `buildTurns.ts`. Each build that has begun has a thread of its own. It
+ * sleeps at the end of a step while it is another one's turn, with all that it holds in memory.
+ */
+import type { Clock } from '../../../shared/clock.js';
+import type { Logger } from '../../../shared/logger.js';
+import type { ThreadOutcome } from '../../../shared/process/workerThread.js';
+import { BuildProgress, buildOutcomes, Cancelled } from '../progress.js';
+import type { SavedGeneration } from '../store/generationFiles.js';
+import { BuildTurns, type TurnJob, type TurnRules } from './buildTurns.js';
+import type { BuildJob } from './buildWorker.js';
+import { JobThread } from './jobThread.js';
+
+/** Gives the thread a job and resolves to its answer. Throws as `JobThread.ask`. */
+export type Ask = (job: BuildJob) => Promise<SavedGeneration>;
+
+export interface Build {
+  /** Begins anew where a long build does. */
+  readonly progress: BuildProgress;
+  /** Settles when all work has ended; rejects as `buildOutcomes.unpack`. Need not be awaited. */
+  readonly done: Promise<SavedGeneration>;
+  /** Makes `done` reject with Cancelled, unless the work has succeeded. */
+  cancel(): void;
+}
+
+/** May be carried out again where it ends with Cancelled. */
+type Work = (ask: Ask, progress: BuildProgress) => Promise<SavedGeneration>;
+
+interface Job extends TurnJob {
+  readonly work: Work;
+  readonly orderedMs: number;
+  readonly resolve: (saved: SavedGeneration) => void;
+  readonly reject: (error: unknown) => void;
+  progress: BuildProgress;
+  /** Its present run, from its first turn on. */
+  run: Promise<void> | undefined;
+  isWanted: boolean;
+  /** It was told to end and begins again. */
+  isToRestart: boolean;
+}
+
+export interface LaneOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether there is memory for a build beside others. */
+  readonly hasRoom?: () => boolean;
+  /** Called at the first turn of each build: how long it has waited. */
+  readonly onBegin?: (job: TurnJob, waitedMs: number) => void;
+}
+
+export class BuildLane {
+  readonly #turns: BuildTurns<Job>;
+  readonly #jobs = new Set<Job>();
+  readonly #idle: JobThread[] = [];
+  /** The build whose turn it is, and since when. */
+  #current: { readonly job: Job; readonly sinceMs: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(
+    rules: TurnRules,
+    private readonly options: LaneOptions,
+  ) {
+    this.#turns = new BuildTurns(rules, options.clock, options.hasRoom);
+  }
+
+  /** The numbers of builds that run, are paused, and wait to begin. */
+  get counts(): { readonly running: number; readonly paused: number; readonly waiting: number } {
+    const { begun, waiting } = this.#turns.counts;
+    const running = this.#current === undefined ? 0 : 1;
+    return { running, paused: begun - running, waiting };
+  }
+
+  /** Queues `work`, which runs in its turns. */
+  take(turn: TurnJob, work: Work): Build {
+    let job: Job | undefined;
+    const done = new Promise<SavedGeneration>((resolve, reject) => {
+      const orderedMs = this.options.clock.monotonicMs();
+      const state = { progress: new BuildProgress(), run: undefined, isWanted: true, isToRestart: false };
+      job = { ...turn, ...{ work, orderedMs, resolve, reject }, ...state };
+      if (this.#closed) return reject(new Cancelled());
+      this.#jobs.add(job);
+      this.#turns.add(job);
+      this.#switch();
+    });
+    done.catch(() => undefined);
+    const ordered = job!;
+    return {
+      get progress() {
+        return ordered.progress;
+      },
+      done,
+      cancel: () => this.#cancel(ordered),
+    };
+  }
+
+  /** Cancels all builds. Resolves when they have settled and the threads have ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const runs = [...this.#jobs].map(({ run }) => run);
+    for (const job of this.#jobs) this.#cancel(job);
+    await Promise.all(runs);
+    clearTimeout(this.#timer);
+    await Promise.all(this.#idle.splice(0).map((thread) => thread.end()));
+  }
+
+  /** Lets the build run whose turn it is, until the end of its turn. */
+  #switch(): void {
+    const before = this.#charge();
+    const job = this.#turns.next();
+    if (before !== job) before?.progress.pause();
+    clearTimeout(this.#timer);
+    if (job === undefined) return;
+    this.#current = { job, sinceMs: this.options.clock.monotonicMs() };
+    // The thread of the build keeps the process alive.
+    this.#timer = setTimeout(() => this.#switch(), this.#turns.leftMs(job)).unref();
+    job.progress.resume();
+    job.run ??= this.#run(job);
+  }
+
+  /** Ends the turn of the build that runs, and returns it. Tells it to end where it is long and has no place. */
+  #charge(): Job | undefined {
+    if (this.#current === undefined) return undefined;
+    const { job, sinceMs } = this.#current;
+    this.#current = undefined;
+    if (this.#turns.spend(job, this.options.clock.monotonicMs() - sinceMs)) return job;
+    job.isToRestart = true;
+    job.progress.cancel();
+    return job;
+  }
+
+  /** Never rejects. */
+  async #run(job: Job): Promise<void> {
+    const { options, progress } = { ...job, options: this.options };
+    options.onBegin?.(job, options.clock.monotonicMs() - job.orderedMs);
+    const thread = this.#idle.pop() ?? new JobThread(options.logger);
+    const outcome = await buildOutcomes.pack(() => job.work((asked) => thread.ask(asked, progress), progress));
+    this.#idle.push(thread);
+    this.#charge();
+    const isCancelled = outcome.ended === 'thrown' && outcome.name === Cancelled.name;
+    if (isCancelled && job.isToRestart && job.isWanted) this.#restart(job);
+    else this.#settle(job, outcome);
+    this.#switch();
+  }
+
+  #restart(job: Job): void {
+    this.options.logger.info(
+      { collection: job.collectionId },
+      'a long build of an index waits for others, and restarts',
+    );
+    Object.assign(job, { progress: new BuildProgress(), run: undefined, isToRestart: false });
+    this.#turns.again(job);
+  }
+
+  #settle(job: Job, outcome: ThreadOutcome<SavedGeneration>): void {
+    this.#jobs.delete(job);
+    this.#turns.remove(job);
+    try {
+      job.resolve(buildOutcomes.unpack(outcome));
+    } catch (error) {
+      job.reject(error);
+    }
+  }
+
+  #cancel(job: Job): void {
+    job.isWanted = false;
+    job.progress.cancel();
+    if (!this.#jobs.has(job)) return;
+    if (job.run !== undefined) this.#turns.ending(job);
+    else this.#settle(job, { ended: 'thrown', name: Cancelled.name, message: '' });
+    this.#switch();
+  }
+}

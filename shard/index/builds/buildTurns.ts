@@ -1,0 +1,210 @@
+/**
+ * Decides which builds have begun, and which one of them runs: fair between projects, then between their collections.
+ *
+ *              gets a place                 has run for trialMs
+ *   waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
+ *      ▲                          │ no place for another long build
+ *      └── for such a place ──────┘ its work so far is lost, once
+ *
+ * One build runs at a time, and the others that have begun are paused. Projects with such builds take turns of equal time;
+ * the builds of a project alternate. A place is the right of a build to hold memory. Long builds never have all places, and
+ * a project has one build on trial at a time, so a place is free again after a bounded time. Projects take turns at places
+ * too, requested builds before maintenance; every fourth place goes to maintenance first.
+ */
+import type { Clock } from '../../../shared/clock.js';
+import { FairQueue } from '../../../shared/scheduling/fairQueue.js';
+
+/** A build, as far as its turns go. */
+export interface TurnJob {
+  readonly project: string;
+  readonly collectionId: number;
+  /** A caller asked for it; other builds are maintenance. */
+  readonly urgent: boolean;
+}
+
+export interface TurnRules {
+  /** The most builds that have begun and not ended. */
+  readonly places: number;
+  /** The most long builds among them, in all and of one project. */
+  readonly longPlaces: number;
+  readonly longPlacesOfProject: number;
+  /** The time for which a build is on trial. */
+  readonly trialMs: number;
+  /** The turn of a project. */
+  readonly turnMs: number;
+}
+
+/** Of so many places the last goes to maintenance first. */
+const MAINTENANCE_EVERY = 4;
+
+type Stage = 'trial' | 'long';
+
+interface Entry<Job> {
+  readonly job: Job;
+  stage: Stage;
+  /** The time for which it has run. */
+  usedMs: number;
+  /** It has no more turns, and keeps its place until its threads have stopped. */
+  isEnding: boolean;
+}
+
+interface Project {
+  /** The builds that wait or have begun. */
+  jobs: number;
+  /** The time used of its present turn. */
+  usedMs: number;
+}
+
+type Queue<Job> = FairQueue<number, Entry<Job>>;
+
+/** The builds that wait for a place of one stage. */
+class Waiting<Job extends TurnJob> {
+  readonly #requested: Queue<Job>;
+  readonly #maintenance: Queue<Job>;
+  #given = 0;
+
+  constructor(clock: Clock) {
+    this.#requested = new FairQueue(Number.POSITIVE_INFINITY, clock);
+    this.#maintenance = new FairQueue(Number.POSITIVE_INFINITY, clock);
+  }
+
+  push(entry: Entry<Job>): void {
+    const { collectionId, project } = entry.job;
+    this.#queueOf(entry).push(collectionId, entry, 1, 0, project);
+  }
+
+  remove(entry: Entry<Job>): boolean {
+    return this.#queueOf(entry).remove(entry.job.collectionId, entry);
+  }
+
+  /** Takes the next build of a project that may have a place. */
+  take(mayHave: (project: string) => boolean): Entry<Job> | undefined {
+    const queues = [this.#requested, this.#maintenance];
+    if (this.#given % MAINTENANCE_EVERY === MAINTENANCE_EVERY - 1) queues.reverse();
+    for (const queue of queues) {
+      const entry = queue.take(
+        (_, project) => mayHave(String(project)),
+        () => undefined,
+      );
+      if (entry === undefined) continue;
+      this.#given++;
+      return entry;
+    }
+    return undefined;
+  }
+
+  #queueOf({ job }: Entry<Job>): Queue<Job> {
+    return job.urgent ? this.#requested : this.#maintenance;
+  }
+}
+
+export class BuildTurns<Job extends TurnJob> {
+  readonly #entries = new Map<Job, Entry<Job>>();
+  /** The project whose turn it is comes first. */
+  readonly #projects = new Map<string, Project>();
+  readonly #waiting: Readonly<Record<Stage, Waiting<Job>>>;
+  /** The builds that have a place; the one that ran least recently comes first. */
+  readonly #begun = new Set<Entry<Job>>();
+
+  /** `hasRoom`: whether there is memory for a build beside others. */
+  constructor(
+    private readonly rules: TurnRules,
+    clock: Clock,
+    private readonly hasRoom: () => boolean = () => true,
+  ) {
+    this.#waiting = { trial: new Waiting(clock), long: new Waiting(clock) };
+  }
+
+  /** The numbers of builds that have begun, and that wait for a place. */
+  get counts(): { readonly begun: number; readonly waiting: number } {
+    return { begun: this.#begun.size, waiting: this.#entries.size - this.#begun.size };
+  }
+
+  add(job: Job): void {
+    const entry: Entry<Job> = { job, stage: 'trial', usedMs: 0, isEnding: false };
+    this.#entries.set(job, entry);
+    const project = this.#projects.get(job.project);
+    if (project === undefined) this.#projects.set(job.project, { jobs: 1, usedMs: 0 });
+    else project.jobs++;
+    this.#waiting.trial.push(entry);
+  }
+
+  /** Gives free places away, and returns the build that is to run now. */
+  next(): Job | undefined {
+    while (this.#begun.size < this.rules.places && (this.#begun.size === 0 || this.hasRoom())) {
+      const entry =
+        this.#waiting.long.take((project) => this.#hasLongPlace(project)) ??
+        this.#waiting.trial.take((project) => this.#countBegun('trial', project) === 0);
+      if (entry === undefined) break;
+      this.#begun.add(entry);
+    }
+    for (const project of this.#projects.keys())
+      for (const { job, isEnding } of this.#begun) if (job.project === project && !isEnding) return job;
+    return undefined;
+  }
+
+  /** The time for which a build may run before `spend` is to be called. */
+  leftMs(job: Job): number {
+    const { stage, usedMs } = this.#entries.get(job)!;
+    const turnMs = this.rules.turnMs - this.#projects.get(job.project)!.usedMs;
+    return stage === 'long' ? turnMs : Math.min(turnMs, this.rules.trialMs - usedMs);
+  }
+
+  /** Counts the time that a build has run. Returns false where it must end, and `again` be called then. */
+  spend(job: Job, ms: number): boolean {
+    const entry = this.#entries.get(job)!;
+    const project = this.#projects.get(job.project)!;
+    entry.usedMs += ms;
+    project.usedMs += ms;
+    if (project.usedMs >= this.rules.turnMs) this.#endTurn(entry, project);
+    if (entry.isEnding || entry.stage === 'long' || entry.usedMs < this.rules.trialMs) return true;
+    const mayStay = this.#hasLongPlace(job.project);
+    entry.stage = 'long';
+    entry.isEnding = !mayStay;
+    return mayStay;
+  }
+
+  /** Gives no more turns to a build that has begun and was told to end. */
+  ending(job: Job): void {
+    this.#entries.get(job)!.isEnding = true;
+  }
+
+  /** Lets a build wait that `spend` has ended: it begins from scratch when there is a place for a long one. */
+  again(job: Job): void {
+    const entry = this.#entries.get(job)!;
+    this.#begun.delete(entry);
+    entry.isEnding = false;
+    this.#waiting.long.push(entry);
+  }
+
+  /** Forgets a build that has ended, or that waits and is not wanted any more. */
+  remove(job: Job): void {
+    const entry = this.#entries.get(job)!;
+    this.#entries.delete(job);
+    if (!this.#begun.delete(entry)) this.#waiting[entry.stage].remove(entry);
+    const project = this.#projects.get(job.project)!;
+    if (--project.jobs === 0) this.#projects.delete(job.project);
+  }
+
+  #hasLongPlace(project: string): boolean {
+    const { longPlaces, longPlacesOfProject } = this.rules;
+    return this.#countBegun('long') < longPlaces && this.#countBegun('long', project) < longPlacesOfProject;
+  }
+
+  /** Counts those of a stage that have begun; those of `project`, where it is given. A build that is to begin again does not count. */
+  #countBegun(wanted: Stage, project?: string): number {
+    let count = 0;
+    for (const { job, stage, isEnding } of this.#begun)
+      if (stage === wanted && !isEnding && (project === undefined || job.project === project)) count++;
+    return count;
+  }
+
+  /** The project and its build wait behind the others for their next turn. */
+  #endTurn(entry: Entry<Job>, project: Project): void {
+    project.usedMs = 0;
+    this.#projects.delete(entry.job.project);
+    this.#projects.set(entry.job.project, project);
+    this.#begun.delete(entry);
+    this.#begun.add(entry);
+  }
+}

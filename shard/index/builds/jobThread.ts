@@ -1,0 +1,76 @@
+/**
+ * A worker thread that does one job at a time.
+ *
+ *   none ──► busy ◄──► idle ──► none     ended when idle for a while; a worker that dies fails its job, and the next
+ *     ▲       │                          job starts another
+ *     └───────┘
+ *
+ * A worker is never ended while it is busy: inside a native library that would abort the whole process.
+ */
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../../shared/errors/errors.js';
+import { codeOf } from '../../../shared/files/durable.js';
+import type { Logger } from '../../../shared/logger.js';
+import type { ThreadOutcome } from '../../../shared/process/workerThread.js';
+import { type BuildProgress, buildOutcomes } from '../progress.js';
+import type { SavedGeneration } from '../store/generationFiles.js';
+import type { BuildJob, JobMessage } from './buildWorker.js';
+
+const PROGRAM = new URL('./buildWorker.js', import.meta.url);
+const IDLE_MS = 10_000;
+/** Limits the JavaScript objects; vectors and tables of rows lie outside the heap. */
+const WORKER_HEAP_MB = 1_024;
+
+export class JobThread {
+  #worker: Worker | undefined;
+  #answer: ((outcome: ThreadOutcome<SavedGeneration>) => void) | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(private readonly logger: Logger) {}
+
+  /** Does a job; the one before it has ended. Throws as `buildOutcomes.unpack`, and an Error where the worker dies. */
+  async ask(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
+    progress.assertNotCancelled();
+    clearTimeout(this.#idle);
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#worker.postMessage({ job, progress: progress.memory } satisfies JobMessage);
+    const outcome = await new Promise<ThreadOutcome<SavedGeneration>>((resolve) => {
+      this.#answer = resolve;
+    });
+    this.#worker?.unref();
+    this.#idle = setTimeout(() => void this.end(), IDLE_MS).unref();
+    return buildOutcomes.unpack(outcome);
+  }
+
+  /** Ends the worker, which is idle. */
+  async end(): Promise<void> {
+    clearTimeout(this.#idle);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(PROGRAM, { resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB } });
+    let cause = 'it was ended';
+    worker.on('message', (outcome: ThreadOutcome<SavedGeneration>) => this.#finish(outcome));
+    worker.on('error', (error) => {
+      cause = codeOf(error) ?? messageOf(error).split('\n')[0]!;
+      this.logger.error({ error }, 'a thread that builds indexes failed');
+    });
+    worker.on('exit', () => {
+      // Another worker may have taken its place.
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      this.#finish({ ended: 'badly', message: `the build thread died: ${cause}`, detail: cause });
+    });
+    return worker;
+  }
+
+  #finish(outcome: ThreadOutcome<SavedGeneration>): void {
+    const answer = this.#answer;
+    this.#answer = undefined;
+    answer?.(outcome);
+  }
+}
