@@ -62,11 +62,11 @@ export interface IndexState {
   desiredType?: string;
   activeGeneration?: number | null;
   buildingGeneration?: number | null;
-  /** Unix seconds; present while a generation is being built. */
+  /** Unix seconds; present while a generation is being built, or waits for its turn: when the build was ordered. */
   buildStartedAt?: number;
   /** The share of the build that is done; present while a generation is being built. */
   buildProgress?: number;
-  /** The number of committed events at the start of the build. */
+  /** The number of committed events when the build was ordered. */
   baseLsn?: number;
   /** Why the last build failed. */
   error?: string;

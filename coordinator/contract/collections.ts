@@ -70,11 +70,11 @@ export interface IndexState {
   desired_type?: string;
   active_generation?: Whole | null;
   building_generation?: Whole | null;
-  /** Unix seconds; present while a generation is being built. */
+  /** Unix seconds; present while a generation is being built, or waits for its turn: when the build was ordered. */
   build_started_at?: Whole;
   /** The share of the build that is done; present while a generation is being built. */
   build_progress?: number & tags.Minimum<0> & tags.Maximum<1>;
-  /** The number of committed events at the start of the build. */
+  /** The number of committed events when the build was ordered. */
   base_lsn?: Whole;
   /** Why the last build failed. */
   error?: string;
