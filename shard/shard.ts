@@ -96,7 +96,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const lease = leaseOf(opening, shards, metrics, () => node);
   const context: CollectionContext = {
     admission,
-    openings: new Openings(),
+    openings: new Openings(clock),
     logs: platform.logs,
     watermarks: new WatermarkNotes(watermarks, () => lease.valid, metrics, logger),
     transport: platform.transport,

@@ -14,8 +14,9 @@ import type { BodyBounds } from './bounds.js';
 import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
 
 const WORKERS_MAX = 2;
-/** Large bodies that wait for a worker. */
+/** Large bodies that wait for a worker. A project may have three times as many as there are free places, as in `inFlight.ts`. */
 const QUEUE_MAX = 64;
+const TIMES_FREE = 3;
 /** Enough for the objects of 32 MiB of JSON. */
 const WORKER_HEAP_MB = 1_024;
 /** An idle worker holds the code and the garbage of its bodies; the next large body waits until another has started. */
@@ -63,8 +64,9 @@ export class BodyPool {
   /** Throws Overloaded if a body of this size would be refused: it need not be read then. */
   assertCapacity(kind: BodyKind, sizeBytes: number, project: string): void {
     if (sizeBytes <= inlineBytesMax(kind)) return;
-    if (this.#queue.length >= QUEUE_MAX || !this.#queue.admits(project, this.#runningBytes(project)))
-      throw overloaded('body_queue');
+    const free = QUEUE_MAX - this.#queue.length;
+    const isFull = free <= 0 || this.#queue.lengthOf(project) >= TIMES_FREE * free;
+    if (isFull || !this.#queue.admits(project, this.#runningBytes(project))) throw overloaded('body_queue');
   }
 
   /** Takes ownership of `bytes`. Throws `validation_error`, `payload_too_large`, and Overloaded after too long a wait. */

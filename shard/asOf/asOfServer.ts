@@ -2,10 +2,12 @@ import type { MessagePort } from 'node:worker_threads';
 import { unreachable } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { type CallCount, CheckPace } from '../../shared/scheduling/checkPace.js';
+import { FairSemaphore } from '../../shared/scheduling/fairSemaphore.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import { moved } from '../serving/moved.js';
 import { checkLog, type LogPlace } from '../snapshot/checkLog.js';
 import { Opening } from '../snapshot/opening.js';
+import type { HistoricalState } from './historicalState.js';
 import { HistoricalStateCache, type HistoricalStateCacheOptions } from './historicalStateCache.js';
 import { fedLog } from './logFeed.js';
 import {
@@ -18,6 +20,9 @@ import {
 } from './messages.js';
 import { searchState } from './searchState.js';
 
+/** Searches that run at once, in all and of one project, as `CallAdmission` bounds them in the owner's thread. */
+const SEARCHES = { atOnce: 16, ofProject: 4 };
+
 /** `calls`: those of the shard. */
 type AsOfServerOptions = Omit<HistoricalStateCacheOptions, 'measured' | 'setAside'> & { readonly calls: CallCount };
 
@@ -25,6 +30,7 @@ type AsOfServerOptions = Omit<HistoricalStateCacheOptions, 'measured' | 'setAsid
 export class AsOfServer {
   readonly #openings = new Map<number, Opening>();
   readonly #states: HistoricalStateCache;
+  readonly #searches: FairSemaphore;
   /** The last check of each opening's log; it resolves when the log is not read any more. */
   readonly #checks = new Map<Opening, Promise<unknown>>();
 
@@ -32,6 +38,7 @@ export class AsOfServer {
     private readonly options: AsOfServerOptions,
     private readonly post: (message: FromWorker, transfer?: MessagePort[]) => void,
   ) {
+    this.#searches = new FairSemaphore(SEARCHES, options.clock);
     this.#states = new HistoricalStateCache({
       ...options,
       measured: (measured) => post({ op: 'measured', measured }),
@@ -71,12 +78,19 @@ export class AsOfServer {
   #search({ opening, sequence, remainingMs, query, options }: AskSearch): Promise<AsOfAnswer> {
     const { clock } = this.options;
     const deadlineMs = clock.nowMs() + remainingMs;
-    return this.#states.use(this.#opened(opening), sequence, deadlineMs, async (past) => {
+    const opened = this.#opened(opening);
+    const search = async (past: HistoricalState): Promise<AsOfAnswer> => {
       const { state, timeMs } = past;
+      const slice = new Slice(clock, deadlineMs);
+      // Throws where the deadline has passed during the wait.
+      await slice.next();
       const stateHash = toHex(past.hash());
       const found = await searchState(state, timeMs, query, options, () => new Slice(clock, deadlineMs));
       return { found, timeMs, stateHash };
-    });
+    };
+    return this.#states.use(opened, sequence, deadlineMs, (past) =>
+      this.#searches.run(opened.config, () => search(past), opened.closing),
+    );
   }
 
   #check({ id, opening: number, from, upTo }: ToWorker & { op: 'check' }): Promise<boolean> {

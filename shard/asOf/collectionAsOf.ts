@@ -10,6 +10,7 @@ import type { Slice } from '../../shared/scheduling/slice.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import type { FoundFields } from '../search/found.js';
 import { isPlain, type SearchOptions } from '../search/search.js';
+import type { CallAdmission } from '../serving/admission.js';
 import { moved } from '../serving/moved.js';
 import type { LogPlace } from '../snapshot/checkLog.js';
 import type { Opening } from '../snapshot/opening.js';
@@ -27,6 +28,7 @@ import { searchState } from './searchState.js';
 const HASHED_BEHIND_MAX = 100_000;
 
 interface AsOfServices {
+  readonly admission: Pick<CallAdmission, 'inTurn'>;
   readonly pasts: AsOfThread;
   readonly memory: VectorMemory;
   readonly metrics: Metrics;
@@ -40,6 +42,8 @@ interface AsOfSearch {
   readonly query: Int32Array | undefined;
   readonly deadlineMs: number;
   readonly slice: () => Slice;
+  /** Whether the call has its turn among the reads of the shard already. */
+  readonly hasTurn: boolean;
 }
 
 interface AsOfFound {
@@ -114,20 +118,31 @@ export class CollectionAsOf {
     const { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes } = wanted.call;
     const named = { k, filter, decay, text, graph, like, scoreMost, group, fields, maxBytes };
     const options = { ...named, agedToMs: 'timeMs' in asOf ? asOf.timeMs : undefined };
+    const { admission, pasts, clock } = this.services;
+    const here = (): Promise<AsOfAnswer | undefined> => this.#searchHere(sequence, query, options, slice);
+    const found = await (wanted.hasTurn ? here() : admission.inTurn(this.#opening.config, here));
+    if (found !== undefined) return found;
+    const remainingMs = deadlineMs - clock.nowMs();
+    return pasts.ask(this.#opening, { op: 'search', sequence, remainingMs, query, options });
+  }
+
+  /** Searches in this thread. Undefined where memory does not hold the state. */
+  async #searchHere(
+    sequence: number,
+    query: Int32Array | undefined,
+    options: AsOfOptions,
+    slice: () => Slice,
+  ): Promise<AsOfAnswer | undefined> {
     if (sequence === 0) return this.#searchEmpty(query, options, slice);
-    const { metrics, pasts, clock } = this.services;
+    const { metrics } = this.services;
     const current = await this.#searchCurrent(sequence, query, options, slice);
     if (current !== undefined) {
       metrics.count('vouch_as_of_searches_total', { from: 'current' });
       return current;
     }
     const fromMemory = await this.#memoryView.search(sequence, query, options, slice);
-    if (fromMemory !== undefined) {
-      metrics.count('vouch_as_of_searches_total', { from: 'memory' });
-      return fromMemory;
-    }
-    const remainingMs = deadlineMs - clock.nowMs();
-    return pasts.ask(this.#opening, { op: 'search', sequence, remainingMs, query, options });
+    if (fromMemory !== undefined) metrics.count('vouch_as_of_searches_total', { from: 'memory' });
+    return fromMemory;
   }
 
   async #searchEmpty(query: Int32Array | undefined, options: AsOfOptions, slice: () => Slice): Promise<AsOfAnswer> {

@@ -5,13 +5,14 @@
  *   asked for ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed, once no search uses it
  *                     └── nobody waits any more, closed, or failed ──▶ destroyed
  *
- * The bound is on the states that are kept. States that are being rebuilt, two at once, and those that searches use come
- * on top; one that is larger than the bound serves the searches that wait for it and is not kept.
+ * The bound is on the states that are kept. On top come states that are being rebuilt, two at once and one of a project, the
+ * state of a snapshot that is being written, and states that searches use. A state that is larger than the bound serves the
+ * searches that wait for it and is not kept.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
-import { Semaphore } from '../../shared/scheduling/semaphore.js';
+import { FairSemaphore } from '../../shared/scheduling/fairSemaphore.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { type Restore, restoreNewest, saveSnapshot } from '../snapshot/folderSnapshots.js';
@@ -19,6 +20,12 @@ import type { Opening } from '../snapshot/opening.js';
 import type { SavedSnapshot, SetAside } from '../snapshot/savedSnapshots.js';
 import { emptyState, HistoricalState, NO_REQUESTS } from './historicalState.js';
 import type { Measured } from './measured.js';
+
+/** Rebuilds that run, each with the memory of a state, and that wait. No project takes both places from the others. */
+const REBUILDS = {
+  ...{ atOnce: 2, ofProject: 1, waiting: 32 },
+  refusal: () => unavailable('too many past states are being rebuilt; retry shortly'),
+};
 
 export interface HistoricalStateCacheOptions {
   readonly boundBytes: number;
@@ -42,9 +49,10 @@ export class HistoricalStateCache {
   readonly #rebuilds = new Map<string, Rebuild>();
   /** Snapshots that are being written. */
   readonly #snapshots = new Map<Opening, Promise<SavedSnapshot | undefined>>();
-  readonly #semaphore = new Semaphore();
+  readonly #semaphore: FairSemaphore;
 
   constructor(private readonly options: HistoricalStateCacheOptions) {
+    this.#semaphore = new FairSemaphore(REBUILDS, options.clock);
     this.#kept = new LRUCache({
       maxSize: options.boundBytes,
       sizeCalculation: (past) => Math.ceil(past.sizeBytes),
@@ -80,15 +88,14 @@ export class HistoricalStateCache {
 
   /**
    * Writes a snapshot of the newest frame end at or before event `upTo`, which has been committed. Undefined where there
-   * is one already. One at a time of each collection: a call meanwhile is given the one that is being written.
+   * is one already. One at a time of each collection: a call meanwhile is given the one that is being written. The caller
+   * bounds how many are written at once.
    */
   async snapshot(opening: Opening, upTo: number): Promise<SavedSnapshot | undefined> {
     opening.closing.throwIfAborted();
     const before = this.#snapshots.get(opening);
     if (before !== undefined) return before;
-    const snapshot = this.#semaphore
-      .run(() => this.#write(opening, upTo), opening.closing)
-      .finally(() => this.#snapshots.delete(opening));
+    const snapshot = this.#write(opening, upTo).finally(() => this.#snapshots.delete(opening));
     this.#snapshots.set(opening, snapshot);
     return snapshot;
   }
@@ -132,7 +139,7 @@ export class HistoricalStateCache {
       measured({ what: 'rebuilt', outcome, seconds: (clock.monotonicMs() - startedMs) / 1000 });
     };
     const made = this.#semaphore
-      .run(() => this.#make(opening, sequence, assertWanted), opening.closing)
+      .run(opening.config, () => this.#make(opening, sequence, assertWanted), opening.closing)
       .then(
         (past) => {
           for (let holds = 1; holds < waiting.count; holds++) past.hold();

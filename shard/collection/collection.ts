@@ -222,11 +222,11 @@ export class Collection {
     if (snapshots === undefined) return;
     const make = (upTo: number): Promise<SavedSnapshot | undefined> => this.#asOf.snapshot(upTo);
     const { snapshot, unread } = this.opened;
-    this.#snapshots ??= new CollectionSnapshots(config.id, snapshots, snapshot, () => journal, make);
+    this.#snapshots ??= new CollectionSnapshots(config, snapshots, snapshot, () => journal, make);
     this.#snapshots.consider();
     if (unread === undefined) return;
     const check: CheckLog = (...asked) => this.#asOf.check(...asked);
-    this.#logCheck ??= new CollectionLogCheck(config.id, snapshots, unread, check, (damage) =>
+    this.#logCheck ??= new CollectionLogCheck(config, snapshots, unread, check, (damage) =>
       this.#toCallerError(damage),
     );
   }

@@ -288,7 +288,7 @@ export class CollectionHandle {
     try {
       const open = (): Promise<Collection> =>
         Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage), toOwn);
-      const collection = await (toOwn ? this.context.openings.asked(open) : open());
+      const collection = await (toOwn ? this.context.openings.asked(this.config, open) : open());
       collection.journal.beginTerm(this.#othersUntilMs);
       this.#open = collection;
       this.#latest = collection;

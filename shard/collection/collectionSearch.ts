@@ -29,7 +29,7 @@ export class CollectionSearch {
       const metadata = told ? notedSelection(this.state.metadata, this.journal, told) : this.state.metadata;
       return { ...resultOf(await searchCollection(this.#present(metadata), query, call, slice)), ...told };
     }
-    const past = await this.asOf.search({ call, asOf, query, deadlineMs, slice });
+    const past = await this.asOf.search({ call, asOf, query, deadlineMs, slice, hasTurn: false });
     return { ...resultOf(past.found), ...told, asOf: past.asOf };
   }
 
@@ -56,6 +56,7 @@ export class CollectionSearch {
             query: queryOf(call),
             deadlineMs,
             slice,
+            hasTurn: asOf === undefined,
           })
         ).found;
       leftBytes -= found.takenBytes ?? 0;

@@ -137,7 +137,7 @@ export class Follower implements FollowedCopy {
   open(): void {
     if (this.#state !== 'idle' || this.#isStopped || this.handle.quarantined) return;
     this.#state = 'opening';
-    void this.services.openings.inBackground(() => {
+    void this.services.openings.inBackground(this.handle.config, () => {
       this.#opening = this.#openNow().catch((error: unknown) => this.#failed(error));
       return this.#opening;
     });

@@ -1,10 +1,12 @@
 /**
  * Takes rows from tails into indexes in the thread that answers searches, a slice at a time, for about a quarter of that
- * thread's time: other work in the event loop waits for one slice.
+ * thread's time: other work in the event loop waits for one slice. Projects take turns, then their collections.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
+import { FairQueue } from '../../shared/scheduling/fairQueue.js';
+import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
 const REST_MS = 6;
@@ -12,41 +14,63 @@ const REST_MS = 6;
 /** Absorbs until `slice` is used up; false when nothing is left to absorb. */
 type Absorb = (slice: Slice) => boolean;
 
+interface Tail {
+  readonly of: WorkOf;
+  readonly absorb: Absorb;
+}
+
 export class Absorber {
-  readonly #waiting = new Set<Absorb>();
+  readonly #queue: FairQueue<number, Tail>;
+  /** The tails in the queue. */
+  readonly #waiting = new Map<Absorb, Tail>();
   #running = false;
 
   constructor(
     private readonly clock: Clock,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#queue = new FairQueue(Number.POSITIVE_INFINITY, clock);
+  }
 
-  want(absorb: Absorb): void {
-    this.#waiting.add(absorb);
+  want(of: WorkOf, absorb: Absorb): void {
+    if (this.#waiting.has(absorb)) return;
+    const tail = { of, absorb };
+    this.#waiting.set(absorb, tail);
+    this.#queue.push(of.id, tail, 1, 0, of.project);
     if (this.#running) return;
     this.#running = true;
     void this.#run();
   }
 
   forget(absorb: Absorb): void {
+    const tail = this.#waiting.get(absorb);
+    if (tail === undefined) return;
     this.#waiting.delete(absorb);
+    this.#queue.remove(tail.of.id, tail);
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.size > 0) {
+    while (this.#queue.length > 0) {
       await delay(REST_MS, undefined, { ref: false });
       const slice = new Slice(this.clock);
-      for (const absorb of this.#waiting) {
-        // Back to the end of the queue, so that the others have their turn.
-        this.#waiting.delete(absorb);
-        try {
-          if (absorb(slice)) this.#waiting.add(absorb);
-        } catch (error) {
-          this.logger.error({ error }, 'absorbing into an index failed; its tail stays searched exactly');
-        }
-        if (slice.due) break;
-      }
+      while (!slice.due && this.#absorbNext(slice));
     }
     this.#running = false;
+  }
+
+  /** Returns false where nothing waits. */
+  #absorbNext(slice: Slice): boolean {
+    const tail = this.#queue.take(
+      () => true,
+      () => undefined,
+    );
+    if (tail === undefined) return false;
+    this.#waiting.delete(tail.absorb);
+    try {
+      if (tail.absorb(slice)) this.want(tail.of, tail.absorb);
+    } catch (error) {
+      this.logger.error({ error }, 'absorbing into an index failed; its tail stays searched exactly');
+    }
+    return true;
   }
 }

@@ -146,7 +146,7 @@ export class CollectionIndex {
       case 'nothing':
         return;
       case 'absorb':
-        this.services.absorber.want(this.#absorb);
+        this.services.absorber.want(this.collection.config, this.#absorb);
         return;
       case 'persist':
         void this.#inBackground(() => this.#persist());

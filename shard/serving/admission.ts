@@ -1,8 +1,8 @@
 /**
  * How many calls a shard takes on at once, and in which order its reads run.
  *
- * Reads that keep the event loop busy (searches, counts and pages of records, walks through the graph, pages of a timeline) run a few at a time: in order
- * of arrival within a collection, in turn between the collections of a project, and in turn between projects. So each of n
+ * Reads that keep the event loop busy (searches, counts and pages of records, walks through the graph, pages of a timeline,
+ * receipts of the past) run a few at a time: in order of arrival within a collection, in turn between the collections of a project, and in turn between projects. So each of n
  * busy projects has an n-th of the shard, however much it asks of however many collections. All other calls take
  * microseconds or wait for something; only their number and bytes are bounded.
  */
@@ -201,21 +201,23 @@ class Counts<K> {
   }
 }
 
-/** Whether a read takes turns. Searches of the past run in a thread of their own, behind a queue of their own. */
+/** Whether a read takes a turn as a whole. A search of the past takes one while it runs here, and not while another thread works. */
 export function takesTurns(call: { readonly op: string; readonly asOf?: unknown }): boolean {
   switch (call.op) {
     case 'search':
     case 'searchBatch':
       return call.asOf === undefined;
     case 'listRecords':
+    case 'getRecords':
     case 'countRecords':
     case 'facets':
     case 'graphNodes':
     case 'graphEdges':
     case 'graphSubgraph':
     case 'graphQuery':
-    // A page reads whole frames, each in slices.
+    // Both read whole frames, each in slices.
     case 'timeline':
+    case 'proofReceipt':
       return true;
     default:
       return false;

@@ -1,42 +1,33 @@
 /**
- * The openings of collections, each of which takes a core. A collection that a call needs is opened at once. Collections to
- * follow are opened a few at a time, and none begins while a call waits for an opening.
+ * The openings of collections, each of which takes a share of a core. Collections that calls wait for are opened at once,
+ * and many of them in turns that are fair between projects. Collections to follow are opened a few at a time, and none begins
+ * while a call waits for an opening.
  */
-const BACKGROUND_AT_ONCE = 2;
+import type { Clock } from '../../shared/clock.js';
+import { FairSemaphore, type WorkOf } from '../../shared/scheduling/fairSemaphore.js';
+
+/** A project that opens thousands of collections leaves most of the time to others, and places. */
+const ASKED = { atOnce: 32, ofProject: 8 };
+const BACKGROUND = { atOnce: 2 };
 
 export class Openings {
-  #asked = 0;
-  #background = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #asked: FairSemaphore;
+  readonly #background: FairSemaphore;
 
-  async asked<T>(open: () => Promise<T>): Promise<T> {
-    this.#asked++;
+  constructor(clock: Clock) {
+    this.#asked = new FairSemaphore(ASKED, clock);
+    this.#background = new FairSemaphore(BACKGROUND, clock, () => this.#asked.size === 0);
+  }
+
+  async asked<T>(collection: WorkOf, open: () => Promise<T>): Promise<T> {
     try {
-      return await open();
+      return await this.#asked.run(collection, open);
     } finally {
-      this.#asked--;
-      this.#begin();
+      this.#background.begin();
     }
   }
 
-  async inBackground(open: () => Promise<void>): Promise<void> {
-    const turn = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#begin();
-    await turn;
-    try {
-      await open();
-    } finally {
-      this.#background--;
-      this.#begin();
-    }
-  }
-
-  #begin(): void {
-    while (this.#asked === 0 && this.#background < BACKGROUND_AT_ONCE) {
-      const begin = this.#waiting.shift();
-      if (begin === undefined) return;
-      this.#background++;
-      begin();
-    }
+  inBackground(collection: WorkOf, open: () => Promise<void>): Promise<void> {
+    return this.#background.run(collection, open);
   }
 }

@@ -10,7 +10,7 @@ import type { Amount } from '../../shared/model/quotas.js';
 import { ask } from '../../shared/protocol/wire.js';
 import type { Reservations } from '../../shared/registry/reservations.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
-import { Mutex } from '../../shared/scheduling/mutex.js';
+import { KeyedMutex } from '../../shared/scheduling/mutex.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Transport } from '../../shared/transport/transport.js';
 
@@ -50,8 +50,8 @@ export class Quota {
   /** Project → collection id → shard, of the whole cluster. */
   readonly #owners = new Map<string, Map<number, string>>();
   readonly #projectOf = new Map<number, string>();
-  /** Without it, lowering could take back what a commit was just granted. */
-  readonly #mutex = new Mutex();
+  /** By project. Without it, lowering could take back what a commit was just granted. */
+  readonly #mutex = new KeyedMutex<string>();
 
   constructor(
     private readonly reservations: Reservations,
@@ -96,7 +96,7 @@ export class Quota {
 
   /** Resolves when every grant and trim begun before has ended. */
   async idle(): Promise<void> {
-    await this.#mutex.idle();
+    await this.#mutex.allIdle();
   }
 
   /**
@@ -110,7 +110,7 @@ export class Quota {
       collection.settle().catch(() => void unread.add(collection)),
     );
     let unknown = 0;
-    await this.#mutex.run(async () => {
+    await this.#mutex.run(project, async () => {
       for (const collection of this.#held(project, except)) {
         const { id } = collection.config;
         // Before the use is read: a commit that begins after this line asks anew, and waits for the mutex.
@@ -130,7 +130,7 @@ export class Quota {
   }
 
   #raise(project: string, collectionId: number, wanted: Amount): Promise<Amount> {
-    return this.#mutex.run(async () => {
+    return this.#mutex.run(project, async () => {
       const known = this.#granted.get(collectionId) ?? NOTHING;
       const raised = (kind: keyof Amount): Promise<number> | number =>
         known[kind] >= wanted[kind] ? known[kind] : this.reservations.raise(kind, project, collectionId, wanted[kind]);

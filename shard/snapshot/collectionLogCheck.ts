@@ -8,6 +8,7 @@
  */
 import { messageOf } from '../../shared/errors/errors.js';
 import { Damaged } from '../../shared/log/damaged.js';
+import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import { LOG_BEGIN, type LogPlace } from './checkLog.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
@@ -26,13 +27,13 @@ export class CollectionLogCheck {
 
   /** `upTo`: the end of the snapshot. `onDamage` is called at most once, and not after `stop`. */
   constructor(
-    private readonly collectionId: number,
+    private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
     private readonly upTo: LogPlace,
     private readonly check: CheckLog,
     private readonly onDamage: (damage: Damaged) => void,
   ) {
-    services.unchecked.add(collectionId);
+    services.unchecked.add(collection.id);
     this.#takeTurn();
   }
 
@@ -41,7 +42,7 @@ export class CollectionLogCheck {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#waiting);
-    this.services.unchecked.delete(this.collectionId);
+    this.services.unchecked.delete(this.collection.id);
   }
 
   /** Resolves when it has ended; its reading has been told to end. Does not wait for its turn. */
@@ -51,7 +52,7 @@ export class CollectionLogCheck {
   }
 
   #takeTurn(): void {
-    void this.services.checkTurns.run(async () => {
+    void this.services.checkTurns.run(this.collection, async () => {
       if (this.#closed) return;
       this.#checking = this.#checkNow();
       await this.#checking;
@@ -60,7 +61,7 @@ export class CollectionLogCheck {
 
   async #checkNow(): Promise<void> {
     const { clock, logger, metrics } = this.services;
-    const about = { collection: this.collectionId, logBytes: this.upTo.end.logBytes };
+    const about = { collection: this.collection.id, logBytes: this.upTo.end.logBytes };
     const startedMs = clock.monotonicMs();
     logger.info({ ...about, checkedBytes: this.#reached.end.logBytes }, 'checking the log before the snapshot');
     try {

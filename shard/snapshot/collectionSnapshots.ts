@@ -1,5 +1,6 @@
 /** Decides when a collection gets its next snapshot. The thread of historical states makes it. */
 import { messageOf } from '../../shared/errors/errors.js';
+import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import type { SavedSnapshot } from './savedSnapshots.js';
 import type { SnapshotServices } from './snapshotServices.js';
 
@@ -24,7 +25,7 @@ export class CollectionSnapshots {
 
   /** `make`: makes one of the newest frame end at or before that event; undefined where nothing is new. */
   constructor(
-    private readonly collectionId: number,
+    private readonly collection: WorkOf,
     private readonly services: SnapshotServices,
     last: SnapshotMark | undefined,
     private readonly now: () => { readonly sequence: number; readonly logBytes: number },
@@ -38,7 +39,7 @@ export class CollectionSnapshots {
   consider(): void {
     if (this.#closed || this.#isWanted || this.now().logBytes < this.#dueAtBytes) return;
     this.#isWanted = true;
-    void this.services.turns.run(async () => {
+    void this.services.turns.run(this.collection, async () => {
       this.#making = this.#makeNow();
       await this.#making;
       this.#isWanted = false;
@@ -48,7 +49,7 @@ export class CollectionSnapshots {
   /** Resolves when none is being made; its maker has been told to end. Does not wait for one that waits its turn. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.services.madeAtMs.delete(this.collectionId);
+    this.services.madeAtMs.delete(this.collection.id);
     await this.#making;
   }
 
@@ -61,7 +62,7 @@ export class CollectionSnapshots {
     if (this.#closed) return;
     const { clock, logger, metrics, store } = this.services;
     const { sequence, logBytes } = this.now();
-    const about = { collection: this.collectionId, sequence };
+    const about = { collection: this.collection.id, sequence };
     const startedMs = clock.monotonicMs();
     const seconds = (): number => (clock.monotonicMs() - startedMs) / 1000;
     logger.info({ ...about, logBytes }, 'making a snapshot');
@@ -73,7 +74,7 @@ export class CollectionSnapshots {
         logger.info({ ...about, sizeBytes: saved.sizeBytes, seconds: seconds() }, 'a snapshot is made');
       }
       this.#dueAtBytes = logBytes + this.#stepBytes;
-      await store.prune(this.collectionId);
+      await store.prune(this.collection.id);
     } catch (error) {
       this.#dueAtBytes = logBytes + this.#stepBytes / RETRY_PART;
       if (this.#closed) return;
@@ -84,6 +85,6 @@ export class CollectionSnapshots {
 
   #learn(last: SnapshotMark | undefined): void {
     this.#last = last;
-    if (last !== undefined && !this.#closed) this.services.madeAtMs.set(this.collectionId, last.madeAtMs);
+    if (last !== undefined && !this.#closed) this.services.madeAtMs.set(this.collection.id, last.madeAtMs);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
-import { Mutex } from '../../shared/scheduling/mutex.js';
+import { FairSemaphore } from '../../shared/scheduling/fairSemaphore.js';
 import type { ReadThreads } from './readThreads.js';
 import type { SnapshotStore } from './snapshotStore.js';
 
@@ -28,9 +28,9 @@ export function snapshotServices({ checkAgainMs = CHECK_AGAIN_MS, ...parts }: Sn
     ...parts,
     checkAgainMs,
     /** One is made at a time: each takes the memory of a state, and a core. */
-    turns: new Mutex(),
+    turns: new FairSemaphore({ atOnce: 1 }, clock),
     /** One log is checked at a time: each takes a share of the thread that reads it. */
-    checkTurns: new Mutex(),
+    checkTurns: new FairSemaphore({ atOnce: 1 }, clock),
     /** Open collections whose log before their snapshot is not verified yet. */
     unchecked: new Set<number>(),
     /** When the newest snapshot of each open collection was made; unix milliseconds. */

@@ -45,11 +45,17 @@ export class FairQueue<K extends string | number, T> {
     return this.#length;
   }
 
+  /** The items of one key. */
+  lengthOf(key: K): number {
+    const line = this.#lines.get(key);
+    return line === undefined ? 0 : line.entries.length - line.next;
+  }
+
   /** Whether another item of the key may wait. `atWork`: units of the key that have left the queue and are not done. */
   admits(key: K, atWork: number): boolean {
     const line = this.#lines.get(key);
     if (line === undefined) return atWork === 0 || this.#boundOf(key).admits(atWork, 0);
-    if (line.entries.length - line.next >= WAITING_MAX) return false;
+    if (this.lengthOf(key) >= WAITING_MAX) return false;
     return this.#boundOf(key).admits(line.units + atWork, this.clock.monotonicMs() - line.sinceMs);
   }
 

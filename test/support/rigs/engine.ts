@@ -166,7 +166,7 @@ export class Engine {
     });
     this.context = {
       admission: new CallAdmission(60_000, clock, (reason) => metrics.count('vouch_refused_total', { reason })),
-      openings: new Openings(),
+      openings: new Openings(clock),
       logs,
       watermarks: new WatermarkNotes(
         options.reached ?? new MemoryBucket({ logger: silentLogger }),

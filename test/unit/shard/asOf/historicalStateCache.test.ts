@@ -142,15 +142,36 @@ describe('past states', () => {
     expect(await found(50)).to.deep.equal(upTo(50));
   });
 
-  it('are rebuilt two at once; so many wait, and more are refused', async () => {
+  it('are rebuilt one at a time for a project; so many wait, and more are refused', async () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = Promise.allSettled(upTo(40).map((n) => found(n)));
-    await eventually('two are under way', () => logs.framesRead === 2);
+    await eventually('one is under way', () => logs.framesRead === 1);
     open();
     const outcome = codes(await asked);
-    expect(outcome.slice(0, 34)).to.deep.equal(new Array(34).fill('found'));
-    expect(outcome.slice(34)).to.deep.equal(new Array(6).fill('unavailable'));
+    expect(outcome.slice(0, 33)).to.deep.equal(new Array(33).fill('found'));
+    expect(outcome.slice(33)).to.deep.equal(new Array(7).fill('unavailable'));
+  });
+
+  it('are rebuilt at once for another project, however many one project asks for', async () => {
+    const config = { ...configOf(8), project: 'other' };
+    const written = new Engine(logs).host(config);
+    for (let n = 1; n <= 5; n++) await written.insert([n, 0]);
+    const { opened, open } = gate();
+    logs.pass = opened;
+    const asked = Promise.allSettled(upTo(20).map((n) => found(n)));
+    await eventually('one is under way', () => logs.framesRead === 1);
+    logs.pass = Promise.resolve();
+    const other = new Opening(2, config, await logs.open(config.id));
+    const counted = pasts.use(other, 4, clock.ms + 10_000, async ({ state }) => state.liveRecords);
+    try {
+      expect(await counted).to.equal(4);
+    } finally {
+      open();
+      await asked;
+      await pasts.close(other, moved());
+      await written.hosted.close({ keep: true });
+    }
   });
 
   it('are given up when their collection closes, those that wait too', async () => {
@@ -158,7 +179,7 @@ describe('past states', () => {
     const { opened, open } = gate();
     logs.pass = opened;
     const asked = Promise.allSettled([10, 20, 25, 40].map((n) => found(n)));
-    await eventually('two are under way', () => logs.framesRead === 32);
+    await eventually('one is under way', () => logs.framesRead === 31);
     const closed = pasts.close(opening, moved());
     open();
     expect(codes(await asked)).to.deep.equal(new Array(4).fill('unavailable'));

@@ -1,6 +1,7 @@
 /** In which order a shard opens collections. */
 import { expect } from 'chai';
 import { Openings } from '../../../../shard/serving/openings.js';
+import { systemClock } from '../../../../shared/clock.js';
 import { gate } from '../../../support/suites/expectations.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -8,22 +9,25 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('openings', () => {
   const begun: string[] = [];
   let openings: Openings;
+  let last = 0;
   beforeEach(() => {
     begun.length = 0;
-    openings = new Openings();
+    openings = new Openings(systemClock);
   });
+  const collectionOf = (project: string) => ({ id: ++last, project });
   /** Ends with the returned function; a number that is asked for, a letter in the background. */
-  const open = (name: string): (() => void) => {
+  const open = (name: string, project = 'p'): (() => void) => {
     const { opened, open: end } = gate();
     const work = (): Promise<void> => {
       begun.push(name);
       return opened;
     };
-    void (/\d/.test(name) ? openings.asked(work) : openings.inBackground(work));
+    const of = collectionOf(project);
+    void (/\d/.test(name) ? openings.asked(of, work) : openings.inBackground(of, work));
     return end;
   };
 
-  it('that somebody waits for begin at once, however many there are', async () => {
+  it('that somebody waits for begin at once, beside those in the background', async () => {
     open('a');
     open('b');
     for (const name of ['1', '2', '3', '4']) open(name);
@@ -31,8 +35,31 @@ describe('openings', () => {
     expect(begun.sort()).to.deep.equal(['1', '2', '3', '4', 'a', 'b']);
   });
 
+  it('of one project begin eight at a time, and those of another at once', async () => {
+    const ends = Array.from({ length: 1_000 }, (_, n) => open(`p${n}`));
+    open('q1', 'q');
+    await turn();
+    expect(begun).to.deep.equal([...Array.from({ length: 8 }, (_, n) => `p${n}`), 'q1']);
+    ends[3]!();
+    await turn();
+    expect(begun.slice(9)).to.deep.equal(['p8']);
+  });
+
+  it('of many projects begin 32 at a time, in turn between projects', async () => {
+    const ends = ['a', 'b', 'c', 'd'].flatMap((project) =>
+      Array.from({ length: 10 }, (_, n) => open(`${project}${n}`, project)),
+    );
+    open('e0', 'e');
+    await turn();
+    expect(begun).to.have.length(32);
+    ends[0]!();
+    ends[1]!();
+    await turn();
+    expect(begun.slice(32)).to.have.members(['a8', 'e0']);
+  });
+
   it('in the background begin two at a time, in order', async () => {
-    const ends = ['a', 'b', 'c', 'd'].map(open);
+    const ends = ['a', 'b', 'c', 'd'].map((name) => open(name));
     await turn();
     expect(begun).to.deep.equal(['a', 'b']);
     ends[1]!();
@@ -40,9 +67,19 @@ describe('openings', () => {
     expect(begun).to.deep.equal(['a', 'b', 'c']);
   });
 
+  it('in the background take turns between projects', async () => {
+    const ends = ['a', 'b', 'c', 'd'].map((name) => open(name));
+    open('x', 'other');
+    ends[0]!();
+    await turn();
+    ends[1]!();
+    await turn();
+    expect(begun.slice(2)).to.have.members(['c', 'x']);
+  });
+
   it('in the background wait while somebody waits for another, also where that fails', async () => {
     const first = open('1');
-    const failing = openings.asked(async () => {
+    const failing = openings.asked(collectionOf('p'), async () => {
       await turn();
       throw new Error('its log cannot be read');
     });
@@ -52,7 +89,7 @@ describe('openings', () => {
     first();
     await turn();
     expect(begun).to.deep.equal(['1', 'a']);
-    await openings.asked(() => Promise.reject(new Error('again'))).catch(() => undefined);
+    await openings.asked(collectionOf('p'), () => Promise.reject(new Error('again'))).catch(() => undefined);
     open('b');
     await turn();
     expect(begun).to.deep.equal(['1', 'a', 'b']);

@@ -319,7 +319,7 @@ describe('the log before a snapshot', () => {
     const check = (work: CheckLog): { check: CollectionLogCheck; damages: string[] } => {
       const damages: string[] = [];
       const onDamage = ({ message }: Damaged): unknown => damages.push(message);
-      return { check: new CollectionLogCheck(ID, snapshots, upTo, work, onDamage), damages };
+      return { check: new CollectionLogCheck({ id: ID, project: 'p' }, snapshots, upTo, work, onDamage), damages };
     };
 
     it('goes on from where it failed', async () => {

@@ -95,7 +95,7 @@ describe('snapshots of a collection', () => {
     const made: string[] = [];
     const at = { sequence: 1, logBytes: 100 };
     const one = new CollectionSnapshots(
-      1,
+      { id: 1, project: 'p' },
       rig.snapshots,
       undefined,
       () => at,
@@ -106,7 +106,7 @@ describe('snapshots of a collection', () => {
       },
     );
     const other = new CollectionSnapshots(
-      2,
+      { id: 2, project: 'p' },
       rig.snapshots,
       undefined,
       () => at,
@@ -121,7 +121,7 @@ describe('snapshots of a collection', () => {
     await other.close();
     end();
     await one.close();
-    await rig.snapshots.turns.idle();
+    await eventually('no snapshot waits', () => rig.snapshots.turns.size === 0);
     expect(made).to.deep.equal(['one']);
   });
 

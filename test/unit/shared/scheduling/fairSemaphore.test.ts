@@ -1,0 +1,95 @@
+/** Work that takes turns between projects, counted by what has begun. */
+import { expect } from 'chai';
+import { systemClock } from '../../../../shared/clock.js';
+import { FairSemaphore } from '../../../../shared/scheduling/fairSemaphore.js';
+import { gate, rejection } from '../../../support/suites/expectations.js';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a fair semaphore', () => {
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  beforeEach(() => {
+    begun.length = 0;
+    ends.clear();
+  });
+  const semaphoreOf = (bounds: ConstructorParameters<typeof FairSemaphore>[0]): FairSemaphore =>
+    new FairSemaphore(bounds, systemClock);
+  /** `name`: the project, then the number of the collection. */
+  const ask = (semaphore: FairSemaphore, name: string, signal?: AbortSignal): Promise<void> => {
+    const { opened, open } = gate();
+    ends.set(name, open);
+    const of = { id: Number(name.slice(1)), project: name[0]! };
+    return semaphore.run(
+      of,
+      () => {
+        begun.push(name);
+        return opened;
+      },
+      signal,
+    );
+  };
+  const end = async (name: string): Promise<void> => {
+    ends.get(name)!();
+    await turn();
+  };
+
+  it('gives a free place to the other project, however many pieces of work one has', async () => {
+    const semaphore = semaphoreOf({ atOnce: 1 });
+    for (let i = 1; i <= 100; i++) void ask(semaphore, `a${i}`);
+    void ask(semaphore, 'b200');
+    await turn();
+    await end('a1');
+    await end(begun[1]!);
+    expect(begun.slice(0, 3)).to.have.members(['a1', 'a2', 'b200']);
+  });
+
+  it('lets one project have a part of the places', async () => {
+    const semaphore = semaphoreOf({ atOnce: 3, ofProject: 2 });
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'b5']) void ask(semaphore, name);
+    await turn();
+    expect(begun).to.deep.equal(['a1', 'a2', 'b5']);
+    await end('b5');
+    expect(begun).to.have.length(3);
+    await end('a1');
+    expect(begun.slice(3)).to.deep.equal(['a3']);
+  });
+
+  it('refuses what would wait beyond the bound of its project, and of no other', async () => {
+    const semaphore = semaphoreOf({ atOnce: 1, waiting: 2, refusal: () => new Error('too many') });
+    for (const name of ['a1', 'a2', 'a3']) void ask(semaphore, name);
+    expect((await rejection(ask(semaphore, 'a4'))).message).to.equal('too many');
+    void ask(semaphore, 'b5');
+    expect(semaphore.size).to.equal(4);
+  });
+
+  it('forgets work whose signal is aborted while it waits', async () => {
+    const semaphore = semaphoreOf({ atOnce: 1 });
+    const controller = new AbortController();
+    void ask(semaphore, 'a1');
+    const aborted = ask(semaphore, 'a2', controller.signal);
+    void ask(semaphore, 'a3');
+    controller.abort(new Error('not wanted'));
+    expect((await rejection(aborted)).message).to.equal('not wanted');
+    await turn();
+    await end('a1');
+    expect(begun).to.deep.equal(['a1', 'a3']);
+    expect(semaphore.size).to.equal(1);
+  });
+
+  it('begins nothing with a signal that is aborted already', async () => {
+    const semaphore = semaphoreOf({ atOnce: 1 });
+    const error = await rejection(ask(semaphore, 'a1', AbortSignal.abort(new Error('closed'))));
+    expect(error.message).to.equal('closed');
+    expect(begun).to.deep.equal([]);
+    expect(semaphore.size).to.equal(0);
+  });
+
+  it('frees the place of work that fails', async () => {
+    const semaphore = semaphoreOf({ atOnce: 1 });
+    await rejection(semaphore.run({ id: 1, project: 'a' }, () => Promise.reject(new Error('no'))));
+    void ask(semaphore, 'a1');
+    await turn();
+    expect(begun).to.deep.equal(['a1']);
+  });
+});
