@@ -15,7 +15,7 @@ import type { HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';
 import { ProjectHold } from './projectHold.js';
 
-/** A shard builds one index at a time: more calls at once only save small collections the round trip. */
+/** A shard runs one build at a time, in turns between projects: more calls only save small collections the round trip. */
 const REBUILDS_AT_ONCE = 8;
 
 const KINDS: Readonly<Record<NonNullable<RebuildRequest['index']>, DesiredKind>> = {

@@ -120,6 +120,25 @@ describe('large bodies', () => {
     expect(await pool.prepare('batch', 'json', Buffer.from(body), 'p')).to.have.property('count', 200);
   });
 
+  it('of another project are taken while those of one fill its part of the queue', async () => {
+    const sizeBytes = 1 << 20;
+    const waiting: Promise<unknown>[] = [];
+    const isTaken = (project: string): boolean => {
+      try {
+        pool.assertCapacity('search', sizeBytes, project);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    while (isTaken('p') && waiting.length < 1_000)
+      waiting.push(pool.prepare('search', 'json', Buffer.alloc(sizeBytes), 'p').catch(() => undefined));
+    expect(pool.waiting).to.equal(48);
+    expect(isTaken('q')).to.equal(true);
+    await pool.close();
+    await Promise.all(waiting);
+  });
+
   it('wait in a bounded queue, and fail when the pool is closed', async () => {
     const body = batchOf(seededRandom(1), 200);
     const outcomes = Array.from({ length: 80 }, () =>

@@ -12,7 +12,7 @@ import type { Serving } from '../../../../shared/transport/transport.js';
 import { type SeededRandom, seededRandom, testSeed } from '../../../support/model/random.js';
 import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
 import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
-import { expectCode } from '../../../support/suites/expectations.js';
+import { expectCode, gate } from '../../../support/suites/expectations.js';
 
 const PROJECT = 'p';
 const COLLECTIONS = 6;
@@ -200,6 +200,23 @@ describe('the capacity of a project', () => {
     expect((await bucket.get(PROJECT))?.value).to.deep.equal({ 1: 10, 2: before[2] });
     await one!.context.quota.trim('another');
     expect((await bucket.get(PROJECT))?.value).to.deep.equal({ 1: 10, 2: before[2] });
+  });
+
+  it('is granted while a trim of another project waits for the bucket', async () => {
+    const blocked = gate();
+    const bucket = new MemoryBucket({ logger: silentLogger });
+    const update = bucket.update.bind(bucket);
+    const engine = new Engine(new ScriptedLogs(), { capacity: 1_000, bucket });
+    await engine.host(configOf(1)).insert([1, 1]);
+    bucket.update = async (key, value, revision) => {
+      if (key === PROJECT) await blocked.opened;
+      return update(key, value, revision);
+    };
+    const trimmed = engine.context.quota.trim(PROJECT);
+    const { records } = await engine.context.quota.grant('another', 2, { records: 5, bytes: 5 });
+    expect(records).to.be.at.least(5);
+    blocked.open();
+    await trimmed;
   });
 
   it('asks the bucket only when what it has is used up', async () => {
