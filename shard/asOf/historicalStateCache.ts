@@ -5,9 +5,9 @@
  *   asked for ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed, once no search uses it
  *                     └── nobody waits any more, closed, or failed ──▶ destroyed
  *
- * The bound is on the states that are kept. On top come states that are being rebuilt, two at once and one of a project, the
- * state of a snapshot that is being written, and states that searches use. A state that is larger than the bound serves the
- * searches that wait for it and is not kept.
+ * The bound is on the states that are kept. States in use come on top: those of searches, two that are being rebuilt (one of a
+ * project), and one that is written as a snapshot. A state larger than the bound serves the searches that wait for it and is
+ * not kept.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../shared/clock.js';

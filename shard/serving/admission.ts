@@ -1,10 +1,10 @@
 /**
  * How many calls a shard takes on at once, and in which order its reads run.
  *
- * Reads that keep the event loop busy (searches, counts and pages of records, walks through the graph, pages of a timeline,
- * receipts of the past) run a few at a time: in order of arrival within a collection, in turn between the collections of a project, and in turn between projects. So each of n
- * busy projects has an n-th of the shard, however much it asks of however many collections. All other calls take
- * microseconds or wait for something; only their number and bytes are bounded.
+ * Some reads keep the event loop busy: searches, counts and pages of records, walks through the graph, pages of a timeline,
+ * receipts of the past. They run a few at a time: in order of arrival within a collection, in turn between the collections of
+ * a project, and in turn between projects. So each of n busy projects has an n-th of the shard, however many collections it
+ * asks. All other calls take microseconds or wait for something; only their number and bytes are bounded.
  */
 import type { Clock } from '../../shared/clock.js';
 import { type Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';

@@ -50,7 +50,7 @@ export class Quota {
   /** Project → collection id → shard, of the whole cluster. */
   readonly #owners = new Map<string, Map<number, string>>();
   readonly #projectOf = new Map<number, string>();
-  /** By project. Without it, lowering could take back what a commit was just granted. */
+  /** Keyed by project. Without it, lowering could take back what a commit was just granted. */
   readonly #mutex = new KeyedMutex<string>();
 
   constructor(

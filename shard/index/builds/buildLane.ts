@@ -15,7 +15,7 @@ import { JobThread } from './jobThread.js';
 export type Ask = (job: BuildJob) => Promise<SavedGeneration>;
 
 export interface Build {
-  /** Begins anew where a long build does. */
+  /** Restarts with the build. */
   readonly progress: BuildProgress;
   /** Settles when all work has ended; rejects as `buildOutcomes.unpack`. Need not be awaited. */
   readonly done: Promise<SavedGeneration>;
@@ -35,7 +35,7 @@ interface Job extends TurnJob {
   /** Its present run, from its first turn on. */
   run: Promise<void> | undefined;
   isWanted: boolean;
-  /** It was told to end and begins again. */
+  /** Its run is cancelled, and it restarts later. */
   isToRestart: boolean;
 }
 
@@ -118,7 +118,7 @@ export class BuildLane {
     job.run ??= this.#run(job);
   }
 
-  /** Ends the turn of the build that runs, and returns it. Tells it to end where it is long and has no place. */
+  /** Ends the turn of the build that runs, and returns it. Cancels its run where it is long and has no place. */
   #charge(): Job | undefined {
     if (this.#current === undefined) return undefined;
     const { job, sinceMs } = this.#current;
@@ -136,7 +136,7 @@ export class BuildLane {
     const thread = this.#idle.pop() ?? new JobThread(options.logger);
     const outcome = await buildOutcomes.pack(() => job.work((asked) => thread.ask(asked, progress), progress));
     this.#idle.push(thread);
-    this.#charge();
+    if (this.#current?.job === job) this.#charge();
     const isCancelled = outcome.ended === 'thrown' && outcome.name === Cancelled.name;
     if (isCancelled && job.isToRestart && job.isWanted) this.#restart(job);
     else this.#settle(job, outcome);

@@ -13,7 +13,7 @@ import { type Build, BuildLane, type LaneOptions } from './buildLane.js';
 import type { TurnRules } from './buildTurns.js';
 
 /**
- * A build on trial runs for at least a sixth of the time, beside three long ones: a free place is at most half a minute away.
+ * A build on trial has at least a sixth of the time, so a place is free after half a minute at most.
  * Each place may hold the memory of an index.
  */
 const BUILD_RULES: TurnRules = { places: 4, longPlaces: 3, longPlacesOfProject: 2, trialMs: 5_000, turnMs: 500 };

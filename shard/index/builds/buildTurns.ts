@@ -1,5 +1,5 @@
 /**
- * Decides which builds have begun, and which one of them runs: fair between projects, then between their collections.
+ * Decides which builds begin, and which one of them runs. It is fair between projects, then between their collections.
  *
  *              gets a place                 has run for trialMs
  *   waiting ─────────────────▶ on trial ────────────────────────▶ long ──▶ ended
@@ -7,9 +7,9 @@
  *      └── for such a place ──────┘ its work so far is lost, once
  *
  * One build runs at a time, and the others that have begun are paused. Projects with such builds take turns of equal time;
- * the builds of a project alternate. A place is the right of a build to hold memory. Long builds never have all places, and
- * a project has one build on trial at a time, so a place is free again after a bounded time. Projects take turns at places
- * too, requested builds before maintenance; every fourth place goes to maintenance first.
+ * the builds of a project alternate. A place is the right of a build to hold memory. Long builds never have all places.
+ * A project has one build on trial at a time. So a place is free again after a bounded time. Projects take turns at places
+ * too, requested builds before maintenance. Every fourth place goes to maintenance first.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { FairQueue } from '../../../shared/scheduling/fairQueue.js';
@@ -34,7 +34,7 @@ export interface TurnRules {
   readonly turnMs: number;
 }
 
-/** Of so many places the last goes to maintenance first. */
+/** Every so many places, maintenance goes first. */
 const MAINTENANCE_EVERY = 4;
 
 type Stage = 'trial' | 'long';
@@ -164,7 +164,7 @@ export class BuildTurns<Job extends TurnJob> {
     return mayStay;
   }
 
-  /** Gives no more turns to a build that has begun and was told to end. */
+  /** Gives no more turns to a build that has begun and must end. */
   ending(job: Job): void {
     this.#entries.get(job)!.isEnding = true;
   }

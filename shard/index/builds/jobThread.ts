@@ -1,11 +1,10 @@
 /**
- * A worker thread that does one job at a time.
+ * A worker thread that does one job at a time. It ends when it is idle for a while. A worker that dies fails its job, and the
+ * next job starts another. The owner never ends a busy worker.
  *
- *   none ──► busy ◄──► idle ──► none     ended when idle for a while; a worker that dies fails its job, and the next
- *     ▲       │                          job starts another
+ *   none ──► busy ◄──► idle ──► none
+ *     ▲       │
  *     └───────┘
- *
- * A worker is never ended while it is busy: inside a native library that would abort the whole process.
  */
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../shared/errors/errors.js';

@@ -7,7 +7,7 @@ import { type LinksShape, linkBytes } from './graphMemory.js';
 const STEP_NODES = 16;
 const STEP_BYTES = 64 << 20;
 
-/** Returns the number of nodes that a thread links in a step: between two looks at whether the build goes on. */
+/** Returns the number of nodes that a thread links in a step, after which it may pause. */
 export const stepNodes = (shape: LinksShape): number =>
   Math.max(1, Math.min(STEP_NODES, Math.floor(STEP_BYTES / linkBytes(shape))));
 

@@ -120,7 +120,7 @@ describe('large bodies', () => {
     expect(await pool.prepare('batch', 'json', Buffer.from(body), 'p')).to.have.property('count', 200);
   });
 
-  it('of another project are taken while those of one fill its part of the queue', async () => {
+  it('leave a part of the queue to a second project, however many the first one sends', async () => {
     const sizeBytes = 1 << 20;
     const waiting: Promise<unknown>[] = [];
     const isTaken = (project: string): boolean => {

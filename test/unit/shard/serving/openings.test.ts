@@ -27,7 +27,7 @@ describe('openings', () => {
     return end;
   };
 
-  it('that somebody waits for begin at once, beside those in the background', async () => {
+  it('begin at once where a call waits for them, beside those in the background', async () => {
     open('a');
     open('b');
     for (const name of ['1', '2', '3', '4']) open(name);
@@ -35,7 +35,7 @@ describe('openings', () => {
     expect(begun.sort()).to.deep.equal(['1', '2', '3', '4', 'a', 'b']);
   });
 
-  it('of one project begin eight at a time, and those of another at once', async () => {
+  it('begin eight at a time for one project, and at once for another', async () => {
     const ends = Array.from({ length: 1_000 }, (_, n) => open(`p${n}`));
     open('q1', 'q');
     await turn();
@@ -45,7 +45,7 @@ describe('openings', () => {
     expect(begun.slice(9)).to.deep.equal(['p8']);
   });
 
-  it('of many projects begin 32 at a time, in turn between projects', async () => {
+  it('begin 32 at a time for many projects, in turn between projects', async () => {
     const ends = ['a', 'b', 'c', 'd'].flatMap((project) =>
       Array.from({ length: 10 }, (_, n) => open(`${project}${n}`, project)),
     );

@@ -1,4 +1,4 @@
-/** Work that takes turns between projects, counted by what has begun. */
+/** Turns between projects, counted by the work that has begun. */
 import { expect } from 'chai';
 import { systemClock } from '../../../../shared/clock.js';
 import { FairSemaphore } from '../../../../shared/scheduling/fairSemaphore.js';

@@ -101,7 +101,7 @@ describe('builds that take turns', () => {
   });
 
   for (const which of [0, 1])
-    it(`end when they are cancelled, running or paused, and leave the turns to the others (${which + 1} of 2)`, async () => {
+    it(`end when cancelled, running or paused, and leave the turns to the others (${which + 1} of 2)`, async () => {
       const both = [build('a', 1, HUGE), build('b', 2, HUGE)];
       await underWay(...both);
       both[which]!.cancel();

@@ -146,7 +146,7 @@ describe('the turns of builds', () => {
     expect(ran.length).to.be.at.most(32 * (30 + RULES.trialMs));
   });
 
-  it('let one build hold memory at a time while there is no room', () => {
+  it('let one build at a time hold memory while the memory is nearly full', () => {
     const steps = new Steps();
     steps.hasRoom = false;
     for (const project of 'abc') steps.add(`${project}1`, 20);
@@ -176,7 +176,7 @@ describe('the turns of builds', () => {
     expect(starts).to.deep.equal([1, 1, 1, 2, 2, 2]);
   });
 
-  it('pass over a build that has been told to end, and keep its place until it has', () => {
+  it('give no turn to a build that must end, and keep its place until it has ended', () => {
     const turns = new BuildTurns<TurnJob>({ ...RULES, places: 1, longPlaces: 1 }, systemClock);
     const [one, other] = [1, 2].map((collectionId) => ({ project: 'a', collectionId, urgent: false }));
     turns.add(one!);
