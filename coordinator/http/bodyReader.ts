@@ -13,7 +13,7 @@ import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
 import { invalid } from '../contract/refusal.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
-import { bodyMemory } from './bodyMemory.js';
+import { bodyMemory, reuseMemory } from './bodyMemory.js';
 import type { EngineResponse } from './engine/engine.js';
 
 type Phase = 'held' | 'reading' | 'done';
@@ -21,19 +21,14 @@ type Phase = 'held' | 'reading' | 'done';
 /** uWebSockets.js closes a silent connection after 8 s at the earliest, without an answer: this answer comes earlier. */
 const SILENT_CHECKS = 5;
 const CHECK_MS = 1_000;
+/** Chunks that a body may have beside one for each LEAST_CHUNK_BYTES: uWebSockets.js reads on in one turn while there is more. */
+const SMALL_CHUNKS = 16_384;
+const LEAST_CHUNK_BYTES = 512;
 
 /** A body in memory of its own: see `bodyMemory.ts`. */
 type Body = Buffer<ArrayBuffer>;
 
-function joined(chunks: readonly Uint8Array[]): Body {
-  const whole = bodyMemory(chunks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
-}
+const NO_BYTES: Body = Buffer.from(new ArrayBuffer(0));
 
 const clientGone = (): VouchError => unavailable('the client went away');
 
@@ -42,14 +37,13 @@ export class BodyReader {
   #paused = false;
   #whole = false;
   #gone = false;
-  /** The whole body, filled from the front, if its length is known. */
-  #target: Body | undefined;
-  #chunks: Body[] = [];
+  /** The body, filled from the front. It grows where the length is not known: a client may send a chunk a byte. */
+  #target = NO_BYTES;
   #received = 0;
   #reserved = 0;
   #share: Share | undefined;
-  #hasBegun = false;
-  #isStalled = false;
+  #chunks = 0;
+  #isCut = false;
   #silentChecks = 0;
   #onDropped: (() => void) | undefined;
   #resolve: (body: Body) => void = () => {};
@@ -78,17 +72,21 @@ export class BodyReader {
     return !this.#whole && (this.declaredBytes ?? this.#received) > this.bodyBytesMax;
   }
 
-  /** True if the body stopped before its end: the connection cannot be used again. */
-  get isStalled(): boolean {
-    return this.#isStalled;
+  /** True if the body is given up before its end: the connection is closed at once. */
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   /** Called while the body is unfinished. After SILENT_CHECKS calls without a chunk it has stalled. */
   check(): void {
     this.#silentChecks += 1;
     if (this.#silentChecks < SILENT_CHECKS) return;
-    this.#isStalled = true;
-    this.#fail(invalid(`the body stopped before its end: nothing came for ${SILENT_CHECKS} s`));
+    this.#cut(`the body stopped before its end: nothing came for ${SILENT_CHECKS} s`);
+  }
+
+  #cut(reason: string): void {
+    this.#isCut = true;
+    this.#fail(invalid(reason));
     this.#onDropped?.();
   }
 
@@ -116,8 +114,7 @@ export class BodyReader {
    */
   drop(): Promise<void> | undefined {
     this.#end();
-    this.#target = undefined;
-    this.#chunks = [];
+    this.#target = NO_BYTES;
     if (this.#share !== undefined) this.inFlight.release(this.#share, this.#reserved);
     this.#reserved = 0;
     if (this.isTooMuch) this.#pause();
@@ -139,25 +136,35 @@ export class BodyReader {
 
   get #isDropped(): boolean {
     // The listener gets what came with the head right after the request handler.
-    return this.#whole || this.#gone || this.#isStalled || (this.#hasBegun && this.isTooMuch);
+    return this.#whole || this.#gone || this.#isCut || (this.#chunks > 0 && this.isTooMuch);
   }
 
+  /** Takes the memory of the whole body where its length is known, and counts what came early. */
   #allocate(): void {
-    if (this.declaredBytes === undefined) return;
-    if (this.declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
-    this.#reserve(this.declaredBytes);
-    const early = this.#chunks;
-    if (early.length === 1 && this.#whole) return;
-    this.#target = bodyMemory(this.declaredBytes);
-    this.#chunks = [];
-    this.#received = 0;
-    for (const chunk of early) this.#append(chunk);
+    const { declaredBytes = this.#target.length } = this;
+    if (declaredBytes > this.bodyBytesMax) throw this.#tooLarge();
+    this.#reserve(declaredBytes);
+    this.#resize(declaredBytes);
+  }
+
+  /** Does nothing where the memory holds so much already. */
+  #resize(sizeBytes: number): void {
+    const before = this.#target;
+    if (sizeBytes <= before.length) return;
+    this.#target = bodyMemory(sizeBytes);
+    this.#target.set(before);
+    reuseMemory(before);
   }
 
   #take(chunk: ArrayBuffer, isLast: boolean): void {
-    this.#hasBegun = true;
+    if (this.#isCut) return;
+    this.#chunks += 1;
     this.#whole = isLast;
     this.#silentChecks = 0;
+    if (this.declaredBytes === undefined && this.#chunks > SMALL_CHUNKS + this.#received / LEAST_CHUNK_BYTES) {
+      this.#cut(`the body comes in too many small chunks: send ${LEAST_CHUNK_BYTES} bytes or more in each`);
+      return;
+    }
     if (this.#phase === 'done') {
       this.#dropChunk(chunk.byteLength);
       return;
@@ -183,16 +190,17 @@ export class BodyReader {
   #append(bytes: Uint8Array): void {
     const at = this.#received;
     this.#received += bytes.length;
-    if (this.#target !== undefined) {
-      this.#target.set(bytes, at);
-      return;
-    }
-    if (this.declaredBytes === undefined) {
-      if (this.#received > this.bodyBytesMax) throw this.#tooLarge();
-      this.#reserve(bytes.length);
-    }
+    if (this.#received > this.#target.length) this.#grow();
     // The memory of the chunk belongs to uWebSockets.js.
-    if (bytes.length > 0) this.#chunks.push(joined([bytes]));
+    this.#target.set(bytes, at);
+  }
+
+  /** Twice as much each time: each byte is copied twice at most, on the average. */
+  #grow(): void {
+    if (this.declaredBytes === undefined && this.#received > this.bodyBytesMax) throw this.#tooLarge();
+    const sizeBytes = Math.max(this.#received, Math.min(2 * this.#target.length, this.bodyBytesMax));
+    this.#reserve(sizeBytes - this.#reserved);
+    this.#resize(sizeBytes);
   }
 
   #end(): void {
@@ -202,8 +210,7 @@ export class BodyReader {
 
   #finish(): void {
     this.#end();
-    const [first] = this.#chunks;
-    this.#resolve(this.#target ?? (this.#chunks.length === 1 ? first! : joined(this.#chunks)));
+    this.#resolve(this.#target.subarray(0, this.#received));
   }
 
   #fail(error: Error): void {
@@ -212,7 +219,7 @@ export class BodyReader {
   }
 
   #reserve(sizeBytes: number): void {
-    // At most one chunk comes before the body is read.
+    // What comes before the body is read is counted then.
     if (this.#share === undefined) return;
     if (!this.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
     this.#reserved += sizeBytes;

@@ -205,12 +205,12 @@ class Requests {
     const dropped = body?.drop();
     if (dropped !== undefined) await dropped;
     // While this request is unanswered, the native parser closes the connection at whatever follows the last chunk.
-    if (head.bodyBytes === undefined) await nextTurn();
+    if (head.bodyBytes === undefined && !body?.isCut) await nextTurn();
     exchange.send(reply, this.#closing(head, body));
   }
 
   #closing({ isLast, bodyBytes }: RequestHead, body: BodyReader | undefined): Closing {
-    if (body?.isStalled) return 'we close';
+    if (body?.isCut) return 'we close';
     if (body?.isTooMuch) return 'client closes';
     // The native parser would take a trailer for a request: one that a proxy passes on, say.
     if (bodyBytes === undefined) return 'we close';

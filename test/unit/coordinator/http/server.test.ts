@@ -153,6 +153,27 @@ overEngines('HTTP edge', (engine) => {
     expect([large!.status, JSON.parse(large!.body).code]).to.deep.equal([413, 'payload_too_large']);
   });
 
+  it('takes a body of a chunk a byte while it is short, and ends one of many small chunks', async () => {
+    const edge = await start();
+    await edge.backend.create('p', { name: 'c', dimension: 2, index: 'brute' });
+    const bytewise = (text: string): string => text.replaceAll(/./g, '1\r\n$&\r\n');
+    const padded = (key: string, blanks: number): string[] => {
+      const head = { authorization: `Bearer ${key}`, 'transfer-encoding': 'chunked' };
+      return [requestHead('POST', '/v1/search', head), bytewise(`${' '.repeat(blanks)}${SEARCH}`), '0\r\n\r\n'];
+    };
+    const key = await edge.key();
+    expect((await rawExchange(edge.edge.port, padded(key, 16_000)))[0]!.status).to.equal(200);
+    const [answer] = await rawExchange(edge.edge.port, padded(key, 17_000));
+    expect([answer!.status, JSON.parse(answer!.body).error]).to.deep.equal([
+      400,
+      'the body comes in too many small chunks: send 512 bytes or more in each',
+    ]);
+    expect(answer!.headers.get('connection')).to.equal('close');
+    // What is dropped unread is ended as well.
+    const [unknown] = await rawExchange(edge.edge.port, padded(`vk_${'0'.repeat(64)}`, 17_000).slice(0, 2));
+    expect([unknown!.status, unknown!.headers.get('connection')]).to.deep.equal([401, 'close']);
+  });
+
   it('takes a small body of many pieces, which a worker prepares, whatever the size of the pool of buffers', async () => {
     const edge = await start();
     const client = await edge.client();
