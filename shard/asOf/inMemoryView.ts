@@ -8,7 +8,7 @@ import type { Filter } from '../../shared/model/filter.js';
 import { inSlices, nextTurn, type Slice } from '../../shared/scheduling/slice.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
 import { SlotSet } from '../kernel/slotSet.js';
-import { matchesOf } from '../metadata/matches.js';
+import { RecordFilter } from '../metadata/recordFilter.js';
 import type { Searched } from '../search/search.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { LogHistory } from '../state/logHistory.js';
@@ -18,7 +18,7 @@ import { searchAsOf } from './searchState.js';
 
 /** State hashes that are remembered, for requests that are repeated. */
 const HASHES_KEPT = 64;
-/** Tombstones looked at between two looks at the clock. */
+/** Tombstones looked at between two looks at the clock, where no metadata is read. */
 const TOMBSTONES_PER_LOOK = 64;
 
 export class InMemoryView {
@@ -101,19 +101,19 @@ export class InMemoryView {
     const { vectors, versions, metadata } = this.state;
     const rows = new SlotSet(vectors.shape);
     const lastId = versions.recordsAt(sequence);
-    const matching = filter && metadata.selectAtOnce(filter);
+    const matching = filter && (await metadata.select(filter, slice))();
     for (const [index, { live, ids, largestId }] of [...vectors.blocks].entries()) {
       const born = (matching === undefined ? live : matching.bitmap(index))?.clone();
       if (born !== undefined && largestId > lastId) for (const row of born) if (ids[row]! > lastId) born.delete(row);
       if (born !== undefined) rows.put(index, born);
       if (slice.due) await slice.next();
     }
-    const matches = filter && matchesOf(filter);
+    const record = filter && new RecordFilter(filter);
     for (let n = versions.tombstonesAt(sequence); n < versions.tombstones; n++) {
       const recordId = versions.tombstonedRecord(n);
       const slot = recordId <= lastId ? this.state.keptSlotOf(recordId) : undefined;
-      if (slot !== undefined && (matches === undefined || matches(this.state.metadataAt(slot)))) rows.add(slot);
-      if (n % TOMBSTONES_PER_LOOK === 0 && slice.due) await slice.next();
+      if (slot !== undefined && (record === undefined || record.matches(this.state.metadataAt(slot)))) rows.add(slot);
+      if ((record !== undefined || n % TOMBSTONES_PER_LOOK === 0) && slice.due) await slice.next();
     }
     return rows;
   }
@@ -147,7 +147,10 @@ function searchedAmong(state: CollectionState, held: SlotSet): Searched {
     index: { serving: 'brute', search: (query, k) => vectors.search(query, k, nextTurn, { held }) },
     metadata: {
       select: async () => () => held,
-      values: (path, slice) => metadata.values(path, slice, held),
+      values: async (path, _, slice) => {
+        const valuesNow = await metadata.values(path, undefined, slice, held);
+        return () => ({ ...valuesNow(), matching: held });
+      },
       longValue: (...of) => metadata.longValue(...of),
     },
     records: state,

@@ -2,26 +2,51 @@
  * The metadata of one collection, so indexed that a filter is a few operations on sets of slots.
  *
  * Every value of every record is indexed under its path (`PathIndex`); the elements of an array are indexed under the
- * array's path. In a collection with more than `PATHS_MAX` paths, as where keys are made of ids, filters on paths beyond
- * that look up the stored metadata of the records that have such paths.
+ * array's path. In a collection with more than `PATHS_MAX` paths, as where keys are made of ids, the index cannot tell of
+ * the records that have other paths whether they match: these are judged by their stored metadata, each once for a filter.
+ *
+ * Selections work in steps, which end by the work that they have done (`Effort`): by the bytes, terms and slots that were
+ * read, whatever the filter and the records are. Records that are written meanwhile are judged anew.
  */
 import { unreachable } from '../../shared/errors/errors.js';
-import { type Filter, PATH_SEPARATOR, type Test } from '../../shared/model/filter.js';
-import { atOnce, inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
+import type { Filter, Test } from '../../shared/model/filter.js';
+import { inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
 import type { BlockShape } from '../kernel/blockShape.js';
 import { SlotSet } from '../kernel/slotSet.js';
-import { holdsIn, isNegated, matchesOf } from './matches.js';
+import { Effort, WORK } from './effort.js';
 import { forEachValue, metadataObject } from './metadataObject.js';
 import { PathIndex } from './pathIndex.js';
+import { pathKey } from './pathKey.js';
+import { isNegated, pathOf, RecordFilter, recordWork } from './recordFilter.js';
 import { isScalar, SlotValues } from './slotValues.js';
+import { ValueTerms } from './terms.js';
+import { WrittenSlots } from './writtenSlots.js';
 
 /** A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** Stored metadata that is read in one step: about a tenth of a millisecond. */
-const READS_PER_STEP = 32;
-/** Records written during a selection that are judged in one go: about half a millisecond. */
-const JUDGED_AT_ONCE = 128;
+/** What the records that are judged in the last turn may cost: about a millisecond or two. */
+const LAST_TURN_WORK = 2_000_000;
+
+/** What a filter, or a part of one, selects. Other slots do not match. */
+interface Selected {
+  /** Slots that match. It is a new set. */
+  readonly matching: BitSet;
+  /** Slots whose metadata must be read; undefined: none. None of them is in `matching`. */
+  readonly doubtful: BitSet | undefined;
+}
+
+/** The values that records have at a path, and the records that match a filter, if one is given. Both are of one moment. */
+export interface PathValues {
+  readonly values: SlotValues;
+  readonly matching: SlotSet | undefined;
+}
+
+export interface IndexOptions {
+  readonly pathsMax?: number;
+  /** The work of one step. */
+  readonly stepWork?: number;
+}
 
 export class MetadataIndex {
   readonly #paths = new Map<string, PathIndex>();
@@ -32,7 +57,7 @@ export class MetadataIndex {
   /** An upper bound of all slots that were set. */
   #slots = 0;
   /** For each selection that is running: slots whose metadata was written since it began. */
-  readonly #written = new Set<Set<number>>();
+  readonly #written = new Set<WrittenSlots>();
 
   /**
    * `metadataOf`: the stored metadata of a slot; it must be what was last given to `set`, until `set` or `remove` of that
@@ -41,7 +66,7 @@ export class MetadataIndex {
   constructor(
     private readonly shape: BlockShape,
     private readonly metadataOf: (slot: number) => Uint8Array | null,
-    private readonly pathsMax = PATHS_MAX,
+    private readonly options: IndexOptions = {},
   ) {}
 
   /** Estimated heap bytes. */
@@ -54,15 +79,16 @@ export class MetadataIndex {
   /** Indexes the new metadata of a record; called before `metadataOf` knows of it. */
   set(slot: number, metadata: Uint8Array | null): void {
     this.remove(slot);
-    for (const written of this.#written) written.add(slot);
+    for (const written of this.#written) written.add(slot, metadata?.length);
     const object = metadataObject(metadata);
     if (object === undefined) return;
     this.#slots = Math.max(this.#slots, slot + 1);
     this.#objects.add(slot);
+    const terms = new ValueTerms();
     forEachValue(object, (path, value) => {
       const index = this.#paths.get(path) ?? this.#added(path);
       if (index === undefined) this.#beyond.add(slot);
-      else index.add(value, slot, this.#slots);
+      else index.add(value, slot, this.#slots, terms);
     });
   }
 
@@ -70,9 +96,10 @@ export class MetadataIndex {
   remove(slot: number): void {
     if (!this.#objects.has(slot)) return;
     for (const written of this.#written) written.add(slot);
+    const terms = new ValueTerms();
     forEachValue(metadataObject(this.metadataOf(slot))!, (path, value) => {
       const index = this.#paths.get(path);
-      index?.remove(value, slot);
+      index?.remove(value, slot, terms);
       if (index?.isEmpty) this.#paths.delete(path);
     });
     this.#objects.delete(slot);
@@ -81,162 +108,243 @@ export class MetadataIndex {
 
   /**
    * Selects the slots whose metadata is a JSON object and matches. A test costs half a millisecond of a million records, 1
-   * to 2 on numbers; the selection gives way between tests. A record that is written meanwhile is judged anew. The set is
-   * that of the moment at which the returned function is called: once, and at once.
+   * to 2 on numbers. The set is that of the moment at which the returned function is called: once, and at once.
    */
-  async select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
-    const written = new Set<number>();
-    this.#written.add(written);
-    try {
-      const matching = await inSlices(this.#matching(filter), slice);
-      const matches = matchesOf(filter);
-      const judge = (slot: number): void => {
-        written.delete(slot);
-        if (this.#objects.has(slot) && matches(this.metadataOf(slot))) matching.add(slot);
-        else matching.delete(slot);
-      };
-      while (written.size > JUDGED_AT_ONCE) {
-        for (const slot of [...written].slice(0, JUDGED_AT_ONCE)) judge(slot);
-        if (slice.due) await slice.next();
-      }
+  select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
+    return this.#watched(filter, async (written) => {
+      const selection = new Selection(filter);
+      await this.#selectInto(selection, slice);
+      const judge = (slot: number): number => this.#judge(slot, selection);
+      await catchUp(written, judge, this.#effort(), slice);
       return () => {
-        this.#written.delete(written);
-        for (const slot of written) judge(slot);
-        return SlotSet.of(this.shape, matching);
+        this.#finish(written, judge);
+        return SlotSet.of(this.shape, selection.matching);
       };
-    } catch (error) {
-      this.#written.delete(written);
-      throw error;
-    }
-  }
-
-  /** As `select`, without giving way. */
-  selectAtOnce(filter: Filter): SlotSet {
-    return SlotSet.of(this.shape, atOnce(this.#matching(filter)));
+    });
   }
 
   /**
-   * Collects the values that records have at a path, as they are at the moment at which the returned function is called:
-   * once, and at once. Costs some 30 ns a record that has the path, in steps; the values of a record whose path is not
-   * indexed, or that is written meanwhile, are read from its metadata. `held`: rows that are looked at by their metadata if
-   * they do not live any more.
+   * Collects the values that records have at a path, and selects the records that match the filter, as they are at the
+   * moment at which the returned function is called: once, and at once. Costs some 30 ns a record that has the path; the
+   * values of a record whose path is not indexed are read from its metadata. `held`: rows that are looked at by their metadata
+   * if they do not live any more.
    */
-  async values(path: string, slice: Slice, held?: SlotSet): Promise<() => SlotValues> {
-    const written = new Set<number>();
-    this.#written.add(written);
-    try {
+  values(path: string, filter: Filter | undefined, slice: Slice, held?: SlotSet): Promise<() => PathValues> {
+    const key = pathKey(path);
+    return this.#watched(filter, async (written) => {
       const values = new SlotValues();
-      const judge = (slot: number): void => {
-        written.delete(slot);
+      await inSlices(this.#collect(key, values, held, this.#effort()), slice);
+      const selection = filter && new Selection(filter);
+      if (selection !== undefined) await this.#selectInto(selection, slice);
+      const judge = (slot: number): number => {
         values.clear(slot);
-        if (this.#objects.has(slot) || held?.has(slot)) this.#judge(slot, path, values);
+        const isHeld = this.#objects.has(slot) || held?.has(slot) === true;
+        const work = isHeld ? this.#collectFrom(slot, key, values) : 0;
+        return selection === undefined ? work : work + this.#judge(slot, selection);
       };
-      await inSlices(this.#collect(path, values, held), slice);
-      while (written.size > JUDGED_AT_ONCE) {
-        for (const slot of [...written].slice(0, JUDGED_AT_ONCE)) judge(slot);
-        if (slice.due) await slice.next();
-      }
+      await catchUp(written, judge, this.#effort(), slice);
       return () => {
-        this.#written.delete(written);
-        for (const slot of written) judge(slot);
-        return values;
+        this.#finish(written, judge);
+        return { values, matching: selection && SlotSet.of(this.shape, selection.matching) };
       };
-    } catch (error) {
-      this.#written.delete(written);
-      throw error;
-    }
+    });
   }
 
   /** The long string with this ordinal in the metadata of the slot; undefined if it was written since. */
   longValue(slot: number, path: string, values: SlotValues, ordinal: number): string | undefined {
     let found: string | undefined;
+    const key = pathKey(path);
     const object = metadataObject(this.metadataOf(slot));
     if (object !== undefined)
       forEachValue(object, (at, value) => {
-        if (at === path && values.isLong(ordinal, value)) found = value;
+        if (at === key && values.isLong(ordinal, value)) found = value;
       });
     return found;
   }
 
-  *#collect(path: string, values: SlotValues, held: SlotSet | undefined): Steps<void> {
-    const index = this.#paths.get(path);
-    if (index !== undefined) yield* index.collect(values);
-    let reads = 0;
-    const unindexed = function* (this: MetadataIndex): Generator<number> {
-      if (index === undefined) yield* this.#beyond;
-      if (held !== undefined) for (const slot of held) if (!this.#objects.has(slot)) yield slot;
-    };
-    for (const slot of unindexed.call(this)) {
-      this.#judge(slot, path, values);
-      if (++reads % READS_PER_STEP === 0) yield;
+  #effort(): Effort {
+    return new Effort(this.options.stepWork);
+  }
+
+  /** Notes what is written from now on, until `#finish`, or a failure. */
+  async #watched<Result>(
+    filter: Filter | undefined,
+    work: (written: WrittenSlots) => Promise<Result>,
+  ): Promise<Result> {
+    const written = new WrittenSlots(recordWork(filter));
+    this.#written.add(written);
+    try {
+      return await work(written);
+    } catch (error) {
+      this.#written.delete(written);
+      throw error;
     }
   }
 
-  /** Adds the values in the metadata of one record. */
-  #judge(slot: number, path: string, values: SlotValues): void {
-    const object = metadataObject(this.metadataOf(slot));
-    if (object === undefined) return;
-    forEachValue(object, (at, value) => {
-      if (at === path && isScalar(value)) values.add(slot, values.ordinalOf(value));
-    });
+  #finish(written: WrittenSlots, judge: (slot: number) => number): void {
+    this.#written.delete(written);
+    for (const slot of written.taken()) judge(slot);
+  }
+
+  async #selectInto(selection: Selection, slice: Slice): Promise<void> {
+    const effort = this.#effort();
+    const { matching, doubtful } = await inSlices(this.#selected(selection.filter, effort), slice);
+    selection.matching = matching;
+    if (doubtful !== undefined) await inSlices(this.#judgeAll(doubtful, selection, effort), slice);
+  }
+
+  *#judgeAll(slots: BitSet, selection: Selection, effort: Effort): Steps<void> {
+    for (const slot of slots) {
+      effort.spend(this.#judge(slot, selection));
+      if (effort.renews()) yield;
+    }
+  }
+
+  /** Puts the record into the selection, or takes it out. Returns the work. */
+  #judge(slot: number, { matching, record, work }: Selection): number {
+    const metadata = this.#objects.has(slot) ? this.metadataOf(slot) : null;
+    if (metadata !== null && record.matches(metadata)) matching.add(slot);
+    else matching.delete(slot);
+    return work + WORK.byte * (metadata?.length ?? 0);
+  }
+
+  *#collect(path: string, values: SlotValues, held: SlotSet | undefined, effort: Effort): Steps<void> {
+    const index = this.#paths.get(path);
+    if (index !== undefined) yield* index.collect(values, effort);
+    else yield* this.#collectAll(this.#beyond, path, values, effort);
+    if (held === undefined) return;
+    const dead = function* (objects: BitSet): Generator<number> {
+      for (const slot of held) if (!objects.has(slot)) yield slot;
+    };
+    yield* this.#collectAll(dead(this.#objects), path, values, effort);
+  }
+
+  *#collectAll(slots: Iterable<number>, path: string, values: SlotValues, effort: Effort): Steps<void> {
+    for (const slot of slots) {
+      effort.spend(this.#collectFrom(slot, path, values));
+      if (effort.renews()) yield;
+    }
+  }
+
+  /** Adds the values in the metadata of one record. Returns the work. */
+  #collectFrom(slot: number, path: string, values: SlotValues): number {
+    const metadata = this.metadataOf(slot);
+    const object = metadataObject(metadata);
+    if (object !== undefined)
+      forEachValue(object, (at, value) => {
+        if (at === path && isScalar(value)) values.add(slot, values.ordinalOf(value));
+      });
+    return WORK.record + WORK.byte * (metadata?.length ?? 0);
   }
 
   #added(path: string): PathIndex | undefined {
-    if (this.#paths.size >= this.pathsMax || !this.#beyond.isEmpty) return undefined;
+    const { pathsMax = PATHS_MAX } = this.options;
+    if (this.#paths.size >= pathsMax || !this.#beyond.isEmpty) return undefined;
     const index = new PathIndex();
     this.#paths.set(path, index);
     return index;
   }
 
-  /** A new subset of `#objects`. */
-  *#matching(filter: Filter): Steps<BitSet> {
+  *#selected(filter: Filter, effort: Effort): Steps<Selected> {
+    effort.spend(4 * WORK.word * this.#objects.words.length);
+    if (effort.renews()) yield;
     switch (filter.op) {
       case 'and': {
-        const matching = this.#objects.clone();
+        let all: Selected = { matching: this.#objects.clone(), doubtful: undefined };
         for (const part of filter.of) {
-          if (matching.isEmpty) break;
-          matching.intersect(yield* this.#matching(part));
+          if (all.matching.isEmpty && all.doubtful === undefined) break;
+          all = both(all, yield* this.#selected(part, effort));
         }
-        return matching;
+        return all;
       }
       case 'or': {
-        const matching = BitSet.ofSize(this.#slots);
-        for (const part of filter.of) matching.unite(yield* this.#matching(part));
-        return matching;
+        let any: Selected = { matching: BitSet.ofSize(this.#slots), doubtful: undefined };
+        for (const part of filter.of) any = either(any, yield* this.#selected(part, effort));
+        return any;
       }
       case 'not':
-        return this.#allBut(yield* this.#matching(filter.of));
+        return this.#allBut(yield* this.#selected(filter.of, effort));
       case 'test': {
-        const matching = yield* this.#holding(filter.path.join(PATH_SEPARATOR), filter.test);
-        yield;
-        return isNegated(filter.test) ? this.#allBut(matching) : matching;
+        const found = yield* this.#found(pathOf(filter.path), filter.test, effort);
+        return isNegated(filter.test) ? this.#allBut(found) : found;
       }
       default:
         return unreachable(filter);
     }
   }
 
-  /** The slots of the records that `holdsIn` is true of. */
-  *#holding(path: string, test: Test): Steps<BitSet> {
-    const matching = BitSet.ofSize(this.#slots);
-    const doubtful = BitSet.ofSize(this.#slots);
+  /** The slots of the records that the test, without its negation, holds for. */
+  *#found(path: string, test: Test, effort: Effort): Steps<Selected> {
     const index = this.#paths.get(path);
-    if (index !== undefined) index.select(test, matching, doubtful);
-    else doubtful.unite(this.#beyond);
-    doubtful.subtract(matching);
-    if (doubtful.isEmpty) return matching;
-    const holds = holdsIn(path, test);
-    let reads = 0;
-    for (const slot of doubtful) {
-      // The metadata may have been removed since the slot was found doubtful.
-      const object = metadataObject(this.metadataOf(slot));
-      if (object !== undefined && holds(object)) matching.add(slot);
-      if (++reads % READS_PER_STEP === 0) yield;
-    }
-    return matching;
+    const matching = BitSet.ofSize(this.#slots);
+    if (index === undefined) return { matching, doubtful: orNone(this.#beyond.clone()) };
+    const doubtful = BitSet.ofSize(this.#slots);
+    yield* index.select(test, matching, doubtful, effort);
+    return { matching, doubtful: orNone(doubtful.subtract(matching)) };
   }
 
-  #allBut(slots: BitSet): BitSet {
-    return this.#objects.clone().subtract(slots);
+  #allBut({ matching, doubtful }: Selected): Selected {
+    const others = this.#objects.clone().subtract(matching);
+    return { matching: doubtful === undefined ? others : others.subtract(doubtful), doubtful };
   }
 }
+
+/** A filter, and what it has selected so far. */
+class Selection {
+  matching = BitSet.ofSize(1);
+  #record: RecordFilter | undefined;
+
+  /** What a record costs beside its bytes. */
+  readonly work: number;
+
+  constructor(readonly filter: Filter) {
+    this.work = recordWork(filter);
+  }
+
+  /** Made for the first record that must be judged. */
+  get record(): RecordFilter {
+    this.#record ??= new RecordFilter(this.filter);
+    return this.#record;
+  }
+}
+
+/**
+ * Judges what was written, until little enough is left for the last turn. Writes are applied in slices as well, which cost more
+ * than judging what they wrote: it ends, however much is written.
+ */
+async function catchUp(
+  written: WrittenSlots,
+  judge: (slot: number) => number,
+  effort: Effort,
+  slice: Slice,
+): Promise<void> {
+  if (written.work <= LAST_TURN_WORK) return;
+  for (const slot of written.taken()) {
+    effort.spend(judge(slot));
+    if (written.work <= LAST_TURN_WORK) return;
+    if (effort.renews() && slice.due) await slice.next();
+  }
+}
+
+const orNone = (slots: BitSet): BitSet | undefined => (slots.isEmpty ? undefined : slots);
+
+/** Changes the sets of `one`. */
+function both(one: Selected, other: Selected): Selected {
+  if (one.doubtful === undefined && other.doubtful === undefined)
+    return { matching: one.matching.intersect(other.matching), doubtful: undefined };
+  const possible = possibleIn(one).intersect(possibleIn(other));
+  const matching = one.matching.intersect(other.matching);
+  return { matching, doubtful: orNone(possible.subtract(matching)) };
+}
+
+/** Changes the sets of `one`. */
+function either(one: Selected, other: Selected): Selected {
+  const matching = one.matching.unite(other.matching);
+  if (one.doubtful === undefined && other.doubtful === undefined) return { matching, doubtful: undefined };
+  const possible = possibleIn({ matching, doubtful: one.doubtful });
+  if (other.doubtful !== undefined) possible.unite(other.doubtful);
+  return { matching, doubtful: orNone(possible.subtract(matching)) };
+}
+
+const possibleIn = ({ matching, doubtful }: Selected): BitSet =>
+  doubtful === undefined ? matching.clone() : matching.clone().unite(doubtful);

@@ -1,46 +1,48 @@
 /** Stored metadata as a JSON object, and the values in it. */
-import { isArray } from '../../shared/hashing/canonicalJson.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { assertNesting } from '../../shared/json/nesting.js';
 import { JSON_DEPTH_MAX } from '../../shared/limits.js';
-import { type Json, PATH_SEPARATOR } from '../../shared/model/filter.js';
+import { isArray, type Json } from '../../shared/model/filter.js';
+import { keyBelow } from './pathKey.js';
 
 export interface MetadataObject {
   readonly [key: string]: Json;
 }
 
-/** Parses metadata; undefined where it is no JSON object, or nests too deep: such metadata is opaque bytes. */
+/**
+ * Parses metadata; undefined where it is not a JSON object, nests too deep, or has a key that is too long: such metadata is
+ * opaque bytes, which an old log or an import may hold.
+ */
 export function metadataObject(stored: Uint8Array | null): MetadataObject | undefined {
   if (stored === null) return undefined;
-  let value: Json;
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
   try {
-    value = JSON.parse(Buffer.from(stored.buffer, stored.byteOffset, stored.length).toString('utf8'));
-  } catch {
-    return undefined;
+    assertNesting(bytes, JSON_DEPTH_MAX);
+    const value: Json = JSON.parse(bytes.toString('utf8'));
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof VouchError) return undefined;
+    throw error;
   }
-  return isObject(value) && nestsWithin(value, JSON_DEPTH_MAX) ? value : undefined;
 }
 
+/** `path`: the key of the value's path. */
 type Visit = (path: string, value: Json) => void;
 
 /** Visits every value of the object with its path; one value may be visited more than once. */
-export function forEachValue(object: MetadataObject, visit: Visit, prefix = ''): void {
+export function forEachValue(object: MetadataObject, visit: Visit, parent?: string): void {
   for (const key of Object.keys(object)) {
-    const path = prefix + key;
+    const path = keyBelow(parent, key);
     const value = object[key]!;
     visit(path, value);
     if (isArray(value)) {
       for (const element of value) {
         visit(path, element);
-        if (isObject(element)) forEachValue(element, visit, path + PATH_SEPARATOR);
+        if (isObject(element)) forEachValue(element, visit, path);
       }
-    } else if (isObject(value)) forEachValue(value, visit, path + PATH_SEPARATOR);
+    } else if (isObject(value)) forEachValue(value, visit, path);
   }
 }
 
 const isObject = (value: Json): value is MetadataObject =>
   typeof value === 'object' && value !== null && !isArray(value);
-
-function nestsWithin(value: Json, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  if (levels === 0) return false;
-  return Object.values(value).every((inner) => nestsWithin(inner, levels - 1));
-}

@@ -6,6 +6,7 @@ import type { NumberTable } from '../../shared/hashing/numberTable.js';
 import type { Order } from '../../shared/model/filter.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import type { BitSet } from '../kernel/bitSet.js';
+import { type Effort, WORK } from './effort.js';
 import type { SlotValues } from './slotValues.js';
 
 /** Stands in the column for no number; no comparison is true of it. */
@@ -20,8 +21,10 @@ const WORD_SLOTS = 32;
 const SCANS_MAX = 2;
 /** log2 of the places of the sieve that numbers are first passed through. */
 const SIEVE_BITS = 16;
-/** Numbers that are collected in one step: about a tenth of a millisecond. */
-const COLLECTED_PER_STEP = 4_096;
+/** Words of 32 slots that are scanned between two looks at the effort. */
+const WORDS_PER_LOOK = 2_048;
+/** Numbers that are looked at between two looks at the effort. */
+const NUMBERS_PER_LOOK = 512;
 /** Estimated heap bytes of a number beside the column. */
 const ENTRY_BYTES = 56;
 
@@ -99,38 +102,83 @@ export class NumberColumn {
     this.#count -= 1;
   }
 
-  /** Adds the slots that have a number in the interval to `slots`. */
-  within({ low, high }: Interval, slots: BitSet): void {
-    scan(this.#column, low, high, slots);
-    for (const [slot, value] of this.#beside) if (value >= low && value <= high) slots.add(slot);
-    for (const [slot, values] of this.#several)
-      for (const value of values) if (value >= low && value <= high) slots.add(slot);
+  /**
+   * Adds the slots that have a number in the interval to `slots`. Numbers may be added and removed between two steps: it is
+   * complete for the slots that are not written meanwhile. Numbers beside the column pass to it, and never back: they come
+   * first, here and below.
+   */
+  *within({ low, high }: Interval, slots: BitSet, effort: Effort): Steps<void> {
+    const isWanted = (value: number): boolean => value >= low && value <= high;
+    yield* this.#elsewhere(isWanted, slots, effort);
+    yield* this.#scanned(low, high, slots, effort);
   }
 
-  /** Adds the slots that have one of the numbers to `slots`. */
-  among(values: NumberTable, slots: BitSet): void {
-    if (values.size <= SCANS_MAX) for (const value of values.numbers) scan(this.#column, value, value, slots);
-    else scanAmong(this.#column, values, slots);
-    for (const [slot, value] of this.#beside) if (values.has(value)) slots.add(slot);
-    for (const [slot, several] of this.#several) for (const value of several) if (values.has(value)) slots.add(slot);
+  /** The same for the slots that have one of the numbers. */
+  *among(values: NumberTable, slots: BitSet, effort: Effort): Steps<void> {
+    yield* this.#elsewhere((value) => values.has(value), slots, effort);
+    if (values.size <= SCANS_MAX) for (const value of values.numbers) yield* this.#scanned(value, value, slots, effort);
+    else yield* this.#sieved(new Sieve(values), slots, effort);
   }
 
-  /** As `PathIndex.collect`. Numbers beside the column pass to it, and never back: they come first. */
-  *collect(into: SlotValues): Steps<void> {
-    let steps = 0;
+  /** As `PathIndex.collect`. */
+  *collect(into: SlotValues, effort: Effort): Steps<void> {
     for (const [slot, value] of this.#beside) {
       into.add(slot, into.ordinalOf(value));
-      if (++steps % COLLECTED_PER_STEP === 0) yield;
+      effort.spend(WORK.collected);
+      if (effort.renews()) yield;
     }
-    for (const [slot, several] of this.#several)
-      for (const value of several) {
+    for (const [slot, several] of this.#several) {
+      for (const value of several) into.add(slot, into.ordinalOf(value));
+      effort.spend(several.length * WORK.collected);
+      if (effort.renews()) yield;
+    }
+    for (let slot = 0; slot < this.#column.length; ) {
+      const end = Math.min(slot + NUMBERS_PER_LOOK, this.#column.length);
+      let count = 0;
+      for (; slot < end; slot++) {
+        const value = this.#column[slot]!;
+        if (Number.isNaN(value)) continue;
         into.add(slot, into.ordinalOf(value));
-        if (++steps % COLLECTED_PER_STEP === 0) yield;
+        count += 1;
       }
-    for (let slot = 0; slot < this.#column.length; slot++) {
-      const value = this.#column[slot]!;
-      if (!Number.isNaN(value)) into.add(slot, into.ordinalOf(value));
-      if (++steps % COLLECTED_PER_STEP === 0) yield;
+      effort.spend(count * WORK.collected + NUMBERS_PER_LOOK);
+      if (effort.renews()) yield;
+    }
+  }
+
+  /** Adds the slots that are not in the column, or have several numbers, one of which is wanted. */
+  *#elsewhere(isWanted: (value: number) => boolean, slots: BitSet, effort: Effort): Steps<void> {
+    let seen = 0;
+    for (const [slot, value] of this.#beside) {
+      if (isWanted(value)) slots.add(slot);
+      if (++seen % NUMBERS_PER_LOOK > 0) continue;
+      effort.spend(NUMBERS_PER_LOOK * WORK.beside);
+      if (effort.renews()) yield;
+    }
+    for (const [slot, several] of this.#several) {
+      for (const value of several) if (isWanted(value)) slots.add(slot);
+      effort.spend((several.length + 1) * WORK.beside);
+      if (effort.renews()) yield;
+    }
+  }
+
+  *#scanned(low: number, high: number, slots: BitSet, effort: Effort): Steps<void> {
+    const end = (): number => Math.min(slots.words.length, this.#column.length >>> 5);
+    for (let from = 0; from < end(); from += WORDS_PER_LOOK) {
+      const to = Math.min(from + WORDS_PER_LOOK, end());
+      scan(this.#column, low, high, slots, from, to);
+      effort.spend((to - from) * WORK.scannedWord);
+      if (effort.renews()) yield;
+    }
+  }
+
+  *#sieved(sieve: Sieve, slots: BitSet, effort: Effort): Steps<void> {
+    const end = (): number => Math.min(slots.words.length * WORD_SLOTS, this.#column.length);
+    for (let from = 0; from < end(); from += WORDS_PER_LOOK * WORD_SLOTS) {
+      const to = Math.min(from + WORDS_PER_LOOK * WORD_SLOTS, end());
+      sieve.pass(this.#column, slots, from, to);
+      effort.spend((to - from) * WORK.sieved);
+      if (effort.renews()) yield;
     }
   }
 
@@ -160,10 +208,12 @@ export class NumberColumn {
   }
 }
 
-/** Scans without a branch on the values, which would cost three times as much where half of the rows match. */
-function scan(column: Float64Array, low: number, high: number, slots: BitSet): void {
-  const end = Math.min(slots.words.length, column.length >>> 5);
-  for (let w = 0; w < end; w++) {
+/**
+ * Scans the column's words `from` to `to` of 32 slots. Without a branch on the values, which would cost three times as much
+ * where half of the rows match.
+ */
+function scan(column: Float64Array, low: number, high: number, slots: BitSet, from: number, to: number): void {
+  for (let w = from; w < to; w++) {
     const first = w << 5;
     let bits = 0;
     for (let at = first + 28; at >= first; at -= 4)
@@ -177,18 +227,26 @@ function scan(column: Float64Array, low: number, high: number, slots: BitSet): v
   }
 }
 
-/** `values`: fewer than 65,536. The sieve tells what to compare with, at a tenth of the cost of a look into the set. */
-function scanAmong(column: Float64Array, values: NumberTable, slots: BitSet): void {
-  const sought = values.numbers.slice();
-  const soughtHalves = new Uint32Array(sought.buffer);
+/** Numbers, fewer than 65,536, that a column is passed through: it tells which to compare with, at a tenth of the cost of a look into the table. */
+class Sieve {
+  readonly #sought: Float64Array;
   /** By place: 1 + the index of a sought number; 0 for none. */
-  const sieve = new Uint16Array(1 << SIEVE_BITS);
-  for (let i = 0; i < sought.length; i++) sieve[mixed(soughtHalves, i)] = i + 1;
-  const halves = new Uint32Array(column.buffer);
-  const end = Math.min(slots.words.length * WORD_SLOTS, column.length);
-  for (let slot = 0; slot < end; slot++) {
-    const after = sieve[mixed(halves, slot)]!;
-    if (after > 0 && (sought[after - 1] === column[slot] || values.has(column[slot]!))) slots.add(slot);
+  readonly #places = new Uint16Array(1 << SIEVE_BITS);
+
+  constructor(private readonly values: NumberTable) {
+    this.#sought = values.numbers.slice();
+    const halves = new Uint32Array(this.#sought.buffer);
+    for (let i = 0; i < this.#sought.length; i++) this.#places[mixed(halves, i)] = i + 1;
+  }
+
+  /** Adds the slots `from` to `to` that have one of the numbers. */
+  pass(column: Float64Array, slots: BitSet, from: number, to: number): void {
+    const [sought, places] = [this.#sought, this.#places];
+    const halves = new Uint32Array(column.buffer);
+    for (let slot = from; slot < to; slot++) {
+      const after = places[mixed(halves, slot)]!;
+      if (after > 0 && (sought[after - 1] === column[slot] || this.values.has(column[slot]!))) slots.add(slot);
+    }
   }
 }
 

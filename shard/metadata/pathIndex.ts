@@ -3,18 +3,17 @@ import { NumberTable } from '../../shared/hashing/numberTable.js';
 import type { Json, Order, Test } from '../../shared/model/filter.js';
 import type { Steps } from '../../shared/scheduling/slice.js';
 import { BitSet } from '../kernel/bitSet.js';
+import { type Effort, WORK } from './effort.js';
 import { intervalOf, NumberColumn } from './numberColumn.js';
-import { addTo, type Posting, postingBytes, withoutSlot, withSlot } from './posting.js';
+import { addTo, type Posting, postingBytes, postingWork, withoutSlot, withSlot } from './posting.js';
 import type { SlotValues } from './slotValues.js';
 import { SortedTerms } from './sortedTerms.js';
-import { kindOf, prefixOf, type TermKind, termOf } from './terms.js';
+import { kindOf, prefixOf, type TermKind, ValueTerms } from './terms.js';
 
 /** The bytes of this object and of its place in the map of paths. */
 const OWN_BYTES = 300;
-/** Slots that are collected in one step: about a tenth of a millisecond. */
-const SLOTS_PER_STEP = 8_192;
-/** The same for terms. */
-const TERMS_PER_STEP = 128;
+/** Slots of one term that are collected between two looks at the effort. */
+const SLOTS_PER_LOOK = 512;
 
 const always = (): boolean => true;
 const never = (): boolean => false;
@@ -34,8 +33,8 @@ export class PathIndex {
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), OWN_BYTES + postingBytes(this.#present));
   }
 
-  /** May be called again with the same. `slots`: an upper bound of the slots of the collection. */
-  add(value: Json, slot: number, slots: number): void {
+  /** May be called again with the same. `slots`: an upper bound of the slots of the collection. `terms`: those of the record. */
+  add(value: Json, slot: number, slots: number, terms: ValueTerms): void {
     this.#present = withSlot(this.#present, slot, slots);
     if (typeof value === 'number') {
       this.#numbers ??= new NumberColumn();
@@ -43,41 +42,41 @@ export class PathIndex {
     } else {
       const kind = kindOf(value);
       this.#terms[kind] ??= new SortedTerms();
-      this.#terms[kind].add(termOf(value), slot, slots);
+      this.#terms[kind].add(terms.of(value), slot, slots);
     }
   }
 
   /** Must be called with every value that was added for the slot. */
-  remove(value: Json, slot: number): void {
+  remove(value: Json, slot: number, terms: ValueTerms): void {
     if (this.#present !== undefined) this.#present = withoutSlot(this.#present, slot);
     if (typeof value === 'number') this.#numbers?.remove(slot);
-    else this.#terms[kindOf(value)]?.remove(termOf(value), slot);
+    else this.#terms[kindOf(value)]?.remove(terms.of(value), slot);
   }
 
   /**
    * Adds the slots with a value that the test, without its negation, holds for to `matching`. Where only a value's own
-   * text can tell, the slot is added to `doubtful`.
+   * text can tell, the slot is added to `doubtful`. The index may change between two steps: the result is right for the slots
+   * that are not written meanwhile.
    */
-  select(test: Test, matching: BitSet, doubtful: BitSet): void {
+  *select(test: Test, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
     switch (test.kind) {
       case 'eq':
       case 'ne':
-        this.#equal([test.value], matching);
-        return;
+        return yield* this.#equal([test.value], matching, effort);
       case 'in':
       case 'nin':
-        this.#equal(test.values, matching);
-        return;
+        return yield* this.#equal(test.values, matching, effort);
       case 'gt':
       case 'gte':
       case 'lt':
       case 'lte':
-        if (typeof test.value === 'number') this.#numbers?.within(intervalOf(test.kind, test.value), matching);
-        else this.#ordered(test.kind, test.value, matching, doubtful);
+        if (typeof test.value === 'string')
+          return yield* this.#ordered(test.kind, test.value, matching, doubtful, effort);
+        if (this.#numbers !== undefined)
+          yield* this.#numbers.within(intervalOf(test.kind, test.value), matching, effort);
         return;
       case 'exists':
-        if (this.#present !== undefined) addTo(matching, this.#present);
-        return;
+        return this.#add(this.#present, matching, effort);
       default:
         unreachable(test);
     }
@@ -87,61 +86,84 @@ export class PathIndex {
    * Adds the values of all slots, in steps, between which the index may change: it is complete for the slots that are not
    * written meanwhile.
    */
-  *collect(into: SlotValues): Steps<void> {
+  *collect(into: SlotValues, effort: Effort): Steps<void> {
     const { strings, longStrings, others } = this.#terms;
-    if (this.#numbers !== undefined) yield* this.#numbers.collect(into);
-    if (strings !== undefined) yield* collectTerms(strings, into, (term) => into.ordinalOf(term));
-    if (longStrings !== undefined) yield* collectTerms(longStrings, into, (term) => into.ordinalOfLong(term));
+    if (this.#numbers !== undefined) yield* this.#numbers.collect(into, effort);
+    if (strings !== undefined) yield* collectTerms(strings, into, (term) => into.ordinalOf(term), effort);
+    if (longStrings !== undefined) yield* collectTerms(longStrings, into, (term) => into.ordinalOfLong(term), effort);
     if (others === undefined) return;
+    const terms = new ValueTerms();
     for (const value of [null, false, true]) {
-      const slots = others.of(termOf(value));
-      if (slots !== undefined) yield* collectSlots(slots, into, into.ordinalOf(value));
+      const slots = others.of(terms.of(value));
+      if (slots !== undefined) yield* collectSlots(slots, into, into.ordinalOf(value), effort);
     }
   }
 
-  #equal(values: readonly Json[], matching: BitSet): void {
+  *#equal(values: readonly Json[], matching: BitSet, effort: Effort): Steps<void> {
     const numbers = new NumberTable();
+    const terms = new ValueTerms();
     for (const value of values) {
       if (typeof value === 'number') numbers.add(value);
-      else this.#terms[kindOf(value)]?.equal(termOf(value), matching);
+      else {
+        this.#add(this.#terms[kindOf(value)]?.of(terms.of(value)), matching, effort);
+        effort.spend(WORK.find);
+        if (effort.renews()) yield;
+      }
     }
-    if (numbers.size > 0) this.#numbers?.among(numbers, matching);
+    if (numbers.size > 0 && this.#numbers !== undefined) yield* this.#numbers.among(numbers, matching, effort);
   }
 
-  #ordered(order: Order, value: string, matching: BitSet, doubtful: BitSet): void {
+  *#ordered(order: Order, value: string, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
     const isUpwards = order === 'gt' || order === 'gte';
     const isBelow =
       order === 'gt' || order === 'lte'
         ? (term: string): boolean => term <= value
         : (term: string): boolean => term < value;
     const { strings, longStrings } = this.#terms;
-    if (isUpwards) strings?.between(isBelow, always, matching);
-    else strings?.between(never, isBelow, matching);
+    if (strings !== undefined)
+      yield* isUpwards
+        ? strings.between(isBelow, always, matching, effort)
+        : strings.between(never, isBelow, matching, effort);
+    if (longStrings === undefined) return;
     // A long string whose beginning is not that of the value is above or below it as its beginning is.
     const prefix = prefixOf(value);
     const isBefore = (term: string): boolean => prefixOf(term) < prefix;
     const isUpTo = (term: string): boolean => prefixOf(term) <= prefix;
-    if (isUpwards) longStrings?.between(isUpTo, always, matching);
-    else longStrings?.between(never, isBefore, matching);
-    longStrings?.between(isBefore, isUpTo, doubtful);
+    yield* isUpwards
+      ? longStrings.between(isUpTo, always, matching, effort)
+      : longStrings.between(never, isBefore, matching, effort);
+    yield* longStrings.between(isBefore, isUpTo, doubtful, effort);
+  }
+
+  #add(slots: Posting | undefined, matching: BitSet, effort: Effort): void {
+    if (slots === undefined) return;
+    addTo(matching, slots);
+    effort.spend(postingWork(slots));
   }
 }
 
-function* collectTerms(terms: SortedTerms, into: SlotValues, ordinalOf: (term: string) => number): Steps<void> {
-  let steps = 0;
+function* collectTerms(
+  terms: SortedTerms,
+  into: SlotValues,
+  ordinalOf: (term: string) => number,
+  effort: Effort,
+): Steps<void> {
   for (const [term, slots] of terms.each()) {
-    if (typeof slots === 'number') into.add(slots, ordinalOf(term));
-    else yield* collectSlots(slots, into, ordinalOf(term));
-    if (++steps % TERMS_PER_STEP === 0) yield;
+    effort.spend(WORK.find);
+    yield* collectSlots(slots, into, ordinalOf(term), effort);
+    if (effort.renews()) yield;
   }
 }
 
-function* collectSlots(slots: Posting, into: SlotValues, ordinal: number): Steps<void> {
+function* collectSlots(slots: Posting, into: SlotValues, ordinal: number, effort: Effort): Steps<void> {
   if (typeof slots === 'number') return into.add(slots, ordinal);
-  let steps = 0;
+  let added = 0;
   // A list moves when a slot is removed from it; a set of bits does not.
   for (const slot of slots instanceof BitSet ? slots : [...slots]) {
     into.add(slot, ordinal);
-    if (++steps % SLOTS_PER_STEP === 0) yield;
+    if (++added % SLOTS_PER_LOOK > 0) continue;
+    effort.spend(SLOTS_PER_LOOK * WORK.term);
+    if (effort.renews()) yield;
   }
+  effort.spend((added % SLOTS_PER_LOOK) * WORK.term);
 }

@@ -4,6 +4,7 @@
  */
 import { BitSet } from '../kernel/bitSet.js';
 import { partition } from '../kernel/partition.js';
+import { WORK } from './effort.js';
 
 export type Posting = number | number[] | BitSet;
 
@@ -45,6 +46,12 @@ export function addTo(slots: BitSet, posting: Posting): void {
   if (typeof posting === 'number') slots.add(posting);
   else if (posting instanceof BitSet) slots.unite(posting);
   else for (const slot of posting) slots.add(slot);
+}
+
+/** The work of `addTo`. */
+export function postingWork(posting: Posting): number {
+  if (typeof posting === 'number') return WORK.term;
+  return posting instanceof BitSet ? WORK.word * posting.words.length : WORK.term * posting.length;
 }
 
 /** Estimated heap bytes besides the reference to it. */

@@ -3,12 +3,15 @@
  * from. A value is a string, a number, true, false or null; of an array each element is one, and a record may so have
  * several. Objects, and arrays in arrays, are none.
  */
+import { NumberTable } from '../../shared/hashing/numberTable.js';
+import { TextTable } from '../../shared/hashing/textTable.js';
 import type { Json, Scalar } from '../../shared/model/filter.js';
 import { BitSet } from '../kernel/bitSet.js';
-import { isAbridged, termOf } from './terms.js';
+import { isAbridged, longTerm } from './terms.js';
 
-/** Stand in for an ordinal. */
+/** Stands for no ordinal. */
 const NONE = -1;
+/** A slot with several values has this number less the index of their set. */
 const SEVERAL = -2;
 
 export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
@@ -17,13 +20,18 @@ export const isScalar = (value: Json): value is Scalar => typeof value !== 'obje
 export class SlotValues {
   /** The slots that have a value. */
   readonly slots = BitSet.ofSize(1);
-  /** By slot: the ordinal of its value. */
+  /** By slot: the ordinal of its value, or where those of several are. */
   #ordinals = new Int32Array(0);
-  readonly #several = new Map<number, Set<number>>();
-  readonly #ofValue = new Map<Scalar, number>();
-  /** Long strings, by the text that stands for them. */
-  readonly #ofLong = new Map<string, number>();
-  /** By ordinal. For a long string the text that stands for it. */
+  readonly #several: Set<number>[] = [];
+  readonly #ofNumber = new NumberTable();
+  /** By the ordinal that the table gives a number: that among all values. */
+  readonly #ofNumbers: number[] = [];
+  readonly #ofText = new TextTable();
+  readonly #ofWord = new Map<boolean | null, number>();
+  /** Long strings, by their terms. */
+  readonly #ofLong = new TextTable();
+  readonly #long = BitSet.ofSize(1);
+  /** By ordinal. For a long string its term. */
   readonly #values: Scalar[] = [];
 
   /** The number of different values. Each has an ordinal below it. */
@@ -33,12 +41,18 @@ export class SlotValues {
 
   /** The ordinal of a value. */
   ordinalOf(value: Scalar): number {
-    return isAbridged(value) ? this.ordinalOfLong(termOf(value)) : this.#given(this.#ofValue, value);
+    if (typeof value === 'number') return this.#ofNumbers[this.#ofNumber.add(value)] ?? this.#addNumber(value);
+    if (typeof value !== 'string') return this.#ofWord.get(value) ?? this.#addWord(value);
+    if (isAbridged(value)) return this.ordinalOfLong(longTerm(value));
+    return this.#ofText.get(value) ?? this.#addText(this.#ofText, value);
   }
 
-  /** The same for the text that stands for a long string. */
+  /** The same for the term of a long string. */
   ordinalOfLong(term: string): number {
-    return this.#given(this.#ofLong, term);
+    const known = this.#ofLong.get(term);
+    if (known !== undefined) return known;
+    this.#long.add(this.count);
+    return this.#addText(this.#ofLong, term);
   }
 
   /** May be repeated. */
@@ -48,35 +62,41 @@ export class SlotValues {
     if (held === ordinal) return;
     this.slots.add(slot);
     if (held === NONE) this.#ordinals[slot] = ordinal;
-    else if (held === SEVERAL) this.#several.get(slot)!.add(ordinal);
+    else if (held <= SEVERAL) this.#several[SEVERAL - held]!.add(ordinal);
     else {
-      this.#ordinals[slot] = SEVERAL;
-      this.#several.set(slot, new Set([held, ordinal]));
+      this.#ordinals[slot] = SEVERAL - this.#several.length;
+      this.#several.push(new Set([held, ordinal]));
     }
   }
 
   clear(slot: number): void {
     if (!this.slots.delete(slot)) return;
+    const held = this.#ordinals[slot]!;
+    if (held <= SEVERAL) this.#several[SEVERAL - held]!.clear();
     this.#ordinals[slot] = NONE;
-    this.#several.delete(slot);
+  }
+
+  /** How many values the slot has: up to some ten thousand. */
+  countAt(slot: number): number {
+    const held = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
+    return held <= SEVERAL ? this.#several[SEVERAL - held]!.size : held >= 0 ? 1 : 0;
   }
 
   /** Calls `visit` with the ordinal of each value of the slot. */
   forEach(slot: number, visit: (ordinal: number) => void): void {
     const held = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
     if (held >= 0) visit(held);
-    else if (held === SEVERAL) for (const ordinal of this.#several.get(slot)!) visit(ordinal);
+    else if (held <= SEVERAL) for (const ordinal of this.#several[SEVERAL - held]!) visit(ordinal);
   }
 
   /** The value; undefined for a long string, of which only the beginning is known. */
   value(ordinal: number): Scalar | undefined {
-    const value = this.#values[ordinal]!;
-    return this.#ofValue.get(value) === ordinal ? value : undefined;
+    return this.#long.has(ordinal) ? undefined : this.#values[ordinal]!;
   }
 
   /** Whether `value` is the long string with this ordinal. */
   isLong(ordinal: number, value: Json): value is string {
-    return isAbridged(value) && termOf(value) === this.#values[ordinal];
+    return isAbridged(value) && longTerm(value) === this.#values[ordinal];
   }
 
   /**
@@ -90,14 +110,24 @@ export class SlotValues {
     return a === b ? one < other : a! < b!;
   }
 
-  #given<Key extends Scalar>(ordinals: Map<Key, number>, key: Key): number {
-    let ordinal = ordinals.get(key);
-    if (ordinal === undefined) {
-      ordinal = this.#values.length;
-      ordinals.set(key, ordinal);
-      this.#values.push(key);
-    }
-    return ordinal;
+  #addNumber(value: number): number {
+    this.#ofNumbers.push(this.count);
+    return this.#addValue(value + 0);
+  }
+
+  #addWord(value: boolean | null): number {
+    this.#ofWord.set(value, this.count);
+    return this.#addValue(value);
+  }
+
+  #addText(table: TextTable, text: string): number {
+    table.add(text, this.count);
+    return this.#addValue(text);
+  }
+
+  #addValue(value: Scalar): number {
+    this.#values.push(value);
+    return this.count - 1;
   }
 
   #grow(slot: number): void {

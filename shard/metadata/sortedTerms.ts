@@ -3,9 +3,11 @@
  * found by two binary searches; a chunk that is full is halved. A term that one record has takes its string and about
  * 24 bytes; finding one among a million costs 20 comparisons, about a microsecond.
  */
+import type { Steps } from '../../shared/scheduling/slice.js';
 import type { BitSet } from '../kernel/bitSet.js';
 import { partition } from '../kernel/partition.js';
-import { addTo, firstFrom, type Posting, postingBytes, withoutSlot, withSlot } from './posting.js';
+import { type Effort, WORK } from './effort.js';
+import { addTo, firstFrom, type Posting, postingBytes, postingWork, withoutSlot, withSlot } from './posting.js';
 
 const CHUNK_TERMS_MAX = 512;
 const LAST_CHUNK_MOVED = 32;
@@ -70,12 +72,6 @@ export class SortedTerms {
     if (index === 0 && this.#chunks.length > 0) this.#separators[0] = LEAST;
   }
 
-  /** Adds the slots of `term` to `slots`. */
-  equal(term: string, slots: BitSet): void {
-    const posting = this.of(term);
-    if (posting !== undefined) addTo(slots, posting);
-  }
-
   /** The slots of `term`. */
   of(term: string): Posting | undefined {
     const chunk = this.#chunks[this.#chunkOf(term)];
@@ -91,18 +87,41 @@ export class SortedTerms {
 
   /**
    * Adds the slots of the terms that `isBefore` is not true of and `isUpTo` is to `slots`. Each must be true of the terms
-   * up to some point of the order, and of none after it.
+   * up to some point of the order, and of none after it. Terms may be added and removed between two steps.
    */
-  between(isBefore: (term: string) => boolean, isUpTo: (term: string) => boolean, slots: BitSet): void {
+  *between(
+    isBefore: (term: string) => boolean,
+    isUpTo: (term: string) => boolean,
+    slots: BitSet,
+    effort: Effort,
+  ): Steps<void> {
+    for (let isDone = isBefore; ; ) {
+      const last = this.#addRun(isDone, isUpTo, slots, effort);
+      if (last === undefined) return;
+      if (effort.renews()) yield;
+      isDone = (term) => term <= last;
+    }
+  }
+
+  /** Adds until the effort is spent. Returns the term after which some are left; undefined where none are. */
+  #addRun(
+    isBefore: (term: string) => boolean,
+    isUpTo: (term: string) => boolean,
+    slots: BitSet,
+    effort: Effort,
+  ): string | undefined {
     const last = partition(this.#chunks.length, (index) => isUpTo(this.#chunks[index]!.terms[0]!)) - 1;
     const ends = ({ terms }: Chunk): string => terms[terms.length - 1]!;
     const first = partition(this.#chunks.length, (index) => isBefore(ends(this.#chunks[index]!)));
+    effort.spend(WORK.find);
     for (let index = first; index <= last; index++) {
       const { terms, postings } = this.#chunks[index]!;
       const from = index === first ? partition(terms.length, (at) => isBefore(terms[at]!)) : 0;
       const to = index === last ? partition(terms.length, (at) => isUpTo(terms[at]!)) : terms.length;
-      for (let at = from; at < to; at++) addTo(slots, postings[at]!);
+      const end = addRange(postings, from, to, slots, effort);
+      if (effort.isSpent && end > from) return terms[end - 1];
     }
+    return undefined;
   }
 
   /** The chunk that has `term`, if any has. */
@@ -135,4 +154,21 @@ export class SortedTerms {
     this.#chunks.splice(index, 0, chunk);
     this.#separators.splice(index, 0, separator);
   }
+}
+
+/** Adds the slots of postings until the effort is spent. Returns where it ended. */
+function addRange(postings: readonly Posting[], from: number, to: number, slots: BitSet, effort: Effort): number {
+  let at = from;
+  while (at < to) {
+    const posting = postings[at++]!;
+    if (typeof posting === 'number') {
+      slots.add(posting);
+      continue;
+    }
+    addTo(slots, posting);
+    effort.spend(postingWork(posting));
+    if (effort.isSpent) break;
+  }
+  effort.spend((at - from) * WORK.term);
+  return at;
 }

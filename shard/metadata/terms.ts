@@ -1,7 +1,6 @@
 /** The texts by which an index knows values that are no numbers. A long one is not held a second time: its hash stands for it. */
-import { canonicalJson } from '../../shared/hashing/canonicalJson.js';
 import { hash } from '../../shared/hashing/hash.js';
-import type { Json } from '../../shared/model/filter.js';
+import { isArray, type Json, type Scalar } from '../../shared/model/filter.js';
 
 const PLAIN_CHARS_MAX = 128;
 /** The part of a long string that is kept for its order. */
@@ -22,20 +21,63 @@ export const isAbridged = (value: Json): value is string => typeof value === 'st
 
 export const prefixOf = (term: string): string => term.slice(0, PREFIX_CHARS);
 
-/** The beginning and the hash of a long string, in one string of a fixed length. */
-function abridged(long: string): string {
+/** The term of a long string: its beginning and its hash, in one string of a fixed length. */
+export function longTerm(long: string): string {
   // UTF-16, in which lone surrogates differ; and through bytes, so that the result does not keep all of the string alive.
   const bytes = Buffer.from(long, 'utf16le');
   const prefix = bytes.subarray(0, 2 * PREFIX_CHARS);
   return Buffer.concat([prefix, hash(bytes).subarray(0, DIGEST_BYTES)]).toString('utf16le');
 }
 
-/** Returns the text that stands for a value that is no number. */
-export function termOf(value: Exclude<Json, number>): string {
-  if (typeof value === 'string') return isAbridged(value) ? abridged(value) : value;
-  const text = canonicalJson(value);
-  if (text.length <= PLAIN_CHARS_MAX) return text;
-  const digest = hash(Buffer.from(text, 'utf16le')).subarray(0, DIGEST_BYTES);
-  // No JSON begins with this.
-  return `#${Buffer.from(digest).toString('latin1')}`;
+/** The JSON of a scalar: 0 for −0, and infinities, which JSON may parse to. */
+export function scalarJson(value: Scalar): string {
+  if (typeof value !== 'number') return JSON.stringify(value);
+  return Number.isFinite(value) ? String(value) : value > 0 ? '1e999' : '-1e999';
 }
+
+/**
+ * Makes the terms of the values of one record or filter: the same text for deeply equal values alone.
+ *
+ * The term of an array or object is its JSON with keys in order and the terms of its members in their place, or a hash of
+ * that text. Each is made once, so that a record of many levels costs as much as a flat one of as many bytes.
+ */
+export class ValueTerms {
+  readonly #ofContainers = new Map<object, string>();
+
+  of(value: Exclude<Json, number>): string {
+    if (typeof value === 'string') return isAbridged(value) ? longTerm(value) : value;
+    return this.#json(value);
+  }
+
+  #json(value: Json): string {
+    if (typeof value !== 'object' || value === null) return shortened(scalarJson(value));
+    const known = this.#ofContainers.get(value);
+    if (known !== undefined) return known;
+    const term = shortened(isArray(value) ? this.#arrayJson(value) : this.#objectJson(value));
+    this.#ofContainers.set(value, term);
+    return term;
+  }
+
+  #arrayJson(array: readonly Json[]): string {
+    let json = '';
+    for (const value of array) json += json === '' ? this.#json(value) : `,${this.#json(value)}`;
+    return `[${json}]`;
+  }
+
+  #objectJson(object: { readonly [key: string]: Json }): string {
+    let json = '';
+    for (const key of Object.keys(object).sort())
+      json += `${json === '' ? '' : ','}${JSON.stringify(key)}:${this.#json(object[key]!)}`;
+    return `{${json}}`;
+  }
+}
+
+/** No JSON begins with `#`, and a hash has a fixed length: a text that holds some of them can be read in one way. */
+function shortened(json: string): string {
+  if (json.length <= PLAIN_CHARS_MAX) return json;
+  return `#${digestOf(json)}`;
+}
+
+/** 16 characters. */
+export const digestOf = (text: string): string =>
+  Buffer.from(hash(Buffer.from(text, 'utf16le')).subarray(0, DIGEST_BYTES)).toString('latin1');

@@ -1,6 +1,5 @@
 /** Counts the records that have each value of a metadata key. */
 import { VouchError } from '../../shared/errors/errors.js';
-import { canonicalJson } from '../../shared/hashing/canonicalJson.js';
 import { type Filter, PATH_SEPARATOR } from '../../shared/model/filter.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
@@ -9,6 +8,7 @@ import type { SlotSet } from '../kernel/slotSet.js';
 import { TopK } from '../kernel/topK.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
 import type { SlotValues } from '../metadata/slotValues.js';
+import { scalarJson } from '../metadata/terms.js';
 
 type FacetsCall = Extract<RecordsCall, { op: 'facets' }>;
 
@@ -21,35 +21,48 @@ export async function facets(
   { key, limit, filter, maxBytes }: FacetsCall,
   slice: Slice,
 ): Promise<Results['facets']> {
-  for (;;) {
-    const valuesNow = await metadata.values(key, slice);
-    const matchingNow = await metadata.select(thatHave(key, filter), slice);
-    const [values, matching] = [valuesNow(), matchingNow()];
-    const counted = await count(values, matching, slice);
-    const best = await mostFrequent(values, counted.counts, limit, slice);
-    const named = Array.from(best.ordinals, (ordinal) =>
-      valueText(metadata, key, values, ordinal, counted.examples[ordinal]!),
-    );
-    // A long string is read from a record that has it. If that was written meanwhile, all is counted again.
-    if (named.includes(undefined)) continue;
-    if (named.reduce((sum, value) => sum + Buffer.byteLength(value!), 0) > maxBytes)
+  const assertWithin = (bytes: number): void => {
+    if (bytes > maxBytes)
       throw new VouchError('validation_error', `the values take more than ${maxBytes} bytes: ask for fewer of them`);
-    const counts = Array.from(best.ordinals, (ordinal) => counted.counts[ordinal]!);
-    return { values: named as string[], counts, distinct: best.distinct, records: matching.count };
+  };
+  for (;;) {
+    const { values, matching } = (await metadata.values(key, thatHave(key, filter), slice))();
+    const { counts, examples } = await count(values, matching!, slice);
+    const best = await mostFrequent(values, counts, limit, slice);
+    const named = Array.from(best.ordinals, (ordinal) => ({ ordinal, slot: examples[ordinal]! }));
+    const texts = await valueTexts(metadata, key, values, named, assertWithin, slice);
+    // A long string is read from a record that has it. If that was written meanwhile, all is counted again.
+    if (texts === undefined) continue;
+    const ofBest = Array.from(best.ordinals, (ordinal) => counts[ordinal]!);
+    return { values: texts, counts: ofBest, distinct: best.distinct, records: matching!.count };
   }
 }
 
-/** The JSON of a value that the record at `slot` has; undefined for a long string that it does not have any more. */
-export function valueText(
+/**
+ * The JSON of values, each of which the record at its slot has; undefined if a long string is not in that record any more.
+ * `assertWithin` gets the bytes of those that were read, and may throw. Reading a long string costs the record's metadata.
+ */
+export async function valueTexts(
   metadata: Pick<MetadataIndex, 'longValue'>,
   key: string,
   values: SlotValues,
-  ordinal: number,
-  slot: number,
-): string | undefined {
-  const known = values.value(ordinal);
-  const value = known === undefined ? metadata.longValue(slot, key, values, ordinal) : known;
-  return value === undefined ? undefined : canonicalJson(value);
+  named: Iterable<{ readonly ordinal: number; readonly slot: number }>,
+  assertWithin: (bytes: number) => void,
+  slice: Slice,
+): Promise<string[] | undefined> {
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const { ordinal, slot } of named) {
+    const known = values.value(ordinal);
+    const value = known === undefined ? metadata.longValue(slot, key, values, ordinal) : known;
+    if (value === undefined) return undefined;
+    const text = scalarJson(value);
+    bytes += Buffer.byteLength(text);
+    assertWithin(bytes);
+    texts.push(text);
+    if (slice.due) await slice.next();
+  }
+  return texts;
 }
 
 function thatHave(key: string, filter: Filter | undefined): Filter {
@@ -72,7 +85,7 @@ async function count(values: SlotValues, matching: SlotSet, slice: Slice): Promi
       counts[ordinal]! += 1;
       examples[ordinal] = slot;
     });
-    if (slice.step()) await slice.next();
+    if (slice.step(values.countAt(slot))) await slice.next();
   }
   return { counts, examples };
 }

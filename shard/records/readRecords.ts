@@ -4,7 +4,7 @@ import type { Filter } from '../../shared/model/filter.js';
 import type { Results } from '../../shared/protocol/calls.js';
 import type { RecordsCall } from '../../shared/protocol/records.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
-import { matchesOf } from '../metadata/matches.js';
+import { RecordFilter } from '../metadata/recordFilter.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { missing } from '../state/refusals.js';
 import { facets } from './facets.js';
@@ -52,22 +52,25 @@ async function listRecords(
   slice: Slice,
 ): Promise<Results['listRecords']> {
   const matching = filter && (await state.metadata.select(filter, slice))();
-  const matches = filter && matchesOf(filter);
-  const isWanted = (recordId: number): boolean => {
+  const record = filter && new RecordFilter(filter);
+  const isFound = (recordId: number): boolean => {
     const slot = state.liveSlotOf(recordId);
     if (matching === undefined) return slot !== undefined || state.encrypted.isLive(recordId);
-    // The slot may have passed to another record since the selection, or its metadata may have changed.
-    return slot !== undefined && matching.has(slot) && matches!(state.metadataAt(slot));
+    return slot !== undefined && matching.has(slot);
   };
+  // The slot may have passed to another record since the selection, or its metadata may have changed.
+  const isWanted = (recordId: number): boolean =>
+    record === undefined || record.matches(state.metadataAt(state.liveSlotOf(recordId)!));
   const page = new RecordColumns(state, fields);
   let last = after;
   for (let recordId = after + 1; recordId < state.nextRecordId; recordId++) {
-    if (isWanted(recordId)) {
+    const isRead = isFound(recordId);
+    if (isRead && isWanted(recordId)) {
       if (page.count === limit || (page.count > 0 && page.bytes >= maxBytes)) return { ...page.listed(), next: last };
       page.add(recordId);
       last = recordId;
     }
-    if (slice.step()) await slice.next();
+    if (isRead ? slice.due : slice.step()) await slice.next();
   }
   return { ...page.listed(), next: null };
 }

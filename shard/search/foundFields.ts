@@ -50,7 +50,8 @@ export async function withFields(
   };
 }
 
-function assertWithin(sizeBytes: number, maxBytes: number): void {
+/** Throws `validation_error` if fields and groups take more. */
+export function assertWithin(sizeBytes: number, maxBytes: number): void {
   if (sizeBytes > maxBytes)
     throw new VouchError(
       'validation_error',

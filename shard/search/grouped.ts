@@ -8,7 +8,7 @@
  * have the key are collected: some 30 ns each.
  */
 import type { Decay, Grouping } from '../../shared/protocol/calls.js';
-import { nextTurn, type Slice } from '../../shared/scheduling/slice.js';
+import type { Slice } from '../../shared/scheduling/slice.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import { TopK } from '../kernel/topK.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
@@ -39,9 +39,9 @@ export interface GroupedQuery {
 /** `ordinals`: for each hit, that of its value. */
 export type GroupedFound = Found & { readonly ordinals: Uint32Array };
 
-/** Improvements of groups between two cuts, at least. */
-const CUT_EVERY = 1_024;
-/** Rows offered between two looks at the groups that decide how far a row may be. */
+/** Values whose groups are looked at within one step of a scan: some milliseconds. A record may have ten thousands. */
+const VALUES_PER_STEP = 8_192;
+/** Rows that groups get between two looks at the groups that decide how far a row may be. */
 const LOOK_EVERY = 64;
 
 interface Ranked {
@@ -62,7 +62,8 @@ export async function groupedSearch(
     ...(scoreMost === undefined ? {} : { scoreMost }),
   };
   const firsts = new FirstOfGroups(k, values, vectors.idOf);
-  await vectors.gather(query, firsts, weights, nextTurn, { held: rows }, bounds);
+  await vectors.gather(query, firsts, weights, () => firsts.rest(slice), { held: rows }, bounds);
+  await firsts.settle(slice);
   const groups = firsts.sorted();
   if (size === 1)
     return foundOf(
@@ -78,7 +79,8 @@ export async function groupedSearch(
     vectors.idOf,
   );
   const theirs = await rowsOf(members, values, rows, slice);
-  await vectors.gather(query, members, weights, nextTurn, { held: theirs }, bounds);
+  await vectors.gather(query, members, weights, () => members.rest(slice), { held: theirs }, bounds);
+  await members.settle(slice);
   return foundOf(members.sorted(), vectors, insertions, decay);
 }
 
@@ -89,95 +91,175 @@ async function rowsOf(groups: MembersOfGroups, values: SlotValues, rows: SlotSet
     values.forEach(slot, (ordinal) => {
       if (groups.has(ordinal)) theirs.add(slot);
     });
-    if (slice.step()) await slice.next();
+    if (slice.step(values.countAt(slot))) await slice.next();
   }
   return theirs;
 }
 
-/** Knows the best row of each group that may be among the best `k`. */
-class FirstOfGroups implements Collector {
-  worst = Number.POSITIVE_INFINITY;
-  /** By ordinal. */
-  readonly #firsts = new Map<number, Ranked>();
-  #improvements = 0;
+/** Offers each row to the groups of its values: at once, or after the step of the scan where these are very many. */
+abstract class GroupCollector implements Collector {
+  abstract readonly worst: number;
+  #left = VALUES_PER_STEP;
+  #waiting: Ranked[] = [];
 
-  constructor(
-    private readonly k: number,
-    private readonly values: SlotValues,
-    private readonly idOf: (slot: number) => number,
-  ) {}
+  constructor(protected readonly values: SlotValues) {}
+
+  protected abstract meet(ordinal: number, row: Ranked): void;
 
   offer(slot: number, weighted: number, score: number): void {
     if (weighted > this.worst) return;
-    const hit = { slot, weighted, score };
-    this.values.forEach(slot, (ordinal) => {
-      const first = this.#firsts.get(ordinal);
-      if (first !== undefined && compareHits(hit, first, this.idOf) >= 0) return;
-      this.#firsts.set(ordinal, hit);
-      this.#improvements += 1;
-    });
-    // Sorting costs as much as so many improvements.
-    if (this.#improvements >= Math.max(CUT_EVERY, this.k, this.#firsts.size)) this.#cut();
+    const row = { slot, weighted, score };
+    this.#left -= this.values.countAt(slot);
+    if (this.#left < 0) this.#waiting.push(row);
+    else this.#meetAll(row);
   }
 
-  /** The best `k` groups, in order. */
+  /** Gives way to others between two steps of a scan. */
+  async rest(slice: Slice): Promise<void> {
+    await slice.next();
+    await this.settle(slice);
+  }
+
+  /** Takes the rows that wait. */
+  async settle(slice: Slice): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const row of waiting) {
+      if (row.weighted > this.worst) continue;
+      this.#meetAll(row);
+      if (slice.step(this.values.countAt(row.slot))) await slice.next();
+    }
+    this.#left = VALUES_PER_STEP;
+  }
+
+  #meetAll(row: Ranked): void {
+    this.values.forEach(row.slot, (ordinal) => this.meet(ordinal, row));
+  }
+}
+
+/** Knows the best `k` of the groups that were offered, each with its best row: a binary heap with the last of them on top. */
+class FirstOfGroups extends GroupCollector {
+  readonly #ordinals: number[] = [];
+  readonly #firsts: Ranked[] = [];
+  /** By ordinal: 1 + the place in the heap; 0 for a group that is not in it. */
+  readonly #places: Uint32Array;
+
+  constructor(
+    private readonly k: number,
+    values: SlotValues,
+    private readonly idOf: (slot: number) => number,
+  ) {
+    super(values);
+    this.#places = new Uint32Array(values.count);
+  }
+
+  get worst(): number {
+    return this.#firsts.length < this.k ? Number.POSITIVE_INFINITY : this.#firsts[0]!.weighted;
+  }
+
+  /** The groups in order. */
   sorted(): { readonly ordinal: number; readonly first: Ranked }[] {
-    return [...this.#firsts]
-      .map(([ordinal, first]) => ({ ordinal, first }))
-      .sort((a, b) => compareHits(a.first, b.first, this.idOf) || (this.values.isBefore(a.ordinal, b.ordinal) ? -1 : 1))
-      .slice(0, this.k);
+    return this.#firsts
+      .map((first, at) => ({ ordinal: this.#ordinals[at]!, first }))
+      .sort((a, b) => (this.#precedes(a.ordinal, a.first, b.ordinal, b.first) ? -1 : 1));
   }
 
-  /** Forgets the groups that are not among the best `k`: a row that brings one back is offered again. */
-  #cut(): void {
-    this.#improvements = 0;
-    if (this.#firsts.size < this.k) return;
-    const best = this.sorted();
-    this.worst = best.at(-1)!.first.weighted;
-    this.#firsts.clear();
-    for (const { ordinal, first } of best) this.#firsts.set(ordinal, first);
+  protected meet(ordinal: number, row: Ranked): void {
+    const held = this.#places[ordinal]!;
+    if (held > 0) {
+      if (compareHits(row, this.#firsts[held - 1]!, this.idOf) < 0) this.#sink(held - 1, ordinal, row);
+    } else if (this.#firsts.length < this.k) this.#rise(ordinal, row);
+    else if (this.#precedes(ordinal, row, this.#ordinals[0]!, this.#firsts[0]!)) {
+      // A row that brings the forgotten group back is better than all of its rows before.
+      this.#places[this.#ordinals[0]!] = 0;
+      this.#sink(0, ordinal, row);
+    }
+  }
+
+  #precedes(ordinal: number, first: Ranked, other: number, otherFirst: Ranked): boolean {
+    const order = compareHits(first, otherFirst, this.idOf);
+    return order === 0 ? this.values.isBefore(ordinal, other) : order < 0;
+  }
+
+  #put(at: number, ordinal: number, first: Ranked): void {
+    this.#ordinals[at] = ordinal;
+    this.#firsts[at] = first;
+    this.#places[ordinal] = at + 1;
+  }
+
+  #rise(ordinal: number, first: Ranked): void {
+    let at = this.#firsts.length;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#precedes(ordinal, first, this.#ordinals[parent]!, this.#firsts[parent]!)) break;
+      this.#put(at, this.#ordinals[parent]!, this.#firsts[parent]!);
+      at = parent;
+    }
+    this.#put(at, ordinal, first);
+  }
+
+  /** Puts a group in the place of one that comes after it, or of itself before it improved. */
+  #sink(from: number, ordinal: number, first: Ranked): void {
+    let at = from;
+    const [ordinals, firsts] = [this.#ordinals, this.#firsts];
+    for (let child = 2 * at + 1; child < firsts.length; child = 2 * at + 1) {
+      const right = child + 1;
+      if (right < firsts.length && this.#precedes(ordinals[child]!, firsts[child]!, ordinals[right]!, firsts[right]!))
+        child = right;
+      if (!this.#precedes(ordinal, first, ordinals[child]!, firsts[child]!)) break;
+      this.#put(at, ordinals[child]!, firsts[child]!);
+      at = child;
+    }
+    this.#put(at, ordinal, first);
   }
 }
 
 /** Knows the best `size` rows of each of some groups. */
-class MembersOfGroups implements Collector {
+class MembersOfGroups extends GroupCollector {
   worst = Number.POSITIVE_INFINITY;
-  /** By ordinal, in the order of the groups. */
-  readonly #members: Map<number, TopK>;
-  #offered = 0;
+  /** In the order of the groups. */
+  readonly #members: readonly TopK[];
+  /** By ordinal: 1 + the place of its group; 0 for a group that is left out. */
+  readonly #places: Uint32Array;
+  #met = 0;
 
   constructor(
-    ordinals: readonly number[],
+    private readonly ordinals: readonly number[],
     size: number,
-    private readonly values: SlotValues,
+    values: SlotValues,
     idOf: (slot: number) => number,
   ) {
+    super(values);
     const isBefore = (slot: number, other: number): boolean => idOf(slot) < idOf(other);
-    this.#members = new Map(ordinals.map((ordinal) => [ordinal, new TopK(size, isBefore)]));
+    this.#members = ordinals.map(() => new TopK(size, isBefore));
+    this.#places = new Uint32Array(values.count);
+    for (const [place, ordinal] of ordinals.entries()) this.#places[ordinal] = place + 1;
   }
 
   has(ordinal: number): boolean {
-    return this.#members.has(ordinal);
-  }
-
-  offer(slot: number, weighted: number, score: number): void {
-    this.values.forEach(slot, (ordinal) => this.#members.get(ordinal)?.offer(slot, weighted, score));
-    this.#offered += 1;
-    if (this.#offered % Math.max(LOOK_EVERY, this.#members.size) === 0) this.#look();
+    return this.#places[ordinal]! > 0;
   }
 
   /** Group after group, each in order. */
   sorted(): { readonly ordinal: number; readonly hit: Ranked }[] {
-    return [...this.#members].flatMap(([ordinal, members]) => {
+    return this.#members.flatMap((members, place) => {
       const { items, keys, ties } = members.sorted();
+      const ordinal = this.ordinals[place]!;
       return Array.from(items, (slot, i) => ({ ordinal, hit: { slot, weighted: keys[i]!, score: ties[i]! } }));
     });
+  }
+
+  protected meet(ordinal: number, { slot, weighted, score }: Ranked): void {
+    if (!this.has(ordinal)) return;
+    this.#members[this.#places[ordinal]! - 1]!.offer(slot, weighted, score);
+    this.#met += 1;
+    if (this.#met % Math.max(LOOK_EVERY, this.#members.length) === 0) this.#look();
   }
 
   /** A row that is farther than the last of every group is in none. */
   #look(): void {
     let worst = 0;
-    for (const members of this.#members.values()) worst = Math.max(worst, members.worst);
+    for (const members of this.#members) worst = Math.max(worst, members.worst);
     this.worst = worst;
   }
 }

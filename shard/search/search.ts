@@ -14,7 +14,7 @@ import { hitsOfLength } from '../kernel/scanScratch.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { MetadataIndex } from '../metadata/metadataIndex.js';
-import { valueText } from '../records/facets.js';
+import { valueTexts } from '../records/facets.js';
 import { searchableSlot } from '../records/readRecords.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { OpenTextQuery } from '../text/openTextQuery.js';
@@ -22,7 +22,7 @@ import type { TextIndex } from '../text/textIndex.js';
 import { blend } from './blend.js';
 import { aged } from './decay.js';
 import { componentsOf, type Found, type FoundFields, floats, hitsAt } from './found.js';
-import { withExternalIds, withFields } from './foundFields.js';
+import { assertWithin, withExternalIds, withFields } from './foundFields.js';
 import { rerankByGraph } from './graphRerank.js';
 import { groupedSearch } from './grouped.js';
 import { type Decaying, nearestDecayed } from './nearestDecayed.js';
@@ -142,35 +142,49 @@ function targetOf({ vectors, records }: Searched, query: Int32Array | undefined,
 async function searchGroups(
   { vectors, metadata, insertions }: Searched,
   { query, without }: Target,
-  { filter, decay, k, scoreMost }: SearchOptions,
+  { filter, decay, k, scoreMost, maxBytes = Number.POSITIVE_INFINITY }: SearchOptions,
   { key, size }: Grouping,
   slice: () => Slice,
 ): Promise<Found> {
   for (;;) {
     const resting = slice();
-    const valuesNow = await metadata.values(key, resting);
-    const eligibleNow = filter && (await metadata.select(filter, resting));
     // From here on all is of one state: the rows are held, and these sets are this search's own.
-    const [values, eligible] = [valuesNow(), eligibleNow?.()];
+    const { values, matching: eligible } = (await metadata.values(key, filter, resting))();
     const having = SlotSet.of(vectors.shape, values.slots);
     const rows = eligible === undefined ? having : having.intersection(eligible);
     if (without !== undefined) rows.delete(without);
     const asked = { query, k, size, decay, scoreMost };
     const { ordinals, ...found } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
-    const places = new Map<number, number>();
-    const texts: (string | undefined)[] = [];
-    for (const [i, ordinal] of ordinals.entries()) {
-      if (places.has(ordinal)) continue;
-      places.set(ordinal, texts.length);
-      texts.push(valueText(metadata, key, values, ordinal, found.slots[i]!));
-    }
+    const named = firstOfEach(ordinals, found.slots);
+    const texts = await valueTexts(
+      metadata,
+      key,
+      values,
+      named.values(),
+      (bytes) => assertWithin(bytes, maxBytes),
+      resting,
+    );
     // A long string is read from a record that has it. If that was written meanwhile, all is searched again.
-    if (texts.includes(undefined)) continue;
+    if (texts === undefined) continue;
     return {
       ...found,
-      groups: { of: Int32Array.from(ordinals, (one) => places.get(one)!), values: texts as string[] },
+      groups: { of: Int32Array.from(ordinals, (one) => named.get(one)!.place), values: texts },
     };
   }
+}
+
+interface NamedGroup {
+  readonly ordinal: number;
+  /** That of a record in the group. */
+  readonly slot: number;
+  readonly place: number;
+}
+
+function firstOfEach(ordinals: Uint32Array, slots: Uint32Array): Map<number, NamedGroup> {
+  const groups = new Map<number, NamedGroup>();
+  for (const [i, ordinal] of ordinals.entries())
+    if (!groups.has(ordinal)) groups.set(ordinal, { ordinal, slot: slots[i]!, place: groups.size });
+  return groups;
 }
 
 /** A selection that also sets `seen` to the sequence of the state that it, and so the search, is of. */
@@ -180,8 +194,8 @@ export const notedSelection = (
   seen: { sequence: number },
 ): Searched['metadata'] => ({
   longValue: (...of) => metadata.longValue(...of),
-  values: async (path, slice) => {
-    const values = await metadata.values(path, slice);
+  values: async (path, filter, slice) => {
+    const values = await metadata.values(path, filter, slice);
     return () => {
       seen.sequence = journal.seenSequence;
       return values();

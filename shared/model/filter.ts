@@ -6,6 +6,9 @@
 export type Scalar = string | number | boolean | null;
 export type Json = Scalar | readonly Json[] | { readonly [key: string]: Json };
 
+/** `Array.isArray` for readonly arrays. */
+export const isArray = (value: Json): value is readonly Json[] => Array.isArray(value);
+
 /** Between the keys of a path. A key that has one itself is found as the path it spells: `{"a.b": 1}` at `a.b`. */
 export const PATH_SEPARATOR = '.';
 

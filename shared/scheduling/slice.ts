@@ -28,9 +28,12 @@ export class Slice {
     return this.clock.monotonicMs() - this.#startedMs >= SLICE_MS;
   }
 
-  /** Counts a small step; returns whether the slice is used up. */
-  step(): boolean {
-    return ++this.#steps % STEPS_PER_LOOK === 0 && this.due;
+  /** Counts small steps; returns whether the slice is used up. */
+  step(steps = 1): boolean {
+    this.#steps += steps;
+    if (this.#steps < STEPS_PER_LOOK) return false;
+    this.#steps = 0;
+    return this.due;
   }
 
   /** Yields, and begins another slice. Throws `unavailable` after the deadline. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
-import { MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
+import { type IndexOptions, MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
 import { facets } from '../../../../shard/records/facets.js';
 import type { Clock } from '../../../../shared/clock.js';
 import type { Json } from '../../../../shared/model/filter.js';
@@ -20,9 +20,9 @@ const hurried = (): Clock => {
 describe('the values of a metadata key', () => {
   const random = seededRandom(testSeed());
 
-  const collection = (pathsMax?: number) => {
+  const collection = (options: IndexOptions = {}) => {
     const stored = new Map<number, Uint8Array>();
-    const index = new MetadataIndex(new BlockShape(4), (slot) => stored.get(slot) ?? null, pathsMax);
+    const index = new MetadataIndex(new BlockShape(4), (slot) => stored.get(slot) ?? null, options);
     const set = (slot: number, value: Json): void => {
       const bytes = Buffer.from(JSON.stringify({ first: 1, v: value }));
       index.set(slot, bytes);
@@ -47,12 +47,12 @@ describe('the values of a metadata key', () => {
     return { index, swap, counted };
   };
 
-  for (const [title, pathsMax] of [
-    ['an indexed path', undefined],
-    ['a path that is read from the metadata', 1],
+  for (const [title, options] of [
+    ['an indexed path', { stepWork: 20_000 }],
+    ['a path that is read from the metadata', { stepWork: 20_000, pathsMax: 1 }],
   ] as const)
     it(`are counted as they are at one moment, of ${title}, whatever is written meanwhile`, async () => {
-      const { index, swap, counted } = collection(pathsMax);
+      const { index, swap, counted } = collection(options);
       const wanted = counted();
       const call = { op: 'facets', key: 'v', limit: 100, maxBytes: 1 << 20 } as const;
       let isOver = false;

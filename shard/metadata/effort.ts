@@ -1,0 +1,54 @@
+/**
+ * Counts the work of steps in about nanoseconds, by what is read and compared, so that no step takes long whatever the
+ * records, terms and operands of a filter are. Looking at a clock instead would cost more than many pieces of work.
+ */
+
+/** About half a millisecond. */
+export const STEP_WORK = 500_000;
+
+export const WORK = {
+  /** A record that is read from its metadata. */
+  record: 1_000,
+  /** A byte of metadata that is parsed and visited. */
+  byte: 25,
+  /** A look for a term among all of a path. */
+  find: 2_000,
+  /** A term in a range, or a slot in a list. */
+  term: 10,
+  /** 32 slots of a set. */
+  word: 1,
+  /** 32 slots of a column of numbers that are compared with a range. */
+  scannedWord: 40,
+  /** A slot of a column that is compared with many numbers. */
+  sieved: 8,
+  /** A number outside of the column. */
+  beside: 30,
+  /** A value that is collected for a slot. */
+  collected: 80,
+  /** A test of a filter, or an operator around tests, that is evaluated for one record. */
+  evaluated: 30,
+} as const;
+
+export class Effort {
+  #left: number;
+
+  constructor(private readonly stepWork = STEP_WORK) {
+    this.#left = stepWork;
+  }
+
+  spend(work: number): void {
+    this.#left -= work;
+  }
+
+  /** Whether the step has done its work, and is to yield. */
+  get isSpent(): boolean {
+    return this.#left <= 0;
+  }
+
+  /** Whether to yield, after which another step begins. */
+  renews(): boolean {
+    if (this.#left > 0) return false;
+    this.#left = this.stepWork;
+    return true;
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * A filter against one record's metadata: finds what `MetadataIndex.select` finds, without an index.
+ *
+ * A record is parsed and visited once, whatever the number of tests. Each value costs one look for the tests at its path, and
+ * one for the operands that equal it; ranges are compared with the least and the greatest value.
+ */
+import { unreachable } from '../../shared/errors/errors.js';
+import { NumberTable } from '../../shared/hashing/numberTable.js';
+import { textKey } from '../../shared/hashing/textTable.js';
+import { type Filter, type Json, type Order, PATH_SEPARATOR, type Test } from '../../shared/model/filter.js';
+import { WORK } from './effort.js';
+import { forEachValue, metadataObject } from './metadataObject.js';
+import { pathKey } from './pathKey.js';
+import { kindOf, type TermKind, ValueTerms } from './terms.js';
+
+/** Whether something holds for the record that was visited last. */
+type Holds = () => boolean;
+
+/** Whether the test is the opposite of what `PathTests` and `PathIndex.select` find. */
+export const isNegated = (test: Test): boolean =>
+  test.kind === 'ne' || test.kind === 'nin' || (test.kind === 'exists' && !test.value);
+
+/** The key of the path of a test. */
+export const pathOf = (path: readonly string[]): string => pathKey(path.join(PATH_SEPARATOR));
+
+/** What a record costs beside its bytes where it is judged by the filter; undefined: it is only read. */
+export function recordWork(filter: Filter | undefined): number {
+  return WORK.record + (filter === undefined ? 0 : WORK.evaluated * partsIn(filter));
+}
+
+function partsIn(filter: Filter): number {
+  switch (filter.op) {
+    case 'and':
+    case 'or':
+      return filter.of.reduce((parts, part) => parts + partsIn(part), 1);
+    case 'not':
+      return 1 + partsIn(filter.of);
+    case 'test':
+      return 1;
+    default:
+      return unreachable(filter);
+  }
+}
+
+export class RecordFilter {
+  readonly #paths = new Map<string, PathTests>();
+  readonly #operandTerms = new ValueTerms();
+  readonly #holds: Holds;
+
+  constructor(filter: Filter) {
+    this.#holds = this.#compiled(filter);
+  }
+
+  /** Whether stored metadata is a JSON object and matches. */
+  matches(stored: Uint8Array | null): boolean {
+    const object = metadataObject(stored);
+    if (object === undefined) return false;
+    for (const tests of this.#paths.values()) tests.begin();
+    const terms = new ValueTerms();
+    forEachValue(object, (path, value) => this.#paths.get(path)?.meet(value, terms));
+    return this.#holds();
+  }
+
+  #compiled(filter: Filter): Holds {
+    switch (filter.op) {
+      case 'and': {
+        const parts = filter.of.map((part) => this.#compiled(part));
+        return () => parts.every((part) => part());
+      }
+      case 'or': {
+        const parts = filter.of.map((part) => this.#compiled(part));
+        return () => parts.some((part) => part());
+      }
+      case 'not': {
+        const part = this.#compiled(filter.of);
+        return () => !part();
+      }
+      case 'test': {
+        const holds = this.#testsAt(pathOf(filter.path)).holds(filter.test, this.#operandTerms);
+        return isNegated(filter.test) ? () => !holds() : holds;
+      }
+      default:
+        return unreachable(filter);
+    }
+  }
+
+  #testsAt(path: string): PathTests {
+    const held = this.#paths.get(path);
+    if (held !== undefined) return held;
+    const tests = new PathTests();
+    this.#paths.set(path, tests);
+    return tests;
+  }
+}
+
+/** A value that some tests look for, or one of these tests, and the last record that has it. */
+interface Sought {
+  record: number;
+}
+
+type SoughtValue = Sought & { readonly tests: Sought[] };
+
+/** The tests at one path, without their negation. Each holds where it holds for any value that the record has there. */
+class PathTests {
+  /** The number of the record that is visited. */
+  #record = 0;
+  #isMet = false;
+  readonly #numbers = new NumberTable();
+  /** By the ordinal of the number. */
+  readonly #ofNumbers: SoughtValue[] = [];
+  readonly #ofTerms: { [kind in TermKind]?: Map<string, SoughtValue> } = {};
+  readonly #numberRange = new Range<number>();
+  readonly #stringRange = new Range<string>();
+
+  /** Returns what tells whether the test holds, and makes `meet` look for it. */
+  holds(test: Test, terms: ValueTerms): Holds {
+    switch (test.kind) {
+      case 'eq':
+      case 'ne':
+        return this.#isAmong([test.value], terms);
+      case 'in':
+      case 'nin':
+        return this.#isAmong(test.values, terms);
+      case 'gt':
+      case 'gte':
+      case 'lt':
+      case 'lte':
+        return typeof test.value === 'number'
+          ? this.#numberRange.holds(test.kind, test.value)
+          : this.#stringRange.holds(test.kind, test.value);
+      case 'exists':
+        return () => this.#isMet;
+      default:
+        return unreachable(test);
+    }
+  }
+
+  /** Begins another record. */
+  begin(): void {
+    this.#record += 1;
+    this.#isMet = false;
+    this.#numberRange.clear();
+    this.#stringRange.clear();
+  }
+
+  /** `terms`: those of the record. */
+  meet(value: Json, terms: ValueTerms): void {
+    this.#isMet = true;
+    if (typeof value === 'number') {
+      this.#numberRange.meet(value);
+      if (this.#numbers.size > 0) this.#found(this.#ofNumbers[this.#numbers.find(value) ?? -1]);
+      return;
+    }
+    if (typeof value === 'string') this.#stringRange.meet(value);
+    const sought = this.#ofTerms[kindOf(value)];
+    if (sought !== undefined) this.#found(sought.get(textKey(terms.of(value))));
+  }
+
+  #found(sought: SoughtValue | undefined): void {
+    if (sought === undefined || sought.record === this.#record) return;
+    sought.record = this.#record;
+    for (const test of sought.tests) test.record = this.#record;
+  }
+
+  #isAmong(values: readonly Json[], terms: ValueTerms): Holds {
+    const test: Sought = { record: 0 };
+    for (const value of values) this.#soughtOf(value, terms).tests.push(test);
+    return () => test.record === this.#record;
+  }
+
+  #soughtOf(value: Json, terms: ValueTerms): SoughtValue {
+    if (typeof value === 'number') {
+      const ordinal = this.#numbers.add(value);
+      this.#ofNumbers[ordinal] ??= { record: 0, tests: [] };
+      return this.#ofNumbers[ordinal];
+    }
+    const kind = kindOf(value);
+    this.#ofTerms[kind] ??= new Map();
+    const key = textKey(terms.of(value));
+    const held = this.#ofTerms[kind].get(key);
+    if (held !== undefined) return held;
+    const sought: SoughtValue = { record: 0, tests: [] };
+    this.#ofTerms[kind].set(key, sought);
+    return sought;
+  }
+}
+
+/** The least and the greatest of the values that are met: all that a test of an order needs. */
+class Range<Value extends number | string> {
+  #isAsked = false;
+  #least: Value | undefined;
+  #greatest: Value | undefined;
+
+  clear(): void {
+    this.#least = undefined;
+    this.#greatest = undefined;
+  }
+
+  meet(value: Value): void {
+    if (!this.#isAsked) return;
+    if (this.#least === undefined || value < this.#least) this.#least = value;
+    if (this.#greatest === undefined || value > this.#greatest) this.#greatest = value;
+  }
+
+  holds(order: Order, bound: Value): Holds {
+    this.#isAsked = true;
+    switch (order) {
+      case 'gt':
+        return () => this.#greatest !== undefined && this.#greatest > bound;
+      case 'gte':
+        return () => this.#greatest !== undefined && this.#greatest >= bound;
+      case 'lt':
+        return () => this.#least !== undefined && this.#least < bound;
+      case 'lte':
+        return () => this.#least !== undefined && this.#least <= bound;
+    }
+  }
+}

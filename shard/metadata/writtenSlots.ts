@@ -1,0 +1,31 @@
+import { WORK } from './effort.js';
+
+/** Slots whose metadata was written, and what it costs to read it. */
+export class WrittenSlots {
+  readonly #works = new Map<number, number>();
+  #work = 0;
+
+  /** `recordWork`: what a record costs beside its bytes. */
+  constructor(private readonly recordWork: number) {}
+
+  /** The work of judging all of them. */
+  get work(): number {
+    return this.#work;
+  }
+
+  /** `sizeBytes`: of the new metadata; undefined: there is none. */
+  add(slot: number, sizeBytes = 0): void {
+    const work = this.recordWork + WORK.byte * sizeBytes;
+    this.#work += work - (this.#works.get(slot) ?? 0);
+    this.#works.set(slot, work);
+  }
+
+  /** Takes one after another, until none is left. Others may be added meanwhile. */
+  *taken(): Generator<number> {
+    for (const [slot, work] of this.#works) {
+      this.#works.delete(slot);
+      this.#work -= work;
+      yield slot;
+    }
+  }
+}
