@@ -20,7 +20,7 @@ export const WORK = {
   /** 32 slots of a column of numbers that are compared with a range. */
   scannedWord: 40,
   /** A slot of a column that is compared with many numbers. */
-  sieved: 8,
+  sieved: 4,
   /** A number outside of the column. */
   beside: 30,
   /** A value that is collected for a slot. */

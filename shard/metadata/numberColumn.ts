@@ -22,28 +22,41 @@ const SCANS_MAX = 2;
 /** log2 of the places of the sieve that numbers are first passed through. */
 const SIEVE_BITS = 16;
 /** Words of 32 slots that are scanned between two looks at the effort. */
-const WORDS_PER_LOOK = 2_048;
-/** Numbers that are looked at between two looks at the effort. */
-const NUMBERS_PER_LOOK = 512;
+const WORDS_PER_LOOK = 8_192;
+/** Slots that are passed through a sieve between two looks at the effort. */
+const SIEVED_PER_LOOK = 131_072;
+/** Numbers beside the column that are looked at between two looks at the effort. */
+const NUMBERS_PER_LOOK = 4_096;
 /** Estimated heap bytes of a number beside the column. */
 const ENTRY_BYTES = 56;
 
+/** Numbers that are looked for. */
+interface Wanted {
+  has(value: number): boolean;
+}
+
 /** An interval that includes both ends. */
-export interface Interval {
-  readonly low: number;
-  readonly high: number;
+class Interval implements Wanted {
+  constructor(
+    readonly low: number,
+    readonly high: number,
+  ) {}
+
+  has(value: number): boolean {
+    return value >= this.low && value <= this.high;
+  }
 }
 
 export function intervalOf(order: Order, value: number): Interval {
   switch (order) {
     case 'gt':
-      return { low: nextAbove(value), high: Infinity };
+      return new Interval(nextAbove(value), Infinity);
     case 'gte':
-      return { low: value, high: Infinity };
+      return new Interval(value, Infinity);
     case 'lt':
-      return { low: -Infinity, high: nextBelow(value) };
+      return new Interval(-Infinity, nextBelow(value));
     case 'lte':
-      return { low: -Infinity, high: value };
+      return new Interval(-Infinity, value);
   }
 }
 
@@ -107,15 +120,14 @@ export class NumberColumn {
    * complete for the slots that are not written meanwhile. Numbers beside the column pass to it, and never back: they come
    * first, here and below.
    */
-  *within({ low, high }: Interval, slots: BitSet, effort: Effort): Steps<void> {
-    const isWanted = (value: number): boolean => value >= low && value <= high;
-    yield* this.#elsewhere(isWanted, slots, effort);
-    yield* this.#scanned(low, high, slots, effort);
+  *within(interval: Interval, slots: BitSet, effort: Effort): Steps<void> {
+    yield* this.#elsewhere(interval, slots, effort);
+    yield* this.#scanned(interval.low, interval.high, slots, effort);
   }
 
   /** The same for the slots that have one of the numbers. */
   *among(values: NumberTable, slots: BitSet, effort: Effort): Steps<void> {
-    yield* this.#elsewhere((value) => values.has(value), slots, effort);
+    yield* this.#elsewhere(values, slots, effort);
     if (values.size <= SCANS_MAX) for (const value of values.numbers) yield* this.#scanned(value, value, slots, effort);
     else yield* this.#sieved(new Sieve(values), slots, effort);
   }
@@ -147,16 +159,11 @@ export class NumberColumn {
   }
 
   /** Adds the slots that are not in the column, or have several numbers, one of which is wanted. */
-  *#elsewhere(isWanted: (value: number) => boolean, slots: BitSet, effort: Effort): Steps<void> {
-    let seen = 0;
-    for (const [slot, value] of this.#beside) {
-      if (isWanted(value)) slots.add(slot);
-      if (++seen % NUMBERS_PER_LOOK > 0) continue;
-      effort.spend(NUMBERS_PER_LOOK * WORK.beside);
-      if (effort.renews()) yield;
-    }
+  *#elsewhere(wanted: Wanted, slots: BitSet, effort: Effort): Steps<void> {
+    const singles = this.#beside.entries();
+    while (addSome(singles, wanted, slots, effort)) if (effort.renews()) yield;
     for (const [slot, several] of this.#several) {
-      for (const value of several) if (isWanted(value)) slots.add(slot);
+      for (const value of several) if (wanted.has(value)) slots.add(slot);
       effort.spend((several.length + 1) * WORK.beside);
       if (effort.renews()) yield;
     }
@@ -174,8 +181,8 @@ export class NumberColumn {
 
   *#sieved(sieve: Sieve, slots: BitSet, effort: Effort): Steps<void> {
     const end = (): number => Math.min(slots.words.length * WORD_SLOTS, this.#column.length);
-    for (let from = 0; from < end(); from += WORDS_PER_LOOK * WORD_SLOTS) {
-      const to = Math.min(from + WORDS_PER_LOOK * WORD_SLOTS, end());
+    for (let from = 0; from < end(); from += SIEVED_PER_LOOK) {
+      const to = Math.min(from + SIEVED_PER_LOOK, end());
       sieve.pass(this.#column, slots, from, to);
       effort.spend((to - from) * WORK.sieved);
       if (effort.renews()) yield;
@@ -208,12 +215,29 @@ export class NumberColumn {
   }
 }
 
+/** Adds those of the next entries whose number is wanted. False where no entry is left. */
+function addSome(
+  entries: IterableIterator<[slot: number, value: number]>,
+  wanted: Wanted,
+  slots: BitSet,
+  effort: Effort,
+): boolean {
+  let seen = 0;
+  // An iterator of a map goes on where a loop left it.
+  for (const [slot, value] of entries) {
+    if (wanted.has(value)) slots.add(slot);
+    if (++seen === NUMBERS_PER_LOOK) break;
+  }
+  effort.spend(seen * WORK.beside);
+  return seen === NUMBERS_PER_LOOK;
+}
+
 /**
  * Scans the column's words `from` to `to` of 32 slots. Without a branch on the values, which would cost three times as much
  * where half of the rows match.
  */
 function scan(column: Float64Array, low: number, high: number, slots: BitSet, from: number, to: number): void {
-  for (let w = from; w < to; w++) {
+  for (let w = from >>> 0; w < to; w++) {
     const first = w << 5;
     let bits = 0;
     for (let at = first + 28; at >= first; at -= 4)
@@ -241,11 +265,12 @@ class Sieve {
 
   /** Adds the slots `from` to `to` that have one of the numbers. */
   pass(column: Float64Array, slots: BitSet, from: number, to: number): void {
+    const { values } = this;
     const [sought, places] = [this.#sought, this.#places];
     const halves = new Uint32Array(column.buffer);
-    for (let slot = from; slot < to; slot++) {
+    for (let slot = from >>> 0; slot < to; slot++) {
       const after = places[mixed(halves, slot)]!;
-      if (after > 0 && (sought[after - 1] === column[slot] || this.values.has(column[slot]!))) slots.add(slot);
+      if (after > 0 && (sought[after - 1] === column[slot] || values.has(column[slot]!))) slots.add(slot);
     }
   }
 }
