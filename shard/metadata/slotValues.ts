@@ -44,15 +44,14 @@ export class SlotValues {
     if (typeof value === 'number') return this.#ofNumbers[this.#ofNumber.add(value)] ?? this.#addNumber(value);
     if (typeof value !== 'string') return this.#ofWord.get(value) ?? this.#addWord(value);
     if (isAbridged(value)) return this.ordinalOfLong(longTerm(value));
-    return this.#ofText.get(value) ?? this.#addText(this.#ofText, value);
+    return this.#addOnce(this.#ofText.add(value, this.count), value);
   }
 
   /** The same for the term of a long string. */
   ordinalOfLong(term: string): number {
-    const known = this.#ofLong.get(term);
-    if (known !== undefined) return known;
-    this.#long.add(this.count);
-    return this.#addText(this.#ofLong, term);
+    const ordinal = this.#ofLong.add(term, this.count);
+    this.#long.add(ordinal);
+    return this.#addOnce(ordinal, term);
   }
 
   /** May be repeated. */
@@ -112,22 +111,18 @@ export class SlotValues {
 
   #addNumber(value: number): number {
     this.#ofNumbers.push(this.count);
-    return this.#addValue(value + 0);
+    return this.#addOnce(this.count, value + 0);
   }
 
   #addWord(value: boolean | null): number {
     this.#ofWord.set(value, this.count);
-    return this.#addValue(value);
+    return this.#addOnce(this.count, value);
   }
 
-  #addText(table: TextTable, text: string): number {
-    table.add(text, this.count);
-    return this.#addValue(text);
-  }
-
-  #addValue(value: Scalar): number {
-    this.#values.push(value);
-    return this.count - 1;
+  /** Keeps the value of an ordinal that is new. */
+  #addOnce(ordinal: number, value: Scalar): number {
+    if (ordinal === this.count) this.#values.push(value);
+    return ordinal;
   }
 
   #grow(slot: number): void {

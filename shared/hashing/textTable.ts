@@ -48,18 +48,15 @@ export class TextTable {
     return this.#parts.reduce((largest, { size }) => Math.max(largest, size), 0);
   }
 
-  /** The number of a string; undefined where it was not added. */
-  get(text: string): number | undefined {
+  /** The number of a string: `next`, unless it was added before. */
+  add(text: string, next: number): number {
     const key = textKey(text);
-    return this.#partOf(key).get(key);
-  }
-
-  /** Adds a string that was not added before. */
-  add(text: string, number: number): void {
-    if (this.#size === WHOLE_MAX) this.#divide();
-    const key = textKey(text);
-    this.#partOf(key).set(key, number);
-    this.#size += 1;
+    const part = this.#partOf(key);
+    const known = part.get(key);
+    if (known !== undefined) return known;
+    part.set(key, next);
+    if (++this.#size === WHOLE_MAX) this.#divide();
+    return next;
   }
 
   #partOf(key: string): Map<string, number> {

@@ -1,17 +1,7 @@
 import { expect } from 'chai';
 import { NumberTable } from '../../../../shared/hashing/numberTable.js';
+import { publicHash } from '../../../support/collidingNumbers.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
-
-/** V8's hash of a whole number as a key of a `Map` (`ComputeUnseededHash`). */
-function publicHash(whole: number): number {
-  let hash = whole >>> 0;
-  hash = (~hash + (hash << 15)) >>> 0;
-  hash = (hash ^ (hash >>> 12)) >>> 0;
-  hash = (hash + (hash << 2)) >>> 0;
-  hash = (hash ^ (hash >>> 4)) >>> 0;
-  hash = Math.imul(hash, 2_057) >>> 0;
-  return (hash ^ (hash >>> 16)) & 0x3fff_ffff;
-}
 
 describe('a table of numbers', () => {
   it('gives equal numbers one ordinal, in the order of their first addition', () => {

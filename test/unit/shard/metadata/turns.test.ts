@@ -1,0 +1,174 @@
+/** What a filter, a count of values, or a page holds the event loop for, by counted work, with the worst records within the limits. */
+import { expect } from 'chai';
+import { filterOf } from '../../../../coordinator/contract/filter.js';
+import { BlockShape } from '../../../../shard/kernel/blockShape.js';
+import { STEP_WORK, WORK } from '../../../../shard/metadata/effort.js';
+import { MetadataIndex } from '../../../../shard/metadata/metadataIndex.js';
+import { facets } from '../../../../shard/records/facets.js';
+import type { Clock } from '../../../../shared/clock.js';
+import type { Json } from '../../../../shared/model/filter.js';
+import { Slice } from '../../../../shared/scheduling/slice.js';
+import { collidingNumbers } from '../../../support/collidingNumbers.js';
+import { keysOfMaps } from '../../../support/keysOfMaps.js';
+
+const METADATA_BYTES = 65_536;
+const PATHS = 6_000;
+/** The longest strings that V8 hashes by their characters. */
+const HASHED_CHARS_MAX = 16_383;
+
+/** An index whose slices are always used up, and the bytes of metadata that are read between two turns of the event loop. */
+class Watched {
+  readonly index: MetadataIndex;
+  readonly #stored = new Map<number, Buffer>();
+  readonly #readBytes: number[] = [0];
+
+  constructor() {
+    this.index = new MetadataIndex(new BlockShape(4), (slot) => {
+      const stored = this.#stored.get(slot) ?? null;
+      this.#readBytes[this.#readBytes.length - 1]! += stored?.length ?? 0;
+      return stored;
+    });
+  }
+
+  get slice(): Slice {
+    let ms = 0;
+    const clock: Clock = { nowMs: () => this.#readBytes.push(0), monotonicMs: () => (ms += 10) };
+    return new Slice(clock);
+  }
+
+  set(slot: number, text: string): void {
+    const bytes = Buffer.from(text);
+    expect(bytes.length).to.be.at.most(METADATA_BYTES);
+    this.index.set(slot, bytes);
+    this.#stored.set(slot, bytes);
+  }
+
+  /** The bytes of each turn that the work takes. */
+  async turns<Result>(work: (slice: Slice) => Promise<Result>): Promise<{ bytes: number[]; result: Result }> {
+    this.#readBytes.splice(0, Number.POSITIVE_INFINITY, 0);
+    const result = await work(this.slice);
+    return { bytes: [...this.#readBytes], result };
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+/** A record with thousands of paths of its own, and some that all have. */
+const wide = (slot: number): string => {
+  const own = Array.from({ length: PATHS }, (_, i) => `"${slot.toString(36)}${i.toString(36)}":1`);
+  return `{"n":${slot},"v":"${'l'.repeat(200)}${slot}",${own.join()}}`;
+};
+
+describe('a step over metadata', () => {
+  it('reads one large record, and a filter reads each once, however many conditions it has', async () => {
+    const watched = new Watched();
+    for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
+    const conditions = Array.from({ length: 64 }, (_, i) => ({
+      $or: [{ [`none${i}`]: { in: [i, `${i}`] } }, { n: { gte: 3 } }],
+    }));
+    const { bytes, result } = await watched.turns((slice) =>
+      watched.index.select(filterOf({ $and: conditions }), slice),
+    );
+    expect(result().count).to.equal(9);
+    expect(Math.max(...bytes)).to.be.at.most(METADATA_BYTES);
+    expect(sum(bytes)).to.be.at.most(12 * METADATA_BYTES);
+  });
+
+  it('leaves little to the last turn, however much is written meanwhile', async () => {
+    const watched = new Watched();
+    for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
+    let written = 0;
+    const { bytes, result } = await watched.turns(async (slice) => {
+      const selecting = watched.index.select(filterOf({ none: { exists: false } }), slice);
+      // Large records are written in every turn until half of them have been read.
+      for (; written < 6; written++) {
+        watched.set(written, wide(written + 20));
+        watched.set(20 + written, wide(written));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return selecting;
+    });
+    const before = sum((await watched.turns(async () => result())).bytes);
+    expect(before).to.be.at.most(2 * METADATA_BYTES);
+    expect(bytes.length).to.be.above(12);
+  });
+
+  it('counts the values of a path that is not indexed record by record', async () => {
+    const watched = new Watched();
+    for (let slot = 0; slot < 12; slot++) watched.set(slot, wide(slot));
+    const { bytes, result } = await watched.turns((slice) =>
+      facets(watched.index, { op: 'facets', key: 'v', limit: 100, maxBytes: 1 << 20 }, slice),
+    );
+    expect(result.distinct).to.equal(12);
+    expect(Math.max(...bytes)).to.be.at.most(METADATA_BYTES);
+  });
+
+  it('finds some hundred of the operands of a list, and some ten thousand terms of a range', async () => {
+    const watched = new Watched();
+    const terms = (from: number, count: number): string =>
+      Array.from({ length: count }, (_, i) => `"t${from + i}"`).join();
+    for (let slot = 0; slot < 20; slot++) watched.set(slot, `{"t":[${terms(5_000 * slot, 5_000)}]}`);
+    const operands = Array.from({ length: 4_096 }, (_, i) => `t${i * 20}`);
+    const listed = await watched.turns((slice) => watched.index.select(filterOf({ t: { in: operands } }), slice));
+    expect(listed.result().count).to.equal(17);
+    expect(listed.bytes.length).to.be.at.least((4_096 * WORK.find) / STEP_WORK);
+    const ranged = await watched.turns((slice) => watched.index.select(filterOf({ t: { gte: 't' } }), slice));
+    expect(ranged.result().count).to.equal(20);
+    expect(ranged.bytes.length).to.be.at.least(Math.floor((100_000 * WORK.term) / STEP_WORK));
+  });
+});
+
+describe('the keys of maps that metadata meets', () => {
+  const deep = (levels: number, inner: string): string => `${'{"level":'.repeat(levels)}${inner}${'}'.repeat(levels)}`;
+  const short = Array.from({ length: 5_000 }, (_, i) => `"${i.toString(36)}":1`).join();
+  const records = [
+    `{"${'k'.repeat(1_000)}":{${short}}}`,
+    `{"${'k'.repeat(30_000)}":{${short}}}`,
+    deep(63, `{${short}}`),
+    `{"${'7'.repeat(7)}":1,"1":["1234567","${'s'.repeat(40_000)}"]}`,
+    `{"n":[${Array.from({ length: 5_000 }, (_, i) => i * 2 ** 20).join()}]}`,
+    deep(40, `${`{"${'m'.repeat(1_000)}":`.repeat(20)}1${'}'.repeat(20)}`),
+  ];
+
+  it('are short, no digits alone, and no numbers that a client chose', async () => {
+    const watched = new Watched();
+    const long = 's'.repeat(40_000);
+    const filter: { readonly [key: string]: Json } = {
+      $or: [
+        { n: { in: [2 ** 20, 2 ** 40] } },
+        { '1': { in: ['1234567', long] } },
+        { [`${'k'.repeat(1_000)}.1`]: 1 },
+        { level: { a: [long] } },
+      ],
+    };
+    const keys = await keysOfMaps(async () => {
+      for (const [slot, text] of records.entries()) watched.set(slot, text);
+      (await watched.index.select(filterOf(filter), watched.slice))();
+      for (const key of ['n', '1'])
+        await facets(
+          watched.index,
+          { op: 'facets', key, limit: 10, maxBytes: 1 << 20, filter: filterOf(filter) },
+          watched.slice,
+        );
+      for (const slot of records.keys()) watched.set(slot, '{}');
+    });
+    expect(keys.filter((key) => typeof key === 'string' && key.length > HASHED_CHARS_MAX)).to.deep.equal([]);
+    expect(keys.filter((key) => typeof key === 'string' && /^\d+$/.test(key))).to.deep.equal([]);
+    expect(keys.filter((key) => typeof key === 'number' && key >= 2 ** 20)).to.deep.equal([]);
+  });
+
+  it('are no numbers of which V8 puts 49,152 into one bucket, in a count of values', async () => {
+    const watched = new Watched();
+    const numbers = collidingNumbers(49_152);
+    for (let slot = 0; 4_096 * slot < numbers.length; slot++)
+      watched.set(slot, `{"n":[${numbers.slice(4_096 * slot, 4_096 * (slot + 1)).join()}]}`);
+    const chosen = new Set(numbers.filter((number) => number > 100_000));
+    let distinct = 0;
+    const keys = await keysOfMaps(async () => {
+      const call = { op: 'facets', key: 'n', limit: 10, maxBytes: 1 << 20 } as const;
+      distinct = (await facets(watched.index, call, watched.slice)).distinct;
+    });
+    expect(distinct).to.equal(49_152);
+    expect(keys.filter((key) => typeof key === 'number' && chosen.has(key))).to.deep.equal([]);
+  });
+});
