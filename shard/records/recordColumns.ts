@@ -40,8 +40,8 @@ export class RecordColumns {
     this.#ids.push(recordId);
     this.#tags.push(slot === undefined ? state.encrypted.get(recordId)!.tag : state.tagAt(slot));
     this.#bytes += RECORD_BYTES;
-    this.#put(this.#metadata, slot === undefined ? null : state.metadataAt(slot));
-    this.#put(this.#texts, slot === undefined ? null : state.textAt(slot));
+    if (this.#metadata !== undefined) this.#put(this.#metadata, slot === undefined ? null : state.metadataAt(slot));
+    if (this.#texts !== undefined) this.#put(this.#texts, slot === undefined ? null : state.textAt(slot));
     if (this.#vectors !== undefined)
       this.#put(
         this.#vectors,
@@ -65,8 +65,7 @@ export class RecordColumns {
     };
   }
 
-  #put<Value extends Uint8Array | null>(column: Value[] | undefined, value: Value): void {
-    if (column === undefined) return;
+  #put<Value extends Uint8Array | null>(column: Value[], value: Value): void {
     column.push(value);
     this.#bytes += value?.length ?? 0;
   }

@@ -123,7 +123,7 @@ describe('the keys of maps that metadata meets', () => {
   const short = Array.from({ length: 5_000 }, (_, i) => `"${i.toString(36)}":1`).join();
   const records = [
     `{"${'k'.repeat(1_000)}":{${short}}}`,
-    `{"${'k'.repeat(30_000)}":{${short}}}`,
+    `{"${'k'.repeat(25_000)}":{${short}}}`,
     deep(63, `{${short}}`),
     `{"${'7'.repeat(7)}":1,"1":["1234567","${'s'.repeat(40_000)}"]}`,
     `{"n":[${Array.from({ length: 5_000 }, (_, i) => i * 2 ** 20).join()}]}`,

@@ -79,7 +79,46 @@ describe('a search in groups', () => {
       }
       vectors.destroy();
     });
+
+  it('looks at few values between two turns, where each row has thousands, and finds what a plain loop does', async () => {
+    const [rows, values, distinct] = [120, 3_000, 9_000];
+    const { vectors, insertions, held } = collection(rows, 1);
+    const visited = new VisitedValues();
+    const members = [...held].map((slot): Member => {
+      const first = random.int(distinct);
+      const own = Array.from({ length: values }, (_, i) => (first + i) % distinct);
+      for (const value of own) visited.add(slot, visited.ordinalOf(value));
+      const score =
+        UNIT ** -2 * new Int32Array(vectors.vectorBytes(slot).slice().buffer).reduce((sum, one) => sum + one ** 2, 0);
+      return { id: vectors.idOf(slot), score, weighted: score, values: own };
+    });
+    let ms = 0;
+    const slice = new Slice({ nowMs: () => visited.turn(), monotonicMs: () => (ms += 10) });
+    const asked = { query: new Int32Array(3), k: 50, size: 2, decay: undefined, scoreMost: undefined };
+    const found = await groupedSearch({ vectors, insertions, values: visited, rows: held }, asked, slice);
+    const shown = [...found.ids].map((id, i) => [id, found.scores[i], visited.value(found.ordinals[i]!)]);
+    expect(shown).to.deep.equal(groupedByLoop(members, 50, 2, Infinity));
+    expect(visited.most).to.be.at.most(8_192 + 2 * values);
+    vectors.destroy();
+  });
 });
+
+/** Counts the values that are looked at between two turns of the event loop. */
+class VisitedValues extends SlotValues {
+  most = 0;
+  #inTurn = 0;
+
+  override forEach(slot: number, visit: (ordinal: number) => void): void {
+    this.#inTurn += this.countAt(slot);
+    this.most = Math.max(this.most, this.#inTurn);
+    super.forEach(slot, visit);
+  }
+
+  turn(): number {
+    this.#inTurn = 0;
+    return 0;
+  }
+}
 
 function groupedByLoop(members: readonly Member[], k: number, size: number, most: number): unknown[] {
   const groups = new Map<Scalar, Member[]>();
