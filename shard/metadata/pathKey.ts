@@ -4,9 +4,10 @@
  * paths below a long key so cost what they add to it, and V8, which hashes a string of more than 16,383 characters by its
  * length alone, never gets one.
  */
+
+import { textDigest } from '../../shared/hashing/mapKey.js';
 import { textKey } from '../../shared/hashing/textTable.js';
 import { PATH_SEPARATOR } from '../../shared/model/filter.js';
-import { digestOf } from './terms.js';
 
 const PLAIN_CHARS_MAX = 256;
 /** Begins a folded path, and no other: see `textKey`. */
@@ -29,7 +30,7 @@ function folded(parent: string | undefined, key: string): string {
     const to = dot < 0 ? key.length : dot;
     const part = key.slice(from, to);
     path = path === undefined ? textKey(part) : path + PATH_SEPARATOR + part;
-    if (path.length > PLAIN_CHARS_MAX) path = MARK + digestOf(path);
+    if (path.length > PLAIN_CHARS_MAX) path = MARK + textDigest(path);
     from = to + 1;
   }
   return path!;

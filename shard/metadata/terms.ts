@@ -1,5 +1,6 @@
 /** The texts by which an index knows values that are no numbers. A long one is not held a second time: its hash stands for it. */
 import { hash } from '../../shared/hashing/hash.js';
+import { textDigest } from '../../shared/hashing/mapKey.js';
 import { isArray, type Json, type Scalar } from '../../shared/model/filter.js';
 
 const PLAIN_CHARS_MAX = 128;
@@ -75,9 +76,5 @@ export class ValueTerms {
 /** No JSON begins with `#`, and a hash has a fixed length: a text that holds some of them can be read in one way. */
 function shortened(json: string): string {
   if (json.length <= PLAIN_CHARS_MAX) return json;
-  return `#${digestOf(json)}`;
+  return `#${textDigest(json)}`;
 }
-
-/** 16 characters. */
-export const digestOf = (text: string): string =>
-  Buffer.from(hash(Buffer.from(text, 'utf16le')).subarray(0, DIGEST_BYTES)).toString('latin1');

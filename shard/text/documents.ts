@@ -15,7 +15,8 @@ export interface Occurrence {
 /**
  * The terms of the records' texts, by slot:
  *
- *   n | n × (term, count) by term | n × position in the term's postings | counts of `MANY` and more, by term
+ *   n | n × (term, count) by term | n × position in the term's postings
+ *   m | m × (term, count) by term | m × count              of the m terms with a count of `MANY` and more, if there are any
  */
 export class Documents {
   readonly #store = new WordStore();
@@ -49,7 +50,7 @@ export class Documents {
     this.#lengths = grown(this.#lengths, slot);
     const terms = occurrences.length;
     const many = occurrences.filter(({ count }) => count >= MANY);
-    const address = this.#store.allocate(1 + 2 * terms + many.length);
+    const address = this.#store.allocate(wordsOf(terms, many.length));
     const page = this.#store.pageOf(address);
     const at = offsetOf(address);
     page[at] = terms;
@@ -58,7 +59,13 @@ export class Documents {
       page[at + 1 + i] = wordOf(term, count);
       page[at + 1 + terms + i] = position;
     }
-    for (let i = 0; i < many.length; i++) page[at + 1 + 2 * terms + i] = many[i]!.count;
+    const manyAt = manyBehind(page, at);
+    if (many.length > 0) page[manyAt] = many.length;
+    for (let i = 0; i < many.length; i++) {
+      const { term, count } = many[i]!;
+      page[manyAt + 1 + i] = wordOf(term, count);
+      page[manyAt + 1 + many.length + i] = count;
+    }
     this.#addresses[slot] = address;
     this.#lengths[slot] = Math.min(length, LONG);
     if (length >= LONG) this.#longLengths.set(slot, length);
@@ -70,9 +77,9 @@ export class Documents {
     const page = this.#store.pageOf(address);
     const at = offsetOf(address);
     const terms = page[at]!;
-    let taken = 1 + 2 * terms;
-    for (let i = 0; i < terms; i++) if (countOf(page[at + 1 + i]!) === MANY) taken++;
-    this.#store.free(address, taken);
+    let many = 0;
+    for (let i = 0; i < terms; i++) if (countOf(page[at + 1 + i]!) === MANY) many++;
+    this.#store.free(address, wordsOf(terms, many));
     this.#addresses[slot] = 0;
     this.#lengths[slot] = 0;
     this.#longLengths.delete(slot);
@@ -104,7 +111,7 @@ export class Documents {
     const word = page[place]!;
     if (numberOf(word) !== term) return 0;
     const count = countOf(word);
-    return count < MANY ? count : manyAt(page, at, place);
+    return count < MANY ? count : besideTerm(page, manyBehind(page, at), term);
   }
 
   /** Sets the position of the document in the postings of `term`, one of its own. */
@@ -128,8 +135,10 @@ function placeOf(page: Uint32Array, at: number, term: number): number {
   return low;
 }
 
-function manyAt(page: Uint32Array, at: number, place: number): number {
-  let before = 0;
-  for (let i = at + 1; i < place; i++) if (countOf(page[i]!) === MANY) before++;
-  return page[at + 1 + 2 * page[at]! + before]!;
-}
+/** Returns the number beside a term that is there. */
+const besideTerm = (page: Uint32Array, at: number, term: number): number => page[placeOf(page, at, term) + page[at]!]!;
+
+/** Returns where the terms with many occurrences begin, behind the terms that begin at `at`. */
+const manyBehind = (page: Uint32Array, at: number): number => at + 1 + 2 * page[at]!;
+
+const wordsOf = (terms: number, many: number): number => 1 + 2 * terms + (many === 0 ? 0 : 1 + 2 * many);

@@ -1,3 +1,4 @@
+import { NumberTable } from '../../shared/hashing/numberTable.js';
 import type { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, type Slice, type Steps } from '../../shared/scheduling/slice.js';
 import type { SlotSet } from '../kernel/slotSet.js';
@@ -69,8 +70,8 @@ export class OpenTextQuery {
   /** The query's terms that occur, in its order. */
   readonly #terms: number[] = [];
   readonly #idfs: number[] = [];
-  /** By term, its place among them. */
-  readonly #places = new Map<number, number>();
+  /** The same: the ordinal of a term is its place. */
+  readonly #places = new NumberTable();
   /** The postings of all its terms. */
   #postings = 0;
   /** The noted scores of slots whose text has changed; 0 where there was none. */
@@ -90,7 +91,7 @@ export class OpenTextQuery {
       const term = stores.vocabulary.find(token);
       if (term === undefined) continue;
       const frequency = stores.postings.lengthOf(term);
-      this.#places.set(term, this.#terms.length);
+      this.#places.add(term);
       this.#terms.push(term);
       this.#idfs.push(idf(documents, frequency));
       this.#postings += frequency;
@@ -164,7 +165,7 @@ export class OpenTextQuery {
   #placesIn(slot: number): number[] {
     const places: number[] = [];
     this.stores.documents.visit(slot, (term) => {
-      const place = this.#places.get(term);
+      const place = this.#places.find(term);
       if (place !== undefined) places.push(place);
     });
     return places.sort((a, b) => a - b);

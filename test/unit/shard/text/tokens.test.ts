@@ -38,4 +38,47 @@ describe('the words of a text', () => {
       expect(tokensOf(text), JSON.stringify(text)).to.deep.equal(tokensOf(`${text} …`));
     }
   });
+
+  /** Whether normalisation sorts the character among marks of the lowest and of the highest class. */
+  const isSorted = (character: string): boolean =>
+    `${character}\u0334`.normalize('NFD') !== `${character}\u0334` ||
+    `\u0345${character}` !== `\u0345${character}`.normalize('NFD');
+
+  it('are cut after 30 marks, of whatever characters that decompose to marks', () => {
+    let tried = 0;
+    for (let code = 0; code <= 0x10ffff; code++) {
+      if (code >= 0xd800 && code < 0xe000) continue;
+      const character = String.fromCodePoint(code);
+      const [first] = character.normalize('NFKD');
+      if (first === undefined || !isSorted(first)) continue;
+      tried++;
+      const [word, ...rest] = tokensOf(`a${character.repeat(200)}`);
+      expect(rest, `U+${code.toString(16)}`).to.deep.equal([]);
+      const runs = word!.normalize('NFD').split('\u034F');
+      // A character may decompose to three marks.
+      expect(Math.max(...runs.map((run) => [...run].length)), `U+${code.toString(16)}`).to.be.at.most(1 + 3 * 30);
+      expect(runs, `U+${code.toString(16)}`).to.have.length(7);
+    }
+    expect(tried).to.be.above(800);
+  });
+
+  it('keep up to 30 marks as they are normalised', () => {
+    for (const mark of ['\u0301\u0316', '\u0316\u0301', '\u{1D165}\u0301', '\uFF9E\u0316']) {
+      const text = `a${mark.repeat(15)} b${mark}`;
+      expect(tokensOf(text)).to.deep.equal(text.normalize('NFKC').toLowerCase().split(' '));
+    }
+  });
+
+  it('are normalised whole where many marks are apart', () => {
+    const text = 'ä\u0301\u0316 हिन्दी में 👍🏽👍🏽 '.repeat(500);
+    expect(tokensOf(text).join('')).not.to.include('\u034F');
+  });
+
+  it('are cut wherever a long run of marks begins', () => {
+    for (let before = 0; before < 70; before++)
+      for (const mark of ['\u0316', '\u{1D165}']) {
+        const text = `${'é'.repeat(before)}a${mark.repeat(31)}`;
+        expect(tokensOf(text)[0]!.split('\u034F'), String(before)).to.have.length(2);
+      }
+  });
 });

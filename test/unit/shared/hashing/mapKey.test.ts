@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { mapKey } from '../../../../shared/hashing/mapKey.js';
+import { seededRandom, testSeed } from '../../../support/model/random.js';
+
+describe('the key of a text that a client chose', () => {
+  it('is an ordinary text itself', () => {
+    for (const text of ['', 'a', 'word', 'x1', '12345678901', '1.5', 'x'.repeat(128), '\u00e9'])
+      expect(mapKey(text)).to.equal(text);
+  });
+
+  it('is no numeral, which the engine may hash by its value', () => {
+    for (const text of ['0', '7', '2026', '4294967295', '0000000001']) expect(mapKey(text)).to.equal(`#${text}`);
+  });
+
+  it('is short where the text is long', () => {
+    for (const length of [129, 16_384, 65_536]) expect(mapKey('a'.repeat(length))).to.have.length(18);
+  });
+
+  it('differs where long texts of one length differ', () => {
+    const keys = Array.from({ length: 1_000 }, (_, i) => mapKey(`${'a'.repeat(20_000)}${1_000 + i}`));
+    expect(new Set(keys).size).to.equal(1_000);
+    expect(mapKey(`${'a'.repeat(128)}\ud800`)).not.to.equal(mapKey(`${'a'.repeat(128)}\ud801`));
+  });
+
+  it('is not the key of any text that looks like a key', () => {
+    const random = seededRandom(testSeed());
+    const texts = new Set(['#', '#1', '1', '##1', 'a'.repeat(200)]);
+    for (const text of [...texts]) texts.add(mapKey(text));
+    for (let i = 0; i < 5_000; i++)
+      texts.add(Array.from({ length: random.int(5) }, () => '#!01a'[random.int(5)]!).join(''));
+    expect(new Set([...texts].map(mapKey)).size).to.equal(texts.size);
+  });
+});
