@@ -123,7 +123,8 @@ export class CollectionAsOf {
     const found = await (wanted.hasTurn ? here() : admission.inTurn(this.#opening.config, here));
     if (found !== undefined) return found;
     const remainingMs = deadlineMs - clock.nowMs();
-    return pasts.ask(this.#opening, { op: 'search', sequence, remainingMs, query, options });
+    // A copy: a view would take the bytes of its whole message to the other thread.
+    return pasts.ask(this.#opening, { op: 'search', sequence, remainingMs, query: query?.slice(), options });
   }
 
   /** Searches in this thread. Undefined where memory does not hold the state. */

@@ -1,7 +1,14 @@
 /** The graph's part of a frame's plan: each write is checked against the graph as it will be after the earlier writes. */
 import { unreachable, VouchError } from '../../shared/errors/errors.js';
 import type { GraphEvent } from '../../shared/log/event.js';
-import { EDGE_KINDS, type GraphEdge, type GraphNode, type GraphWrite, NODE_KINDS } from '../../shared/model/graph.js';
+import {
+  EDGE_KINDS,
+  type GraphEdge,
+  type GraphNode,
+  type GraphWrite,
+  NODE_KINDS,
+  NODES_OF_RECORD_MAX,
+} from '../../shared/model/graph.js';
 import type { Graph } from './graph.js';
 
 type Undated<E> = E extends unknown ? Omit<E, 'sequence' | 'timeMs'> : never;
@@ -10,6 +17,8 @@ export type PlannedGraphEvent = Undated<GraphEvent>;
 export class GraphPlan {
   readonly #nodes = new Map<number, GraphNode>();
   readonly #edges = new Map<number, GraphEdge>();
+  /** Record id → the nodes that the plan adds to it. */
+  readonly #added = new Map<number, number>();
   readonly #deletedNodes = new Set<number>();
   readonly #deletedEdges = new Set<number>();
 
@@ -25,6 +34,7 @@ export class GraphPlan {
       case 'addNode': {
         const { kind, recordId } = call;
         assertKind(kind, NODE_KINDS, 'node');
+        if (recordId !== null) this.#countNode(recordId);
         const nodeId = this.graph.nextNodeId + this.#nodes.size;
         this.#nodes.set(nodeId, { id: nodeId, kind, recordId });
         return { type: 'addNode', nodeId, recordId, kind };
@@ -49,6 +59,17 @@ export class GraphPlan {
       default:
         return unreachable(call);
     }
+  }
+
+  /** Counts a new node of a record. Nodes that the plan deletes make room in the next frame. */
+  #countNode(recordId: number): void {
+    const added = this.#added.get(recordId) ?? 0;
+    if (this.graph.countNodesOfRecord(recordId) + added >= NODES_OF_RECORD_MAX)
+      throw new VouchError(
+        'validation_error',
+        `record ${recordId} has ${NODES_OF_RECORD_MAX} nodes in the graph, the most that a record may have`,
+      );
+    this.#added.set(recordId, added + 1);
   }
 
   #assertNode(id: number): void {

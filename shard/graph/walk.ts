@@ -27,8 +27,13 @@ export async function walk(
   visit: (nodeId: number, depth: number) => boolean,
 ): Promise<void> {
   const visited = new NodeSet();
-  let ring = seeds.filter((seed) => visited.add(seed));
-  for (const seed of ring) if (!visit(seed, 0)) return;
+  let ring: number[] = [];
+  for (const seed of seeds) {
+    if (slice.step()) await slice.next();
+    if (!visited.add(seed)) continue;
+    if (!visit(seed, 0)) return;
+    ring.push(seed);
+  }
   const sides = [
     ...(direction === 'incoming' ? [] : [{ edgesOf: graph.outgoing, farEnd: 'to' } as const]),
     ...(direction === 'outgoing' ? [] : [{ edgesOf: graph.incoming, farEnd: 'from' } as const]),

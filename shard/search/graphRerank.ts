@@ -39,9 +39,10 @@ async function hopsOf(
   const seeds: number[] = [];
   for (const [i, recordId] of recordIds.entries()) {
     const nodeIds = graph.nodesOfRecord(recordId);
+    if (slice.due) await slice.next();
     if (nodeIds.length === 0) continue;
     unreached.set(recordId, i);
-    if (i < seedCount) seeds.push(...nodeIds);
+    if (i < seedCount) for (const nodeId of nodeIds) seeds.push(nodeId);
   }
   await walk(graph, seeds, { direction, depth: maxDepth, edgeKind: null }, slice, (nodeId, depth) => {
     const recordId = graph.node(nodeId)?.recordId;

@@ -70,8 +70,8 @@ export class OpenTextQuery {
   /** The query's terms that occur, in its order. */
   readonly #terms: number[] = [];
   readonly #idfs: number[] = [];
-  /** The same: the ordinal of a term is its place. */
-  readonly #places = new NumberTable();
+  /** The same, made when it is first asked: the ordinal of a term is its place. */
+  #places: NumberTable | undefined;
   /** The postings of all its terms. */
   #postings = 0;
   /** The noted scores of slots whose text has changed; 0 where there was none. */
@@ -91,7 +91,6 @@ export class OpenTextQuery {
       const term = stores.vocabulary.find(token);
       if (term === undefined) continue;
       const frequency = stores.postings.lengthOf(term);
-      this.#places.add(term);
       this.#terms.push(term);
       this.#idfs.push(idf(documents, frequency));
       this.#postings += frequency;
@@ -163,9 +162,11 @@ export class OpenTextQuery {
 
   /** Returns the places of the query's terms that the text has, ascending. */
   #placesIn(slot: number): number[] {
+    this.#places ??= NumberTable.of(this.#terms);
+    const known = this.#places;
     const places: number[] = [];
     this.stores.documents.visit(slot, (term) => {
-      const place = this.#places.find(term);
+      const place = known.find(term);
       if (place !== undefined) places.push(place);
     });
     return places.sort((a, b) => a - b);

@@ -5,10 +5,9 @@ import { mapKey } from '../../shared/hashing/mapKey.js';
 const COPIED_LENGTH = 12;
 /** Memory of a token besides its characters: the header of its string, its entries in the map and the list. */
 const TOKEN_BYTES = 64;
-/** The tokens of a vocabulary that has one map. */
-const ONE_MAP_MAX = 1 << 14;
-const PARTS = 256;
-/** The highest byte of 32 bits. */
+/** The most tokens of the map that is looked at first. */
+const FIRST_MAX = 1 << 16;
+/** The other maps are numbered by the highest byte of 32 bits. */
 const PART_SHIFT = 24;
 const FNV_PRIME = 0x01000193;
 
@@ -17,72 +16,71 @@ const WORDS = new Uint32Array(2 * 256);
 new Uint8Array(WORDS.buffer).set(systemEntropy(WORDS.byteLength));
 
 /**
- * The tokens that occur, each with a small number, its term. The term of a deleted token is given to another. The look-up of
- * a large vocabulary is kept in parts, as a map of a million tokens takes 60 ms to grow. A long token is known by its hash.
+ * The tokens that occur, each with a small number, its term. The term of a deleted token is given to another. The look-up is
+ * kept in several maps, as one of a million tokens takes 60 ms to grow. The tokens that came first are in the first map: they
+ * are those that come most often. A long token is known by its hash.
  */
 export class Vocabulary {
-  /** By the key of a token, its term: one map, or one for each part. */
-  #parts = [new Map<string, number>()];
+  /** By the key of a token, its term. */
+  readonly #first = new Map<string, number>();
+  readonly #parts: (Map<string, number> | undefined)[] = [];
   /** By term. */
   readonly #keys: string[] = [];
   readonly #unused: number[] = [];
-  #size = 0;
   #characters = 0;
 
   /** The approximate memory, at a byte a character. */
   get bytes(): number {
-    return this.#size * TOKEN_BYTES + this.#characters;
+    return (this.#keys.length - this.#unused.length) * TOKEN_BYTES + this.#characters;
   }
 
   /** The entries of the largest map. */
-  get largestPart(): number {
-    return Math.max(...this.#parts.map(({ size }) => size));
+  get largestMap(): number {
+    return this.#parts.reduce((most, part) => Math.max(most, part?.size ?? 0), this.#first.size);
   }
 
   find(token: string): number | undefined {
-    const key = mapKey(token);
-    return this.#partOf(key).get(key);
+    return this.#find(mapKey(token));
   }
 
   findOrAdd(token: string): number {
     const key = mapKey(token);
-    const known = this.#partOf(key).get(key);
+    const known = this.#find(key);
     if (known !== undefined) return known;
-    if (this.#size === ONE_MAP_MAX && this.#parts.length === 1) this.#divide();
     const owned = key.length > COPIED_LENGTH ? Buffer.from(key).toString() : key;
     const term = this.#unused.pop() ?? this.#keys.length;
     this.#keys[term] = owned;
-    this.#partOf(owned).set(owned, term);
-    this.#size++;
+    this.#mapFor(owned).set(owned, term);
     this.#characters += owned.length;
     return term;
   }
 
   delete(term: number): void {
     const key = this.#keys[term]!;
-    this.#partOf(key).delete(key);
+    if (!this.#first.delete(key)) this.#parts[partOf(key)]!.delete(key);
     this.#keys[term] = '';
-    this.#size--;
     this.#characters -= key.length;
     this.#unused.push(term);
   }
 
-  #divide(): void {
-    const [all] = this.#parts;
-    this.#parts = Array.from({ length: PARTS }, () => new Map());
-    for (const [key, term] of all!) this.#partOf(key).set(key, term);
+  #find(key: string): number | undefined {
+    const known = this.#first.get(key);
+    return known !== undefined || this.#parts.length === 0 ? known : this.#parts[partOf(key)]?.get(key);
   }
 
-  #partOf(key: string): Map<string, number> {
-    return this.#parts[this.#parts.length === 1 ? 0 : mixed(key) >>> PART_SHIFT]!;
+  #mapFor(key: string): Map<string, number> {
+    if (this.#first.size < FIRST_MAX) return this.#first;
+    const part = partOf(key);
+    this.#parts[part] ??= new Map();
+    return this.#parts[part];
   }
 }
 
-function mixed(key: string): number {
+function partOf(key: string): number {
   let mix = 0;
   for (let i = 0; i < key.length; i++) {
     const unit = key.charCodeAt(i);
     mix = Math.imul(mix ^ WORDS[unit & 0xff]! ^ WORDS[256 + (unit >>> 8)]!, FNV_PRIME);
   }
-  return mix;
+  return mix >>> PART_SHIFT;
 }

@@ -39,6 +39,9 @@ export interface GraphHit extends GraphNode {
 /** The most nodes, and the most edges, of an answer. */
 export const GRAPH_PAGE_MAX = 10_000;
 
+/** The most nodes of one record: they are deleted with it at once, in less than a millisecond. */
+export const NODES_OF_RECORD_MAX = 10_000;
+
 /** A read of a node that does not exist throws `not_found`. */
 export type GraphRead =
   | { readonly op: 'graphNode'; readonly id: Whole }
@@ -63,7 +66,7 @@ export type GraphRead =
     };
 
 export type GraphWrite =
-  /** Throws `record_not_found` where the record is not live. */
+  /** Throws `record_not_found` where the record is not live, `validation_error` where it has `NODES_OF_RECORD_MAX` nodes. */
   | { readonly op: 'addNode'; readonly kind: Whole; readonly recordId: Whole | null }
   /** Deletes the node's edges too. Throws `not_found`. */
   | { readonly op: 'deleteNode'; readonly id: Whole }

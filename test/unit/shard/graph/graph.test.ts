@@ -4,13 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Graph } from '../../../../shard/graph/graph.js';
+import { GraphPlan } from '../../../../shard/graph/graphPlan.js';
 import { readGraph } from '../../../../shard/graph/read.js';
+import type { VouchError } from '../../../../shared/errors/errors.js';
 import { EMPTY_HASH, toHex } from '../../../../shared/hashing/hash.js';
 import { Damaged } from '../../../../shared/log/damaged.js';
 import type { GraphEvent } from '../../../../shared/log/event.js';
 import { LOG_START } from '../../../../shared/log/eventLog.js';
 import { LocalLogs } from '../../../../shared/log/segments.js';
-import { GRAPH_PAGE_MAX, type GraphRead, type GraphResults, type GraphWrite } from '../../../../shared/model/graph.js';
+import {
+  GRAPH_PAGE_MAX,
+  type GraphRead,
+  type GraphResults,
+  type GraphWrite,
+  NODES_OF_RECORD_MAX,
+} from '../../../../shared/model/graph.js';
 import type { Receipt } from '../../../../shared/model/receipt.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
 import { readProof, verifyReceipt } from '../../../../verifier/receipt.js';
@@ -233,6 +241,31 @@ describe('a graph', () => {
       graph.apply({ type: 'deleteNode', sequence: ++sequence, timeMs: 0, nodeId: n + 1 });
     }
     expect(graph.outgoing(1).length).to.be.below(64);
+  });
+
+  it('takes 10,000 nodes of a record, and one more once one of them is deleted', () => {
+    const graph = new Graph();
+    const ids = Array.from({ length: NODES_OF_RECORD_MAX - 2 }, (_, i) => i + 1);
+    for (const nodeId of ids)
+      graph.apply({ type: 'addNode', sequence: nodeId, timeMs: 0, nodeId, recordId: 7, kind: 1 });
+    const add = { op: 'addNode', kind: 1, recordId: 7 } as const;
+    const refusalOf = (plan: GraphPlan): unknown => {
+      try {
+        plan.add(add);
+        return undefined;
+      } catch (error) {
+        return (error as VouchError).message;
+      }
+    };
+    const full = 'record 7 has 10000 nodes in the graph, the most that a record may have';
+    const plan = new GraphPlan(graph, () => false);
+    expect([refusalOf(plan), refusalOf(plan), refusalOf(plan)]).to.deep.equal([undefined, undefined, full]);
+    plan.add({ ...add, recordId: 8 });
+    graph.apply({ type: 'deleteNode', sequence: ids.length + 1, timeMs: 0, nodeId: 5 });
+    const next = new GraphPlan(graph, () => false);
+    for (let i = 0; i < 3; i++) expect(refusalOf(next)).to.equal(undefined);
+    expect(refusalOf(next)).to.equal(full);
+    expect(graph.countNodesOfRecord(7)).to.equal(graph.nodesOfRecord(7).length);
   });
 
   it('loses all nodes of a record in one step, and hashes that bit by bit to the root of deletions one by one', () => {

@@ -82,6 +82,20 @@ describe('reranking by the graph', () => {
     expect(moved).to.deep.equal({ factors: Float64Array.of(1, 1, 0.5), agesSecs: Float64Array.of(0, 1, 60) });
   });
 
+  it('begins at all nodes of a record, however many, and lets others have their turn', async () => {
+    const NODES = 300_000;
+    const graph = new Graph();
+    for (let i = 1; i <= NODES; i++)
+      graph.apply({ type: 'addNode', sequence: i, timeMs: 0, nodeId: i, recordId: i === NODES ? 2 : 1, kind: 1 });
+    graph.apply({ type: 'addEdge', sequence: NODES + 1, timeMs: 0, edgeId: 1, from: NODES - 1, to: NODES, kind: 1 });
+    let rests = 0;
+    // Each look at this clock finds the slice used up.
+    const due = new Slice({ nowMs: () => 0, monotonicMs: () => (rests += 10) });
+    const { hops } = await rerankByGraph(foundOf([1, 2], [1, 2]), graph, DEFAULTS, due);
+    expect(Array.from(hops!)).to.deep.equal([0, 1]);
+    expect(rests).to.be.above((10 * NODES) / 512);
+  });
+
   it('is what its definition says, over graphs and hits of any kind', async () => {
     const random = seededRandom(testSeed());
     for (let round = 0; round < 60; round++) {

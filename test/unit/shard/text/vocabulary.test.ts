@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Vocabulary } from '../../../../shard/text/vocabulary.js';
 
 describe('the vocabulary of a collection', () => {
-  const TOKENS = 200_000;
+  const TOKENS = 300_000;
   const tokenOf = (i: number): string => `${i.toString(36)}w`;
 
   it('finds each of many tokens, and none that was deleted', () => {
@@ -18,14 +18,10 @@ describe('the vocabulary of a collection', () => {
   it('keeps many tokens in maps of which each takes little to grow', () => {
     const vocabulary = new Vocabulary();
     for (let i = 0; i < TOKENS; i++) vocabulary.findOrAdd(tokenOf(i));
-    // 256 parts with 781 tokens on average, and a deviation of 28.
-    expect(vocabulary.largestPart).to.be.below(1_200);
-  });
-
-  it('is one map while it has few tokens', () => {
-    const vocabulary = new Vocabulary();
-    for (let i = 0; i < 10_000; i++) vocabulary.findOrAdd(tokenOf(i));
-    expect(vocabulary.largestPart).to.equal(10_000);
+    expect(vocabulary.largestMap).to.equal(65_536);
+    for (let term = 0; term < 65_536; term++) vocabulary.delete(term);
+    // 256 parts with 916 tokens on average, and a deviation of 30.
+    expect(vocabulary.largestMap).to.be.within(916, 1_300);
   });
 
   it('knows a long token by a short key, and a numeral from a word', () => {
