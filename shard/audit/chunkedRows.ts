@@ -26,7 +26,7 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
 
   /** Takes over the chunks of a list of `length` rows. This list is empty. */
   adopt(chunks: readonly A[], length: number): void {
-    this.#chunks.push(...chunks);
+    for (const chunk of chunks) this.#chunks.push(chunk);
     this.#length = length;
   }
 

@@ -12,6 +12,7 @@ import { Damaged } from '../../shared/log/damaged.js';
 import type { AddEdge, AddNode, GraphEvent } from '../../shared/log/event.js';
 import { type GraphEdge, type GraphNode, NODE_KINDS } from '../../shared/model/graph.js';
 import type { TreeHashes } from '../audit/merkleTree.js';
+import { PagedList } from '../kernel/pagedList.js';
 import { edgeLeaf, graphRoot, nodeLeaf } from './graphRoot.js';
 import { GraphTree } from './graphTree.js';
 import { RootHistory } from './rootHistory.js';
@@ -42,7 +43,7 @@ export class Graph {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
   /** By record id, its nodes, deleted ones among them. */
-  readonly #nodesOf = new Map<number, RecordNodes>();
+  readonly #nodesOf = new PagedList<RecordNodes>();
   /** The number of nodes, by kind. */
   readonly #counts: number[] = NODE_KINDS.map(() => 0);
   /** Earlier roots, for receipts and snapshots. */

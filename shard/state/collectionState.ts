@@ -14,6 +14,7 @@ import { StateTree } from '../audit/stateTree.js';
 import { Graph } from '../graph/graph.js';
 import { NO_SLOT } from '../index/rows.js';
 import { Column } from '../kernel/column.js';
+import { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { MetadataIndex } from '../metadata/metadataIndex.js';
 import { TextIndex } from '../text/textIndex.js';
@@ -43,7 +44,7 @@ export class CollectionState {
   /** By record id − 1; NO_SLOT for records that are encrypted or deleted for good. */
   readonly #slots = new Column(NO_SLOT);
   // By slot; a slot is reused once its record is deleted for good, or has another one.
-  readonly #tombstoned = new Set<number>();
+  readonly #tombstoned: SlotSet;
   readonly #fields = new KeptFields();
   /** The deletions right before the next event. */
   #deletions = 0;
@@ -55,6 +56,7 @@ export class CollectionState {
   ) {
     this.tree = StateTree.over(config.dimension, (index) => this.#leafOf(index + 1));
     this.requests = new DedupWindow(dedupWindow);
+    this.#tombstoned = new SlotSet(vectors.shape);
     this.insertions = new InsertionTimes(vectors.shape);
     this.metadata = new MetadataIndex(vectors.shape, (slot) => this.#fields.metadata.get(slot));
     this.texts = new TextIndex((slot) => vectors.idOf(slot));
@@ -75,7 +77,7 @@ export class CollectionState {
   /** What is held besides the log. */
   get heldBytes(): HeldBytes {
     return {
-      vectors: (this.vectors.liveCount + this.#tombstoned.size) * BYTES_PER_COMPONENT * this.config.dimension,
+      vectors: (this.vectors.liveCount + this.#tombstoned.count) * BYTES_PER_COMPONENT * this.config.dimension,
       metadata: this.#fields.metadata.sizeBytes + this.externalIds.sizeBytes,
       texts: this.#fields.texts.sizeBytes,
       payloads: this.encrypted.payloadBytes,
@@ -207,7 +209,8 @@ export class CollectionState {
       case 'updateMetadata': {
         const slot = this.#liveSlot(event.recordId);
         this.tree.beforeChange(event.recordId - 1);
-        this.#setMetadata(slot, event.metadata);
+        this.metadata.set(slot, event.metadata);
+        this.#fields.metadata.set(slot, event.metadata);
         this.versions.metadataReplaced(event.recordId, event.sequence);
         this.#rehash(event.recordId, event.sequence);
         return;
@@ -344,11 +347,6 @@ export class CollectionState {
   #applyToGraph(event: GraphEvent): void {
     this.graph.apply(event);
     this.versions.graphChanged(event.sequence, false);
-  }
-
-  #setMetadata(slot: number, metadata: Uint8Array): void {
-    this.metadata.set(slot, metadata);
-    this.#fields.metadata.set(slot, metadata);
   }
 
   /** Removes the record from all searches, before another record can get its slot. */

@@ -9,6 +9,7 @@
 import { toHex } from '../../shared/hashing/hash.js';
 import type { InsertEncrypted } from '../../shared/log/event.js';
 import { encryptedContentHash, encryptedLeafHash, RECORD_STATE } from '../audit/leaf.js';
+import { PagedList } from '../kernel/pagedList.js';
 
 export interface EncryptedRecord {
   readonly id: number;
@@ -27,7 +28,7 @@ export interface EncryptedRecord {
 
 export class EncryptedRecords {
   /** By record id, without those deleted for good. */
-  readonly #records = new Map<number, EncryptedRecord>();
+  readonly #records = new PagedList<EncryptedRecord>();
   /** Key id → records under it that are not tombstoned. */
   readonly #standing = new Map<string, number>();
   /** Key id → bytes of the records under it, tombstoned ones included, while the key is not shredded. */
@@ -70,8 +71,8 @@ export class EncryptedRecords {
   }
 
   /** Every record that is not deleted for good, in the order of their ids. */
-  all(): IterableIterator<EncryptedRecord> {
-    return this.#records.values();
+  *all(): Generator<EncryptedRecord, void, undefined> {
+    for (const [, record] of this.#records.entries()) yield record;
   }
 
   shreddedKeys(): IterableIterator<string> {

@@ -4,9 +4,13 @@ export class IntervalSet {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
 
+  /** `numbers`: as `numbers()` returned them. */
   static of(numbers: ArrayLike<number>): IntervalSet {
     const set = new IntervalSet();
-    for (let i = 0; i < numbers.length; i += 2) set.add(numbers[i]!, numbers[i + 1]!);
+    for (let i = 0; i < numbers.length; i += 2) {
+      set.#from.push(numbers[i]!);
+      set.#to.push(numbers[i + 1]!);
+    }
     return set;
   }
 

@@ -1,11 +1,13 @@
+import { PagedList } from '../kernel/pagedList.js';
+
 /** Bytes by slot, kept as strings of as many characters: for few bytes, a third of the memory of a Uint8Array. */
 export class KeptBytes {
-  readonly #kept = new Map<number, string>();
+  readonly #kept = new PagedList<string>();
   /** The length of all of them. */
   sizeBytes = 0;
 
   has(slot: number): boolean {
-    return this.#kept.has(slot);
+    return this.#kept.get(slot) !== undefined;
   }
 
   get(slot: number): Uint8Array | null {

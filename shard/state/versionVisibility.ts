@@ -7,6 +7,7 @@
  */
 import { ChunkedRows } from '../audit/chunkedRows.js';
 import { Column } from '../kernel/column.js';
+import { PagedList } from '../kernel/pagedList.js';
 import { IntervalSet } from './intervalSet.js';
 
 /** The parts of a state that a search uses beside vectors. */
@@ -34,7 +35,7 @@ export class VersionVisibility {
   /** Sequence and record id of each replacement, ascending. */
   #replacements = rowsOf(2);
   /** Record id → sequence of its soft delete, until its slot is freed. */
-  readonly #tombstonedAt = new Map<number, number>();
+  readonly #tombstonedAt = new PagedList<number>();
   /** First sequence at each event time, and the time in unix milliseconds. */
   #times = rowsOf(2);
   #lastTimeMs = Number.NEGATIVE_INFINITY;
@@ -159,7 +160,7 @@ export class VersionVisibility {
     return [
       { length: this.#births.length, pieces: this.#births.pieces() },
       rowsIn(this.#tombstones, 2),
-      { length: 2 * this.#tombstonedAt.size, pieces: pairsIn(this.#tombstonedAt) },
+      { length: 2 * this.#tombstonedAt.size, pieces: pairsIn(this.#tombstonedAt.entries()) },
       rowsIn(this.#times, 2),
       rowsIn(this.#replacements, 2),
       ...SPANS.map((what) => saved(this.#lost[what].numbers())),
@@ -204,6 +205,6 @@ function rowsIn(rows: Numbers, width: number): SavedNumbers {
   return { length, pieces };
 }
 
-function* pairsIn(numbers: ReadonlyMap<number, number>): Generator<Float64Array> {
-  for (const pair of numbers) yield Float64Array.from(pair);
+function* pairsIn(pairs: Iterable<[number, number]>): Generator<Float64Array> {
+  for (const pair of pairs) yield Float64Array.from(pair);
 }

@@ -1,9 +1,10 @@
+import { PagedList } from '../kernel/pagedList.js';
 import { countOf, grown, MANY, numberOf, wordOf } from './termWord.js';
 import { offsetOf, WordStore } from './wordStore.js';
 
 /** Stands for the length of a text of this many tokens or more. A search reads many lengths, and few of these. */
 export const LONG = 255;
-const LONG_BYTES = 40;
+const LONG_BYTES = 8;
 
 /** A term of a document, its count there, and the position of the document in the term's postings. */
 export interface Occurrence {
@@ -23,7 +24,7 @@ export class Documents {
   // By slot.
   #addresses = new Uint32Array(0);
   #lengths = new Uint8Array(0);
-  readonly #longLengths = new Map<number, number>();
+  readonly #longLengths = new PagedList<number>();
 
   get bytes(): number {
     return this.#store.bytes + 5 * this.#lengths.length + LONG_BYTES * this.#longLengths.size;
