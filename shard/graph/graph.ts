@@ -26,7 +26,7 @@ const CHECKED_LENGTH_MAX = 1 << 20;
 
 interface RecordNodes {
   readonly ids: number[];
-  /** The number of those that are not deleted. */
+  /** The number of them that are not deleted. */
   existing: number;
 }
 
@@ -34,15 +34,15 @@ export class Graph {
   readonly #nodeTree = new GraphTree();
   readonly #edgeTree = new GraphTree();
   // By node id − 1.
-  readonly #nodeKinds: number[] = [];
-  readonly #recordIds: (number | null)[] = [];
-  readonly #outgoing: (number[] | undefined)[] = [];
-  readonly #incoming: (number[] | undefined)[] = [];
+  readonly #nodeKinds = new PagedList<number>();
+  readonly #recordIds = new PagedList<number | null>();
+  readonly #outgoing = new PagedList<number[]>();
+  readonly #incoming = new PagedList<number[]>();
   // By edge id − 1.
-  readonly #edgeKinds: number[] = [];
-  readonly #from: number[] = [];
-  readonly #to: number[] = [];
-  /** By record id, its nodes, deleted ones among them. */
+  readonly #edgeKinds = new PagedList<number>();
+  readonly #from = new PagedList<number>();
+  readonly #to = new PagedList<number>();
+  /** The nodes of each record, deleted ones among them. */
   readonly #nodesOf = new PagedList<RecordNodes>();
   /** The number of nodes, by kind. */
   readonly #counts: number[] = NODE_KINDS.map(() => 0);
@@ -57,25 +57,25 @@ export class Graph {
   }
 
   get nextNodeId(): number {
-    return this.#nodeKinds.length + 1;
+    return this.#nodeKinds.size + 1;
   }
 
   get nextEdgeId(): number {
-    return this.#edgeKinds.length + 1;
+    return this.#edgeKinds.size + 1;
   }
 
   hasNode(id: number): boolean {
-    return (this.#nodeKinds[id - 1] ?? GONE) !== GONE;
+    return (this.#nodeKinds.get(id - 1) ?? GONE) !== GONE;
   }
 
   node(id: number): GraphNode | undefined {
     if (!this.hasNode(id)) return undefined;
-    return { id, kind: this.#nodeKinds[id - 1]!, recordId: this.#recordIds[id - 1]! };
+    return { id, kind: this.#nodeKinds.get(id - 1)!, recordId: this.#recordIds.get(id - 1)! };
   }
 
   edge(id: number): GraphEdge | undefined {
     if (!this.#hasEdge(id)) return undefined;
-    return { id, from: this.#from[id - 1]!, to: this.#to[id - 1]!, kind: this.#edgeKinds[id - 1]! };
+    return { id, from: this.#from.get(id - 1)!, to: this.#to.get(id - 1)!, kind: this.#edgeKinds.get(id - 1)! };
   }
 
   /** Counts the nodes of a kind; null: of all kinds. */
@@ -84,10 +84,10 @@ export class Graph {
   }
 
   /** Returns the ids of the edges that begin at the node, ascending. Deleted ones may be among them. */
-  outgoing = (nodeId: number): readonly number[] => this.#outgoing[nodeId - 1] ?? NO_IDS;
+  outgoing = (nodeId: number): readonly number[] => this.#outgoing.get(nodeId - 1) ?? NO_IDS;
 
   /** Returns the ids of the edges that end at the node, as `outgoing`. */
-  incoming = (nodeId: number): readonly number[] => this.#incoming[nodeId - 1] ?? NO_IDS;
+  incoming = (nodeId: number): readonly number[] => this.#incoming.get(nodeId - 1) ?? NO_IDS;
 
   /** Returns the ids of the nodes that are linked to the record, ascending. */
   nodesOfRecord(recordId: number): readonly number[] {
@@ -112,15 +112,15 @@ export class Graph {
 
   /** Returns the edge for a snapshot, also where it was deleted with a node; null where it was deleted itself. */
   snapshotEdge(id: number): GraphEdge | null {
-    const kind = this.#edgeKinds[id - 1]!;
-    return kind === GONE ? null : { id, from: this.#from[id - 1]!, to: this.#to[id - 1]!, kind };
+    const kind = this.#edgeKinds.get(id - 1)!;
+    return kind === GONE ? null : { id, from: this.#from.get(id - 1)!, to: this.#to.get(id - 1)!, kind };
   }
 
   /** Adds the next node of a snapshot. All nodes come before the first edge. */
   restoreNode(node: GraphNode | AddNode | null): void {
     const id = this.nextNodeId;
-    this.#nodeKinds.push(node?.kind ?? GONE);
-    this.#recordIds.push(node?.recordId ?? null);
+    this.#nodeKinds.set(id - 1, node?.kind ?? GONE);
+    this.#recordIds.set(id - 1, node?.recordId ?? null);
     if (node === null) return;
     this.#counts[node.kind]!++;
     this.#linkRecord(node.recordId, id);
@@ -128,9 +128,9 @@ export class Graph {
 
   restoreEdge(edge: GraphEdge | AddEdge | null): void {
     const id = this.nextEdgeId;
-    this.#edgeKinds.push(edge?.kind ?? GONE);
-    this.#from.push(edge?.from ?? 0);
-    this.#to.push(edge?.to ?? 0);
+    this.#edgeKinds.set(id - 1, edge?.kind ?? GONE);
+    this.#from.set(id - 1, edge?.from ?? 0);
+    this.#to.set(id - 1, edge?.to ?? 0);
     if (edge !== null && this.#hasEdge(id)) this.#linkNodes(edge.from, edge.to, id);
   }
 
@@ -161,7 +161,7 @@ export class Graph {
         if (!this.#hasEdge(event.edgeId))
           throw new Damaged(`an event deletes edge ${event.edgeId}, which is not there`);
         this.#changing(event.sequence, false);
-        this.#edgeKinds[event.edgeId - 1] = GONE;
+        this.#edgeKinds.set(event.edgeId - 1, GONE);
         this.#edgeTree.clear(event.edgeId);
         return;
       default:
@@ -187,8 +187,8 @@ export class Graph {
   }
 
   #hasEdge(id: number): boolean {
-    if ((this.#edgeKinds[id - 1] ?? GONE) === GONE) return false;
-    return this.hasNode(this.#from[id - 1]!) && this.hasNode(this.#to[id - 1]!);
+    if ((this.#edgeKinds.get(id - 1) ?? GONE) === GONE) return false;
+    return this.hasNode(this.#from.get(id - 1)!) && this.hasNode(this.#to.get(id - 1)!);
   }
 
   #addNode(event: AddNode): void {
@@ -202,13 +202,12 @@ export class Graph {
 
   #forgetNode(id: number): void {
     const at = id - 1;
-    this.#counts[this.#nodeKinds[at]!]!--;
-    this.#nodeKinds[at] = GONE;
-    const recordId = this.#recordIds[at]!;
+    this.#counts[this.#nodeKinds.get(at)!]!--;
+    this.#nodeKinds.set(at, GONE);
+    const recordId = this.#recordIds.get(at)!;
     if (recordId !== null) this.#nodesOf.get(recordId)!.existing--;
-    // Where a node has no list, a write of undefined would lengthen the arrays or make them sparse.
-    if (at < this.#outgoing.length && this.#outgoing[at] !== undefined) this.#outgoing[at] = undefined;
-    if (at < this.#incoming.length && this.#incoming[at] !== undefined) this.#incoming[at] = undefined;
+    this.#outgoing.delete(at);
+    this.#incoming.delete(at);
   }
 
   #addEdge(event: AddEdge): void {
@@ -231,8 +230,8 @@ export class Graph {
 
   #linkNodes(from: number, to: number, edgeId: number): void {
     const exists = (id: number): boolean => this.#hasEdge(id);
-    this.#outgoing[from - 1] = appendId(this.#outgoing[from - 1], edgeId, exists);
-    this.#incoming[to - 1] = appendId(this.#incoming[to - 1], edgeId, exists);
+    this.#outgoing.set(from - 1, appendId(this.#outgoing.get(from - 1), edgeId, exists));
+    this.#incoming.set(to - 1, appendId(this.#incoming.get(to - 1), edgeId, exists));
   }
 
   /**

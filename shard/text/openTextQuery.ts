@@ -70,7 +70,7 @@ export class OpenTextQuery {
   /** The query's terms that occur, in its order. */
   readonly #terms: number[] = [];
   readonly #idfs: number[] = [];
-  /** The same, made when it is first asked: the ordinal of a term is its place. */
+  /** The places of the terms, as their ordinals; made when a long text is looked up. */
   #places: NumberTable | undefined;
   /** The postings of all its terms. */
   #postings = 0;

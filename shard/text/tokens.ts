@@ -17,14 +17,14 @@ const IS_ASCII_WORD = Uint8Array.from({ length: 128 }, (_, code) =>
 
 /** The most marks in a row that are not cut. */
 const MARKS_MAX = 30;
-/** The characters that normalisation may sort: those whose decomposition begins with a mark. */
+/** The characters that normalisation may sort: their decomposition begins with a mark. */
 const SORTED = '\\p{M}\uFF9E\uFF9F';
 const IS_SORTED = new RegExp(`[${SORTED}]`, 'u');
 const FULL_RUN = new RegExp(`([${SORTED}]{${MARKS_MAX}})(?=[${SORTED}])`, 'gu');
 /** COMBINING GRAPHEME JOINER, a mark across which nothing is sorted. */
 const CUT = '$1\u034F';
 
-/** By UTF-16 code unit, 1 where it is, or may be a part of, a character that normalisation may sort. */
+/** Whether a UTF-16 code unit is, or may be a part of, a character that normalisation may sort: 1 or 0. */
 const MAY_BE_SORTED = Uint8Array.from({ length: 0x10000 }, (_, unit) =>
   Number((unit >= 0xd800 && unit < 0xe000) || IS_SORTED.test(String.fromCharCode(unit))),
 );
@@ -42,7 +42,7 @@ const unicodeTokens = (text: string): string[] =>
 /** Returns the text with a cut behind every 30 marks of a run that is longer. */
 const streamSafe = (text: string): string => (hasLongRun(text) ? text.replace(FULL_RUN, CUT) : text);
 
-/** Looks at one code unit in 31, and at those around one that a run may contain. */
+/** Looks at one code unit in 31, and around each that a run may contain. */
 function hasLongRun(text: string): boolean {
   for (let at = MARKS_MAX; at < text.length; at += MARKS_MAX + 1) {
     if (MAY_BE_SORTED[text.charCodeAt(at)] === 0) continue;

@@ -12,7 +12,7 @@ const PARTS = 256;
 const PART_SHIFT = 24;
 const FNV_PRIME = 0x01000193;
 
-/** A secret word for each value of either byte of a code unit: no client can choose tokens that are all in one part. */
+/** A secret word for each value of either byte of a code unit: chosen tokens do not all get into one part. */
 const WORDS = new Uint32Array(2 * 256);
 new Uint8Array(WORDS.buffer).set(systemEntropy(WORDS.byteLength));
 
@@ -23,9 +23,9 @@ type Terms = Map<string, number>;
  * a large vocabulary is kept in parts, as a map of a million tokens takes 60 ms to grow. A long token is known by its hash.
  */
 export class Vocabulary {
-  /** By the key of a token, its term: one map, or one for each part. */
+  /** The terms by the keys of tokens: one map, or one for each part. */
   #parts: Terms[] = [new Map()];
-  /** By term. */
+  /** The keys of tokens by term. */
   readonly #keys: string[] = [];
   readonly #unused: number[] = [];
   #characters = 0;

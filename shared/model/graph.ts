@@ -39,8 +39,8 @@ export interface GraphHit extends GraphNode {
 /** The most nodes, and the most edges, of an answer. */
 export const GRAPH_PAGE_MAX = 10_000;
 
-/** The most nodes of one record: they are deleted with it at once, in less than a millisecond. */
-export const NODES_OF_RECORD_MAX = 10_000;
+/** The most nodes of one record: they are deleted with it at once, in less than 10 ms. */
+export const NODES_OF_RECORD_MAX = 100_000;
 
 /** A read of a node that does not exist throws `not_found`. */
 export type GraphRead =

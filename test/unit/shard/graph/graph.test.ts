@@ -243,7 +243,7 @@ describe('a graph', () => {
     expect(graph.outgoing(1).length).to.be.below(64);
   });
 
-  it('takes 10,000 nodes of a record, and one more once one of them is deleted', () => {
+  it('takes 100,000 nodes of a record, and one more once one of them is deleted', () => {
     const graph = new Graph();
     const ids = Array.from({ length: NODES_OF_RECORD_MAX - 2 }, (_, i) => i + 1);
     for (const nodeId of ids)
@@ -257,7 +257,7 @@ describe('a graph', () => {
         return (error as VouchError).message;
       }
     };
-    const full = 'record 7 has 10000 nodes in the graph, the most that a record may have';
+    const full = 'record 7 has 100000 nodes in the graph, the most that a record may have';
     const plan = new GraphPlan(graph, () => false);
     expect([refusalOf(plan), refusalOf(plan), refusalOf(plan)]).to.deep.equal([undefined, undefined, full]);
     plan.add({ ...add, recordId: 8 });

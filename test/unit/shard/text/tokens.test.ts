@@ -44,7 +44,7 @@ describe('the words of a text', () => {
     `${character}\u0334`.normalize('NFD') !== `${character}\u0334` ||
     `\u0345${character}` !== `\u0345${character}`.normalize('NFD');
 
-  it('are cut after 30 marks, of whatever characters that decompose to marks', () => {
+  it('are cut after 30 marks, of every character that decomposes to marks', () => {
     let tried = 0;
     for (let code = 0; code <= 0x10ffff; code++) {
       if (code >= 0xd800 && code < 0xe000) continue;

@@ -5,7 +5,7 @@ describe('the vocabulary of a collection', () => {
   const TOKENS = 300_000;
   const tokenOf = (i: number): string => `${i.toString(36)}w`;
 
-  it('finds each of many tokens, and none that was deleted', () => {
+  it('finds each of many tokens, except those that were deleted', () => {
     const vocabulary = new Vocabulary();
     const terms = Array.from({ length: TOKENS }, (_, i) => vocabulary.findOrAdd(tokenOf(i)));
     expect(new Set(terms).size).to.equal(TOKENS);
