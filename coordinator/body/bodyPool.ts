@@ -8,8 +8,9 @@ import type { Clock } from '../../shared/clock.js';
 import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { overloaded } from '../../shared/errors/overloaded.js';
 import type { Logger } from '../../shared/logger.js';
+import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
-import type { BodyJob, BodyOutcome } from './bodyWorker.js';
+import type { BodyJob, BodyTurn } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
 import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
 
@@ -117,19 +118,20 @@ export class BodyPool {
       workerData: this.bounds,
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });
-    worker.on('message', (outcome: BodyOutcome) => this.#settle(worker, outcome));
+    worker.on('message', (turn: BodyTurn) => this.#settle(worker, turn));
     worker.on('error', (error) => this.logger.error({ error: error.message }, 'a body worker failed'));
     worker.on('exit', () => this.#ended(worker));
     return worker;
   }
 
-  #settle(worker: Worker, outcome: BodyOutcome): void {
+  #settle(worker: Worker, { outcome, times }: BodyTurn): void {
     const job = this.#busy.get(worker)?.job;
     this.#busy.delete(worker);
     this.#idle.push(worker);
     this.#assign();
     this.#endWhenIdle();
     if (job === undefined) return;
+    if (times.ms > WORKER_STALL_MS) reportStall({ thread: 'body', ...times, works: [{ op: job.kind, subject: job }] });
     if ('prepared' in outcome) job.resolve(outcome.prepared);
     else if ('code' in outcome) job.reject(new VouchError(outcome.code, outcome.message));
     else job.reject(new Error(`a body could not be prepared: ${outcome.defect}`));

@@ -1,6 +1,8 @@
 /** The thread that prepares large bodies, while the coordinator's thread serves. Started by `bodyPool.ts`. */
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
+import { systemClock } from '../../shared/clock.js';
 import { type ErrorCode, messageOf, VouchError } from '../../shared/errors/errors.js';
+import { cpuTimeMs } from '../../shared/process/stalls.js';
 import type { BodyBounds } from './bounds.js';
 import { BODY_KINDS, type BodyForm, type BodyKind, prepareBody } from './kinds.js';
 
@@ -17,17 +19,25 @@ export type BodyOutcome =
   /** A defect, for the log. */
   | { readonly defect: string };
 
+/** The answer of the thread, with the times of the turn that made it, see `Stall`. */
+export interface BodyTurn {
+  readonly outcome: BodyOutcome;
+  readonly times: { readonly ms: number; readonly cpuMs: number };
+}
+
 const bounds = workerData as BodyBounds;
 
 parentPort?.on('message', ({ kind, form, bytes }: BodyJob) => {
+  const [startedMs, startedCpuMs] = [systemClock.monotonicMs(), cpuTimeMs()];
+  const post = (outcome: BodyOutcome, transferred: readonly unknown[] = []): void => {
+    const times = { ms: systemClock.monotonicMs() - startedMs, cpuMs: cpuTimeMs() - startedCpuMs };
+    parentPort?.postMessage({ outcome, times } satisfies BodyTurn, transferred as Transferable[]);
+  };
   try {
     const prepared = prepareBody(kind, form, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), bounds);
     const { buffers } = BODY_KINDS[kind] as { buffers?: (value: unknown) => ArrayBufferLike[] };
-    const outcome: BodyOutcome = { prepared };
-    parentPort?.postMessage(outcome, (buffers?.(prepared) ?? []) as Transferable[]);
+    post({ prepared }, buffers?.(prepared));
   } catch (error) {
-    const outcome: BodyOutcome =
-      error instanceof VouchError ? { code: error.code, message: error.message } : { defect: messageOf(error) };
-    parentPort?.postMessage(outcome);
+    post(error instanceof VouchError ? { code: error.code, message: error.message } : { defect: messageOf(error) });
   }
 });

@@ -21,6 +21,7 @@ import { unavailable } from '../../shared/errors/errors.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/protocol/wire.js';
+import { noteWork } from '../../shared/scheduling/inHand.js';
 import { BACKOFF, nextDelayMs } from '../../shared/scheduling/retry.js';
 import { collectionSubject, type Verb } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
@@ -143,6 +144,7 @@ export class CallQueue {
       const answer = await (typeof route === 'string'
         ? this.#askOwner(collectionId, route, calls)
         : this.#askFollowers(route, calls));
+      noteWork(calls[0]?.call.op ?? 'answer');
       const outcomes = unpackOutcomes(answer);
       if (outcomes.length !== calls.length) throw unavailable('the answer of the shard does not fit its calls');
       // Before the outcomes, of which some begin to wait again.

@@ -11,6 +11,7 @@ import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { Reservations } from '../../shared/registry/reservations.js';
+import { noteWork } from '../../shared/scheduling/inHand.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { ShredMarks } from '../../shared/vault/shredMarks.js';
@@ -230,7 +231,10 @@ export class ClusterBackend {
    */
   async call<C extends Call>(collection: Collection, call: C, envelope: Envelope): Promise<ResultOf<C>> {
     try {
-      return (await this.#queue.send(collection.id, call, envelope)) as ResultOf<C>;
+      const result = (await this.#queue.send(collection.id, call, envelope)) as ResultOf<C>;
+      // Its caller makes the answer of it in this turn.
+      noteWork(call.op, collection);
+      return result;
     } catch (error) {
       // Another coordinator may have deleted it: the catalog itself knows.
       if (error instanceof NobodyServes) await this.#assertListed(collection);

@@ -11,6 +11,7 @@ import { VouchError } from '../../shared/errors/errors.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { allows, type Scope } from '../../shared/registry/keys.js';
+import { noteWork } from '../../shared/scheduling/inHand.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
 import type { BodyPool } from '../body/bodyPool.js';
@@ -254,10 +255,12 @@ class Requests {
     const { limiter, inFlight, services } = this.options;
     try {
       const decision = limiter.take(caller.project, route.category);
+      noteWork(route.name, caller);
       assertWithinLimit(decision instanceof Promise ? await decision : decision, exchange);
       const parameters = encoded.map(decodeParameter);
       const query = route.parseQuery(head.query);
       const prepared = body === undefined ? undefined : await this.#prepared(route, head, share, body);
+      noteWork(route.name, caller);
       // Counted from the arrival of the whole body, whose duration is up to the client.
       const deadlineMs = services.clock.nowMs() + services.config.limits.deadlineMs;
       const envelope = { requestId: exchange.requestId, deadlineMs };
@@ -277,6 +280,7 @@ class Requests {
     bodies.assertCapacity(kind, head.bodyBytes ?? 0, share.project);
     const form = isPackedBody(head) ? 'msgpack' : 'json';
     const bytes = await body.read(share);
+    noteWork(route.name, share);
     const prepared = await bodies.prepare(kind, form, bytes, share.project);
     // What is prepared of other bodies are copies.
     if (kind !== 'frames') reuseMemory(bytes);

@@ -17,6 +17,7 @@ import type { LogCount } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Call } from '../../shared/protocol/calls.js';
+import { noteWork } from '../../shared/scheduling/inHand.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { CollectionAsOf } from '../asOf/collectionAsOf.js';
@@ -147,6 +148,8 @@ export class Collection {
 
   /** Runs a call of any kind; only an owner runs writes and control calls. */
   async run(call: Call, envelope: Envelope): Promise<unknown> {
+    // It may have waited for its turn, or for the opening.
+    noteWork(call.op, this.config);
     switch (call.op) {
       case 'get': {
         const record = this.state.record(call.id);

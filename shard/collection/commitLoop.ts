@@ -11,6 +11,7 @@ import { unavailable, unreachable, VouchError } from '../../shared/errors/errors
 import { DELETED_MAX } from '../../shared/limits.js';
 import type { Event } from '../../shared/log/event.js';
 import type { DeleteManyCall, InsertEncryptedCall, Results, WriteCall } from '../../shared/protocol/calls.js';
+import { noteWork } from '../../shared/scheduling/inHand.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { SlotSet } from '../kernel/slotSet.js';
@@ -267,7 +268,7 @@ export class CommitLoop {
   async #plan(
     taken: readonly Waiting[],
   ): Promise<{ readonly plan: CommitBuilder; readonly planned: Planned[]; readonly refused: Refused[] }> {
-    const { state, capacity, context } = this.parts;
+    const { config, state, capacity, context } = this.parts;
     const brought = { records: 0, vectors: 0, replaceable: 0, growthBytes: 0 };
     // What no quota refuses takes room in the log all the same, which the writes beside it must not miss.
     let besidesBytes = 0;
@@ -279,7 +280,9 @@ export class CommitLoop {
       if (growthBytes === 0) besidesBytes += sizeBytes;
     }
     if (brought.growthBytes > 0) brought.growthBytes += besidesBytes;
-    const plan = new CommitBuilder(state, await capacity.take(brought), context.limits);
+    const room = await capacity.take(brought);
+    noteWork('commit', config);
+    const plan = new CommitBuilder(state, room, context.limits);
     const planned: Planned[] = [];
     const refused: Refused[] = [];
     for (const waiting of taken) {

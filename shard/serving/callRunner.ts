@@ -12,6 +12,7 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
 import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
+import { noteWork, type Subject } from '../../shared/scheduling/inHand.js';
 import type { Envelope, Message, Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { type CallAdmission, type ReadTarget, takesTurns } from './admission.js';
@@ -24,7 +25,7 @@ interface AnyCall {
 export interface CallHandler<C extends AnyCall> {
   readonly areCalls: AreCalls<C>;
   /** The collection whose long reads take turns with those of others. */
-  readonly reader?: ReadTarget;
+  readonly reader?: ReadTarget & Subject;
   /** Calls that keep the cluster together are not refused when the shard is full. */
   readonly isUrgent?: boolean;
   /** Throws if no call may run here now. */
@@ -100,8 +101,9 @@ export class CallRunner {
   }
 
   async #run<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<unknown> {
-    handler.assertMayRun();
     const { call } = sent;
+    noteWork(call.op, handler.reader);
+    handler.assertMayRun();
     if (this.clock.nowMs() > sent.deadlineMs) throw unavailable('the deadline passed before the shard could start');
     const reader = takesTurns(call) ? handler.reader : undefined;
     try {

@@ -23,6 +23,7 @@ import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Receipt } from '../../shared/model/receipt.js';
+import { noteWork } from '../../shared/scheduling/inHand.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, nextTurn, Slice } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
@@ -145,6 +146,7 @@ export class Journal {
   #readRest(): Promise<void> {
     return noticingDamage(async () => {
       for await (const { position, bytes } of this.log.read(this.history.position)) {
+        noteWork('replay', this.config);
         const frame = await verifiedFrame(bytes, this.history.end, position);
         await this.#apply(frame, position);
       }
@@ -219,6 +221,7 @@ export class Journal {
     onApplied: OnApplied,
   ): Promise<void> {
     const { end } = this.history;
+    noteWork('commit', this.config);
     const all = end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
     await this.adopt(await buildFrame(all, end, liveRecordsAfter, nextTurn), deadlineMs, onDurable, onApplied);
   }
@@ -298,6 +301,7 @@ export class Journal {
 
   async #apply(frame: Frame, position: Position, onApplied?: OnApplied): Promise<void> {
     const { header, events } = frame;
+    noteWork(onApplied === undefined ? 'replay' : 'commit', this.config);
     if (header.firstSequence === 0) this.history.begin(configHashIn(frame, this.config));
     // Memory that ran out in the middle of a frame would leave half of it applied.
     this.state.vectors.reserve(events.filter(({ type }) => type === 'insert' || type === 'replace').length);

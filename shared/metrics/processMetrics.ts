@@ -1,5 +1,6 @@
 /** The metrics that every process has. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { onStall, stalledOp } from '../process/stalls.js';
 import type { Metrics } from './metrics.js';
 
 const LAG_RESOLUTION_MS = 10;
@@ -37,5 +38,13 @@ export function observeProcess(metrics: Metrics, transport: { readonly load: Loa
     metrics.count('vouch_cpu_seconds_total', (user + system - countedUs) / US_PER_SECOND);
     countedUs = user + system;
   });
-  return () => lag.disable();
+  const endStalls = onStall((stall) => {
+    const { thread, cause, ms } = stall;
+    metrics.count(cause === 'pause' ? 'vouch_pauses_total' : 'vouch_stalls_total');
+    if (cause === 'work') metrics.observe('vouch_stall_seconds', { thread, op: stalledOp(stall) }, ms / 1000);
+  });
+  return () => {
+    endStalls();
+    lag.disable();
+  };
 }

@@ -50,6 +50,9 @@ const REPLAY_SECONDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** From a collection of a few thousand records to one of millions. */
 const SNAPSHOT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
+/** Turns of a thread that were too long. */
+const STALL_SECONDS = [0.2, 0.5, 1, 2, 5, 10, 30, 60];
+
 const VERBS = ['read', 'write', 'control'] as const;
 /** `warm`: a new owner that had opened it before; `cold`: not open anywhere; `failover`: its owner was lost. */
 const MOVE_KINDS = ['warm', 'cold', 'failover'] as const;
@@ -284,7 +287,18 @@ const SNAPSHOTS = {
 const PROCESSES = {
   vouch_cpu_seconds_total: counter('CPU time of the process.'),
   vouch_event_loop_lag_seconds: gauge('Delay of the event loop since the last reading.', { quantile: [0.5, 0.99, 1] }),
+  vouch_pauses_total: counter(
+    'Times that the process did not run for longer than 100 ms: it was stopped or suspended, or had no CPU.',
+  ),
   vouch_resident_memory_bytes: gauge('Memory of the process.'),
+  vouch_stall_seconds: histogram(
+    STALL_SECONDS,
+    'Stalls, by thread and by the call, route or task that was in hand; the log names the collection and the project.',
+    { thread: ['loop', 'body'], op: ANY },
+  ),
+  vouch_stalls_total: counter(
+    'Turns of the event loop longer than 100 ms, and of a thread for bodies longer than 1 s, in which the process worked.',
+  ),
 };
 
 export const GROUPS = [

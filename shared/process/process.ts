@@ -2,6 +2,7 @@
 import { messageOf } from '../errors/errors.js';
 import { OTHERS_MODE } from '../files/durable.js';
 import type { Logger } from '../logger.js';
+import { watchStalls } from './stalls.js';
 
 /** The longest time of a stop. */
 const STOP_MS = 15_000;
@@ -17,6 +18,7 @@ export async function runProcess(
   drainTimeoutMs = 0,
 ): Promise<void> {
   process.umask(OTHERS_MODE);
+  watchStalls(logger);
   let stop: (() => Promise<void>) | undefined;
   let ending = false;
   const end = (exitCode: number): void => {

@@ -1,6 +1,7 @@
 /** Divides long work in the event loop into slices, and ends it at its deadline. */
 import type { Clock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
+import { lastOp, lastSubject, noteWork, type Subject } from './inHand.js';
 import type { Pause } from './pacer.js';
 
 /** Resolves when all callbacks that were ready have run. */
@@ -14,6 +15,9 @@ const STEPS_PER_LOOK = 512;
 export class Slice {
   #startedMs: number;
   #steps = 0;
+  /** The work that makes the slice: it is noted again when it resumes. */
+  readonly #op = lastOp();
+  readonly #subject: Subject | undefined = lastSubject();
 
   /** `deadlineMs`: unix milliseconds; the work ends then. */
   constructor(
@@ -40,6 +44,7 @@ export class Slice {
   async next(): Promise<void> {
     if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during the work');
     await nextTurn();
+    noteWork(this.#op, this.#subject);
     this.#startedMs = this.clock.monotonicMs();
   }
 }

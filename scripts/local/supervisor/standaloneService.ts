@@ -10,6 +10,7 @@ import { makeDirectory } from '../../../shared/files/durable.js';
 import { serializers } from '../../../shared/logger.js';
 import type { Platform } from '../../../shared/platform/platform.js';
 import { openStandalone } from '../../../shared/platform/standalonePlatform.js';
+import { watchStalls } from '../../../shared/process/stalls.js';
 import { openSigner, publicSigningKey } from '../../../shared/signing/signer.js';
 import { say } from '../../terminal/line.js';
 import { step } from '../../terminal/step.js';
@@ -34,7 +35,7 @@ export class StandaloneService implements Service {
     await assertWritable(dataDir);
     await assertHome(dataDir, 'standalone');
     const { logger, openFile, openings } = terminalLogger(this.config.logLevel);
-    this.#stops.push(() => openings.clear());
+    this.#stops.push(() => openings.clear(), watchStalls(logger));
     const platform = await openStandalone({ dataDir, logger });
     this.#stops.push(() => platform.close());
     const port = await freePort(http.host, http.port);

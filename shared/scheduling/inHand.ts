@@ -1,0 +1,75 @@
+/**
+ * The work that the event loop of this thread has in hand. Work notes itself where it begins and where it resumes. A stall
+ * is named after it is over: by the note before the longest time without another one. A note allocates nothing, and costs
+ * some 45 ns, of which 40 are the clock.
+ */
+import { systemClock } from '../clock.js';
+
+/** The collection or project that work is for. */
+export interface Subject {
+  readonly project: string;
+  readonly id?: number;
+  readonly name?: string;
+}
+
+export interface Work {
+  /** The call, route or task; one of a bounded number of names. */
+  readonly op: string;
+  readonly subject: Subject | undefined;
+}
+
+/** The longest time between two notes. */
+export interface LongestTurn {
+  readonly ms: number;
+  /** The work that began or resumed before it, newest first; empty: nothing did. */
+  readonly works: readonly Work[];
+}
+
+/** The newest notes that are kept. */
+const KEPT = 8;
+/** Shorter times are not measured. */
+const SHORTEST_MS = 10;
+
+const ops = new Array<string>(KEPT).fill('');
+const subjects = new Array<Subject | undefined>(KEPT).fill(undefined);
+let next = 0;
+/** Notes since the last `takeLongest`. */
+let fresh = 0;
+let notedMs = systemClock.monotonicMs();
+let longestMs = SHORTEST_MS;
+let works: readonly Work[] = [];
+
+/** Notes that work begins or resumes in this turn. */
+export function noteWork(op: string, subject?: Subject): void {
+  const nowMs = systemClock.monotonicMs();
+  if (nowMs - notedMs > longestMs) keep(nowMs);
+  notedMs = nowMs;
+  ops[next] = op;
+  subjects[next] = subject;
+  next = (next + 1) % KEPT;
+  fresh++;
+}
+
+/** The last note, for work that will resume. */
+export const lastOp = (): string => ops[(next + KEPT - 1) % KEPT] as string;
+export const lastSubject = (): Subject | undefined => subjects[(next + KEPT - 1) % KEPT];
+
+/** The longest turn since the last call. */
+export function takeLongest(): LongestTurn {
+  const nowMs = systemClock.monotonicMs();
+  if (nowMs - notedMs > longestMs) keep(nowMs);
+  const longest = { ms: longestMs, works };
+  notedMs = nowMs;
+  fresh = 0;
+  longestMs = SHORTEST_MS;
+  works = [];
+  return longest;
+}
+
+function keep(nowMs: number): void {
+  longestMs = nowMs - notedMs;
+  works = Array.from({ length: Math.min(fresh, KEPT) }, (_, back) => {
+    const at = (next + 2 * KEPT - 1 - back) % KEPT;
+    return { op: ops[at] as string, subject: subjects[at] };
+  });
+}

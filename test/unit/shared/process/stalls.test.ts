@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { systemClock } from '../../../../shared/clock.js';
+import { cpuTimeMs, onStall, reportStall, type Stall, watchStalls } from '../../../../shared/process/stalls.js';
+import { noteWork, takeLongest } from '../../../../shared/scheduling/inHand.js';
+import { nextTurn, Slice } from '../../../../shared/scheduling/slice.js';
+import { PATIENCE_MS } from '../../../support/patience.js';
+
+const A = { id: 1, project: 'acme', name: 'words' };
+const B = { id: 2, project: 'other', name: 'pictures' };
+
+/** Works until the process has used the CPU time. */
+function work(ms: number): void {
+  const untilMs = cpuTimeMs() + ms;
+  while (cpuTimeMs() < untilMs);
+}
+
+describe('the work in hand', () => {
+  it('is named by the note before the longest time without one, however many follow', () => {
+    takeLongest();
+    noteWork('get', B);
+    noteWork('facets', A);
+    work(60);
+    for (let i = 0; i < 100; i++) noteWork('search', B);
+    const { ms, works } = takeLongest();
+    expect(ms).to.be.at.least(50);
+    expect(works).to.deep.equal([
+      { op: 'facets', subject: A },
+      { op: 'get', subject: B },
+    ]);
+  });
+
+  it('is not known where nothing began or resumed since the last look', () => {
+    noteWork('facets', A);
+    takeLongest();
+    work(60);
+    expect(takeLongest().works).to.deep.equal([]);
+  });
+
+  it('is the work of the slice that resumes, whatever began in between', async () => {
+    noteWork('facets', A);
+    const slice = new Slice(systemClock);
+    const resumed = slice.next();
+    noteWork('get', B);
+    await nextTurn();
+    takeLongest();
+    await resumed;
+    const another = slice.next();
+    await another;
+    work(60);
+    expect(takeLongest().works[0]).to.deep.equal({ op: 'facets', subject: A });
+  });
+});
+
+describe('a stall of the event loop', () => {
+  let lines: { readonly [field: string]: unknown }[] = [];
+  let stalls: Stall[] = [];
+  let ends: (() => void)[] = [];
+
+  beforeEach(() => {
+    lines = [];
+    stalls = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    ends = [watchStalls(logger), onStall((stall) => stalls.push(stall))];
+  });
+  afterEach(() => {
+    for (const end of ends) end();
+  });
+
+  it('is logged and reported with its call, collection and project', async () => {
+    // A machine that gives the process less than half of a CPU makes a pause of it.
+    const untilMs = systemClock.monotonicMs() + PATIENCE_MS;
+    let found: (typeof lines)[number] | undefined;
+    while (found === undefined && systemClock.monotonicMs() < untilMs) {
+      await delay(50);
+      noteWork('facets', A);
+      work(300);
+      await delay(50);
+      found = lines.find(({ op }) => op === 'facets');
+    }
+    expect(found).to.deep.include({ thread: 'loop', op: 'facets', collectionId: 1, project: 'acme', name: 'words' });
+    expect(found?.ms).to.be.at.least(100);
+    expect(found?.cpuMs).to.be.at.least(100);
+    expect(stalls.some(({ cause, works }) => cause === 'work' && works[0]?.subject === A)).to.equal(true);
+  });
+
+  it('in which the process used little CPU time is a pause, and names no work', () => {
+    reportStall({ thread: 'loop', ms: 5_000, cpuMs: 40, works: [{ op: 'facets', subject: A }] });
+    expect(stalls.map(({ cause }) => cause)).to.deep.equal(['pause']);
+    expect(lines).to.have.length(1);
+    expect(JSON.stringify(lines)).not.to.match(/facets|acme|words/);
+  });
+
+  it('is logged once a second at most, with the number of those between', () => {
+    for (let i = 0; i < 5; i++)
+      reportStall({ thread: 'body', ms: 2_000, cpuMs: 2_000, works: [{ op: 'batch', subject: B }] });
+    expect(lines).to.have.length(1);
+    expect(stalls).to.have.length(5);
+  });
+});
+
+describe('a process that is stopped by SIGSTOP', () => {
+  it('reports a pause when it continues, and no stall', async () => {
+    const file = (path: string): string => new URL(`../../../../shared/${path}`, import.meta.url).href;
+    const program = `
+      import { makeLogger } from '${file('logger.js')}';
+      import { watchStalls } from '${file('process/stalls.js')}';
+      watchStalls(makeLogger('child', 'info'));
+      setInterval(() => {}, 1_000);
+      console.log('ready');`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+      expect((await lines.next()).value).to.equal('ready');
+      child.kill('SIGSTOP');
+      await delay(1_000);
+      child.kill('SIGCONT');
+      let line = '';
+      while (!line.includes('did not run')) line = String((await lines.next()).value);
+      const { ms, cpuMs, op } = JSON.parse(line);
+      expect(op).to.equal(undefined);
+      expect(ms).to.be.at.least(100);
+      expect(cpuMs).to.be.below(ms);
+    } finally {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    }
+  });
+});
