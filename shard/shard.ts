@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import type { Bucket } from '../shared/bucket/bucket.js';
 import { BUCKETS } from '../shared/bucket/buckets.js';
 import { type Clock, systemClock, systemEntropy, systemId } from '../shared/clock.js';
+import { messageOf } from '../shared/errors/errors.js';
 import { closeDataFolder } from '../shared/files/dataFolder.js';
 import { makeDirectory } from '../shared/files/durable.js';
 import { toHex } from '../shared/hashing/hash.js';
@@ -13,6 +14,7 @@ import { observeProcess } from '../shared/metrics/processMetrics.js';
 import type { StartProcess } from '../shared/platform/clusterProcess.js';
 import type { Platform } from '../shared/platform/platform.js';
 import { systemMemoryBytes } from '../shared/process/memoryLimit.js';
+import { onStall } from '../shared/process/stalls.js';
 import { whenAvailable } from '../shared/process/startUp.js';
 import { Reservations } from '../shared/registry/reservations.js';
 import { earlierKeysOf, registerSigner } from '../shared/registry/signers.js';
@@ -38,6 +40,7 @@ import { CallAdmission } from './serving/admission.js';
 import { DamageReports } from './serving/damageReports.js';
 import { Lease } from './serving/lease.js';
 import { MemoryGuard, processMemory } from './serving/memoryGuard.js';
+import { OpeningNotes } from './serving/openingNotes.js';
 import { Openings } from './serving/openings.js';
 import { Quota } from './serving/quota.js';
 import { StoreGuard } from './serving/storeGuard.js';
@@ -73,12 +76,14 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { config, name, platform, logger, clock = systemClock } = options;
   const opening: Opening = { ...options, clock };
   const { leaseMs, drainTimeoutMs } = config.placement;
-  const [shards, owners, quotas, watermarks] = await Promise.all([
+  const [shards, owners, quotas, watermarks, openings] = await Promise.all([
     platform.bucket(BUCKETS.shards, { ttlMs: leaseMs }),
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
     platform.bucket(BUCKETS.watermarks),
+    platform.bucket(BUCKETS.openings),
   ]);
+  const session = systemId();
   const signer = await openListedSigner(opening);
   const metrics = new Metrics('shard', name);
   const damages = new DamageReports();
@@ -93,10 +98,11 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
-  const lease = leaseOf(opening, shards, metrics, () => node);
+  const notes = notesOf(opening, session, { openings, shards, owners }, metrics);
+  const lease = leaseOf(opening, session, shards, metrics, notes, () => node);
   const context: CollectionContext = {
     admission,
-    openings: new Openings(clock),
+    openings: new Openings(notes, lease, clock),
     logs: platform.logs,
     watermarks: new WatermarkNotes(watermarks, () => lease.valid, metrics, logger),
     transport: platform.transport,
@@ -117,6 +123,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const eventTimes = new EventTimes(() => node.collections(), clock, logger);
   const endObserving = observeNode(node, context, lease, eventTimes);
   await guards.storeGuard.start(quotas);
+  const endNotes = await startNotes(opening, notes, node);
   await node.start();
   await shreds.start();
   check.start();
@@ -126,6 +133,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     await check.stop();
     await shreds.stop();
     await node.stop();
+    await endNotes();
     await guards.storeGuard.stop();
     await Promise.all([eventTimes.stop(), indexes.builds.close(), pasts.end(), snapshots.threads.close()]);
     await memory.threads?.close();
@@ -169,11 +177,21 @@ function guardsOf(
   };
 }
 
-function leaseOf(opening: Opening, shards: Bucket, metrics: Metrics, node: () => ShardNode): Lease {
+function leaseOf(
+  opening: Opening,
+  session: string,
+  shards: Bucket,
+  metrics: Metrics,
+  notes: OpeningNotes,
+  node: () => ShardNode,
+): Lease {
   const { config, name, clock, logger } = opening;
   const { heartbeatMs, leaseMs } = config.placement;
   const onRegain = (): Promise<void> => {
     metrics.count('vouch_lease_lapses_total');
+    notes.leaseRegained().catch((error: unknown) => {
+      logger.warn({ error: messageOf(error) }, 'why the lease expired could not be noted');
+    });
     return node().confirmOwned();
   };
   const onTakenOver = (): void => {
@@ -181,12 +199,35 @@ function leaseOf(opening: Opening, shards: Bucket, metrics: Metrics, node: () =>
     opening.onTakenOver?.();
   };
   const load = (): ShardNode['load'] => node().load;
-  return new Lease(
-    shards,
-    { shard: name, session: systemId(), heartbeatMs, leaseMs, load, onRegain, onTakenOver },
-    clock,
-    logger,
-  );
+  return new Lease(shards, { shard: name, session, heartbeatMs, leaseMs, load, onRegain, onTakenOver }, clock, logger);
+}
+
+const notesOf = (
+  { config, name: shard, platform, clock, logger }: Opening,
+  session: string,
+  buckets: { readonly openings: Bucket; readonly shards: Bucket; readonly owners: Bucket },
+  metrics: Metrics,
+): OpeningNotes => {
+  const { leaseMs } = config.placement;
+  return new OpeningNotes({
+    ...{ shard, session, leaseMs, transport: platform.transport, metrics, clock, logger },
+    ...buckets,
+  });
+};
+
+/** The returned function ends the notes, and leaves none behind. */
+async function startNotes(
+  { clock, logger }: Opening,
+  notes: OpeningNotes,
+  node: ShardNode,
+): Promise<() => Promise<void>> {
+  const start = (): Promise<void> => notes.start((id) => node.heedFailedOpenings(id));
+  await whenAvailable('the openings', start, { clock, logger });
+  const endStalls = onStall((stall) => notes.stalled(stall));
+  return async () => {
+    endStalls();
+    await notes.stop();
+  };
 }
 
 function observeNode(node: ShardNode, context: CollectionContext, lease: Lease, eventTimes: EventTimes): () => void {

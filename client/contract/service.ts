@@ -47,7 +47,7 @@ export interface DamagedCollection {
    * `log` or `vault`: requests to the collection answer 500. `snapshot` or `index`: the file is set aside, and the collection
    * is served from its log. `follower`: this copy answers nothing, and the owner serves.
    */
-  part: 'log' | 'vault' | 'snapshot' | 'index' | 'follower';
+  part: 'log' | 'vault' | 'opening' | 'snapshot' | 'index' | 'follower';
   /** Describes the bytes, without the project, the collection's name or its content. */
   reason: string;
 }

@@ -46,7 +46,7 @@ const METRICS_MS = 1_000;
 type Buckets = Awaited<ReturnType<typeof openBuckets>>;
 
 async function openBuckets(platform: Platform, leaseMs: number) {
-  const [catalog, counters, ids, shards, owners, quota, watermarks, leases] = await Promise.all([
+  const [catalog, counters, ids, shards, owners, quota, watermarks, openings, leases] = await Promise.all([
     platform.bucket(BUCKETS.catalog),
     platform.bucket(BUCKETS.counters),
     platform.bucket(BUCKETS.ids),
@@ -54,9 +54,10 @@ async function openBuckets(platform: Platform, leaseMs: number) {
     platform.bucket(BUCKETS.owners),
     platform.bucket(BUCKETS.quota),
     platform.bucket(BUCKETS.watermarks),
+    platform.bucket(BUCKETS.openings),
     platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS }),
   ]);
-  return { catalog, counters, ids, shards, owners, quota, watermarks, leases };
+  return { catalog, counters, ids, shards, owners, quota, watermarks, openings, leases };
 }
 
 /** The cluster as the HTTP edge sees it: no shard, no bucket and no log. */
@@ -101,7 +102,7 @@ export class ClusterBackend {
       context,
       buckets.counters,
       reservations,
-      buckets.watermarks,
+      buckets,
       platform.logs.lateMs,
       config.placement.failoverMs,
     );

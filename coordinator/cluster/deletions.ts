@@ -13,6 +13,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import { messageOf } from '../../shared/errors/errors.js';
+import { failuresKey } from '../../shared/registry/openings.js';
 import type { Reservations } from '../../shared/registry/reservations.js';
 import { watermarkKey } from '../../shared/registry/watermarks.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -54,8 +55,8 @@ export class Deletions {
     /** BUCKETS.counters, with the marks. */
     private readonly counters: Bucket,
     private readonly reservations: Reservations,
-    /** BUCKETS.watermarks. */
-    private readonly watermarks: Bucket,
+    /** BUCKETS.watermarks and BUCKETS.openings. */
+    private readonly notes: { readonly watermarks: Bucket; readonly openings: Bucket },
     /** What a shard has sent before it died may reach a log so much later, see `EventLogs`. */
     private readonly lateMs: number,
     /** A shard without a heartbeat for so long has no lease, see `Members.isLost`. */
@@ -122,7 +123,8 @@ export class Deletions {
 
   async #removeContent({ id, project }: Deleted, envelope: Envelope, live?: readonly string[]): Promise<void> {
     await this.context.members.askAny({ op: 'eraseLog', collectionId: id }, envelope, live);
-    await this.watermarks.delete(watermarkKey(id));
+    await this.notes.watermarks.delete(watermarkKey(id));
+    await this.notes.openings.delete(failuresKey(id));
     await this.reservations.remove(project, id);
   }
 
@@ -227,7 +229,7 @@ export class Deletions {
   /** Whether nothing was ever written to it, as its owner knows; undefined where that is not known now. */
   async #isEmpty(id: number): Promise<boolean | undefined> {
     const { members } = this.context;
-    if ((await this.watermarks.get(watermarkKey(id))) !== undefined) return false;
+    if ((await this.notes.watermarks.get(watermarkKey(id))) !== undefined) return false;
     const shard = members.owned().get(id)?.shard;
     if (shard === undefined) return undefined;
     const call = { op: 'heads', collectionIds: [id] } as const;

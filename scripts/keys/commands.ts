@@ -6,6 +6,7 @@ import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { unreachable } from '../../shared/errors/errors.js';
 import { isThere } from '../../shared/files/durable.js';
 import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/registry/keys.js';
+import { failuresKey } from '../../shared/registry/openings.js';
 import { openSigner } from '../../shared/signing/signer.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
 import { writeUsersConfig } from '../local/natsServer/users.js';
@@ -76,6 +77,13 @@ export async function runRequest(
       if ((await revokeKey(await store.keys(), request.id)) === undefined)
         throw new Error(`there is no key ${request.id}`);
       say('done', 'key', `${request.id} is revoked`);
+      return;
+    }
+    case 'release': {
+      const { collectionId } = request;
+      if (!(await (await store.openings()).delete(failuresKey(collectionId))))
+        throw new Error(`no opening of collection ${collectionId} has failed; /health lists the quarantined ones`);
+      say('done', 'collection', `${collectionId} is released; it is opened again by the next request`);
       return;
     }
     case 'rotate-master':

@@ -12,6 +12,7 @@ export type KeyRequest =
     }
   | { readonly command: 'list'; readonly project: string | undefined }
   | { readonly command: 'revoke'; readonly id: string }
+  | { readonly command: 'release'; readonly collectionId: number }
   /** `routes`: `host:port` of the cluster ports of the servers. */
   | { readonly command: 'nats'; readonly folder: string; readonly routes: readonly string[] }
   | { readonly command: 'streams' }
@@ -22,6 +23,7 @@ export type KeyRequest =
 export const KEY_USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
 npm run keys -- list [--project <name>]
 npm run keys -- revoke <id>
+npm run keys -- release <collection id>
 npm run keys -- rotate-master [--prepare] [--forget-damaged]
 npm run keys -- nats --out <folder> [--routes <host:port,…>]
 npm run keys -- streams
@@ -29,6 +31,8 @@ npm run keys -- master --out <file>
 npm run keys -- log`;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+const COLLECTION_ID = /^[1-9]\d{0,14}$/;
 
 const ROUTE = /^[\w.:[\]-]+:\d{1,5}$/;
 
@@ -47,7 +51,8 @@ const OPTIONS = {
 export function parseKeyRequest(args: readonly string[]): KeyRequest {
   const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
   const [command, ...rest] = positionals;
-  if (command !== 'revoke' && rest.length > 0) throw new UsageError(`what is ${rest.join(' ')}?`);
+  if (command !== 'revoke' && command !== 'release' && rest.length > 0)
+    throw new UsageError(`what is ${rest.join(' ')}?`);
   switch (command) {
     case 'create': {
       const { project, scope, label = null, expires } = values;
@@ -63,6 +68,12 @@ export function parseKeyRequest(args: readonly string[]): KeyRequest {
     case 'revoke':
       if (rest.length !== 1) throw new UsageError('revoke takes one id, as list shows it');
       return { command, id: rest[0]! };
+    case 'release': {
+      const [id = ''] = rest;
+      if (rest.length !== 1 || !COLLECTION_ID.test(id))
+        throw new UsageError('release takes the id of one collection, as /health shows it');
+      return { command, collectionId: Number(id) };
+    }
     case 'nats': {
       const { out: folder, routes: listed = '' } = values;
       if (folder === undefined) throw new UsageError('nats takes --out, the folder of the users');

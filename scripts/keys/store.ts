@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import type { Bucket } from '../../shared/bucket/bucket.js';
-import { BUCKETS } from '../../shared/bucket/buckets.js';
+import { BUCKETS, type BucketName } from '../../shared/bucket/buckets.js';
+import type { DirectoryBucket } from '../../shared/bucket/directory.js';
 import { isThere } from '../../shared/files/durable.js';
 import { silentLogger } from '../../shared/logger.js';
 import type { NatsRole } from '../../shared/nats/roles.js';
@@ -15,6 +16,7 @@ import { nothingRunsOn, readRuntime } from '../local/supervisor/runtimeFile.js';
 
 export interface KeyStore {
   keys(): Promise<Bucket>;
+  openings(): Promise<Bucket>;
   vault(): Promise<VaultStore>;
   close(): Promise<void>;
 }
@@ -32,6 +34,7 @@ export async function openKeyStore(config: Config, role: NatsRole): Promise<KeyS
     const platform = await openAs(role, config, natsUrl);
     return {
       keys: () => platform.bucket(BUCKETS.keys),
+      openings: () => platform.bucket(BUCKETS.openings),
       vault: () => platform.vault(),
       close: () => platform.close(),
     };
@@ -55,14 +58,21 @@ async function openAs(role: NatsRole, config: Config, url: string): Promise<Clus
 }
 
 async function openInFolder(dataDir: string): Promise<KeyStore> {
-  const bucket = await openRegistryBucket({ dataDir, logger: silentLogger }, BUCKETS.keys);
+  const buckets = new Map<BucketName, Promise<DirectoryBucket>>();
+  const bucketOf = (name: BucketName): Promise<DirectoryBucket> => {
+    const bucket = buckets.get(name) ?? openRegistryBucket({ dataDir, logger: silentLogger }, name);
+    buckets.set(name, bucket);
+    return bucket;
+  };
+  await bucketOf(BUCKETS.keys);
   let vault: Promise<VaultStore> | undefined;
   return {
-    keys: async () => bucket,
+    keys: () => bucketOf(BUCKETS.keys),
+    openings: () => bucketOf(BUCKETS.openings),
     vault: () => (vault ??= openFolderVault(dataDir)),
     close: async () => {
       await (await vault)?.close();
-      await bucket.close();
+      for (const bucket of buckets.values()) await (await bucket).close();
     },
   };
 }

@@ -89,6 +89,7 @@ export class Collection {
     toOwn: boolean,
   ): Promise<Collection> {
     const noted = await context.watermarks.read(config.id);
+    noteWork('opening', config);
     const open = (): Promise<Collection> => Collection.#openNow(config, context, noted, onDamage, toOwn);
     return context.memoryGuard.opening(openBytes(config, noted), open);
   }
@@ -104,6 +105,7 @@ export class Collection {
     let state: CollectionState | undefined;
     try {
       if (toOwn) await log.barrier();
+      noteWork('opening', config);
       const opened = await openState(config, log, context);
       const { journal } = opened;
       state = opened.state;

@@ -5,11 +5,12 @@
  *                           │          │
  *                           └──────────┴──bytes that do not verify──▶ quarantined (until the shard restarts, or
  *                                                                     the damaged key is shredded)
+ *   idle ──its openings have stopped shards──▶ quarantined (until an operator releases it)
  *
  * An open collection stays open when its role changes.
  */
 
-import { messageOf, VouchError } from '../../shared/errors/errors.js';
+import { messageOf, type VouchError } from '../../shared/errors/errors.js';
 import { Damaged, noticingDamage } from '../../shared/log/damaged.js';
 import { countAtHead, type LogCount, NOTHING_COUNTED } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -23,15 +24,14 @@ import type { Feed } from '../state/journal.js';
 import { assertBegins, assertReaches, WHAT_TO_DO } from '../state/truncatedLog.js';
 import { Collection } from './collection.js';
 import type { CollectionContext } from './collectionContext.js';
+import { Quarantine } from './quarantine.js';
 
 export class CollectionHandle {
   #opening: Promise<Collection> | undefined;
   #open: Collection | undefined;
   /** The one that was opened last: where it is quarantined, a commit may still run in it. */
   #latest: Collection | undefined;
-  #quarantine: VouchError | undefined;
-  /** The key whose damaged vault entry is the reason of the quarantine. */
-  #damagedKey: string | undefined;
+  readonly #quarantine: Quarantine;
   /** Read from the end of the log, while the collection is not open. */
   #counted: Counted | undefined;
   /** How often the counts were forgotten. */
@@ -54,22 +54,26 @@ export class CollectionHandle {
     readonly config: CollectionConfig,
     private readonly context: CollectionContext,
     private role: 'owner' | 'follower' = 'owner',
-  ) {}
+  ) {
+    this.#quarantine = new Quarantine(config, context);
+  }
 
   /** Runs a call on the owned collection, which it opens first if necessary. */
   async run(call: Call, envelope: Envelope): Promise<unknown> {
     this.context.pasts.called();
-    if (call.op === 'shredKey') this.#endQuarantine(call.keyId);
+    // Its vault entry is not needed any more.
+    if (call.op === 'shredKey' && call.keyId === this.#quarantine.keyId && !this.#closed)
+      this.#endQuarantine('the damaged key is shredded');
     // Only a promoted collection is up to date.
     const collection = this.#promoted ?? (await this.opened());
-    if (this.#promoted !== collection) throw this.#quarantine ?? moved();
+    if (this.#promoted !== collection) throw this.#quarantine.error ?? moved();
     return collection.run(call, envelope);
   }
 
   /** Reads only the end of the log, if the collection is not open; zeros if its log does not verify. */
   async count(): Promise<LogCount> {
     if (this.#open !== undefined) return this.#open.count();
-    if (this.#quarantine !== undefined) return NOTHING_COUNTED;
+    if (this.quarantined) return NOTHING_COUNTED;
     const isOver = this.#counted !== undefined && this.context.clock.monotonicMs() >= this.#counted.againMs;
     if (isOver) this.#forgetCounts();
     return (this.#counted ?? (await this.#countNow())).count;
@@ -82,7 +86,7 @@ export class CollectionHandle {
   async heldBytes(): Promise<HeldBytes> {
     if (this.#open !== undefined) return this.#open.heldBytes;
     const { sequence } = await this.count();
-    if (this.#quarantine !== undefined || sequence === 0) return NOTHING_HELD;
+    if (this.quarantined || sequence === 0) return NOTHING_HELD;
     if (this.#held?.sequence === sequence) return this.#held.bytes;
     const bytes = await this.#heldAt(sequence);
     this.#held = bytes && { sequence, bytes };
@@ -91,12 +95,12 @@ export class CollectionHandle {
 
   /** What must stay reserved: stored and being committed. */
   async inUse(): Promise<Use> {
-    if (this.#quarantine !== undefined) return 'all';
+    if (this.quarantined) return 'all';
     // `settle` counts again once that is of use.
     if (this.#open === undefined && this.#counted !== undefined && !this.#isCountFinal) return 'unknown';
     const held = await this.heldBytes();
     const { records, logBytes } = await this.count();
-    if (this.#quarantine !== undefined) return 'all';
+    if (this.quarantined) return 'all';
     if (this.#open !== undefined) return this.#open.inUse;
     return this.#isCountFinal && this.#othersUntilMs === undefined
       ? { records, bytes: totalHeld(held) + logBytes }
@@ -134,7 +138,7 @@ export class CollectionHandle {
   }
 
   get quarantined(): boolean {
-    return this.#quarantine !== undefined;
+    return this.#quarantine.error !== undefined;
   }
 
   /** Undefined while it is not open. */
@@ -167,6 +171,19 @@ export class CollectionHandle {
     this.#forgetCounts();
     this.#othersUntilMs = isClear ? undefined : this.#begunMs + logs.lateMs;
     this.#latest?.journal.beginTerm(this.#othersUntilMs);
+    this.heedFailedOpenings();
+  }
+
+  /** Quarantines an owned collection whose openings have failed too often, and ends that where they are forgotten. */
+  heedFailedOpenings(): void {
+    if (this.#closed) return;
+    try {
+      this.context.openings.assertMayOpen(this.config.id);
+      if (this.#quarantine.part === 'opening') this.#endQuarantine('its failed openings are forgotten');
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      if (!this.quarantined && this.role === 'owner') this.#setQuarantine(error);
+    }
   }
 
   /** Whether an append of this owner, or of one before, may be on its way to the log. */
@@ -184,9 +201,10 @@ export class CollectionHandle {
     if (this.#isPromoted) return;
     const term = ++this.#term;
     this.role = 'owner';
+    this.heedFailedOpenings();
     // The opening may have begun before the last commit of the owner before.
     const collection = await this.#opening?.catch(() => undefined);
-    if (collection === undefined || this.#quarantine !== undefined) return;
+    if (collection === undefined || this.quarantined) return;
     await collection.takeOver();
     if (term !== this.#term || this.#open !== collection) return;
     this.#promoteOpen(collection);
@@ -209,7 +227,7 @@ export class CollectionHandle {
    * events. Throws the quarantine, or `unavailable` if the log could not be read.
    */
   async assertStored(loss: string | undefined): Promise<void> {
-    if (this.#quarantine !== undefined || this.#closed) return;
+    if (this.quarantined || this.#closed) return;
     const open = await this.#opening?.catch(() => undefined);
     if (open !== undefined) return open.assertStored(loss);
     const { context, config } = this;
@@ -272,7 +290,7 @@ export class CollectionHandle {
 
   /** Opens the collection if it is not open. Throws if it is quarantined or cannot be opened. */
   async opened(): Promise<Collection> {
-    if (this.#quarantine !== undefined) throw this.#quarantine;
+    if (this.#quarantine.error !== undefined) throw this.#quarantine.error;
     if (this.#closed) throw moved();
     this.#opening ??= this.#openNow();
     return this.#opening;
@@ -286,9 +304,12 @@ export class CollectionHandle {
     const term = this.#term;
     const toOwn = this.role === 'owner';
     try {
+      const { openings } = this.context;
       const open = (): Promise<Collection> =>
-        Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage), toOwn);
-      const collection = await (toOwn ? this.context.openings.asked(this.config, open) : open());
+        openings.noted(this.config.id, () =>
+          Collection.open(this.config, this.context, (damage) => this.#setQuarantine(damage), toOwn),
+        );
+      const collection = await (toOwn ? openings.asked(this.config, open) : open());
       collection.journal.beginTerm(this.#othersUntilMs);
       this.#open = collection;
       this.#latest = collection;
@@ -311,29 +332,17 @@ export class CollectionHandle {
   }
 
   #setQuarantine(damage: Damaged): VouchError {
-    const { id, project, name } = this.config;
-    this.context.logger.error({ collectionId: id, project, name, reason: damage.message }, 'collection quarantined');
-    this.context.damages.report({ collectionId: id, part: damage.part, reason: damage.message });
     this.#open = undefined;
     this.#forgetCounts();
-    this.#damagedKey = damage.keyId;
-    this.#quarantine = new VouchError(
-      'internal_error',
-      `collection ${JSON.stringify(name)} is quarantined, its stored ${damage.part} does not verify: ${messageOf(damage)}`,
-    );
-    return this.#quarantine;
+    return this.#quarantine.begin(damage);
   }
 
-  /** Opens the collection anew if the shredded key was the damaged one: its vault entry is not needed any more. */
-  #endQuarantine(keyId: string): void {
-    if (this.#quarantine === undefined || this.#damagedKey !== keyId || this.#closed) return;
-    const { id } = this.config;
-    this.context.logger.info({ collectionId: id, keyId }, 'the damaged key is shredded; the collection serves again');
-    this.context.damages.mended(id, 'vault');
-    this.#quarantine = undefined;
-    this.#damagedKey = undefined;
+  /** Closes the collection if it is open; the next call opens it anew. */
+  #endQuarantine(why: string): void {
+    this.#quarantine.end(why);
     const closed = this.#opening?.then((collection) => collection.close({ keep: true })).catch(() => undefined);
-    this.#opening = Promise.resolve(closed).then(() => this.#openNow());
+    if (closed === undefined) return;
+    this.#opening = closed.then(() => this.#openNow());
     // Callers of `opened` get the error.
     this.#opening.catch(() => undefined);
   }

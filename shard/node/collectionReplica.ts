@@ -123,6 +123,11 @@ export class CollectionReplica {
     this.#handle?.applyDesiredIndex();
   }
 
+  /** The failures of its openings have changed. */
+  heedFailedOpenings(): void {
+    this.#handle?.heedFailedOpenings();
+  }
+
   /** The epoch under which it is owned and served here. */
   get epoch(): number | undefined {
     return this.isServing ? this.#term?.epoch : undefined;

@@ -186,6 +186,11 @@ export class ShardNode {
     return now;
   }
 
+  /** The failures of the collection's openings have changed. */
+  heedFailedOpenings(collectionId: number): void {
+    this.#replicas.get(collectionId)?.heedFailedOpenings();
+  }
+
   get isLeaving(): boolean {
     return this.#isLeaving;
   }

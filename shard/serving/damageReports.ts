@@ -26,7 +26,7 @@ export class DamageReports {
   }
 
   counts(): Record<DamagedPart, number> {
-    const counts = { log: 0, vault: 0, snapshot: 0, index: 0, follower: 0 };
+    const counts = { log: 0, vault: 0, opening: 0, snapshot: 0, index: 0, follower: 0 };
     for (const { part } of this.#found.values()) counts[part]++;
     return counts;
   }

@@ -97,6 +97,11 @@ export class Lease {
     return this.#settled === this.#lapses ? this.#heldMs : 0;
   }
 
+  /** How often it has expired, as far as this process has noticed. */
+  get lapses(): number {
+    return this.#lapses;
+  }
+
   get leaseMs(): number {
     return this.options.leaseMs;
   }

@@ -14,6 +14,8 @@ export const BUCKETS = {
   leases: 'vouch-leases',
   /** Collection id → the high-water mark of its log, and the bytes held there. */
   watermarks: 'vouch-watermarks',
+  /** `by.<shard>` → the collections that it is opening; `of.<collection id>` → the openings that cost a shard its lease or its life. */
+  openings: 'vouch-openings',
   /** Public key of a node that signs (hex) → the shards that it signed for. */
   signers: 'vouch-signers',
   /** `<project>.<key id>` → since when the shredding of the vault key is pending. */

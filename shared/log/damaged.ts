@@ -1,17 +1,19 @@
 import type { DamagedPart } from '../model/damage.js';
 import { LogDamaged } from './eventLog.js';
 
+type QuarantinedPart = DamagedPart & ('log' | 'vault' | 'opening');
+
 interface DamagedOptions {
-  readonly part?: 'log' | 'vault';
+  readonly part?: QuarantinedPart;
   /** The key of a damaged vault entry: the collection is whole again once it is shredded. */
   readonly keyId?: string;
   readonly cause?: unknown;
 }
 
-/** Stored bytes that do not verify, found while a collection was read. Quarantines that collection only. */
+/** Stored bytes that do not verify, or whose opening has stopped shards. Quarantines that collection only. */
 export class Damaged extends Error {
   override name = 'Damaged';
-  readonly part: DamagedPart & ('log' | 'vault');
+  readonly part: QuarantinedPart;
   readonly keyId: string | undefined;
 
   constructor(reason: string, { part = 'log', keyId, cause }: DamagedOptions = {}) {

@@ -125,7 +125,7 @@ const CALLS_RECEIVED = {
 const COLLECTIONS = {
   vouch_collections: gauge('Collections that the shard owns.'),
   vouch_collections_open: gauge('Collections held in memory.'),
-  vouch_collections_quarantined: gauge('Collections whose log does not verify.'),
+  vouch_collections_quarantined: gauge('Collections whose log does not verify, or whose opening has stopped shards.'),
   vouch_events_ahead_seconds: gauge(
     'How far the newest event of any open collection is ahead of the clock of the shard.',
   ),
@@ -143,8 +143,12 @@ const COLLECTIONS = {
   vouch_committed_bytes_total: counter('Bytes of the frames committed to the logs.'),
   vouch_committed_events_total: counter('Events committed to the logs.'),
   vouch_damaged: gauge(
-    'Collections of which a stored part did not verify since the shard started; part "vault" counts the master key too.',
-    { part: ['log', 'vault', 'snapshot', 'index', 'follower'] },
+    'Collections of which a stored part did not verify since the shard started; part "vault" counts the master key too, part "opening" those whose opening has stopped shards.',
+    { part: ['log', 'vault', 'opening', 'snapshot', 'index', 'follower'] },
+  ),
+  vouch_openings_failed_total: counter(
+    'Openings that cost a shard its lease or its life, as this shard found out: it saw itself stall, the other shard did not answer, or its process had ended.',
+    { how: ['stalled', 'blocked', 'ended'] },
   ),
   vouch_watermark_writes_total: counter('Writes of a log’s watermark, by outcome.', { outcome: ['done', 'failed'] }),
   vouch_watermarks_behind: gauge('Collections whose log is longer than its watermark says.'),

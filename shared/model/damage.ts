@@ -1,11 +1,12 @@
-/** Stored bytes that did not verify, as a shard tells them with its heartbeat, and `/health` to anybody. */
+/** Stored bytes that did not verify or cannot be opened, as a shard tells them with its heartbeat, and `/health` to anybody. */
 
 /**
  * `log`, `vault`: the collection answers nothing until its files are mended and its shard is started again.
+ * `opening`: it answers nothing until an operator releases it: its opening has stopped shards.
  * `snapshot`, `index`: the file was set aside, and the collection is served from its log.
  * `follower`: this shard's copy is not what its owner has; it answers nothing, and the owner serves the collection.
  */
-export type DamagedPart = 'log' | 'vault' | 'snapshot' | 'index' | 'follower';
+export type DamagedPart = 'log' | 'vault' | 'opening' | 'snapshot' | 'index' | 'follower';
 
 export interface Damage {
   /** Null: the master key of a machine, which all encrypted records need; part `vault`. */

@@ -12,6 +12,7 @@ import type { UnixMs, Whole } from '../model/whole.js';
 import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
 import type { StoredKey } from './keys.js';
+import type { StoredFailures, StoredOpenings } from './openings.js';
 import type { Heartbeat, Ownership } from './owners.js';
 import type { StoredCheckpoint, StoredIdentity } from './serviceLog.js';
 import { isSignersKey, type StoredSigner } from './signers.js';
@@ -68,6 +69,8 @@ const isStoredKey = typia.createIs<KeyEntry>();
 const isReserved = typia.createIs<Readonly<Record<string, Whole>>>();
 const isLease = typia.createIs<{ readonly holder: string }>();
 const isReached = typia.createIs<WatermarkEntry>();
+const isOpenings = typia.createIs<StoredOpenings>();
+const areFailures = typia.createIs<StoredFailures>();
 const isSigner = typia.createIs<StoredSigner>();
 const isLogIdentity = typia.createIs<StoredIdentity>();
 const isLogCheckpoint = typia.createIs<StoredCheckpoint>();
@@ -81,6 +84,7 @@ const SHAPES: Partial<Record<BucketName, (key: string, value: BucketValue) => bo
   [BUCKETS.quota]: (_, value) => isReserved(value),
   [BUCKETS.leases]: (_, value) => isLease(value),
   [BUCKETS.watermarks]: (_, value) => isReached(value),
+  [BUCKETS.openings]: (key, value) => (key.startsWith('by.') ? isOpenings(value) : areFailures(value)),
   [BUCKETS.signers]: (key, value) => isSigner(value) && isSignersKey(key),
   [BUCKETS.serviceLog]: (key, value) => (key === 'identity' ? isLogIdentity(value) : isLogCheckpoint(value)),
   [BUCKETS.ids]: (_, value) => Number.isSafeInteger(value),

@@ -12,7 +12,6 @@ import { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
 import { CallAdmission } from '../../../shard/serving/admission.js';
 import { DamageReports } from '../../../shard/serving/damageReports.js';
 import { MemoryGuard } from '../../../shard/serving/memoryGuard.js';
-import { Openings } from '../../../shard/serving/openings.js';
 import { Quota } from '../../../shard/serving/quota.js';
 import { StoreGuard } from '../../../shard/serving/storeGuard.js';
 import type { SnapshotServices } from '../../../shard/snapshot/snapshotServices.js';
@@ -35,6 +34,7 @@ import type { Envelope, Transport } from '../../../shared/transport/transport.js
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';
 import { PATIENCE_MS } from '../patience.js';
 import { MemoryVault, recordVaultOver } from './memoryVault.js';
+import { trustingOpenings } from './trustingOpenings.js';
 
 export const DIMENSION = 2;
 export const DEFAULT_LIMITS: EventLimits = loadConfig({}).limits;
@@ -166,7 +166,7 @@ export class Engine {
     });
     this.context = {
       admission: new CallAdmission(60_000, clock, (reason) => metrics.count('vouch_refused_total', { reason })),
-      openings: new Openings(clock),
+      openings: trustingOpenings(),
       logs,
       watermarks: new WatermarkNotes(
         options.reached ?? new MemoryBucket({ logger: silentLogger }),

@@ -44,10 +44,10 @@ describe('the erasure of a deleted collection', () => {
   });
 
   async function start(): Promise<Rig> {
-    const [shards, owners, counters, quota, watermarks] = Array.from(
-      { length: 5 },
+    const [shards, owners, counters, quota, watermarks, openings] = Array.from(
+      { length: 6 },
       () => new MemoryBucket({ logger: silentLogger }),
-    ) as [MemoryBucket, MemoryBucket, MemoryBucket, MemoryBucket, MemoryBucket];
+    ) as [MemoryBucket, MemoryBucket, MemoryBucket, MemoryBucket, MemoryBucket, MemoryBucket];
     const transport = new InProcessTransport({ logger: silentLogger });
     const clock = new TestClock();
     const asked: string[] = [];
@@ -66,7 +66,7 @@ describe('the erasure of a deleted collection', () => {
     const leadership = { held: true };
     const context = { members, catalog, leadership, clock, logger: silentLogger } as unknown as PlacementContext;
     const reservations = new Reservations(quota, { maxRecords: 1, maxBytes: 1 });
-    const deletions = new Deletions(context, counters, reservations, watermarks, LATE_MS, LOST_MS);
+    const deletions = new Deletions(context, counters, reservations, { watermarks, openings }, LATE_MS, LOST_MS);
     await deletions.start();
     stops.push(
       () => serving.stop(),

@@ -1,8 +1,9 @@
 /** In which order a shard opens collections. */
 import { expect } from 'chai';
-import { Openings } from '../../../../shard/serving/openings.js';
-import { systemClock } from '../../../../shared/clock.js';
-import { gate } from '../../../support/suites/expectations.js';
+import type { Openings } from '../../../../shard/serving/openings.js';
+import { Damaged } from '../../../../shared/log/damaged.js';
+import { trustingOpenings } from '../../../support/rigs/trustingOpenings.js';
+import { gate, rejection } from '../../../support/suites/expectations.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -12,7 +13,7 @@ describe('openings', () => {
   let last = 0;
   beforeEach(() => {
     begun.length = 0;
-    openings = new Openings(systemClock);
+    openings = trustingOpenings();
   });
   const collectionOf = (project: string) => ({ id: ++last, project });
   /** Ends with the returned function; a number that is asked for, a letter in the background. */
@@ -93,5 +94,55 @@ describe('openings', () => {
     open('b');
     await turn();
     expect(begun).to.deep.equal(['1', 'a', 'b']);
+  });
+
+  it('of a suspect collection begin when no other is in progress, and the others wait for their end', async () => {
+    const suspect = trustingOpenings({ isSuspect: async (id) => id === 2 });
+    const noted = (id: number): (() => void) => {
+      const { opened, open: end } = gate();
+      void suspect.noted(id, () => {
+        begun.push(String(id));
+        return opened;
+      });
+      return end;
+    };
+    const ends = [1, 2, 3].map(noted);
+    await turn();
+    expect(begun).to.deep.equal(['1', '3']);
+    ends[0]!();
+    ends[2]!();
+    await turn();
+    expect(begun).to.deep.equal(['1', '3', '2']);
+    noted(4);
+    await turn();
+    expect(begun).to.have.length(3);
+    ends[1]!();
+    await turn();
+    expect(begun).to.deep.equal(['1', '3', '2', '4']);
+  });
+
+  it('of a quarantined collection fail with the reason, and none is noted', async () => {
+    const noted: number[] = [];
+    const quarantined = trustingOpenings({
+      quarantineOf: () => 'its opening stopped a shard',
+      begin: async (id) => void noted.push(id),
+    });
+    const error = await rejection(quarantined.noted(1, async () => begun.push('1')));
+    expect(error).to.be.instanceOf(Damaged);
+    expect(error).to.include({ part: 'opening', message: 'its opening stopped a shard' });
+    expect([...begun, ...noted]).to.deep.equal([]);
+  });
+
+  it('that cost the lease do not make a suspect collection trusted, though they succeed', async () => {
+    const trusted: number[] = [];
+    const lease = { valid: true, lapses: 0 };
+    const notes = { isSuspect: async () => true, opened: async (id: number) => void trusted.push(id) };
+    const suspect = trustingOpenings(notes, lease);
+    await suspect.noted(1, async () => undefined);
+    await suspect.noted(2, async () => lease.lapses++);
+    await suspect.noted(3, async () => {
+      lease.valid = false;
+    });
+    expect(trusted).to.deep.equal([1]);
   });
 });

@@ -1,0 +1,365 @@
+/**
+ * Notes of the openings of a shard, and the failures that others have left behind. See `shared/registry/openings.ts`.
+ *
+ * The collections that begin to be opened in the same moment are noted by one write, which they wait for; the end of an
+ * opening is written with the next note, or soon.
+ */
+import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
+import type { Clock } from '../../shared/clock.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import type { Stall } from '../../shared/process/stalls.js';
+import { packCalls } from '../../shared/protocol/wire.js';
+import {
+  collectionOfKey,
+  failuresKey,
+  failuresOf,
+  isQuarantined,
+  type OpeningFailure,
+  openingsKey,
+  openingsOf,
+  type StoredOpenings,
+  shardOfKey,
+  storedFailures,
+  storedOpenings,
+} from '../../shared/registry/openings.js';
+import { heartbeatOf } from '../../shared/registry/owners.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import { KeyedMutex } from '../../shared/scheduling/mutex.js';
+import { SharedRun } from '../../shared/scheduling/sharedRun.js';
+import { shardSubject } from '../../shared/transport/subjects.js';
+import type { Transport } from '../../shared/transport/transport.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
+
+export interface OpeningNotesOptions {
+  readonly shard: string;
+  /** As in the heartbeat. */
+  readonly session: string;
+  readonly leaseMs: number;
+  /** BUCKETS.openings. */
+  readonly openings: Bucket;
+  /** BUCKETS.shards, with the heartbeats. */
+  readonly shards: Pick<Bucket, 'get'>;
+  /** BUCKETS.owners. */
+  readonly owners: Pick<Bucket, 'get'>;
+  readonly transport: Pick<Transport, 'request'>;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What is known of a collection's failed openings. */
+interface Failed {
+  readonly failures: readonly OpeningFailure[];
+  readonly revision: number;
+}
+
+type Fate = 'lives' | 'blocked' | 'ended';
+
+/** A collection that blocked the event loop. */
+interface Blocked {
+  readonly id: number;
+  readonly ms: number;
+  readonly atMs: number;
+  /** The number of its opening; 0: it was open, and applied a frame. */
+  readonly number: number;
+  readonly alone: boolean;
+}
+
+/** The end of an opening is written after so long, if no other note is. */
+const ENDS_WRITTEN_MS = 100;
+/** A shard whose event loop turns answers in milliseconds. */
+const ANSWERED_WITHIN_MS = 1_000;
+/** A stall is reported sooner after its end. */
+const REMEMBERED_MS = 1_000;
+const AT_ONCE = 16;
+/** The newest failures of a collection that are kept. */
+const KEPT = 8;
+
+export class OpeningNotes {
+  /** Openings in progress here: collection id → number. */
+  readonly #mine = new Map<number, number>();
+  #alone: number | null = null;
+  /** Openings that have ended a moment ago, in their order. */
+  readonly #ended = new Map<number, { readonly number: number; readonly alone: boolean; readonly endedMs: number }>();
+  #numbers = 0;
+  /** The notes of other shards. */
+  readonly #notes = new Map<string, StoredOpenings>();
+  readonly #failed = new Map<number, Failed>();
+  #watch: Watch | undefined;
+  /** Resolves when the note of this shard's process before is counted. */
+  #predecessor: Promise<void> = Promise.resolve();
+  readonly #writes = new SharedRun(() => this.#write());
+  /** Set until the ends of openings are written. */
+  #ends: NodeJS.Timeout | undefined;
+  /** By shard and session, of those without a heartbeat. */
+  readonly #fates = new Map<string, Promise<Fate>>();
+  readonly #changes = new KeyedMutex<string>();
+  #blocked: Blocked[] = [];
+  #onChange: (collectionId: number) => void = () => undefined;
+
+  constructor(private readonly options: OpeningNotesOptions) {}
+
+  /** `onChange`: called when the failures of a collection have changed. Resolves when all are known. */
+  async start(onChange: (collectionId: number) => void): Promise<void> {
+    this.#onChange = onChange;
+    const { openings, shard } = this.options;
+    this.#watch = await openings.watch((change) => this.#changed(change));
+    const before = await openings.get(openingsKey(shard));
+    if (before === undefined) return;
+    this.#predecessor = this.#countPredecessor(openingsOf(before));
+    // Whoever opens a collection gets the error.
+    this.#predecessor.catch(() => undefined);
+  }
+
+  /** Leaves no note behind. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#ends);
+    this.#watch?.stop();
+    this.#mine.clear();
+    await this.#writes.next().catch((error: unknown) => this.#warn('the end of an opening could not be noted', error));
+  }
+
+  /** Why the collection must not be opened; undefined: it may be. The reason names no project, collection or shard. */
+  quarantineOf(collectionId: number): string | undefined {
+    const failures = this.#failed.get(collectionId)?.failures ?? [];
+    if (!isQuarantined(failures)) return undefined;
+    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; npm run keys -- release ${collectionId} has it opened again`;
+  }
+
+  /** Whether it must be opened alone. Counts the failures that others have left behind. Throws `unavailable`. */
+  async isSuspect(collectionId: number): Promise<boolean> {
+    await this.#predecessor;
+    for (const [shard, note] of this.#notes) {
+      if (note.openings[collectionId] === undefined) continue;
+      const fate = await this.#fateOf(shard, note.session);
+      if (fate === 'lives') continue;
+      await this.#add(collectionId, failureIn(shard, note, collectionId, fate, this.options.clock));
+      await this.#strike(shard, note.session, collectionId);
+    }
+    return this.#failed.has(collectionId);
+  }
+
+  /** Resolves when the opening is noted. Throws `unavailable`. */
+  async begin(collectionId: number, { alone }: { alone: boolean }): Promise<void> {
+    this.#mine.set(collectionId, ++this.#numbers);
+    if (alone) this.#alone = collectionId;
+    await this.#writes.next();
+  }
+
+  end(collectionId: number): void {
+    const endedMs = this.options.clock.monotonicMs();
+    for (const [id, ended] of this.#ended) {
+      if (endedMs - ended.endedMs < REMEMBERED_MS) break;
+      this.#ended.delete(id);
+    }
+    const number = this.#mine.get(collectionId) ?? 0;
+    this.#ended.delete(collectionId);
+    this.#ended.set(collectionId, { number, alone: this.#alone === collectionId, endedMs });
+    this.#mine.delete(collectionId);
+    if (this.#alone === collectionId) this.#alone = null;
+    this.#ends ??= setTimeout(() => {
+      this.#ends = undefined;
+      // A later note has it all the same.
+      this.#writes.next().catch((error: unknown) => this.#warn('the end of an opening could not be noted', error));
+    }, ENDS_WRITTEN_MS).unref();
+  }
+
+  /** The collection is open, and nobody has lost a lease by that. */
+  async opened(collectionId: number): Promise<void> {
+    const failed = this.#failed.get(collectionId);
+    if (failed === undefined) return;
+    const key = failuresKey(collectionId);
+    if (await this.options.openings.delete(key, failed.revision)) this.#changed({ key, entry: undefined });
+  }
+
+  /** Takes in a stall of this process. */
+  stalled({ thread, cause, works: [work], ms }: Stall): void {
+    const { leaseMs, clock } = this.options;
+    const id = work?.subject?.id;
+    if (thread !== 'loop' || cause !== 'work' || id === undefined || ms < leaseMs / 4) return;
+    const atMs = clock.monotonicMs();
+    const ended = this.#ended.get(id);
+    // It may have ended in the turn that stalled.
+    const isEnded = ended !== undefined && atMs - ended.endedMs < REMEMBERED_MS;
+    const number = this.#mine.get(id) ?? (isEnded ? ended.number : 0);
+    if (number === 0 && work?.op !== 'commit' && work?.op !== 'replay') return;
+    this.#blocked.push({ id, ms, atMs, number, alone: this.#alone === id || (isEnded && ended.alone) });
+  }
+
+  /**
+   * The lease had expired, and is back. A collection that had the event loop meanwhile is counted; what other shards have taken
+   * for blocked by openings, and was not, is taken back.
+   */
+  async leaseRegained(): Promise<void> {
+    const { session, shard, leaseMs, clock } = this.options;
+    const sinceMs = clock.monotonicMs() - 3 * leaseMs;
+    const recent = this.#blocked.filter(({ atMs }) => atMs >= sinceMs);
+    this.#blocked = [];
+    const blamed = new Map<string, Blocked>();
+    for (const blocked of recent) {
+      const opening = `${session}.${blocked.number}`;
+      const before = blamed.get(`${opening} ${blocked.id}`);
+      blamed.set(`${opening} ${blocked.id}`, { ...blocked, ms: blocked.ms + (before?.ms ?? 0) });
+    }
+    const guilty = [...blamed.values()].filter(({ ms }) => ms >= leaseMs / 2);
+    for (const { id, number, alone } of guilty) {
+      const how = number === 0 ? 'blocked' : 'stalled';
+      await this.#add(id, { opening: `${session}.${number}`, shard, how, alone, at_ms: clock.nowMs() });
+    }
+    const spared = [...this.#failed.keys()].filter((id) => guilty.every((blocked) => blocked.id !== id));
+    await mapConcurrent(spared, AT_ONCE, (id) =>
+      this.#change(id, (failures) =>
+        failures.filter(({ opening, how }) => how !== 'blocked' || !isOpeningOf(opening, session)),
+      ),
+    );
+  }
+
+  #changed({ key, entry }: Change): void {
+    const shard = shardOfKey(key);
+    if (shard === undefined) {
+      const id = collectionOfKey(key);
+      if (entry === undefined) this.#failed.delete(id);
+      else this.#failed.set(id, { failures: failuresOf(entry), revision: entry.revision });
+      this.#onChange(id);
+    } else if (shard !== this.options.shard) {
+      if (entry === undefined) this.#notes.delete(shard);
+      else this.#notes.set(shard, openingsOf(entry));
+    }
+  }
+
+  /** The process before has ended: it was asked to, or had lost its lease. */
+  async #countPredecessor(before: StoredOpenings): Promise<void> {
+    const { shard, owners, openings, clock } = this.options;
+    if (before.session === this.options.session) return;
+    await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, async (id) => {
+      // A deleted collection has no owner.
+      if ((await owners.get(String(id))) === undefined) return;
+      await this.#add(id, failureIn(shard, before, id, 'ended', clock));
+    });
+    await openings.delete(openingsKey(shard));
+  }
+
+  async #write(): Promise<void> {
+    const { openings, shard, session } = this.options;
+    clearTimeout(this.#ends);
+    this.#ends = undefined;
+    await this.#predecessor;
+    const key = openingsKey(shard);
+    const note = { session, openings: Object.fromEntries(this.#mine), alone: this.#alone };
+    if (this.#mine.size > 0) await openings.put(key, storedOpenings(note));
+    else await openings.delete(key);
+  }
+
+  /** What became of a process that has noted an opening. */
+  async #fateOf(shard: string, session: string): Promise<Fate> {
+    const heartbeat = await this.options.shards.get(shard);
+    if (heartbeat !== undefined) return heartbeatOf(heartbeat).session === session ? 'lives' : 'ended';
+    const key = `${session} ${shard}`;
+    let fate = this.#fates.get(key);
+    if (fate === undefined) {
+      fate = this.#askFate(shard).then((found) => {
+        if (found === 'lives') this.#fates.delete(key);
+        return found;
+      });
+      this.#fates.set(key, fate);
+    }
+    return fate;
+  }
+
+  /** Of a process without a heartbeat. One whose event loop turns answers, if only that it has no lease. */
+  async #askFate(shard: string): Promise<Fate> {
+    const { transport, clock } = this.options;
+    const envelope = { requestId: 'opening', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };
+    try {
+      await transport.request(shardSubject(shard), packCalls([{ ...envelope, call: { op: 'status' } }]), envelope);
+      return 'lives';
+    } catch (error) {
+      return error instanceof NobodyServes ? 'ended' : 'blocked';
+    }
+  }
+
+  async #add(collectionId: number, failure: OpeningFailure): Promise<void> {
+    const { opening, how, shard, alone } = failure;
+    const isNew = await this.#change(collectionId, (failures) => {
+      const known = failures.find((each) => each.opening === opening);
+      // Its own word counts more than that of others.
+      if (known !== undefined && how !== 'stalled') return failures;
+      return [...failures.filter((each) => each !== known), failure].slice(-KEPT);
+    });
+    if (!isNew) return;
+    this.options.metrics.count('vouch_openings_failed_total', { how });
+    this.options.logger.error(
+      { collectionId, shard, how, alone },
+      'the opening of a collection has cost a shard its lease or its life',
+    );
+  }
+
+  /** Replaces the failures of a collection; none: they are deleted. Returns whether that changes anything. */
+  async #change(
+    collectionId: number,
+    changed: (failures: readonly OpeningFailure[]) => readonly OpeningFailure[],
+  ): Promise<boolean> {
+    const { openings } = this.options;
+    const key = failuresKey(collectionId);
+    for (;;) {
+      const entry = await openings.get(key);
+      const before = entry === undefined ? [] : failuresOf(entry);
+      const after = changed(before);
+      if (after === before || (after.length === before.length && after.every((each, i) => each === before[i])))
+        return false;
+      if (after.length === 0 && entry !== undefined) {
+        if (!(await openings.delete(key, entry.revision))) continue;
+        this.#changed({ key, entry: undefined });
+        return true;
+      }
+      const value = storedFailures(after);
+      const revision =
+        entry === undefined ? await openings.create(key, value) : await openings.update(key, value, entry.revision);
+      if (revision === undefined) continue;
+      this.#changed({ key, entry: { key, value, revision } });
+      return true;
+    }
+  }
+
+  /** Takes a counted opening from the note of another process. */
+  #strike(shard: string, session: string, collectionId: number): Promise<void> {
+    const { openings } = this.options;
+    const key = openingsKey(shard);
+    return this.#changes.run(key, async () => {
+      for (;;) {
+        const entry = await openings.get(key);
+        const note = entry && openingsOf(entry);
+        if (entry === undefined || note?.session !== session || note.openings[collectionId] === undefined) return;
+        const { [String(collectionId)]: _, ...rest } = note.openings;
+        const isDone =
+          Object.keys(rest).length === 0
+            ? await openings.delete(key, entry.revision)
+            : (await openings.update(key, storedOpenings({ ...note, openings: rest }), entry.revision)) !== undefined;
+        if (isDone) return;
+      }
+    });
+  }
+
+  #warn(what: string, error: unknown): void {
+    this.options.logger.warn({ error: messageOf(error) }, what);
+  }
+}
+
+const isOpeningOf = (opening: string, session: string): boolean =>
+  opening.startsWith(`${session}.`) && opening !== `${session}.0`;
+
+const failureIn = (
+  shard: string,
+  note: StoredOpenings,
+  collectionId: number,
+  how: OpeningFailure['how'],
+  clock: Clock,
+): OpeningFailure => {
+  const opening = `${note.session}.${note.openings[collectionId]}`;
+  return { opening, shard, how, alone: note.alone === collectionId, at_ms: clock.nowMs() };
+};
+
+const instant = (failures: readonly OpeningFailure[]): string =>
+  new Date(Math.max(...failures.map(({ at_ms }) => at_ms))).toISOString();

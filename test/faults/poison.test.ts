@@ -1,0 +1,175 @@
+/** A collection whose opening blocks every process that opens it, whatever the cause. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { BUCKETS } from '../../shared/bucket/buckets.js';
+import { launchNode } from '../support/launch/process.js';
+import { type Mode, type Project, Service } from '../support/launch/service.js';
+
+const LEASE_MS = 1_000;
+const TIMES = {
+  VOUCH_DEADLINE_MS: '1500',
+  VOUCH_HEARTBEAT_MS: '200',
+  VOUCH_LEASE_MS: String(LEASE_MS),
+  VOUCH_FAILOVER_MS: '2500',
+};
+/** Longer than it takes another shard to become the owner, and to ask this one. */
+const BLOCKED_MS = 6_000;
+const INNOCENTS = ['a', 'b', 'c', 'd', 'e', 'f'];
+const KEYS = fileURLToPath(new URL('../../scripts/keys.js', import.meta.url));
+
+/**
+ * Loaded into every process: texts with this word block it while the file is there. The blocked time counts as CPU time in
+ * full, however busy the machine is.
+ */
+const POISON = (file: string): string => `
+  import { existsSync } from 'node:fs';
+  const cpuUsage = process.cpuUsage.bind(process);
+  let owedUs = 0;
+  process.cpuUsage = (before) => {
+    const { user, system } = cpuUsage();
+    return before ? { user: user + owedUs - before.user, system: system - before.system } : { user: user + owedUs, system };
+  };
+  const usedUs = () => { const { user, system } = cpuUsage(); return user + system; };
+  for (const name of ['normalize']) {
+    const original = String.prototype[name];
+    String.prototype[name] = function (...args) {
+      if (this.includes('poisön') && existsSync(${JSON.stringify(file)})) {
+        const [startedMs, startedUs] = [performance.now(), usedUs()];
+        while (performance.now() - startedMs < ${BLOCKED_MS});
+        owedUs += Math.max(0, (performance.now() - startedMs) * 1000 - (usedUs() - startedUs));
+      }
+      return original.apply(this, args);
+    };
+  }`;
+
+describe('a collection whose opening blocks its process', () => {
+  let folder: string;
+  let poison: string;
+  let service: Service;
+  let project: Project;
+  let poisonousId: number;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-poison-'));
+    poison = join(folder, 'poison');
+    await writeFile(join(folder, 'poison.mjs'), POISON(poison));
+  });
+  afterEach(async () => {
+    await service?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const start = async (mode: Mode): Promise<void> => {
+    const NODE_OPTIONS = `--import=${pathToFileURL(join(folder, 'poison.mjs')).href}`;
+    service = await Service.start(mode, { ...TIMES, NODE_OPTIONS }, { shards: 3 });
+    project = await service.newProject();
+    for (const name of ['poisonous', ...INNOCENTS]) {
+      const { body } = await project.rw.post('/v1/namespaces', { name, dimension: 1, metric: 'squared_l2' });
+      if (name === 'poisonous') poisonousId = body.id;
+      const text = name === 'poisonous' ? 'poisön' : 'harmless';
+      await service.until(async () => {
+        const { status } = await project.rw.post('/v1/records', { collection: name, values: [1], text });
+        return status === 200;
+      });
+    }
+  };
+  const shards = () => service.processNames.filter((name) => name !== 'coordinator');
+  const restart = async (end: (name: string) => Promise<unknown>): Promise<void> => {
+    await Promise.all(shards().map(end));
+    await Promise.all(shards().map((name) => service.run(name)));
+    await service.untilShards(shards().length);
+  };
+  const kill = (name: string) => service.kill(name);
+  const search = (collection: string) => project.ro.post('/v1/search', { collection, query: [0], k: 1 });
+  const areAnswered = async (): Promise<boolean> => {
+    const answers = await Promise.all(INNOCENTS.map(search));
+    return answers.every(({ status }) => status === 200);
+  };
+  const isQuarantined = async (): Promise<boolean> => {
+    const { status, body } = await search('poisonous');
+    return status === 500 && body.error.includes('its opening stopped a shard');
+  };
+  const release = async (): Promise<string> => {
+    const run = launchNode(KEYS, ['release', String(poisonousId)], {
+      env: { ...service.environment, NODE_OPTIONS: '' },
+    });
+    await run.waitForEnd();
+    return run.output;
+  };
+  const isReported = async (): Promise<boolean> => {
+    const { body } = await service.client(undefined).get('/health');
+    return (body.damaged ?? []).some(
+      (each: { collection_id: number; part: string }) => each.collection_id === poisonousId && each.part === 'opening',
+    );
+  };
+
+  /** What holds from then on, in both modes. */
+  const expectOthersServe = async (): Promise<void> => {
+    await service.until(areAnswered);
+    expect(await isReported()).to.equal(true);
+    expect(await service.metric('vouch_damaged', 'part="opening"')).to.equal(1);
+    await restart((name) => service.end(name));
+    await service.until(async () => (await isReported()) && (await areAnswered()));
+    for (let i = 0; i < 20; i++) {
+      expect(await isQuarantined()).to.equal(true);
+      expect(await areAnswered()).to.equal(true);
+    }
+    expect(await service.metric('vouch_lease_lapses_total')).to.equal(0);
+    await rm(poison);
+    expect(await release()).to.match(/✔ collection +\d+ is released/);
+    await service.until(async () => (await search('poisonous')).status === 200);
+    expect((await search('poisonous')).body.results).to.have.length(1);
+    await service.until(async () => !(await isReported()));
+    expect(await release()).to.contain(`no opening of collection ${poisonousId} has failed`);
+  };
+
+  it('is quarantined in a cluster after two shards, and the others serve from then on', async () => {
+    await start('cluster');
+    await writeFile(poison, '');
+    await restart(kill);
+    await service.until(isQuarantined);
+    const failed = await service.metric('vouch_openings_failed_total');
+    expect(failed).to.be.within(2, 4);
+    await expectOthersServe();
+  });
+
+  it('is quarantined in a standalone node the second time, and the others serve from then on', async () => {
+    await start('standalone');
+    await writeFile(poison, '');
+    await restart(kill);
+    await search('poisonous');
+    await service.until(areAnswered);
+    await service.process('standalone').waitForLine(/has cost a shard its lease/);
+    expect(await isReported()).to.equal(false);
+    await restart((name) => service.end(name));
+    await service.until(isQuarantined);
+    const lines = (await readFile(join(service.dataDir, 'logs', 'service.log'), 'utf8')).split('\n');
+    const stall = lines.find((line) => line.includes('a turn of a thread took too long') && line.includes('poisonous'));
+    expect(JSON.parse(stall ?? '{}')).to.deep.include({ level: 40, op: 'replay', project: project.name });
+    await expectOthersServe();
+  });
+
+  it('is not quarantined where somebody ends the process twice while it is opened', async () => {
+    await start('standalone');
+    await writeFile(poison, '');
+    const notes = join(service.dataDir, 'registry', BUCKETS.openings);
+    for (let kills = 0; kills < 2; kills++) {
+      await restart(kill);
+      void search('poisonous').catch(() => undefined);
+      await service.until(async () =>
+        (await readFile(join(notes, 'by.s1.json'), 'utf8')).includes(`"${poisonousId}":`),
+      );
+      // It is in the replay by then, or will be.
+      await delay(100);
+    }
+    await rm(poison);
+    await restart(kill);
+    await service.until(async () => (await search('poisonous')).status === 200);
+    expect(await areAnswered()).to.equal(true);
+    expect(await release()).to.contain('has failed');
+  });
+});

@@ -1,0 +1,20 @@
+import type { OpeningNotes } from '../../../shard/serving/openingNotes.js';
+import { Openings } from '../../../shard/serving/openings.js';
+import { systemClock } from '../../../shared/clock.js';
+
+type Notes = Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'end' | 'opened'>;
+
+/** Openings of collections that have never failed, unless `notes` say otherwise. */
+export const trustingOpenings = (notes: Partial<Notes> = {}, lease = { valid: true, lapses: 0 }): Openings =>
+  new Openings(
+    {
+      isSuspect: async () => false,
+      quarantineOf: () => undefined,
+      begin: async () => undefined,
+      end: () => undefined,
+      opened: async () => undefined,
+      ...notes,
+    },
+    lease,
+    systemClock,
+  );

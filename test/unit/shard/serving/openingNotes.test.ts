@@ -1,0 +1,242 @@
+/** What a shard notes of its openings, and what others make of a note that is left behind. */
+import { expect } from 'chai';
+import { OpeningNotes } from '../../../../shard/serving/openingNotes.js';
+import type { Bucket } from '../../../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../../../shared/bucket/memory.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { Metrics } from '../../../../shared/metrics/metrics.js';
+import { failuresKey, failuresOf, openingsKey, openingsOf } from '../../../../shared/registry/openings.js';
+import { storedHeartbeat } from '../../../../shared/registry/owners.js';
+import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
+import { shardSubject } from '../../../../shared/transport/subjects.js';
+import { HEARTBEAT, OWNER } from '../../../support/nats/bucketEntries.js';
+import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
+
+const LEASE_MS = 1_000;
+const bucket = (): MemoryBucket => new MemoryBucket({ logger: silentLogger });
+
+describe('notes of openings', () => {
+  let openings: Bucket;
+  let shards: Bucket;
+  let owners: Bucket;
+  let transport: InProcessTransport;
+  let started: OpeningNotes[];
+  let hanging: ReturnType<typeof gate>;
+
+  beforeEach(() => {
+    [openings, shards, owners] = [bucket(), bucket(), bucket()];
+    transport = new InProcessTransport({ logger: silentLogger });
+    started = [];
+    hanging = gate();
+  });
+  afterEach(async () => {
+    hanging.open();
+    await Promise.all(started.map((notes) => notes.stop()));
+    await transport.close();
+  });
+
+  const start = async (shard: string, session = `${shard}a`, over = openings): Promise<OpeningNotes> => {
+    const notes = new OpeningNotes({
+      ...{ shard, session, leaseMs: LEASE_MS, openings: over, shards, owners, transport },
+      ...{ metrics: new Metrics('shard', shard), clock: systemClock, logger: silentLogger },
+    });
+    await notes.start(() => undefined);
+    await shards.put(shard, storedHeartbeat({ ...HEARTBEAT, session }));
+    started.push(notes);
+    return notes;
+  };
+  const lapse = (shard: string): Promise<boolean> => shards.delete(shard);
+  /** Its subscription is there, and nothing answers. */
+  const hang = (shard: string) =>
+    transport.serve(shardSubject(shard), async () => {
+      await hanging.opened;
+      return new Uint8Array();
+    });
+  const noteOf = async (shard: string) => {
+    const entry = await openings.get(openingsKey(shard));
+    return entry && openingsOf(entry);
+  };
+  const failuresNoted = async (id: number): Promise<string[]> => {
+    const entry = await openings.get(failuresKey(id));
+    return entry === undefined ? [] : failuresOf(entry).map(({ how, alone }) => (alone ? `${how} alone` : how));
+  };
+  const stall = (notes: OpeningNotes, id: number, ms: number, op = 'replay', cause: 'work' | 'pause' = 'work') =>
+    notes.stalled({ thread: 'loop', ms, cpuMs: ms, cause, works: [{ op, subject: { id, project: 'p' } }] });
+
+  it('are durable before the opening, and gone soon after it', async () => {
+    const notes = await start('s1');
+    await notes.begin(7, { alone: false });
+    await notes.begin(8, { alone: true });
+    expect(await noteOf('s1')).to.deep.equal({ session: 's1a', openings: { '7': 1, '8': 2 }, alone: 8 });
+    notes.end(7);
+    notes.end(8);
+    await eventually('the note is gone', async () => (await noteOf('s1')) === undefined);
+  });
+
+  it('of five hundred collections that are opened at once are two writes, and one at their end', async () => {
+    let writes = 0;
+    const counted = bucket();
+    const put = counted.put.bind(counted);
+    const remove = counted.delete.bind(counted);
+    counted.put = (...args) => {
+      writes++;
+      return put(...args);
+    };
+    counted.delete = (...args) => {
+      writes++;
+      return remove(...args);
+    };
+    const notes = await start('s1', 's1a', counted);
+    const ids = Array.from({ length: 500 }, (_, i) => i + 1);
+    await Promise.all(ids.map((id) => notes.begin(id, { alone: false })));
+    expect(writes).to.be.at.most(2);
+    for (const id of ids) notes.end(id);
+    await eventually('the note is gone', async () => (await counted.get(openingsKey('s1'))) === undefined);
+    expect(writes).to.be.at.most(3);
+  });
+
+  it('fail the opening where they cannot be written', async () => {
+    const notes = await start('s1');
+    await (openings as MemoryBucket).close();
+    await expectCode(notes.begin(7, { alone: false }), 'unavailable');
+  });
+
+  it('of a process that lives make nothing suspect', async () => {
+    const [s1, s2] = [await start('s1'), await start('s2')];
+    await s1.begin(7, { alone: false });
+    expect(await s2.isSuspect(7)).to.equal(false);
+  });
+
+  it('of a process that answers without a lease make nothing suspect', async () => {
+    const [s1, s2] = [await start('s1'), await start('s2')];
+    await s1.begin(7, { alone: false });
+    await lapse('s1');
+    const serving = await transport.serve(shardSubject('s1'), async () => new Uint8Array());
+    expect(await s2.isSuspect(7)).to.equal(false);
+    await serving.stop();
+  });
+
+  it('of a process without a lease that does not answer count as blocked, each once', async () => {
+    const [s1, s2, s3] = [await start('s1'), await start('s2'), await start('s3')];
+    await Promise.all([s1.begin(7, { alone: false }), s1.begin(8, { alone: false })]);
+    await lapse('s1');
+    await hang('s1');
+    expect(await Promise.all([s2.isSuspect(7), s2.isSuspect(8), s3.isSuspect(7)])).to.deep.equal([true, true, true]);
+    expect(await failuresNoted(7)).to.deep.equal(['blocked']);
+    expect(await failuresNoted(8)).to.deep.equal(['blocked']);
+    expect(await noteOf('s1')).to.equal(undefined);
+    expect(s2.quarantineOf(7)).to.equal(undefined);
+  });
+
+  it('of a process that is gone count as ended', async () => {
+    const [s1, s2] = [await start('s1'), await start('s2')];
+    await s1.begin(7, { alone: true });
+    await lapse('s1');
+    expect(await s2.isSuspect(7)).to.equal(true);
+    expect(await failuresNoted(7)).to.deep.equal(['ended alone']);
+  });
+
+  it('of the process before count as ended, but for collections that were deleted', async () => {
+    await owners.create('7', OWNER);
+    const before = await start('s1');
+    await before.begin(7, { alone: true });
+    await before.begin(8, { alone: false });
+    const after = await start('s1', 's1b');
+    expect(await after.isSuspect(7)).to.equal(true);
+    expect(await after.isSuspect(8)).to.equal(false);
+    expect(await failuresNoted(7)).to.deep.equal(['ended alone']);
+    await after.begin(9, { alone: false });
+    expect((await noteOf('s1'))?.openings).to.deep.equal({ '9': 1 });
+  });
+
+  it('two blocked openings quarantine the one collection that was opened alone, at every shard', async () => {
+    const [s1, s2, s3] = [await start('s1'), await start('s2'), await start('s3')];
+    await Promise.all([7, 8].map((id) => s1.begin(id, { alone: false })));
+    await lapse('s1');
+    await hang('s1');
+    await Promise.all([7, 8].map((id) => s2.isSuspect(id)));
+    await s2.begin(7, { alone: true });
+    await lapse('s2');
+    await hang('s2');
+    await Promise.all([7, 8].map((id) => s3.isSuspect(id)));
+    for (const shard of [s1, s2, s3]) {
+      expect(shard.quarantineOf(7)).to.match(/^its opening stopped a shard 2 times.*npm run keys -- release 7/);
+      expect(shard.quarantineOf(8)).to.equal(undefined);
+    }
+  });
+
+  it('an opening that succeeds makes its collection trusted, and so does a release', async () => {
+    await owners.create('7', OWNER);
+    await (await start('s1')).begin(7, { alone: true });
+    const [s1, s2] = [await start('s1', 's1b'), await start('s2')];
+    expect(await s1.isSuspect(7)).to.equal(true);
+    await s1.opened(7);
+    expect(await failuresNoted(7)).to.deep.equal([]);
+    expect(await s2.isSuspect(7)).to.equal(false);
+  });
+
+  it('a shard that saw itself stall and lost its lease counts that, whatever others have taken it for', async () => {
+    const [s1, s2] = [await start('s1'), await start('s2')];
+    await s1.begin(7, { alone: false });
+    await lapse('s1');
+    await hang('s1');
+    await s2.isSuspect(7);
+    stall(s1, 7, 5 * LEASE_MS);
+    await s1.leaseRegained();
+    expect(await failuresNoted(7)).to.deep.equal(['stalled']);
+  });
+
+  it('an opening that ended in the turn that stalled is counted as one', async () => {
+    const s1 = await start('s1');
+    await s1.begin(7, { alone: true });
+    s1.end(7);
+    stall(s1, 7, 5 * LEASE_MS);
+    await s1.leaseRegained();
+    expect(await failuresNoted(7)).to.deep.equal(['stalled alone']);
+  });
+
+  it('a shard that was stopped meanwhile takes back what others have counted', async () => {
+    const [s1, s2] = [await start('s1'), await start('s2')];
+    await s1.begin(7, { alone: true });
+    await lapse('s1');
+    await hang('s1');
+    await s2.isSuspect(7);
+    expect(await failuresNoted(7)).to.deep.equal(['blocked alone']);
+    stall(s1, 7, 5 * LEASE_MS, 'replay', 'pause');
+    await s1.leaseRegained();
+    expect(await failuresNoted(7)).to.deep.equal([]);
+    expect(await s2.isSuspect(7)).to.equal(false);
+  });
+
+  it('a read that stalls a shard makes its collection no suspect, a commit does', async () => {
+    const s1 = await start('s1');
+    stall(s1, 7, 5 * LEASE_MS, 'facets');
+    stall(s1, 8, 5 * LEASE_MS, 'commit');
+    stall(s1, 9, LEASE_MS / 8, 'commit');
+    await s1.leaseRegained();
+    expect(await Promise.all([7, 8, 9].map(failuresNoted))).to.deep.equal([[], ['blocked'], []]);
+    await s1.leaseRegained();
+    expect(await failuresNoted(8)).to.deep.equal(['blocked']);
+  });
+
+  it('a note that is written while others fail to be read holds the opening until they are', async () => {
+    await owners.create('7', OWNER);
+    await (await start('s1')).begin(7, { alone: false });
+    const { opened, open } = gate();
+    const get = owners.get.bind(owners);
+    owners.get = async (key) => {
+      await opened;
+      return get(key);
+    };
+    const s1 = await start('s1', 's1b');
+    let isKnown = false;
+    const suspect = s1.isSuspect(7).finally(() => {
+      isKnown = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isKnown).to.equal(false);
+    open();
+    expect(await suspect).to.equal(true);
+  });
+});
