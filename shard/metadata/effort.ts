@@ -24,7 +24,7 @@ export const WORK = {
   /** A number outside of the column. */
   beside: 30,
   /** A value that is collected for a slot. */
-  collected: 80,
+  collected: 200,
   /** A test of a filter, or an operator around tests, that is evaluated for one record. */
   evaluated: 30,
 } as const;

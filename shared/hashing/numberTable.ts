@@ -12,8 +12,12 @@ const WORD_BYTES = 4;
 /** For each of the eight bytes of a double, a word for each of its values. */
 const WORDS = 8 * 256;
 const CAPACITY_MIN = 16;
-/** The table is at most half full. */
+/** Each part is at most half full. */
 const FILL = 0.5;
+/** Places of a table of one part, at most: dividing it takes about a millisecond. */
+const WHOLE_PLACES_MAX = 1 << 15;
+const PART_BITS = 8;
+const HASH_BITS = 32;
 
 let systemWords: Uint32Array | undefined;
 
@@ -22,8 +26,9 @@ export class NumberTable {
   readonly #double = new Float64Array(1);
   readonly #bytes = new Uint8Array(this.#double.buffer);
   #numbers = new Float64Array(CAPACITY_MIN * FILL);
-  /** By place: 1 + the ordinal of the number there; 0 where there is none. */
-  #places = new Uint32Array(CAPACITY_MIN);
+  /** By part, which the first bits of the hash tell, and place: 1 + the ordinal of the number there; 0 where there is none. */
+  #parts = [new Uint32Array(CAPACITY_MIN)];
+  #partSizes = new Uint32Array(1);
   #size = 0;
   #probes = 0;
 
@@ -49,7 +54,7 @@ export class NumberTable {
   }
 
   get bytes(): number {
-    return this.#numbers.byteLength + this.#places.byteLength;
+    return this.#parts.reduce((sum, { byteLength }) => sum + byteLength, this.#numbers.byteLength);
   }
 
   has(number: number): boolean {
@@ -58,19 +63,27 @@ export class NumberTable {
 
   /** The ordinal of a number; undefined where it was not added. 0 and −0 are one number. */
   find(number: number): number | undefined {
-    const held = this.#places[this.#placeOf(number)]!;
+    const value = number + 0;
+    const hash = this.#hashOf(value);
+    const places = this.#parts[this.#partOf(hash)]!;
+    const held = places[this.#placeOf(value, hash, places)]!;
     return held === 0 ? undefined : held - 1;
   }
 
   /** Adds a number, which is not NaN, unless it was added before. Returns its ordinal. */
   add(number: number): number {
-    const place = this.#placeOf(number);
-    const held = this.#places[place]!;
+    const value = number + 0;
+    const hash = this.#hashOf(value);
+    const part = this.#partOf(hash);
+    const places = this.#parts[part]!;
+    const place = this.#placeOf(value, hash, places);
+    const held = places[place]!;
     if (held > 0) return held - 1;
+    if (this.#size === this.#numbers.length) this.#lengthen();
     const ordinal = this.#size++;
-    this.#numbers[ordinal] = number + 0;
-    this.#places[place] = ordinal + 1;
-    if (this.#size === this.#numbers.length) this.#grow();
+    this.#numbers[ordinal] = value;
+    places[place] = ordinal + 1;
+    if (++this.#partSizes[part]! >= places.length * FILL) this.#grow(part);
     return ordinal;
   }
 
@@ -84,13 +97,16 @@ export class NumberTable {
     return this.#numbers[ordinal]!;
   }
 
+  #partOf(hash: number): number {
+    return this.#parts.length === 1 ? 0 : hash >>> (HASH_BITS - PART_BITS);
+  }
+
   /** The place of a number, or the free one where it belongs. */
-  #placeOf(number: number): number {
-    const value = number + 0;
-    const last = this.#places.length - 1;
-    for (let place = this.#hashOf(value) & last; ; place = (place + 1) & last) {
+  #placeOf(value: number, hash: number, places: Uint32Array): number {
+    const last = places.length - 1;
+    for (let place = hash & last; ; place = (place + 1) & last) {
       this.#probes++;
-      const held = this.#places[place]!;
+      const held = places[place]!;
       if (held === 0 || this.#numbers[held - 1] === value) return place;
     }
   }
@@ -102,12 +118,34 @@ export class NumberTable {
     return hash;
   }
 
-  #grow(): void {
+  #lengthen(): void {
     const numbers = new Float64Array(2 * this.#numbers.length);
     numbers.set(this.#numbers);
     this.#numbers = numbers;
-    this.#places = new Uint32Array(numbers.length / FILL);
-    for (let ordinal = 0; ordinal < this.#size; ordinal++) this.#places[this.#placeOf(numbers[ordinal]!)] = ordinal + 1;
+  }
+
+  /** Doubles a part, or divides a whole table that has grown large. */
+  #grow(part: number): void {
+    const places = this.#parts[part]!;
+    if (this.#parts.length === 1 && places.length === WHOLE_PLACES_MAX) {
+      const parts = 1 << PART_BITS;
+      this.#parts = Array.from({ length: parts }, () => new Uint32Array((2 * WHOLE_PLACES_MAX) / parts));
+      this.#partSizes = new Uint32Array(parts);
+    } else {
+      this.#parts[part] = new Uint32Array(2 * places.length);
+      this.#partSizes[part] = 0;
+    }
+    for (const held of places) if (held > 0) this.#place(held);
+  }
+
+  /** Places a number that is held already. */
+  #place(held: number): void {
+    const value = this.#numbers[held - 1]!;
+    const hash = this.#hashOf(value);
+    const part = this.#partOf(hash);
+    const places = this.#parts[part]!;
+    places[this.#placeOf(value, hash, places)] = held;
+    this.#partSizes[part]! += 1;
   }
 }
 

@@ -33,4 +33,18 @@ describe('a table of numbers', () => {
     // A half full table looks at 2.5 places for a number that it has not.
     expect(table.probes / numbers.length).to.be.below(8);
   });
+
+  it('places few numbers anew with any addition', () => {
+    const table = new NumberTable();
+    let most = 0;
+    for (let i = 0; i < 300_000; i++) {
+      const before = table.probes;
+      table.add(i * 1.25);
+      most = Math.max(most, table.probes - before);
+    }
+    for (let i = 0; i < 300_000; i += 997) expect(table.find(i * 1.25)).to.equal(i);
+    expect(table.size).to.equal(300_000);
+    // 16,384 numbers are divided among 256 parts, and never placed anew together again.
+    expect(most).to.be.below(2 * 16_384);
+  });
 });
