@@ -231,13 +231,11 @@ export class OpeningNotes {
 
   /** The process before has ended: it was asked to, or had lost its lease. */
   async #countPredecessor(before: StoredOpenings): Promise<void> {
-    const { shard, owners, openings, clock } = this.options;
+    const { shard, openings, clock } = this.options;
     if (before.session === this.options.session) return;
-    await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, async (id) => {
-      // A deleted collection has no owner.
-      if ((await owners.get(String(id))) === undefined) return;
-      await this.#add(id, failureIn(shard, before, id, 'ended', clock));
-    });
+    await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
+      this.#add(id, failureIn(shard, before, id, 'ended', clock)),
+    );
     await openings.delete(openingsKey(shard));
   }
 
@@ -282,6 +280,8 @@ export class OpeningNotes {
 
   async #add(collectionId: number, failure: OpeningFailure): Promise<void> {
     const { opening, how, shard, alone } = failure;
+    // A deleted collection has no owner, and nothing of it must be left.
+    if ((await this.options.owners.get(String(collectionId))) === undefined) return;
     const isNew = await this.#change(collectionId, (failures) => {
       const known = failures.find((each) => each.opening === opening);
       // Its own word counts more than that of others.
