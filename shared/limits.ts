@@ -44,7 +44,7 @@ export const FILTER_CONDITIONS_MAX = 128;
 export const FILTER_VALUES_MAX = 4_096;
 /** UTF-8 of all keys and strings in one metadata filter: 16 times the largest metadata. */
 export const FILTER_BYTES_MAX = 1024 * 1024;
-/** The same for all filters of a batch of searches together: 4 conditions and 64 values for each of 256 searches. */
+/** Bounds of all filters of a batch of searches together: 4 conditions and 64 values for each of 256 searches. */
 export const BATCH_CONDITIONS_MAX = 1_024;
 export const BATCH_VALUES_MAX = 16_384;
 export const BATCH_FILTER_BYTES_MAX = FILTER_BYTES_MAX;

@@ -86,8 +86,8 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'files',
     ],
     ...[
-      'hashing',
       'json',
+      'hashing',
       'scheduling',
       'model',
       'errors',

@@ -3,8 +3,8 @@
  * within ±2^53, no number may become an infinity, and only 0 may become 0; fractions are rounded to the nearest double. An
  * object keeps one value for each key.
  *
- * For almost all JSON the parsed value shows that nothing is lost. In case of doubt the field's text is read again, which takes
- * about as long as the parser: the other fields are skipped, and only numbers that can be lost are parsed.
+ * For almost all JSON the parsed value shows that nothing is lost. In case of doubt the text of the field is read again, in
+ * about the time of the parser. Other fields are skipped, and only numbers that may be lost are parsed.
  */
 import { below, invalid } from '../contract/refusal.js';
 import type { JsonObject } from '../contract/values.js';
@@ -23,7 +23,7 @@ const INTEGER_MAX = 2 ** 53;
 const MINUSES = ['e-', 'E-'];
 const THREE_DIGITS = /^\d{3}$/;
 const MANY_ZEROS = '0'.repeat(200);
-/** A shorter number without an exponent is kept: it is below 2^53, and not as close to 0 as that it would be read as 0. */
+/** A shorter number without an exponent is always kept: it is below 2^53, and too far from 0 to be read as 0. */
 const LOSSY_CHARS = 16;
 const ONLY_DIGITS = /^-?\d+$/;
 
@@ -175,11 +175,11 @@ function afterNumber({ text, open, path }: Reading, at: number): number {
 
 const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
 
-/** Whether the character stands within a number: a digit, `+`, `-`, `.`, or the sign of an exponent. */
+/** Whether a number may contain the character: a digit, `+`, `-`, `.`, or the letter of an exponent. */
 const isOfNumber = (code: number): boolean =>
   isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || (code | CASE_BIT) === EXPONENT;
 
-/** Why the number cannot be kept, if it cannot; `digits` stand before the exponent. */
+/** Why the number cannot be kept, if it cannot. `digits`: its part before the exponent. */
 function lossOf(literal: string, digits: string): string | undefined {
   const value = Number(literal);
   if (!Number.isFinite(value)) return 'the number is too large';

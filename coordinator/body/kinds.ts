@@ -239,8 +239,8 @@ function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds
 const TWICE_BYTES = 1024 * 1024;
 
 /**
- * Prepares a body whose vectors are plain. Undefined where they are not, where a short rest is refused, or is not cheap: the
- * whole body as JSON decides then, and its error names what was sent.
+ * Prepares a body whose vectors are plain. Undefined where they are not, where the rest is not cheap, or where a short rest is
+ * refused. The whole body as JSON decides then, and its error names what was sent.
  */
 function prepareTaken<T>(
   definition: Kind<T>,

@@ -19,8 +19,8 @@ import { type Rows, rowsIn } from './vectors.js';
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
 /**
- * Values beside the components of vectors, which are written as JSON and parsed, a microsecond for each: members of objects, and
- * for each record of a batch its vector, metadata, text and tag.
+ * Values beside the components of vectors: members of objects, and four for each record of a batch. A microsecond for each to write
+ * it as JSON and to parse it.
  */
 const VALUES_MAX = JSON_MEMBERS_MAX + 4 * BATCH_MAX;
 /** A character of one byte may become six in JSON. */

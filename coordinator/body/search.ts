@@ -101,7 +101,7 @@ export function prepareSearchBatch(
   };
 }
 
-/** What the searches of a batch hold together. */
+/** Sums over the searches of a batch. */
 interface BatchSums extends Spent {
   hits: number;
   textBytes: number;

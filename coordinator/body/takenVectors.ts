@@ -32,7 +32,7 @@ const OBJECT_END = 0x7d;
 const BODY_LEVEL = 1;
 const INNER_LEVEL = 3;
 
-/** Undefined if there is no vector, there are more than can be asked for, or what is there may be something else. */
+/** Undefined if there is no vector, if there are more than a request may have, or if one may be something else. */
 export function takeVectors(body: Buffer, { name, within }: VectorField): BodyParts | undefined {
   // The end of the object ends every reading: no position passes it.
   if (body[lastOf(body)] !== OBJECT_END) return undefined;

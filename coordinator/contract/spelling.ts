@@ -31,7 +31,7 @@ export const oneLetterOff = (name: string): string[] =>
 const letterwise = (name: string, slips: (head: string, tail: string) => string[]): string[] =>
   Array.from({ length: name.length + 1 }, (_, i) => slips(name.slice(0, i), name.slice(i))).flat();
 
-/** A longer key is no misspelt name. */
+/** A longer key is not a misspelt name. */
 const MISSPELT_CHARS = 64;
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');

@@ -219,7 +219,7 @@ export class BodyReader {
   }
 
   #reserve(sizeBytes: number): void {
-    // What comes before the body is read is counted then.
+    // Early bytes are counted when the body is read.
     if (this.#share === undefined) return;
     if (!this.inFlight.reserve(this.#share, sizeBytes)) throw overloaded('body_bytes');
     this.#reserved += sizeBytes;

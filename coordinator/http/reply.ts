@@ -33,7 +33,7 @@ export const json = <T>(value: T, status = 200): Reply => ({
   body: JSON.stringify(value),
 });
 
-/** From this size on an answer is encoded in pieces, and stays JSON: to write it anew would take milliseconds. */
+/** A longer answer is encoded in pieces, and is never repacked as msgpack: that would take milliseconds. */
 export const WHOLE_CHARS_MAX = 256 * 1024;
 
 /** The same answer as msgpack, with the vectors of hits as byte strings of little-endian float32. */

@@ -1,8 +1,8 @@
 /**
- * Counts the depth, arrays, objects, strings and members of JSON from its bytes, and refuses what JSON.parse would take long for:
+ * Counts the depth, arrays, objects, strings and members of JSON from its bytes. Refuses what takes JSON.parse long.
  *
- * - It takes a tenth of a microsecond to half of one for each array, object and string.
- * - It takes some two microseconds for each key that it has not met, which it adds to a table and to the shape of an object.
+ * - An array, an object or a string takes it at most half a microsecond.
+ * - A key that is new to it takes some two microseconds: it becomes part of a table and of the shape of an object.
  * - V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
  *
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time: on a body of vectors this
@@ -24,7 +24,7 @@ const OBJECT_END = 0x7d;
 /** After so many bytes without a bracket or a quote, long numbers are likely: they are skipped in blocks. */
 const NEAR_BYTES = 32;
 const BLOCK_BYTES = 16;
-/** Of a key that a message names. */
+/** How much of a long key a message shows. */
 const SHOWN_KEY_BYTES = 32;
 
 export interface JsonCounts {
@@ -39,7 +39,7 @@ const invalid = (message: string): VouchError => new VouchError('validation_erro
 interface NestingOptions {
   /** No message repeats any part of the JSON. */
   readonly isSecret?: boolean;
-  /** Of all JSON of one request. */
+  /** Shared by all JSON of one request. */
   readonly budget?: JsonBudget;
 }
 
@@ -96,7 +96,7 @@ export function longKey(key: Buffer | undefined, sizeBytes: number, path: string
   return invalid(`${path} has a key of ${sizeBytes} bytes${shown}: at most ${JSON_KEY_MAX_BYTES} are allowed`);
 }
 
-/** What all JSON of one request may hold: a body, and the JSON in its strings. */
+/** Bounds all JSON of one request together: its body, and the JSON in strings of the body. */
 export class JsonBudget {
   #pieces = 0;
   #members = 0;
@@ -119,7 +119,7 @@ export class JsonBudget {
   }
 }
 
-/** Counts different keys by a secret hash of 32 bits; so few of its values are the same that the count is right to a percent. */
+/** Counts different keys by a secret hash of 32 bits. Two keys rarely share one, so the count is right to a percent. */
 class KeyCount {
   readonly #hashes = new NumberTable();
   readonly #secrets = new Uint32Array(systemEntropy(2 * Uint32Array.BYTES_PER_ELEMENT).slice().buffer);

@@ -4,7 +4,7 @@
 const SEEDED: Readonly<Record<number, string>> = { 20: '20.20.2', 22: '22.22.2', 24: '24.14.1', 25: '25.8.2' };
 const SEEDED_MAJOR = 26;
 
-/** What an operator should know of a version of Node such as `20.11.1`; undefined: nothing. */
+/** Warns the operator of a version of Node such as `20.11.1`; undefined: its hashes have a seed. */
 export function hashSeedWarning(version: string): string | undefined {
   const [major = 0, ...rest] = partsOf(version);
   const first = SEEDED[major];

@@ -25,7 +25,7 @@ describe('the frames of an import', () => {
     expect(() => checkedFrames(small)).to.throw(`at byte ${FRAME_BYTES + 4} of the body there is no whole frame`);
   });
 
-  describe('of one request', () => {
+  describe('in one request', () => {
     let edge: TestEdge;
     let client: Client;
     before(async () => {

@@ -81,7 +81,7 @@ describe('JSON that is kept as it is written', () => {
     );
   });
 
-  it('is refused for its own field alone, whatever stands beside it', () => {
+  it('is refused for its own field alone, whatever other fields hold', () => {
     fc.assert(
       fc.property(objects, written, objects, (before, value, after) => {
         const others = (object: { members: readonly (readonly [string, Written])[] }) =>

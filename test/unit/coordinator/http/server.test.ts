@@ -153,7 +153,7 @@ overEngines('HTTP edge', (engine) => {
     expect([large!.status, JSON.parse(large!.body).code]).to.deep.equal([413, 'payload_too_large']);
   });
 
-  it('takes a body of a chunk a byte while it is short, and ends one of many small chunks', async () => {
+  it('takes a short body in chunks of one byte, and ends a long one', async () => {
     const edge = await start();
     await edge.backend.create('p', { name: 'c', dimension: 2, index: 'brute' });
     const bytewise = (text: string): string => text.replaceAll(/./g, '1\r\n$&\r\n');
@@ -169,7 +169,7 @@ overEngines('HTTP edge', (engine) => {
       'the body comes in too many small chunks: send 512 bytes or more in each',
     ]);
     expect(answer!.headers.get('connection')).to.equal('close');
-    // What is dropped unread is ended as well.
+    // A body that is dropped unread is ended as well.
     const [unknown] = await rawExchange(edge.edge.port, padded(`vk_${'0'.repeat(64)}`, 17_000).slice(0, 2));
     expect([unknown!.status, unknown!.headers.get('connection')]).to.deep.equal([401, 'close']);
   });

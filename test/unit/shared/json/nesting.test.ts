@@ -64,7 +64,7 @@ describe('the nesting of JSON', () => {
   const object = (count: number, key: (place: number) => string): string =>
     `{${Array.from({ length: count }, (_, place) => `"${key(place)}":0`).join()}}`;
 
-  it('names the beginning of a key that is too long, except of what is secret', () => {
+  it('names the beginning of a key that is too long, except in a secret body', () => {
     const json = `{"${'\\u0061'.repeat(200)}":1}`;
     expect(refusal(json)).to.equal(
       `$.a has a key of 1200 bytes, which begins with ${JSON.stringify('\\u0061'.repeat(6).slice(0, 32))}: at most 1024 are allowed`,
