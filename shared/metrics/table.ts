@@ -244,7 +244,7 @@ const INDEXES = {
     'Time from the order of a build of an index to its first turn.',
     { why: ['requested', 'maintenance'] },
   ),
-  vouch_index_builds: gauge('Builds of indexes that run, are paused while others have their turn, or wait to begin.', {
+  vouch_index_builds: gauge('Builds of indexes: running, paused during the turns of others, or waiting to begin.', {
     state: ['running', 'paused', 'waiting'],
   }),
   vouch_index_building: gauge('Indexes that are being built, are being loaded, or wait for it.'),
