@@ -1,6 +1,6 @@
 /**
- * Counts the work of steps in about nanoseconds, by what is read and compared, so that no step takes long whatever the
- * records, terms and operands of a filter are. Looking at a clock instead would cost more than many pieces of work.
+ * Counts the work of steps in about nanoseconds, by the bytes, terms and slots that they read. So no step takes long, whatever
+ * the records and the filter are. A look at a clock would cost more than many pieces of work.
  */
 
 /** About half a millisecond. */

@@ -2,11 +2,11 @@
  * The metadata of one collection, so indexed that a filter is a few operations on sets of slots.
  *
  * Every value of every record is indexed under its path (`PathIndex`); the elements of an array are indexed under the
- * array's path. In a collection with more than `PATHS_MAX` paths, as where keys are made of ids, the index cannot tell of
- * the records that have other paths whether they match: these are judged by their stored metadata, each once for a filter.
+ * array's path. A collection may have more than `PATHS_MAX` paths, for example where keys are made of ids. The records that
+ * have other paths are then judged by their stored metadata, each once for a filter.
  *
- * Selections work in steps, which end by the work that they have done (`Effort`): by the bytes, terms and slots that were
- * read, whatever the filter and the records are. Records that are written meanwhile are judged anew.
+ * Selections work in steps. A step ends by its work (`Effort`): the bytes, terms and slots that it has read. Records that are
+ * written meanwhile are judged again.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { Filter, Test } from '../../shared/model/filter.js';
@@ -25,10 +25,10 @@ import { WrittenSlots } from './writtenSlots.js';
 
 /** A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** What the records that are judged in the last turn may cost: about a millisecond or two. */
+/** The most work that is left to the last turn: about a millisecond or two. */
 const LAST_TURN_WORK = 2_000_000;
 
-/** What a filter, or a part of one, selects. Other slots do not match. */
+/** The slots that a filter, or a part of one, selects. Other slots do not match. */
 interface Selected {
   /** Slots that match. It is a new set. */
   readonly matching: BitSet;
@@ -124,10 +124,9 @@ export class MetadataIndex {
   }
 
   /**
-   * Collects the values that records have at a path, and selects the records that match the filter, as they are at the
-   * moment at which the returned function is called: once, and at once. Costs some 30 ns a record that has the path; the
-   * values of a record whose path is not indexed are read from its metadata. `held`: rows that are looked at by their metadata
-   * if they do not live any more.
+   * Collects the values that records have at a path, and selects the records that match the filter. Both are of the moment
+   * at which the returned function is called: once, and at once. Costs some 30 ns a record that has the path. Where a path
+   * is not indexed, the values are read from the metadata. `held`: rows whose metadata is read if they do not live any more.
    */
   values(path: string, filter: Filter | undefined, slice: Slice, held?: SlotSet): Promise<() => PathValues> {
     const key = pathKey(path);
@@ -294,7 +293,7 @@ class Selection {
   matching = BitSet.ofSize(1);
   #record: RecordFilter | undefined;
 
-  /** What a record costs beside its bytes. */
+  /** The work of judging a record, beside its bytes. */
   readonly work: number;
 
   constructor(readonly filter: Filter) {

@@ -10,8 +10,8 @@ export interface MetadataObject {
 }
 
 /**
- * Parses metadata; undefined where it is not a JSON object, nests too deep, or has a key that is too long: such metadata is
- * opaque bytes, which an old log or an import may hold.
+ * Parses metadata; undefined where it is not a JSON object, nests too deep, or has a key that is too long. Such metadata is
+ * opaque bytes. An old log or an import may hold it.
  */
 export function metadataObject(stored: Uint8Array | null): MetadataObject | undefined {
   if (stored === null) return undefined;

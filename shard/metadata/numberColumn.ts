@@ -125,14 +125,14 @@ export class NumberColumn {
     yield* this.#scanned(interval.low, interval.high, slots, effort);
   }
 
-  /** The same for the slots that have one of the numbers. */
+  /** Does so for the slots that have one of the numbers. */
   *among(values: NumberTable, slots: BitSet, effort: Effort): Steps<void> {
     yield* this.#elsewhere(values, slots, effort);
     if (values.size <= SCANS_MAX) for (const value of values.numbers) yield* this.#scanned(value, value, slots, effort);
     else yield* this.#sieved(new Sieve(values), slots, effort);
   }
 
-  /** As `PathIndex.collect`. */
+  /** Collects as `PathIndex.collect` does. */
   *collect(into: SlotValues, effort: Effort): Steps<void> {
     for (const [slot, value] of this.#beside) {
       into.add(slot, into.ordinalOf(value));
@@ -223,7 +223,7 @@ function addSome(
   effort: Effort,
 ): boolean {
   let seen = 0;
-  // An iterator of a map goes on where a loop left it.
+  // The iterator of a map continues where a loop left it.
   for (const [slot, value] of entries) {
     if (wanted.has(value)) slots.add(slot);
     if (++seen === NUMBERS_PER_LOOK) break;
@@ -251,7 +251,7 @@ function scan(column: Float64Array, low: number, high: number, slots: BitSet, fr
   }
 }
 
-/** Numbers, fewer than 65,536, that a column is passed through: it tells which to compare with, at a tenth of the cost of a look into the table. */
+/** A filter of a column by fewer than 65,536 numbers, at a tenth of the cost of a look into their table for each slot. */
 class Sieve {
   readonly #sought: Float64Array;
   /** By place: 1 + the index of a sought number; 0 for none. */

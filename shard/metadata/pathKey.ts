@@ -1,8 +1,8 @@
 /**
- * The keys under which the paths of metadata are held. A path may be 64 KB long and have thousands of others below it, so a
- * long one is folded, key by key: as soon as it takes more than `PLAIN_CHARS_MAX` characters, its hash takes its place. All
- * paths below a long key so cost what they add to it, and V8, which hashes a string of more than 16,383 characters by its
- * length alone, never gets one.
+ * The keys under which the paths of metadata are held. A path may be 64 KB long and have thousands of others below it. It is
+ * therefore folded, key by key: as soon as it takes more than `PLAIN_CHARS_MAX` characters, its hash takes its place. A path
+ * below a long key so costs only what it adds. No key is as long as the strings that V8 hashes by their length alone, which
+ * have more than 16,383 characters.
  */
 
 import { textDigest } from '../../shared/hashing/mapKey.js';

@@ -2,7 +2,7 @@
  * A filter against one record's metadata: finds what `MetadataIndex.select` finds, without an index.
  *
  * A record is parsed and visited once, whatever the number of tests. Each value costs one look for the tests at its path, and
- * one for the operands that equal it; ranges are compared with the least and the greatest value.
+ * one for the operands that equal it. Ranges are compared with the least and the greatest value.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
@@ -16,14 +16,14 @@ import { kindOf, type TermKind, ValueTerms } from './terms.js';
 /** Whether something holds for the record that was visited last. */
 type Holds = () => boolean;
 
-/** Whether the test is the opposite of what `PathTests` and `PathIndex.select` find. */
+/** Whether the test is true of the records that `PathTests` and `PathIndex.select` do not find. */
 export const isNegated = (test: Test): boolean =>
   test.kind === 'ne' || test.kind === 'nin' || (test.kind === 'exists' && !test.value);
 
 /** The key of the path of a test. */
 export const pathOf = (path: readonly string[]): string => pathKey(path.join(PATH_SEPARATOR));
 
-/** What a record costs beside its bytes where it is judged by the filter; undefined: it is only read. */
+/** The work of judging a record by the filter, beside its bytes; undefined: of reading it. */
 export function recordWork(filter: Filter | undefined): number {
   return WORK.record + (filter === undefined ? 0 : WORK.evaluated * partsIn(filter));
 }
@@ -106,13 +106,13 @@ class PathTests {
   #record = 0;
   #isMet = false;
   readonly #numbers = new NumberTable();
-  /** By the ordinal of the number. */
+  /** Indexed by the ordinal of the number. */
   readonly #ofNumbers: SoughtValue[] = [];
   readonly #ofTerms: { [kind in TermKind]?: Map<string, SoughtValue> } = {};
   readonly #numberRange = new Range<number>();
   readonly #stringRange = new Range<string>();
 
-  /** Returns what tells whether the test holds, and makes `meet` look for it. */
+  /** Returns a function that is true where the test holds, and makes `meet` look for it. */
   holds(test: Test, terms: ValueTerms): Holds {
     switch (test.kind) {
       case 'eq':

@@ -9,7 +9,7 @@ import type { Json, Scalar } from '../../shared/model/filter.js';
 import { BitSet } from '../kernel/bitSet.js';
 import { isAbridged, longTerm } from './terms.js';
 
-/** Stands for no ordinal. */
+/** The entry of a slot without a value. */
 const NONE = -1;
 /** A slot with several values has this number less the index of their set. */
 const SEVERAL = -2;
@@ -20,18 +20,18 @@ export const isScalar = (value: Json): value is Scalar => typeof value !== 'obje
 export class SlotValues {
   /** The slots that have a value. */
   readonly slots = BitSet.ofSize(1);
-  /** By slot: the ordinal of its value, or where those of several are. */
+  /** The ordinal of each slot's value, or the place of several. */
   #ordinals = new Int32Array(0);
   readonly #several: Set<number>[] = [];
   readonly #ofNumber = new NumberTable();
-  /** By the ordinal that the table gives a number: that among all values. */
+  /** The ordinal among all values of each number of the table. */
   readonly #ofNumbers: number[] = [];
   readonly #ofText = new TextTable();
   readonly #ofWord = new Map<boolean | null, number>();
   /** Long strings, by their terms. */
   readonly #ofLong = new TextTable();
   readonly #long = BitSet.ofSize(1);
-  /** By ordinal. For a long string its term. */
+  /** The values by ordinal; in the place of a long string its term. */
   readonly #values: Scalar[] = [];
 
   /** The number of different values. Each has an ordinal below it. */
@@ -47,7 +47,7 @@ export class SlotValues {
     return this.#addOnce(this.#ofText.add(value, this.count), value);
   }
 
-  /** The same for the term of a long string. */
+  /** The ordinal of the long string with this term. */
   ordinalOfLong(term: string): number {
     const ordinal = this.#ofLong.add(term, this.count);
     this.#long.add(ordinal);

@@ -39,8 +39,8 @@ export function scalarJson(value: Scalar): string {
 /**
  * Makes the terms of the values of one record or filter: the same text for deeply equal values alone.
  *
- * The term of an array or object is its JSON with keys in order and the terms of its members in their place, or a hash of
- * that text. Each is made once, so that a record of many levels costs as much as a flat one of as many bytes.
+ * The term of an array or object is made of the terms of its members, with keys in order, and is hashed where it is long. Each
+ * is made once, so that a record of many levels costs as much as a flat one of as many bytes.
  */
 export class ValueTerms {
   readonly #ofContainers = new Map<object, string>();

@@ -5,7 +5,7 @@ export class WrittenSlots {
   readonly #works = new Map<number, number>();
   #work = 0;
 
-  /** `recordWork`: what a record costs beside its bytes. */
+  /** `recordWork`: the work of judging a record, beside its bytes. */
   constructor(private readonly recordWork: number) {}
 
   /** The work of judging all of them. */
@@ -13,7 +13,7 @@ export class WrittenSlots {
     return this.#work;
   }
 
-  /** `sizeBytes`: of the new metadata; undefined: there is none. */
+  /** `sizeBytes`: the size of the new metadata; undefined: the record has none. */
   add(slot: number, sizeBytes = 0): void {
     const work = this.recordWork + WORK.byte * sizeBytes;
     this.#work += work - (this.#works.get(slot) ?? 0);

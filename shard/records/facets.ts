@@ -39,8 +39,8 @@ export async function facets(
 }
 
 /**
- * The JSON of values, each of which the record at its slot has; undefined if a long string is not in that record any more.
- * `assertWithin` gets the bytes of those that were read, and may throw. Reading a long string costs the record's metadata.
+ * Returns the JSON of values. A long string is read from the metadata of the record at its slot; undefined if it is not there any
+ * more. `assertWithin` gets the bytes that were read so far, and may throw.
  */
 export async function valueTexts(
   metadata: Pick<MetadataIndex, 'longValue'>,

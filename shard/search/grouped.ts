@@ -141,7 +141,7 @@ abstract class GroupCollector implements Collector {
 class FirstOfGroups extends GroupCollector {
   readonly #ordinals: number[] = [];
   readonly #firsts: Ranked[] = [];
-  /** By ordinal: 1 + the place in the heap; 0 for a group that is not in it. */
+  /** The place of each ordinal in the heap, plus 1; 0 for a group that is not in it. */
   readonly #places: Uint32Array;
 
   constructor(
@@ -219,7 +219,7 @@ class MembersOfGroups extends GroupCollector {
   worst = Number.POSITIVE_INFINITY;
   /** In the order of the groups. */
   readonly #members: readonly TopK[];
-  /** By ordinal: 1 + the place of its group; 0 for a group that is left out. */
+  /** The place of each ordinal's group, plus 1; 0 for a group that is left out. */
   readonly #places: Uint32Array;
   #met = 0;
 

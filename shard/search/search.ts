@@ -175,7 +175,7 @@ async function searchGroups(
 
 interface NamedGroup {
   readonly ordinal: number;
-  /** That of a record in the group. */
+  /** The slot of a record in the group. */
   readonly slot: number;
   readonly place: number;
 }

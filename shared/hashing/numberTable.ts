@@ -26,7 +26,7 @@ export class NumberTable {
   readonly #double = new Float64Array(1);
   readonly #bytes = new Uint8Array(this.#double.buffer);
   #numbers = new Float64Array(CAPACITY_MIN * FILL);
-  /** By part, which the first bits of the hash tell, and place: 1 + the ordinal of the number there; 0 where there is none. */
+  /** The parts, by the first bits of the hash: at each place an ordinal plus 1, or 0. */
   #parts = [new Uint32Array(CAPACITY_MIN)];
   #partSizes = new Uint32Array(1);
   #size = 0;

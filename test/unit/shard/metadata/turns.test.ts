@@ -1,4 +1,4 @@
-/** What a filter, a count of values, or a page holds the event loop for, by counted work, with the worst records within the limits. */
+/** The work between two turns of the event loop, with the worst records within the limits. */
 import { expect } from 'chai';
 import { filterOf } from '../../../../coordinator/contract/filter.js';
 import { BlockShape } from '../../../../shard/kernel/blockShape.js';
@@ -157,7 +157,7 @@ describe('the keys of maps that metadata meets', () => {
     expect(keys.filter((key) => typeof key === 'number' && key >= 2 ** 20)).to.deep.equal([]);
   });
 
-  it('are no numbers of which V8 puts 49,152 into one bucket, in a count of values', async () => {
+  it('are not the numbers of a count of values, 49,152 of which share a bucket in V8', async () => {
     const watched = new Watched();
     const numbers = collidingNumbers(49_152);
     for (let slot = 0; 4_096 * slot < numbers.length; slot++)

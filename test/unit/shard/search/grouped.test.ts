@@ -80,7 +80,7 @@ describe('a search in groups', () => {
       vectors.destroy();
     });
 
-  it('looks at few values between two turns, where each row has thousands, and finds what a plain loop does', async () => {
+  it('looks at few values between two turns, where each row has thousands', async () => {
     const [rows, values, distinct] = [120, 3_000, 9_000];
     const { vectors, insertions, held } = collection(rows, 1);
     const visited = new VisitedValues();

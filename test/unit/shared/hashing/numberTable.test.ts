@@ -34,7 +34,7 @@ describe('a table of numbers', () => {
     expect(table.probes / numbers.length).to.be.below(8);
   });
 
-  it('places few numbers anew with any addition', () => {
+  it('moves few numbers with any addition', () => {
     const table = new NumberTable();
     let most = 0;
     for (let i = 0; i < 300_000; i++) {
@@ -44,7 +44,7 @@ describe('a table of numbers', () => {
     }
     for (let i = 0; i < 300_000; i += 997) expect(table.find(i * 1.25)).to.equal(i);
     expect(table.size).to.equal(300_000);
-    // 16,384 numbers are divided among 256 parts, and never placed anew together again.
+    // 16,384 numbers are divided among 256 parts, and move together only then.
     expect(most).to.be.below(2 * 16_384);
   });
 });
