@@ -86,6 +86,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
   writeRoute('POST /v1/index/rebuild', {
     summary: "Rebuild every collection's index, while the project's writes wait",
     body: 'rebuild',
+    deadline: 'rebuildMs',
     answers: 'RebuildResponse',
     errors: ['invalid_index', 'conflict', 'not_implemented'],
     handle: async (request) => {

@@ -145,7 +145,7 @@ async function loggedCheckpoint(request: HandlerRequest, collection: Collection)
   const { log } = await request.call(collection, { op: 'proofState' });
   if (log.size === 0)
     throw new VouchError('conflict', 'nothing was written to the collection yet, so the service log does not have it');
-  await serviceLog.untilLogged(collection.id, log.size, request.envelope);
+  await request.wait(serviceLog.untilLogged(collection.id, log.size, request.envelope));
   const proved = await serviceLog.proveNewest(collection.id);
   if (proved === undefined)
     throw unavailable(

@@ -30,7 +30,7 @@ type Body = Buffer<ArrayBuffer>;
 
 const NO_BYTES: Body = Buffer.from(new ArrayBuffer(0));
 
-const clientGone = (): VouchError => unavailable('the client went away');
+export const clientGone = (): VouchError => unavailable('the client went away');
 
 export class BodyReader {
   #phase: Phase = 'held';

@@ -5,6 +5,7 @@
 
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { RateLimitState } from '../limits/limiter.js';
+import { clientGone } from './bodyReader.js';
 import type { EdgeMetrics } from './edgeMetrics.js';
 import type { EngineResponse } from './engine/engine.js';
 import { type Header, KEEP_ALIVE, type Reply, statusLine } from './reply.js';
@@ -45,7 +46,7 @@ export class Exchange {
   share: Share;
   #open = true;
   #heldBytes = 0;
-  #onAbort: (() => void) | undefined;
+  readonly #onAbort = new Set<() => void>();
 
   /** `onEnd`: status 0 if the client went away first. */
   constructor(
@@ -59,7 +60,7 @@ export class Exchange {
   ) {
     this.share = inFlight.nobody;
     res.onAborted(() => {
-      this.#onAbort?.();
+      for (const listener of this.#onAbort) listener();
       if (this.#open) this.#end(0);
     });
   }
@@ -71,7 +72,17 @@ export class Exchange {
 
   /** `listener` is called if the client goes away before it has its answer. */
   onAbort(listener: () => void): void {
-    this.#onAbort = listener;
+    this.#onAbort.add(listener);
+  }
+
+  /** Settles as `work` does, or rejects as soon as the client goes away. */
+  whileConnected<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => reject(clientGone());
+      if (!this.#open) leave();
+      this.#onAbort.add(leave);
+      void work.then(resolve, reject).finally(() => this.#onAbort.delete(leave));
+    });
   }
 
   /** The client's address, 4 or 16 bytes. Only while the request handler runs. */

@@ -59,6 +59,11 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     /** The value of the header. */
     readonly idempotencyKey: string | undefined,
     readonly envelope: Envelope,
+    /**
+     * Waits for work that other requests wait for too. Rejects at the deadline, and as soon as the client goes away. The request
+     * gives its place back then; the work continues for the other requests.
+     */
+    readonly wait: <T>(shared: Promise<T>) => Promise<T>,
   ) {}
 
   /**

@@ -12,6 +12,8 @@ import type { Reply } from './reply.js';
 
 type RouteName = `${Method} /${string}`;
 
+type Deadline = 'deadlineMs' | 'rebuildMs';
+
 interface CommonRoute extends RouteDoc {
   /** Method and path, as logs and metrics show them. */
   readonly name: string;
@@ -32,6 +34,8 @@ export interface KeyedRoute extends CommonRoute {
   readonly body: BodyKind | null;
   /** Throws `validation_error`. */
   readonly parseQuery: (query: string) => unknown;
+  /** The limit that is its deadline, counted from the arrival of its body. */
+  readonly deadline: Deadline;
   readonly handle: (request: HandlerRequest) => Promise<Reply>;
 }
 
@@ -57,6 +61,8 @@ interface Definition<K extends BodyKind, Q> {
   /** The route heeds an `Idempotency-Key`. */
   readonly isIdempotent?: true;
   readonly query?: QueryType<Q>;
+  /** The default is `deadlineMs`. */
+  readonly deadline?: Deadline;
   /** A type alone: status 200 with a body of this type. */
   readonly answers: NonNullable<RouteAnswer['body']> | readonly RouteAnswer[];
   /** Errors beyond those that follow from the rest of the definition. */
@@ -73,10 +79,11 @@ const routeOf =
   (scope: Scope, category: Category) =>
   <K extends BodyKind = never, Q = undefined>(name: RouteName, definition: Definition<K, Q>): KeyedRoute => {
     const { summary, body, query, answers, errors = [], isIdempotent = false, handle } = definition;
+    const { deadline = 'deadlineMs' } = definition;
     const [method, path] = name.split(' ') as [Method, string];
     const request = body === undefined ? null : BODY_KINDS[body].schema;
     return {
-      ...{ name, method, path, scope, category, summary, isIdempotent, request },
+      ...{ name, method, path, scope, category, summary, isIdempotent, request, deadline },
       body: body ?? null,
       isRequestRequired: body !== undefined && !mayBeEmpty(body),
       isPackable: body !== undefined && mayBePacked(body),
@@ -107,7 +114,7 @@ export const serviceRoute = (
   ...definition,
   ...{ name: `GET ${definition.path}`, method: 'GET', category: null, body: null, request: null, query: null },
   ...{ isIdempotent: false, isRequestRequired: false, isPackable: false },
-  errors: definition.scope === null ? ['internal_error'] : ERRORS_WITH_KEY,
+  errors: definition.scope === null ? ['internal_error', 'unavailable'] : ERRORS_WITH_KEY,
 });
 
 export const success = (body: NonNullable<RouteAnswer['body']>): RouteAnswer[] => [

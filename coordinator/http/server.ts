@@ -7,7 +7,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemEntropy } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { allows, type Scope } from '../../shared/registry/keys.js';
@@ -36,8 +36,9 @@ import {
   type RequestHead,
   readHead,
 } from './requestHead.js';
-import type { KeyedRoute, Route } from './route.js';
+import type { KeyedRoute, Route, ServiceRoute } from './route.js';
 import { type Match, Router } from './router.js';
+import { Waits } from './waits.js';
 
 export interface ServerOptions {
   readonly engine: HttpEngine;
@@ -55,6 +56,8 @@ export interface ServerOptions {
 const SHARED_PORT_MS = 250;
 /** After a refusal from its head, a body up to this size is read to its end and dropped; a larger one would cost too much. */
 const DROPPED_BYTES_MAX = 64 * 1024;
+/** A request that is not answered so long after its deadline is cancelled. What it waits for ends earlier, and says why. */
+const OVERDUE_MS = 1_000;
 
 export interface HttpServer {
   readonly port: number;
@@ -97,6 +100,7 @@ class Requests {
   /** Answers to requests that are refused from their head. */
   readonly #refusals = new Map<RefusalReason, Reply>();
   readonly #bodyWatch = new BodyWatch();
+  readonly #waits: Waits;
   readonly #freshRequestId = requestIds();
   #open = 0;
   #draining = false;
@@ -108,6 +112,7 @@ class Requests {
     this.#cors = new Cors(config.http.corsOrigins);
     this.#turnBudget = new TurnBudget(config.limits.maxQueueWaitMs);
     this.#failures = new FailureLog(logger, clock);
+    this.#waits = new Waits(clock);
   }
 
   take(res: EngineResponse, req: EngineRequest): void {
@@ -226,18 +231,26 @@ class Requests {
         ['allow', match.allow],
       ]);
     const { route, parameters } = match;
-    if (route.scope === null) return route.handle(this.options.services, parameters);
+    if (route.scope === null) return this.#serve(route, parameters);
     const { head, exchange } = request;
     const caller =
       request.caller ?? this.options.authenticator.authenticate(head.authorization, () => exchange.clientAddress());
     return caller instanceof Promise
-      ? caller.then((known) => this.#admit(request, route, parameters, known))
+      ? this.#waits
+          .within(caller, this.options.services.config.limits.deadlineMs, late)
+          .then((known) => this.#admit(request, route, parameters, known))
       : this.#admit(request, route, parameters, caller);
+  }
+
+  #serve(route: ServiceRoute, parameters: readonly string[]): Reply | Promise<Reply> {
+    const { services } = this.options;
+    const reply = route.handle(services, parameters);
+    return reply instanceof Promise ? this.#waits.within(reply, services.config.limits.deadlineMs, late) : reply;
   }
 
   #admit(request: AcceptedRequest, route: Route, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
     assertMayCall(caller, route.scope as Scope, route.body, request.head);
-    if (route.category === null) return route.handle(this.options.services, encoded);
+    if (route.category === null) return this.#serve(route, encoded);
     // The capacity again: the key may not have been known before, or the body was too long for a fast refusal.
     const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));
@@ -262,11 +275,15 @@ class Requests {
       const prepared = body === undefined ? undefined : await this.#prepared(route, head, share, body);
       noteWork(route.name, caller);
       // Counted from the arrival of the whole body, whose duration is up to the client.
-      const deadlineMs = services.clock.nowMs() + services.config.limits.deadlineMs;
-      const envelope = { requestId: exchange.requestId, deadlineMs };
+      const { limits } = services.config;
+      const envelope = { requestId: exchange.requestId, deadlineMs: services.clock.nowMs() + limits.deadlineMs };
+      const wait = <T>(shared: Promise<T>): Promise<T> =>
+        this.#waits.within(exchange.whileConnected(shared), limits.deadlineMs, late);
       const { idempotencyKey } = head;
-      const reply = await route.handle(
-        new HandlerRequest(services, caller, prepared, query, parameters, idempotencyKey, envelope),
+      const reply = await this.#waits.within(
+        route.handle(new HandlerRequest(services, caller, prepared, query, parameters, idempotencyKey, envelope, wait)),
+        limits[route.deadline] + OVERDUE_MS,
+        late,
       );
       return route.isPackable && acceptsPacked(head) ? packedReply(reply) : reply;
     } finally {
@@ -309,6 +326,8 @@ class Requests {
     if (this.#open === 0) this.#onDrained();
   }
 }
+
+const late = (): VouchError => unavailable('the request was not done by its deadline; its outcome is unknown');
 
 const mayRejectFast = ({ method, bodyBytes }: RequestHead): boolean =>
   bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD';

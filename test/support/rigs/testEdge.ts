@@ -38,7 +38,7 @@ export class TestClock implements Clock {
 }
 
 /** A service log without an entry. */
-const EMPTY_LOG: ServedLog = {
+export const EMPTY_LOG: ServedLog = {
   checkpoint: undefined,
   tile: async () => undefined,
   proveNewest: async () => undefined,
@@ -57,10 +57,19 @@ export function overEngines(title: string, suite: (engine: EngineName) => void):
     });
 }
 
+/** Resolves when `condition` holds; fails after five seconds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; !(await condition()); turn++) {
+    if (turn > 500) throw new Error('the condition did not hold in time');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 interface TestParts {
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly keys?: MemoryBucket;
+  readonly serviceLog?: ServedLog;
 }
 
 export class TestEdge {
@@ -72,7 +81,12 @@ export class TestEdge {
 
   static async start(
     overrides: ConfigOverrides = {},
-    { clock = systemClock, logger = silentLogger, keys = new MemoryBucket({ logger: silentLogger }) }: TestParts = {},
+    {
+      clock = systemClock,
+      logger = silentLogger,
+      keys = new MemoryBucket({ logger: silentLogger }),
+      serviceLog = EMPTY_LOG,
+    }: TestParts = {},
   ): Promise<TestEdge> {
     const { http, ...others } = overrides;
     const config: Config = loadConfig({}, { http: { port: 0, ...http }, rateLimits: 'off', ...others });
@@ -81,7 +95,7 @@ export class TestEdge {
     const limiter = new LocalLimiter(config.rateLimits, clock);
     const metrics = new Metrics('coordinator');
     const edge = await startEdge({
-      ...{ config, backend, limiter, serviceLog: EMPTY_LOG, platform, metrics, logger, clock },
+      ...{ config, backend, limiter, serviceLog, platform, metrics, logger, clock },
       version: '1.2.3',
     });
     return new TestEdge(edge, backend, keys);

@@ -9,17 +9,9 @@ import { VouchError } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { Client } from '../../../support/launch/client.js';
 import { rawExchange, requestHead } from '../../../support/launch/http.js';
-import { overEngines, TestClock, TestEdge } from '../../../support/rigs/testEdge.js';
+import { overEngines, TestClock, TestEdge, until } from '../../../support/rigs/testEdge.js';
 
 const SEARCH = JSON.stringify({ collection: 'c', query: [1, 2], k: 1 });
-
-/** Resolves when `condition` holds; fails after five seconds. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; !(await condition()); turn++) {
-    if (turn > 500) throw new Error('the condition did not hold in time');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 /** A key store that tells its watchers nothing, and answers when it is told to. */
 class UnwatchedBucket extends MemoryBucket {

@@ -1,0 +1,41 @@
+/**
+ * Bounds what requests wait for. One timer looks at all of them: a timer for each request would cost more than the rest of its
+ * admission.
+ */
+import type { Clock } from '../../shared/clock.js';
+import type { VouchError } from '../../shared/errors/errors.js';
+
+/** How much later than its deadline a wait may end. */
+const LOOK_EVERY_MS = 100;
+
+interface Wait {
+  readonly deadlineMs: number;
+  readonly end: () => void;
+}
+
+export class Waits {
+  readonly #waits = new Set<Wait>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Settles as `work` does, or rejects with `late()` when `withinMs` have passed; the work continues. */
+  within<T>(work: Promise<T>, withinMs: number, late: () => VouchError): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const wait = { deadlineMs: this.clock.monotonicMs() + withinMs, end: () => reject(late()) };
+      this.#waits.add(wait);
+      this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS).unref();
+      void work.then(resolve, reject).finally(() => this.#waits.delete(wait));
+    });
+  }
+
+  #look(): void {
+    const nowMs = this.clock.monotonicMs();
+    for (const wait of this.#waits) {
+      if (wait.deadlineMs > nowMs) continue;
+      this.#waits.delete(wait);
+      wait.end();
+    }
+    this.#timer = this.#waits.size > 0 ? setTimeout(() => this.#look(), LOOK_EVERY_MS).unref() : undefined;
+  }
+}
