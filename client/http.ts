@@ -8,8 +8,16 @@
  *
  * One deadline covers all attempts and waits. A wait that would pass it is not begun: the last failure is thrown.
  */
+import { AnswerTooLong, wholeAnswer } from '../verifier/wholeAnswer.js';
 import { assertedMs, jitter, monotonicMs, sleep, startTimer } from './clock.js';
-import { ConnectionError, DeadlineError, errorOf, RateLimitedError, type VouchError } from './errors.js';
+import {
+  ConnectionError,
+  DeadlineError,
+  errorOf,
+  RateLimitedError,
+  UnexpectedAnswerError,
+  type VouchError,
+} from './errors.js';
 import { packed } from './msgpack.js';
 import { fromWire, toPackedWire, toWire } from './spelling.js';
 
@@ -63,6 +71,8 @@ export interface Answer {
 }
 
 const TIMEOUT_MS = 60_000;
+/** Far above every answer of the service: the largest are pieces of an export, and pages of records. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const RETRIES = 10;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
@@ -86,8 +96,7 @@ export class Http {
     this.#apiKey = apiKey;
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
-    // A browser's fetch must be called without an object.
-    this.#fetch = (...args) => fetch(...args);
+    this.#fetch = fetch;
   }
 
   /** Resolves to the JSON of the answer in camelCase; of a removal that an earlier attempt made to undefined. */
@@ -145,10 +154,9 @@ export class Http {
   /** Rejects only with the reason of the signal. */
   async #attempt({ url, init }: Request, signal: AbortSignal, alsoStatus?: number): Promise<Answer | Failed> {
     try {
-      const response = await this.#fetch(url, { ...init, signal });
-      const { status, headers } = response;
-      const bytes = new Uint8Array(await response.arrayBuffer());
-      if (response.ok || status === alsoStatus) return { status, headers, bytes };
+      const bounds = { maxBytes: ANSWER_BYTES_MAX, signal, fetch: this.#fetch };
+      const { status, ok, headers, bytes } = await wholeAnswer(url, init, bounds);
+      if (ok || status === alsoStatus) return { status, headers, bytes };
       const seconds = headers.get('retry-after');
       return {
         error: errorOf(status, jsonIn(bytes), headers.get('x-request-id') ?? undefined),
@@ -156,6 +164,11 @@ export class Http {
       };
     } catch (cause) {
       signal.throwIfAborted();
+      if (cause instanceof AnswerTooLong)
+        return {
+          error: new UnexpectedAnswerError('unexpected_answer', `${url}: ${cause.message}`),
+          retryAfterMs: undefined,
+        };
       return { error: new ConnectionError('connection', `no answer from ${url}`, { cause }), retryAfterMs: undefined };
     }
   }

@@ -1,4 +1,5 @@
 /** Calls of the API with the key of this tab. */
+import { type WholeAnswer, wholeAnswer } from '../verifier/wholeAnswer.js';
 
 /** A refusal of the service, or no answer at all (status 0). */
 export class CallError extends Error {
@@ -20,6 +21,9 @@ export interface Answered<T> {
 }
 
 const KEY = 'vouch-key';
+/** Longer than the longest request, which is a rebuild. */
+const ANSWER_MS = 20 * 60_000;
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 export class Service {
   private constructor(
@@ -55,26 +59,21 @@ export class Service {
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}` };
     if (body !== undefined) headers['content-type'] = 'application/json';
     const startedMs = performance.now();
-    let response: Response;
-    let text: string;
+    let answer: WholeAnswer;
     try {
-      response = await fetch(path, {
-        method,
-        headers,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(signal !== undefined && { signal }),
-      });
-      text = await response.text();
+      const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      answer = await wholeAnswer(path, request, { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX, signal });
     } catch (error) {
       if (signal?.aborted === true) throw error;
       throw new CallError(0, 'unreachable', 'the service does not answer');
     }
     const tookMs = performance.now() - startedMs;
+    const text = new TextDecoder().decode(answer.bytes);
     const parsed = text === '' ? undefined : parsedOr(text);
-    if (response.ok) return { body: parsed as T, tookMs };
-    const { error = `it answers ${response.status}`, code = '' } = (parsed ?? {}) as { error?: string; code?: string };
-    if (response.status === 401) this.signOut();
-    throw new CallError(response.status, code, error);
+    if (answer.ok) return { body: parsed as T, tookMs };
+    const { error = `it answers ${answer.status}`, code = '' } = (parsed ?? {}) as { error?: string; code?: string };
+    if (answer.status === 401) this.signOut();
+    throw new CallError(answer.status, code, error);
   }
 }
 

@@ -90,3 +90,4 @@ export {
   timedSignature,
   treeHeadText,
 } from './tlog/treeHead.js';
+export { type AnswerBounds, AnswerTooLong, type WholeAnswer, wholeAnswer } from './wholeAnswer.js';

@@ -1,5 +1,12 @@
 /** The service log, followed by this browser with the library of the verifier: it must go on from what was seen here. */
-import { LogAlarm, parsePolicy, type SeenLog, type TrustedCheckpoint, visitLog } from '../../verifier/index.js';
+import {
+  LogAlarm,
+  parsePolicy,
+  type SeenLog,
+  type TrustedCheckpoint,
+  visitLog,
+  wholeAnswer,
+} from '../../verifier/index.js';
 
 export interface FollowedLog {
   readonly checkpoint: TrustedCheckpoint;
@@ -9,6 +16,9 @@ export interface FollowedLog {
 }
 
 const POLICY = 'vouch-log-policy';
+const FILE_MS = 30_000;
+/** A bundle of the largest entries. */
+const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 export const rememberedPolicy = (): string => localStorage.getItem(POLICY) ?? '';
 
@@ -29,9 +39,10 @@ export async function followLog(policyText: string, signal: AbortSignal): Promis
 }
 
 async function readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
-  const response = await fetch(`/log/${path}`, { signal });
-  if (!response.ok) throw new Error(`/log/${path} answers ${response.status}`);
-  return new Uint8Array(await response.arrayBuffer());
+  const bounds = { withinMs: FILE_MS, maxBytes: FILE_BYTES_MAX, signal };
+  const { ok, status, bytes } = await wholeAnswer(`/log/${path}`, {}, bounds);
+  if (!ok) throw new Error(`/log/${path} answers ${status}`);
+  return bytes;
 }
 
 export const isAlarm = (error: unknown): boolean => error instanceof LogAlarm;

@@ -5,7 +5,11 @@
  *
  *   appended ──signed──▶ with the witnesses ──all have answered, or HOLD_BACK_MS──▶ published ──late cosignatures──▶ published
  *
- * Before it signs anything it asks the witnesses what they have seen, so that a log that was rolled back is not forked.
+ * Nothing is signed below the size that a witness of the policy has seen. Each witness is asked for it before the first
+ * signature; one that is away, when it is back. Later its answers to checkpoints contain it.
+ *
+ *   not asked ──answers──▶ compared ──larger size, other entries──▶ log stalled
+ *       └──no answer──▶ avoided ──▶ not asked
  */
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
@@ -21,7 +25,6 @@ import {
   type Policy,
   parseNote,
   parseTreeHead,
-  type TreeHead,
   toBase64,
   treeHeadText,
   type VerifierKey,
@@ -29,7 +32,7 @@ import {
 import type { LogStore } from './logStore.js';
 import type { Published, PublishedAs } from './published.js';
 import { cosigners, hasQuorum } from './quorum.js';
-import { WitnessClient } from './witnessClient.js';
+import { type Seen, type WitnessAnswer, WitnessClient } from './witnessClient.js';
 
 const ROUND_MS = 1_000;
 /** The longest wait for cosignatures before a checkpoint is published without them. */
@@ -46,8 +49,18 @@ export interface LogKey {
 
 interface Asked {
   readonly client: WitnessClient;
+  /** Whether it was asked what it has seen, since this process leads, and has answered. */
+  isCompared: boolean;
+  /** Why it did not answer last; undefined if it did. */
+  failure: string | undefined;
   avoidedMs: number;
   avoidedUntilMs: number;
+}
+
+/** A part of the log that was seen. `has` says by whom: the beginning of a sentence. */
+interface Claim {
+  readonly has: string;
+  readonly seen: Seen;
 }
 
 export interface PublisherOptions {
@@ -66,19 +79,17 @@ export class Publisher {
   readonly #rounds = new PeriodicTask(() => this.#round(), ROUND_MS);
   readonly #witnesses: readonly Asked[];
   #stalled: string | undefined;
-  /** Whether the witnesses were asked what they have seen, since this process leads. */
-  #hasCompared = false;
   /** The published checkpoints that the log was found to go on from: the tree only grows. */
   readonly #continued = new Map<PublishedAs, string>();
   /** Checkpoints that are ahead of the log as it reads, by who has them. Nothing is signed before it has caught up. */
-  readonly #ahead = new Map<string, { readonly head: TreeHead; readonly sinceMs: number }>();
+  readonly #ahead = new Map<string, { readonly seen: Seen; readonly sinceMs: number }>();
 
   constructor(private readonly options: PublisherOptions) {
-    const { policy, store } = options;
+    const { policy, store, clock } = options;
     const reachable = policy?.witnesses.filter(({ url }) => url !== undefined) ?? [];
     this.#witnesses = reachable.map((witness) => ({
-      client: new WitnessClient(witness, store.tree),
-      ...{ avoidedMs: 0, avoidedUntilMs: Number.NEGATIVE_INFINITY },
+      client: new WitnessClient(witness, store.tree, clock),
+      ...{ isCompared: false, failure: undefined, avoidedMs: 0, avoidedUntilMs: Number.NEGATIVE_INFINITY },
     }));
   }
 
@@ -90,6 +101,11 @@ export class Publisher {
   /** Whether there may be entries that are not read yet, or are lost. */
   get isBehind(): boolean {
     return this.#ahead.size > 0;
+  }
+
+  /** Each witness that did not answer last, with the reason. */
+  get failing(): string[] {
+    return this.#witnesses.flatMap(({ failure }) => failure ?? []);
   }
 
   start(): void {
@@ -108,16 +124,10 @@ export class Publisher {
   async #round(): Promise<void> {
     const { leads, logKey, store, published, logger } = this.options;
     const key = logKey();
-    if (!leads()) {
-      this.#hasCompared = false;
-      this.#continued.clear();
-      this.#ahead.clear();
-    }
+    if (!leads()) this.#forget();
     if (!leads() || key === undefined || this.#stalled !== undefined) return;
     try {
-      for (const [has, { head }] of [...this.#ahead]) if (!(await this.#goesOn(head, has))) return;
-      if (!this.#hasCompared && !(await this.#compareWithWitnesses(key.key))) return;
-      for (const as of ['newest', 'witnessed'] as const) if (!(await this.#continues(as))) return;
+      if (!(await this.#maySign(key))) return;
       const newest = published.checkpoint('newest');
       const { size } = store.tree;
       if (size === 0) return;
@@ -131,6 +141,20 @@ export class Publisher {
     } catch (error) {
       logger.warn({ error: messageOf(error) }, 'the service log could not be published; the next round tries again');
     }
+  }
+
+  /** Another process may lead meanwhile: all is compared again. */
+  #forget(): void {
+    for (const asked of this.#witnesses) asked.isCompared = false;
+    this.#continued.clear();
+    this.#ahead.clear();
+  }
+
+  /** Whether the log continues everything that is known to have been signed of it. */
+  async #maySign(key: LogKey): Promise<boolean> {
+    for (const [has, { seen }] of [...this.#ahead]) if (!(await this.#continuesFrom(seen, has))) return false;
+    for (const as of ['newest', 'witnessed'] as const) if (!(await this.#continues(as))) return false;
+    return this.#compareWithWitnesses(key);
   }
 
   async #publish(note: Note): Promise<void> {
@@ -147,105 +171,160 @@ export class Publisher {
     return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
   }
 
-  /** Whether the log goes on from what the witnesses have seen. One that is away is not waited for. */
-  async #compareWithWitnesses(log: VerifierKey): Promise<boolean> {
-    const signal = AbortSignal.timeout(HOLD_BACK_MS);
-    const seen = await Promise.all(
-      this.#witnesses.map(async ({ client }) => {
-        const head = await client.seen(log, signal).catch(() => undefined);
-        return head === undefined ? [] : [{ head, name: client.witness.name }];
-      }),
-    );
-    for (const { head, name } of seen.flat()) if (!(await this.#goesOn(head, shownBy(name)))) return false;
-    this.#hasCompared = true;
-    return true;
+  /** Whether the log continues what the witnesses have seen that were not asked yet. One that is away is not waited for. */
+  async #compareWithWitnesses(key: LogKey): Promise<boolean> {
+    const due = this.#due(({ isCompared }) => !isCompared);
+    if (due.length === 0) return true;
+    const probe = this.#probe(key);
+    const untilMs = this.options.clock.monotonicMs() + HOLD_BACK_MS;
+    const claims = await Promise.all(due.map((asked) => this.#claimOf(asked, key.key, probe, untilMs)));
+    // All of them, so that none is forgotten while another is ahead.
+    for (const { asked, claim } of claims.flat()) {
+      if (claim !== undefined) await this.#continuesFrom(claim.seen, claim.has);
+      asked.isCompared = true;
+    }
+    return this.#stalled === undefined && !this.isBehind;
   }
 
-  /** Whether the log goes on from its published checkpoint, if there is one. */
+  /**
+   * A checkpoint that may be offered to a witness before anything is signed: the newest that was published. Where there is none,
+   * it has no entries: every log continues it.
+   */
+  #probe(key: LogKey): string {
+    const { published } = this.options;
+    const note = (published.checkpoint('newest') ?? published.checkpoint('witnessed'))?.note;
+    return note === undefined ? this.#signed(key, 0) : onlySignedByLog(parseNote(note));
+  }
+
+  /** Empty where the witness is away. */
+  async #claimOf(
+    asked: Asked,
+    log: VerifierKey,
+    probe: string,
+    untilMs: number,
+  ): Promise<{ readonly asked: Asked; readonly claim: Claim | undefined }[]> {
+    try {
+      const seen = await asked.client.seen(log, probe, untilMs);
+      return [{ asked, claim: seen && claimOf(asked.client, seen) }];
+    } catch (error) {
+      this.#failed(asked, error, 'a witness did not say what it has seen; it is asked again');
+      return [];
+    }
+  }
+
+  /** Whether the log continues its published checkpoint, if there is one. */
   async #continues(as: PublishedAs): Promise<boolean> {
     const note = this.options.published.checkpoint(as)?.note;
     if (note === undefined || note === this.#continued.get(as)) return true;
-    if (!(await this.#goesOn(parseTreeHead(parseNote(note).text), 'the log has published'))) return false;
+    if (!(await this.#continuesFrom(parseTreeHead(parseNote(note).text), 'the log has published'))) return false;
     this.#continued.set(as, note);
     return true;
   }
 
   /**
-   * Whether the log is one that goes on from this checkpoint of it. Otherwise it stalls: at once where the entries are others,
-   * and where there are fewer as soon as no server can be behind that is asked for them. Throws `unavailable`, LogDamaged.
+   * Whether the log continues what was seen of it. Otherwise it stalls: at once where the entries are others, and where there are
+   * fewer as soon as no server can be behind that is asked for them. Throws `unavailable`, LogDamaged.
    */
-  async #goesOn(head: TreeHead, has: string): Promise<boolean> {
-    const { size, root } = head;
+  async #continuesFrom(seen: Seen, has: string): Promise<boolean> {
+    const { size, root } = seen;
     const { store, clock } = this.options;
     const { tree } = store;
-    // Another process may have written what is not read here yet.
-    if (size > tree.size) await store.refresh();
     if (size > tree.size) {
+      // Also where the log cannot be read now.
       const { sinceMs } = this.#ahead.get(has) ?? { sinceMs: clock.monotonicMs() };
-      this.#ahead.set(has, { head, sinceMs });
-      if (clock.monotonicMs() - sinceMs >= store.staleMs)
+      this.#ahead.set(has, { seen, sinceMs });
+      // Another process may have written what is not read here yet.
+      await store.refresh();
+      if (size > tree.size && clock.monotonicMs() - sinceMs >= store.staleMs)
         this.#stall(`${has} ${size} entries, and there are ${tree.size}`);
-      return false;
+      if (size > tree.size) return false;
     }
     this.#ahead.delete(has);
-    if (toBase64(tree.root(size)) !== toBase64(root)) this.#stall(`${has} other entries among the first ${size}`);
+    if (root !== undefined && toBase64(tree.root(size)) !== toBase64(root))
+      this.#stall(`${has} other entries among the first ${size}`);
     return this.#stalled === undefined;
   }
 
   #stall(reason: string): void {
+    if (this.#stalled !== undefined) return;
     this.#stalled = reason;
-    this.options.metrics.set('vouch_log_stalled', 1);
     this.options.logger.error(
       { reason },
       'the service log was rolled back or changed: nothing is signed or appended any more',
     );
   }
 
-  /** Those of the witnesses that have not cosigned the note yet, and answer in time. */
-  async #cosignatures(note: Note): Promise<NoteSignature[]> {
+  /** Witnesses that are to be asked now. */
+  #due(isDue: (asked: Asked) => boolean): Asked[] {
     const nowMs = this.options.clock.monotonicMs();
+    return this.#witnesses.filter((asked) => nowMs >= asked.avoidedUntilMs && isDue(asked));
+  }
+
+  /** Cosignatures of the witnesses that have not cosigned the note yet, and answer in time. */
+  async #cosignatures(note: Note): Promise<NoteSignature[]> {
     const have = cosigners({ witnesses: this.options.policy?.witnesses ?? [] }, note);
-    const asked = this.#witnesses.filter(
-      ({ client, avoidedUntilMs }) => !have.has(client.witness.name) && nowMs >= avoidedUntilMs,
-    );
-    if (asked.length === 0) return [];
-    const text = formatNote({ ...note, signatures: note.signatures.slice(0, 1) });
-    const signal = AbortSignal.timeout(HOLD_BACK_MS);
-    const answers = await Promise.all(asked.map((one) => this.#ask(one, text, signal)));
+    const due = this.#due(({ isCompared, client }) => isCompared && !have.has(client.witness.name));
+    if (due.length === 0) return [];
+    const text = onlySignedByLog(note);
+    const untilMs = this.options.clock.monotonicMs() + HOLD_BACK_MS;
+    const answers = await Promise.all(due.map((asked) => this.#cosignature(asked, text, untilMs)));
     return answers.filter((answer) => answer !== undefined);
   }
 
-  async #ask(asked: Asked, note: string, signal: AbortSignal): Promise<NoteSignature | undefined> {
-    const { metrics, logger, clock } = this.options;
-    const witness = asked.client.witness.name;
+  async #cosignature(asked: Asked, note: string, untilMs: number): Promise<NoteSignature | undefined> {
+    const { metrics, logger } = this.options;
+    const { client } = asked;
+    const witness = client.witness.name;
     try {
-      const answer = await asked.client.cosign(note, signal);
-      if (answer.kind === 'contradicted') {
-        await this.#judge(asked.client, signal);
-        throw new Error(answer.reason);
-      }
+      const answer = await client.cosign(note, untilMs);
+      if (answer.kind !== 'cosigned') throw new Error(await this.#judge(client, answer, untilMs));
       if (asked.avoidedMs > 0) logger.info({ witness }, 'a witness cosigns again');
       asked.avoidedMs = 0;
+      asked.failure = undefined;
       metrics.count('vouch_log_cosignatures_total', { witness, outcome: 'cosigned' });
       return answer.signature;
     } catch (error) {
-      asked.avoidedMs = Math.min(Math.max(2 * asked.avoidedMs, FIRST_AVOIDED_MS), LONGEST_AVOIDED_MS);
-      asked.avoidedUntilMs = clock.monotonicMs() + asked.avoidedMs;
       metrics.count('vouch_log_cosignatures_total', { witness, outcome: 'failed' });
-      const reason = `${witness} at ${asked.client.witness.url}: ${reasonOf(error)}`;
-      logger.warn({ witness, error: reason }, 'a witness did not cosign; it is asked again');
+      this.#failed(asked, error, 'a witness did not cosign; it is asked again');
       return undefined;
     }
   }
 
-  /** The word of a witness must not stop the log; another checkpoint with the signature of the log does. */
-  async #judge(client: WitnessClient, signal: AbortSignal): Promise<void> {
-    const seen = await client.seen(this.options.logKey()!.key, signal).catch(() => undefined);
-    if (seen !== undefined) await this.#goesOn(seen, shownBy(client.witness.name));
+  #failed(asked: Asked, error: unknown, what: string): void {
+    const { logger, clock } = this.options;
+    const { name: witness, url } = asked.client.witness;
+    asked.avoidedMs = Math.min(Math.max(2 * asked.avoidedMs, FIRST_AVOIDED_MS), LONGEST_AVOIDED_MS);
+    asked.avoidedUntilMs = clock.monotonicMs() + asked.avoidedMs;
+    asked.failure = `${witness} at ${url}: ${reasonOf(error)}`;
+    logger.warn({ witness, error: asked.failure }, what);
+  }
+
+  /**
+   * Stalls the log that a witness contradicts. A checkpoint that the witness shows and the log has signed is preferred to its
+   * word. Returns what the witness says.
+   */
+  async #judge(
+    client: WitnessClient,
+    answer: Exclude<WitnessAnswer, { kind: 'cosigned' }>,
+    untilMs: number,
+  ): Promise<string> {
+    const { kind, size } = answer;
+    const shown = await client.shown(this.options.logKey()!.key, untilMs).catch(() => undefined);
+    const { has, seen } = claimOf(client, shown !== undefined && shown.size >= size ? shown : { size });
+    const continues = await this.#continuesFrom(seen, has);
+    if (kind === 'ahead') return `it has cosigned ${size} entries, and there are ${this.options.store.tree.size}`;
+    const other = `other entries among the first ${size}`;
+    if (continues) this.#stall(`${has} ${other}`);
+    return `it has cosigned ${other}`;
   }
 }
 
-const shownBy = (witness: string): string => `the log has signed, as ${witness} shows,`;
+const claimOf = ({ witness: { name } }: WitnessClient, seen: Seen): Claim => ({
+  has: seen.root === undefined ? `${name} says that it has cosigned` : `the log has signed, as ${name} shows,`,
+  seen,
+});
+
+const onlySignedByLog = (note: Note): string => formatNote({ ...note, signatures: note.signatures.slice(0, 1) });
 
 /** The cause too, where the error itself only says that a request failed. */
 function reasonOf(error: unknown): string {

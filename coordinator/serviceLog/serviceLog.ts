@@ -38,11 +38,12 @@ import { LogStore } from './logStore.js';
 import { Published } from './published.js';
 import { type LogKey, Publisher } from './publisher.js';
 import { hasQuorum } from './quorum.js';
+import { type LogProgress, StallWatch } from './stallWatch.js';
 import { TILE_WIDTH } from './tree.js';
 import { LogWriter } from './writer.js';
 
 const KEY_ID_DIGITS = 16;
-/** How often a coordinator looks whether it is to answer for the writer. */
+/** How often a coordinator checks whether it is to answer for the writer, and whether the log is stalled. */
 const SERVING_MS = 1_000;
 /** The longest wait for a coordinator that writes the log; leases last two seconds. */
 const WRITER_WITHIN_MS = 5_000;
@@ -71,6 +72,7 @@ export class ServiceLog {
   readonly #store: LogStore;
   readonly #writer: LogWriter;
   readonly #publisher: Publisher;
+  readonly #stallWatch: StallWatch;
   #signer: Signer | undefined;
   #logKey: LogKey | undefined;
   /** The newest published checkpoint whose entries are here. */
@@ -100,9 +102,11 @@ export class ServiceLog {
       onAppended: () => void this.#publisher.now(),
     });
     published.onChange = () => void this.#follow();
+    this.#stallWatch = new StallWatch(() => this.#progress, clock, logger);
     metrics.gauges(() => ({
       vouch_log_size: this.#store.tree.size,
       vouch_log_published_size: this.#served?.size ?? 0,
+      vouch_log_stalled: Number(this.#stallWatch.isStalled),
     }));
   }
 
@@ -186,6 +190,14 @@ export class ServiceLog {
     await this.#publisher.now();
   }
 
+  get #progress(): LogProgress {
+    return {
+      ...{ leads: this.options.sources.leads, size: this.#store.tree.size, provable: this.#provable?.size ?? 0 },
+      ...{ contradiction: this.#publisher.stalled, failing: this.#publisher.failing },
+      unwrittenMs: this.#writer.unwrittenMs,
+    };
+  }
+
   get #provable(): StoredCheckpoint | undefined {
     const { policy } = this;
     if (policy === undefined || policy.quorum === 'none') return this.#served;
@@ -210,7 +222,10 @@ export class ServiceLog {
     await whenAvailable('the identity of the service log', () => this.#mayWrite(), { clock, logger });
     this.#writer.start();
     this.#publisher.start();
-    this.#timer = setInterval(() => void this.#answer(), SERVING_MS).unref();
+    this.#timer = setInterval(() => {
+      this.#stallWatch.look();
+      void this.#answer();
+    }, SERVING_MS).unref();
   }
 
   /** Reads what was published. `throws`: also that the log is out of reach. */

@@ -1,5 +1,6 @@
-/** Asks one witness to cosign checkpoints (c2sp.org/tlog-witness). */
+/** Asks one witness to cosign checkpoints, and what it has seen of the log (c2sp.org/tlog-witness). */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../shared/clock.js';
 import {
   type Cosignature,
   cosignatureBy,
@@ -9,22 +10,41 @@ import {
   parseNote,
   parseSignature,
   parseTreeHead,
-  type TreeHead,
   toBase64,
   type VerifierKey,
+  wholeAnswer,
 } from '../../verifier/index.js';
 import type { ServiceTree } from './tree.js';
 
 /** A cosignature is a hundred bytes; a checkpoint with those of others some thousand. */
 const ANSWER_BYTES_MAX = 64 * 1024;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
 const CONFLICT = 409;
 const INCONSISTENT = 422;
-const SIZE = /^(0|[1-9]\d{0,15})\n$/;
+const TOO_MANY = 429;
+const FAILED = 500;
+const SIZE = /^(0|[1-9]\d{0,15})\s*$/;
+
+/** The part of the log that a witness has seen. */
+export interface Seen {
+  readonly size: number;
+  /** The root in a checkpoint that the log has signed; undefined where the witness says the size alone. */
+  readonly root?: Uint8Array;
+}
 
 export type WitnessAnswer =
   | { readonly kind: 'cosigned'; readonly signature: NoteSignature; readonly cosignature: Cosignature }
-  /** The witness has seen more of this log than there is, or other entries. */
-  | { readonly kind: 'contradicted'; readonly reason: string };
+  /** The witness has cosigned more entries than the offered checkpoint has. */
+  | { readonly kind: 'ahead'; readonly size: number }
+  /** The witness has cosigned other entries among the first `size`. */
+  | { readonly kind: 'other'; readonly size: number };
+
+interface Answered {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly text: string;
+}
 
 export class WitnessClient {
   /** The size that the witness has cosigned last; it says so where this is wrong. */
@@ -33,51 +53,87 @@ export class WitnessClient {
   constructor(
     readonly witness: PolicyWitness,
     private readonly tree: ServiceTree,
+    private readonly clock: Clock,
   ) {}
 
-  /** Asks for the cosignature of a signed checkpoint of this tree. Throws an Error that says what the witness answered. */
-  async cosign(note: string, signal: AbortSignal): Promise<WitnessAnswer> {
+  /**
+   * Asks for the cosignature of a signed checkpoint of this tree, until `untilMs` of the monotonic clock. Throws an Error that
+   * says what the witness answered.
+   */
+  async cosign(note: string, untilMs: number): Promise<WitnessAnswer> {
     const { text } = parseNote(note);
     const { size } = parseTreeHead(text);
     // Twice: the first answer may be the size to begin at.
-    for (const isLast of [false, true]) {
-      if (this.#size > size)
-        return { kind: 'contradicted', reason: `it has cosigned ${this.#size} entries, and there are ${size}` };
-      const response = await this.#post(note, size, signal);
-      const body = await bodyOf(response);
-      if (response.status === CONFLICT && !isLast) {
-        const known = SIZE.exec(body)?.[1];
-        if (known === undefined || !Number.isSafeInteger(Number(known))) throw new Error('it says no size in its 409');
-        this.#size = Number(known);
+    for (let tries = 0; tries < 2 && this.#size <= size; tries++) {
+      const old = this.#size;
+      const answer = await this.#offer(note, old, size, untilMs);
+      if (answer.status === INCONSISTENT) return { kind: 'other', size: old };
+      if (answer.status === CONFLICT) {
+        const known = sizeIn(answer);
+        // The standard demands a 409 for two checkpoints of one size too.
+        if (old === size && (known ?? size) === size) return { kind: 'other', size };
+        if (known === undefined) throw new Error('it says no size in its 409');
+        this.#size = known;
         continue;
       }
-      if (response.status === INCONSISTENT)
-        return { kind: 'contradicted', reason: `it has other entries among the first ${this.#size}: ${shown(body)}` };
-      if (!response.ok) throw new Error(`it answers ${response.status}: ${shown(body)}`);
-      const answer = this.#cosignature(text, body);
+      if (!answer.ok) throw refused(answer);
+      const cosigned = this.#cosignature(text, answer.text);
       this.#size = size;
-      return { kind: 'cosigned', ...answer };
+      return { kind: 'cosigned', ...cosigned };
     }
+    if (this.#size > size) return { kind: 'ahead', size: this.#size };
     throw new Error('it changes its mind about the size that it has seen');
   }
 
-  /** The checkpoint that the witness has of the log, if the log has signed it. Throws an Error. */
-  async seen(log: VerifierKey, signal: AbortSignal): Promise<TreeHead | undefined> {
+  /**
+   * Asks the witness what it has seen of the log; undefined where it answers and does not say. Throws an Error where the witness
+   * does not answer, or cannot now. `probe` is any checkpoint that the log has signed.
+   *
+   * A witness need not show its checkpoint, but it must answer a wrong old size with the size that it has cosigned. One that has
+   * cosigned nothing takes the probe.
+   */
+  async seen(log: VerifierKey, probe: string, untilMs: number): Promise<Seen | undefined> {
+    const halfMs = this.clock.monotonicMs() + this.#leftMs(untilMs) / 2;
+    const shown = await this.shown(log, halfMs).catch(() => undefined);
+    if (shown !== undefined) return shown;
+    const { size } = parseTreeHead(parseNote(probe).text);
+    const answer = await this.#offer(probe, 0, size, untilMs);
+    if (answer.ok) {
+      this.#size = size;
+      return { size: 0 };
+    }
+    if (answer.status === TOO_MANY || answer.status >= FAILED) throw refused(answer);
+    const known = answer.status === CONFLICT ? sizeIn(answer) : undefined;
+    if (known === undefined) return undefined;
+    this.#size = known;
+    return { size: known };
+  }
+
+  /** The checkpoint that the witness shows of the log, if the log has signed it. Not every witness shows one. Throws an Error. */
+  async shown(log: VerifierKey, untilMs: number): Promise<Seen | undefined> {
     const origin = createHash('sha256').update(log.name).digest('hex');
-    const response = await fetch(`${this.#url}/${origin}/checkpoint`, { signal, redirect: 'error' });
-    const note = parseNote(await bodyOf(response));
-    return response.ok && isNoteSigned(note, log) ? parseTreeHead(note.text) : undefined;
+    const { ok, text } = await this.#ask(`${origin}/checkpoint`, {}, untilMs);
+    if (!ok) return undefined;
+    const note = parseNote(text);
+    return isNoteSigned(note, log) ? parseTreeHead(note.text) : undefined;
   }
 
-  get #url(): string {
-    return this.witness.url!.replace(/\/+$/, '');
-  }
-
-  #post(note: string, size: number, signal: AbortSignal): Promise<Response> {
-    const proof = this.tree.consistency(this.#size, size).map((hash) => `${toBase64(hash)}\n`);
-    const body = `old ${this.#size}\n${proof.join('')}\n${note}`;
+  #offer(note: string, old: number, size: number, untilMs: number): Promise<Answered> {
+    const proof = this.tree.consistency(old, size).map((hash) => `${toBase64(hash)}\n`);
+    const body = `old ${old}\n${proof.join('')}\n${note}`;
     const headers = { 'content-type': 'text/plain; charset=utf-8' };
-    return fetch(`${this.#url}/add-checkpoint`, { method: 'POST', body, headers, signal, redirect: 'error' });
+    return this.#ask('add-checkpoint', { method: 'POST', body, headers }, untilMs);
+  }
+
+  async #ask(path: string, request: RequestInit, untilMs: number): Promise<Answered> {
+    const url = `${this.witness.url!.replace(/\/+$/, '')}/${path}`;
+    const bounds = { withinMs: Math.round(this.#leftMs(untilMs)), maxBytes: ANSWER_BYTES_MAX };
+    const { status, ok, bytes } = await wholeAnswer(url, { ...request, redirect: 'error' }, bounds);
+    return { status, ok, text: Buffer.from(bytes).toString('utf8') };
+  }
+
+  #leftMs(untilMs: number): number {
+    return Math.max(1, untilMs - this.clock.monotonicMs());
   }
 
   /** Cosignatures of unknown keys are ignored. */
@@ -93,16 +149,19 @@ export class WitnessClient {
   }
 }
 
-const shown = (body: string): string => body.trim().slice(0, 200);
+/** The meaning of a refusal, beside the words of the witness. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  [FORBIDDEN]: 'it knows the log under another key',
+  [NOT_FOUND]: 'it does not know the log, or its address in the policy is wrong',
+};
 
-/** Throws an Error if it is too long for what a witness answers. */
-async function bodyOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > ANSWER_BYTES_MAX) throw new Error('its answer is too long');
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function refused({ status, text }: Answered): Error {
+  const meaning = MEANINGS[status];
+  const said = text.trim().slice(0, 200);
+  return new Error([`it answers ${status}`, ...(meaning === undefined ? [] : [meaning]), said].join(': '));
+}
+
+function sizeIn({ text }: Answered): number | undefined {
+  const size = Number(SIZE.exec(text)?.[1]);
+  return Number.isSafeInteger(size) ? size : undefined;
 }

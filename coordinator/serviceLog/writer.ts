@@ -52,6 +52,8 @@ export class LogWriter {
   readonly #unlogged = new Map<number, number>();
   /** Collections that have fewer events than the log says; each is told once. */
   readonly #shorter = new Set<number>();
+  /** When the first round began that has not done its work. */
+  #unwrittenSinceMs: number | undefined;
 
   constructor(private readonly options: WriterOptions) {
     this.#rounds = new PeriodicTask(() => this.#turns.run(() => this.#round()), options.everyMs);
@@ -79,21 +81,34 @@ export class LogWriter {
     return this.#looks.now();
   }
 
+  /** How long no round has done its work, beyond the pause between rounds; 0 where the last one has. */
+  get unwrittenMs(): number {
+    const { clock, everyMs } = this.options;
+    const sinceMs = this.#unwrittenSinceMs;
+    return sinceMs === undefined ? 0 : Math.max(0, clock.monotonicMs() - sinceMs - everyMs);
+  }
+
   async #round(): Promise<void> {
-    const { sources, store, mayWrite, metrics, logger } = this.options;
-    if (!sources.leads) return;
+    const { sources, metrics, clock, logger } = this.options;
+    if (sources.leads) this.#unwrittenSinceMs ??= clock.monotonicMs();
     try {
-      await store.refresh();
-      const erased = sources.erased();
-      if (!(await mayWrite())) return await this.#forgetErased(erased);
-      await this.#append([...this.#deletions(erased), ...(await this.#checkpoints(erased))]);
-      await this.#forgetErased(erased);
-      const census = await this.#census.due();
-      if (census !== undefined) await this.#append([census]);
+      if (sources.leads) await this.#write();
+      this.#unwrittenSinceMs = undefined;
     } catch (error) {
       metrics.count('vouch_log_failures_total');
       logger.warn({ error: messageOf(error) }, 'the service log could not be written; the next round tries again');
     }
+  }
+
+  async #write(): Promise<void> {
+    const { sources, store, mayWrite } = this.options;
+    await store.refresh();
+    const erased = sources.erased();
+    if (!(await mayWrite())) return this.#forgetErased(erased);
+    await this.#append([...this.#deletions(erased), ...(await this.#checkpoints(erased))]);
+    await this.#forgetErased(erased);
+    const census = await this.#census.due();
+    if (census !== undefined) await this.#append([census]);
   }
 
   async #append(entries: readonly Uint8Array[]): Promise<void> {

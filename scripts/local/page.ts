@@ -1,6 +1,8 @@
 import { get } from 'node:http';
 import { get as getByTls } from 'node:https';
-import { text } from 'node:stream/consumers';
+
+/** Health and metrics are far smaller. */
+const PAGE_CHARS_MAX = 16 * 1024 * 1024;
 
 export interface Page {
   readonly status: number;
@@ -8,17 +10,30 @@ export interface Page {
 }
 
 /**
- * Gets a page of a process of this machine; undefined where it does not come in time. Uses a connection of its own, which
- * delays no stop. The certificate is for another name than the loopback address.
+ * Gets a page of a process of this machine; undefined where the whole of it does not come in time. Uses a connection of its own,
+ * which delays no stop. The certificate is for another name than the loopback address, so `fetch` would refuse it.
  */
 export function getPage(url: string, timeoutMs: number): Promise<Page | undefined> {
   return new Promise((resolve) => {
-    const fail = (): void => resolve(undefined);
-    const options = { agent: false, timeout: timeoutMs, rejectUnauthorized: false } as const;
+    const end = (page?: Page): void => {
+      clearTimeout(timer);
+      resolve(page);
+      request.destroy();
+    };
+    const fail = (): void => end();
+    // The time-out of a request bounds the silence alone.
+    const timer = setTimeout(fail, timeoutMs);
+    const options = { agent: false, rejectUnauthorized: false } as const;
     const request = (url.startsWith('https:') ? getByTls : get)(url, options, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), fail);
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+        if (body.length > PAGE_CHARS_MAX) fail();
+      });
+      response.once('end', () => end({ status: response.statusCode ?? 0, body }));
+      response.once('close', fail);
     });
-    request.once('timeout', () => request.destroy());
     request.once('error', fail);
   });
 }

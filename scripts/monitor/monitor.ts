@@ -3,7 +3,16 @@ import { readFile } from 'node:fs/promises';
 import typia from 'typia';
 import { systemClock } from '../../shared/clock.js';
 import { createFile, ifThere, replaceFile } from '../../shared/files/durable.js';
-import { LogAlarm, type LogVisit, type Policy, readAgain, type SeenLog, visitLog } from '../../verifier/index.js';
+import {
+  LogAlarm,
+  type LogVisit,
+  type Policy,
+  readAgain,
+  type SeenLog,
+  visitLog,
+  type WholeAnswer,
+  wholeAnswer,
+} from '../../verifier/index.js';
 import { grouped } from '../terminal/line.js';
 import { callersPath, readPolicy } from '../verify/files.js';
 import { type Answer, compare, type KeyHolder, type SizeAndRoot, type ToCompare, toCompare } from './comparison.js';
@@ -30,9 +39,8 @@ interface State {
 const isState = typia.createIs<State>();
 const isList = typia.createIs<{ readonly collections: readonly { readonly id: number; readonly name: string }[] }>();
 
-/** A bundle of the largest entries. */
-const FILE_BYTES_MAX = 32 * 1024 * 1024;
-const ANSWER_MS = 30_000;
+/** The bounds of a file of the log: the largest is a bundle of the largest entries. */
+const BOUNDS = { withinMs: 30_000, maxBytes: 32 * 1024 * 1024 };
 /** A deletion is logged some seconds after it was answered. */
 const LOGGED_WITHIN_MS = 60_000;
 /** A service says every hour that its collections are there, and a checkpoint may wait a little. */
@@ -198,35 +206,22 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8'
 
 /** Throws an Error of one line, also where the answer is a refusal. */
 async function fetchBytes(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Uint8Array> {
-  const { response, bytes } = await fetched(url, headers);
-  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+  const { ok, status, bytes } = await fetched(url, headers);
+  if (!ok) throw new Error(`${url} answers ${status}`);
   return bytes;
 }
 
 /** Throws an Error of one line. */
 async function fetchAnswer(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
-  const { response, bytes } = await fetched(url, headers);
-  return { status: response.status, text: textOf(bytes) };
+  const { status, bytes } = await fetched(url, headers);
+  return { status, text: textOf(bytes) };
 }
 
-async function fetched(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<{ readonly response: Response; readonly bytes: Uint8Array }> {
-  const signal = AbortSignal.timeout(ANSWER_MS);
-  let response: Response;
+async function fetched(url: string, headers: Readonly<Record<string, string>>): Promise<WholeAnswer> {
   try {
-    response = await fetch(url, { headers, signal, redirect: 'error' });
+    return await wholeAnswer(url, { headers, redirect: 'error' }, BOUNDS);
   } catch (error) {
     const cause = (error as Error).cause ?? error;
     throw new Error(`${url} cannot be read: ${(cause as Error).message}`);
   }
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > FILE_BYTES_MAX) throw new Error(`${url} is larger than a file of a log`);
-  }
-  return { response, bytes: new Uint8Array(Buffer.concat(chunks)) };
 }

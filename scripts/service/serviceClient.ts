@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
+import { type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
 import { say } from '../terminal/line.js';
 import { printable } from '../verify/print.js';
 import { retryAfterMs } from './retryAfter.js';
@@ -18,8 +19,8 @@ interface Patience {
 
 /** That of a command that nobody waits for: the work of hours is not given up for a restart of the service. */
 const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INFINITY };
-/** The longest time of one answer, its transfer included. */
-const ANSWER_MS = 300_000;
+/** The longest time of one answer, its transfer included, and its size: some times a piece of an export. */
+const BOUNDS = { withinMs: 300_000, maxBytes: 256 * 1024 * 1024 };
 
 /** A refusal by the service. `code`: that of its error; undefined where it has none. */
 export class Refused extends Error {
@@ -103,20 +104,19 @@ async function attempt(
   url: string,
   request: RequestInit,
 ): Promise<{ bytes: Buffer } | { isLimited: boolean; waitMs: number; error: Error }> {
-  let response: Response;
-  let bytes: Buffer;
+  let answer: WholeAnswer;
   try {
-    response = await fetch(url, { ...request, signal: AbortSignal.timeout(ANSWER_MS) });
-    bytes = Buffer.from(await response.arrayBuffer());
+    answer = await wholeAnswer(url, request, BOUNDS);
   } catch (error) {
     return { isLimited: false, waitMs: RETRY_MS.command, error: new Error(reasonOf(error)) };
   }
-  if (response.ok) return { bytes };
+  const bytes = Buffer.from(answer.bytes.buffer);
+  if (answer.ok) return { bytes };
   const { error: reason, code } = errorIn(bytes);
-  const error = new Refused(response.status, reason ?? `it answers ${response.status}`, code);
-  if (response.status !== 429 && response.status !== 503) throw error;
-  const waitMs = retryAfterMs(response.headers.get('retry-after'));
-  return { isLimited: response.status === 429, waitMs, error };
+  const error = new Refused(answer.status, reason ?? `it answers ${answer.status}`, code);
+  if (answer.status !== 429 && answer.status !== 503) throw error;
+  const waitMs = retryAfterMs(answer.headers.get('retry-after'));
+  return { isLimited: answer.status === 429, waitMs, error };
 }
 
 /** The cause of an error of `fetch`, which says "fetch failed" itself. */

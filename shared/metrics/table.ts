@@ -182,7 +182,9 @@ const SERVICE_LOG = {
     witness: ANY,
     outcome: ['cosigned', 'failed'],
   }),
-  vouch_log_stalled: gauge('1 where the service log was rolled back or changed, and is not written any more.'),
+  vouch_log_stalled: gauge(
+    '1 where the service log is stalled: it was rolled back or changed, or new entries have not been written, published or cosigned by a quorum for 30 s.',
+  ),
 };
 
 const OWNERSHIP = {

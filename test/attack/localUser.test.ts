@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { wholeAnswer } from '../../verifier/index.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
 import { skip } from '../support/skip.js';
@@ -16,6 +17,7 @@ import { skip } from '../support/skip.js';
 const NOBODY = 65_534;
 const LISTENS = '0A';
 const ANSWER_MS = 2_000;
+const ANSWER_BYTES_MAX = 1024 * 1024;
 /** The seed of a user of NATS, an API key, a private key. */
 const SECRET = /\bSU[A-Z2-7]{50,}|\bvk_[0-9a-f]{32,}|PRIVATE KEY/;
 /** Files of the data folder whose purpose is a secret; several NATS servers know each other by one in their configuration. */
@@ -119,8 +121,8 @@ const greet = (port: number): Promise<string> =>
   });
 
 const statusOf = async (port: number, path: string): Promise<number | undefined> => {
-  const options = { signal: AbortSignal.timeout(ANSWER_MS), headers: { connection: 'close' } };
-  return fetch(`http://127.0.0.1:${port}${path}`, options).then(
+  const bounds = { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX };
+  return wholeAnswer(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } }, bounds).then(
     ({ status }) => status,
     () => undefined,
   );

@@ -3,7 +3,7 @@
  * `github.com/transparency-dev/witness`.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -70,5 +70,33 @@ describe('the service log and the tools of others', function () {
     expect(entries).to.equal(`torchwood: ${size} entries verify`);
     expect(consistent).to.equal(`tlog: the log goes on from each of its ${size} sizes`);
     expect(included).to.equal('torchwood: the proof of the entry holds');
+  });
+
+  it('stop a log that was rolled back below what they alone have cosigned', async () => {
+    const { service } = rig!;
+    const { rw } = await service.newProject();
+    await rw.post('/v1/namespaces', { name: 'c', dimension: 2, metric: 'squared_l2' });
+    const insert = async (): Promise<void> => {
+      const { status, text } = await rw.post('/v1/records', { collection: 'c', values: [1, 1] });
+      expect(status, text).to.equal(200);
+    };
+    await insert();
+    await rig!.untilCosigned(['others', 'w1', 'w2']);
+    await service.end('standalone');
+    const copy = join(folder, 'copy');
+    await cp(service.dataDir, copy, { recursive: true });
+    await service.restart('standalone');
+    const { size } = await rig!.checkpoint();
+    await insert();
+    await rig!.untilCosigned(['others', 'w1', 'w2'], size + 1);
+    await service.end('standalone');
+    await rm(service.dataDir, { recursive: true });
+    await cp(copy, service.dataDir, { recursive: true });
+    for (const n of [1, 2]) await rig!.killWitness(n);
+    await service.restart('standalone');
+    await service.until(async () => (await service.metric('vouch_log_stalled')) === 1);
+    await insert();
+    expect((await rig!.checkpoint()).size, 'nothing else is signed').to.equal(size);
+    expect(service.process('standalone').output).to.match(/w3 says that it has cosigned \d+ entries, and there are/);
   });
 });

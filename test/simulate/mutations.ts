@@ -249,9 +249,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a witness has seen is not looked at',
     isIn: (shape) => withoutSync(shape) && shape.hasWitness,
-    file: 'coordinator/serviceLog/witnessClient.js',
-    find: 'return response.ok && isNoteSigned(note, log) ? parseTreeHead(note.text) : undefined;',
-    put: 'return undefined;',
+    file: 'coordinator/serviceLog/publisher.js',
+    find: 'shows,`,\n    seen,',
+    put: 'shows,`,\n    seen: { size: 0 },',
   },
   {
     name: 'a log without its end is taken for whole',

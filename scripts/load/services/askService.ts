@@ -1,8 +1,9 @@
 /** Requests to the service that rows are read from. */
 import { messageOf } from '../../../shared/errors/errors.js';
+import { type WholeAnswer, wholeAnswer } from '../../../verifier/index.js';
 import { printable } from '../../verify/print.js';
 
-const ANSWER_MS = 60_000;
+const BOUNDS = { withinMs: 60_000, maxBytes: 256 * 1024 * 1024 };
 const NOT_FOUND = 404;
 const SHOWN_CHARS = 200;
 
@@ -25,17 +26,16 @@ export async function askService<Answer>(
     body === undefined
       ? { headers }
       : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  let response: Response;
-  let text: string;
+  let answer: WholeAnswer;
   try {
-    response = await fetch(url, { ...request, signal: AbortSignal.timeout(ANSWER_MS) });
-    text = await response.text();
+    answer = await wholeAnswer(url, request, BOUNDS);
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     throw new Error(`${url} does not answer: ${messageOf(cause)}`);
   }
-  if (!response.ok)
-    throw new Refused(response.status, `${url} answers ${response.status}: ${printable(text.slice(0, SHOWN_CHARS))}`);
+  const text = new TextDecoder().decode(answer.bytes);
+  if (!answer.ok)
+    throw new Refused(answer.status, `${url} answers ${answer.status}: ${printable(text.slice(0, SHOWN_CHARS))}`);
   try {
     return JSON.parse(text) as Answer;
   } catch {

@@ -31,6 +31,8 @@ const NOTHING: FetchReply = { status: 404, body: '' };
 
 export class SimulatedWitness {
   readonly process: SimulatedProcess;
+  /** Whether it shows its checkpoint, beyond the standard. */
+  readonly #shows: boolean;
   /** The newest checkpoint that it has cosigned. */
   #seen: TreeHead | undefined;
 
@@ -43,6 +45,7 @@ export class SimulatedWitness {
     /** Of the log, as its policies have it. */
     private readonly logKey: string,
   ) {
+    this.#shows = world.random('witness').next() < 0.5;
     this.process = new SimulatedProcess(world, NAME, (party) => this.#begin(party));
   }
 
@@ -72,7 +75,7 @@ export class SimulatedWitness {
   async #answer(witness: Witness, { method, path, body }: Fetched): Promise<FetchReply> {
     if (method === 'POST') return this.#cosign(witness, body);
     const [, origin] = CHECKPOINT.exec(path) ?? [];
-    const note = origin === undefined ? undefined : witness.checkpoint(origin);
+    const note = origin === undefined || !this.#shows ? undefined : witness.checkpoint(origin);
     return note === undefined ? NOTHING : { status: 200, body: note };
   }
 

@@ -68,6 +68,13 @@ export function simulatedFetch(url: string, { method = 'GET', body = '', signal 
   });
 }
 
-/** Its body is read at once: a stream of Node's would take turns of its own. */
-const responseOf = ({ status, body }: FetchReply): Response =>
-  ({ status, ok: status >= 200 && status < 300, body: [Buffer.from(body)] }) as unknown as Response;
+/** Its body is there at once: a stream of Node's would take turns of its own. */
+function responseOf({ status, body }: FetchReply): Response {
+  const chunks = [Buffer.from(body)];
+  const reader = {
+    read: async () => ({ value: chunks.shift() }),
+    cancel: async () => undefined,
+  };
+  const ok = status >= 200 && status < 300;
+  return { status, ok, headers: new Headers(), body: { getReader: () => reader } } as unknown as Response;
+}

@@ -8,7 +8,7 @@ import type { StoredCheckpoint } from '../../../shared/registry/serviceLog.js';
 import { SERVICE_LOG_SUBJECT } from '../../../shared/transport/subjects.js';
 import { toHex } from '../../../verifier/bytes.js';
 import { parseEntry } from '../../../verifier/tlog/entry.js';
-import { Frontier, leafHash } from '../../../verifier/tlog/merkle.js';
+import { EMPTY_ROOT, Frontier, leafHash } from '../../../verifier/tlog/merkle.js';
 import { parseNote } from '../../../verifier/tlog/note.js';
 import { parseTreeHead, type TreeHead } from '../../../verifier/tlog/treeHead.js';
 import type { Findings } from './findings.js';
@@ -38,7 +38,7 @@ export class ServiceLogJudge {
 
   /** Whether the log has these entries, and no others among them. */
   holds({ size, root }: Pick<TreeHead, 'size' | 'root'>): boolean {
-    return this.#roots.get(size) === toHex(root);
+    return (size === 0 ? toHex(EMPTY_ROOT) : this.#roots.get(size)) === toHex(root);
   }
 
   /** Knows nothing any more, until `compare`. */

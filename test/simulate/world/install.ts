@@ -13,7 +13,7 @@ import type { WebcryptoImpl } from './randomness.js';
 import { simulatedRandomness } from './randomness.js';
 import { realDateNow } from './realTimers.js';
 import { currentData, currentPort, SimulatedMessageChannel, SimulatedWorker } from './threads.js';
-import { simulatedAbortTimeout, simulatedTimers, simulatedWaits } from './timers.js';
+import { simulatedTimers, simulatedWaits } from './timers.js';
 import { currentWorld } from './world.js';
 
 const require = createRequire(import.meta.url);
@@ -56,8 +56,6 @@ function installTime(): void {
   const { performance } = globalThis;
   const realNow = performance.now.bind(performance);
   put(performance, { now: () => currentWorld()?.monotonicMs() ?? realNow() });
-  const realTimeout = AbortSignal.timeout.bind(AbortSignal);
-  put(AbortSignal, { timeout: unless(realTimeout, simulatedAbortTimeout as never) });
   const hooks = builtin('perf_hooks');
   put(hooks, { monitorEventLoopDelay: unless(hooks.monitorEventLoopDelay, () => QUIET_LOOP) });
 }

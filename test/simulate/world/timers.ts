@@ -157,13 +157,3 @@ function waited(start: (run: Callback) => unknown, value: unknown, { signal }: W
 
 const abortError = (cause: unknown): Error =>
   Object.assign(new Error('The operation was aborted', { cause }), { name: 'AbortError', code: 'ABORT_ERR' });
-
-/** As `AbortSignal.timeout`. */
-export function simulatedAbortTimeout(ms: number): AbortSignal {
-  const controller = new AbortController();
-  simulatedTimers.setTimeout(
-    () => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
-    ms,
-  );
-  return controller.signal;
-}

@@ -1,0 +1,68 @@
+/**
+ * Detects that the service log is stalled, for any reason, on the coordinator that writes it. Each stall is logged once.
+ *
+ *   moving ──STALLED_MS without progress, or contradicted──▶ stalled ──progress──▶ moving
+ */
+import type { Clock } from '../../shared/clock.js';
+import type { Logger } from '../../shared/logger.js';
+
+/** Longer than the loss of a leader, and than the rounds in which a slow witness is given up. */
+export const STALLED_MS = 30_000;
+
+/** The log at one moment. */
+export interface LogProgress {
+  /** Whether this process writes the log. */
+  readonly leads: boolean;
+  /** Entries. */
+  readonly size: number;
+  /** Entries of the newest checkpoint that is published, and has the quorum of the policy if there is one. */
+  readonly provable: number;
+  /** Why the log was found to be rolled back or changed. */
+  readonly contradiction: string | undefined;
+  /** How long the writer has not finished a round. */
+  readonly unwrittenMs: number;
+  /** Each witness that does not answer, with the reason. */
+  readonly failing: readonly string[];
+}
+
+export class StallWatch {
+  /** The entries that are waited for, and since when. */
+  #waiting: { readonly size: number; readonly sinceMs: number } | undefined;
+  #isStalled = false;
+
+  constructor(
+    private readonly progress: () => LogProgress,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
+
+  /** The result of the last look. */
+  get isStalled(): boolean {
+    return this.#isStalled;
+  }
+
+  look(): void {
+    const now = this.progress();
+    const wasStalled = this.#isStalled;
+    this.#isStalled = now.contradiction !== undefined || (now.leads && this.#isBehind(now));
+    if (!now.leads) this.#waiting = undefined;
+    if (wasStalled && !this.#isStalled && now.leads) this.logger.info('the service log moves again');
+    // A contradiction is logged where it is found.
+    if (wasStalled || !this.#isStalled || now.contradiction !== undefined) return;
+    this.logger.error({ reason: reasonIn(now) }, 'the service log is stalled');
+  }
+
+  #isBehind({ size, provable, unwrittenMs }: LogProgress): boolean {
+    const nowMs = this.clock.monotonicMs();
+    if (this.#waiting === undefined || provable >= this.#waiting.size)
+      this.#waiting = size > provable ? { size, sinceMs: nowMs } : undefined;
+    const waitedMs = this.#waiting === undefined ? 0 : nowMs - this.#waiting.sinceMs;
+    return Math.max(waitedMs, unwrittenMs) >= STALLED_MS;
+  }
+}
+
+function reasonIn({ size, provable, unwrittenMs, failing }: LogProgress): string {
+  if (unwrittenMs >= STALLED_MS) return `no round of its writer has been done for ${Math.floor(unwrittenMs / 1000)} s`;
+  const entries = `of ${size} entries ${provable} are published with the quorum of the policy`;
+  return [entries, ...failing].join('; ');
+}

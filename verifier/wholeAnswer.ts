@@ -1,0 +1,88 @@
+/**
+ * Reads the whole answer of an HTTP server that is not trusted to end it, or to keep it small. Every folder that asks other
+ * servers may import this file, since the verifier imports nothing.
+ */
+
+export interface AnswerBounds {
+  /** The time of the whole exchange, the last byte of the body included. Undefined: `signal` alone ends it. */
+  readonly withinMs?: number | undefined;
+  readonly maxBytes: number;
+  /** Ends the exchange, which then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** Not read to its end. */
+export class AnswerTooLong extends Error {}
+
+export interface WholeAnswer {
+  readonly status: number;
+  /** Whether the status is 2xx. */
+  readonly ok: boolean;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
+/**
+ * Asks once. Throws what `fetch` throws, AnswerTooLong, and an Error of one line where the time is over.
+ *
+ * The signal of a `fetch` does not bound its body: Node holds an `AbortSignal.timeout` weakly, and undici holds weakly what
+ * hands on the abort of any other. Both may be collected while a body is read. Here the timer rejects the call itself, and
+ * cancels the reader of the body.
+ */
+export function wholeAnswer(url: string, request: RequestInit, bounds: AnswerBounds): Promise<WholeAnswer> {
+  const { withinMs, maxBytes, signal, fetch = globalThis.fetch } = bounds;
+  const ended = new AbortController();
+  let reader: BodyReader | undefined;
+
+  const read = async (): Promise<WholeAnswer> => {
+    // Without an object: the fetch of a browser must be called so.
+    const response = await fetch(url, { ...request, signal: ended.signal });
+    reader = response.body?.getReader();
+    // The head may come after the end.
+    ended.signal.throwIfAborted();
+    const { status, ok, headers } = response;
+    return { status, ok, headers, bytes: await bytesOf(reader, maxBytes) };
+  };
+
+  return new Promise((resolve, reject) => {
+    const end = (reason: unknown): void => {
+      reject(reason);
+      ended.abort(reason);
+      void reader?.cancel(reason).catch(() => undefined);
+    };
+    const onAbort = (): void => end(signal?.reason);
+    const timer =
+      withinMs === undefined
+        ? undefined
+        : setTimeout(() => end(new Error(`no whole answer came within ${withinMs} ms`)), withinMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    void read()
+      .then(resolve, end)
+      .finally(() => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      });
+  });
+}
+
+async function bytesOf(reader: BodyReader | undefined, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for (let chunk = await reader?.read(); chunk?.value !== undefined; chunk = await reader?.read()) {
+    chunks.push(chunk.value);
+    sizeBytes += chunk.value.length;
+    if (sizeBytes > maxBytes) throw new AnswerTooLong(`the answer is longer than ${maxBytes} bytes`);
+  }
+  const whole = new Uint8Array(sizeBytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
