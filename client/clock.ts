@@ -27,10 +27,10 @@ export function startTimer(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Returns a time in milliseconds, 0 to `Infinity`. Throws RangeError for NaN and negative numbers. */
+/** Returns a time in milliseconds, which may be `Infinity`. Throws TypeError for anything that is not a number above 0. */
 export function assertedMs(name: string, ms: number): number {
-  if (ms >= 0) return ms;
-  throw new RangeError(`${name} is ${ms}: expected milliseconds, 0 or more`);
+  if (typeof ms === 'number' && ms > 0) return ms;
+  throw new TypeError(`${name}: expected milliseconds above 0, or Infinity, got ${ms}`);
 }
 
 /** Waits. Rejects with the reason of `signal` as soon as it is aborted. */

@@ -33,6 +33,7 @@ import type {
   RecordResponse,
 } from './contract/records.js';
 import type { SearchBatchRequest, SearchBatchResponse, SearchRequest, SearchResponse } from './contract/search.js';
+import { assertExactJson, assertId, type RequestName } from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
 import type { CallOptions, Http } from './http.js';
@@ -102,19 +103,23 @@ export class Collection {
 
   /** Inserts a record and answers its receipt. Without a `requestId` one is made, so that no retry inserts it twice. */
   insert(record: Insert, options: CallOptions = {}): Promise<InsertResponse> {
-    const { metadata, requestId = newRequestId(), ...rest } = record;
-    const body = { ...rest, requestId: requestId ?? newRequestId(), metadata: bytesOf(metadata) };
-    return this.#post('/v1/records', body, options, [rest.values]);
+    const { metadata, requestId } = record;
+    const body = {
+      ...record,
+      ...('requestId' in record && requestId !== null ? {} : { requestId: newRequestId() }),
+      ...('metadata' in record && metadata !== undefined ? { metadata: bytesOf(metadata) } : {}),
+    };
+    return this.#post('/v1/records', 'InsertRequest', body, options, [record.values]);
   }
 
   /** Inserts up to 16,384 records, all or none. */
   batchInsert(request: Here<BatchInsertRequest>, options: IdempotentOptions = {}): Promise<BatchInsertResponse> {
-    return this.#keyed('/v1/vectors/batch-insert', request, options, request.batch);
+    return this.#keyed('/v1/vectors/batch-insert', 'BatchInsertRequest', request, options, request.batch);
   }
 
   /** Inserts or replaces up to 16,384 records by external ids, all or none. */
   batchUpsert(request: Here<BatchUpsertRequest>, options: IdempotentOptions = {}): Promise<BatchUpsertResponse> {
-    return this.#keyed('/v1/vectors/batch-upsert', request, options, request.batch);
+    return this.#keyed('/v1/vectors/batch-upsert', 'BatchUpsertRequest', request, options, request.batch);
   }
 
   /**
@@ -129,51 +134,49 @@ export class Collection {
   }
 
   get(id: number, options: CallOptions = {}): Promise<RecordResponse> {
-    return this.#get(`/v1/records/${id}`, {}, options);
+    return this.#get(`/v1/records/${segment(id)}`, 'CollectionQuery', {}, options);
   }
 
   /** Reads up to 1,000 records by ids or by external ids. */
   getMany(request: Here<GetRecordsRequest>, options: CallOptions = {}): Promise<GetRecordsResponse> {
-    return this.#post('/v1/records/get', request, options);
+    return this.#post('/v1/records/get', 'GetRecordsRequest', request, options);
   }
 
   /** The live records in the order of their ids; each page is asked for when the one before it was read. */
   async *list(options: ListOptions = {}): AsyncGenerator<ListedRecord, void, undefined> {
-    for (let { after } = options; ; ) {
-      const { records, next } = await this.listPage({ ...options, after });
+    for (let page = options; ; ) {
+      const { records, next } = await this.listPage(page);
       yield* records;
       if (next === null) return;
-      after = next;
+      page = { ...options, after: next };
     }
   }
 
-  listPage({ after, limit, metadataFilter, with: fields, ...call }: ListOptions = {}): Promise<ListRecordsResponse> {
-    const query = { after, limit, metadataFilter: jsonOf(metadataFilter), with: fields?.join() };
-    return this.#get('/v1/records', query, call);
+  listPage(options: ListOptions = {}): Promise<ListRecordsResponse> {
+    const [query, call] = split(options);
+    const listed = Array.isArray(query.with) ? { ...query, with: query.with.join() } : query;
+    return this.#get('/v1/records', 'ListRecordsQuery', filtered(listed), call);
   }
 
   /** The number of live records, or of those that match. */
-  async count({ metadataFilter, ...call }: Matching = {}): Promise<number> {
-    const query = { metadataFilter: jsonOf(metadataFilter) };
-    return (await this.#get<CountRecordsResponse>('/v1/records/count', query, call)).count;
+  async count(options: Matching = {}): Promise<number> {
+    const [query, call] = split(options);
+    const of = 'CountRecordsQuery';
+    return (await this.#get<CountRecordsResponse>('/v1/records/count', of, filtered(query), call)).count;
   }
 
   /** The values of a metadata key with the number of records that have each, the most frequent first. */
-  facets(key: string, { metadataFilter, limit, ...call }: FacetOptions = {}): Promise<FacetsResponse> {
-    return this.#get('/v1/facets', { key, limit, metadataFilter: jsonOf(metadataFilter) }, call);
+  facets(key: string, options: FacetOptions = {}): Promise<FacetsResponse> {
+    const [query, call] = split(options);
+    return this.#get('/v1/facets', 'FacetsQuery', filtered({ ...query, key }), call);
   }
 
   /** Replaces the metadata of a record. */
   updateMetadata(id: number, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
-    return this.#http.json({
-      method: 'PATCH',
-      path: `/v1/records/${id}/metadata`,
-      query: { collection: this.name },
-      body: metadata,
-      isOwnJson: true,
-      repeat: 'safe',
-      ...options,
-    });
+    assertExactJson(metadata, 'metadata');
+    const path = `/v1/records/${segment(id)}/metadata`;
+    const query = { collection: this.name };
+    return this.#http.json({ method: 'PATCH', path, query, own: metadata, repeat: 'safe' }, options);
   }
 
   /** Hides a record and keeps its id and history. */
@@ -191,17 +194,19 @@ export class Collection {
    * a retry deletes nothing that came since; it is answered as the first attempt, but for `missing`.
    */
   deleteMany(request: Here<DeleteRecordsRequest>, options: CallOptions = {}): Promise<DeleteRecordsResponse> {
-    return this.#post('/v1/records/delete', { ...request, requestId: request.requestId ?? newRequestId() }, options);
+    const { requestId } = request;
+    const body = 'requestId' in request && requestId !== null ? request : { ...request, requestId: newRequestId() };
+    return this.#post('/v1/records/delete', 'DeleteRecordsRequest', body, options);
   }
 
   /** Searches up to 256 times in one state of the collection. */
   searchBatch(request: Here<SearchBatchRequest>, options: CallOptions = {}): Promise<SearchBatchResponse> {
     const vectors = request.searches.flatMap(({ query }) => (query == null ? [] : [query]));
-    return this.#post('/v1/search/batch', request, options, vectors);
+    return this.#post('/v1/search/batch', 'SearchBatchRequest', request, options, vectors);
   }
 
   search(request: Here<SearchRequest>, options: CallOptions = {}): Promise<SearchResponse> {
-    return this.#post('/v1/search', request, options, [request.query]);
+    return this.#post('/v1/search', 'SearchRequest', request, options, [request.query]);
   }
 
   /** Encrypts and inserts a payload. */
@@ -209,22 +214,23 @@ export class Collection {
     request: Here<InsertEncryptedRequest>,
     options: IdempotentOptions = {},
   ): Promise<InsertEncryptedResponse> {
-    return this.#keyed('/v1/records/encrypted', request, options);
+    return this.#keyed('/v1/records/encrypted', 'InsertEncryptedRequest', request, options);
   }
 
   getEncrypted(id: number, options: CallOptions = {}): Promise<EncryptedRecordResponse> {
-    return this.#get(`/v1/records/encrypted/${id}`, {}, options);
+    return this.#get(`/v1/records/encrypted/${segment(id)}`, 'CollectionQuery', {}, options);
   }
 
   /** Builds an index, replaces it, or drops it with `type: null`. It is built in the background: see `waitForIndex`. */
   configureIndex(request: ConfigureIndexRequest, options: CallOptions = {}): Promise<IndexState> {
     const path = `/v1/namespaces/${encodeURIComponent(this.name)}/index`;
-    return this.#http.json({ method: 'POST', path, body: request, repeat: 'once', ...options });
+    const call = { method: 'POST', path, of: 'ConfigureIndexRequest', body: request, repeat: 'once' } as const;
+    return this.#http.json(call, options);
   }
 
   index(options: CallOptions = {}): Promise<IndexState> {
     const path = `/v1/namespaces/${encodeURIComponent(this.name)}/index`;
-    return this.#http.json({ method: 'GET', path, repeat: 'safe', ...options });
+    return this.#http.json({ method: 'GET', path, repeat: 'safe' }, options);
   }
 
   /** Resolves when the configured index serves searches. Throws `IndexBuildError` if its build failed. */
@@ -235,21 +241,23 @@ export class Collection {
   /** The events of the log in order; each page is asked for when the one before it was read. */
   async *timeline(options: TimelineOptions = {}): AsyncGenerator<TimelineEvent, void, undefined> {
     const { limit = PAGE_EVENTS } = options;
-    for (let { after } = options; ; ) {
-      const { events } = await this.timelinePage({ ...options, after, limit });
+    for (let page = { limit, ...options }; ; ) {
+      const { events } = await this.timelinePage(page);
       yield* events;
       if (events.length < limit) return;
-      after = events.at(-1)!.logIndex;
+      page = { ...page, after: events.at(-1)!.logIndex };
     }
   }
 
-  timelinePage({ from, to, after, limit, ...call }: TimelineOptions = {}): Promise<TimelineResponse> {
-    return this.#get('/v1/timeline', { from: instant(from), to: instant(to), after, limit }, call);
+  timelinePage(options: TimelineOptions = {}): Promise<TimelineResponse> {
+    const [query, call] = split(options);
+    const instants = Object.entries(query).map(([name, value]) => [name, value instanceof Date ? iso(value) : value]);
+    return this.#get('/v1/timeline', 'TimelineQuery', Object.fromEntries(instants), call);
   }
 
   /** What an export that begins now ends with: facts of the collection, hashes and a signed checkpoint. */
   exportInfo(options: CallOptions = {}): Promise<ExportResponse> {
-    return this.#get('/v1/export', {}, options);
+    return this.#get('/v1/export', 'CollectionQuery', {}, options);
   }
 
   /** The log as it is stored, piece by piece, from the event `from` on to the end that it has when it is reached. */
@@ -258,90 +266,100 @@ export class Collection {
   }
 
   stateProof(options: CallOptions = {}): Promise<StateProofResponse> {
-    return this.#get('/v1/proof/state', {}, options);
+    return this.#get('/v1/proof/state', 'CollectionQuery', {}, options);
   }
 
   eventLogProof(options: CallOptions = {}): Promise<EventLogProofResponse> {
-    return this.#get('/v1/proof/event-log', {}, options);
+    return this.#get('/v1/proof/event-log', 'CollectionQuery', {}, options);
   }
 
   /** The receipt of a past write. */
   receipt(sequence: number, options: CallOptions = {}): Promise<PastReceipt> {
-    return this.#get('/v1/proof/receipt', { sequence }, options);
+    return this.#get('/v1/proof/receipt', 'ReceiptQuery', { sequence }, options);
   }
 
   /** Proof that an event is in the log of `size` events, or of the present size. */
   inclusion(sequence: number, options: CallOptions & { readonly size?: number } = {}): Promise<InclusionResponse> {
-    const { size, ...call } = options;
-    return this.#get('/v1/proof/inclusion', { sequence, size }, call);
+    const [query, call] = split(options);
+    return this.#get('/v1/proof/inclusion', 'InclusionQuery', { ...query, sequence }, call);
   }
 
   /** Proof that the log after event `to` begins with the log after event `from`. */
   consistency(from: number, to: number, options: CallOptions = {}): Promise<ConsistencyResponse> {
-    return this.#get('/v1/proof/consistency', { from, to }, options);
+    return this.#get('/v1/proof/consistency', 'ConsistencyQuery', { from, to }, options);
   }
 
   /** `logged`: the newest that is in the service log, with the proof. */
-  checkpoint({ logged, ...options }: CallOptions & { readonly logged?: boolean } = {}): Promise<CheckpointResponse> {
-    return this.#get('/v1/proof/checkpoint', { logged }, options);
+  checkpoint(options: CallOptions & { readonly logged?: boolean } = {}): Promise<CheckpointResponse> {
+    const [query, call] = split(options);
+    return this.#get('/v1/proof/checkpoint', 'CheckpointQuery', query, call);
   }
 
-  #get<T>(path: string, query: object, options: CallOptions): Promise<T> {
-    return this.#http.json({
-      method: 'GET',
-      path,
-      query: { collection: this.name, ...query },
-      repeat: 'safe',
-      ...options,
-    });
+  #get<T>(path: string, of: RequestName, query: object, options: CallOptions): Promise<T> {
+    const named = { ...query, collection: this.name };
+    return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
   }
 
-  #post<T>(path: string, body: object, options: CallOptions, vectors: readonly unknown[] = []): Promise<T> {
-    return this.#http.json({
-      method: 'POST',
-      path,
-      body: { ...body, collection: this.name },
-      vectors,
-      repeat: 'safe',
-      ...options,
-    });
+  #post<T>(
+    path: string,
+    of: RequestName,
+    request: object,
+    options: CallOptions,
+    vectors: readonly unknown[] = [],
+  ): Promise<T> {
+    const body = { ...request, collection: this.name };
+    return this.#http.json({ method: 'POST', path, of, body, vectors, repeat: 'safe' }, options);
   }
 
   /** Sends an insert whose body has no request id of its own. */
-  #keyed<T>(path: string, body: object, options: IdempotentOptions, vectors: readonly unknown[] = []): Promise<T> {
+  #keyed<T>(
+    path: string,
+    of: RequestName,
+    request: object,
+    options: IdempotentOptions,
+    vectors: readonly unknown[] = [],
+  ): Promise<T> {
     const { idempotencyKey = newRequestId(), ...call } = options;
-    return this.#http.json({
-      method: 'POST',
-      path,
-      body: { ...body, collection: this.name },
-      vectors,
-      headers: { 'idempotency-key': idempotencyKey },
-      repeat: 'safe',
-      ...call,
-    });
+    const body = { ...request, collection: this.name };
+    const headers = { 'idempotency-key': idempotencyKey };
+    return this.#http.json({ method: 'POST', path, of, body, vectors, headers, repeat: 'safe' }, call);
   }
 
   /** A record that is gone when the request is sent again was removed by the first attempt. */
   async #remove(path: string, id: number, options: CallOptions): Promise<DeleteResponse> {
     const body = { id, collection: this.name };
-    const answer = await this.#http.json<DeleteResponse | undefined>({
-      method: 'POST',
-      path,
-      body,
-      repeat: 'removal',
-      ...options,
-    });
-    return answer ?? { success: true };
+    const call = { method: 'POST', path, of: 'RecordReference', body, repeat: 'removal' } as const;
+    return (await this.#http.json<DeleteResponse | undefined>(call, options)) ?? { success: true };
   }
 }
 
-function bytesOf(metadata: Insert['metadata']): readonly number[] | undefined {
-  if (metadata === undefined || metadata === null) return undefined;
-  if (Array.isArray(metadata)) return metadata as readonly number[];
-  return Array.from(metadata instanceof Uint8Array ? metadata : utf8.encode(JSON.stringify(metadata)));
+function segment(id: number): string {
+  assertId(id, 'id');
+  return String(id);
 }
 
-const jsonOf = (filter: JsonObject | undefined): string | undefined => filter && JSON.stringify(filter);
+/** The parameters of a request, and the options of its call. */
+function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
+  const { signal, timeoutMs, ...query } = options;
+  return [query, { signal, timeoutMs }];
+}
 
-const instant = (at: Date | string | number | undefined): string | number | undefined =>
-  at instanceof Date ? at.toISOString() : at;
+/** The parameters with the filter as JSON. */
+function filtered(query: object): object {
+  const { metadataFilter: filter } = query as Pick<Matching, 'metadataFilter'>;
+  if (filter === undefined || filter === null) return query;
+  assertExactJson(filter, 'metadataFilter');
+  return { ...query, metadataFilter: JSON.stringify(filter) };
+}
+
+function iso(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new TypeError('the instant is an invalid date');
+  return date.toISOString();
+}
+
+function bytesOf(metadata: NonNullable<Insert['metadata']> | null): readonly number[] | null {
+  if (metadata === null || Array.isArray(metadata)) return metadata;
+  if (metadata instanceof Uint8Array) return Array.from(metadata);
+  assertExactJson(metadata, 'metadata');
+  return Array.from(utf8.encode(JSON.stringify(metadata)));
+}

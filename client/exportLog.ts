@@ -19,8 +19,8 @@ export async function* exportLog(
 ): AsyncGenerator<ExportPiece, void, undefined> {
   for (let next = from; ; ) {
     const query = { collection, from: next };
-    const call = { method: 'GET', path: '/v1/export/log', query, repeat: 'safe', ...options } as const;
-    const { bytes, headers } = await http.send(call);
+    const call = { method: 'GET', path: '/v1/export/log', of: 'ExportLogQuery', query, repeat: 'safe' } as const;
+    const { bytes, headers } = await http.send(call, options);
     if (bytes.length === 0) return;
     const lastSequence = Number(headers.get('vouch-last-sequence'));
     yield { bytes, lastSequence };

@@ -15,6 +15,7 @@ import type {
   SubgraphResponse,
 } from './contract/graph.js';
 import type { DeleteResponse } from './contract/records.js';
+import { assertId, type RequestName } from './exact.js';
 import type { CallOptions, Http } from './http.js';
 
 type Here<Request> = Omit<Request, 'collection'>;
@@ -30,56 +31,61 @@ export class Graph {
   }
 
   createNode(request: Here<CreateNodeRequest>, options: CallOptions = {}): Promise<CreateNodeResponse> {
-    return this.#create('/v1/graph/node', request, options);
+    return this.#create('/v1/graph/node', 'CreateNodeRequest', request, options);
   }
 
   createEdge(request: Here<CreateEdgeRequest>, options: CallOptions = {}): Promise<CreateEdgeResponse> {
-    return this.#create('/v1/graph/edge', request, options);
+    return this.#create('/v1/graph/edge', 'CreateEdgeRequest', request, options);
   }
 
   node(id: number, options: CallOptions = {}): Promise<NodeResponse> {
-    return this.#get(`/v1/graph/node/${id}`, {}, options);
+    return this.#get(`/v1/graph/node/${segment(id)}`, 'CollectionQuery', {}, options);
   }
 
   /** Deletes a node with its edges. */
   deleteNode(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
-    return this.#remove(`/v1/graph/node/${id}`, options);
+    return this.#remove(`/v1/graph/node/${segment(id)}`, options);
   }
 
   deleteEdge(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
-    return this.#remove(`/v1/graph/edge/${id}`, options);
+    return this.#remove(`/v1/graph/edge/${segment(id)}`, options);
   }
 
   nodes(query: Here<NodesQuery> = {}, options: CallOptions = {}): Promise<NodesResponse> {
-    return this.#get('/v1/graph/nodes', query, options);
+    return this.#get('/v1/graph/nodes', 'NodesQuery', query, options);
   }
 
   /** The edges that leave a node. */
   edges(node: number, query: Here<EdgesQuery> = {}, options: CallOptions = {}): Promise<EdgesResponse> {
-    return this.#get(`/v1/graph/edges/${node}`, query, options);
+    return this.#get(`/v1/graph/edges/${segment(node)}`, 'EdgesQuery', query, options);
   }
 
   subgraph(query: Here<SubgraphQuery>, options: CallOptions = {}): Promise<SubgraphResponse> {
-    return this.#get('/v1/graph/subgraph', query, options);
+    return this.#get('/v1/graph/subgraph', 'SubgraphQuery', query, options);
   }
 
   query(query: Here<GraphQuery>, options: CallOptions = {}): Promise<GraphQueryResponse> {
-    return this.#get('/v1/graph/query', query, options);
+    return this.#get('/v1/graph/query', 'GraphQuery', query, options);
   }
 
-  #get<T>(path: string, query: object, options: CallOptions): Promise<T> {
-    const named = { collection: this.#collection, ...query };
-    return this.#http.json({ method: 'GET', path, query: named, repeat: 'safe', ...options });
+  #get<T>(path: string, of: RequestName, query: object, options: CallOptions): Promise<T> {
+    const named = { ...query, collection: this.#collection };
+    return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
   }
 
-  #create<T>(path: string, request: object, options: CallOptions): Promise<T> {
+  #create<T>(path: string, of: RequestName, request: object, options: CallOptions): Promise<T> {
     const body = { ...request, collection: this.#collection };
-    return this.#http.json({ method: 'POST', path, body, repeat: 'once', ...options });
+    return this.#http.json({ method: 'POST', path, of, body, repeat: 'once' }, options);
   }
 
   async #remove(path: string, options: CallOptions): Promise<DeleteResponse> {
     const query = { collection: this.#collection };
-    const call = { method: 'DELETE', path, query, repeat: 'removal', ...options } as const;
-    return (await this.#http.json<DeleteResponse | undefined>(call)) ?? { success: true };
+    const call = { method: 'DELETE', path, query, repeat: 'removal' } as const;
+    return (await this.#http.json<DeleteResponse | undefined>(call, options)) ?? { success: true };
   }
+}
+
+function segment(id: number): string {
+  assertId(id, 'id');
+  return String(id);
 }

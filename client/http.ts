@@ -18,8 +18,9 @@ import {
   UnexpectedAnswerError,
   type VouchError,
 } from './errors.js';
+import { assertKnown, exactRequest, type RequestName } from './exact.js';
 import { packed } from './msgpack.js';
-import { fromWire, toPackedWire, toWire } from './spelling.js';
+import { fromWire } from './spelling.js';
 
 /** Options of every call. */
 export interface CallOptions {
@@ -47,17 +48,19 @@ export interface HttpOptions {
  */
 export type Repeat = 'safe' | 'once' | 'removal';
 
-export interface Call extends CallOptions {
+export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Undefined values are left out. */
+  /** Parameters of the request `of`. Null: left out. */
   readonly query?: object | undefined;
-  /** Sent as JSON in the spelling of the API; bytes as they are. */
-  readonly body?: unknown;
+  /** The body, of the request `of`: sent in the spelling of the API. */
+  readonly body?: object | undefined;
+  /** The name of the request, which tells its fields. Default: one with a collection only. */
+  readonly of?: RequestName;
   /** The vectors of the body; if all are `Float32Array`s it is sent as msgpack, with their bytes. */
   readonly vectors?: readonly unknown[];
-  /** The body is JSON of the caller, sent as it is. */
-  readonly isOwnJson?: boolean;
+  /** In place of `body`: JSON with keys of the caller that was checked, or bytes, sent as they are. */
+  readonly own?: object | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** A status besides 2xx that is an answer and no failure. */
   readonly alsoStatus?: number;
@@ -91,7 +94,11 @@ export class Http {
   readonly #retries: number;
   readonly #fetch: typeof fetch;
 
-  constructor({ url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch }: HttpOptions) {
+  constructor(options: HttpOptions) {
+    assertKnown(options, HTTP_OPTIONS, '');
+    const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch } = options;
+    if (!Number.isSafeInteger(retries) || retries < 0)
+      throw new TypeError(`retries: expected a whole number, got ${retries}`);
     this.#url = new URL(url).href.replace(/\/$/, '');
     this.#apiKey = apiKey;
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
@@ -100,18 +107,19 @@ export class Http {
   }
 
   /** Resolves to the JSON of the answer in camelCase; of a removal that an earlier attempt made to undefined. */
-  async json<T>(call: Call): Promise<T> {
-    const { bytes } = await this.send(call);
+  async json<T>(call: Call, options: CallOptions): Promise<T> {
+    const { bytes } = await this.send(call, options);
     return (bytes.length === 0 ? undefined : fromWire(JSON.parse(utf8.decode(bytes)))) as T;
   }
 
-  async text(call: Call): Promise<string> {
-    return utf8.decode((await this.send(call)).bytes);
+  async text(call: Call, options: CallOptions): Promise<string> {
+    return utf8.decode((await this.send(call, options)).bytes);
   }
 
-  /** Throws a `VouchError`, or the reason of the signal. */
-  async send(call: Call): Promise<Answer> {
-    const { signal, timeoutMs = this.#timeoutMs } = call;
+  /** Throws a `VouchError`, the reason of the signal, or before anything is sent a TypeError. */
+  async send(call: Call, options: CallOptions): Promise<Answer> {
+    assertKnown(options, CALL_OPTIONS, 'options');
+    const { signal, timeoutMs = this.#timeoutMs } = options;
     assertedMs('timeoutMs', timeoutMs);
     signal?.throwIfAborted();
     const ended = new AbortController();
@@ -173,9 +181,11 @@ export class Http {
     }
   }
 
-  #request({ method, path, query = {}, body, vectors = [], isOwnJson, headers }: Call): Request {
-    const { sent, type } = encoded(body, vectors, isOwnJson);
-    const parameters = Object.entries(toWire(query) as object).filter(([, value]) => value !== undefined);
+  #request({ method, path, query = {}, body, of = 'CollectionQuery', vectors = [], own, headers }: Call): Request {
+    const content = own === undefined ? body && encoded(of, body, vectors) : encodedOwn(own);
+    const parameters = Object.entries(exactRequest(body === undefined ? of : 'CollectionQuery', query)).filter(
+      ([, value]) => value !== null,
+    );
     const search = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, String(value)]));
     return {
       url: `${this.#url}${path}${parameters.length === 0 ? '' : `?${search}`}`,
@@ -183,25 +193,35 @@ export class Http {
         method,
         headers: {
           ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
-          ...(body === undefined ? {} : { 'content-type': type }),
+          ...(content === undefined ? {} : { 'content-type': content.type }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: sent }),
+        ...(content === undefined ? {} : { body: content.sent }),
       },
     };
   }
 }
 
-function encoded(
-  body: unknown,
-  vectors: readonly unknown[],
-  isOwnJson = false,
-): { sent: string | Uint8Array<ArrayBuffer>; type: string } {
-  if (body instanceof Uint8Array) return { sent: body as Uint8Array<ArrayBuffer>, type: 'application/octet-stream' };
-  if (vectors.length > 0 && vectors.every((vector) => vector instanceof Float32Array))
-    return { sent: packed(toPackedWire(body)), type: 'application/msgpack' };
-  return { sent: JSON.stringify(isOwnJson ? body : toWire(body)), type: 'application/json' };
+interface Content {
+  readonly sent: string | Uint8Array<ArrayBuffer>;
+  readonly type: string;
 }
+
+function encoded(of: RequestName, body: object, vectors: readonly unknown[]): Content {
+  const isPacked = vectors.length > 0 && vectors.every((vector) => vector instanceof Float32Array);
+  const request = exactRequest(of, body, isPacked);
+  return isPacked
+    ? { sent: packed(request), type: 'application/msgpack' }
+    : { sent: JSON.stringify(request), type: 'application/json' };
+}
+
+function encodedOwn(own: object): Content {
+  if (own instanceof Uint8Array) return { sent: own as Uint8Array<ArrayBuffer>, type: 'application/octet-stream' };
+  return { sent: JSON.stringify(own), type: 'application/json' };
+}
+
+const CALL_OPTIONS = ['signal', 'timeoutMs'];
+const HTTP_OPTIONS = ['url', 'apiKey', 'timeoutMs', 'retries', 'fetch'];
 
 interface Request {
   readonly url: string;

@@ -1,6 +1,7 @@
 /** Records from an iterable, inserted in batches, several batches at a time, in bounded memory. */
 import type { BatchInsertRequest, BatchInsertResponse } from './contract/records.js';
 import { VouchError } from './errors.js';
+import { assertExactJson, assertKnown } from './exact.js';
 import type { CallOptions } from './http.js';
 import type { JsonObject, Vector } from './values.js';
 
@@ -8,13 +9,13 @@ export type NewRecord =
   | Vector
   | {
       readonly values: Vector;
-      readonly metadata?: JsonObject | null | undefined;
-      readonly text?: string | null | undefined;
-      readonly tag?: number | null | undefined;
+      readonly metadata?: JsonObject | null;
+      readonly text?: string | null;
+      readonly tag?: number | null;
       /** All records have one, or none: a record that is there under it is replaced. */
-      readonly externalId?: string | undefined;
+      readonly externalId?: string;
       /** 32 hex: a record that was inserted with it is not inserted again. */
-      readonly requestId?: string | null | undefined;
+      readonly requestId?: string | null;
     };
 
 export interface InsertManyOptions extends CallOptions {
@@ -46,6 +47,8 @@ interface Target {
 }
 type Item = Exclude<NewRecord, Vector>;
 
+const OPTIONS = ['batchSize', 'concurrency', 'onProgress', 'signal', 'timeoutMs'];
+const FIELDS = ['metadata', 'text', 'tag', 'externalId', 'requestId'];
 const BATCH_RECORDS = 1_000;
 const CONCURRENCY = 2;
 const BATCH_CHARS = 8 * 1024 * 1024;
@@ -58,6 +61,7 @@ export async function insertMany(
   records: AsyncIterable<NewRecord> | Iterable<NewRecord>,
   options: InsertManyOptions,
 ): Promise<InsertManyResult> {
+  assertKnown(options, OPTIONS, 'options');
   const { batchSize = BATCH_RECORDS, concurrency = CONCURRENCY, onProgress, signal, timeoutMs } = options;
   assertCount(batchSize, 'batchSize');
   assertCount(concurrency, 'concurrency');
@@ -97,11 +101,12 @@ async function* batchesOf(
   batchSize: number,
 ): AsyncGenerator<readonly Item[], void, undefined> {
   let batch: Item[] = [];
-  let chars = 0;
+  let [chars, count] = [0, 0];
   for await (const record of records) {
     // An array has a method of the name `values`.
     const isVector = Array.isArray(record) || ArrayBuffer.isView(record);
     const item = isVector ? { values: record as Vector } : (record as Item);
+    assertItem(item, `record ${count++}`);
     batch.push(item);
     chars += charsOf(item);
     if (batch.length < batchSize && chars < BATCH_CHARS) continue;
@@ -109,6 +114,12 @@ async function* batchesOf(
     [batch, chars] = [[], 0];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** A field that is undefined would be taken for one that is absent; the service sees neither. */
+function assertItem({ values, ...fields }: Item, path: string): void {
+  assertKnown(fields, FIELDS, path);
+  assertExactJson(fields, path);
 }
 
 const charsOf = ({ values, metadata, text }: Item): number =>

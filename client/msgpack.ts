@@ -1,10 +1,14 @@
-/** Writes requests as msgpack: JSON's values, and vectors as byte strings. */
+/** Writes requests as msgpack: JSON's values, and vectors as byte strings. Other values are refused, as `exact.ts` does. */
 
 /** The most bytes that `Writer` begins with, besides those of vectors. */
 const FIRST_BYTES = 1_024;
 const utf8 = new TextEncoder();
 
-/** `Float32Array` becomes a byte string of little-endian float32, `undefined` in an object is left out. */
+/**
+ * `Float32Array` becomes a byte string of little-endian float32; an object with a `toJSON` is what that gives.
+ *
+ * @throws {TypeError} for what JSON has no word for: undefined, NaN, infinities, functions, symbols, big integers.
+ */
 export function packed(value: unknown): Uint8Array<ArrayBuffer> {
   const writer = new Writer();
   writer.value(value);
@@ -20,14 +24,14 @@ class Writer {
   }
 
   value(value: unknown): void {
-    if (value === null || value === undefined) this.#byte(0xc0);
+    if (value === null) this.#byte(0xc0);
     else if (typeof value === 'boolean') this.#byte(value ? 0xc3 : 0xc2);
     else if (typeof value === 'number') this.#number(value);
     else if (typeof value === 'string') this.#string(value);
     else if (value instanceof Float32Array) this.#float32(value);
     else if (Array.isArray(value) || ArrayBuffer.isView(value)) this.#list(value as ArrayLike<unknown>);
     else if (typeof value === 'object') this.#map(value);
-    else throw new TypeError(`a ${typeof value} cannot be sent`);
+    else throw new TypeError(value === undefined ? 'undefined cannot be sent' : `a ${typeof value} cannot be sent`);
   }
 
   /** As JSON has it: what has a `toJSON` gives its value. */
@@ -36,7 +40,7 @@ class Writer {
       this.value(value.toJSON());
       return;
     }
-    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    const members = Object.entries(value);
     this.#head(members.length, 0xde, 0xdf);
     for (const [key, member] of members) {
       this.#string(key);
@@ -62,12 +66,8 @@ class Writer {
     this.#at += values.byteLength;
   }
 
-  /** As in JSON, what is no number is null. */
   #number(value: number): void {
-    if (!Number.isFinite(value)) {
-      this.#byte(0xc0);
-      return;
-    }
+    if (!Number.isFinite(value)) throw new TypeError(`the number ${value} cannot be sent`);
     if (Number.isInteger(value) && value >= 0 && value < 0x80) {
       this.#byte(value);
       return;

@@ -22,6 +22,7 @@ import type {
   ListKeysResponse,
   UsageResponse,
 } from './contract/service.js';
+import { assertName, type RequestName } from './exact.js';
 import { type Call, type CallOptions, Http, type HttpOptions } from './http.js';
 import { Witness, type WitnessStore } from './witness.js';
 
@@ -35,6 +36,7 @@ export class Vouch {
 
   /** A collection by its name. Makes no request: it need not be there yet. */
   collection(name: string): Collection {
+    assertName(name, 'collection');
     return new Collection(this.#http, name);
   }
 
@@ -44,31 +46,24 @@ export class Vouch {
 
   /** Creates a collection, unless the same one is there. */
   createCollection(request: CreateCollectionRequest, options: CallOptions = {}): Promise<CreateCollectionResponse> {
-    return this.#post('/v1/namespaces', request, options);
+    return this.#post('/v1/namespaces', 'CreateCollectionRequest', request, options);
   }
 
   /** Drops a collection with all that is in it. It is no error if it is not there after a failed attempt. */
   async dropCollection(name: string, options: CallOptions = {}): Promise<void> {
-    const path = `/v1/namespaces/${encodeURIComponent(name)}`;
-    await this.#http.json({ method: 'DELETE', path, repeat: 'removal', ...options });
+    await this.#http.json({ method: 'DELETE', path: `/v1/namespaces/${segment(name)}`, repeat: 'removal' }, options);
   }
 
   /** Searches several collections and merges their hits. */
   searchMulti(request: MultiSearchRequest, options: CallOptions = {}): Promise<MultiSearchResponse> {
-    const { query } = request;
-    return this.#http.json({
-      method: 'POST',
-      path: '/v1/search/multi',
-      body: request,
-      vectors: [query],
-      repeat: 'safe',
-      ...options,
-    });
+    const of = 'MultiSearchRequest' as const;
+    const call = { method: 'POST', path: '/v1/search/multi', of, body: request, vectors: [request.query] } as const;
+    return this.#http.json({ ...call, repeat: 'safe' }, options);
   }
 
   /** Builds the indexes of all collections again. */
   rebuildIndexes(request: RebuildRequest = {}, options: CallOptions = {}): Promise<RebuildResponse> {
-    return this.#post('/v1/index/rebuild', request, options, 'once');
+    return this.#post('/v1/index/rebuild', 'RebuildRequest', request, options, 'once');
   }
 
   indexConfig(options: CallOptions = {}): Promise<IndexConfigResponse> {
@@ -77,12 +72,11 @@ export class Vouch {
 
   /** Destroys a key: the encrypted records under it can never be read again. */
   shred(keyId: string, options: CallOptions = {}): Promise<ShredResponse> {
-    const path = `/v1/crypto/shred/${encodeURIComponent(keyId)}`;
-    return this.#http.json({ method: 'DELETE', path, repeat: 'safe', ...options });
+    return this.#http.json({ method: 'DELETE', path: `/v1/crypto/shred/${segment(keyId)}`, repeat: 'safe' }, options);
   }
 
   keyStatus(keyId: string, options: CallOptions = {}): Promise<KeyStatusResponse> {
-    return this.#get(`/v1/crypto/status/${encodeURIComponent(keyId)}`, options);
+    return this.#get(`/v1/crypto/status/${segment(keyId)}`, options);
   }
 
   async keys(options: CallOptions = {}): Promise<ListedKey[]> {
@@ -91,12 +85,11 @@ export class Vouch {
 
   /** Makes an API key. It takes no request id: after a broken connection it is not sent again. */
   createKey(request: CreateKeyRequest, options: CallOptions = {}): Promise<CreateKeyResponse> {
-    return this.#post('/v1/keys', request, options, 'once');
+    return this.#post('/v1/keys', 'CreateKeyRequest', request, options, 'once');
   }
 
   async revokeKey(id: string, options: CallOptions = {}): Promise<void> {
-    const path = `/v1/keys/${encodeURIComponent(id)}`;
-    await this.#http.json({ method: 'DELETE', path, repeat: 'removal', ...options });
+    await this.#http.json({ method: 'DELETE', path: `/v1/keys/${segment(id)}`, repeat: 'removal' }, options);
   }
 
   /** The keys that checkpoints were signed with, oldest first. */
@@ -106,21 +99,23 @@ export class Vouch {
 
   /** Begins an import, or tells how far one is that was begun. */
   beginImport(request: BeginImportRequest, options: CallOptions = {}): Promise<ImportResponse> {
-    return this.#post('/v1/import', request, options);
+    return this.#post('/v1/import', 'BeginImportRequest', request, options);
   }
 
   /** Sends pieces of an exported log, as `exportLog` gives them, in their order. */
   importLog(name: string, bytes: Uint8Array, options: CallOptions = {}): Promise<ImportResponse> {
-    return this.#post(`/v1/import/${encodeURIComponent(name)}/log`, bytes, options);
+    if (!(bytes instanceof Uint8Array)) throw new TypeError('expected the bytes of an exported log');
+    const path = `/v1/import/${segment(name)}/log`;
+    return this.#http.json({ method: 'POST', path, own: bytes, repeat: 'safe' }, options);
   }
 
   finishImport(name: string, options: CallOptions = {}): Promise<ImportResponse> {
-    return this.#post(`/v1/import/${encodeURIComponent(name)}/finish`, undefined, options);
+    return this.#http.json({ method: 'POST', path: `/v1/import/${segment(name)}/finish`, repeat: 'safe' }, options);
   }
 
   /** The version of the service. */
   version(options: CallOptions = {}): Promise<string> {
-    return this.#http.text({ method: 'GET', path: '/v1/version', repeat: 'safe', ...options });
+    return this.#http.text({ method: 'GET', path: '/v1/version', repeat: 'safe' }, options);
   }
 
   usage(options: CallOptions = {}): Promise<UsageResponse> {
@@ -140,16 +135,27 @@ export class Vouch {
   /** Remembers the last checkpoint of each collection and of the service log in `store`, and refuses a history that was rewritten since. */
   witness(store: WitnessStore): Witness {
     const readLog = async (path: string, options: CallOptions): Promise<Uint8Array> =>
-      (await this.#http.send({ method: 'GET', path: `/log/${path}`, repeat: 'safe', ...options })).bytes;
+      (await this.#http.send({ method: 'GET', path: `/log/${path}`, repeat: 'safe' }, options)).bytes;
     return new Witness((name) => this.collection(name), readLog, store);
   }
 
   #get<T>(path: string, options: CallOptions, alsoStatus?: number): Promise<T> {
     const also = alsoStatus === undefined ? {} : { alsoStatus };
-    return this.#http.json({ method: 'GET', path, repeat: 'safe', ...also, ...options });
+    return this.#http.json({ method: 'GET', path, repeat: 'safe', ...also }, options);
   }
 
-  #post<T>(path: string, body: unknown, options: CallOptions, repeat: Call['repeat'] = 'safe'): Promise<T> {
-    return this.#http.json({ method: 'POST', path, body, repeat, ...options });
+  #post<T>(
+    path: string,
+    of: RequestName,
+    body: object,
+    options: CallOptions,
+    repeat: Call['repeat'] = 'safe',
+  ): Promise<T> {
+    return this.#http.json({ method: 'POST', path, of, body, repeat }, options);
   }
+}
+
+function segment(name: string): string {
+  assertName(name, 'name');
+  return encodeURIComponent(name);
 }

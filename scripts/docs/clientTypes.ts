@@ -1,6 +1,7 @@
 /**
  * The types of the client package, written from those of the API: names in camelCase, without the tags that validate. There is
- * one file of `client/contract/` for each file of `coordinator/contract/` with requests and answers, and `userKeyed.ts`.
+ * one file of `client/contract/` for each file of `coordinator/contract/` with requests and answers, `userKeyed.ts`, and
+ * `fields.ts` with the names of the fields of requests.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +15,9 @@ const SCHEMAS = `${CONTRACT}/schemas.ts`;
 const ALSO_READ = ['shared/model/whole.ts', 'shared/registry/keys.ts'];
 /** Objects with keys of the caller, and vectors, which a caller may give as typed arrays. */
 const WRITTEN_BY_HAND = ['JsonObject', 'Vector'];
+
+/** Interfaces whose unknown fields the API ignores. */
+const EXTENSIBLE = ['IndexParameters'];
 
 type Declaration = ts.InterfaceDeclaration | ts.TypeAliasDeclaration;
 
@@ -45,7 +49,7 @@ class TypeWriter {
 
   files(): ReadonlyMap<string, string> {
     const written = this.#published.map((name): [string, string] => [name, this.#file(`${CONTRACT}/${name}`)]);
-    return new Map([...written, ['userKeyed.ts', this.#userKeyedFile()]]);
+    return new Map([...written, ['userKeyed.ts', this.#userKeyedFile()], ['fields.ts', this.#fieldsFile()]]);
   }
 
   #read(source: ts.SourceFile): void {
@@ -179,7 +183,66 @@ class TypeWriter {
     const names = [...this.#userKeyed].sort().map((name) => `'${name}'`);
     return `/** Made from ${CONTRACT} by \`npm run docs\`. */\n\n/** Fields of requests and answers whose values have keys that the caller chose. */\nexport const USER_KEYED: ReadonlySet<string> = new Set([${names.join(', ')}]);\n`;
   }
+
+  /** The fields of every request and query, and of the objects in them. */
+  #fieldsFile(): string {
+    const names = [...this.#declarations]
+      .filter(([name, { file, node }]) => isRequest(name) && this.#isPublished(file) && ts.isInterfaceDeclaration(node))
+      .map(([name]) => name);
+    const shapes = new Map<string, string>();
+    // A shape may add further names to the list.
+    for (const name of names) {
+      const fields = this.#fieldsOf(name).map(([field, kind]) => {
+        const isShape = this.#declarations.has(kind);
+        if (isShape && !names.includes(kind)) names.push(kind);
+        return `    ${field}: '${kind}',\n`;
+      });
+      shapes.set(name, fields.join(''));
+    }
+    const lines = [...shapes].map(([name, fields]) => `  ${name}: {\n${fields}  },\n`);
+    return `/** Made from ${CONTRACT} by \`npm run docs\`. */
+
+/**
+ * The fields of requests in the spelling of the API, each with what it holds: \`value\` stands for a string, number, boolean or
+ * vector, or a list of them; \`json\` for values with keys that the caller chose; anything else for an object of that name, or a
+ * list of them.
+ */
+export const REQUEST_FIELDS = {\n${lines.join('')}} as const;\n`;
+  }
+
+  #isPublished(file: string): boolean {
+    return this.#published.includes(`${homeName(file)}.ts`);
+  }
+
+  /** The fields of an interface and of those that it extends, each with its kind. */
+  #fieldsOf(name: string): (readonly [field: string, kind: string])[] {
+    const node = this.#declarations.get(name)!.node as ts.InterfaceDeclaration;
+    const bases = (node.heritageClauses ?? []).flatMap(({ types }) =>
+      types.map(({ expression }) => expression.getText()),
+    );
+    const own = node.members.flatMap((member) =>
+      ts.isPropertySignature(member) ? [[member.name.getText(), this.#kindOf(member.type!)] as const] : [],
+    );
+    return [...bases.flatMap((base) => this.#fieldsOf(base)), ...own];
+  }
+
+  #kindOf(node: ts.TypeNode): string {
+    if (ts.isTypeLiteralNode(node)) return 'json';
+    if (ts.isParenthesizedTypeNode(node)) return this.#kindOf(node.type);
+    if (ts.isArrayTypeNode(node)) return this.#kindOf(node.elementType);
+    if (ts.isUnionTypeNode(node) || ts.isIntersectionTypeNode(node))
+      return node.types.map((type) => this.#kindOf(type)).find((kind) => kind !== 'value') ?? 'value';
+    if (!ts.isTypeReferenceNode(node)) return 'value';
+    const name = node.typeName.getText();
+    if (name === 'JsonObject') return 'json';
+    const found = this.#declarations.get(name)?.node;
+    if (found === undefined) return 'value';
+    if (ts.isTypeAliasDeclaration(found)) return this.#kindOf(found.type);
+    return EXTENSIBLE.includes(name) ? 'json' : name;
+  }
 }
+
+const isRequest = (name: string): boolean => /(?:Request|Query|Reference)$/.test(name);
 
 const homeName = (file: string): string => file.replace(/^.*\//, '').replace(/\.ts$/, '');
 

@@ -72,12 +72,17 @@ describe('times of the client', () => {
     expect(await rejection(new Vouch({ url: URL, fetch }).collections())).to.be.instanceOf(RateLimitedError);
   });
 
-  for (const ms of [Number.NaN, -1, Number.NEGATIVE_INFINITY])
+  for (const ms of [Number.NaN, -1, 0, Number.NEGATIVE_INFINITY, null as never])
     it(`${ms} is refused as timeoutMs and pollMs`, async () => {
       const fetch = async (): Promise<Response> => answer(200, { status: 'building' });
-      expect(() => new Vouch({ url: URL, timeoutMs: ms, fetch })).to.throw(RangeError, `timeoutMs is ${ms}: expected`);
+      expect(() => new Vouch({ url: URL, timeoutMs: ms, fetch })).to.throw(
+        TypeError,
+        `timeoutMs: expected milliseconds above 0`,
+      );
       const vouch = new Vouch({ url: URL, fetch });
-      expect((await rejection(vouch.collections({ timeoutMs: ms }))).message).to.match(/^timeoutMs is /);
-      expect((await rejection(vouch.collection('c').waitForIndex({ pollMs: ms }))).message).to.match(/^pollMs is /);
+      expect((await rejection(vouch.collections({ timeoutMs: ms }))).message).to.match(/^timeoutMs: expected /);
+      expect((await rejection(vouch.collection('c').waitForIndex({ pollMs: ms }))).message).to.match(
+        /^pollMs: expected /,
+      );
     });
 });

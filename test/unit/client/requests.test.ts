@@ -124,7 +124,7 @@ describe('requests of the client', () => {
     for (const query of [[1, Number.NaN], Float32Array.of(1, Number.POSITIVE_INFINITY)]) {
       const error = await rejection(docs().search({ query, k: 1 }));
       expect(error).to.be.instanceOf(TypeError);
-      expect(error.message).to.match(/^component 1 of a vector is (NaN|Infinity)/);
+      expect(error.message).to.match(/^query\[1\] is (NaN|Infinity), which cannot be sent/);
     }
     expect(seen).to.deep.equal([]);
   });

@@ -1,0 +1,154 @@
+/**
+ * Requests in the spelling of the API, exactly as the caller gave them. What JSON would leave out or change is refused before
+ * anything is sent: a condition that vanishes matches every record.
+ */
+import { REQUEST_FIELDS } from './contract/fields.js';
+import { snakeCase } from './spelling.js';
+
+export type RequestName = keyof typeof REQUEST_FIELDS;
+
+const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = REQUEST_FIELDS;
+/** More than any request nests; an object that refers to itself nests deeper. */
+const DEPTH_MAX = 256;
+
+/** What becomes of lists of numbers. */
+type Numbers = (list: ArrayLike<number>) => unknown;
+
+/**
+ * The request in the spelling of the API. Fields may be in either spelling. Typed arrays become lists; `keepsBytes`:
+ * `Float32Array`s stay.
+ *
+ * @throws {TypeError} for a field that the request does not have, and for a value that JSON has no word for: undefined, NaN,
+ * infinities, functions, symbols, big integers, `Map`s, `Set`s and other containers. The message names its path.
+ */
+export function exactRequest(of: RequestName, request: object, keepsBytes = false): object {
+  const numbers: Numbers = (list) => (keepsBytes && list instanceof Float32Array ? list : Array.from(list));
+  return fieldsOf(of, request, '', numbers);
+}
+
+/**
+ * Refuses what JSON would leave out or change in a value whose keys the caller chose. `path` names the value in errors.
+ *
+ * @throws {TypeError}
+ */
+export function assertExactJson(value: unknown, path: string, depth = 0): void {
+  if (typeof value !== 'object' || value === null) {
+    assertScalar(value, path);
+    return;
+  }
+  if (depth > DEPTH_MAX) throw new TypeError(`${path} is nested too deeply, or refers to itself`);
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) assertExactJson(value[i], `${path}[${i}]`, depth + 1);
+    return;
+  }
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw new TypeError(`${path} is an invalid date`);
+    assertExactJson(value.toJSON(), path, depth + 1);
+    return;
+  }
+  assertPlain(value, path);
+  for (const [key, member] of Object.entries(value)) assertExactJson(member, below(path, key), depth + 1);
+}
+
+/** @throws {TypeError} unless it is a string that is not empty, as a name in a path must be. */
+export function assertName(name: unknown, what: string): asserts name is string {
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError(`${what}: expected a name, got ${name === '' ? "''" : shown(name)}`);
+}
+
+/** @throws {TypeError} unless it is a whole number from 0, as an id in a path must be. */
+export function assertId(id: unknown, what: string): asserts id is number {
+  if (!Number.isSafeInteger(id) || (id as number) < 0)
+    throw new TypeError(`${what}: expected a whole number, got ${shown(id)}`);
+}
+
+/** @throws {TypeError} naming the first key of `value` that is not known. */
+export function assertKnown(value: object, known: readonly string[], path: string): void {
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw unknownField(below(path, unknown), known);
+}
+
+function fieldsOf(of: string, request: object, path: string, numbers: Numbers): object {
+  assertPlain(request, path === '' ? 'the request' : path);
+  const fields = FIELDS[of]!;
+  return Object.fromEntries(
+    Object.entries(request).map(([key, value]) => {
+      const [name, at] = [snakeCase(key), below(path, key)];
+      if (!Object.hasOwn(fields, name)) throw unknownField(at, Object.keys(fields));
+      return [name, fieldOf(fields[name]!, value, at, numbers)];
+    }),
+  );
+}
+
+function fieldOf(kind: string, value: unknown, path: string, numbers: Numbers): unknown {
+  if (kind === 'json') {
+    assertExactJson(value, path);
+    return value;
+  }
+  if (kind === 'value') return checkedValue(value, path, numbers);
+  if (Array.isArray(value)) return Array.from(value, (each, i) => fieldOf(kind, each, `${path}[${i}]`, numbers));
+  if (typeof value === 'object' && value !== null) return fieldsOf(kind, value, path, numbers);
+  assertScalar(value, path);
+  return value;
+}
+
+/** A scalar, a vector, or a list of them. */
+function checkedValue(value: unknown, path: string, numbers: Numbers): unknown {
+  if (typeof value !== 'object' || value === null) {
+    assertScalar(value, path);
+    return value;
+  }
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    assertFinite(value as Float32Array, path);
+    return numbers(value as Float32Array);
+  }
+  if (!Array.isArray(value)) throw new TypeError(`${path}: expected a value or a list, got ${shown(value)}`);
+  // Vectors are long.
+  if (typeof value[0] === 'number') {
+    assertFinite(value, path);
+    return value;
+  }
+  return Array.from(value, (each, i) => checkedValue(each, `${path}[${i}]`, numbers));
+}
+
+function assertFinite(list: ArrayLike<unknown>, path: string): void {
+  for (let i = 0; i < list.length; i++) {
+    const each = list[i];
+    if (typeof each !== 'number' || !Number.isFinite(each)) assertScalar(each, `${path}[${i}]`);
+  }
+}
+
+function assertScalar(value: unknown, path: string): void {
+  const isSent = typeof value === 'number' ? Number.isFinite(value) : value === null || SCALARS.includes(typeof value);
+  if (isSent) return;
+  const advice = value === undefined ? '; leave the field out, or give null' : '';
+  throw new TypeError(`${path} is ${shown(value)}, which cannot be sent${advice}`);
+}
+
+const SCALARS = ['string', 'boolean'];
+
+/** An object whose own members are all that it holds. */
+function assertPlain(value: object, path: string): void {
+  const holdsMore = CONTAINERS.some((Container) => value instanceof Container) || ArrayBuffer.isView(value);
+  if (typeof value !== 'object' || Array.isArray(value) || holdsMore)
+    throw new TypeError(`${path} is ${shown(value)}: expected a plain object`);
+  if (Object.getOwnPropertySymbols(value).length > 0)
+    throw new TypeError(`${path} has a symbol as a key, which cannot be sent`);
+}
+
+const CONTAINERS = [Map, Set, WeakMap, WeakSet, Promise, RegExp, Error, ArrayBuffer, Number, String, Boolean];
+
+function unknownField(path: string, known: readonly string[]): TypeError {
+  return new TypeError(`${path} is not a field of this request, which has ${known.join(', ')}`);
+}
+
+const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+
+/** A value in words: its text where that is short, otherwise its kind. */
+function shown(value: unknown): string {
+  if (value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean')
+    return String(value);
+  if (typeof value === 'bigint') return `the bigint ${value}`;
+  if (typeof value === 'object') return `a ${value.constructor?.name ?? 'object'}`;
+  return `a ${typeof value}`;
+}

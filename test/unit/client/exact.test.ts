@@ -1,0 +1,183 @@
+/** Calls with values that JSON would leave out or change: nothing of them may be sent. */
+import { expect } from 'chai';
+import { Vouch } from '../../../client/index.js';
+
+const sent: string[] = [];
+const vouch = new Vouch({
+  url: 'http://127.0.0.1:1',
+  fetch: (url) => {
+    sent.push(String(url));
+    return Promise.resolve(new Response('{}', { headers: { 'content-type': 'application/json' } }));
+  },
+});
+const docs = vouch.collection('docs');
+/** A value of a type that the declarations refuse. */
+const odd = (value: unknown) => value as never;
+
+const VALUES: readonly (readonly [name: string, value: unknown, message: RegExp])[] = [
+  ['undefined', undefined, /is undefined, which cannot be sent; leave the field out, or give null/],
+  ['NaN', Number.NaN, /is NaN, which cannot be sent/],
+  ['Infinity', Number.POSITIVE_INFINITY, /is Infinity, which cannot be sent/],
+  ['a function', () => true, /is a function, which cannot be sent/],
+  ['a symbol', Symbol('a'), /is a symbol, which cannot be sent/],
+  ['a bigint', 1n, /is the bigint 1, which cannot be sent/],
+  ['a Map', new Map([['a', 1]]), /a Map/],
+  ['a Set', new Set([1]), /a Set/],
+  ['a regular expression', /a/, /a RegExp/],
+  ['a promise', Promise.resolve(1), /a Promise/],
+];
+
+/** The calls that take JSON with keys of the caller, each with the name of the field. */
+const OPEN: readonly (readonly [name: string, call: (json: never) => Promise<unknown>])[] = [
+  ['metadataFilter', (metadataFilter) => docs.search({ query: [1], k: 1, metadataFilter })],
+  ['metadataFilter', (metadataFilter) => docs.search({ query: Float32Array.of(1), k: 1, metadataFilter })],
+  [
+    'searches\\[0\\].metadataFilter',
+    (metadataFilter) => docs.searchBatch({ searches: [{ like: 1, k: 1, metadataFilter }] }),
+  ],
+  ['metadataFilter', (metadataFilter) => vouch.searchMulti({ query: [1], k: 1, collections: ['a'], metadataFilter })],
+  ['metadataFilter', (metadataFilter) => docs.count({ metadataFilter })],
+  ['metadataFilter', (metadataFilter) => docs.listPage({ metadataFilter })],
+  ['metadataFilter', (metadataFilter) => docs.list({ metadataFilter }).next()],
+  ['metadataFilter', (metadataFilter) => docs.facets('a', { metadataFilter })],
+  ['metadataFilter', (metadataFilter) => docs.deleteMany({ metadataFilter })],
+  ['metadata', (metadata) => docs.insert({ values: [1], metadata })],
+  ['metadata', (metadata) => docs.updateMetadata(1, metadata)],
+  ['metadata\\[0\\]', (metadata) => docs.batchInsert({ batch: [[1]], metadata: [metadata] })],
+  ['metadata\\[0\\]', (metadata) => docs.batchUpsert({ batch: [[1]], externalIds: ['a'], metadata: [metadata] })],
+  ['record 0.metadata', (metadata) => docs.insertMany([{ values: [1], metadata }])],
+];
+
+/** Calls with a field that is not sent as it was given, each with its message. */
+const REFUSED: readonly (readonly [name: string, call: () => Promise<unknown>, message: RegExp])[] = [
+  [
+    'a search as of NaN events',
+    () => docs.search({ query: [1], k: 1, asOfLogIndex: Number.NaN }),
+    /^asOfLogIndex is NaN/,
+  ],
+  ['a search as of undefined', () => docs.search({ query: [1], k: 1, asOf: odd(undefined) }), /^asOf is undefined/],
+  [
+    'a score threshold of NaN',
+    () => docs.search({ query: [1], k: 1, scoreThreshold: Number.NaN }),
+    /^scoreThreshold is NaN/,
+  ],
+  [
+    'a graph weight of NaN',
+    () => docs.search({ query: [1], k: 1, graphRerank: { weight: Number.NaN } }),
+    /^graphRerank.weight/,
+  ],
+  [
+    'a component that is undefined',
+    () => docs.search({ query: odd([1, undefined]), k: 1 }),
+    /^query\[1\] is undefined/,
+  ],
+  [
+    'a component of a record that is undefined',
+    () => docs.insert({ values: Array.of(1, 2, 3).toSpliced(1, 1, odd(undefined)) }),
+    /^values\[1\] is undefined/,
+  ],
+  ['a batch with a vector that is undefined', () => docs.batchInsert({ batch: odd([[1], undefined]) }), /^batch\[1\]/],
+  [
+    'a text that is undefined in a batch',
+    () => docs.batchInsert({ batch: [[1]], texts: odd([undefined]) }),
+    /^texts\[0\]/,
+  ],
+  [
+    'a key that expires in NaN seconds',
+    () => vouch.createKey({ scope: 'read_only', expiresInSecs: Number.NaN }),
+    /^expiresInSecs/,
+  ],
+  ['a page of undefined records', () => docs.listPage({ limit: odd(undefined) }), /^limit is undefined/],
+  ['a timeline from an invalid date', () => docs.timelinePage({ from: new Date(Number.NaN) }), /invalid date/],
+  ['a timeline to undefined', () => docs.timelinePage({ to: odd(undefined) }), /^to is undefined/],
+  [
+    'a misspelt filter of a search',
+    () => docs.search(odd({ query: [1], k: 1, filter: {} })),
+    /^filter is not a field of this request, which has /,
+  ],
+  ['a filter of a count in other words', () => docs.count(odd({ metadata: {} })), /^metadata is not a field/],
+  ['a misspelt option of a call', () => docs.get(1, odd({ timeout: 5 })), /^options.timeout is not a field/],
+  [
+    'a misspelt field of a record',
+    () => docs.insertMany([odd({ values: [1], meta: {} })]),
+    /^record 0.meta is not a field/,
+  ],
+  ['a record without an id', () => docs.get(odd(undefined)), /^id: expected a whole number, got undefined/],
+  ['the deletion of record NaN', () => docs.delete(Number.NaN), /^id is NaN/],
+  [
+    'the deletion of no collection',
+    () => vouch.dropCollection(odd(undefined)),
+    /^name: expected a name, got undefined/,
+  ],
+  ['the shredding of no key', () => vouch.shred(''), /^name: expected a name, got ''/],
+  [
+    'a deadline of 0',
+    () => vouch.version({ timeoutMs: 0 }),
+    /^timeoutMs: expected milliseconds above 0, or Infinity, got 0/,
+  ],
+  ['a deadline that is null', () => vouch.version({ timeoutMs: odd(null) }), /^timeoutMs: .* got null/],
+  [
+    'a list that refers to itself',
+    () => docs.updateMetadata(1, { list: cyclic() }),
+    /nested too deeply, or refers to itself/,
+  ],
+  ['a key that is a symbol', () => docs.updateMetadata(1, odd({ [Symbol('a')]: 1 })), /a symbol as a key/],
+];
+
+function cyclic(): unknown[] {
+  const list: unknown[] = [];
+  list.push(list);
+  return list;
+}
+
+/** The message of the TypeError. */
+async function refusalOf(call: () => Promise<unknown>): Promise<string> {
+  sent.length = 0;
+  try {
+    await call();
+  } catch (error) {
+    expect(error).to.be.instanceOf(TypeError);
+    expect(sent, 'requests sent').to.deep.equal([]);
+    return (error as Error).message;
+  }
+  throw new Error(`sent ${sent.join()}`);
+}
+
+describe('a call of the client', () => {
+  for (const [name, value, message] of VALUES)
+    it(`is a TypeError, and sends nothing, where JSON of the caller is or holds ${name}`, async () => {
+      for (const [field, call] of OPEN) {
+        expect(await refusalOf(() => call(odd(value)))).to.match(message);
+        for (const [holder, path] of [
+          [{ a: value }, `^${field}\\.a `],
+          [{ $or: [{ b: 1 }, { a: value }] }, `^${field}\\.\\$or\\[1\\]\\.a `],
+          [{ a: [1, value] }, `^${field}\\.a\\[1\\] `],
+        ] as const)
+          expect(await refusalOf(() => call(odd(holder))))
+            .to.match(message)
+            .and.match(new RegExp(path));
+      }
+    });
+
+  for (const [name, call, message] of REFUSED)
+    it(`is a TypeError, and sends nothing, for ${name}`, async () => {
+      expect(await refusalOf(call)).to.match(message);
+    });
+
+  it('is refused at once for a collection without a name, and for options that the client does not have', () => {
+    expect(() => vouch.collection(odd(undefined))).to.throw(TypeError, 'collection: expected a name, got undefined');
+    expect(() => vouch.collection(odd({}))).to.throw(TypeError, 'got a Object');
+    expect(() => new Vouch(odd({ url: 'http://127.0.0.1:1', key: 'k' }))).to.throw(TypeError, 'key is not a field');
+    expect(() => new Vouch({ url: 'http://127.0.0.1:1', timeoutMs: Number.NaN })).to.throw(TypeError, 'timeoutMs');
+    expect(() => new Vouch({ url: 'http://127.0.0.1:1', retries: odd('many') })).to.throw(TypeError, 'retries');
+  });
+
+  it('is sent with null for an absent field, dates as ISO 8601, fields in either spelling, and no deadline', async () => {
+    sent.length = 0;
+    await docs.search({ query: [1], k: 1, metadataFilter: null, asOf: null });
+    await docs.count({ metadataFilter: { at: { gte: new Date(0) } }, timeoutMs: Number.POSITIVE_INFINITY });
+    await docs.search(odd({ query: [1], k: 1, metadata_filter: { a: 1 } }));
+    expect(decodeURIComponent(sent[1]!)).to.include('{"at":{"gte":"1970-01-01T00:00:00.000Z"}}');
+    expect(sent).to.have.length(3);
+  });
+});
