@@ -4,11 +4,17 @@
 export const monotonicMs = (): number => performance.now();
 
 /** 16 unpredictable bytes as 32 hex digits. */
-export const newRequestId = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const newRequestId = (): string => hex(crypto.getRandomValues(new Uint8Array(16)));
 
-/** An id of a document: a UUID of version 4. */
-export const newDocumentId = (): string => crypto.randomUUID();
+/** An id of a document: a UUID of version 4. Pages without a secure context have no `randomUUID`. */
+export function newDocumentId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** A number from 0 to 1, so that many clients do not come back at the same moment. */
 export const jitter = (): number => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;

@@ -10,20 +10,29 @@ export interface StoredDocument {
   readonly metadata: JsonObject;
 }
 
-const BATCH_DOCUMENTS = 500;
+/** The service deletes so many records at a time by their ids. */
+const DELETED_AT_ONCE = 16_384;
+
+/** The length of all vectors. Throws TypeError where they differ, or one is empty: no collection is created for them. */
+export function dimensionOf(vectors: readonly Vector[], documents: readonly unknown[]): number {
+  const dimension = vectors[0]?.length ?? 0;
+  if (vectors.length !== documents.length)
+    throw new TypeError(`${vectors.length} vectors were given for ${documents.length} documents`);
+  const odd = vectors.findIndex((vector) => vector.length === 0 || vector.length !== dimension);
+  if (odd >= 0)
+    throw new TypeError(
+      `the vector of document ${odd} has ${vectors[odd]!.length} components, the first one ${dimension}`,
+    );
+  return dimension;
+}
 
 /** Inserts or replaces documents; of several with one id the last one. Batches that were answered before a failure stay. */
 export async function upsertDocuments(collection: Collection, documents: readonly StoredDocument[]): Promise<void> {
-  const last = [...new Map(documents.map((document) => [document.id, document])).values()];
-  for (let at = 0; at < last.length; at += BATCH_DOCUMENTS) {
-    const part = last.slice(at, at + BATCH_DOCUMENTS);
-    await collection.batchUpsert({
-      externalIds: part.map(({ id }) => id),
-      batch: part.map(({ vector }) => vector),
-      texts: part.map(({ text }) => text),
-      metadata: part.map(({ metadata }) => metadata),
-    });
-  }
+  const last = new Map(documents.map((document) => [document.id, document]));
+  const records = Array.from(last.values(), ({ id, vector, text, metadata }) => ({
+    ...{ externalId: id, values: vector, text, metadata },
+  }));
+  await collection.insertMany(records, { concurrency: 1 });
 }
 
 /** Deletes the documents that are there. A collection that nothing was ever added to has none. */
@@ -31,10 +40,26 @@ export async function deleteDocuments(
   collection: Collection,
   of: { readonly ids: readonly string[] } | { readonly filter: JsonObject },
 ): Promise<void> {
+  await unlessMissing(async () => {
+    if ('filter' in of) {
+      await collection.deleteMany({ metadataFilter: of.filter });
+      return;
+    }
+    const ids = [...new Set(of.ids)];
+    for (let at = 0; at < ids.length; at += DELETED_AT_ONCE)
+      await collection.deleteMany({ externalIds: ids.slice(at, at + DELETED_AT_ONCE) });
+  });
+}
+
+/** Resolves to undefined where the collection is not there: it is created by the first documents. */
+export async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
-    if ('filter' in of) await collection.deleteMany({ metadataFilter: of.filter });
-    else if (of.ids.length > 0) await collection.deleteMany({ externalIds: [...of.ids] });
+    return await work();
   } catch (error) {
-    if (!(error instanceof CollectionNotFoundError)) throw error;
+    if (error instanceof CollectionNotFoundError) return undefined;
+    throw error;
   }
 }
+
+/** 1 for an exact match, and less the farther a hit is. */
+export const similarityOf = (score: number): number => 1 / (1 + score);

@@ -88,7 +88,8 @@ const GONE = ['record_not_found', 'collection_not_found', 'not_found'];
 const utf8 = new TextDecoder();
 
 export class Http {
-  readonly #url: string;
+  /** The address of the service, without a slash at its end. */
+  readonly url: string;
   readonly #apiKey: string | undefined;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -99,7 +100,7 @@ export class Http {
     const { url, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch = globalThis.fetch } = options;
     if (!Number.isSafeInteger(retries) || retries < 0)
       throw new TypeError(`retries: expected a whole number, got ${retries}`);
-    this.#url = new URL(url).href.replace(/\/$/, '');
+    this.url = new URL(url).href.replace(/\/$/, '');
     this.#apiKey = apiKey;
     this.#timeoutMs = assertedMs('timeoutMs', timeoutMs);
     this.#retries = retries;
@@ -188,9 +189,11 @@ export class Http {
     );
     const search = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, String(value)]));
     return {
-      url: `${this.#url}${path}${parameters.length === 0 ? '' : `?${search}`}`,
+      url: `${this.url}${path}${parameters.length === 0 ? '' : `?${search}`}`,
       init: {
         method,
+        // Frameworks that keep answers, as Next.js does, must not keep these.
+        cache: 'no-store',
         headers: {
           ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
           ...(content === undefined ? {} : { 'content-type': content.type }),
@@ -225,7 +228,8 @@ const HTTP_OPTIONS = ['url', 'apiKey', 'timeoutMs', 'retries', 'fetch'];
 
 interface Request {
   readonly url: string;
-  readonly init: RequestInit;
+  // Not all runtimes declare it.
+  readonly init: RequestInit & { readonly cache: 'no-store' };
 }
 
 interface Failed {

@@ -1,6 +1,6 @@
 /** Records from an iterable, inserted in batches, several batches at a time, in bounded memory. */
 import type { BatchInsertRequest, BatchInsertResponse } from './contract/records.js';
-import { VouchError } from './errors.js';
+import { PayloadTooLargeError, VouchError } from './errors.js';
 import { assertExactJson, assertKnown } from './exact.js';
 import type { CallOptions } from './http.js';
 import type { JsonObject, Vector } from './values.js';
@@ -19,7 +19,10 @@ export type NewRecord =
     };
 
 export interface InsertManyOptions extends CallOptions {
-  /** Records of a batch, at most 16,384. Default 1,000; a batch of large records is sent when it holds some 8 MiB. */
+  /**
+   * Records of a batch, at most 16,384. Default 1,000; a batch of large records is sent when it holds some 8 MiB. A batch that
+   * is too large for the service is sent in halves.
+   */
   readonly batchSize?: number | undefined;
   /** Batches that are sent at the same time. Default 2. */
   readonly concurrency?: number | undefined;
@@ -75,7 +78,11 @@ export async function insertMany(
       inserted += ids.length;
       onProgress?.({ inserted, offset: at, ids });
     } catch (reason) {
-      failure ??= { reason, at, records: batch.length };
+      if (reason instanceof PayloadTooLargeError && batch.length > 1) {
+        const half = batch.length >> 1;
+        await send(batch.slice(0, half), at);
+        if (failure === undefined) await send(batch.slice(half), at + half);
+      } else failure ??= { reason, at, records: batch.length };
     }
   };
   try {

@@ -7,7 +7,7 @@ import { newDocumentId } from './clock.js';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
 import type { SearchHit } from './contract/search.js';
-import { deleteDocuments, upsertDocuments } from './documents.js';
+import { deleteDocuments, dimensionOf, similarityOf, unlessMissing, upsertDocuments } from './documents.js';
 import type { JsonObject } from './values.js';
 import type { Vouch } from './vouch.js';
 
@@ -24,7 +24,8 @@ const FETCHED = 20;
 
 /**
  * Stores documents as records: the page content is the text, the metadata the metadata, and the id of the document the external
- * id. Documents without an id get one. Scores are squared Euclidean distances: 0 is an exact match.
+ * id. Documents without an id get one. Scores are similarities, as retrievers with a threshold expect: 1 / (1 + squared Euclidean
+ * distance), 1 for an exact match.
  */
 export class VouchVectorStore extends VectorStore {
   /** As the `metadata_filter` of a search. */
@@ -79,10 +80,10 @@ export class VouchVectorStore extends VectorStore {
     documents: DocumentInterface[],
     options: { readonly ids?: string[] } = {},
   ): Promise<string[]> {
-    const [first] = vectors;
-    if (first === undefined) return [];
+    if (vectors.length === 0 && documents.length === 0) return [];
+    const dimension = dimensionOf(vectors, documents);
     const { vouch, collection: name, index = 'auto' } = this.#config;
-    await vouch.createCollection({ name, dimension: first.length, metric: 'squared_l2', index });
+    await vouch.createCollection({ name, dimension, metric: 'squared_l2', index });
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? newDocumentId());
     const stored = documents.map(({ pageContent: text, metadata }, i) => ({
       ...{ id: ids[i]!, vector: vectors[i]!, text },
@@ -103,7 +104,12 @@ export class VouchVectorStore extends VectorStore {
     filter?: JsonObject,
   ): Promise<[Document, number][]> {
     const hits = await this.#search(query, k, filter, ['metadata', 'text']);
-    return hits.map((hit) => [documentOf(hit), hit.score]);
+    return hits.map((hit) => [documentOf(hit), similarityOf(hit.score)]);
+  }
+
+  /** As `similaritySearchWithScore`: scores are relevances from 0 to 1 already. */
+  similaritySearchWithRelevanceScores(query: string, k?: number, filter?: JsonObject): Promise<[Document, number][]> {
+    return this.similaritySearchWithScore(query, k, filter);
   }
 
   /** Finds documents that are near to the query and far from one another. */
@@ -123,8 +129,8 @@ export class VouchVectorStore extends VectorStore {
     filter: JsonObject | undefined,
     fields: ('metadata' | 'text' | 'vector')[],
   ): Promise<SearchHit[]> {
-    const { results } = await this.collection.search({ query, k, metadataFilter: filter ?? null, with: fields });
-    return results;
+    const request = { query, k, metadataFilter: filter ?? null, with: fields };
+    return (await unlessMissing(() => this.collection.search(request)))?.results ?? [];
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@llamaindex/core/vector-store';
 import type { Collection } from './collection.js';
 import type { CreateCollectionRequest } from './contract/collections.js';
-import { deleteDocuments, upsertDocuments } from './documents.js';
+import { deleteDocuments, dimensionOf, similarityOf, unlessMissing, upsertDocuments } from './documents.js';
 import { ValidationError } from './errors.js';
 import type { JsonObject } from './values.js';
 import type { Vouch } from './vouch.js';
@@ -46,14 +46,14 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
 
   /** Returns the ids of the nodes. A node whose id is there replaces what was stored under it. */
   async add(nodes: BaseNode[]): Promise<string[]> {
-    const [first] = nodes;
-    if (first === undefined) return [];
+    if (nodes.length === 0) return [];
     const { vouch, collection: name, index = 'auto' } = this.#config;
-    const dimension = first.getEmbedding().length;
+    const vectors = nodes.map((node) => node.getEmbedding());
+    const dimension = dimensionOf(vectors, nodes);
     await vouch.createCollection({ name, dimension, metric: 'squared_l2', index });
-    const stored = nodes.map((node) => ({
+    const stored = nodes.map((node, i) => ({
       id: node.id_,
-      vector: node.getEmbedding(),
+      vector: vectors[i]!,
       text: node.getContent(MetadataMode.NONE),
       metadata: nodeToMetadata(node, true) as JsonObject,
     }));
@@ -72,13 +72,14 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
     const both = [filters && filterOf(filters), docIds && { doc_id: { in: docIds } }].filter(
       (one) => one !== undefined,
     );
-    const { results } = await this.#collection.search({
+    const request: Parameters<Collection['search']>[0] = {
       query: queryEmbedding,
       k,
       metadataFilter: both.length === 0 ? null : { $and: both },
       with: ['metadata', 'text'],
       ...(mode === 'hybrid' && queryStr !== undefined ? { queryText: queryStr, hybrid: true } : {}),
-    });
+    };
+    const { results } = (await unlessMissing(() => this.#collection.search(request))) ?? { results: [] };
     const nodes = results.map(({ metadata, text }) => {
       const node = metadataDictToNode(metadata ?? {}, { fallback: { id_: '', text: text ?? '' } });
       node.setContent(text ?? '');
@@ -86,14 +87,18 @@ export class VouchVectorStore extends BaseVectorStore<Collection> {
     });
     return {
       nodes,
-      similarities: results.map(({ score }) => 1 / (1 + score)),
+      similarities: results.map(({ score }) => similarityOf(score)),
       ids: results.map(({ id, externalId }) => externalId ?? String(id)),
     };
   }
 }
 
-/** The filter in the words of the API. Throws ValidationError for an operator that it has no word for. */
-function filterOf({ filters, condition = 'and' }: MetadataFilters): JsonObject {
+/**
+ * The filter in the words of the API; undefined where it has no conditions. Throws ValidationError for an operator that it has
+ * no word for.
+ */
+function filterOf({ filters, condition = 'and' }: MetadataFilters): JsonObject | undefined {
+  if (filters.length === 0) return undefined;
   return { [`$${condition}`]: filters.map(testOf) };
 }
 

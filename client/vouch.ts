@@ -136,7 +136,7 @@ export class Vouch {
   witness(store: WitnessStore): Witness {
     const readLog = async (path: string, options: CallOptions): Promise<Uint8Array> =>
       (await this.#http.send({ method: 'GET', path: `/log/${path}`, repeat: 'safe' }, options)).bytes;
-    return new Witness((name) => this.collection(name), readLog, store);
+    return new Witness(this.#http.url, (name) => this.collection(name), readLog, store);
   }
 
   #get<T>(path: string, options: CallOptions, alsoStatus?: number): Promise<T> {

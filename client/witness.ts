@@ -51,13 +51,16 @@ export class Witness {
   readonly #collection: (name: string) => Collection;
   readonly #readLog: (path: string, options: CallOptions) => Promise<Uint8Array>;
   readonly #store: WitnessStore;
+  readonly #url: string;
 
   /** @internal */
   constructor(
+    url: string,
     collection: (name: string) => Collection,
     readLog: (path: string, options: CallOptions) => Promise<Uint8Array>,
     store: WitnessStore,
   ) {
+    this.#url = url;
     this.#collection = collection;
     this.#readLog = readLog;
     this.#store = store;
@@ -72,7 +75,7 @@ export class Witness {
     const options = { timeoutMs, signal };
     signerOf(signer);
     const checkpoint = verifyCheckpoint(await collection.checkpoint(options), signer);
-    const key = placeOf(checkpoint);
+    const key = this.#placeOf(checkpoint);
     const kept = await this.#store.get(key);
     const last = kept == null ? undefined : (JSON.parse(kept) as VerifiedCheckpoint);
     const reason = last && (await rewritten(collection, last, checkpoint, options));
@@ -116,11 +119,14 @@ export class Witness {
 
   /** Accepts a history as it is now, whatever was seen before. */
   async accept(checkpoint: VerifiedCheckpoint): Promise<void> {
-    await this.#store.set(placeOf(checkpoint), JSON.stringify(checkpoint));
+    await this.#store.set(this.#placeOf(checkpoint), JSON.stringify(checkpoint));
+  }
+
+  /** Two services may have projects and collections of the same names. */
+  #placeOf({ origin: { project, name } }: VerifiedCheckpoint): string {
+    return `vouch-seen/${this.#url}/${project}/${name}`;
   }
 }
-
-const placeOf = ({ origin: { project, name } }: VerifiedCheckpoint): string => `vouch-seen/${project}/${name}`;
 
 async function rewritten(
   collection: Collection,

@@ -58,13 +58,14 @@ describe('the stores of the frameworks', () => {
     const storeOf = (collection: string): Promise<LangStore> =>
       LangStore.fromDocuments(documents, embeddings, { vouch, collection });
 
-    it('finds documents with what they are, their ids and distances', async () => {
+    it('finds documents with their contents, ids and similarities', async () => {
       const store = await storeOf('found');
       const found = await store.similaritySearchWithScore('cat cat', 2);
       expect(found.map(([{ id, pageContent, metadata }, score]) => [id, pageContent, metadata, score])).to.deep.equal([
-        ['a', 'cat cat', { kind: 'pet', legs: 4 }, 0],
-        ['b', 'cat dog', { kind: 'pet', legs: 8 }, 2],
+        ['a', 'cat cat', { kind: 'pet', legs: 4 }, 1],
+        ['b', 'cat dog', { kind: 'pet', legs: 8 }, 1 / 3],
       ]);
+      expect(await store.similaritySearchWithRelevanceScores('cat cat', 2)).to.deep.equal(found);
       const [ship] = await store.similaritySearch('cat', 1, { kind: 'ship' });
       expect(ship!.id).to.equal('c');
       expect(await store.asRetriever({ k: 1, filter: { legs: { gt: 4 } } }).invoke('cat')).to.have.length(1);
@@ -84,6 +85,39 @@ describe('the stores of the frameworks', () => {
       await store.delete({ ids: [] });
       await new LangStore(embeddings, { vouch, collection: 'nothing' }).delete({ ids: ['a'] });
       expect(await store.addDocuments([])).to.deep.equal([]);
+    });
+
+    it('finds nothing before the first document, and creates nothing by a search', async () => {
+      const store = new LangStore(embeddings, { vouch, collection: 'unborn' });
+      expect(await store.similaritySearch('cat', 4)).to.deep.equal([]);
+      expect(await store.maxMarginalRelevanceSearch('cat', { k: 4 })).to.deep.equal([]);
+      expect((await vouch.collections()).map(({ name }) => name)).to.not.include('unborn');
+    });
+
+    it('deletes repeated ids, and more than one request deletes', async () => {
+      const store = await storeOf('many');
+      const texts = Array.from({ length: 16_400 }, (_, i) => new LangDocument({ id: `d${i}`, pageContent: 'cat' }));
+      const ids = await store.addDocuments(texts);
+      await store.delete({ ids: ['d1', 'd1'] });
+      expect(await store.collection.count()).to.equal(16_402);
+      await store.delete({ ids });
+      expect(await store.collection.count()).to.equal(3);
+    });
+
+    it('adds documents whose vectors together are larger than a request may be', async () => {
+      const store = new LangStore(embeddings, { vouch, collection: 'wide' });
+      const vector = Array.from({ length: 4_096 }, (_, i) => (i + 0.123_456_789) / 5_000);
+      const wide = Array.from({ length: 600 }, () => new LangDocument({ pageContent: '', metadata: {} }));
+      await store.addVectors(Array(600).fill(vector), wide);
+      expect(await store.collection.count()).to.equal(600);
+    });
+
+    it('creates no collection for vectors that are empty, of two lengths, or more than the documents', async () => {
+      const store = new LangStore(embeddings, { vouch, collection: 'odd' });
+      const two = documents.slice(0, 2);
+      for (const vectors of [[[], [1, 0]], [[1, 0], [1]], [[], []], [[1, 0]]])
+        expect(await rejection(store.addVectors(vectors, two))).to.be.instanceOf(TypeError);
+      expect((await vouch.collections()).map(({ name }) => name)).to.not.include('odd');
     });
 
     it('finds documents that differ from one another', async () => {
@@ -128,6 +162,19 @@ describe('the stores of the frameworks', () => {
         ['c', 'boat sea'],
       ]);
       expect(nodes![0]!.metadata).to.include({ kind: 'pet', legs: 4 });
+    });
+
+    it('finds nothing before the first node, and all nodes without conditions', async () => {
+      const unborn = new LlamaStore({ vouch, collection: 'noNodes', embedModel });
+      expect(await unborn.query(query())).to.deep.equal({ nodes: [], similarities: [], ids: [] });
+      const store = await filled('unfiltered');
+      expect((await store.query(query({ filters: [] }))).ids).to.deep.equal(['a', 'b', 'c']);
+    });
+
+    it('refuses a condition whose value is undefined', async () => {
+      const store = await filled('conditions');
+      const vanishing = { key: 'kind', operator: FilterOperator.EQ } as const;
+      expect(await rejection(store.query(query({ filters: [vanishing] })))).to.be.instanceOf(TypeError);
     });
 
     it('filters by every operator that the service has a word for', async () => {

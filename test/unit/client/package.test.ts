@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { clientTypes } from '../../../scripts/docs/clientTypes.js';
 import { packageOfClient } from '../../support/launch/clientPackage.js';
+import { skip } from '../../support/skip.js';
 import { ROOT } from '../../support/sourceTree.js';
 
 const exec = promisify(execFile);
@@ -78,6 +79,15 @@ describe('the package of the client', () => {
     const script =
       "import('@vouch/client').then(({ Vouch }) => new Vouch({ url: 'http://x' }).collection('c').name).then(console.log)";
     const { stdout } = await exec(process.execPath, ['-e', script], { cwd: folder });
+    expect(stdout).to.equal('c\n');
+  });
+
+  it('is required by CommonJS, from the Node on that can', async function () {
+    const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+    if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12))
+      return skip(this, `Node ${process.versions.node} cannot require an ES module`);
+    const script = "console.log(new (require('@vouch/client').Vouch)({ url: 'http://x' }).collection('c').name)";
+    const { stdout } = await exec(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: folder });
     expect(stdout).to.equal('c\n');
   });
 

@@ -27,7 +27,7 @@ import {
 import { rejection } from '../../support/suites/expectations.js';
 
 /** A service that serves the checkpoints and consistency proofs of a log that was written by hand. */
-function serving(log: () => WrittenLog): Vouch {
+function serving(log: () => WrittenLog, url = 'http://nowhere'): Vouch {
   const answer = async (path: string): Promise<object> => {
     const { pathname, searchParams } = new URL(path);
     const written = log();
@@ -36,7 +36,7 @@ function serving(log: () => WrittenLog): Vouch {
     return writeConsistency(written, from!, to!);
   };
   const fetched = async (path: unknown): Promise<Response> => Response.json(await answer(String(path)));
-  return new Vouch({ url: 'http://nowhere', fetch: fetched as typeof fetch });
+  return new Vouch({ url, fetch: fetched as typeof fetch });
 }
 
 const grown = (tag: number): WrittenLog => writeLogAnd([3, [2, insert(9, [tag, 0])]]);
@@ -103,11 +103,25 @@ describe('proofs in the client', () => {
     await serving(() => log)
       .witness(fileStore(path))
       .check('notes');
-    expect(Object.keys(JSON.parse(await readFile(path, 'utf8')))).to.deep.equal(['vouch-seen/acme/notes']);
+    expect(Object.keys(JSON.parse(await readFile(path, 'utf8')))).to.deep.equal([
+      'vouch-seen/http://nowhere/acme/notes',
+    ]);
     const { last } = await serving(() => log)
       .witness(fileStore(path))
       .check('notes');
     expect(last?.size).to.equal(log.events.length);
+  });
+
+  it('a store remembers collections of the same name of two services apart', async () => {
+    const store = memoryStore();
+    const [one, other] = [writeLog(), grown(1)];
+    await serving(() => other)
+      .witness(store)
+      .check('notes');
+    const { last } = await serving(() => one, 'http://elsewhere')
+      .witness(store)
+      .check('notes');
+    expect(last).to.equal(undefined);
   });
 
   it('a checkpoint by another key than the known one is refused', async () => {
