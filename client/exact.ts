@@ -11,15 +11,15 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = REQUE
 /** More than any request nests; an object that refers to itself nests deeper. */
 const DEPTH_MAX = 256;
 
-/** What becomes of lists of numbers. */
+/** Converts a list of numbers to the form in which it is sent. */
 type Numbers = (list: ArrayLike<number>) => unknown;
 
 /**
  * The request in the spelling of the API. Fields may be in either spelling. Typed arrays become lists; `keepsBytes`:
  * `Float32Array`s stay.
  *
- * @throws {TypeError} for a field that the request does not have, and for a value that JSON has no word for: undefined, NaN,
- * infinities, functions, symbols, big integers, `Map`s, `Set`s and other containers. The message names its path.
+ * @throws {TypeError} for a field that the request does not have. For a value that JSON cannot write: undefined, NaN, an
+ * infinity, a function, a symbol, a big integer, a `Map`, a `Set` or another container. The message names its path.
  */
 export function exactRequest(of: RequestName, request: object, keepsBytes = false): object {
   const numbers: Numbers = (list) => (keepsBytes && list instanceof Float32Array ? list : Array.from(list));

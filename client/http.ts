@@ -55,7 +55,7 @@ export interface Call {
   readonly query?: object | undefined;
   /** The body, of the request `of`: sent in the spelling of the API. */
   readonly body?: object | undefined;
-  /** The name of the request, which tells its fields. Default: one with a collection only. */
+  /** The name of the request, which decides its fields. Default: one with a collection only. */
   readonly of?: RequestName;
   /** The vectors of the body; if all are `Float32Array`s it is sent as msgpack, with their bytes. */
   readonly vectors?: readonly unknown[];

@@ -107,7 +107,7 @@ export class VouchVectorStore extends VectorStore {
     return hits.map((hit) => [documentOf(hit), similarityOf(hit.score)]);
   }
 
-  /** As `similaritySearchWithScore`: scores are relevances from 0 to 1 already. */
+  /** The name in LangChain for scores from 0 to 1, which those of `similaritySearchWithScore` are. */
   similaritySearchWithRelevanceScores(query: string, k?: number, filter?: JsonObject): Promise<[Document, number][]> {
     return this.similaritySearchWithScore(query, k, filter);
   }

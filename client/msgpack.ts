@@ -5,9 +5,9 @@ const FIRST_BYTES = 1_024;
 const utf8 = new TextEncoder();
 
 /**
- * `Float32Array` becomes a byte string of little-endian float32; an object with a `toJSON` is what that gives.
+ * `Float32Array` becomes a byte string of little-endian float32. An object with a `toJSON` is what that gives.
  *
- * @throws {TypeError} for what JSON has no word for: undefined, NaN, infinities, functions, symbols, big integers.
+ * @throws {TypeError} for a value that JSON cannot write, such as undefined, NaN, a function or a big integer.
  */
 export function packed(value: unknown): Uint8Array<ArrayBuffer> {
   const writer = new Writer();

@@ -1,9 +1,11 @@
 /** Made from coordinator/contract by `npm run docs`. */
 
 /**
- * The fields of requests in the spelling of the API, each with what it holds: `value` stands for a string, number, boolean or
- * vector, or a list of them; `json` for values with keys that the caller chose; anything else for an object of that name, or a
- * list of them.
+ * The fields of requests in the spelling of the API, each with the kind of its values.
+ *
+ *   value    a string, number, boolean or vector.
+ *   json     a value with keys that the caller chose.
+ *   a name   an object with the fields of that name.
  */
 export const REQUEST_FIELDS = {
   ExportLogQuery: {

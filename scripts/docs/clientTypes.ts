@@ -1,7 +1,7 @@
 /**
  * The types of the client package, written from those of the API: names in camelCase, without the tags that validate. There is
- * one file of `client/contract/` for each file of `coordinator/contract/` with requests and answers, `userKeyed.ts`, and
- * `fields.ts` with the names of the fields of requests.
+ * one file of `client/contract/` for each file of `coordinator/contract/` with requests and answers. `userKeyed.ts` and
+ * `fields.ts` name fields.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -203,9 +203,11 @@ class TypeWriter {
     return `/** Made from ${CONTRACT} by \`npm run docs\`. */
 
 /**
- * The fields of requests in the spelling of the API, each with what it holds: \`value\` stands for a string, number, boolean or
- * vector, or a list of them; \`json\` for values with keys that the caller chose; anything else for an object of that name, or a
- * list of them.
+ * The fields of requests in the spelling of the API, each with the kind of its values.
+ *
+ *   value    a string, number, boolean or vector.
+ *   json     a value with keys that the caller chose.
+ *   a name   an object with the fields of that name.
  */
 export const REQUEST_FIELDS = {\n${lines.join('')}} as const;\n`;
   }

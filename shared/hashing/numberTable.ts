@@ -1,10 +1,10 @@
 /**
  * Numbers that a client chose, each with a small ordinal: in the order in which they were added, from 0.
  *
- * V8 hashes the number keys of a `Map` or `Set` by a public function without a seed, so that chosen numbers all fall into one
- * bucket: 49,152 of them take 11 s. This table hashes by tabulation with secret random words and probes linearly, which costs
- * the same for any set of numbers that was chosen without knowing the words (Pătraşcu and Thorup, "The Power of Simple
- * Tabulation Hashing", 2012). Adding or finding takes some 20 ns, a number 12 to 24 bytes.
+ * V8 hashes the number keys of a `Map` or `Set` by a public function without a seed. Chosen numbers share one bucket: 49,152 of
+ * them take 11 s. This table hashes by tabulation with secret random words, and probes linearly. It costs the same for any set
+ * of numbers whose author does not know the words. Source: Pătraşcu and Thorup, "The Power of Simple Tabulation Hashing", 2012.
+ * Adding or finding takes some 20 ns, a number 12 to 24 bytes.
  */
 import { type Entropy, systemEntropy } from '../clock.js';
 

@@ -5,7 +5,7 @@
  * - A key that is new to it takes some two microseconds: it becomes part of a table and of the shape of an object.
  * - V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
  *
- * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time: on a body of vectors this
+ * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time. On a body of vectors this
  * takes a few percent of the time of JSON.parse.
  */
 import { systemEntropy } from '../clock.js';

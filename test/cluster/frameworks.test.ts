@@ -71,7 +71,7 @@ describe('the stores of the frameworks', () => {
       expect(await store.asRetriever({ k: 1, filter: { legs: { gt: 4 } } }).invoke('cat')).to.have.length(1);
     });
 
-    it('gives ids where there are none, replaces what is there, and deletes by id and by filter', async () => {
+    it('makes missing ids, replaces stored documents, and deletes by id and by filter', async () => {
       const store = await storeOf('written');
       const ids = await store.addDocuments([new LangDocument({ pageContent: 'sea sea' })]);
       expect(ids[0]).to.match(/^[0-9a-f-]{36}$/);

@@ -164,7 +164,7 @@ describe('a call of the client', () => {
       expect(await refusalOf(call)).to.match(message);
     });
 
-  it('is refused at once for a collection without a name, and for options that the client does not have', () => {
+  it('is refused at once for a collection without a name, and for unknown options', () => {
     expect(() => vouch.collection(odd(undefined))).to.throw(TypeError, 'collection: expected a name, got undefined');
     expect(() => vouch.collection(odd({}))).to.throw(TypeError, 'got a Object');
     expect(() => new Vouch(odd({ url: 'http://127.0.0.1:1', key: 'k' }))).to.throw(TypeError, 'key is not a field');
@@ -172,7 +172,7 @@ describe('a call of the client', () => {
     expect(() => new Vouch({ url: 'http://127.0.0.1:1', retries: odd('many') })).to.throw(TypeError, 'retries');
   });
 
-  it('is sent with null for an absent field, dates as ISO 8601, fields in either spelling, and no deadline', async () => {
+  it('is sent with null, with dates, with fields in either spelling, and without a deadline', async () => {
     sent.length = 0;
     await docs.search({ query: [1], k: 1, metadataFilter: null, asOf: null });
     await docs.count({ metadataFilter: { at: { gte: new Date(0) } }, timeoutMs: Number.POSITIVE_INFINITY });

@@ -25,7 +25,7 @@ describe('a table of numbers', () => {
     expect(table.has(Number.POSITIVE_INFINITY)).to.equal(false);
   });
 
-  it('looks at few places for numbers that V8 puts into one bucket, and for multiples of powers of two', () => {
+  it('looks at few places for numbers that share a bucket in V8, and for powers of two', () => {
     const numbers: number[] = [];
     for (let whole = 0; numbers.length < 4_000; whole++) if ((publicHash(whole) & 0xfff) === 0) numbers.push(whole);
     for (let i = 0; i < 4_000; i++) numbers.push(i * 2 ** 20, i * 2 ** -30, i * 2 ** 300);
