@@ -16,6 +16,7 @@ import type { Platform } from '../shared/platform/platform.js';
 import { systemMemoryBytes } from '../shared/process/memoryLimit.js';
 import { onStall } from '../shared/process/stalls.js';
 import { whenAvailable } from '../shared/process/startUp.js';
+import { noteInBucket, noteInFile } from '../shared/registry/openings.js';
 import { Reservations } from '../shared/registry/reservations.js';
 import { earlierKeysOf, registerSigner } from '../shared/registry/signers.js';
 import { openSigner, type Signer } from '../shared/signing/signer.js';
@@ -98,7 +99,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
-  const notes = notesOf(opening, session, { openings, shards, owners }, metrics);
+  const notes = await notesOf(opening, session, { openings, shards, owners }, metrics);
   const lease = leaseOf(opening, session, shards, metrics, notes, () => node);
   const context: CollectionContext = {
     admission,
@@ -202,18 +203,20 @@ function leaseOf(
   return new Lease(shards, { shard: name, session, heartbeatMs, leaseMs, load, onRegain, onTakenOver }, clock, logger);
 }
 
-const notesOf = (
+async function notesOf(
   { config, name: shard, platform, clock, logger }: Opening,
   session: string,
   buckets: { readonly openings: Bucket; readonly shards: Bucket; readonly owners: Bucket },
   metrics: Metrics,
-): OpeningNotes => {
+): Promise<OpeningNotes> {
   const { leaseMs } = config.placement;
+  const file = await platform.localNote?.('openings');
   return new OpeningNotes({
     ...{ shard, session, leaseMs, transport: platform.transport, metrics, clock, logger },
     ...buckets,
+    note: file === undefined ? noteInBucket(buckets.openings, shard) : noteInFile(file),
   });
-};
+}
 
 /** The returned function ends the notes, and leaves none behind. */
 async function startNotes(

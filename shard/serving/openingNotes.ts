@@ -17,6 +17,7 @@ import {
   failuresOf,
   isQuarantined,
   type OpeningFailure,
+  type OpeningsNote,
   openingsKey,
   openingsOf,
   type StoredOpenings,
@@ -39,6 +40,8 @@ export interface OpeningNotesOptions {
   readonly leaseMs: number;
   /** BUCKETS.openings. */
   readonly openings: Bucket;
+  /** The note of this shard. */
+  readonly note: OpeningsNote;
   /** BUCKETS.shards, with the heartbeats. */
   readonly shards: Pick<Bucket, 'get'>;
   /** BUCKETS.owners. */
@@ -104,11 +107,11 @@ export class OpeningNotes {
   /** `onChange`: called when the failures of a collection have changed. Resolves when all are known. */
   async start(onChange: (collectionId: number) => void): Promise<void> {
     this.#onChange = onChange;
-    const { openings, shard } = this.options;
+    const { openings, note } = this.options;
     this.#watch = await openings.watch((change) => this.#changed(change));
-    const before = await openings.get(openingsKey(shard));
+    const before = await note.read();
     if (before === undefined) return;
-    this.#predecessor = this.#countPredecessor(openingsOf(before));
+    this.#predecessor = this.#countPredecessor(before);
     // Whoever opens a collection gets the error.
     this.#predecessor.catch(() => undefined);
   }
@@ -231,23 +234,21 @@ export class OpeningNotes {
 
   /** The process before has ended: it was asked to, or had lost its lease. */
   async #countPredecessor(before: StoredOpenings): Promise<void> {
-    const { shard, openings, clock } = this.options;
+    const { shard, note, clock } = this.options;
     if (before.session === this.options.session) return;
     await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
       this.#add(id, failureIn(shard, before, id, 'ended', clock)),
     );
-    await openings.delete(openingsKey(shard));
+    await note.write(undefined);
   }
 
   async #write(): Promise<void> {
-    const { openings, shard, session } = this.options;
+    const { note, session } = this.options;
     clearTimeout(this.#ends);
     this.#ends = undefined;
     await this.#predecessor;
-    const key = openingsKey(shard);
-    const note = { session, openings: Object.fromEntries(this.#mine), alone: this.#alone };
-    if (this.#mine.size > 0) await openings.put(key, storedOpenings(note));
-    else await openings.delete(key);
+    const openings = { session, openings: Object.fromEntries(this.#mine), alone: this.#alone };
+    await note.write(this.#mine.size === 0 ? undefined : openings);
   }
 
   /** What became of a process that has noted an opening. */

@@ -1,6 +1,7 @@
 /** Messages, key-value buckets and event logs, of a cluster or of a standalone node. */
 import type { Bucket } from '../bucket/bucket.js';
 import type { BucketName } from '../bucket/buckets.js';
+import type { NoteFile } from '../files/noteFile.js';
 import type { EventLog, EventLogs, LogLosses } from '../log/eventLog.js';
 import type { Transport } from '../transport/transport.js';
 import type { VaultStore } from '../vault/vaultStore.js';
@@ -35,6 +36,8 @@ export interface Platform {
    * bucket need not survive a restart.
    */
   bucket(name: BucketName, options?: { ttlMs?: number }): Promise<Bucket>;
+  /** Opens a note of a standalone node, which its next process finds; in a cluster notes are entries of buckets. */
+  localNote?(name: string): Promise<Pick<NoteFile, 'read' | 'write'>>;
   /** Opens the store of wrapped data keys, which is the same at every call. */
   vault(): Promise<VaultStore>;
   /** Opens the log of the service, which is the same at every call. */

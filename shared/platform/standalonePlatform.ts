@@ -18,6 +18,7 @@ import { unavailable } from '../errors/errors.js';
 import { closeDataFolder } from '../files/dataFolder.js';
 import { codeOf, isThere, makeDirectory } from '../files/durable.js';
 import { type FolderLock, lockFolder } from '../files/folderLock.js';
+import { NoteFile } from '../files/noteFile.js';
 import { type EventLog, type LogLosses, SERVICE_LOG_ID } from '../log/eventLog.js';
 import { LocalLogs } from '../log/segments.js';
 import type { Logger } from '../logger.js';
@@ -93,6 +94,7 @@ class StandalonePlatform implements Platform {
   readonly transport: InProcessTransport;
   readonly losses: LogLosses;
   readonly #buckets = new Map<BucketName, Opened>();
+  readonly #notes = new Map<string, Promise<NoteFile>>();
   #vault: Promise<DirectoryVault> | undefined;
   #serviceLog: Promise<{ readonly logs: LocalLogs; readonly log: EventLog }> | undefined;
   #closing: Promise<void> | undefined;
@@ -112,6 +114,14 @@ class StandalonePlatform implements Platform {
     if (opened.ttlMs !== ttlMs) throw new Error(`${name} is open with another time to live`);
     this.#buckets.set(name, opened);
     return opened.bucket;
+  }
+
+  async localNote(name: string): Promise<NoteFile> {
+    if (this.#closing !== undefined) throw unavailable('the platform is closed');
+    const path = join(this.options.dataDir, `${name}.note`);
+    const note = this.#notes.get(path) ?? NoteFile.open(path);
+    this.#notes.set(path, note);
+    return note;
   }
 
   async vault(): Promise<DirectoryVault> {
@@ -174,6 +184,7 @@ class StandalonePlatform implements Platform {
     await this.#serviceLog?.then(({ logs }) => logs.close()).catch(() => undefined);
     for (const { bucket } of this.#buckets.values())
       await bucket.then((opened) => opened.close()).catch(() => undefined);
+    for (const note of this.#notes.values()) await note.then((opened) => opened.close()).catch(() => undefined);
     await this.#vault?.then((vault) => vault.close()).catch(() => undefined);
     await this.lock.release();
   }

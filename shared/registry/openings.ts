@@ -6,7 +6,9 @@
  *      ▲                              │
  *      └────────── opened ────────────┘
  */
-import type { BucketValue, Entry } from '../bucket/bucket.js';
+import typia from 'typia';
+import type { Bucket, BucketValue, Entry } from '../bucket/bucket.js';
+import type { NoteFile } from '../files/noteFile.js';
 import type { UnixMs, Whole } from '../model/whole.js';
 
 /** The openings in progress of one process. */
@@ -37,6 +39,9 @@ export interface StoredFailures {
   readonly failures: readonly OpeningFailure[];
 }
 
+export const isOpenings = typia.createIs<StoredOpenings>();
+export const areFailures = typia.createIs<StoredFailures>();
+
 export const openingsKey = (shard: string): string => `by.${shard}`;
 export const failuresKey = (collectionId: number): string => `of.${collectionId}`;
 
@@ -50,6 +55,37 @@ export const failuresOf = (entry: Entry): readonly OpeningFailure[] =>
 export const storedOpenings = (openings: StoredOpenings): BucketValue => openings as unknown as BucketValue;
 export const storedFailures = (failures: readonly OpeningFailure[]): BucketValue =>
   ({ failures }) as unknown as BucketValue;
+
+/** The note of one shard. */
+export interface OpeningsNote {
+  read(): Promise<StoredOpenings | undefined>;
+  /** Undefined: no opening is in progress. Throws `unavailable`. */
+  write(openings: StoredOpenings | undefined): Promise<void>;
+}
+
+/** Seen by all shards of a cluster. */
+export const noteInBucket = (bucket: Bucket, shard: string): OpeningsNote => {
+  const key = openingsKey(shard);
+  return {
+    read: async () => {
+      const entry = await bucket.get(key);
+      return entry && openingsOf(entry);
+    },
+    write: async (openings) => {
+      if (openings === undefined) await bucket.delete(key);
+      else await bucket.put(key, storedOpenings(openings));
+    },
+  };
+};
+
+/** For the next process of a standalone node. */
+export const noteInFile = (file: Pick<NoteFile, 'read' | 'write'>): OpeningsNote => ({
+  read: async () => {
+    const note = await file.read();
+    return isOpenings(note) ? note : undefined;
+  },
+  write: async (openings) => file.write(openings),
+});
 
 /** Two, as far as the process was alive meanwhile. */
 const BLOCKED_MAX = 2;

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { launchNode } from '../support/launch/process.js';
 import { type Mode, type Project, Service } from '../support/launch/service.js';
 
@@ -109,8 +108,7 @@ describe('a collection whose opening blocks its process', () => {
 
   /** What holds from then on, in both modes. */
   const expectOthersServe = async (): Promise<void> => {
-    await service.until(areAnswered);
-    expect(await isReported()).to.equal(true);
+    await service.until(async () => (await isReported()) && (await areAnswered()));
     expect(await service.metric('vouch_damaged', 'part="opening"')).to.equal(1);
     await restart((name) => service.end(name));
     await service.until(async () => (await isReported()) && (await areAnswered()));
@@ -156,12 +154,12 @@ describe('a collection whose opening blocks its process', () => {
   it('is not quarantined where somebody ends the process twice while it is opened', async () => {
     await start('standalone');
     await writeFile(poison, '');
-    const notes = join(service.dataDir, 'registry', BUCKETS.openings);
+    const note = join(service.dataDir, 'openings.note');
     for (let kills = 0; kills < 2; kills++) {
       await restart(kill);
       void search('poisonous').catch(() => undefined);
-      await service.until(async () =>
-        (await readFile(join(notes, 'by.s1.json'), 'utf8')).includes(`"${poisonousId}":`),
+      await service.until(
+        async () => (await readFile(note, 'utf8')).split('\n')[0]?.includes(`"${poisonousId}":`) ?? false,
       );
       // It is in the replay by then, or will be.
       await delay(100);

@@ -6,7 +6,13 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
-import { failuresKey, failuresOf, openingsKey, openingsOf } from '../../../../shared/registry/openings.js';
+import {
+  failuresKey,
+  failuresOf,
+  noteInBucket,
+  openingsKey,
+  openingsOf,
+} from '../../../../shared/registry/openings.js';
 import { storedHeartbeat } from '../../../../shared/registry/owners.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
 import { shardSubject } from '../../../../shared/transport/subjects.js';
@@ -40,6 +46,7 @@ describe('notes of openings', () => {
   const start = async (shard: string, session = `${shard}a`, over = openings): Promise<OpeningNotes> => {
     const notes = new OpeningNotes({
       ...{ shard, session, leaseMs: LEASE_MS, openings: over, shards, owners, transport },
+      note: noteInBucket(over, shard),
       ...{ metrics: new Metrics('shard', shard), clock: systemClock, logger: silentLogger },
     });
     await notes.start(() => undefined);
