@@ -337,7 +337,7 @@ export class CollectionHandle {
     return this.#quarantine.begin(damage);
   }
 
-  /** Closes the collection if it is open; the next call opens it anew. */
+  /** Closes the collection if it is open; the next call opens it again. */
   #endQuarantine(why: string): void {
     this.#quarantine.end(why);
     const closed = this.#opening?.then((collection) => collection.close({ keep: true })).catch(() => undefined);

@@ -1,8 +1,8 @@
 /**
  * Notes of the openings of a shard, and the failures that others have left behind. See `shared/registry/openings.ts`.
  *
- * The collections that begin to be opened in the same moment are noted by one write, which they wait for; the end of an
- * opening is written with the next note, or soon.
+ * Collections that begin to be opened in the same moment are noted by one write, which they wait for. The end of an opening
+ * is written with the next note, or soon.
  */
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -35,7 +35,7 @@ import { NobodyServes } from '../../shared/transport/transportErrors.js';
 
 export interface OpeningNotesOptions {
   readonly shard: string;
-  /** As in the heartbeat. */
+  /** The process, named as in the heartbeat. */
   readonly session: string;
   readonly leaseMs: number;
   /** BUCKETS.openings. */
@@ -52,7 +52,7 @@ export interface OpeningNotesOptions {
   readonly logger: Logger;
 }
 
-/** What is known of a collection's failed openings. */
+/** The failed openings of a collection. */
 interface Failed {
   readonly failures: readonly OpeningFailure[];
   readonly revision: number;
@@ -96,7 +96,7 @@ export class OpeningNotes {
   readonly #writes = new SharedRun(() => this.#write());
   /** Set until the ends of openings are written. */
   #ends: NodeJS.Timeout | undefined;
-  /** By shard and session, of those without a heartbeat. */
+  /** The fates of processes without a heartbeat, by session and shard. */
   readonly #fates = new Map<string, Promise<Fate>>();
   readonly #changes = new KeyedMutex<string>();
   #blocked: Blocked[] = [];
@@ -112,7 +112,7 @@ export class OpeningNotes {
     const before = await note.read();
     if (before === undefined) return;
     this.#predecessor = this.#countPredecessor(before);
-    // Whoever opens a collection gets the error.
+    // The caller of `isSuspect` gets the error.
     this.#predecessor.catch(() => undefined);
   }
 
@@ -169,7 +169,7 @@ export class OpeningNotes {
     }, ENDS_WRITTEN_MS).unref();
   }
 
-  /** The collection is open, and nobody has lost a lease by that. */
+  /** Called when the collection is open, and that has cost no lease. */
   async opened(collectionId: number): Promise<void> {
     const failed = this.#failed.get(collectionId);
     if (failed === undefined) return;
@@ -251,7 +251,7 @@ export class OpeningNotes {
     await note.write(this.#mine.size === 0 ? undefined : openings);
   }
 
-  /** What became of a process that has noted an opening. */
+  /** Finds out whether a process that has noted an opening lives. */
   async #fateOf(shard: string, session: string): Promise<Fate> {
     const heartbeat = await this.options.shards.get(shard);
     if (heartbeat !== undefined) return heartbeatOf(heartbeat).session === session ? 'lives' : 'ended';
@@ -267,7 +267,7 @@ export class OpeningNotes {
     return fate;
   }
 
-  /** Of a process without a heartbeat. One whose event loop turns answers, if only that it has no lease. */
+  /** Asks a shard without a heartbeat. One whose event loop turns answers, if only that it has no lease. */
   async #askFate(shard: string): Promise<Fate> {
     const { transport, clock } = this.options;
     const envelope = { requestId: 'opening', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };

@@ -17,7 +17,7 @@ const BACKGROUND = { atOnce: 2 };
 export class Openings {
   readonly #asked: FairSemaphore;
   readonly #background: FairSemaphore;
-  /** Those that may run beside one another. */
+  /** The openings that run beside one another. */
   #beside = 0;
   #isAlone = false;
   readonly #waitingToEnter: { readonly alone: boolean; readonly enter: () => void }[] = [];

@@ -15,7 +15,7 @@ export class NoteFile {
     return new NoteFile((await ifThere(DurableFile.open(path))) ?? (await DurableFile.create(path)));
   }
 
-  /** Undefined where there is no note, or it was damaged. */
+  /** Undefined for a missing or damaged note. */
   async read(): Promise<unknown> {
     const bytes = Buffer.alloc(Math.min(await this.file.sizeBytes(), READ_BYTES_MAX));
     await this.file.read(bytes, 0);
@@ -27,7 +27,7 @@ export class NoteFile {
     }
   }
 
-  /** Replaces the note; undefined: there is none. The rest of a longer one stays behind the end of the line. */
+  /** Replaces the note; undefined deletes it. The rest of a longer note stays behind the end of the line. */
   write(note: unknown): void {
     this.file.writeNow(Buffer.from(`${note === undefined ? '' : JSON.stringify(note)}${END}`), 0);
   }

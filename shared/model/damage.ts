@@ -1,8 +1,8 @@
-/** Stored bytes that did not verify or cannot be opened, as a shard tells them with its heartbeat, and `/health` to anybody. */
+/** Stored bytes that did not verify or cannot be opened. A shard reports them with its heartbeat, and `/health` lists them. */
 
 /**
  * `log`, `vault`: the collection answers nothing until its files are mended and its shard is started again.
- * `opening`: it answers nothing until an operator releases it: its opening has stopped shards.
+ * `opening`: Its opening has stopped shards. It answers nothing until an operator releases it.
  * `snapshot`, `index`: the file was set aside, and the collection is served from its log.
  * `follower`: this shard's copy is not what its owner has; it answers nothing, and the owner serves the collection.
  */

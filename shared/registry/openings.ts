@@ -1,6 +1,8 @@
 /**
- * Openings of collections, in BUCKETS.openings. A shard notes the collections that it is opening before it reads anything of
- * them. A note that a dead or silent process leaves behind is a failed opening of each of its collections:
+ * Openings of collections, in BUCKETS.openings. A shard notes the collections that it is opening, before it reads them. A note
+ * that a dead or silent process leaves behind is a failed opening of each of its collections.
+ *
+ * The states of a collection:
  *
  *   trusted ──an opening failed──▶ suspect: opened alone ──failed again──▶ quarantined ──released by an operator──▶ trusted
  *      ▲                              │
@@ -26,8 +28,8 @@ export interface OpeningFailure {
   readonly opening: string;
   readonly shard: string;
   /**
-   * `stalled`: the process saw its event loop blocked by this collection for so long that it lost its lease. `blocked`: it lost its lease
-   * and does not answer. `ended`: it does not run any more.
+   * The fate of the process. `stalled`: It saw that this collection blocked its event loop and cost it the lease. `blocked`: It has lost its
+   * lease and does not answer. `ended`: It does not run any more.
    */
   readonly how: 'stalled' | 'blocked' | 'ended';
   /** Whether nothing else was opened beside it. */

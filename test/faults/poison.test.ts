@@ -106,7 +106,7 @@ describe('a collection whose opening blocks its process', () => {
     );
   };
 
-  /** What holds from then on, in both modes. */
+  /** The others serve, over restarts and until a release. */
   const expectOthersServe = async (): Promise<void> => {
     await service.until(async () => (await isReported()) && (await areAnswered()));
     expect(await service.metric('vouch_damaged', 'part="opening"')).to.equal(1);
@@ -151,7 +151,7 @@ describe('a collection whose opening blocks its process', () => {
     await expectOthersServe();
   });
 
-  it('is not quarantined where somebody ends the process twice while it is opened', async () => {
+  it('stays open to requests where an operator kills the process twice while it is opened', async () => {
     await start('standalone');
     await writeFile(poison, '');
     const note = join(service.dataDir, 'openings.note');

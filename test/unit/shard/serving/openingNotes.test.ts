@@ -1,4 +1,4 @@
-/** What a shard notes of its openings, and what others make of a note that is left behind. */
+/** The notes of a shard's openings, and the failures that are counted when one is left behind. */
 import { expect } from 'chai';
 import { OpeningNotes } from '../../../../shard/serving/openingNotes.js';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
@@ -82,7 +82,7 @@ describe('notes of openings', () => {
     await eventually('the note is gone', async () => (await noteOf('s1')) === undefined);
   });
 
-  it('of five hundred collections that are opened at once are two writes, and one at their end', async () => {
+  it('take two writes for five hundred collections that are opened at once, and one for their end', async () => {
     let writes = 0;
     const counted = bucket();
     const put = counted.put.bind(counted);
@@ -110,13 +110,13 @@ describe('notes of openings', () => {
     await expectCode(notes.begin(7, { alone: false }), 'unavailable');
   });
 
-  it('of a process that lives make nothing suspect', async () => {
+  it('make nothing suspect while their process lives', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: false });
     expect(await s2.isSuspect(7)).to.equal(false);
   });
 
-  it('of a process that answers without a lease make nothing suspect', async () => {
+  it('make nothing suspect while their process answers without a lease', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: false });
     await lapse('s1');
@@ -125,7 +125,7 @@ describe('notes of openings', () => {
     await serving.stop();
   });
 
-  it('of a process without a lease that does not answer count as blocked, each once', async () => {
+  it('count once as blocked where their process has no lease and does not answer', async () => {
     const [s1, s2, s3] = [await start('s1'), await start('s2'), await start('s3')];
     await Promise.all([s1.begin(7, { alone: false }), s1.begin(8, { alone: false })]);
     await lapse('s1');
@@ -137,7 +137,7 @@ describe('notes of openings', () => {
     expect(s2.quarantineOf(7)).to.equal(undefined);
   });
 
-  it('of a process that is gone count as ended', async () => {
+  it('count as ended where their process is gone', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: true });
     await lapse('s1');
@@ -145,7 +145,7 @@ describe('notes of openings', () => {
     expect(await failuresNoted(7)).to.deep.equal(['ended alone']);
   });
 
-  it('of the process before count as ended, but for collections that were deleted', async () => {
+  it('count as ended where an earlier process of the shard left them, unless the collection was deleted', async () => {
     const before = await start('s1');
     await before.begin(7, { alone: true });
     await before.begin(10, { alone: false });

@@ -96,7 +96,7 @@ describe('openings', () => {
     expect(begun).to.deep.equal(['1', 'a', 'b']);
   });
 
-  it('of a suspect collection begin when no other is in progress, and the others wait for their end', async () => {
+  it('wait for one of a suspect collection, which begins when no other is in progress', async () => {
     const suspect = trustingOpenings({ isSuspect: async (id) => id === 2 });
     const noted = (id: number): (() => void) => {
       const { opened, open: end } = gate();
@@ -121,7 +121,7 @@ describe('openings', () => {
     expect(begun).to.deep.equal(['1', '3', '2', '4']);
   });
 
-  it('of a quarantined collection fail with the reason, and none is noted', async () => {
+  it('fail with the reason where the collection is quarantined, and are not noted', async () => {
     const noted: number[] = [];
     const quarantined = trustingOpenings({
       quarantineOf: () => 'its opening stopped a shard',
@@ -133,7 +133,7 @@ describe('openings', () => {
     expect([...begun, ...noted]).to.deep.equal([]);
   });
 
-  it('that cost the lease do not make a suspect collection trusted, though they succeed', async () => {
+  it('make no suspect collection trusted where they cost the lease, though they succeed', async () => {
     const trusted: number[] = [];
     const lease = { valid: true, lapses: 0 };
     const notes = { isSuspect: async () => true, opened: async (id: number) => void trusted.push(id) };

@@ -31,7 +31,7 @@ describe('a note in a file', () => {
     }
   });
 
-  it('is none where its bytes are damaged', async () => {
+  it('is undefined where its bytes are damaged', async () => {
     await writeFile(path, '{"a":\n');
     expect(await (await open()).read()).to.equal(undefined);
     await writeFile(path, Buffer.from([255, 0, 10]));
