@@ -7,7 +7,7 @@ const utf8 = new TextEncoder();
 /**
  * `Float32Array` becomes a byte string of little-endian float32. An object with a `toJSON` is what that gives.
  *
- * @throws {TypeError} for a value that JSON cannot write, such as undefined, NaN, a function or a big integer.
+ * @throws {TypeError} for a value that JSON cannot write.
  */
 export function packed(value: unknown): Uint8Array<ArrayBuffer> {
   const writer = new Writer();

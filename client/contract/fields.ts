@@ -1,11 +1,8 @@
 /** Made from coordinator/contract by `npm run docs`. */
 
 /**
- * The fields of requests in the spelling of the API, each with the kind of its values.
- *
- *   value    a string, number, boolean or vector.
- *   json     a value with keys that the caller chose.
- *   a name   an object with the fields of that name.
+ * The fields of requests in the spelling of the API, each with its kind: `value` for a string, number,
+ * boolean or vector, `json` for a value with keys of the caller. Another kind is the name of an object with fields.
  */
 export const REQUEST_FIELDS = {
   ExportLogQuery: {
