@@ -8,7 +8,7 @@ describe('the key of a text that a client chose', () => {
       expect(mapKey(text)).to.equal(text);
   });
 
-  it('is a marked text where the text is a numeral, which the engine may hash by its value', () => {
+  it('is marked where the text is a numeral, which the engine may hash by its value', () => {
     for (const text of ['0', '7', '2026', '4294967295', '0000000001']) expect(mapKey(text)).to.equal(`#${text}`);
   });
 
