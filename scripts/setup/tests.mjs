@@ -51,6 +51,7 @@ const LONG_CONTRACT = /^contract\/\w+\.long\./;
 const GROUPS = [
   LONG_CONTRACT,
   /^cluster\/otherNode/,
+  /^attack\/stalls/,
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
   /^contract\/[f-q]/,

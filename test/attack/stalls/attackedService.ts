@@ -1,0 +1,63 @@
+/** A service whose turns are measured, and the stage of its attacker. */
+import { type Answered, Asker } from '../../../bench/stalls/asker.js';
+import { type Attack, Stage } from '../../../bench/stalls/stage.js';
+import { type Mode, Service } from '../../support/launch/service.js';
+import { PATIENCE_MS } from '../../support/patience.js';
+import { type LongestTurn, StallWatch } from './stallWatch.js';
+
+export interface Outcome {
+  readonly answers: readonly Answered[];
+  readonly turns: readonly LongestTurn[];
+}
+
+export class AttackedService {
+  private constructor(
+    private readonly watch: StallWatch,
+    private readonly service: Service,
+    readonly stage: Stage,
+  ) {}
+
+  /** Starts one shard, which serves every collection. */
+  static async start(mode: Mode): Promise<AttackedService> {
+    const watch = new StallWatch();
+    try {
+      const service = await Service.start(mode, watch.settings, { shards: 1 });
+      const { admin } = await service.newProject();
+      return new AttackedService(watch, service, new Stage(new Asker(service.url, admin.key!)));
+    } catch (error) {
+      watch.close();
+      throw error;
+    }
+  }
+
+  async measure(attack: Attack): Promise<Outcome> {
+    let answers: readonly Answered[] = [];
+    const turns = await this.watch.during(async () => {
+      answers = await inTime(attack());
+    });
+    return { answers, turns };
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    this.watch.close();
+  }
+
+  /** Ends it whatever holds its event loops. */
+  async kill(): Promise<void> {
+    await Promise.all(this.service.processNames.map((name) => this.service.kill(name)));
+    await this.stop();
+  }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Every endpoint, asked with its worst inputs: how long each holds the event loop of a process, and a worker. The table is
+ * `bench/stalls/table.ts`. `VOUCH_STALLS_SHOW=1` prints every ratio, `VOUCH_STALLS_PROFILE=1` also where the time went, and
+ * `VOUCH_STALLS_DEPTH=4` prepares larger collections.
+ */
+import { expect } from 'chai';
+import type { WorstInput } from '../../../bench/stalls/row.js';
+import { WORST_INPUTS } from '../../../bench/stalls/table.js';
+import { skip } from '../../support/skip.js';
+import { AttackedService } from './attackedService.js';
+import { type LongestTurn, whyNoTurns } from './stallWatch.js';
+
+/** Limits, in units of the reference work: 1 is 50 ms. */
+const LOOP_MAX = 1;
+const WORKER_MAX = 20;
+/** Only other builds wait for them. */
+const BUILDERS = ['buildWorker', 'linkWorker'];
+/** The deadline of a request may pass. */
+const UNAVAILABLE = 503;
+const SHOWN = process.env.VOUCH_STALLS_SHOW !== undefined || process.env.VOUCH_STALLS_PROFILE !== undefined;
+const SHOWN_RATIO = 0.3;
+
+const limitOf = ({ thread, isWorker }: LongestTurn): number =>
+  BUILDERS.includes(thread) ? Number.POSITIVE_INFINITY : isWorker ? WORKER_MAX : LOOP_MAX;
+
+const lineOf = ({ thread, ratio, turnMs, pausesMs, frames }: LongestTurn): string =>
+  [
+    `${thread}: ${ratio.toFixed(2)} of the reference, ${turnMs.toFixed(0)} ms of CPU; garbage ${pausesMs.toFixed(0)} ms`,
+    ...(ratio > SHOWN_RATIO ? frames : []),
+  ].join('\n          ');
+
+for (const mode of ['cluster', 'standalone'] as const) {
+  describe(`the worst input of an endpoint (${mode})`, () => {
+    let attacked: AttackedService | undefined;
+
+    before(function () {
+      const reason = whyNoTurns();
+      if (reason !== undefined) skip(this, reason);
+    });
+    after(() => attacked?.stop());
+    afterEach(async function () {
+      if (this.currentTest?.state !== 'failed') return attacked?.stage.clean();
+      // A stalled service may stall again.
+      await attacked?.kill();
+      attacked = undefined;
+    });
+
+    for (const [endpoint, row] of Object.entries(WORST_INPUTS))
+      if (!('small' in row))
+        for (const worst of row.filter(({ reaches }) => mode === 'standalone' || reaches !== 'coordinator'))
+          describe(`${endpoint}: ${worst.input}`, () => {
+            it('holds no event loop for longer than 50 ms, and no worker for longer than a second', () =>
+              assertNoStall(worst));
+          });
+
+    async function assertNoStall({ prepare, statuses = [200] }: WorstInput): Promise<void> {
+      attacked ??= await AttackedService.start(mode);
+      const { answers, turns } = await attacked.measure(await prepare(attacked.stage));
+      if (SHOWN) console.log(turns.map((turn) => `        ${lineOf(turn)}`).join('\n'));
+      expect(turns.length).to.be.at.least(mode === 'cluster' ? 2 : 1);
+      expect(turns.filter((turn) => turn.ratio > limitOf(turn)).map(lineOf)).to.deep.equal([]);
+      const unexpected = answers.filter(({ status }) => ![...statuses, UNAVAILABLE].includes(status));
+      expect(unexpected.map(({ status, bytes }) => `${status} ${bytes.toString('utf8', 0, 300)}`)).to.deep.equal([]);
+    }
+  });
+}
