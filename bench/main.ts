@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP, its memory and how it grows, and prints the figures. */
+/** `npm run bench`: measures the kernel, the engine, the indexes, the options of searches, proofs, restarts, the service over HTTP, its memory, its growth and its stalls, and prints the figures. */
 
 import { runCommand } from '../scripts/terminal/commandLine.js';
 import { unreachable } from '../shared/errors/errors.js';
@@ -16,6 +16,7 @@ import { benchRestart } from './restart.js';
 import type { Row } from './row.js';
 import { benchScale } from './scale.js';
 import { benchSearch } from './search.js';
+import { benchStalls } from './stalls.js';
 
 function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row[]> {
   switch (part) {
@@ -39,6 +40,8 @@ function benchPart(part: Part, { sizes, dataFolder }: BenchOptions): Promise<Row
       return benchScale(sizes);
     case 'overload':
       return benchOverload(sizes);
+    case 'stalls':
+      return benchStalls(sizes);
     default:
       return unreachable(part);
   }

@@ -64,6 +64,12 @@ export interface Sizes {
   readonly moveSeconds: number;
   /** Of each client of that load, between an answer and its next request. */
   readonly movePauseMs: number;
+  /** For which another project searches, alone and beside each of the worst inputs. */
+  readonly stallSeconds: number;
+  /** Inputs from the table of worst inputs, at most. */
+  readonly stallInputs: number;
+  /** Text in the names of these inputs; `--inputs` sets it. */
+  readonly stallNames: string;
 }
 
 const FULL: Sizes = {
@@ -102,6 +108,9 @@ const FULL: Sizes = {
   moveRecords: [10_000, 100_000],
   moveSeconds: 2,
   movePauseMs: 0,
+  stallSeconds: 2,
+  stallInputs: Number.POSITIVE_INFINITY,
+  stallNames: '',
 };
 
 const QUICK: Sizes = {
@@ -140,6 +149,9 @@ const QUICK: Sizes = {
   moveRecords: [100],
   moveSeconds: 0.2,
   movePauseMs: 10,
+  stallSeconds: 0.5,
+  stallInputs: 4,
+  stallNames: '',
 };
 
 export interface BenchOptions {
@@ -152,23 +164,28 @@ export interface BenchOptions {
 }
 
 export const USAGE = `npm run bench -- [<part> …] [--only ${PARTS.join(',')}] [--quick] [--data <folder>]
-                 [--restart-records <n>] [--json <file>]
+                 [--restart-records <n>] [--inputs <text>] [--json <file>]
 
   --only   measure these parts alone
   --quick  small sizes: shows that everything runs, not how fast
   --data   a folder with glove100k.f32, glove.queries.f32 and glove.gt100.i32 (or VOUCH_BENCH_DATA)
   --restart-records  of 128 dimensions, of the collection that is opened again (100000; 1000000 takes some 6 GB of memory)
+  --inputs  of stalls: only those of the worst inputs whose endpoint or description has this text
   --json   write the figures to this file too`;
 
 /** Throws UsageError. */
 export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): BenchOptions {
   const { values, positionals } = readArguments(args);
-  const { only, quick, data, json, 'restart-records': restartRecords } = values;
+  const { only, quick, data, json, inputs, 'restart-records': restartRecords } = values;
   const named = [...positionals, ...(only?.split(',') ?? [])];
   const sizes = quick ? QUICK : FULL;
   return {
     parts: named.length === 0 ? PARTS : named.map(partOf),
-    sizes: restartRecords === undefined ? sizes : { ...sizes, restartRecords: countOf(restartRecords) },
+    sizes: {
+      ...sizes,
+      ...(restartRecords === undefined ? {} : { restartRecords: countOf(restartRecords) }),
+      ...(inputs === undefined ? {} : { stallNames: inputs }),
+    },
     dataFolder: data ?? (env.VOUCH_BENCH_DATA || undefined),
     jsonFile: json,
   };
@@ -183,6 +200,7 @@ function readArguments(args: readonly string[]) {
       quick: { type: 'boolean', default: false },
       data: { type: 'string' },
       json: { type: 'string' },
+      inputs: { type: 'string' },
       'restart-records': { type: 'string' },
     },
   });

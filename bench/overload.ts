@@ -3,15 +3,14 @@
  * that wait for one another, and then loads of a constant rate below and above it.
  */
 
-import { fork } from 'node:child_process';
-import { guarded } from '../scripts/local/supervisor/guarded.js';
 import { BenchCluster } from './cluster.js';
 import { Client } from './httpClient.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { LOAD_CORES, moveTo, SERVICE_CORES } from './overload/cores.js';
+import { makeForkedLoad } from './overload/forkedLoad.js';
 import { benchFullProject } from './overload/fullProject.js';
-import type { KindCounts, LoadCounts, LoadPlan, LoadReport } from './overload/load.js';
+import type { KindCounts, LoadCounts, LoadPlan } from './overload/load.js';
 import { prepareWorkloads, type Workload } from './overload/workloads.js';
 import { cpuSeconds } from './processCpu.js';
 import { residentBytes } from './processMemory.js';
@@ -130,26 +129,22 @@ class Overload {
     load: Pick<LoadPlan, 'rate' | 'connections' | 'seconds'>,
   ): Promise<{ counts: LoadCounts; cpuSeconds: number }> {
     const { requests, kinds } = this.workload;
-    const child = guarded(fork(new URL('./overload/loadProcess.js', import.meta.url), { serialization: 'advanced' }));
     const spent = async (): Promise<number> =>
       [...(await cpuSeconds(await this.cluster.processIds())).values()].reduce((sum, seconds) => sum + seconds, 0);
     let before: Promise<number> | undefined;
-    const answer = new Promise<LoadCounts>((resolve, reject) => {
-      child.on('message', (report: LoadReport) => {
-        if (report === 'counting') before = spent();
-        else resolve(report);
-      });
-      child.once('exit', () => reject(new Error('a process that makes load has ended')));
-    });
-    if (child.pid !== undefined) await moveTo(LOAD_CORES, [child.pid]);
-    child.send({
+    const plan: LoadPlan = {
       ...this.client.address,
       warmUpSeconds: this.sizes.overloadWarmUpSeconds,
       ...load,
       requests,
       kinds,
-    } satisfies LoadPlan);
-    const counts = await answer;
+    };
+    const counts = await makeForkedLoad(plan, {
+      onStarted: (pid) => moveTo(LOAD_CORES, [pid]),
+      onCounting: () => {
+        before = spent();
+      },
+    });
     return { counts, cpuSeconds: Math.max((await spent()) - ((await before) ?? Number.NaN), TICK_SECONDS) };
   }
 

@@ -10,6 +10,7 @@ export const PARTS = [
   'memory',
   'scale',
   'overload',
+  'stalls',
 ] as const;
 
 /** One measured figure. */

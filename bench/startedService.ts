@@ -23,7 +23,7 @@ export class StartedService {
 
   private constructor(
     private readonly child: ChildProcess,
-    private readonly dataDir: string,
+    readonly dataDir: string,
     readonly url: string,
     readonly key: string,
   ) {
