@@ -114,9 +114,8 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
     limits: config.limits,
     dedupWindow: config.limits.dedupWindow,
   };
-  const onServing = (): void => void shreds.sweep();
   const node: ShardNode = new ShardNode({
-    ...{ shard: name, owners, context, lease, onServing },
+    ...{ shard: name, owners, context, lease, onServing: () => void shreds.sweep() },
     losses: platform.losses,
     keyEntries,
     staleMs: config.followers.staleMs,

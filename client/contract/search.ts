@@ -90,7 +90,10 @@ export interface SearchRequest extends SearchOptions, SearchedState {
 }
 
 export interface SearchBatchRequest extends SearchedState {
-  /** All of them see one state. Together their k (with groups k × group_size) is at most 20,000. */
+  /**
+   * All of them see one state. Together their k (with groups k × group_size) is at most 20,000. Their filters have at most 1,024
+   * conditions, 16,384 values and 1 MiB of keys and strings in all. Their query texts take at most 1 MiB in all.
+   */
   searches: SearchOptions[];
 }
 

@@ -95,7 +95,8 @@ export interface Kernel {
   lowerToSeed(codes: number, rows: number, codeBytes: number, seed: number, nearest: number, totals: number): number;
   rowAtSum(nearest: number, rows: number, target: number): number;
   addToSums(from: number, rows: number, strideBytes: number, assigned: number, sums: number, counts: number): void;
-  walkGraph(graph: number, walk: number): number;
+  walkGraph(graph: number, walk: number, most: number): number;
+  continueWalk(graph: number, walk: number, most: number): number;
   linkNodes(graph: number, walk: number, most: number): number;
   findBadNode(graph: number, upperWords: number, first: number, most: number): number;
   moveToMeans(sums: number, counts: number, lists: number, strideBytes: number, centroids: number): void;

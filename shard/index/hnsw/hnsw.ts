@@ -10,13 +10,15 @@ import { EqualRows, NONE } from './equalRows.js';
 import { GraphMemory, graphBytes, linkBytes, NO_NODE } from './graphMemory.js';
 import { constructionWidth, sameBuild, searchWidth } from './parameters.js';
 import { readHnswPayload, writeHnswPayload } from './payload.js';
-import { doubtfulUpTo, encoded, suits } from './vectorForm.js';
+import { doubtfulUpTo, encoded, suits, vectorBytesOf } from './vectorForm.js';
 import { WalkScratch, walkBytes } from './walkScratch.js';
 
 /** Searched for beyond k: codes order rows at almost equal distances by chance. */
 const SPARE = 8;
-/** A wider search holds the thread for more than 5 ms. */
 const WIDTH_MAX = 4096;
+/** Vectors that a walk reads between two pauses: about 2 ms. */
+const WALKED_BYTES = 16 << 20;
+const UNFINISHED = 0xffff_ffff;
 /** The most rows proposed: of more rows that are equal to one another, chance decides which are found. */
 const PROPOSED_MAX = 16_384;
 /** Where so many rows are equal to those found, and few of them are eligible, an exact search takes no longer. */
@@ -129,7 +131,7 @@ class HnswIndex implements Index {
     };
     const vector = encoded(form, query);
     this.#equal.find(vector, (ordinal) => this.#equal.ring(ordinal, propose));
-    this.#walk(vector, width, eligible, (found) => this.#propose(found, k, slots, propose));
+    await this.#walk(vector, width, eligible, (found) => this.#propose(found, k, slots, propose));
     return Uint32Array.from(visited < VISITED_MAX ? slots : []);
   }
 
@@ -175,27 +177,50 @@ class HnswIndex implements Index {
     kernel.linkNodes(this.#graph.address, address, 1);
   }
 
-  #walk(vector: Int32Array, width: number, eligible: SlotSet | undefined, use: (found: Uint32Array) => void): void {
-    const { rows, vectors } = this.order;
+  async #walk(
+    vector: Int32Array,
+    width: number,
+    eligible: SlotSet | undefined,
+    use: (found: Uint32Array) => void,
+  ): Promise<void> {
+    const { rows, vectors, pause } = this.order;
     const takesAll = eligible === undefined && rows.garbage === 0;
     const most = takesAll ? width : Math.min(WIDTH_MAX, this.#graph.count);
     const slots = eligible === undefined ? 0 : vectors.slots;
-    this.#withScratch(most, slots, (scratch, { kernel }) => {
+    const { arena } = this.region;
+    const { address } = this.#graph;
+    const region = this.#scratchRegion(most, slots);
+    try {
+      const scratch = this.#scratchIn(region, most, slots);
       scratch.prepare(vector, width, takesAll, eligible);
-      use(scratch.found(kernel.walkGraph(this.#graph.address, scratch.address) >>> 0));
-    });
+      const atOnce = Math.ceil(WALKED_BYTES / vectorBytesOf(this.#graph.shape.form));
+      let count = arena.kernel.walkGraph(address, scratch.address, atOnce) >>> 0;
+      while (count === UNFINISHED) {
+        await pause();
+        count = arena.kernel.continueWalk(address, scratch.address, atOnce) >>> 0;
+      }
+      use(scratch.found(count));
+    } finally {
+      freeScratch(region);
+    }
   }
 
   /** Throws `unavailable`, and `capacity_exceeded`, before `use` is called. */
   #withScratch<T>(most: number, slots: number, use: (scratch: WalkScratch, arena: Region['arena']) => T): T {
-    const { arena } = this.region;
-    const { shape } = this.#graph;
-    const region = allocateScratch(arena, walkBytes(shape, most, slots));
+    const region = this.#scratchRegion(most, slots);
     try {
-      return use(new WalkScratch(arena.buffer, shape, region.address, most, slots), arena);
+      return use(this.#scratchIn(region, most, slots), this.region.arena);
     } finally {
       freeScratch(region);
     }
+  }
+
+  #scratchRegion(most: number, slots: number): Region {
+    return allocateScratch(this.region.arena, walkBytes(this.#graph.shape, most, slots));
+  }
+
+  #scratchIn({ arena, address }: Region, most: number, slots: number): WalkScratch {
+    return new WalkScratch(arena.buffer, this.#graph.shape, address, most, slots);
   }
 }
 

@@ -132,6 +132,11 @@ function enter(graph: Graph, walk: Walk, distance: u32, node: u32): void {
 
 /** Finds the nearest nodes of a level, from `start` on, which is at that distance. */
 export function search(graph: Graph, walk: Walk, start: u32, startDistance: u32, level: u32): void {
+  begin(graph, walk, start, startDistance);
+  advance(graph, walk, level, 0xffff_ffff);
+}
+
+function begin(graph: Graph, walk: Walk, start: u32, startDistance: u32): void {
   walk.count = 0;
   walk.eligible = 0;
   walk.first = 0;
@@ -139,17 +144,24 @@ export function search(graph: Graph, walk: Walk, start: u32, startDistance: u32,
   const word = usize(walk.visited) + ((start >> 5) << 2);
   store<u32>(word, <u32>1 << (start & 31));
   enter(graph, walk, startDistance, start);
-  for (;;) {
+}
+
+/** Looks at `most` more nodes or a few beyond; returns whether the walk is at its end. */
+function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
+  let left = most;
+  while (true) {
     let entry: u64 = EXPANDED;
     let first = walk.first;
     for (; first < walk.count; first++) {
       entry = load<u64>(entryAt(walk.entries, first));
       if ((entry & EXPANDED) == 0) break;
     }
-    if (first == walk.count) return;
+    if (first == walk.count) return true;
+    if (left == 0) return false;
     store<u64>(entryAt(walk.entries, first), entry | EXPANDED);
     walk.first = first + 1;
     const fresh = freshOf(walk, listOf(graph, nodeOf(entry), level));
+    left = fresh < left ? left - fresh : 0;
     for (let at: u32 = 0; at < fresh; at += 4) {
       const four = distancesOf(graph, walk.query, usize(walk.fresh) + (usize(at) << 2), fresh - at);
       let near = u32(i32x4.bitmask(i32x4.lt_u(four, i32x4.splat(worst(walk)))));
@@ -192,14 +204,26 @@ export function descend(graph: Graph, query: usize, start: u32, startDistance: u
   return best;
 }
 
-/** Finds the nearest nodes of the whole graph, and returns how many: they are in `entries`, nearest first. */
-export function walkGraph(graph: Graph, walk: Walk): u32 {
+/** Returned by a walk that has looked at as many nodes as it may, and is to be continued. */
+const UNFINISHED: u32 = 0xffff_ffff;
+
+/**
+ * Finds the nearest nodes of the whole graph, and returns how many: they are in `entries`, nearest first. Looks at `most` nodes
+ * of the lowest level or a few beyond; returns `UNFINISHED` where more are to be looked at.
+ */
+export function walkGraph(graph: Graph, walk: Walk, most: u32): u32 {
   const entry = graph.entry;
   if (entry == NO_NODE) return 0;
   let near = (u64(distance(graph, walk.query, vectorOf(graph, entry))) << 32) | entry;
   for (let level = levelOf(graph, entry); level > 0; level--)
     near = descend(graph, walk.query, u32(near), u32(near >> 32), level);
-  search(graph, walk, u32(near), u32(near >> 32), 0);
+  begin(graph, walk, u32(near), u32(near >> 32));
+  return continueWalk(graph, walk, most);
+}
+
+/** Continues an unfinished walk, as `walkGraph`. Nodes may have been added since. */
+export function continueWalk(graph: Graph, walk: Walk, most: u32): u32 {
+  if (!advance(graph, walk, 0, most)) return UNFINISHED;
   // What is kept for the way alone is left out.
   let to: usize = walk.entries;
   const end = entryAt(walk.entries, walk.count);

@@ -11,4 +11,4 @@ export { assignRows } from './assign';
 export { addToSums, lowerToSeed, moveToMeans, rowAtSum } from './train';
 export { findBadNode } from './graphCheck';
 export { linkNodes } from './graphLink';
-export { walkGraph } from './graphWalk';
+export { continueWalk, walkGraph } from './graphWalk';

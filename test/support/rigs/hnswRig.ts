@@ -57,11 +57,11 @@ export class Collection {
   }
 
   /** As a generation opens it: with the rows that live now. */
-  async open(path: string, recordIds: Iterable<number>, parameters: IndexParameters = {}) {
+  async open(path: string, recordIds: Iterable<number>, parameters: IndexParameters = {}, pause = nextTurn) {
     const rows = new Rows(new SlotSet(this.vectors.shape));
     const live = this.#liveSlots();
     for (const id of recordIds) rows.add(id, live.get(id) ?? NO_SLOT);
-    return new Opened(this, rows, await hnsw.open({ path, vectors: this.vectors, rows, parameters, pause: nextTurn }));
+    return new Opened(this, rows, await hnsw.open({ path, vectors: this.vectors, rows, parameters, pause }));
   }
 
   async indexed(name = 'payload', parameters: IndexParameters = {}): Promise<Opened> {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { cpuTimeMs, onStall, reportStall, type Stall, watchStalls } from '../../../../shared/process/stalls.js';
 import { noteWork, takeLongest } from '../../../../shared/scheduling/inHand.js';
@@ -113,10 +114,12 @@ describe('a process that is stopped by SIGSTOP', () => {
       watchStalls(makeLogger('child', 'info'));
       setInterval(() => {}, 1_000);
       console.log('ready');`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: fileURLToPath(new URL('.', import.meta.url)),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = guarded(
+      spawn(process.execPath, ['--input-type=module', '-e', program], {
+        cwd: fileURLToPath(new URL('.', import.meta.url)),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    );
     try {
       const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
       expect((await lines.next()).value).to.equal('ready');
