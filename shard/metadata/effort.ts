@@ -1,9 +1,10 @@
 /**
- * Counts the work of steps in about nanoseconds, by the bytes, terms and slots that they read. So no step takes long, whatever
- * the records and the filter are. A look at a clock would cost more than many pieces of work.
+ * Bounds the length of a step by counted work instead of a clock, which would cost more than many pieces of work. The unit is
+ * about a nanosecond. Each byte, term and slot that a step reads costs a fixed amount (`WORK`), so no step takes long, whatever
+ * the records and the filter are. `Slice` decides at the end of a step whether the event loop needs a turn.
  */
 
-/** About half a millisecond. */
+/** The work of one step: about half a millisecond. */
 export const STEP_WORK = 500_000;
 
 export const WORK = {
@@ -11,7 +12,7 @@ export const WORK = {
   record: 1_000,
   /** A byte of metadata that is parsed and visited. */
   byte: 25,
-  /** A look for a term among all of a path. */
+  /** The search of a term among all terms of a path. */
   find: 2_000,
   /** A term in a range, or a slot in a list. */
   term: 10,
@@ -40,13 +41,13 @@ export class Effort {
     this.#left -= work;
   }
 
-  /** Whether the step has done its work, and is to yield. */
+  /** Whether the step has done its work. */
   get isSpent(): boolean {
     return this.#left <= 0;
   }
 
-  /** Whether to yield, after which another step begins. */
-  renews(): boolean {
+  /** Returns whether the step has done its work and must yield; the next step then starts. */
+  endsStep(): boolean {
     if (this.#left > 0) return false;
     this.#left = this.stepWork;
     return true;

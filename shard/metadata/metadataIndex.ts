@@ -2,11 +2,10 @@
  * The metadata of one collection, so indexed that a filter is a few operations on sets of slots.
  *
  * Every value of every record is indexed under its path (`PathIndex`); the elements of an array are indexed under the
- * array's path. A collection may have more than `PATHS_MAX` paths, for example where keys are made of ids. The records that
- * have other paths are then judged by their stored metadata, each once for a filter.
+ * array's path. At most `PATHS_MAX` paths are indexed; a collection whose keys are made of ids may have more. A filter then reads
+ * the stored metadata of the records with other paths, once each.
  *
- * Selections work in steps. A step ends by its work (`Effort`): the bytes, terms and slots that it has read. Records that are
- * written meanwhile are judged again.
+ * Selections run in steps of bounded work (`Effort`). Records that are written meanwhile are judged again.
  */
 import { unreachable } from '../../shared/errors/errors.js';
 import type { Filter, Test } from '../../shared/model/filter.js';
@@ -25,18 +24,18 @@ import { WrittenSlots } from './writtenSlots.js';
 
 /** A path takes about half a kilobyte by itself. */
 const PATHS_MAX = 4_096;
-/** The most work that is left to the last turn: about a millisecond or two. */
+/** The most work of the last turn, in which nothing can be written: a millisecond or two. */
 const LAST_TURN_WORK = 2_000_000;
 
-/** The slots that a filter, or a part of one, selects. Other slots do not match. */
+/** The slots that a filter, or a part of it, selects. All other slots do not match. */
 interface Selected {
-  /** Slots that match. It is a new set. */
+  /** Slots that match, in a set of its own. */
   readonly matching: BitSet;
-  /** Slots whose metadata must be read; undefined: none. None of them is in `matching`. */
+  /** Slots whose metadata must be read to decide; undefined if there are none. They are not in `matching`. */
   readonly doubtful: BitSet | undefined;
 }
 
-/** The values that records have at a path, and the records that match a filter, if one is given. Both are of one moment. */
+/** The values that records have at a path, and the records that match a filter if one is given, both at one moment. */
 export interface PathValues {
   readonly values: SlotValues;
   readonly matching: SlotSet | undefined;
@@ -108,7 +107,7 @@ export class MetadataIndex {
 
   /**
    * Selects the slots whose metadata is a JSON object and matches. A test costs half a millisecond of a million records, 1
-   * to 2 on numbers. The set is that of the moment at which the returned function is called: once, and at once.
+   * to 2 on numbers. The returned function gives the set as of its call; call it exactly once, before the next `await`.
    */
   select(filter: Filter, slice: Slice): Promise<() => SlotSet> {
     return this.#watched(filter, async (written) => {
@@ -124,9 +123,9 @@ export class MetadataIndex {
   }
 
   /**
-   * Collects the values that records have at a path, and selects the records that match the filter. Both are of the moment
-   * at which the returned function is called: once, and at once. Costs some 30 ns a record that has the path. Where a path
-   * is not indexed, the values are read from the metadata. `held`: rows whose metadata is read if they do not live any more.
+   * Collects the values that records have at a path, and selects the records that match the filter. The returned function gives
+   * both as of its call; call it exactly once, before the next `await`. Costs some 30 ns a record that has the path. Values of a
+   * path that is not indexed are read from the metadata. `held`: rows whose metadata is read even if they are deleted.
    */
   values(path: string, filter: Filter | undefined, slice: Slice, held?: SlotSet): Promise<() => PathValues> {
     const key = pathKey(path);
@@ -165,7 +164,7 @@ export class MetadataIndex {
     return new Effort(this.options.stepWork);
   }
 
-  /** Notes what is written from now on, until `#finish`, or a failure. */
+  /** Runs `work` while writes are noted in `written`, until `#finish` or a failure. */
   async #watched<Result>(
     filter: Filter | undefined,
     work: (written: WrittenSlots) => Promise<Result>,
@@ -195,11 +194,11 @@ export class MetadataIndex {
   *#judgeAll(slots: BitSet, selection: Selection, effort: Effort): Steps<void> {
     for (const slot of slots) {
       effort.spend(this.#judge(slot, selection));
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
   }
 
-  /** Puts the record into the selection, or takes it out. Returns the work. */
+  /** Adds the record to the selection, or removes it, by its present metadata. Returns the work. */
   #judge(slot: number, { matching, record, work }: Selection): number {
     const metadata = this.#objects.has(slot) ? this.metadataOf(slot) : null;
     if (metadata !== null && record.matches(metadata)) matching.add(slot);
@@ -221,7 +220,7 @@ export class MetadataIndex {
   *#collectAll(slots: Iterable<number>, path: string, values: SlotValues, effort: Effort): Steps<void> {
     for (const slot of slots) {
       effort.spend(this.#collectFrom(slot, path, values));
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
   }
 
@@ -246,7 +245,7 @@ export class MetadataIndex {
 
   *#selected(filter: Filter, effort: Effort): Steps<Selected> {
     effort.spend(4 * WORK.word * this.#objects.words.length);
-    if (effort.renews()) yield;
+    if (effort.endsStep()) yield;
     switch (filter.op) {
       case 'and': {
         let all: Selected = { matching: this.#objects.clone(), doubtful: undefined };
@@ -288,7 +287,7 @@ export class MetadataIndex {
   }
 }
 
-/** A filter, and what it has selected so far. */
+/** A filter, and the slots that it has selected so far. */
 class Selection {
   matching = BitSet.ofSize(1);
   #record: RecordFilter | undefined;
@@ -308,8 +307,8 @@ class Selection {
 }
 
 /**
- * Judges what was written, until little enough is left for the last turn. Writes are applied in slices as well, which cost more
- * than judging what they wrote: it ends, however much is written.
+ * Judges the slots that were written, until few enough are left for the last turn. It always ends: to apply a write costs more
+ * than to judge it.
  */
 async function catchUp(
   written: WrittenSlots,
@@ -321,7 +320,7 @@ async function catchUp(
   for (const slot of written.taken()) {
     effort.spend(judge(slot));
     if (written.work <= LAST_TURN_WORK) return;
-    if (effort.renews() && slice.due) await slice.next();
+    if (effort.endsStep() && slice.due) await slice.next();
   }
 }
 

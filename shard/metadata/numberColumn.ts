@@ -116,16 +116,15 @@ export class NumberColumn {
   }
 
   /**
-   * Adds the slots that have a number in the interval to `slots`. Numbers may be added and removed between two steps: it is
-   * complete for the slots that are not written meanwhile. Numbers beside the column pass to it, and never back: they come
-   * first, here and below.
+   * Adds to `slots` the slots that have a number in the interval. The result is complete for slots that are not written between
+   * two steps. Numbers beside the column may move into it, but not back, so all methods read them first.
    */
   *within(interval: Interval, slots: BitSet, effort: Effort): Steps<void> {
     yield* this.#elsewhere(interval, slots, effort);
     yield* this.#scanned(interval.low, interval.high, slots, effort);
   }
 
-  /** Does so for the slots that have one of the numbers. */
+  /** Adds to `slots` the slots that have one of the numbers, as `within` does. */
   *among(values: NumberTable, slots: BitSet, effort: Effort): Steps<void> {
     yield* this.#elsewhere(values, slots, effort);
     if (values.size <= SCANS_MAX) for (const value of values.numbers) yield* this.#scanned(value, value, slots, effort);
@@ -137,12 +136,12 @@ export class NumberColumn {
     for (const [slot, value] of this.#beside) {
       into.add(slot, into.ordinalOf(value));
       effort.spend(WORK.collected);
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
     for (const [slot, several] of this.#several) {
       for (const value of several) into.add(slot, into.ordinalOf(value));
       effort.spend(several.length * WORK.collected);
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
     for (let slot = 0; slot < this.#column.length; ) {
       const end = Math.min(slot + NUMBERS_PER_LOOK, this.#column.length);
@@ -154,18 +153,18 @@ export class NumberColumn {
         count += 1;
       }
       effort.spend(count * WORK.collected + NUMBERS_PER_LOOK);
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
   }
 
-  /** Adds the slots that are not in the column, or have several numbers, one of which is wanted. */
+  /** Adds the slots with a wanted number that is held beside the column. */
   *#elsewhere(wanted: Wanted, slots: BitSet, effort: Effort): Steps<void> {
     const singles = this.#beside.entries();
-    while (addSome(singles, wanted, slots, effort)) if (effort.renews()) yield;
+    while (addSome(singles, wanted, slots, effort)) if (effort.endsStep()) yield;
     for (const [slot, several] of this.#several) {
       for (const value of several) if (wanted.has(value)) slots.add(slot);
       effort.spend((several.length + 1) * WORK.beside);
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
   }
 
@@ -175,7 +174,7 @@ export class NumberColumn {
       const to = Math.min(from + WORDS_PER_LOOK, end());
       scan(this.#column, low, high, slots, from, to);
       effort.spend((to - from) * WORK.scannedWord);
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
   }
 
@@ -185,7 +184,7 @@ export class NumberColumn {
       const to = Math.min(from + SIEVED_PER_LOOK, end());
       sieve.pass(this.#column, slots, from, to);
       effort.spend((to - from) * WORK.sieved);
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
     }
   }
 
@@ -215,7 +214,7 @@ export class NumberColumn {
   }
 }
 
-/** Adds those of the next entries whose number is wanted. False where no entry is left. */
+/** Adds the slots of wanted numbers among the next entries. Returns false if no entry is left. */
 function addSome(
   entries: IterableIterator<[slot: number, value: number]>,
   wanted: Wanted,
@@ -233,8 +232,8 @@ function addSome(
 }
 
 /**
- * Scans the column's words `from` to `to` of 32 slots. Without a branch on the values, which would cost three times as much
- * where half of the rows match.
+ * Scans the column's words `from` to `to`, of 32 slots each. It does not branch on the values, which would cost three times as
+ * much if half of the rows match.
  */
 function scan(column: Float64Array, low: number, high: number, slots: BitSet, from: number, to: number): void {
   for (let w = from >>> 0; w < to; w++) {
@@ -251,7 +250,7 @@ function scan(column: Float64Array, low: number, high: number, slots: BitSet, fr
   }
 }
 
-/** A filter of a column by fewer than 65,536 numbers, at a tenth of the cost of a look into their table for each slot. */
+/** Finds fewer than 65,536 numbers in a column, at a tenth of the cost of a look into their table for each slot. */
 class Sieve {
   readonly #sought: Float64Array;
   /** By place: 1 + the index of a sought number; 0 for none. */

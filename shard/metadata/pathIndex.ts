@@ -33,7 +33,7 @@ export class PathIndex {
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), OWN_BYTES + postingBytes(this.#present));
   }
 
-  /** May be called again with the same. `slots`: an upper bound of the slots of the collection. `terms`: those of the record. */
+  /** May be called again with the same. `slots`: an upper bound of the slots of the collection. `terms`: the record's. */
   add(value: Json, slot: number, slots: number, terms: ValueTerms): void {
     this.#present = withSlot(this.#present, slot, slots);
     if (typeof value === 'number') {
@@ -54,9 +54,8 @@ export class PathIndex {
   }
 
   /**
-   * Adds the slots with a value that the test, without its negation, holds for to `matching`. Where only a value's own
-   * text can tell, the slot is added to `doubtful`. The index may change between two steps: the result is right for the slots
-   * that are not written meanwhile.
+   * Adds to `matching` the slots with a value that passes the test, without its negation. If only the full text of a value
+   * decides, the slot is added to `doubtful`. The result is right for slots that are not written between two steps.
    */
   *select(test: Test, matching: BitSet, doubtful: BitSet, effort: Effort): Steps<void> {
     switch (test.kind) {
@@ -107,7 +106,7 @@ export class PathIndex {
       else {
         this.#add(this.#terms[kindOf(value)]?.of(terms.of(value)), matching, effort);
         effort.spend(WORK.find);
-        if (effort.renews()) yield;
+        if (effort.endsStep()) yield;
       }
     }
     if (numbers.size > 0 && this.#numbers !== undefined) yield* this.#numbers.among(numbers, matching, effort);
@@ -151,7 +150,7 @@ function* collectTerms(
   for (const [term, slots] of terms.each()) {
     effort.spend(WORK.find);
     yield* collectSlots(slots, into, ordinalOf(term), effort);
-    if (effort.renews()) yield;
+    if (effort.endsStep()) yield;
   }
 }
 
@@ -163,7 +162,7 @@ function* collectSlots(slots: Posting, into: SlotValues, ordinal: number, effort
     into.add(slot, ordinal);
     if (++added % SLOTS_PER_LOOK > 0) continue;
     effort.spend(SLOTS_PER_LOOK * WORK.term);
-    if (effort.renews()) yield;
+    if (effort.endsStep()) yield;
   }
   effort.spend((added % SLOTS_PER_LOOK) * WORK.term);
 }

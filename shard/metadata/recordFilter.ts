@@ -5,25 +5,25 @@
  * one for the operands that equal it. Ranges are compared with the least and the greatest value.
  */
 import { unreachable } from '../../shared/errors/errors.js';
+import { mapKey } from '../../shared/hashing/mapKey.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
-import { textKey } from '../../shared/hashing/textTable.js';
 import { type Filter, type Json, type Order, PATH_SEPARATOR, type Test } from '../../shared/model/filter.js';
 import { WORK } from './effort.js';
 import { forEachValue, metadataObject } from './metadataObject.js';
 import { pathKey } from './pathKey.js';
 import { kindOf, type TermKind, ValueTerms } from './terms.js';
 
-/** Whether something holds for the record that was visited last. */
+/** Whether a filter, or a part of it, holds for the record that was visited last. */
 type Holds = () => boolean;
 
-/** Whether the test is true of the records that `PathTests` and `PathIndex.select` do not find. */
+/** Whether the test holds for exactly the records that `PathTests` and `PathIndex.select` do not find. */
 export const isNegated = (test: Test): boolean =>
   test.kind === 'ne' || test.kind === 'nin' || (test.kind === 'exists' && !test.value);
 
 /** The key of the path of a test. */
 export const pathOf = (path: readonly string[]): string => pathKey(path.join(PATH_SEPARATOR));
 
-/** The work of judging a record by the filter, beside its bytes; undefined: of reading it. */
+/** Returns the work of judging a record by the filter, or of reading it without one; its bytes come on top. */
 export function recordWork(filter: Filter | undefined): number {
   return WORK.record + (filter === undefined ? 0 : WORK.evaluated * partsIn(filter));
 }
@@ -93,7 +93,7 @@ export class RecordFilter {
   }
 }
 
-/** A value that some tests look for, or one of these tests, and the last record that has it. */
+/** A value that tests look for, or one of the tests, with the last record that has it. */
 interface Sought {
   record: number;
 }
@@ -143,7 +143,7 @@ class PathTests {
     this.#stringRange.clear();
   }
 
-  /** `terms`: those of the record. */
+  /** `terms`: the terms of the record. */
   meet(value: Json, terms: ValueTerms): void {
     this.#isMet = true;
     if (typeof value === 'number') {
@@ -153,7 +153,7 @@ class PathTests {
     }
     if (typeof value === 'string') this.#stringRange.meet(value);
     const sought = this.#ofTerms[kindOf(value)];
-    if (sought !== undefined) this.#found(sought.get(textKey(terms.of(value))));
+    if (sought !== undefined) this.#found(sought.get(mapKey(terms.of(value))));
   }
 
   #found(sought: SoughtValue | undefined): void {
@@ -176,7 +176,7 @@ class PathTests {
     }
     const kind = kindOf(value);
     this.#ofTerms[kind] ??= new Map();
-    const key = textKey(terms.of(value));
+    const key = mapKey(terms.of(value));
     const held = this.#ofTerms[kind].get(key);
     if (held !== undefined) return held;
     const sought: SoughtValue = { record: 0, tests: [] };

@@ -3,6 +3,7 @@
  * from. A value is a string, a number, true, false or null; of an array each element is one, and a record may so have
  * several. Objects, and arrays in arrays, are none.
  */
+import { mapKey } from '../../shared/hashing/mapKey.js';
 import { NumberTable } from '../../shared/hashing/numberTable.js';
 import { TextTable } from '../../shared/hashing/textTable.js';
 import type { Json, Scalar } from '../../shared/model/filter.js';
@@ -11,7 +12,7 @@ import { isAbridged, longTerm } from './terms.js';
 
 /** The entry of a slot without a value. */
 const NONE = -1;
-/** A slot with several values has this number less the index of their set. */
+/** The entry of a slot with several values is this number minus the index of their set. */
 const SEVERAL = -2;
 
 export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
@@ -44,12 +45,12 @@ export class SlotValues {
     if (typeof value === 'number') return this.#ofNumbers[this.#ofNumber.add(value)] ?? this.#addNumber(value);
     if (typeof value !== 'string') return this.#ofWord.get(value) ?? this.#addWord(value);
     if (isAbridged(value)) return this.ordinalOfLong(longTerm(value));
-    return this.#addOnce(this.#ofText.add(value, this.count), value);
+    return this.#addOnce(this.#ofText.add(mapKey(value), this.count), value);
   }
 
   /** The ordinal of the long string with this term. */
   ordinalOfLong(term: string): number {
-    const ordinal = this.#ofLong.add(term, this.count);
+    const ordinal = this.#ofLong.add(mapKey(term), this.count);
     this.#long.add(ordinal);
     return this.#addOnce(ordinal, term);
   }

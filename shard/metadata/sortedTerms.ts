@@ -86,8 +86,8 @@ export class SortedTerms {
   }
 
   /**
-   * Adds the slots of the terms that `isBefore` is not true of and `isUpTo` is to `slots`. Each must be true of the terms
-   * up to some point of the order, and of none after it. Terms may be added and removed between two steps.
+   * Adds to `slots` the slots of all terms for which `isBefore` is false and `isUpTo` is true. Each must be true up to some point
+   * of the order, and false after it. Terms may be added and removed between two steps.
    */
   *between(
     isBefore: (term: string) => boolean,
@@ -98,12 +98,12 @@ export class SortedTerms {
     for (let isDone = isBefore; ; ) {
       const last = this.#addRun(isDone, isUpTo, slots, effort);
       if (last === undefined) return;
-      if (effort.renews()) yield;
+      if (effort.endsStep()) yield;
       isDone = (term) => term <= last;
     }
   }
 
-  /** Adds until the effort is spent. Returns the term after which some are left; undefined where none are. */
+  /** Adds until the step is over. Returns the last term it added; undefined if none is left after it. */
   #addRun(
     isBefore: (term: string) => boolean,
     isUpTo: (term: string) => boolean,
@@ -156,7 +156,7 @@ export class SortedTerms {
   }
 }
 
-/** Adds the slots of postings until the effort is spent. Returns where it ended. */
+/** Adds the slots of postings until the step is over. Returns the position after the last one. */
 function addRange(postings: readonly Posting[], from: number, to: number, slots: BitSet, effort: Effort): number {
   let at = from;
   while (at < to) {

@@ -1,4 +1,4 @@
-/** The texts by which an index knows values that are no numbers. A long one is not held a second time: its hash stands for it. */
+/** The texts by which an index knows values other than numbers. The hash of a long text replaces it, to save memory. */
 import { hash } from '../../shared/hashing/hash.js';
 import { textDigest } from '../../shared/hashing/mapKey.js';
 import { isArray, type Json, type Scalar } from '../../shared/model/filter.js';
@@ -30,14 +30,14 @@ export function longTerm(long: string): string {
   return Buffer.concat([prefix, hash(bytes).subarray(0, DIGEST_BYTES)]).toString('utf16le');
 }
 
-/** The JSON of a scalar: 0 for −0, and infinities, which JSON may parse to. */
+/** Returns the JSON of a scalar: 0 for −0, and `1e999` for infinity, which JSON.parse can return. */
 export function scalarJson(value: Scalar): string {
   if (typeof value !== 'number') return JSON.stringify(value);
   return Number.isFinite(value) ? String(value) : value > 0 ? '1e999' : '-1e999';
 }
 
 /**
- * Makes the terms of the values of one record or filter: the same text for deeply equal values alone.
+ * Makes the terms of the values of one record or filter. Two values have the same term only if they are deeply equal.
  *
  * The term of an array or object is made of the terms of its members, with keys in order, and is hashed where it is long. Each
  * is made once, so that a record of many levels costs as much as a flat one of as many bytes.
@@ -73,7 +73,7 @@ export class ValueTerms {
   }
 }
 
-/** No JSON begins with `#`, and a hash has a fixed length: a text that holds some of them can be read in one way. */
+/** Replaces a long text by its hash. No JSON begins with `#`, and hashes have one length, so different values stay different. */
 function shortened(json: string): string {
   if (json.length <= PLAIN_CHARS_MAX) return json;
   return `#${textDigest(json)}`;

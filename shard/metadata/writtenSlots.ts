@@ -1,6 +1,6 @@
 import { WORK } from './effort.js';
 
-/** Slots whose metadata was written, and what it costs to read it. */
+/** Slots whose metadata was written during a selection, and the work of judging them again. */
 export class WrittenSlots {
   readonly #works = new Map<number, number>();
   #work = 0;

@@ -1,7 +1,7 @@
 /**
- * Numbers that a client chose, each with a small ordinal: in the order in which they were added, from 0.
+ * A set of numbers that a client chose. Each has an ordinal: 0 for the first that was added, 1 for the next, and so on.
  *
- * V8 hashes the number keys of a `Map` or `Set` by a public function without a seed. Chosen numbers share one bucket: 49,152 of
+ * V8 hashes the number keys of a `Map` or `Set` without a secret seed. A client can choose numbers that share one bucket: 49,152 of
  * them take 11 s. This table hashes by tabulation with secret random words, and probes linearly. It costs the same for any set
  * of numbers whose author does not know the words. Source: Pătraşcu and Thorup, "The Power of Simple Tabulation Hashing", 2012.
  * Adding or finding takes some 20 ns, a number 12 to 24 bytes.
@@ -14,7 +14,7 @@ const WORDS = 8 * 256;
 const CAPACITY_MIN = 16;
 /** Each part is at most half full. */
 const FILL = 0.5;
-/** Places of a table of one part, at most: dividing it takes about a millisecond. */
+/** The most places of an undivided table. Dividing it takes about a millisecond. */
 const WHOLE_PLACES_MAX = 1 << 15;
 const PART_BITS = 8;
 const HASH_BITS = 32;
@@ -48,7 +48,7 @@ export class NumberTable {
     return this.#size;
   }
 
-  /** Places that were looked at since the table was made: its whole cost. */
+  /** The number of places read so far: what the table has cost. */
   get probes(): number {
     return this.#probes;
   }
@@ -138,7 +138,7 @@ export class NumberTable {
     for (const held of places) if (held > 0) this.#place(held);
   }
 
-  /** Places a number that is held already. */
+  /** Places the number with ordinal `held` − 1 in a grown or divided table. */
   #place(held: number): void {
     const value = this.#numbers[held - 1]!;
     const hash = this.#hashOf(value);

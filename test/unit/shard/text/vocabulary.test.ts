@@ -15,19 +15,6 @@ describe('the vocabulary of a collection', () => {
     expect(terms).to.include(reused);
   });
 
-  it('keeps many tokens in maps of which each takes little to grow', () => {
-    const vocabulary = new Vocabulary();
-    for (let i = 0; i < TOKENS; i++) vocabulary.findOrAdd(tokenOf(i));
-    // 256 parts with 1,172 tokens on average, and a deviation of 34.
-    expect(vocabulary.largestMap).to.be.within(1_172, 1_600);
-  });
-
-  it('is one map while it has few tokens', () => {
-    const vocabulary = new Vocabulary();
-    for (let i = 0; i < 65_536; i++) vocabulary.findOrAdd(tokenOf(i));
-    expect(vocabulary.largestMap).to.equal(65_536);
-  });
-
   it('knows a long token by a short key, and a numeral from a word', () => {
     const vocabulary = new Vocabulary();
     const long = Array.from({ length: 100 }, (_, i) => `${'a'.repeat(60_000)}${100 + i}`);

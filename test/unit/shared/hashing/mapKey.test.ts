@@ -1,19 +1,19 @@
 import { expect } from 'chai';
-import { mapKey } from '../../../../shared/hashing/mapKey.js';
+import { escaped, mapKey } from '../../../../shared/hashing/mapKey.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 
 describe('the key of a text that a client chose', () => {
-  it('is an ordinary text itself', () => {
-    for (const text of ['', 'a', 'word', 'x1', '12345678901', '1.5', 'x'.repeat(128), '\u00e9'])
+  it('is the text itself where it is short and begins with no digit', () => {
+    for (const text of ['', 'a', 'word', 'x1', '#', '.5', 'x'.repeat(128), '\u00e9'])
       expect(mapKey(text)).to.equal(text);
   });
 
-  it('is marked where the text is a numeral, which the engine may hash by its value', () => {
-    for (const text of ['0', '7', '2026', '4294967295', '0000000001']) expect(mapKey(text)).to.equal(`#${text}`);
+  it('is marked where the text begins with a digit, since the engine may hash numerals by their value', () => {
+    for (const text of ['0', '7', '2026', '4294967295', '3d']) expect(mapKey(text)).to.equal(`\u0001${text}`);
   });
 
   it('is short where the text is long', () => {
-    for (const length of [129, 16_384, 65_536]) expect(mapKey('a'.repeat(length))).to.have.length(18);
+    for (const length of [129, 16_384, 65_536]) expect(mapKey('a'.repeat(length))).to.have.length(17);
   });
 
   it('differs where long texts of one length differ', () => {
@@ -24,10 +24,14 @@ describe('the key of a text that a client chose', () => {
 
   it('is not the key of any text that looks like a key', () => {
     const random = seededRandom(testSeed());
-    const texts = new Set(['#', '#1', '1', '##1', 'a'.repeat(200)]);
+    const texts = new Set(['', '\0', '\u0001', '\u00011', '1', '\u0001\u00011', 'a'.repeat(200)]);
     for (const text of [...texts]) texts.add(mapKey(text));
     for (let i = 0; i < 5_000; i++)
-      texts.add(Array.from({ length: random.int(5) }, () => '#!01a'[random.int(5)]!).join(''));
+      texts.add(Array.from({ length: random.int(5) }, () => '\0\u000101a'[random.int(5)]!).join(''));
     expect(new Set([...texts].map(mapKey)).size).to.equal(texts.size);
+  });
+
+  it('extends as the text does while it is short, so that the parts of a path can be joined', () => {
+    for (const text of ['a', '7', '\0', '\u0001']) expect(escaped(`${text}.b`)).to.equal(`${escaped(text)}.b`);
   });
 });
