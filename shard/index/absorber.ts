@@ -58,12 +58,9 @@ export class Absorber {
     this.#running = false;
   }
 
-  /** Returns false where nothing waits. */
+  /** Absorbs from the next tail. Returns false if none waits. */
   #absorbNext(slice: Slice): boolean {
-    const tail = this.#queue.take(
-      () => true,
-      () => undefined,
-    );
+    const tail = this.#queue.take();
     if (tail === undefined) return false;
     this.#waiting.delete(tail.absorb);
     try {

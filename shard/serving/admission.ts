@@ -9,6 +9,7 @@
 import type { Clock } from '../../shared/clock.js';
 import { type Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import { assertWhole } from '../../shared/model/whole.js';
+import { Counts } from '../../shared/scheduling/counts.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 
 /** Calls in flight, and bytes of the messages they came in. */
@@ -182,26 +183,7 @@ export class CallAdmission {
   }
 }
 
-/** Counts by key; a count of 0 is not kept. */
-class Counts<K> {
-  readonly #counts = new Map<K, number>();
-
-  get size(): number {
-    return this.#counts.size;
-  }
-
-  of(key: K): number {
-    return this.#counts.get(key) ?? 0;
-  }
-
-  add(key: K, by: number): void {
-    const count = this.of(key) + by;
-    if (count === 0) this.#counts.delete(key);
-    else this.#counts.set(key, count);
-  }
-}
-
-/** Whether a read takes a turn as a whole. A search of the past takes one while it runs here, and not while another thread works. */
+/** Whether a read takes one turn as a whole. A search of the past takes one only while it runs in this thread. */
 export function takesTurns(call: { readonly op: string; readonly asOf?: unknown }): boolean {
   switch (call.op) {
     case 'search':

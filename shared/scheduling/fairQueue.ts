@@ -77,8 +77,11 @@ export class FairQueue<K extends string | number, T> {
     this.#length++;
   }
 
-  /** Takes the next item of a key that `mayBegin`. Calls `onLate` for items that have waited too long. */
-  take(mayBegin: (key: K, group: string | K) => boolean, onLate: (item: T) => void): T | undefined {
+  /** Takes the next item of a key that `mayBegin`, by default of any. Calls `onLate` for items that have waited too long. */
+  take(
+    mayBegin: (key: K, group: string | K) => boolean = () => true,
+    onLate: (item: T) => void = () => undefined,
+  ): T | undefined {
     for (const [group, lines] of this.#groups)
       for (const [key, line] of lines) {
         if (!mayBegin(key, group)) continue;

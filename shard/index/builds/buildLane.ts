@@ -1,6 +1,6 @@
 /**
- * Carries out builds, one at a time, in the turns of `buildTurns.ts`. Each build that has begun has a thread of its own. It
- * sleeps at the end of a step while it is another one's turn, with all that it holds in memory.
+ * Runs builds, one at a time, in the turns of `buildTurns.ts`. Each build that has begun has a thread of its own. During the
+ * turns of others the thread sleeps at the end of a step, and keeps its memory.
  */
 import type { Clock } from '../../../shared/clock.js';
 import type { Logger } from '../../../shared/logger.js';
@@ -23,7 +23,7 @@ export interface Build {
   cancel(): void;
 }
 
-/** May be carried out again where it ends with Cancelled. */
+/** May be run again if it ends with Cancelled. */
 type Work = (ask: Ask, progress: BuildProgress) => Promise<SavedGeneration>;
 
 interface Job extends TurnJob {
@@ -32,10 +32,10 @@ interface Job extends TurnJob {
   readonly resolve: (saved: SavedGeneration) => void;
   readonly reject: (error: unknown) => void;
   progress: BuildProgress;
-  /** Its present run, from its first turn on. */
+  /** Its current run; undefined before its first turn. */
   run: Promise<void> | undefined;
   isWanted: boolean;
-  /** Its run is cancelled, and it restarts later. */
+  /** Whether it restarts after its run, which is cancelled. */
   isToRestart: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface LaneOptions {
   readonly logger: Logger;
   /** Whether there is memory for a build beside others. */
   readonly hasRoom?: () => boolean;
-  /** Called at the first turn of each build: how long it has waited. */
+  /** Called at the first turn of each build, with the time that it has waited. */
   readonly onBegin?: (job: TurnJob, waitedMs: number) => void;
 }
 
@@ -118,7 +118,7 @@ export class BuildLane {
     job.run ??= this.#run(job);
   }
 
-  /** Ends the turn of the build that runs, and returns it. Cancels its run where it is long and has no place. */
+  /** Ends the current turn, and returns its build. Cancels the build's run if it is long and has no place. */
   #charge(): Job | undefined {
     if (this.#current === undefined) return undefined;
     const { job, sinceMs } = this.#current;
@@ -131,7 +131,8 @@ export class BuildLane {
 
   /** Never rejects. */
   async #run(job: Job): Promise<void> {
-    const { options, progress } = { ...job, options: this.options };
+    const { options } = this;
+    const { progress } = job;
     options.onBegin?.(job, options.clock.monotonicMs() - job.orderedMs);
     const thread = this.#idle.pop() ?? new JobThread(options.logger);
     const outcome = await buildOutcomes.pack(() => job.work((asked) => thread.ask(asked, progress), progress));

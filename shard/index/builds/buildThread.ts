@@ -13,8 +13,8 @@ import { type Build, BuildLane, type LaneOptions } from './buildLane.js';
 import type { TurnRules } from './buildTurns.js';
 
 /**
- * A build on trial has at least a sixth of the time, so a place is free after half a minute at most.
- * Each place may hold the memory of an index.
+ * Each place may hold the memory of an index. A build on trial has at least a sixth of the time, so a place becomes free within
+ * half a minute.
  */
 const BUILD_RULES: TurnRules = { places: 4, longPlaces: 3, longPlacesOfProject: 2, trialMs: 5_000, turnMs: 500 };
 /** Files are read and written in some seconds at most. */

@@ -7,14 +7,16 @@
  *      └── for such a place ──────┘ its work so far is lost, once
  *
  * One build runs at a time, and the others that have begun are paused. Projects with such builds take turns of equal time;
- * the builds of a project alternate. A place is the right of a build to hold memory. Long builds never have all places.
- * A project has one build on trial at a time. So a place is free again after a bounded time. Projects take turns at places
- * too, requested builds before maintenance. Every fourth place goes to maintenance first.
+ * the builds of a project alternate.
+ *
+ * A place is the right of a build to hold memory. Long builds never have all places, and a project has one build on trial at
+ * a time, so a place becomes free within a bounded time. Projects take turns at places too: requested builds first, and
+ * maintenance first at every fourth place.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { FairQueue } from '../../../shared/scheduling/fairQueue.js';
 
-/** A build, as far as its turns go. */
+/** What the turns need to know of a build. */
 export interface TurnJob {
   readonly project: string;
   readonly collectionId: number;
@@ -44,7 +46,7 @@ interface Entry<Job> {
   stage: Stage;
   /** The time for which it has run. */
   usedMs: number;
-  /** It has no more turns, and keeps its place until its threads have stopped. */
+  /** Whether it gets no more turns. It keeps its place until its threads have stopped. */
   isEnding: boolean;
 }
 
@@ -82,10 +84,7 @@ class Waiting<Job extends TurnJob> {
     const queues = [this.#requested, this.#maintenance];
     if (this.#given % MAINTENANCE_EVERY === MAINTENANCE_EVERY - 1) queues.reverse();
     for (const queue of queues) {
-      const entry = queue.take(
-        (_, project) => mayHave(String(project)),
-        () => undefined,
-      );
+      const entry = queue.take((_, project) => mayHave(String(project)));
       if (entry === undefined) continue;
       this.#given++;
       return entry;
@@ -150,7 +149,7 @@ export class BuildTurns<Job extends TurnJob> {
     return stage === 'long' ? turnMs : Math.min(turnMs, this.rules.trialMs - usedMs);
   }
 
-  /** Counts the time that a build has run. Returns false where it must end, and `again` be called then. */
+  /** Counts the time that a build has run. Returns false if it must end; the caller then calls `again`. */
   spend(job: Job, ms: number): boolean {
     const entry = this.#entries.get(job)!;
     const project = this.#projects.get(job.project)!;
@@ -169,7 +168,7 @@ export class BuildTurns<Job extends TurnJob> {
     this.#entries.get(job)!.isEnding = true;
   }
 
-  /** Lets a build wait that `spend` has ended: it begins from scratch when there is a place for a long one. */
+  /** Queues a build that `spend` has ended: it begins from scratch when there is a place for a long one. */
   again(job: Job): void {
     const entry = this.#entries.get(job)!;
     this.#begun.delete(entry);
@@ -191,7 +190,7 @@ export class BuildTurns<Job extends TurnJob> {
     return this.#countBegun('long') < longPlaces && this.#countBegun('long', project) < longPlacesOfProject;
   }
 
-  /** Counts those of a stage that have begun; those of `project`, where it is given. A build that is to begin again does not count. */
+  /** Counts the builds of a stage that have begun, by default of all projects. A build that must end does not count. */
   #countBegun(wanted: Stage, project?: string): number {
     let count = 0;
     for (const { job, stage, isEnding } of this.#begun)

@@ -1,6 +1,6 @@
 /**
- * A worker thread that does one job at a time. It ends when it is idle for a while. A worker that dies fails its job, and the
- * next job starts another. The owner never ends a busy worker.
+ * A worker thread that does one job at a time, and ends when it is idle for a while. If the worker dies, its job fails, and the
+ * next job starts another. A busy worker is never ended: inside a native library that would abort the whole process.
  *
  *   none ──► busy ◄──► idle ──► none
  *     ▲       │
@@ -27,7 +27,7 @@ export class JobThread {
 
   constructor(private readonly logger: Logger) {}
 
-  /** Does a job; the one before it has ended. Throws as `buildOutcomes.unpack`, and an Error where the worker dies. */
+  /** Does a job, after the one before it has ended. Throws as `buildOutcomes.unpack`, and an Error if the worker dies. */
   async ask(job: BuildJob, progress: BuildProgress): Promise<SavedGeneration> {
     progress.assertNotCancelled();
     clearTimeout(this.#idle);
