@@ -19,10 +19,10 @@ const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toSt
 /** A number from 0 to 1, so that many clients do not come back at the same moment. */
 export const jitter = (): number => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
 
-/** A runtime runs a timer at once if it is set for longer. */
+/** The longest time of a timer. A runtime runs a timer that is set for longer at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Calls `run` after any time, `Infinity` included: never. Returns the function that cancels it. */
+/** Calls `run` after `ms` milliseconds of any length; with `Infinity` never. Returns the function that cancels it. */
 export function startTimer(ms: number, run: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const wait = (leftMs: number): void => {

@@ -33,7 +33,7 @@ import type {
   RecordResponse,
 } from './contract/records.js';
 import type { SearchBatchRequest, SearchBatchResponse, SearchRequest, SearchResponse } from './contract/search.js';
-import { assertExactJson, assertId, type RequestName } from './exact.js';
+import { assertExactJson, idSegment, type RequestName } from './exact.js';
 import { type ExportPiece, exportLog } from './exportLog.js';
 import { Graph } from './graph.js';
 import type { CallOptions, Http } from './http.js';
@@ -134,7 +134,7 @@ export class Collection {
   }
 
   get(id: number, options: CallOptions = {}): Promise<RecordResponse> {
-    return this.#get(`/v1/records/${segment(id)}`, 'CollectionQuery', {}, options);
+    return this.#get(`/v1/records/${idSegment(id)}`, 'CollectionQuery', {}, options);
   }
 
   /** Reads up to 1,000 records by ids or by external ids. */
@@ -174,7 +174,7 @@ export class Collection {
   /** Replaces the metadata of a record. */
   updateMetadata(id: number, metadata: JsonObject, options: CallOptions = {}): Promise<MetadataResponse> {
     assertExactJson(metadata, 'metadata');
-    const path = `/v1/records/${segment(id)}/metadata`;
+    const path = `/v1/records/${idSegment(id)}/metadata`;
     const query = { collection: this.name };
     return this.#http.json({ method: 'PATCH', path, query, own: metadata, repeat: 'safe' }, options);
   }
@@ -218,7 +218,7 @@ export class Collection {
   }
 
   getEncrypted(id: number, options: CallOptions = {}): Promise<EncryptedRecordResponse> {
-    return this.#get(`/v1/records/encrypted/${segment(id)}`, 'CollectionQuery', {}, options);
+    return this.#get(`/v1/records/encrypted/${idSegment(id)}`, 'CollectionQuery', {}, options);
   }
 
   /** Builds an index, replaces it, or drops it with `type: null`. It is built in the background: see `waitForIndex`. */
@@ -331,11 +331,6 @@ export class Collection {
     const call = { method: 'POST', path, of: 'RecordReference', body, repeat: 'removal' } as const;
     return (await this.#http.json<DeleteResponse | undefined>(call, options)) ?? { success: true };
   }
-}
-
-function segment(id: number): string {
-  assertId(id, 'id');
-  return String(id);
 }
 
 /** The parameters of a request, and the options of its call. */

@@ -10,7 +10,7 @@ export interface StoredDocument {
   readonly metadata: JsonObject;
 }
 
-/** The service deletes so many records at a time by their ids. */
+/** The most records that one request deletes by their ids. */
 const DELETED_AT_ONCE = 16_384;
 
 /** The length of all vectors. Throws TypeError where they differ, or one is empty: no collection is created for them. */
@@ -26,7 +26,7 @@ export function dimensionOf(vectors: readonly Vector[], documents: readonly unkn
   return dimension;
 }
 
-/** Inserts or replaces documents; of several with one id the last one. Batches that were answered before a failure stay. */
+/** Inserts or replaces documents. If several have one id, the last one counts. Batches that were answered before a failure stay. */
 export async function upsertDocuments(collection: Collection, documents: readonly StoredDocument[]): Promise<void> {
   const last = new Map(documents.map((document) => [document.id, document]));
   const records = Array.from(last.values(), ({ id, vector, text, metadata }) => ({
@@ -51,7 +51,7 @@ export async function deleteDocuments(
   });
 }
 
-/** Resolves to undefined where the collection is not there: it is created by the first documents. */
+/** Resolves to undefined if the collection does not exist yet: the first documents create it. */
 export async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

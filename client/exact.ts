@@ -50,16 +50,22 @@ export function assertExactJson(value: unknown, path: string, depth = 0): void {
   for (const [key, member] of Object.entries(value)) assertExactJson(member, below(path, key), depth + 1);
 }
 
-/** @throws {TypeError} unless it is a string that is not empty, as a name in a path must be. */
+/** @throws {TypeError} unless `name` is a string that is not empty. */
 export function assertName(name: unknown, what: string): asserts name is string {
   if (typeof name !== 'string' || name === '')
     throw new TypeError(`${what}: expected a name, got ${name === '' ? "''" : shown(name)}`);
 }
 
-/** @throws {TypeError} unless it is a whole number from 0, as an id in a path must be. */
-export function assertId(id: unknown, what: string): asserts id is number {
-  if (!Number.isSafeInteger(id) || (id as number) < 0)
-    throw new TypeError(`${what}: expected a whole number, got ${shown(id)}`);
+/** A name as a part of a path. @throws {TypeError} unless it is a string that is not empty. */
+export function nameSegment(name: string): string {
+  assertName(name, 'name');
+  return encodeURIComponent(name);
+}
+
+/** An id as a part of a path. @throws {TypeError} unless it is a whole number from 0. */
+export function idSegment(id: number): string {
+  if (!Number.isSafeInteger(id) || id < 0) throw new TypeError(`id: expected a whole number, got ${shown(id)}`);
+  return String(id);
 }
 
 /** @throws {TypeError} naming the first key of `value` that is not known. */
@@ -127,7 +133,7 @@ function assertScalar(value: unknown, path: string): void {
 
 const SCALARS = ['string', 'boolean'];
 
-/** An object whose own members are all that it holds. */
+/** Throws TypeError unless an object has only string keys and their values. */
 function assertPlain(value: object, path: string): void {
   const holdsMore = CONTAINERS.some((Container) => value instanceof Container) || ArrayBuffer.isView(value);
   if (typeof value !== 'object' || Array.isArray(value) || holdsMore)

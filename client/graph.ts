@@ -15,7 +15,7 @@ import type {
   SubgraphResponse,
 } from './contract/graph.js';
 import type { DeleteResponse } from './contract/records.js';
-import { assertId, type RequestName } from './exact.js';
+import { idSegment, type RequestName } from './exact.js';
 import type { CallOptions, Http } from './http.js';
 
 type Here<Request> = Omit<Request, 'collection'>;
@@ -39,16 +39,16 @@ export class Graph {
   }
 
   node(id: number, options: CallOptions = {}): Promise<NodeResponse> {
-    return this.#get(`/v1/graph/node/${segment(id)}`, 'CollectionQuery', {}, options);
+    return this.#get(`/v1/graph/node/${idSegment(id)}`, 'CollectionQuery', {}, options);
   }
 
   /** Deletes a node with its edges. */
   deleteNode(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
-    return this.#remove(`/v1/graph/node/${segment(id)}`, options);
+    return this.#remove(`/v1/graph/node/${idSegment(id)}`, options);
   }
 
   deleteEdge(id: number, options: CallOptions = {}): Promise<DeleteResponse> {
-    return this.#remove(`/v1/graph/edge/${segment(id)}`, options);
+    return this.#remove(`/v1/graph/edge/${idSegment(id)}`, options);
   }
 
   nodes(query: Here<NodesQuery> = {}, options: CallOptions = {}): Promise<NodesResponse> {
@@ -57,7 +57,7 @@ export class Graph {
 
   /** The edges that leave a node. */
   edges(node: number, query: Here<EdgesQuery> = {}, options: CallOptions = {}): Promise<EdgesResponse> {
-    return this.#get(`/v1/graph/edges/${segment(node)}`, 'EdgesQuery', query, options);
+    return this.#get(`/v1/graph/edges/${idSegment(node)}`, 'EdgesQuery', query, options);
   }
 
   subgraph(query: Here<SubgraphQuery>, options: CallOptions = {}): Promise<SubgraphResponse> {
@@ -83,9 +83,4 @@ export class Graph {
     const call = { method: 'DELETE', path, query, repeat: 'removal' } as const;
     return (await this.#http.json<DeleteResponse | undefined>(call, options)) ?? { success: true };
   }
-}
-
-function segment(id: number): string {
-  assertId(id, 'id');
-  return String(id);
 }

@@ -59,7 +59,7 @@ export interface Call {
   readonly of?: RequestName;
   /** The vectors of the body; if all are `Float32Array`s it is sent as msgpack, with their bytes. */
   readonly vectors?: readonly unknown[];
-  /** In place of `body`: JSON with keys of the caller that was checked, or bytes, sent as they are. */
+  /** Sent as it is, instead of `body`: checked JSON with keys of the caller, or bytes. */
   readonly own?: object | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** A status besides 2xx that is an answer and no failure. */
@@ -74,7 +74,7 @@ export interface Answer {
 }
 
 const TIMEOUT_MS = 60_000;
-/** Far above every answer of the service: the largest are pieces of an export, and pages of records. */
+/** Far more than the largest answers of the service, which are pieces of an export and pages of records. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const RETRIES = 10;
 const FIRST_WAIT_MS = 100;

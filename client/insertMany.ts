@@ -123,7 +123,7 @@ async function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-/** A field that is undefined would be taken for one that is absent; the service sees neither. */
+/** Refuses fields that are undefined: the service would take them for absent ones. */
 function assertItem({ values, ...fields }: Item, path: string): void {
   assertKnown(fields, FIELDS, path);
   assertExactJson(fields, path);

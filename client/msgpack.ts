@@ -5,7 +5,7 @@ const FIRST_BYTES = 1_024;
 const utf8 = new TextEncoder();
 
 /**
- * `Float32Array` becomes a byte string of little-endian float32. An object with a `toJSON` is what that gives.
+ * `Float32Array` becomes a byte string of little-endian float32. An object with a `toJSON` is replaced by its result.
  *
  * @throws {TypeError} for a value that JSON cannot write.
  */

@@ -8,7 +8,7 @@ export const camelCase = (name: string): string =>
 /** `logIndex` → `log_index`; a name in snake_case stays as it is. */
 export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** An answer of this package's spelling in that of the API again; typed arrays become lists. */
+/** Converts an answer from the spelling of this package back to that of the API; typed arrays become lists. */
 export const toWire = (value: unknown): unknown => renamed(value, snakeCase);
 
 /** An answer in the spelling of this package. */

@@ -22,7 +22,7 @@ import type {
   ListKeysResponse,
   UsageResponse,
 } from './contract/service.js';
-import { assertName, type RequestName } from './exact.js';
+import { assertName, nameSegment, type RequestName } from './exact.js';
 import { type Call, type CallOptions, Http, type HttpOptions } from './http.js';
 import { Witness, type WitnessStore } from './witness.js';
 
@@ -51,7 +51,10 @@ export class Vouch {
 
   /** Drops a collection with all that is in it. It is no error if it is not there after a failed attempt. */
   async dropCollection(name: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.json({ method: 'DELETE', path: `/v1/namespaces/${segment(name)}`, repeat: 'removal' }, options);
+    await this.#http.json(
+      { method: 'DELETE', path: `/v1/namespaces/${nameSegment(name)}`, repeat: 'removal' },
+      options,
+    );
   }
 
   /** Searches several collections and merges their hits. */
@@ -72,11 +75,14 @@ export class Vouch {
 
   /** Destroys a key: the encrypted records under it can never be read again. */
   shred(keyId: string, options: CallOptions = {}): Promise<ShredResponse> {
-    return this.#http.json({ method: 'DELETE', path: `/v1/crypto/shred/${segment(keyId)}`, repeat: 'safe' }, options);
+    return this.#http.json(
+      { method: 'DELETE', path: `/v1/crypto/shred/${nameSegment(keyId)}`, repeat: 'safe' },
+      options,
+    );
   }
 
   keyStatus(keyId: string, options: CallOptions = {}): Promise<KeyStatusResponse> {
-    return this.#get(`/v1/crypto/status/${segment(keyId)}`, options);
+    return this.#get(`/v1/crypto/status/${nameSegment(keyId)}`, options);
   }
 
   async keys(options: CallOptions = {}): Promise<ListedKey[]> {
@@ -89,7 +95,7 @@ export class Vouch {
   }
 
   async revokeKey(id: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.json({ method: 'DELETE', path: `/v1/keys/${segment(id)}`, repeat: 'removal' }, options);
+    await this.#http.json({ method: 'DELETE', path: `/v1/keys/${nameSegment(id)}`, repeat: 'removal' }, options);
   }
 
   /** The keys that checkpoints were signed with, oldest first. */
@@ -105,12 +111,12 @@ export class Vouch {
   /** Sends pieces of an exported log, as `exportLog` gives them, in their order. */
   importLog(name: string, bytes: Uint8Array, options: CallOptions = {}): Promise<ImportResponse> {
     if (!(bytes instanceof Uint8Array)) throw new TypeError('expected the bytes of an exported log');
-    const path = `/v1/import/${segment(name)}/log`;
+    const path = `/v1/import/${nameSegment(name)}/log`;
     return this.#http.json({ method: 'POST', path, own: bytes, repeat: 'safe' }, options);
   }
 
   finishImport(name: string, options: CallOptions = {}): Promise<ImportResponse> {
-    return this.#http.json({ method: 'POST', path: `/v1/import/${segment(name)}/finish`, repeat: 'safe' }, options);
+    return this.#http.json({ method: 'POST', path: `/v1/import/${nameSegment(name)}/finish`, repeat: 'safe' }, options);
   }
 
   /** The version of the service. */
@@ -153,9 +159,4 @@ export class Vouch {
   ): Promise<T> {
     return this.#http.json({ method: 'POST', path, of, body, repeat }, options);
   }
-}
-
-function segment(name: string): string {
-  assertName(name, 'name');
-  return encodeURIComponent(name);
 }
