@@ -34,7 +34,7 @@ class Writer {
     else throw new TypeError(value === undefined ? 'undefined cannot be sent' : `a ${typeof value} cannot be sent`);
   }
 
-  /** As JSON has it: what has a `toJSON` gives its value. */
+  /** An object with a `toJSON` is replaced by its result, as in JSON. */
   #map(value: object): void {
     if ('toJSON' in value && typeof value.toJSON === 'function') {
       this.value(value.toJSON());

@@ -1,4 +1,4 @@
-/** `npm run keys`: makes, lists and revokes API keys, rotates the master key, tells the key of the service log, releases a quarantined collection, and makes users and streams for NATS, of the service that runs or of a node's files. */
+/** `npm run keys`: API keys, the master key, the key of the service log, users and streams of NATS, and quarantined collections. It works on the running service or on a node's files. */
 import { loadConfigOrExit } from '../config/load.js';
 import { makeLogKey, makeMasterKey, makeNatsUsers, runRequest } from './keys/commands.js';
 import { KEY_USAGE, parseKeyRequest } from './keys/request.js';

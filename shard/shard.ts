@@ -223,7 +223,7 @@ async function startNotes(
   notes: OpeningNotes,
   node: ShardNode,
 ): Promise<() => Promise<void>> {
-  const start = (): Promise<void> => notes.start((id) => node.heedFailedOpenings(id));
+  const start = (): Promise<void> => notes.start((id) => node.checkFailedOpenings(id));
   await whenAvailable('the openings', start, { clock, logger });
   const endStalls = onStall((stall) => notes.stalled(stall));
   return async () => {

@@ -8,7 +8,7 @@ export const DIMENSION_MAX = 32_768;
 export const K_MAX = 5_000;
 /** Records of one page, ids of one request, and values of one count of values. */
 export const RECORDS_MAX = 1_000;
-/** UTF-8 of the values of one count of values. */
+/** UTF-8 bytes of all values in one answer of `/v1/facets`. */
 export const FACET_BYTES_MAX = 2 * 1024 * 1024;
 /** Hits of one answer: of the groups of a search, and of the searches of a batch. */
 export const HITS_MAX = 4 * K_MAX;
@@ -30,7 +30,7 @@ export const NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
 /** Metadata and filters nest no deeper than this. */
 export const JSON_DEPTH_MAX = 64;
-/** UTF-8 of a key of any JSON object, as it is written. */
+/** UTF-8 bytes of a key of any JSON object, as it is written. */
 export const JSON_KEY_MAX_BYTES = 1_024;
 /** Arrays, objects and strings, also keys, in all JSON of one request. */
 export const JSON_PIECES_MAX = 1_500_000;
@@ -42,11 +42,11 @@ export const JSON_KEYS_MAX = 100_000;
 export const FILTER_CONDITIONS_MAX = 128;
 /** Values of all `in` and `nin` of one metadata filter, and members of the arrays and objects that it compares with. */
 export const FILTER_VALUES_MAX = 4_096;
-/** UTF-8 of all keys and strings in one metadata filter: 16 times the largest metadata. */
+/** UTF-8 bytes of all keys and strings in one metadata filter: 16 times the largest metadata. */
 export const FILTER_BYTES_MAX = 1024 * 1024;
 /** Bounds of all filters of a batch of searches together: 4 conditions and 64 values for each of 256 searches. */
 export const BATCH_CONDITIONS_MAX = 1_024;
 export const BATCH_VALUES_MAX = 16_384;
 export const BATCH_FILTER_BYTES_MAX = FILTER_BYTES_MAX;
-/** UTF-8 of all query texts of a batch of searches; a single one may be longer where the operator allows longer texts. */
+/** UTF-8 bytes of all query texts in a batch of searches. A single text may be longer where the operator allows it. */
 export const BATCH_TEXT_BYTES_MAX = 1024 * 1024;

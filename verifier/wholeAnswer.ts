@@ -1,10 +1,10 @@
 /**
- * Reads the whole answer of an HTTP server that is not trusted to end it, or to keep it small. Every folder that asks other
- * servers may import this file, since the verifier imports nothing.
+ * Reads the whole answer of an HTTP server that may send without an end. It is part of the verifier, which imports nothing, so
+ * that every folder can import it.
  */
 
 export interface AnswerBounds {
-  /** The time of the whole exchange, the last byte of the body included. Undefined: `signal` alone ends it. */
+  /** The longest time until the last byte of the body. Undefined: only `signal` ends the exchange. */
   readonly withinMs?: number | undefined;
   readonly maxBytes: number;
   /** Ends the exchange, which then rejects with the reason of the signal. */
@@ -13,7 +13,7 @@ export interface AnswerBounds {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** Not read to its end. */
+/** The answer has more than `maxBytes`, and was not read further. */
 export class AnswerTooLong extends Error {}
 
 export interface WholeAnswer {
@@ -27,11 +27,12 @@ export interface WholeAnswer {
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * Asks once. Throws what `fetch` throws, AnswerTooLong, and an Error of one line where the time is over.
+ * Sends one request, and reads its answer. Throws what `fetch` throws, AnswerTooLong, and an Error of one line when the time is
+ * over.
  *
- * The signal of a `fetch` does not bound its body: Node holds an `AbortSignal.timeout` weakly, and undici holds weakly what
- * hands on the abort of any other. Both may be collected while a body is read. Here the timer rejects the call itself, and
- * cancels the reader of the body.
+ * A signal for `fetch` does not bound the body. Node holds an `AbortSignal.timeout` weakly, and undici holds its listeners of
+ * other signals weakly; both may be collected while a body is read. Here the timer rejects the call itself, and cancels the
+ * reader of the body.
  */
 export function wholeAnswer(url: string, request: RequestInit, bounds: AnswerBounds): Promise<WholeAnswer> {
   const { withinMs, maxBytes, signal, fetch = globalThis.fetch } = bounds;
@@ -39,10 +40,10 @@ export function wholeAnswer(url: string, request: RequestInit, bounds: AnswerBou
   let reader: BodyReader | undefined;
 
   const read = async (): Promise<WholeAnswer> => {
-    // Without an object: the fetch of a browser must be called so.
+    // Called without an object, as the fetch of a browser demands.
     const response = await fetch(url, { ...request, signal: ended.signal });
     reader = response.body?.getReader();
-    // The head may come after the end.
+    // The head may arrive after the exchange was ended.
     ended.signal.throwIfAborted();
     const { status, ok, headers } = response;
     return { status, ok, headers, bytes: await bytesOf(reader, maxBytes) };

@@ -58,7 +58,7 @@ export function prepareBatch(
   const stored = metadata?.map((item, i) => {
     const bytes = item === null ? null : metadataBytes(item, bounds, `$.metadata[${i}]`, budget);
     sizeBytes += bytes?.length ?? 0;
-    // Now, since all of them would take seconds to write and to parse.
+    // Within the loop, since all of them would take seconds to write and to parse.
     assertFitsCommit(sizeBytes, bounds);
     return bytes;
   });

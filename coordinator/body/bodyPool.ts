@@ -15,7 +15,7 @@ import type { BodyBounds } from './bounds.js';
 import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
 
 const WORKERS_MAX = 2;
-/** Large bodies that wait for a worker. A project may have three times as many as there are free places, as in `inFlight.ts`. */
+/** The most large bodies that wait for a worker. A project may have up to three times as many as there are free places. */
 const QUEUE_MAX = 64;
 const TIMES_FREE = 3;
 /** Enough for the objects of 32 MiB of JSON. */

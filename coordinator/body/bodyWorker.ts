@@ -19,7 +19,7 @@ export type BodyOutcome =
   /** A defect, for the log. */
   | { readonly defect: string };
 
-/** The answer of the thread, with the times of the turn that made it, see `Stall`. */
+/** The answer of the thread, with the wall and CPU time of the turn that made it (`Stall`). */
 export interface BodyTurn {
   readonly outcome: BodyOutcome;
   readonly times: { readonly ms: number; readonly cpuMs: number };

@@ -4,7 +4,7 @@ import { invalid } from '../contract/refusal.js';
 
 const LENGTH_BYTES = 4;
 
-/** Returns the bytes. Throws `validation_error` if they are not whole frames; what is in them is not looked at. */
+/** Returns the bytes. Throws `validation_error` if they are not whole frames; does not check the frames' content. */
 export function checkedFrames(bytes: Buffer): Buffer {
   for (let at = 0; at < bytes.length; ) {
     const left = bytes.length - at - LENGTH_BYTES;
@@ -16,7 +16,7 @@ export function checkedFrames(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** Yields views of checked bytes. */
+/** Yields each frame of checked bytes, as a view. */
 export function* framesIn(bytes: Buffer): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; ) {
     const begin = at + LENGTH_BYTES;

@@ -23,7 +23,7 @@ const INTEGER_MAX = 2 ** 53;
 const MINUSES = ['e-', 'E-'];
 const THREE_DIGITS = /^\d{3}$/;
 const MANY_ZEROS = '0'.repeat(200);
-/** A shorter number without an exponent is always kept: it is below 2^53, and too far from 0 to be read as 0. */
+/** A shorter number without an exponent is never lost: it is below 2^53, and too far from 0 to be read as 0. */
 const LOSSY_CHARS = 16;
 const ONLY_DIGITS = /^-?\d+$/;
 
@@ -92,18 +92,18 @@ function membersOf(value: unknown): number {
 /** An open object or array, and the reader's position in it. */
 interface Level {
   readonly isArray: boolean;
-  /** The keys so far; null: no object has two of the same. */
+  /** The keys so far; null for an array, and if no object has a key twice. */
   readonly keys: Set<string> | null;
-  /** The place in an array, or where the last key begins in the text. */
+  /** The index in an array, or the position of the object's last key in the text. */
   at: number;
 }
 
-/** A text that is read again. */
+/** The state of reading a text again. */
 interface Reading {
   readonly text: string;
   readonly open: Level[];
   readonly path: string;
-  /** The only field of the outermost object that is wanted. */
+  /** The only field of the outermost object to be checked; undefined: all. */
   readonly field: string | undefined;
   readonly hasTwins: boolean;
 }
@@ -146,7 +146,7 @@ function assertTextKept(reading: Reading): void {
   }
 }
 
-/** The position after a string; after a key that is not wanted, that after its value. */
+/** Returns the position after a string; for a key that is not wanted, the position after its value. */
 function afterString({ text, open, path, field }: Reading, at: number): number {
   const level = open.at(-1);
   const end = endOfString(text, at);
@@ -156,7 +156,7 @@ function afterString({ text, open, path, field }: Reading, at: number): number {
   if (isNamed || level.keys !== null) {
     const key = keyAt(text, at);
     if (isNamed && key !== field) return afterValue(text, end);
-    if (level.keys?.has(key)) throw invalid(`${placeOf(text, open, path)} stands there twice`);
+    if (level.keys?.has(key)) throw invalid(`${placeOf(text, open, path)} appears twice`);
     level.keys?.add(key);
   }
   return end;
@@ -179,7 +179,7 @@ const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
 const isOfNumber = (code: number): boolean =>
   isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || (code | CASE_BIT) === EXPONENT;
 
-/** Why the number cannot be kept, if it cannot. `digits`: its part before the exponent. */
+/** Returns why the number cannot be kept; undefined if it can. `digits`: its part before the exponent. */
 function lossOf(literal: string, digits: string): string | undefined {
   const value = Number(literal);
   if (!Number.isFinite(value)) return 'the number is too large';

@@ -235,7 +235,7 @@ function preparePacked<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds
   return parts && prepareJson(definition, parts.json, bounds, parts.vectors);
 }
 
-/** A longer rest of a body is not parsed twice. */
+/** The longest rest of a body that is parsed twice. */
 const TWICE_BYTES = 1024 * 1024;
 
 /**
@@ -270,7 +270,7 @@ function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, 
 }
 
 function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) {
-  // Before each of millions of bytes is looked at.
+  // Checked first: validation looks at each of millions of bytes.
   const bytes = (value as { readonly metadata?: unknown } | null)?.metadata;
   if (Array.isArray(bytes)) assertMetadataSize(bytes.length, bounds, '$.metadata');
   const { values, collection, request_id, metadata, text, tag }: InsertRequest = assertInsert(value);

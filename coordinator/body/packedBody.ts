@@ -19,8 +19,8 @@ import { type Rows, rowsIn } from './vectors.js';
 const FIXED_SUFFIX = '_q16';
 const COMPONENT_BYTES = 4;
 /**
- * Values beside the components of vectors: members of objects, and four for each record of a batch. A microsecond for each to write
- * it as JSON and to parse it.
+ * The most values beside the components of vectors: members of objects, and four for each record of a batch. To write one as
+ * JSON and parse it takes a microsecond.
  */
 const VALUES_MAX = JSON_MEMBERS_MAX + 4 * BATCH_MAX;
 /** A character of one byte may become six in JSON. */

@@ -57,7 +57,7 @@ export class PackedReader {
   }
 
   /**
-   * The number that comes next: as `next`, but without an object for each. Undefined: something else comes, which is not
+   * Reads a number as `next` does, but makes no object. Undefined if the next value is not a number; it is then not
    * read.
    */
   number(): number | undefined {
@@ -86,7 +86,7 @@ export class PackedReader {
     if (this.left > 0) throw invalid(`the body is not msgpack: ${this.left} bytes follow its value`);
   }
 
-  /** Returns the position before the next bytes, and goes behind them. */
+  /** Skips the next bytes. Returns their position. */
   #skip(length: number): number {
     this.assertLeft(length);
     this.#at += length;

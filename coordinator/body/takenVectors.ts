@@ -32,7 +32,7 @@ const OBJECT_END = 0x7d;
 const BODY_LEVEL = 1;
 const INNER_LEVEL = 3;
 
-/** Undefined if there is no vector, if there are more than a request may have, or if one may be something else. */
+/** Takes the vectors out of a body. Undefined if it has no vector, too many, or a list that may not be a vector. */
 export function takeVectors(body: Buffer, { name, within }: VectorField): BodyParts | undefined {
   // The end of the object ends every reading: no position passes it.
   if (body[lastOf(body)] !== OBJECT_END) return undefined;
@@ -75,7 +75,7 @@ export function takeVectors(body: Buffer, { name, within }: VectorField): BodyPa
   return { json: Buffer.concat(pieces), vectors };
 }
 
-/** The last byte that is no white space. */
+/** The last byte that is not white space. */
 function lastOf(body: Buffer): number {
   let i = body.length - 1;
   while (i > 0 && body[i]! <= 0x20) i -= 1;

@@ -24,7 +24,7 @@ const NUMBER = /(-?(?:0|[1-9]\d*)(?:\.\d+)?)(?:[eE][+-]?\d+)?/y;
 const NOT_ZERO = /[1-9]/;
 /** Most numbers are shorter: a longer one takes a second look. */
 const LITERAL_CHARS = 64;
-/** Numbers of one body that are read as doubles, some 0.1 s: the parser of JSON reads more of them faster. */
+/** The most numbers of one body that are read as doubles, in some 0.1 s. The parser of JSON reads more of them faster. */
 const LITERALS_MAX = 250_000;
 
 /** Why a call of the reader has ended: see `assembly/index.ts`. */
@@ -100,7 +100,7 @@ function grown(components: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-/** The position of the first byte that is no white space. */
+/** The position of the first byte that is not white space. */
 export function afterBlanks(bytes: Buffer, from: number): number {
   let i = from;
   while (isBlank(bytes[i]!)) i += 1;
@@ -109,7 +109,7 @@ export function afterBlanks(bytes: Buffer, from: number): number {
 
 const isBlank = (byte: number): boolean => byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Reads the rows of one body, in the order in which they stand there. */
+/** Reads the rows of one body, in their order. */
 class RowReader {
   /** The components of the last row. */
   count = 0;

@@ -45,7 +45,7 @@ const CALLS_PER_MESSAGE = 64;
 const RETRY_MS = 3_000;
 /** The same for a collection without an owner: it is just being created or deleted, or there is no shard. */
 const UNOWNED_RETRY_MS = 500;
-/** A call that was worked on for so long before its collection moved had reached the owner: its retry time begins anew. */
+/** A call that was worked on for so long before its collection moved had reached the owner: its retry time restarts. */
 const ACCEPTED_MS = 1_000;
 /** Calls that wait for a shard without a heartbeat, or for the connection. More would keep others out for seconds. */
 const RETRIED_MAX = 256;

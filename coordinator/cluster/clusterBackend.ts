@@ -233,7 +233,7 @@ export class ClusterBackend {
   async call<C extends Call>(collection: Collection, call: C, envelope: Envelope): Promise<ResultOf<C>> {
     try {
       const result = (await this.#queue.send(collection.id, call, envelope)) as ResultOf<C>;
-      // Its caller makes the answer of it in this turn.
+      // In this turn the caller writes the answer from the result.
       noteWork(call.op, collection);
       return result;
     } catch (error) {

@@ -71,8 +71,8 @@ const LOOKALIKES: ReadonlySet<string> = new Set(
 );
 
 /**
- * `path` names the filter in errors; `spent`, which counts nothing yet, shows afterwards what the filter holds. The nesting is
- * bounded already. Throws `validation_error`.
+ * `path` names the filter in errors. `spent` begins at zero, and counts what the filter holds. The caller has bounded the
+ * nesting. Throws `validation_error`.
  */
 export const filterOf = (json: JsonObject, path = '$.metadata_filter', spent = nothingSpent()): Filter =>
   objectFilter(json, path, spent);
@@ -90,7 +90,7 @@ function memberFilter(key: string, value: unknown, path: string, spent: Spent): 
   if (key === '$and') return { op: 'and', of: filters(value, path, spent) };
   if (key === '$or') return { op: 'or', of: filters(value, path, spent) };
   if (key === '$not') return { op: 'not', of: objectFilter(object(value, path), path, spent) };
-  if (key.startsWith('$')) throw invalid(`${path} is no operator: $and, $or and $not stand here`);
+  if (key.startsWith('$')) throw invalid(`${path} is not an operator: allowed here are $and, $or and $not`);
   spendBytes(key, path, spent);
   const keys = key.split(PATH_SEPARATOR, JSON_DEPTH_MAX + 1);
   if (keys.length > JSON_DEPTH_MAX)

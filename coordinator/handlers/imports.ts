@@ -12,7 +12,7 @@ import { collectionName, type HandlerRequest } from '../http/handlerRequest.js';
 import { json } from '../http/reply.js';
 import { type Route, writeRoute } from '../http/route.js';
 
-/** Frames of one message: to pack and to unpack them takes some milliseconds. */
+/** The most frames of one message: to pack and to unpack them takes some milliseconds. */
 const FRAMES_MAX = 8_192;
 
 /** The bound of a name in the genesis of a log. */

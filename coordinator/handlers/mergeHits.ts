@@ -45,7 +45,7 @@ function isBefore(a: Cursor, b: Cursor): boolean {
 
 const scoreAt = ({ hits, next }: Cursor): number => hits.scores[next]!;
 
-/** The same division that the shards order by. */
+/** Shards order by the same division. */
 const decayedScoreAt = (cursor: Cursor): number => {
   const { hits, next } = cursor;
   return hits.aged === undefined ? scoreAt(cursor) : scoreAt(cursor) / hits.aged.factors[next]!;

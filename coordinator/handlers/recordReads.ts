@@ -111,7 +111,7 @@ const filterParameter = (text: string | undefined): { readonly filter?: Filter }
     ? {}
     : { filter: filterOf(jsonObjectOf(Buffer.from(text, 'utf8'), FILTER_PARAMETER), FILTER_PARAMETER) };
 
-/** The answer of `ListedRecord`s and of `rest`, a member. */
+/** Makes the answer from `ListedRecord`s and from `rest`, one more member as JSON. */
 async function recordsReply(parts: readonly ListedRecords[], rest: string, { clock }: Services): Promise<Reply> {
   const writer = new JsonWriter();
   writer.write('{"records":[');

@@ -95,7 +95,7 @@ interface SearchedCollection extends CollectionHits {
 async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promise<Reply> {
   const { body } = request;
   const { clock } = request.services;
-  // Each is checked before any are compared: a client may send names of megabytes.
+  // Each name is checked before the set compares them: a client may send names of megabytes.
   const names = [...new Set(body.collections.map(collectionName))];
   const found = await Promise.all(names.map((name) => findUsable(request, name)));
   const like = body.like && (await recordOf(request, body.like));

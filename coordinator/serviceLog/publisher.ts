@@ -5,8 +5,8 @@
  *
  *   appended ──signed──▶ with the witnesses ──all have answered, or HOLD_BACK_MS──▶ published ──late cosignatures──▶ published
  *
- * Nothing is signed below the size that a witness of the policy has seen. Each witness is asked for it before the first
- * signature; one that is away, when it is back. Later its answers to checkpoints contain it.
+ * Nothing is signed below the size that a witness of the policy has seen. Each witness is asked for its size before the first
+ * signature, or as soon as it answers again. Later its answers to checkpoints contain the size.
  *
  *   not asked ──answers──▶ compared ──larger size, other entries──▶ log stalled
  *       └──no answer──▶ avoided ──▶ not asked
@@ -49,7 +49,7 @@ export interface LogKey {
 
 interface Asked {
   readonly client: WitnessClient;
-  /** Whether it was asked what it has seen, since this process leads, and has answered. */
+  /** Whether it has answered what it has seen, since this process leads. */
   isCompared: boolean;
   /** Why it did not answer last; undefined if it did. */
   failure: string | undefined;
@@ -57,7 +57,7 @@ interface Asked {
   avoidedUntilMs: number;
 }
 
-/** A part of the log that was seen. `has` says by whom: the beginning of a sentence. */
+/** A part of the log that was seen. `has` begins a sentence that says by whom. */
 interface Claim {
   readonly has: string;
   readonly seen: Seen;
@@ -143,7 +143,7 @@ export class Publisher {
     }
   }
 
-  /** Another process may lead meanwhile: all is compared again. */
+  /** Forgets all comparisons, since another process may lead meanwhile. */
   #forget(): void {
     for (const asked of this.#witnesses) asked.isCompared = false;
     this.#continued.clear();
@@ -171,14 +171,14 @@ export class Publisher {
     return formatNote({ text, signatures: [{ name: key.name, keyId: key.id, bytes: signer.sign(text) }] });
   }
 
-  /** Whether the log continues what the witnesses have seen that were not asked yet. One that is away is not waited for. */
+  /** Whether the log continues what the witnesses have seen. Asks those that were not asked yet, and skips those that are away. */
   async #compareWithWitnesses(key: LogKey): Promise<boolean> {
     const due = this.#due(({ isCompared }) => !isCompared);
     if (due.length === 0) return true;
     const probe = this.#probe(key);
     const untilMs = this.options.clock.monotonicMs() + HOLD_BACK_MS;
     const claims = await Promise.all(due.map((asked) => this.#claimOf(asked, key.key, probe, untilMs)));
-    // All of them, so that none is forgotten while another is ahead.
+    // Handles all claims, so that none is forgotten while another is ahead.
     for (const { asked, claim } of claims.flat()) {
       if (claim !== undefined) await this.#continuesFrom(claim.seen, claim.has);
       asked.isCompared = true;
@@ -187,8 +187,8 @@ export class Publisher {
   }
 
   /**
-   * A checkpoint that may be offered to a witness before anything is signed: the newest that was published. Where there is none,
-   * it has no entries: every log continues it.
+   * Returns a checkpoint to offer to a witness before anything is signed: the newest published one. Without one it makes a
+   * checkpoint of no entries, which every log continues.
    */
   #probe(key: LogKey): string {
     const { published } = this.options;
@@ -222,15 +222,15 @@ export class Publisher {
   }
 
   /**
-   * Whether the log continues what was seen of it. Otherwise it stalls: at once where the entries are others, and where there are
-   * fewer as soon as no server can be behind that is asked for them. Throws `unavailable`, LogDamaged.
+   * Whether the log continues what was seen of it. Otherwise it stalls: at once if its entries differ; if it has fewer entries,
+   * once they cannot be missing merely because a server lags. Throws `unavailable`, LogDamaged.
    */
   async #continuesFrom(seen: Seen, has: string): Promise<boolean> {
     const { size, root } = seen;
     const { store, clock } = this.options;
     const { tree } = store;
     if (size > tree.size) {
-      // Also where the log cannot be read now.
+      // Set first, so that it is kept if the log cannot be read now.
       const { sinceMs } = this.#ahead.get(has) ?? { sinceMs: clock.monotonicMs() };
       this.#ahead.set(has, { seen, sinceMs });
       // Another process may have written what is not read here yet.
@@ -300,8 +300,8 @@ export class Publisher {
   }
 
   /**
-   * Stalls the log that a witness contradicts. A checkpoint that the witness shows and the log has signed is preferred to its
-   * word. Returns what the witness says.
+   * Stalls the log if a witness contradicts it. Prefers a checkpoint that the witness shows and the log has signed to the
+   * witness's word. Returns what the witness says.
    */
   async #judge(
     client: WitnessClient,

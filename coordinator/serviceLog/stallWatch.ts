@@ -6,27 +6,27 @@
 import type { Clock } from '../../shared/clock.js';
 import type { Logger } from '../../shared/logger.js';
 
-/** Longer than the loss of a leader, and than the rounds in which a slow witness is given up. */
+/** Longer than a change of leader takes, and than the rounds that wait for a slow witness. */
 export const STALLED_MS = 30_000;
 
 /** The log at one moment. */
 export interface LogProgress {
   /** Whether this process writes the log. */
   readonly leads: boolean;
-  /** Entries. */
+  /** Its entries. */
   readonly size: number;
   /** Entries of the newest checkpoint that is published, and has the quorum of the policy if there is one. */
   readonly provable: number;
   /** Why the log was found to be rolled back or changed. */
   readonly contradiction: string | undefined;
-  /** How long the writer has not finished a round. */
+  /** The time since the writer last finished a round, beyond its pause; 0 if the last round succeeded. */
   readonly unwrittenMs: number;
   /** Each witness that does not answer, with the reason. */
   readonly failing: readonly string[];
 }
 
 export class StallWatch {
-  /** The entries that are waited for, and since when. */
+  /** The size that must become provable, and since when. */
   #waiting: { readonly size: number; readonly sinceMs: number } | undefined;
   #isStalled = false;
 
@@ -62,7 +62,7 @@ export class StallWatch {
 }
 
 function reasonIn({ size, provable, unwrittenMs, failing }: LogProgress): string {
-  if (unwrittenMs >= STALLED_MS) return `no round of its writer has been done for ${Math.floor(unwrittenMs / 1000)} s`;
+  if (unwrittenMs >= STALLED_MS) return `its writer has finished no round for ${Math.floor(unwrittenMs / 1000)} s`;
   const entries = `of ${size} entries ${provable} are published with the quorum of the policy`;
   return [entries, ...failing].join('; ');
 }

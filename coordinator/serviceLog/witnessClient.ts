@@ -1,4 +1,4 @@
-/** Asks one witness to cosign checkpoints, and what it has seen of the log (c2sp.org/tlog-witness). */
+/** Asks one witness to cosign checkpoints, and for what it has seen of the log (c2sp.org/tlog-witness). */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../shared/clock.js';
 import {
@@ -29,7 +29,7 @@ const SIZE = /^(0|[1-9]\d{0,15})\s*$/;
 /** The part of the log that a witness has seen. */
 export interface Seen {
   readonly size: number;
-  /** The root in a checkpoint that the log has signed; undefined where the witness says the size alone. */
+  /** The root, from a checkpoint that the log has signed; undefined if the witness reports only the size. */
   readonly root?: Uint8Array;
 }
 
@@ -86,8 +86,8 @@ export class WitnessClient {
   }
 
   /**
-   * Asks the witness what it has seen of the log; undefined where it answers and does not say. Throws an Error where the witness
-   * does not answer, or cannot now. `probe` is any checkpoint that the log has signed.
+   * Asks the witness what it has seen of the log; undefined if its answer does not say. Throws an Error if the witness does not
+   * answer, or cannot now. `probe` is any checkpoint that the log has signed.
    *
    * A witness need not show its checkpoint, but it must answer a wrong old size with the size that it has cosigned. One that has
    * cosigned nothing takes the probe.
@@ -109,7 +109,7 @@ export class WitnessClient {
     return { size: known };
   }
 
-  /** The checkpoint that the witness shows of the log, if the log has signed it. Not every witness shows one. Throws an Error. */
+  /** Returns the checkpoint that the witness shows, if the log has signed it. Not every witness shows one. Throws an Error. */
   async shown(log: VerifierKey, untilMs: number): Promise<Seen | undefined> {
     const origin = createHash('sha256').update(log.name).digest('hex');
     const { ok, text } = await this.#ask(`${origin}/checkpoint`, {}, untilMs);
@@ -149,7 +149,7 @@ export class WitnessClient {
   }
 }
 
-/** The meaning of a refusal, beside the words of the witness. */
+/** Explanations of refusals, added to the words of the witness. */
 const MEANINGS: Readonly<Record<number, string>> = {
   [FORBIDDEN]: 'it knows the log under another key',
   [NOT_FOUND]: 'it does not know the log, or its address in the policy is wrong',

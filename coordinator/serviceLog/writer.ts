@@ -50,9 +50,9 @@ export class LogWriter {
   readonly #census: Census;
   /** Collections that were not in memory when they had this sequence, which the log did not have. */
   readonly #unlogged = new Map<number, number>();
-  /** Collections that have fewer events than the log says; each is told once. */
+  /** Collections that have fewer events than the log says; each is logged once. */
   readonly #shorter = new Set<number>();
-  /** When the first round began that has not done its work. */
+  /** The start of the first round since the last one that succeeded; undefined after a success. */
   #unwrittenSinceMs: number | undefined;
 
   constructor(private readonly options: WriterOptions) {
@@ -81,7 +81,7 @@ export class LogWriter {
     return this.#looks.now();
   }
 
-  /** How long no round has done its work, beyond the pause between rounds; 0 where the last one has. */
+  /** The time for which no round has succeeded, beyond the pause between rounds; 0 if the last one has. */
   get unwrittenMs(): number {
     const { clock, everyMs } = this.options;
     const sinceMs = this.#unwrittenSinceMs;

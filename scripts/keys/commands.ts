@@ -83,7 +83,7 @@ export async function runRequest(
       const { collectionId } = request;
       if (!(await (await store.openings()).delete(failuresKey(collectionId))))
         throw new Error(`no opening of collection ${collectionId} has failed; /health lists the quarantined ones`);
-      say('done', 'collection', `${collectionId} is released; it is opened again by the next request`);
+      say('done', 'collection', `${collectionId} is released; the next request opens it`);
       return;
     }
     case 'rotate-master':

@@ -10,8 +10,8 @@ export interface Page {
 }
 
 /**
- * Gets a page of a process of this machine; undefined where the whole of it does not come in time. Uses a connection of its own,
- * which delays no stop. The certificate is for another name than the loopback address, so `fetch` would refuse it.
+ * Gets a page of a process of this machine; undefined if it does not arrive whole in time. Uses a connection of its own, which
+ * delays no stop. The certificate is for another name than the loopback address, so `fetch` would refuse it.
  */
 export function getPage(url: string, timeoutMs: number): Promise<Page | undefined> {
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ export function getPage(url: string, timeoutMs: number): Promise<Page | undefine
       request.destroy();
     };
     const fail = (): void => end();
-    // The time-out of a request bounds the silence alone.
+    // The time-out of a request bounds only its silence.
     const timer = setTimeout(fail, timeoutMs);
     const options = { agent: false, rejectUnauthorized: false } as const;
     const request = (url.startsWith('https:') ? getByTls : get)(url, options, (response) => {

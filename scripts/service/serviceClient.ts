@@ -17,9 +17,9 @@ interface Patience {
   readonly limitedMs: number;
 }
 
-/** That of a command that nobody waits for: the work of hours is not given up for a restart of the service. */
+/** The patience of unattended commands: hours of work must survive a restart of the service. */
 const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INFINITY };
-/** The longest time of one answer, its transfer included, and its size: some times a piece of an export. */
+/** The longest time of one answer with its transfer, and the largest size: several times that of a piece of an export. */
 const BOUNDS = { withinMs: 300_000, maxBytes: 256 * 1024 * 1024 };
 
 /** A refusal by the service. `code`: that of its error; undefined where it has none. */

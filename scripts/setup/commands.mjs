@@ -1,15 +1,15 @@
 /**
- * The commands of `npm run`, with what they need before they can run. A compiled program, `entry`, reads its arguments itself.
- * A function of set-up, `run`, has its arguments checked here.
+ * The commands of `npm run`, and what each needs before it can run. A compiled program (`entry`) reads its own arguments. The
+ * arguments of a function of set-up (`run`) are checked here.
  */
 import { parseArgs } from 'node:util';
 import { SetupError } from './command.mjs';
 import { fast, runTests, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
 
-/** Arguments that are wrong. Nothing has begun. */
+/** The arguments are wrong; nothing was started. */
 export class UsageError extends SetupError {}
 
-/** Needs of programs alone. Those of a list within a list are made at the same time. */
+/** The needs of a compiled program. Needs in an inner list are made at the same time. */
 const BUILT = ['packages', 'build'];
 const FOR_TESTS = ['packages', ['hnswlib', 'build'], 'nats', 'browser'];
 

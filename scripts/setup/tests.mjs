@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { filesUnder } from './sources.mjs';
 
-/** Options of mocha that a run takes. */
+/** The options of mocha that `npm test` accepts. */
 export const TEST_OPTIONS = {
   grep: { type: 'string', short: 'g' },
   fgrep: { type: 'string', short: 'f' },

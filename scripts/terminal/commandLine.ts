@@ -59,7 +59,7 @@ function endWithReader(): void {
 
 const UNIT_MS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
 
-/** Reads a time above 0, by default of at most 7 days: fractions count. Throws UsageError. */
+/** Reads a time above 0, by default of at most 7 days. Fractions are allowed. Throws UsageError. */
 export function durationMs(
   flag: string,
   text: string,

@@ -42,7 +42,7 @@ interface AsOfSearch {
   readonly query: Int32Array | undefined;
   readonly deadlineMs: number;
   readonly slice: () => Slice;
-  /** Whether the call has its turn among the reads of the shard already. */
+  /** Whether the call already has its turn among the reads of the shard. */
   readonly hasTurn: boolean;
 }
 
@@ -84,12 +84,12 @@ export class CollectionAsOf {
     return state.versions.tellsHash(sequence) ? this.#memoryView.hashOf(sequence, slice) : undefined;
   }
 
-  /** As `HistoricalStateCache.snapshot`, of a collection that was opened with a place for snapshots. */
+  /** Writes a snapshot, see `HistoricalStateCache.snapshot`. The collection was opened with a place for snapshots. */
   snapshot(upTo: number): Promise<SavedSnapshot | undefined> {
     return this.services.pasts.ask(this.#opening, { op: 'snapshot', upTo });
   }
 
-  /** As `checkLog`, at a pace that gives way to calls. */
+  /** Checks the log, see `checkLog`, at a pace that gives way to calls. */
   check(from: LogPlace, upTo: LogPlace, onReached: (reached: LogPlace) => void): Promise<boolean> {
     return this.services.pasts.ask(this.#opening, { op: 'check', from, upTo }, onReached);
   }
@@ -127,7 +127,7 @@ export class CollectionAsOf {
     return pasts.ask(this.#opening, { op: 'search', sequence, remainingMs, query: query?.slice(), options });
   }
 
-  /** Searches in this thread. Undefined where memory does not hold the state. */
+  /** Searches in this thread. Undefined if memory does not hold the state. */
   async #searchHere(
     sequence: number,
     query: Int32Array | undefined,

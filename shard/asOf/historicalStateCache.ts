@@ -5,7 +5,7 @@
  *   asked for ──▶ rebuilding ──▶ kept ──bound reached, or collection closed──▶ destroyed, once no search uses it
  *                     └── nobody waits any more, closed, or failed ──▶ destroyed
  *
- * The bound is on the states that are kept. States in use come on top: those of searches, two that are being rebuilt (one of a
+ * The bound counts the states that are kept. States in use come on top: those of searches, at most two in rebuilds (one of a
  * project), and one that is written as a snapshot. A state larger than the bound serves the searches that wait for it and is
  * not kept.
  */
@@ -21,7 +21,7 @@ import type { SavedSnapshot, SetAside } from '../snapshot/savedSnapshots.js';
 import { emptyState, HistoricalState, NO_REQUESTS } from './historicalState.js';
 import type { Measured } from './measured.js';
 
-/** Rebuilds that run, each with the memory of a state, and that wait. No project takes both places from the others. */
+/** Rebuilds that run, each with the memory of a state, or wait. No project has both places. */
 const REBUILDS = {
   ...{ atOnce: 2, ofProject: 1, waiting: 32 },
   refusal: () => unavailable('too many past states are being rebuilt; retry shortly'),
@@ -88,7 +88,7 @@ export class HistoricalStateCache {
 
   /**
    * Writes a snapshot of the newest frame end at or before event `upTo`, which has been committed. Undefined where there
-   * is one already. One at a time of each collection: a call meanwhile is given the one that is being written. The caller
+   * is one already. One at a time for each collection: a call meanwhile gets the one that is being written. The caller
    * bounds how many are written at once.
    */
   async snapshot(opening: Opening, upTo: number): Promise<SavedSnapshot | undefined> {

@@ -18,7 +18,7 @@ import { searchAsOf } from './searchState.js';
 
 /** State hashes that are remembered, for requests that are repeated. */
 const HASHES_KEPT = 64;
-/** Tombstones looked at between two looks at the clock, where no metadata is read. */
+/** Tombstones between two looks at the clock, if no metadata is read. */
 const TOMBSTONES_PER_LOOK = 64;
 
 export class InMemoryView {

@@ -40,7 +40,7 @@ export interface CollectionContext {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Asked by new writes alone. */
+  /** Checked for new writes only. */
   readonly limits: EventLimits;
   /** The number of request ids that a collection remembers. */
   readonly dedupWindow: number;

@@ -171,11 +171,11 @@ export class CollectionHandle {
     this.#forgetCounts();
     this.#othersUntilMs = isClear ? undefined : this.#begunMs + logs.lateMs;
     this.#latest?.journal.beginTerm(this.#othersUntilMs);
-    this.heedFailedOpenings();
+    this.checkFailedOpenings();
   }
 
-  /** Quarantines an owned collection whose openings have failed too often, and ends that where they are forgotten. */
-  heedFailedOpenings(): void {
+  /** Quarantines an owned collection whose openings have failed too often, or releases it once these failures are deleted. */
+  checkFailedOpenings(): void {
     if (this.#closed) return;
     try {
       this.context.openings.assertMayOpen(this.config.id);
@@ -201,7 +201,7 @@ export class CollectionHandle {
     if (this.#isPromoted) return;
     const term = ++this.#term;
     this.role = 'owner';
-    this.heedFailedOpenings();
+    this.checkFailedOpenings();
     // The opening may have begun before the last commit of the owner before.
     const collection = await this.#opening?.catch(() => undefined);
     if (collection === undefined || this.quarantined) return;

@@ -205,7 +205,7 @@ export class CommitLoop {
     context.storeGuard.assertMayWrite(config.project);
   }
 
-  /** A `moved` import is sent to the next owner, which passes over the frames that are stored already. */
+  /** A `moved` import is sent to the next owner, which skips the frames that are stored already. */
   #assertImporting(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#isPaused) throw moved();
@@ -264,7 +264,7 @@ export class CommitLoop {
     if (this.parts.journal.sequence > 0) await this.parts.watermark.ensureNoted();
   }
 
-  /** `refused`: by what the writes before them in this commit change, so they are told when that is durable. */
+  /** `refused` depend on earlier writes of this commit; they are rejected once those are durable. */
   async #plan(
     taken: readonly Waiting[],
   ): Promise<{ readonly plan: CommitBuilder; readonly planned: Planned[]; readonly refused: Refused[] }> {

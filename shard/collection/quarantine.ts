@@ -1,4 +1,4 @@
-/** Why a collection is not served: its stored bytes do not verify, or its opening has stopped shards. */
+/** The reason why a collection is closed: its stored bytes do not verify, or its opening has stopped shards. */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { Damaged } from '../../shared/log/damaged.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
@@ -27,7 +27,7 @@ export class Quarantine {
     return this.#damage?.keyId;
   }
 
-  /** Begins it; returns the error for callers. */
+  /** Closes the collection, with a log line and a report. Returns the error for callers. */
   begin(damage: Damaged): VouchError {
     const { id: collectionId, project, name } = this.config;
     const { part, message: reason } = damage;

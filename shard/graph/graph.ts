@@ -20,7 +20,7 @@ import { RootHistory } from './rootHistory.js';
 /** The kind of a deleted node or edge. */
 const GONE = -1;
 const NO_IDS: readonly number[] = [];
-/** Lists of such lengths are checked for dead ids: a longer one would hold the event loop for tens of milliseconds. */
+/** The lengths of lists that are checked for dead ids. A longer list would block the event loop for tens of milliseconds. */
 const CHECKED_LENGTH_MIN = 32;
 const CHECKED_LENGTH_MAX = 1 << 20;
 
@@ -33,12 +33,12 @@ interface RecordNodes {
 export class Graph {
   readonly #nodeTree = new GraphTree();
   readonly #edgeTree = new GraphTree();
-  // By node id − 1.
+  // Keyed by node id − 1.
   readonly #nodeKinds = new PagedList<number>();
   readonly #recordIds = new PagedList<number | null>();
   readonly #outgoing = new PagedList<number[]>();
   readonly #incoming = new PagedList<number[]>();
-  // By edge id − 1.
+  // Keyed by edge id − 1.
   readonly #edgeKinds = new PagedList<number>();
   readonly #from = new PagedList<number>();
   readonly #to = new PagedList<number>();

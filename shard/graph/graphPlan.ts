@@ -61,7 +61,7 @@ export class GraphPlan {
     }
   }
 
-  /** Counts a new node of a record. Nodes that the plan deletes make room in the next frame. */
+  /** Counts a new node of a record. Nodes that this plan deletes free their places only in the next frame. */
   #countNode(recordId: number): void {
     const added = this.#added.get(recordId) ?? 0;
     if (this.graph.countNodesOfRecord(recordId) + added >= NODES_OF_RECORD_MAX)
@@ -88,7 +88,7 @@ export class GraphPlan {
   }
 }
 
-/** A kind that no event can hold would fail the whole commit. */
+/** Throws `validation_error` for an unknown kind, which no event can hold: it would fail the whole commit. */
 function assertKind(kind: number, kinds: readonly string[], what: string): void {
   if (kinds[kind] === undefined)
     throw new VouchError('validation_error', `${what} kind ${kind} is not known; kinds are 0 to ${kinds.length - 1}`);

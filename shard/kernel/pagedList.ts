@@ -1,6 +1,6 @@
 /**
- * Values by whole numbers from 0 on, in pages that are made when they are needed. A `Map` is copied whole when it grows:
- * 50 ms at a million entries. A read takes a third of its time, and a value a third of its memory.
+ * Values keyed by whole numbers from 0, in pages that are made when they are needed. A `Map` copies all its entries when it
+ * grows, which takes 50 ms at a million. A read here takes a third of the time of a `Map`, and a value a third of the memory.
  */
 const PAGE_SHIFT = 10;
 const PAGE = 1 << PAGE_SHIFT;
@@ -11,13 +11,13 @@ export class PagedList<T> {
   #end = 0;
   #size = 0;
 
-  /** The numbers that have a value. */
+  /** How many numbers have a value. */
   get size(): number {
     return this.#size;
   }
 
   get(number: number): T | undefined {
-    // Beyond 32 bits a number would be taken for another one.
+    // The shift below would cut a number of more than 32 bits.
     return number < this.#end ? this.#pages[number >>> PAGE_SHIFT]?.[number & (PAGE - 1)] : undefined;
   }
 

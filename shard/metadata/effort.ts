@@ -1,7 +1,7 @@
 /**
  * Bounds the length of a step by counted work instead of a clock, which would cost more than many pieces of work. The unit is
- * about a nanosecond. Each byte, term and slot that a step reads costs a fixed amount (`WORK`), so no step takes long, whatever
- * the records and the filter are. `Slice` decides at the end of a step whether the event loop needs a turn.
+ * about a nanosecond. Each byte, term and slot that a step reads costs a fixed amount (`WORK`). So no step takes long, whatever the
+ * records and the filter are. At the end of a step, a `Slice` decides whether the event loop needs a turn.
  */
 
 /** The work of one step: about half a millisecond. */

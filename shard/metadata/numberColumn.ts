@@ -9,7 +9,7 @@ import type { BitSet } from '../kernel/bitSet.js';
 import { type Effort, WORK } from './effort.js';
 import type { SlotValues } from './slotValues.js';
 
-/** Stands in the column for no number; no comparison is true of it. */
+/** The column's entry for no number; no comparison is true of it. */
 const NONE = Number.NaN;
 /** The column is made, or made longer, when one in so many slots has a number, and at least as many as the minimum. */
 const SPARSE = 16;
@@ -253,7 +253,7 @@ function scan(column: Float64Array, low: number, high: number, slots: BitSet, fr
 /** Finds fewer than 65,536 numbers in a column, at a tenth of the cost of a look into their table for each slot. */
 class Sieve {
   readonly #sought: Float64Array;
-  /** By place: 1 + the index of a sought number; 0 for none. */
+  /** For each place of the sieve: 1 + the index of a sought number; 0 if there is none. */
   readonly #places = new Uint16Array(1 << SIEVE_BITS);
 
   constructor(private readonly values: NumberTable) {

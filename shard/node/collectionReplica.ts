@@ -123,9 +123,9 @@ export class CollectionReplica {
     this.#handle?.applyDesiredIndex();
   }
 
-  /** The failures of its openings have changed. */
-  heedFailedOpenings(): void {
-    this.#handle?.heedFailedOpenings();
+  /** Called when the failures of its openings have changed. */
+  checkFailedOpenings(): void {
+    this.#handle?.checkFailedOpenings();
   }
 
   /** The epoch under which it is owned and served here. */

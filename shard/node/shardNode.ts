@@ -39,7 +39,7 @@ export class ShardNode {
   readonly #replicas = new Map<number, CollectionReplica>();
   /** Deleted while this shard served them: an owner entry that lingers must not bring them back. */
   readonly #dropped = new Set<number>();
-  /** By collection. */
+  /** Keyed by collection id. */
   readonly #drops = new KeyedMutex<number>();
   readonly #services: ReplicaServices;
   readonly #rpc: ShardRpc;
@@ -149,7 +149,7 @@ export class ShardNode {
     await this.#services.lease.stop();
   }
 
-  /** What the heartbeat tells the cluster. */
+  /** The load that the heartbeat reports to the cluster. */
   get load(): Omit<Heartbeat, 'session'> {
     let records = 0;
     let collections = 0;
@@ -186,9 +186,9 @@ export class ShardNode {
     return now;
   }
 
-  /** The failures of the collection's openings have changed. */
-  heedFailedOpenings(collectionId: number): void {
-    this.#replicas.get(collectionId)?.heedFailedOpenings();
+  /** Called when the failures of the collection's openings have changed. */
+  checkFailedOpenings(collectionId: number): void {
+    this.#replicas.get(collectionId)?.checkFailedOpenings();
   }
 
   get isLeaving(): boolean {

@@ -39,8 +39,8 @@ export async function facets(
 }
 
 /**
- * Returns the JSON of values. A long string is read from the metadata of the record at its slot; undefined if it is not there any
- * more. `assertWithin` gets the bytes that were read so far, and may throw.
+ * Returns the JSON of values. A long string is read from the metadata of the record at its slot; if the record lost it,
+ * the result is undefined. The function `assertWithin` receives the bytes read so far, and may throw.
  */
 export async function valueTexts(
   metadata: Pick<MetadataIndex, 'longValue'>,
@@ -71,9 +71,9 @@ function thatHave(key: string, filter: Filter | undefined): Filter {
 }
 
 interface Counted {
-  /** By ordinal. */
+  /** Keyed by ordinal. */
   readonly counts: Uint32Array;
-  /** By ordinal: the slot of a record that has the value. */
+  /** For each ordinal, the slot of a record that has the value. */
   readonly examples: Uint32Array;
 }
 

@@ -39,7 +39,7 @@ export interface GroupedQuery {
 /** `ordinals`: for each hit, that of its value. */
 export type GroupedFound = Found & { readonly ordinals: Uint32Array };
 
-/** Values whose groups are looked at within one step of a scan: some milliseconds. A record may have ten thousands. */
+/** The most values that one step of a scan looks at, in some milliseconds. A record may have tens of thousands. */
 const VALUES_PER_STEP = 8_192;
 /** Rows that groups get between two looks at the groups that decide how far a row may be. */
 const LOOK_EVERY = 64;
@@ -96,7 +96,7 @@ async function rowsOf(groups: MembersOfGroups, values: SlotValues, rows: SlotSet
   return theirs;
 }
 
-/** Offers each row to the groups of its values: at once, or after the step of the scan where these are very many. */
+/** Offers each row to the groups of its values. If a step of the scan has had very many values, its other rows wait for its end. */
 abstract class GroupCollector implements Collector {
   abstract readonly worst: number;
   #left = VALUES_PER_STEP;
@@ -114,13 +114,13 @@ abstract class GroupCollector implements Collector {
     else this.#meetAll(row);
   }
 
-  /** Gives way to others between two steps of a scan. */
+  /** Yields between two steps of a scan, then offers the rows that wait. */
   async rest(slice: Slice): Promise<void> {
     await slice.next();
     await this.settle(slice);
   }
 
-  /** Takes the rows that wait. */
+  /** Offers the rows that wait. */
   async settle(slice: Slice): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -137,7 +137,7 @@ abstract class GroupCollector implements Collector {
   }
 }
 
-/** Knows the best `k` of the groups that were offered, each with its best row: a binary heap with the last of them on top. */
+/** The best `k` groups so far, each with its best row: a binary heap with the worst group on top. */
 class FirstOfGroups extends GroupCollector {
   readonly #ordinals: number[] = [];
   readonly #firsts: Ranked[] = [];
@@ -170,7 +170,7 @@ class FirstOfGroups extends GroupCollector {
       if (compareHits(row, this.#firsts[held - 1]!, this.idOf) < 0) this.#sink(held - 1, ordinal, row);
     } else if (this.#firsts.length < this.k) this.#rise(ordinal, row);
     else if (this.#precedes(ordinal, row, this.#ordinals[0]!, this.#firsts[0]!)) {
-      // A row that brings the forgotten group back is better than all of its rows before.
+      // If the forgotten group returns, then by a row that is better than all its earlier ones.
       this.#places[this.#ordinals[0]!] = 0;
       this.#sink(0, ordinal, row);
     }
@@ -198,7 +198,7 @@ class FirstOfGroups extends GroupCollector {
     this.#put(at, ordinal, first);
   }
 
-  /** Puts a group in the place of one that comes after it, or of itself before it improved. */
+  /** Puts a group in the place of a worse one, or of itself before it improved, and restores the heap. */
   #sink(from: number, ordinal: number, first: Ranked): void {
     let at = from;
     const [ordinals, firsts] = [this.#ordinals, this.#firsts];

@@ -52,7 +52,7 @@ export class CallRunner {
     if (!admission.admit(calls.length, sizeBytes, handler.isUrgent))
       return packOutcomes(calls.map(() => failure(admission.refusal('calls'))));
     try {
-      // A sender may name any deadline, and waits until then are timers.
+      // A sender may name any deadline, but a timer has a maximum.
       const latestMs = this.clock.nowMs() + DURATION_MAX_MS;
       const outcomes = calls.map((sent) =>
         this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
@@ -64,8 +64,8 @@ export class CallRunner {
   }
 
   /**
-   * Returns reads unserved whose results do not fit the answer beside those before them. Coordinators, which send them again,
-   * underrate large records. Results of writes are small, and a write must not be repeated.
+   * Packs the outcomes. Reads whose results do not fit into the message are answered `moved`, and the coordinator sends them
+   * again: it underestimates large records. Results of writes are small, and a write must not be repeated.
    */
   #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
     const { maxPayloadBytes } = this.transport;

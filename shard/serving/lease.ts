@@ -97,7 +97,7 @@ export class Lease {
     return this.#settled === this.#lapses ? this.#heldMs : 0;
   }
 
-  /** How often it has expired, as far as this process has noticed. */
+  /** How often this process has noticed that the lease had expired. */
   get lapses(): number {
     return this.#lapses;
   }

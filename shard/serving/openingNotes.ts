@@ -1,8 +1,9 @@
 /**
- * Notes of the openings of a shard, and the failures that others have left behind. See `shared/registry/openings.ts`.
+ * Notes which collections a shard opens, and counts the failed openings that other processes have left behind. See
+ * `shared/registry/openings.ts`.
  *
- * Collections that begin to be opened in the same moment are noted by one write, which they wait for. The end of an opening
- * is written with the next note, or soon.
+ * One write notes all collections that begin to be opened at one moment, and their openings wait for it. The end of an opening
+ * is written with the next note, or after `ENDS_WRITTEN_MS`.
  */
 import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -35,7 +36,7 @@ import { NobodyServes } from '../../shared/transport/transportErrors.js';
 
 export interface OpeningNotesOptions {
   readonly shard: string;
-  /** The process, named as in the heartbeat. */
+  /** The name of the process, as in the heartbeat. */
   readonly session: string;
   readonly leaseMs: number;
   /** BUCKETS.openings. */
@@ -65,16 +66,16 @@ interface Blocked {
   readonly id: number;
   readonly ms: number;
   readonly atMs: number;
-  /** The number of its opening; 0: it was open, and applied a frame. */
+  /** The number of its opening; 0 if it was open, and applied a frame. */
   readonly number: number;
   readonly alone: boolean;
 }
 
-/** The end of an opening is written after so long, if no other note is. */
+/** The longest time until the end of an opening is written. */
 const ENDS_WRITTEN_MS = 100;
-/** A shard whose event loop turns answers in milliseconds. */
+/** The wait for an answer that shows whether a shard lives; it takes milliseconds. */
 const ANSWERED_WITHIN_MS = 1_000;
-/** A stall is reported sooner after its end. */
+/** How long the end of an opening is remembered: a stall is reported earlier than this after its end. */
 const REMEMBERED_MS = 1_000;
 const AT_ONCE = 16;
 /** The newest failures of a collection that are kept. */
@@ -84,14 +85,14 @@ export class OpeningNotes {
   /** Openings in progress here: collection id → number. */
   readonly #mine = new Map<number, number>();
   #alone: number | null = null;
-  /** Openings that have ended a moment ago, in their order. */
+  /** Openings that ended a moment ago, oldest first. */
   readonly #ended = new Map<number, { readonly number: number; readonly alone: boolean; readonly endedMs: number }>();
   #numbers = 0;
   /** The notes of other shards. */
   readonly #notes = new Map<string, StoredOpenings>();
   readonly #failed = new Map<number, Failed>();
   #watch: Watch | undefined;
-  /** Resolves when the note of this shard's process before is counted. */
+  /** Resolves when the note of this shard's previous process is counted. */
   #predecessor: Promise<void> = Promise.resolve();
   readonly #writes = new SharedRun(() => this.#write());
   /** Set until the ends of openings are written. */
@@ -104,7 +105,7 @@ export class OpeningNotes {
 
   constructor(private readonly options: OpeningNotesOptions) {}
 
-  /** `onChange`: called when the failures of a collection have changed. Resolves when all are known. */
+  /** Resolves when all failures are known. Calls `onChange` when those of a collection have changed. */
   async start(onChange: (collectionId: number) => void): Promise<void> {
     this.#onChange = onChange;
     const { openings, note } = this.options;
@@ -128,10 +129,10 @@ export class OpeningNotes {
   quarantineOf(collectionId: number): string | undefined {
     const failures = this.#failed.get(collectionId)?.failures ?? [];
     if (!isQuarantined(failures)) return undefined;
-    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; npm run keys -- release ${collectionId} has it opened again`;
+    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run npm run keys -- release ${collectionId}`;
   }
 
-  /** Whether it must be opened alone. Counts the failures that others have left behind. Throws `unavailable`. */
+  /** Whether the collection must be opened alone. First counts its failures that dead processes have left. Throws `unavailable`. */
   async isSuspect(collectionId: number): Promise<boolean> {
     await this.#predecessor;
     for (const [shard, note] of this.#notes) {
@@ -169,7 +170,7 @@ export class OpeningNotes {
     }, ENDS_WRITTEN_MS).unref();
   }
 
-  /** Called when the collection is open, and that has cost no lease. */
+  /** Forgets the failures of a collection that was opened without the loss of a lease. */
   async opened(collectionId: number): Promise<void> {
     const failed = this.#failed.get(collectionId);
     if (failed === undefined) return;
@@ -177,7 +178,7 @@ export class OpeningNotes {
     if (await this.options.openings.delete(key, failed.revision)) this.#changed({ key, entry: undefined });
   }
 
-  /** Takes in a stall of this process. */
+  /** Remembers which collection caused a stall of this process. */
   stalled({ thread, cause, works: [work], ms }: Stall): void {
     const { leaseMs, clock } = this.options;
     const id = work?.subject?.id;
@@ -192,8 +193,8 @@ export class OpeningNotes {
   }
 
   /**
-   * The lease had expired, and is back. A collection that had the event loop meanwhile is counted; what other shards have taken
-   * for blocked by openings, and was not, is taken back.
+   * Called when the lease had expired and is valid again. Counts each collection that blocked the event loop meanwhile. Removes
+   * failures that other shards have wrongly counted as `blocked` by this process.
    */
   async leaseRegained(): Promise<void> {
     const { session, shard, leaseMs, clock } = this.options;
@@ -232,7 +233,7 @@ export class OpeningNotes {
     }
   }
 
-  /** The process before has ended: it was asked to, or had lost its lease. */
+  /** Counts the openings that this shard's previous process left as `ended`: it has stopped, or has lost its lease. */
   async #countPredecessor(before: StoredOpenings): Promise<void> {
     const { shard, note, clock } = this.options;
     if (before.session === this.options.session) return;
@@ -251,7 +252,7 @@ export class OpeningNotes {
     await note.write(this.#mine.size === 0 ? undefined : openings);
   }
 
-  /** Finds out whether a process that has noted an opening lives. */
+  /** Returns whether a process that has noted an opening still lives. */
   async #fateOf(shard: string, session: string): Promise<Fate> {
     const heartbeat = await this.options.shards.get(shard);
     if (heartbeat !== undefined) return heartbeatOf(heartbeat).session === session ? 'lives' : 'ended';
@@ -267,7 +268,7 @@ export class OpeningNotes {
     return fate;
   }
 
-  /** Asks a shard without a heartbeat. One whose event loop turns answers, if only that it has no lease. */
+  /** Asks a shard without a heartbeat. It answers if its event loop runs, even if only that it has no lease. */
   async #askFate(shard: string): Promise<Fate> {
     const { transport, clock } = this.options;
     const envelope = { requestId: 'opening', deadlineMs: clock.nowMs() + ANSWERED_WITHIN_MS };
@@ -285,7 +286,7 @@ export class OpeningNotes {
     if ((await this.options.owners.get(String(collectionId))) === undefined) return;
     const isNew = await this.#change(collectionId, (failures) => {
       const known = failures.find((each) => each.opening === opening);
-      // Its own word counts more than that of others.
+      // The report of the process itself replaces that of another shard.
       if (known !== undefined && how !== 'stalled') return failures;
       return [...failures.filter((each) => each !== known), failure].slice(-KEPT);
     });
@@ -293,7 +294,7 @@ export class OpeningNotes {
     this.options.metrics.count('vouch_openings_failed_total', { how });
     this.options.logger.error(
       { collectionId, shard, how, alone },
-      'the opening of a collection has cost a shard its lease or its life',
+      'the opening of a collection has cost a shard its lease or its process',
     );
   }
 
@@ -324,7 +325,7 @@ export class OpeningNotes {
     }
   }
 
-  /** Takes a counted opening from the note of another process. */
+  /** Removes an opening that was counted from the note of another process. */
   #strike(shard: string, session: string, collectionId: number): Promise<void> {
     const { openings } = this.options;
     const key = openingsKey(shard);

@@ -1,8 +1,8 @@
 /**
  * The openings of collections, each of which takes a share of a core. Collections that calls wait for are opened at once,
  * and many of them in turns that are fair between projects. Collections to follow are opened a few at a time, and none begins
- * while a call waits for an opening. A suspect collection is opened alone: it waits until no other is being opened, and others
- * wait for its end.
+ * while a call waits for an opening. A suspect collection is opened alone: it waits until no other is being opened, and the
+ * others wait until it is open.
  */
 import type { Clock } from '../../shared/clock.js';
 import { Damaged } from '../../shared/log/damaged.js';
@@ -10,14 +10,14 @@ import { FairSemaphore, type WorkOf } from '../../shared/scheduling/fairSemaphor
 import type { Lease } from './lease.js';
 import type { OpeningNotes } from './openingNotes.js';
 
-/** A project that opens thousands of collections leaves most of the time to others, and places. */
+/** Openings that calls wait for. A project that opens thousands of collections leaves most places to others. */
 const ASKED = { atOnce: 32, ofProject: 8 };
 const BACKGROUND = { atOnce: 2 };
 
 export class Openings {
   readonly #asked: FairSemaphore;
   readonly #background: FairSemaphore;
-  /** The openings that run beside one another. */
+  /** The number of openings that run, except a suspect one. */
   #beside = 0;
   #isAlone = false;
   readonly #waitingToEnter: { readonly alone: boolean; readonly enter: () => void }[] = [];
@@ -43,7 +43,7 @@ export class Openings {
     return this.#background.run(collection, open);
   }
 
-  /** Opens the collection with a note of it. Throws Damaged where it must not be opened, and `unavailable`. */
+  /** Notes the opening, then opens the collection. Throws Damaged if it must not be opened, and `unavailable`. */
   async noted<T>(collectionId: number, open: () => Promise<T>): Promise<T> {
     const { notes, lease } = this;
     const alone = await notes.isSuspect(collectionId);
@@ -53,7 +53,7 @@ export class Openings {
       const { lapses } = lease;
       await notes.begin(collectionId, { alone });
       const opened = await open();
-      // One that costs the lease succeeds in the end, too.
+      // An opening that costs the lease may still succeed; it must not clear the suspicion.
       if (alone && lease.valid && lease.lapses === lapses) await notes.opened(collectionId);
       return opened;
     } finally {
@@ -62,7 +62,7 @@ export class Openings {
     }
   }
 
-  /** Throws Damaged. */
+  /** Throws Damaged if the collection is quarantined for its openings. */
   assertMayOpen(collectionId: number): void {
     const reason = this.notes.quarantineOf(collectionId);
     if (reason !== undefined) throw new Damaged(reason, { part: 'opening' });
@@ -80,7 +80,7 @@ export class Openings {
     this.#letIn();
   }
 
-  /** All that may be opened beside others come before the suspect ones. */
+  /** Begins openings that wait. Suspect collections come last. */
   #letIn(): void {
     while (!this.#isAlone && this.#waitingToEnter.length > 0) {
       const beside = this.#waitingToEnter.findIndex(({ alone }) => !alone);

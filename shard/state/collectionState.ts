@@ -43,7 +43,7 @@ export class CollectionState {
   readonly requests: DedupWindow;
   /** By record id − 1; NO_SLOT for records that are encrypted or deleted for good. */
   readonly #slots = new Column(NO_SLOT);
-  // By slot; a slot is reused once its record is deleted for good, or has another one.
+  // Keyed by slot; a slot is reused once its record is deleted for good, or has another one.
   readonly #tombstoned: SlotSet;
   readonly #fields = new KeptFields();
   /** The deletions right before the next event. */

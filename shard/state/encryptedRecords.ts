@@ -27,7 +27,7 @@ export interface EncryptedRecord {
 }
 
 export class EncryptedRecords {
-  /** By record id, without those deleted for good. */
+  /** Keyed by record id, without records that are deleted for good. */
   readonly #records = new PagedList<EncryptedRecord>();
   /** Key id → records under it that are not tombstoned. */
   readonly #standing = new Map<string, number>();

@@ -1,16 +1,16 @@
 /**
- * The sizes that new events may have. Every write is checked here: calls of coordinators and of any other sender in NATS, and
- * imported frames. Replay, followers and verification check none of it: a log opens also after a limit was lowered.
+ * The largest sizes of new events. Every write is checked here: calls from coordinators, from any other sender in NATS, and
+ * imported frames. Replay, followers and verification check no sizes, so a log still opens after a limit was lowered.
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import { GCM_TAG_BYTES, REQUEST_ID_BYTES } from '../../shared/limits.js';
 import type { InsertBatchCall } from '../../shared/protocol/calls.js';
 
-/** Settings under `limits`, which coordinators check first: the same everywhere. */
+/** Settings under `limits`. Coordinators check them first, so all processes must have the same. */
 export interface EventLimits {
   /** Metadata of one record. */
   readonly metadataBytes: number;
-  /** UTF-8 of one record. */
+  /** UTF-8 bytes of the text of one record. */
   readonly textBytes: number;
   /** The plaintext of an encrypted record. */
   readonly payloadBytes: number;
@@ -20,7 +20,7 @@ export interface EventLimits {
 
 interface Sized {
   readonly metadata?: Uint8Array | null;
-  /** UTF-8. */
+  /** In UTF-8. */
   readonly text?: Uint8Array | null;
 }
 
@@ -38,7 +38,7 @@ export const assertPayload = (payloadBytes: number, limits: EventLimits): void =
 export const assertCiphertext = (ciphertext: Uint8Array, limits: EventLimits): void =>
   assertPayload(ciphertext.length - GCM_TAG_BYTES, limits);
 
-/** Throws `validation_error` if a batch is too large, or one of its lists has not one entry a vector. */
+/** Throws `validation_error` if a batch is too large, or one of its lists does not have one entry per vector. */
 export function assertBatchShape(call: InsertBatchCall, limits: EventLimits): void {
   const { count, tags, metadata, texts, requestIds, externalIds } = call;
   if (count > limits.batchVectors) throw refused(`the batch has ${count} vectors; ${allowed('batchVectors', limits)}`);

@@ -4,7 +4,7 @@ export class IntervalSet {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
 
-  /** `numbers`: as `numbers()` returned them. */
+  /** Makes the set from what `numbers()` returned. */
   static of(numbers: ArrayLike<number>): IntervalSet {
     const set = new IntervalSet();
     for (let i = 0; i < numbers.length; i += 2) {

@@ -2,7 +2,7 @@ import { PagedList } from '../kernel/pagedList.js';
 import { countOf, grown, MANY, numberOf, wordOf } from './termWord.js';
 import { offsetOf, WordStore } from './wordStore.js';
 
-/** Stands for the length of a text of this many tokens or more. A search reads many lengths, and few of these. */
+/** The stored length of a text with this many tokens or more. A search reads many lengths, and few of these. */
 export const LONG = 255;
 const LONG_BYTES = 8;
 
@@ -21,7 +21,7 @@ export interface Occurrence {
  */
 export class Documents {
   readonly #store = new WordStore();
-  // By slot.
+  // Keyed by slot.
   #addresses = new Uint32Array(0);
   #lengths = new Uint8Array(0);
   readonly #longLengths = new PagedList<number>();
@@ -136,7 +136,7 @@ function placeOf(page: Uint32Array, at: number, term: number): number {
   return low;
 }
 
-/** Returns the number beside a term that is there. */
+/** Returns the number beside a term, which must be there. */
 const besideTerm = (page: Uint32Array, at: number, term: number): number => page[placeOf(page, at, term) + page[at]!]!;
 
 /** Returns where the terms with many occurrences begin, behind the terms that begin at `at`. */

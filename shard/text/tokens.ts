@@ -10,7 +10,7 @@
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
-/** By ASCII code, 1 for letters and digits. */
+/** For each ASCII code, 1 if it is a letter or a digit. */
 const IS_ASCII_WORD = Uint8Array.from({ length: 128 }, (_, code) =>
   Number(/[0-9a-z]/i.test(String.fromCharCode(code))),
 );

@@ -14,7 +14,7 @@ export const BUCKETS = {
   leases: 'vouch-leases',
   /** Collection id → the high-water mark of its log, and the bytes held there. */
   watermarks: 'vouch-watermarks',
-  /** `by.<shard>` → the collections that it is opening; `of.<collection id>` → the openings that cost a shard its lease or its life. */
+  /** `by.<shard>` → the collections that the shard is opening; `of.<collection id>` → the failed openings of the collection. */
   openings: 'vouch-openings',
   /** Public key of a node that signs (hex) → the shards that it signed for. */
   signers: 'vouch-signers',

@@ -1,10 +1,10 @@
 /**
- * A short JSON note in a file of one line, written in place. It outlives the process; it waits for no disk, so a power failure
+ * A short JSON note in a file, written in place. It outlives the process. Writes do not wait for the disk, so a power failure
  * may lose it.
  */
 import { DurableFile, ifThere } from './durable.js';
 
-/** The content at once; a note is a few kilobytes. */
+/** The most bytes that are read; a note has a few kilobytes. */
 const READ_BYTES_MAX = 1 << 20;
 const END = '\n';
 
@@ -27,7 +27,7 @@ export class NoteFile {
     }
   }
 
-  /** Replaces the note; undefined deletes it. The rest of a longer note stays behind the end of the line. */
+  /** Replaces the note; undefined deletes it. The file keeps the end of a longer note behind the first line, which is never read. */
   write(note: unknown): void {
     this.file.writeNow(Buffer.from(`${note === undefined ? '' : JSON.stringify(note)}${END}`), 0);
   }

@@ -1,8 +1,8 @@
 /**
- * Counts the depth, arrays, objects, strings and members of JSON from its bytes. Refuses what takes JSON.parse long.
+ * Counts the depth, arrays, objects, strings and members of JSON from its bytes. Refuses JSON that takes JSON.parse too long:
  *
  * - An array, an object or a string takes it at most half a microsecond.
- * - A key that is new to it takes some two microseconds: it becomes part of a table and of the shape of an object.
+ * - A new key takes it some two microseconds: the key enters a table and the shape of an object.
  * - V8 hashes a string of more than 16,383 characters by its length alone, so each such key is compared with all others.
  *
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time. On a body of vectors this
@@ -37,7 +37,7 @@ export interface JsonCounts {
 const invalid = (message: string): VouchError => new VouchError('validation_error', message);
 
 interface NestingOptions {
-  /** No message repeats any part of the JSON. */
+  /** Error messages repeat no part of the JSON. */
   readonly isSecret?: boolean;
   /** Shared by all JSON of one request. */
   readonly budget?: JsonBudget;
@@ -89,7 +89,7 @@ export function assertNesting(
   return counts;
 }
 
-/** `key`: its bytes; undefined: the message must not repeat them. */
+/** Makes the error for a key that is too long. `key`: its bytes; undefined: the message must not repeat them. */
 export function longKey(key: Buffer | undefined, sizeBytes: number, path: string): VouchError {
   const shown =
     key === undefined ? '' : `, which begins with ${JSON.stringify(key.toString('utf8', 0, SHOWN_KEY_BYTES))}`;
@@ -110,7 +110,7 @@ export class JsonBudget {
       throw invalid(`${path} holds more than ${JSON_PIECES_MAX} arrays, objects and strings: send it in parts`);
     if (this.#members > JSON_MEMBERS_MAX)
       throw invalid(`${path} holds more than ${JSON_MEMBERS_MAX} members of objects: send it in parts`);
-    // So few are not counted again: the keys of many short texts are at most twice as many.
+    // Few members have few keys, and need no count. So at most twice as many keys pass, in many short texts.
     if (this.#members <= JSON_KEYS_MAX) return;
     this.#keys ??= new KeyCount();
     this.#keys.add(json);

@@ -10,7 +10,7 @@ interface DamagedOptions {
   readonly cause?: unknown;
 }
 
-/** Stored bytes that do not verify, or whose opening has stopped shards. Quarantines that collection only. */
+/** Stored bytes do not verify, or the opening of their collection has stopped shards. Quarantines that collection only. */
 export class Damaged extends Error {
   override name = 'Damaged';
   readonly part: QuarantinedPart;

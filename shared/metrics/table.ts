@@ -50,7 +50,7 @@ const REPLAY_SECONDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** From a collection of a few thousand records to one of millions. */
 const SNAPSHOT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Turns of a thread that were too long. */
+/** The lengths of stalls. */
 const STALL_SECONDS = [0.2, 0.5, 1, 2, 5, 10, 30, 60];
 
 const VERBS = ['read', 'write', 'control'] as const;
@@ -143,11 +143,11 @@ const COLLECTIONS = {
   vouch_committed_bytes_total: counter('Bytes of the frames committed to the logs.'),
   vouch_committed_events_total: counter('Events committed to the logs.'),
   vouch_damaged: gauge(
-    'Collections of which a stored part did not verify since the shard started; part "vault" counts the master key too, part "opening" those whose opening has stopped shards.',
+    'Collections with a damaged part, found since the shard started. Part "vault" counts the master key too; part "opening" counts collections whose opening has stopped shards.',
     { part: ['log', 'vault', 'opening', 'snapshot', 'index', 'follower'] },
   ),
   vouch_openings_failed_total: counter(
-    'Openings that cost a shard its lease or its life, as this shard found out: it saw itself stall, the other shard did not answer, or its process had ended.',
+    'Failed openings that this shard has counted: its own event loop stalled, another shard did not answer, or the process of a shard had ended.',
     { how: ['stalled', 'blocked', 'ended'] },
   ),
   vouch_watermark_writes_total: counter('Writes of a log’s watermark, by outcome.', { outcome: ['done', 'failed'] }),

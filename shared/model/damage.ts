@@ -2,7 +2,7 @@
 
 /**
  * `log`, `vault`: the collection answers nothing until its files are mended and its shard is started again.
- * `opening`: Its opening has stopped shards. It answers nothing until an operator releases it.
+ * `opening`: opening the collection has stopped shards. It answers nothing until an operator releases it.
  * `snapshot`, `index`: the file was set aside, and the collection is served from its log.
  * `follower`: this shard's copy is not what its owner has; it answers nothing, and the owner serves the collection.
  */
@@ -16,5 +16,5 @@ export interface Damage {
   readonly reason: string;
 }
 
-/** The most damages that a heartbeat tells; metrics and log tell all. */
+/** The most damages in a heartbeat; metrics and log have all. */
 export const DAMAGES_TOLD_MAX = 32;

@@ -36,7 +36,7 @@ export interface Platform {
    * bucket need not survive a restart.
    */
   bucket(name: BucketName, options?: { ttlMs?: number }): Promise<Bucket>;
-  /** Opens a note of a standalone node, which its next process finds; in a cluster notes are entries of buckets. */
+  /** Opens a note that the next process of a standalone node can read. Absent in a cluster, where notes are entries of buckets. */
   localNote?(name: string): Promise<Pick<NoteFile, 'read' | 'write'>>;
   /** Opens the store of wrapped data keys, which is the same at every call. */
   vault(): Promise<VaultStore>;

@@ -1,10 +1,10 @@
-/** The runtime's own hashes, which some versions of Node let a client predict. */
+/** Detects versions of Node whose hashes of strings a client can predict. */
 
 /** The first version of each line that hashes strings of digits with a secret seed (CVE-2026-21717); from 26 on all do. */
 const SEEDED: Readonly<Record<number, string>> = { 20: '20.20.2', 22: '22.22.2', 24: '24.14.1', 25: '25.8.2' };
 const SEEDED_MAJOR = 26;
 
-/** Warns the operator of a version of Node such as `20.11.1`; undefined: its hashes have a seed. */
+/** Returns a warning about a version of Node such as `20.11.1`; undefined if its hashes have a seed. */
 export function hashSeedWarning(version: string): string | undefined {
   const [major = 0, ...rest] = partsOf(version);
   const first = SEEDED[major];

@@ -1,6 +1,6 @@
 /**
- * Stalls of this process: turns of its event loop and of its threads that were too long, with the work that was in hand. A
- * time without CPU is a pause, which no work is blamed for: the process was stopped or suspended, or the machine was busy.
+ * Reports stalls of this process: turns of its event loop or of a worker thread that were too long, with the work that ran. A
+ * time without CPU is a pause instead: the process was stopped or suspended, or the machine was busy. No work caused it.
  */
 import { systemClock } from '../clock.js';
 import type { Logger } from '../logger.js';
@@ -13,9 +13,9 @@ export const WORKER_STALL_MS = 1_000;
 const TICK_MS = 20;
 /** A thread that works uses about as much CPU time as passes; a process that is stopped uses none. */
 const CPU_PART = 0.5;
-/** More lines than one in this time say nothing new. */
+/** At most one line is logged in this time. */
 const LOG_EVERY_MS = 1_000;
-/** From here on a stall is a warning: requests have waited for it. */
+/** A longer stall is logged as a warning: requests have waited for it. */
 const ALARM_MS = 1_000;
 
 export type StalledThread = 'loop' | 'body';
@@ -28,7 +28,7 @@ export interface Stall {
   readonly cpuMs: number;
   /** `pause`: the process did not run. */
   readonly cause: 'work' | 'pause';
-  /** The work that had the thread, then the work shortly before; empty: not known. */
+  /** The work that ran, then the work shortly before it; empty: not known. */
   readonly works: readonly Work[];
 }
 
@@ -77,7 +77,7 @@ export function watchStalls(logger: Logger): () => void {
   };
 }
 
-/** The name of the work that had the thread. */
+/** Returns the name of the work that ran. */
 export const stalledOp = ({ works }: Stall): string => works[0]?.op ?? 'unknown';
 
 function stallLog(logger: Logger): Listener {

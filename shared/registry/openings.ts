@@ -1,6 +1,6 @@
 /**
- * Openings of collections, in BUCKETS.openings. A shard notes the collections that it is opening, before it reads them. A note
- * that a dead or silent process leaves behind is a failed opening of each of its collections.
+ * Notes of openings, in BUCKETS.openings. Before a shard reads a collection, it notes that it opens it. A note that a dead or
+ * silent process leaves behind means a failed opening of each collection in it.
  *
  * The states of a collection:
  *
@@ -19,7 +19,7 @@ export interface StoredOpenings {
   readonly session: string;
   /** Collection id → the number of the opening, unique in the process. */
   readonly openings: { readonly [collectionId: string]: Whole };
-  /** The collection that nothing else is opened beside; null: none is. */
+  /** The collection that is opened while no other is; null if others are. */
   readonly alone: Whole | null;
 }
 
@@ -28,11 +28,11 @@ export interface OpeningFailure {
   readonly opening: string;
   readonly shard: string;
   /**
-   * The fate of the process. `stalled`: It saw that this collection blocked its event loop and cost it the lease. `blocked`: It has lost its
-   * lease and does not answer. `ended`: It does not run any more.
+   * The fate of the process. `stalled`: The process reports that this collection blocked its event loop and cost it the lease.
+   * `blocked`: It has lost its lease and does not answer. `ended`: It does not run any more.
    */
   readonly how: 'stalled' | 'blocked' | 'ended';
-  /** Whether nothing else was opened beside it. */
+  /** Whether no other collection was opened at the same time. */
   readonly alone: boolean;
   readonly at_ms: UnixMs;
 }
@@ -47,7 +47,7 @@ export const areFailures = typia.createIs<StoredFailures>();
 export const openingsKey = (shard: string): string => `by.${shard}`;
 export const failuresKey = (collectionId: number): string => `of.${collectionId}`;
 
-/** The shard or the collection that a key names. */
+/** Returns the shard of an `openingsKey`; undefined for a `failuresKey`. */
 export const shardOfKey = (key: string): string | undefined => (key.startsWith('by.') ? key.slice(3) : undefined);
 export const collectionOfKey = (key: string): number => Number(key.slice(3));
 
@@ -65,7 +65,7 @@ export interface OpeningsNote {
   write(openings: StoredOpenings | undefined): Promise<void>;
 }
 
-/** Seen by all shards of a cluster. */
+/** Keeps the note in a bucket, which all shards of a cluster see. */
 export const noteInBucket = (bucket: Bucket, shard: string): OpeningsNote => {
   const key = openingsKey(shard);
   return {
@@ -80,7 +80,7 @@ export const noteInBucket = (bucket: Bucket, shard: string): OpeningsNote => {
   };
 };
 
-/** For the next process of a standalone node. */
+/** Keeps the note in a file, for the next process of a standalone node. */
 export const noteInFile = (file: Pick<NoteFile, 'read' | 'write'>): OpeningsNote => ({
   read: async () => {
     const note = await file.read();
@@ -89,14 +89,14 @@ export const noteInFile = (file: Pick<NoteFile, 'read' | 'write'>): OpeningsNote
   write: async (openings) => file.write(openings),
 });
 
-/** Two, as far as the process was alive meanwhile. */
+/** So many failures quarantine a collection if each process was alive. */
 const BLOCKED_MAX = 2;
-/** A process that was ended by hand looks like one that a collection ended. */
+/** So many of any kind do: one more, since a process that an operator has ended looks the same. */
 const FAILED_MAX = 3;
 
 /**
- * Whether the collection must not be opened any more. The first failure may be of any collection that was opened beside it: it is
- * counted once, and makes each of them suspect. Later ones name the collection, which was opened alone.
+ * Whether the collection must not be opened any more. A failure during the opening of several collections does not show which
+ * one caused it: all such failures together count as one. A failure of a collection that was opened alone counts fully.
  */
 export function isQuarantined(failures: readonly OpeningFailure[]): boolean {
   const named = failures.filter(({ how, alone }) => alone || how === 'stalled');

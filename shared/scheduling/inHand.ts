@@ -1,6 +1,6 @@
 /**
- * The work that the event loop of this thread has in hand. Work notes itself where it begins and where it resumes. A stall
- * is named after it is over: by the note before the longest time without another one. A note allocates nothing, and costs
+ * Records which work the event loop of this thread runs. Work notes itself where it begins and where it resumes. After a stall,
+ * the note before the longest gap between two notes names the work that blocked the loop. A note allocates nothing, and costs
  * some 45 ns, of which 40 are the clock.
  */
 import { systemClock } from '../clock.js';
@@ -21,13 +21,13 @@ export interface Work {
 /** The longest time between two notes. */
 export interface LongestTurn {
   readonly ms: number;
-  /** The work that began or resumed before it, newest first; empty: nothing did. */
+  /** The work that was noted before it, newest first; may be empty. */
   readonly works: readonly Work[];
 }
 
-/** The newest notes that are kept. */
+/** The number of notes that are kept. */
 const KEPT = 8;
-/** Shorter times are not measured. */
+/** Shorter turns are ignored. */
 const SHORTEST_MS = 10;
 
 const ops = new Array<string>(KEPT).fill('');
@@ -50,11 +50,11 @@ export function noteWork(op: string, subject?: Subject): void {
   fresh++;
 }
 
-/** The last note, for work that will resume. */
+/** The work that was noted last, to be noted again when it resumes. */
 export const lastOp = (): string => ops[(next + KEPT - 1) % KEPT] as string;
 export const lastSubject = (): Subject | undefined => subjects[(next + KEPT - 1) % KEPT];
 
-/** The longest turn since the last call. */
+/** Returns the longest turn since the last call. */
 export function takeLongest(): LongestTurn {
   const nowMs = systemClock.monotonicMs();
   if (nowMs - notedMs > longestMs) keep(nowMs);

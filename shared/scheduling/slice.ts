@@ -15,7 +15,7 @@ const STEPS_PER_LOOK = 512;
 export class Slice {
   #startedMs: number;
   #steps = 0;
-  /** The work that makes the slice: it is noted again when it resumes. */
+  /** The work of this slice, noted again when it resumes. */
   readonly #op = lastOp();
   readonly #subject: Subject | undefined = lastSubject();
 

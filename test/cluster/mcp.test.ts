@@ -224,7 +224,7 @@ describe('npm run mcp', () => {
     ]);
   });
 
-  it('has no tool that writes unless it is told so', async () => {
+  it('has tools that write only if an option asks for them', async () => {
     const mcp = await start();
     expect(await mcp.tools()).to.deep.equal(READS);
     const refusal = await mcp
@@ -319,7 +319,7 @@ describe('npm run mcp', () => {
     expect((await reader.call('delete_record', { collection: 'birds', id: 1 })).json.code).to.equal('forbidden');
   });
 
-  it('waits for a rate limit that ends soon, and tells of another', async () => {
+  it('waits for a rate limit that ends soon, and reports another', async () => {
     let refused = 0;
     const limited = createServer((request, response) => {
       const isLong = request.url!.startsWith('/v1/facets');
@@ -352,7 +352,7 @@ describe('npm run mcp', () => {
     expect(large.json.error).to.match(/at most 100000 fit: ask for fewer records or fields$/);
   });
 
-  it('tells a wrong key and a service that is away by the first call, and shows no key', async () => {
+  it('reports a wrong key and a service that is away at the first call, and shows no key', async () => {
     const wrong = await start([], { key: 'vouch_nobody_has_this_key' });
     const refused = await wrong.call('list_collections');
     expect([refused.isError, refused.json.code]).to.deep.equal([true, 'unauthorized']);

@@ -1,4 +1,4 @@
-/** What a simulation is told on its command line. */
+/** The options of a simulation, from its command line. */
 import { durationMs, parseFlags, UsageError } from '../../scripts/terminal/commandLine.js';
 import { systemEntropy } from '../../shared/clock.js';
 import type { Pace } from './pace.js';

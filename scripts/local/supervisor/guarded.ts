@@ -7,10 +7,10 @@ let watchdog: Watchdog | undefined;
 
 const tell = (): void => watchdog?.guard([...running.first], [...running.last]);
 
-/** Has a child ended after this process, also after `kill -9`. `order`: those that others need end last. Returns the child. */
+/** Ends a child when this process ends, even by `kill -9`. `order`: children that others need end last. Returns the child. */
 export function guarded<C extends ChildProcess>(child: C, order: keyof typeof running = 'first'): C {
   const { pid } = child;
-  // It could not be started.
+  // The child could not be started.
   if (pid === undefined) return child;
   if (watchdog === undefined) {
     watchdog = new Watchdog();

@@ -9,14 +9,14 @@
  * One build runs at a time, and the others that have begun are paused. Projects with such builds take turns of equal time;
  * the builds of a project alternate.
  *
- * A place is the right of a build to hold memory. Long builds never have all places, and a project has one build on trial at
- * a time, so a place becomes free within a bounded time. Projects take turns at places too: requested builds first, and
+ * A place is the right of a build to hold memory. Long builds never have all places, and a project has at most one
+ * build on trial. So a place becomes free within a bounded time. Projects take turns at places too: requested builds first, and
  * maintenance first at every fourth place.
  */
 import type { Clock } from '../../../shared/clock.js';
 import { FairQueue } from '../../../shared/scheduling/fairQueue.js';
 
-/** What the turns need to know of a build. */
+/** The facts of a build that decide its turns. */
 export interface TurnJob {
   readonly project: string;
   readonly collectionId: number;

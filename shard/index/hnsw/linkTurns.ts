@@ -11,10 +11,10 @@ const STEP_BYTES = 64 << 20;
 export const stepNodes = (shape: LinksShape): number =>
   Math.max(1, Math.min(STEP_NODES, Math.floor(STEP_BYTES / linkBytes(shape))));
 
-/** What a thread tells that links. */
+/** The messages of a thread that links. */
 export type LinkStage = 'begun' | 'linked';
 
-/** What a thread needs that links. */
+/** The data that a thread needs to link. */
 export interface LinkWorkerData {
   readonly memory: SharedMemory;
   /** The compiled kernel. */

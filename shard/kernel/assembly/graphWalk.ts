@@ -146,7 +146,7 @@ function begin(graph: Graph, walk: Walk, start: u32, startDistance: u32): void {
   enter(graph, walk, startDistance, start);
 }
 
-/** Looks at `most` more nodes or a few beyond; returns whether the walk is at its end. */
+/** Visits `most` more nodes, or a few beyond; returns whether the walk is at its end. */
 function advance(graph: Graph, walk: Walk, level: u32, most: u32): bool {
   let left = most;
   while (true) {
@@ -204,12 +204,12 @@ export function descend(graph: Graph, query: usize, start: u32, startDistance: u
   return best;
 }
 
-/** Returned by a walk that has looked at as many nodes as it may, and is to be continued. */
+/** Returned by a walk that has visited as many nodes as it may. `continueWalk` continues it. */
 const UNFINISHED: u32 = 0xffff_ffff;
 
 /**
- * Finds the nearest nodes of the whole graph, and returns how many: they are in `entries`, nearest first. Looks at `most` nodes
- * of the lowest level or a few beyond; returns `UNFINISHED` where more are to be looked at.
+ * Finds the nearest nodes of the whole graph, and returns how many: they are in `entries`, nearest first. Visits `most` nodes
+ * of the lowest level or a few beyond; returns `UNFINISHED` if more are left.
  */
 export function walkGraph(graph: Graph, walk: Walk, most: u32): u32 {
   const entry = graph.entry;

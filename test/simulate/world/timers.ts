@@ -12,7 +12,7 @@ const delayOf = (ms: unknown): number => {
   return number >= 1 && number <= LONGEST_MS ? Math.trunc(number) : 1;
 };
 
-/** What holds a process is no matter here: a simulated one ends when it is told to. */
+/** What holds a process is no matter here: a simulated one ends when its world ends it. */
 abstract class Held {
   ref(): this {
     return this;

@@ -70,8 +70,8 @@ export class WriteLoad {
   }
 
   /**
-   * The timeline counts from 1 without gap or repeat; every answered write stands where its answer said, and no insert
-   * stands there twice, however often it was sent.
+   * The timeline counts from 1 without gap or repeat; every answered write is where its answer said, and no insert
+   * appears twice, however often it was sent.
    */
   async expectInLog(): Promise<void> {
     const events = await this.timeline();

@@ -82,7 +82,7 @@ describe('the package of the client', () => {
     expect(stdout).to.equal('c\n');
   });
 
-  it('is required by CommonJS, from the Node on that can', async function () {
+  it('can be required by CommonJS, if Node allows it', async function () {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12))
       return skip(this, `Node ${process.versions.node} cannot require an ES module`);

@@ -66,7 +66,7 @@ describe('requests of the client', () => {
   });
   const docs = () => vouch.collection('docs');
 
-  it('are in the spelling of the API, and answers in that of the package; what callers name is theirs', async () => {
+  it('are in the spelling of the API, answers in that of the package; keys of callers stay', async () => {
     const metadata = { snake_case: { camelCase: 1 } };
     scripts = [json(200, { results: [{ id: 1, score: 0, external_id: 'a', decay_factor: 1, metadata }] })];
     const { results } = await docs().search({
@@ -129,7 +129,7 @@ describe('requests of the client', () => {
     expect(seen).to.deep.equal([]);
   });
 
-  it('that insert carry an id of their own, the same at each attempt, whatever broke before', async () => {
+  it('carry an id of their own for an insert, the same at each attempt, whatever broke before', async () => {
     scripts = [broken, busy, json(502, {}), json(200, INSERTED)];
     expect(await docs().insert({ values: [1] })).to.deep.include({ id: 1, deduplicated: false });
     expect(seen).to.have.length(4);
@@ -141,7 +141,7 @@ describe('requests of the client', () => {
     expect(seen[0]!.key).to.match(/^[0-9a-f]{32}$/);
   });
 
-  it('that insert encrypted records are sent again under one key, the own one or one that is made', async () => {
+  it('are sent again under one key to insert encrypted records, given or made', async () => {
     for (const options of [{}, { idempotencyKey: 'ab'.repeat(16) }]) {
       [seen, scripts] = [[], [broken, busy, json(200, { id: 1, key_id: 'k' })]];
       expect(await docs().insertEncrypted({ payload: 'AAAA' }, options)).to.deep.equal({ id: 1, keyId: 'k' });
@@ -154,7 +154,7 @@ describe('requests of the client', () => {
     }
   });
 
-  it('that delete many are sent again under one request id, also by a filter', async () => {
+  it('are sent again under one request id to delete many records, also by a filter', async () => {
     for (const of of [{ ids: [1] }, { metadataFilter: { a: 1 } }, { ids: [1], requestId: 'cd'.repeat(16) }]) {
       [seen, scripts] = [[], [broken, json(200, { deleted: 1, log_index: 9, deduplicated: true })]];
       expect(await docs().deleteMany(of)).to.deep.equal({ deleted: 1, logIndex: 9, deduplicated: true });
@@ -170,7 +170,7 @@ describe('requests of the client', () => {
     expect(seen[0]).to.include({ method: 'GET', path: '/v1/version' });
   });
 
-  it('that would be carried out twice are not sent again, unless they were not carried out at all', async () => {
+  it('are not sent again if that might carry them out twice', async () => {
     scripts = [broken, json(200, { node_id: 1 })];
     const error = await rejection(docs().graph.createNode({ kind: 1 }));
     expect(error).to.be.instanceOf(ConnectionError);

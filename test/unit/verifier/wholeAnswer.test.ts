@@ -24,7 +24,7 @@ describe('the whole answer of a server', () => {
   });
   afterEach(() => server.stop());
 
-  it('is its status, its headers and its bytes', async () => {
+  it('has the status, the headers and the bytes', async () => {
     const { status, ok, headers, bytes } = await wholeAnswer(server.url, {}, BOUNDS);
     expect([status, ok, headers.get('connection')]).to.deep.equal([404, false, 'keep-alive']);
     expect(Buffer.from(bytes).toString()).to.equal('no such thing\n');
@@ -32,7 +32,7 @@ describe('the whole answer of a server', () => {
 
   for (const oddity of ALL_ODDITIES)
     for (const method of ['GET', 'POST'] as const)
-      it(`is not waited for beyond the bounds where the server ${oddity} after ${method}`, async () => {
+      it(`ends at its bounds where the server ${oddity} after ${method}`, async () => {
         server.oddity = oddity;
         const request = method === 'GET' ? {} : { method, body: 'x', redirect: 'error' as const };
         const bounds = ENDS[oddity] === LATE ? BOUNDS : { ...BOUNDS, withinMs: 60_000 };
@@ -55,7 +55,7 @@ describe('the whole answer of a server', () => {
       ).to.equal('enough');
     });
 
-  it('is read by one function, and no file bounds an exchange by a signal that may be collected', () => {
+  it('is read by one function; no file bounds an exchange by a signal that may be collected', () => {
     const wrong = readSources()
       .filter(({ path }) => path !== 'verifier/wholeAnswer.ts')
       .flatMap(({ path, folder, calls }) =>

@@ -96,7 +96,7 @@ describe('JSON that is kept as it is written', () => {
   it('is refused where its field is written twice, in whatever letters', () => {
     for (const name of ['metadata', '\\u006detadata'])
       expect(refusalOf(`{"x":{"y":[1,2]},"metadata":{},"${name}":{}}`, 'metadata')).to.equal(
-        '$.metadata stands there twice',
+        '$.metadata appears twice',
       );
   });
 

@@ -220,7 +220,7 @@ describe('bodies with vectors', () => {
       );
     });
 
-  it('are left to the parser of JSON where there are more of them than can be asked for', () => {
+  it('go to the parser of JSON if there are more of them than a request may have', () => {
     const repeated = (count: number) => Buffer.from(`{${'"query":[1],'.repeat(count)}"k":1}`);
     expect(takeVectors(repeated(1), { name: 'query' })?.vectors).to.have.length(1);
     expect(takeVectors(repeated(2), { name: 'query' })).to.equal(undefined);
@@ -231,7 +231,7 @@ describe('bodies with vectors', () => {
     expect(takeVectors(searches(257), field)).to.equal(undefined);
   });
 
-  it('are left to the parser of JSON where more numbers are unusual than are read one by one', () => {
+  it('go to the parser of JSON if too many of their numbers are unusual', () => {
     const batch = (unusual: number) => {
       const rows = Array.from({ length: 1_000 }, (_, row) => `[${'1e0,'.repeat(unusual / 1_000)}${row}]`);
       return Buffer.from(`{"batch":[${rows.join()}]}`);

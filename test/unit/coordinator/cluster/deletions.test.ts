@@ -108,7 +108,7 @@ describe('the erasure of a deleted collection', () => {
     expect(rig.asked).to.deep.equal(['silence']);
   });
 
-  it('fails as long as a shard that may live does not let go, and waits for none that is dead', async () => {
+  it('fails until each live shard has released the collection, and does not wait for a dead one', async () => {
     const rig = await start();
     await rig.owners.create(String(ID), ownedBy('s1'));
     rig.refusal = new Error('it hangs');
@@ -132,7 +132,7 @@ describe('the erasure of a deleted collection', () => {
     expect(rig.asked).to.deep.equal(['silence']);
   });
 
-  it('that another has begun under the same name is waited for', async () => {
+  it('waits for a deletion that another coordinator has begun under the same name', async () => {
     const rig = await start();
     const collection = configOf(ID);
     const { project, name } = collection;

@@ -69,7 +69,7 @@ describe('metadata filters, as they are written', () => {
       [{ $or: [] }, '$.metadata_filter.$or: expected an array of at least one filter, got an empty one'],
       [{ $or: [{}, { $not: [] }] }, '$.metadata_filter.$or[1].$not: expected an object, got an array of 0'],
       [{ $and: [1] }, '$.metadata_filter.$and[0]: expected an object, got 1'],
-      [{ $nor: [{}] }, '$.metadata_filter.$nor is no operator: $and, $or and $not stand here'],
+      [{ $nor: [{}] }, '$.metadata_filter.$nor is not an operator: allowed here are $and, $or and $not'],
       [{ a: JSON.parse('[{"b": 1e999}]') }, '$.metadata_filter.a[0].b: the number is too large'],
       [{ a: { gt: JSON.parse('-1e999') } }, '$.metadata_filter.a.gt: the number is too large'],
       [{ a: JSON.parse('{"__proto__": 1}') }, '$.metadata_filter.a: a key named __proto__ cannot be compared with'],

@@ -63,13 +63,13 @@ describe('the merge of a multi-collection search', () => {
     }
   });
 
-  it('of nothing is nothing', () => {
+  it('is empty without hits', () => {
     const none = { collection: 'a', ids: new Float64Array(0), scores: new Float64Array(0) };
     expect(mergeHits([], 5)).to.deep.equal([]);
     expect(mergeHits([none], 5)).to.deep.equal([]);
   });
 
-  it('of 5,000 hits is made in steps of 64', () => {
+  it('takes 5,000 hits in steps of 64', () => {
     const lists = Array.from({ length: 32 }, (_, at): CollectionHits => {
       const ids = Float64Array.from({ length: 5_000 }, (_, i) => i + 1);
       return { collection: `c${at}`, ids, scores: ids.map((id) => 32 * id + at) };

@@ -54,7 +54,7 @@ describe('the watch over the progress of the service log', () => {
   it('reports a writer that finishes no round', () => {
     expect(stalledAfter(0, { unwrittenMs: STALLED_MS - 1 })).to.equal(false);
     expect(stalledAfter(1, { unwrittenMs: STALLED_MS })).to.equal(true);
-    expect(lines.map(({ reason }) => reason)).to.deep.equal(['no round of its writer has been done for 30 s']);
+    expect(lines.map(({ reason }) => reason)).to.deep.equal(['its writer has finished no round for 30 s']);
   });
 
   it('reports a contradiction at once, which has a line already', () => {

@@ -35,7 +35,7 @@ describe('an absorber', () => {
     expect(calls.slice(0, 40).filter((project) => project === 'b')).to.have.length(20);
   });
 
-  it('calls a tail no more that is forgotten, and one that is wanted twice in one turn only', async () => {
+  it('does not call a forgotten tail, and calls a tail once that was wanted twice', async () => {
     const absorber = new Absorber(new StepClock(), silentLogger);
     const calls: string[] = [];
     const one = (): boolean => calls.push('one') < 0;

@@ -130,7 +130,7 @@ describe('the keys of maps that metadata meets', () => {
     deep(40, `${`{"${'m'.repeat(1_000)}":`.repeat(20)}1${'}'.repeat(20)}`),
   ];
 
-  it('are short, no digits alone, and no numbers that a client chose', async () => {
+  it('are short, not only digits, and not numbers that a client chose', async () => {
     const watched = new Watched();
     const long = 's'.repeat(40_000);
     const filter: { readonly [key: string]: Json } = {

@@ -182,7 +182,7 @@ describe('notes of openings', () => {
     expect(await s2.isSuspect(7)).to.equal(false);
   });
 
-  it('a shard that saw itself stall and lost its lease counts that, whatever others have taken it for', async () => {
+  it('a shard that stalled and lost its lease counts its stall in place of what others have counted', async () => {
     const [s1, s2] = [await start('s1'), await start('s2')];
     await s1.begin(7, { alone: false });
     await lapse('s1');
@@ -215,7 +215,7 @@ describe('notes of openings', () => {
     expect(await s2.isSuspect(7)).to.equal(false);
   });
 
-  it('a read that stalls a shard makes its collection no suspect, a commit does', async () => {
+  it('a commit that stalls a shard makes its collection suspect, a read does not', async () => {
     const s1 = await start('s1');
     stall(s1, 7, 5 * LEASE_MS, 'facets');
     stall(s1, 8, 5 * LEASE_MS, 'commit');

@@ -133,7 +133,7 @@ describe('openings', () => {
     expect([...begun, ...noted]).to.deep.equal([]);
   });
 
-  it('make no suspect collection trusted where they cost the lease, though they succeed', async () => {
+  it('do not make a suspect collection trusted if they succeed and cost the lease', async () => {
     const trusted: number[] = [];
     const lease = { valid: true, lapses: 0 };
     const notes = { isSuspect: async () => true, opened: async (id: number) => void trusted.push(id) };

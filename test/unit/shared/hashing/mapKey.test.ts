@@ -31,7 +31,7 @@ describe('the key of a text that a client chose', () => {
     expect(new Set([...texts].map(mapKey)).size).to.equal(texts.size);
   });
 
-  it('extends as the text does while it is short, so that the parts of a path can be joined', () => {
+  it('continues as a short text does, so that the parts of a path can be joined', () => {
     for (const text of ['a', '7', '\0', '\u0001']) expect(escaped(`${text}.b`)).to.equal(`${escaped(text)}.b`);
   });
 });

@@ -32,7 +32,7 @@ describe('a table of strings', () => {
     expect(table.largestPart).to.be.below(200);
   });
 
-  it('finds every string but the deleted ones, undivided and divided', () => {
+  it('finds every string except the deleted ones, undivided and divided', () => {
     for (const count of [1_000, 40_000]) {
       const table = new TextTable();
       for (let i = 0; i < count; i++) table.add(`w${i}`, i);

@@ -36,7 +36,7 @@ describe('the work in hand', () => {
     ]);
   });
 
-  it('is not known where nothing began or resumed since the last look', () => {
+  it('is not known if no work began or resumed since the last look', () => {
     noteWork('facets', A);
     takeLongest();
     work(60);
