@@ -131,18 +131,23 @@ export class PackageClient extends Client {
     const url = new URL(path, this.url);
     const route = routeOf(method, url);
     if (route === undefined) return super.raw(method, path, body, headers);
-    const asked = Object.keys(headers).length === 0 ? this.#asked(route, method, url, body) : undefined;
     const count = this.passed.get(route) ?? { through: 0, around: 0 };
     this.passed.set(route, count);
-    if (asked === undefined) {
+    const around = (): Promise<Answer> => {
       count.around++;
       return super.raw(method, path, body, headers);
-    }
-    count.through++;
+    };
     try {
-      return answer(200, toWire(await WAYS[route].call(asked)));
+      const asked = Object.keys(headers).length === 0 ? this.#asked(route, method, url, body) : undefined;
+      if (asked === undefined) return await around();
+      const answered = toWire(await WAYS[route].call(asked));
+      count.through++;
+      return answer(200, answered);
     } catch (error) {
+      // The package sends nothing that it refuses; the service must refuse it too.
+      if (error instanceof TypeError) return around();
       if (!(error instanceof VouchError) || error.status === undefined) throw error;
+      count.through++;
       const { status, code, message } = error;
       return answer(status, status === 429 ? { error: message } : { error: message, code });
     }
