@@ -2,18 +2,20 @@
 import { realpath } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { loadConfigOrExit } from '../config/load.js';
-import { beside, withFirst } from './load/combined.js';
+import type { CountRecordsResponse } from '../coordinator/contract/records.js';
+import { beside, type Opened, opened } from './load/combined.js';
 import { openFile } from './load/formats/open.js';
 import { Loader } from './load/loader.js';
 import { reachedBefore } from './load/progressFile.js';
 import { Rejects } from './load/rejects.js';
 import { LOAD_USAGE, type LoadRequest, type Origin, parseLoad } from './load/request.js';
+import { rowOf } from './load/row.js';
 import { openService } from './load/services/open.js';
-import type { Source } from './load/source.js';
+import { type RawRow, RowFault, type Source } from './load/source.js';
 import { collectionFor } from './load/target.js';
 import { ServiceClient } from './service/serviceClient.js';
 import { findTarget } from './service/target.js';
-import { callersFolder, runCommand } from './terminal/commandLine.js';
+import { callersFolder, isDefect, runCommand } from './terminal/commandLine.js';
 import { grouped, say } from './terminal/line.js';
 import { showProgress } from './terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
@@ -30,9 +32,36 @@ async function sourceOf(origin: Origin): Promise<Source> {
 const identityOf = async (origin: Origin): Promise<string> =>
   origin.kind === 'service' ? `${origin.url} ${origin.name}` : origin.path === undefined ? '-' : realpath(origin.path);
 
-async function load(request: LoadRequest, client: ServiceClient, signal: AbortSignal): Promise<void> {
-  const { first, source } = await withFirst(await sourceOf(request.origin));
-  const { id, dimension } = await collectionFor(client, request, { first, usual: source.usual });
+/** Returns whether all rows were read: false where `signal` was aborted before. */
+async function load(request: LoadRequest, client: ServiceClient, signal: AbortSignal): Promise<boolean> {
+  const source = await sourceOf(request.origin);
+  const faultOf = (row: RawRow): string | undefined => faultIn(row, request, source);
+  const rows = await opened(source, signal, faultOf, request.rejects !== undefined);
+  try {
+    return await loadRows(request, client, signal, rows);
+  } finally {
+    await rows.close();
+  }
+}
+
+function faultIn({ fields }: RawRow, { columns }: LoadRequest, { usual }: Source): string | undefined {
+  try {
+    rowOf(fields, columns, usual);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RowFault) return error.message;
+    throw error;
+  }
+}
+
+async function loadRows(
+  request: LoadRequest,
+  client: ServiceClient,
+  signal: AbortSignal,
+  rows: Opened,
+): Promise<boolean> {
+  const { source } = rows;
+  const { id, dimension } = await collectionFor(client, request, rows);
   const identity = await identityOf(request.origin);
   const before = await reachedBefore(request.progress, id, identity);
   if (before.row > 0) say('plain', 'load', `goes on after row ${grouped(before.row)}, as ${request.progress} says`);
@@ -40,22 +69,29 @@ async function load(request: LoadRequest, client: ServiceClient, signal: AbortSi
   const { collection, columns, progress: progressFile } = request;
   const loader = new Loader({ client, collection, dimension, source, columns, rejects, progressFile, signal }, before);
   const progress = showProgress('load', source.expected(1), 'rows');
+  let isWhole = false;
   try {
-    await loader.load(progress);
-    progress.finish();
+    isWhole = await loader.load(progress);
+    if (isWhole) progress.finish();
+    else progress.abandon();
   } catch (error) {
     progress.abandon();
     throw error;
   } finally {
     await rejects.close();
   }
-  const { inserted, rejected } = loader.reached;
-  say('done', 'collection', `${collection}: ${grouped(inserted)} of these rows are in it`);
   if (loader.reached.row === before.row && before.row > 0)
     say('plain', 'collection', `there were no new rows; without ${request.progress} all are loaded again`);
-  if (rejected === 0) return;
+  const { rejected } = loader.reached;
   const told = request.rejects && relative(callersFolder(), request.rejects);
-  say('warning', 'rejected', `${grouped(rejected)} rows do not fit${told === undefined ? '' : `: ${told} says why`}`);
+  if (rejected > 0)
+    say('warning', 'rejected', `${grouped(rejected)} rows do not fit${told === undefined ? '' : `: ${told} says why`}`);
+  const { count } = await client.ask<CountRecordsResponse>(
+    'GET',
+    `/v1/records/count?collection=${encodeURIComponent(collection)}`,
+  );
+  say(isWhole ? 'done' : 'plain', 'collection', `${collection}: ${grouped(count)} records are in it`);
+  return isWhole;
 }
 
 await runCommand({ name: 'load', usage: LOAD_USAGE }, async (args) => {
@@ -66,9 +102,11 @@ await runCommand({ name: 'load', usage: LOAD_USAGE }, async (args) => {
     () => interrupted.abort(),
     () => process.exit(EXIT_INTERRUPTED),
   );
-  await load(request, client, interrupted.signal);
-  if (interrupted.signal.aborted) {
-    say('plain', 'stopped', 'the same command goes on from here');
-    process.exit(EXIT_INTERRUPTED);
-  }
+  const isWhole = await load(request, client, interrupted.signal).catch((error: unknown) => {
+    if (interrupted.signal.aborted && !isDefect(error)) return false;
+    throw error;
+  });
+  if (isWhole) return;
+  say('plain', 'stopped', 'the same command goes on from here');
+  process.exit(EXIT_INTERRUPTED);
 });

@@ -5,39 +5,94 @@ import { isUnreadable, type RawRow, type Source, type Unreadable } from './sourc
 export function beside(source: Source, other: Source): Source {
   return {
     ...source,
-    async *rows(): AsyncGenerator<RawRow | Unreadable> {
-      const others = other.rows()[Symbol.asyncIterator]();
-      for await (const row of source.rows()) {
-        const { value, done } = await others.next();
-        if (done === true) throw new Error(`${other.name} ends before row ${row.number} of ${source.name}`);
-        if (isUnreadable(row)) yield row;
-        else if (isUnreadable(value)) yield { number: row.number, fault: `in ${other.name}: ${value.fault}` };
-        else yield { number: row.number, fields: { ...value.fields, ...row.fields } };
+    async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
+      const others = other.rows(signal)[Symbol.asyncIterator]();
+      try {
+        for await (const row of source.rows(signal)) {
+          const { value, done } = await others.next();
+          if (done === true) throw new Error(`${other.name} ends before row ${row.number} of ${source.name}`);
+          yield together(row, value, other.name);
+        }
+        if ((await others.next()).done !== true) throw new Error(`${other.name} has more rows than ${source.name}`);
+      } finally {
+        await others.return?.();
       }
-      if ((await others.next()).done !== true) throw new Error(`${other.name} has more rows than ${source.name}`);
     },
   };
 }
 
-/** The first row that can be read, and a source of all rows. Throws an Error of one line where there is none. */
-export async function withFirst(source: Source): Promise<{ readonly first: RawRow; readonly source: Source }> {
-  const rows = source.rows()[Symbol.asyncIterator]();
+function together(row: RawRow | Unreadable, other: RawRow | Unreadable, otherName: string): RawRow | Unreadable {
+  const { number } = row;
+  if (isUnreadable(row)) return row;
+  if (isUnreadable(other)) return { number, fault: `in ${otherName}: ${other.fault}` };
+  const both = Object.keys(row.fields).find((name) => Object.hasOwn(other.fields, name));
+  if (both !== undefined) return { number, fault: `${otherName} has a field ${both} too: rename one` };
+  return { number, fields: { ...other.fields, ...row.fields } };
+}
+
+/** A source that has been opened, and its first row that fits. */
+export interface Opened {
+  readonly source: Source;
+  /** Undefined: no row fits. */
+  readonly first: RawRow | undefined;
+  /** Of the first row that does not fit, before `first`. */
+  readonly fault: Unreadable | undefined;
+  /** Closes the source, also where its rows were not read. */
+  close(): Promise<void>;
+}
+
+/**
+ * Reads up to the first row that `fault` finds nothing wrong with, or, unless `skips`, up to the first row. Throws an Error of
+ * one line where there is no row.
+ */
+export async function opened(
+  source: Source,
+  signal: AbortSignal,
+  fault: (row: RawRow) => string | undefined,
+  skips: boolean,
+): Promise<Opened> {
+  const rows = source.rows(signal)[Symbol.asyncIterator]();
+  const close = async (): Promise<void> => {
+    await rows.return?.();
+  };
   const seen: (RawRow | Unreadable)[] = [];
+  const next = async (): Promise<IteratorResult<RawRow | Unreadable>> => {
+    const before = seen.shift();
+    return before === undefined ? rows.next() : { value: before, done: false };
+  };
+  const end = async (): Promise<IteratorResult<never>> => {
+    await close();
+    return { value: undefined, done: true };
+  };
+  // Without a generator, which would hold every row up three times.
+  const all = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+  try {
+    const first = await firstFitting(rows, seen, fault, skips);
+    if (seen.length === 0) throw new Error(`${source.name} has no row that can be read`);
+    const [unfit] = seen;
+    return { source: { ...source, rows: () => all }, first, fault: isUnreadable(unfit!) ? unfit : undefined, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** `seen` gets every row that was read; of one that does not fit, what is wrong with it. */
+async function firstFitting(
+  rows: AsyncIterator<RawRow | Unreadable>,
+  seen: (RawRow | Unreadable)[],
+  fault: (row: RawRow) => string | undefined,
+  skips: boolean,
+): Promise<RawRow | undefined> {
   for (;;) {
-    const { value, done } = await rows.next();
-    if (done === true) throw new Error(`${source.name} has no row that can be read`);
-    seen.push(value);
-    if (isUnreadable(value)) continue;
-    const next = async (): Promise<IteratorResult<RawRow | Unreadable>> => {
-      const before = seen.shift();
-      return before === undefined ? rows.next() : { value: before, done: false };
-    };
-    const end = async (): Promise<IteratorResult<never>> => {
-      await rows.return?.();
-      return { value: undefined, done: true };
-    };
-    // Without a generator, which would hold every row up three times.
-    const all = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
-    return { first: value, source: { ...source, rows: () => all } };
+    const { value: row, done } = await rows.next();
+    if (done === true) return undefined;
+    const wrong = isUnreadable(row) ? row.fault : fault(row);
+    if (wrong === undefined) {
+      seen.push(row);
+      return row as RawRow;
+    }
+    seen.push({ number: row.number, fault: wrong });
+    if (!skips) return undefined;
   }
 }

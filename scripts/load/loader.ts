@@ -7,12 +7,13 @@
  */
 import type { BatchInsertResponse } from '../../coordinator/contract/records.js';
 import { Packed, Refused, type ServiceClient } from '../service/serviceClient.js';
+import { isDefect } from '../terminal/commandLine.js';
 import type { Progress } from '../terminal/progress.js';
 import { batchBody, type NumberedRow } from './batchBody.js';
 import { noteReached, type Reached } from './progressFile.js';
 import type { Rejects } from './rejects.js';
-import { type Columns, dimensionOf, type Row, RowFault, rowOf } from './row.js';
-import { isUnreadable, type RawRow, type Source, type Unreadable } from './source.js';
+import { type Columns, dimensionOf, type Row, rowOf } from './row.js';
+import { isUnreadable, type RawRow, RowFault, type Source, type Unreadable } from './source.js';
 
 interface LoadOptions {
   readonly client: ServiceClient;
@@ -46,6 +47,7 @@ interface Batch {
   lastRow: number;
   sizeBytes: number;
   rejected: number;
+  readonly externalIds: Set<string>;
 }
 
 /** A batch on its way, with how many of its rows the service takes. */
@@ -73,24 +75,30 @@ export class Loader {
     return this.#reached;
   }
 
-  /** Throws RowRejected, and an Error of one line. What was answered before is noted all the same. */
-  async load(progress: Progress): Promise<void> {
+  /**
+   * Returns whether all rows were read: false where the signal was aborted before. Throws RowRejected, and an Error of one
+   * line. What was answered before is noted all the same.
+   */
+  async load(progress: Progress): Promise<boolean> {
+    const { signal } = this.options;
     progress.advance(this.#reached.row);
     try {
-      await this.#read(progress);
+      const isWhole = await this.#read(progress);
+      await this.#land(progress);
+      return isWhole;
     } catch (error) {
       await this.#land(progress).catch(() => {});
+      if (signal.aborted && !isDefect(error)) return false;
       throw error;
     }
-    await this.#land(progress);
   }
 
-  async #read(progress: Progress): Promise<void> {
+  async #read(progress: Progress): Promise<boolean> {
     const { source, signal, rejects } = this.options;
     const { row: before } = this.#reached;
     let batch = emptyBatch();
-    for await (const raw of source.rows()) {
-      if (signal.aborted) return;
+    for await (const raw of source.rows(signal)) {
+      if (signal.aborted) return false;
       if (raw.number <= before) continue;
       const row = this.#fitting(raw);
       if (row instanceof RowFault) {
@@ -102,6 +110,7 @@ export class Loader {
         batch.rejected += 1;
       } else {
         batch.rows.push({ number: raw.number, row });
+        if (row.externalId !== null) batch.externalIds.add(row.externalId);
         batch.sizeBytes += sizeOf(row);
       }
       batch.lastRow = raw.number;
@@ -110,6 +119,7 @@ export class Loader {
       batch = emptyBatch();
     }
     if (batch.lastRow > 0) await this.#send(batch, progress);
+    return true;
   }
 
   #isFull({ rows, rejected, sizeBytes }: Batch): boolean {
@@ -133,7 +143,10 @@ export class Loader {
   }
 
   async #send(batch: Batch, progress: Progress): Promise<void> {
-    while (this.#flights.length >= IN_FLIGHT) await this.#landOldest(progress);
+    // Of rows with the same external id the last one stays, so it must be stored after the others.
+    const mustWait = (): boolean =>
+      this.#flights.length >= IN_FLIGHT || this.#flights.some((flight) => sharesId(flight.batch, batch));
+    while (mustWait()) await this.#landOldest(progress);
     if (isLarge(batch)) await this.#note();
     const inserted = this.#insert(batch.rows);
     // It is waited for in its turn.
@@ -178,30 +191,46 @@ export class Loader {
     if (unnoted >= UNNOTED_ROWS || this.#flights.some((flight) => isLarge(flight.batch))) await this.#note();
   }
 
-  /** Returns how many rows the service took. */
+  /** Returns how many rows the service took. Throws BrokenOff where the signal was aborted before the rows were halved. */
   async #insert(rows: readonly NumberedRow[]): Promise<number> {
     if (rows.length === 0) return 0;
-    const { client, collection, columns, rejects } = this.options;
-    const body = new Packed(batchBody(collection, this.#reached.source, rows));
+    const { client, collection, columns, rejects, signal } = this.options;
+    const sent = withoutReplaced(rows);
+    const body = new Packed(batchBody(collection, this.#reached.source, sent));
     try {
       const path = columns.id === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
       const { ids } = await client.ask<BatchInsertResponse>('POST', path, body);
-      return ids.length;
+      if (ids.length !== sent.length)
+        throw new Error(`the service took ${ids.length} of ${sent.length} rows, up to row ${rows.at(-1)!.number}`);
+      return rows.length;
     } catch (error) {
       if (!(error instanceof Refused) || !isOfRows(error)) throw error;
       if (rows.length === 1) {
         await rejects.add(rows[0]!.number, error.message.replace(/\$\.(\w+)\[0\]/, 'its $1'));
         return 0;
       }
+      if (signal.aborted) throw new BrokenOff();
       const half = rows.length >> 1;
       return (await this.#insert(rows.slice(0, half))) + (await this.#insert(rows.slice(half)));
     }
   }
 }
 
+/** A batch is abandoned within its halves: the rows that were taken are recognised when they are sent again. */
+class BrokenOff extends Error {}
+
+/** Without the rows whose external id a later row has: a batch may name each once, and the later row would replace them. */
+function withoutReplaced(rows: readonly NumberedRow[]): readonly NumberedRow[] {
+  const last = new Map(rows.map(({ number, row }) => [row.externalId, number] as const));
+  return rows.filter(({ number, row }) => row.externalId === null || last.get(row.externalId) === number);
+}
+
+const sharesId = (before: Batch, batch: Batch): boolean =>
+  batch.rows.some(({ row }) => row.externalId !== null && before.externalIds.has(row.externalId));
+
 const isLarge = ({ rows }: Batch): boolean => rows.length > BATCH_ROWS;
 
-const emptyBatch = (): Batch => ({ rows: [], lastRow: 0, sizeBytes: 0, rejected: 0 });
+const emptyBatch = (): Batch => ({ rows: [], lastRow: 0, sizeBytes: 0, rejected: 0, externalIds: new Set() });
 
 /** Whether fewer rows may pass: something in a row is refused, or the batch is too large. */
 const isOfRows = ({ status }: Refused): boolean => status === 400 || status === 413;

@@ -5,6 +5,9 @@ import { printable } from '../verify/print.js';
 /** A row that does not fit ends the load. */
 export class RowRejected extends Error {}
 
+export const rejection = (number: number, reason: string): string =>
+  `row ${number}: ${printable(reason)}; --rejects FILE writes such rows there and goes on with the others`;
+
 export class Rejects {
   private constructor(
     private readonly file: DurableFile | undefined,
@@ -21,10 +24,7 @@ export class Rejects {
 
   /** Throws RowRejected where there is no file for it. */
   async add(number: number, reason: string): Promise<void> {
-    if (this.file === undefined)
-      throw new RowRejected(
-        `row ${number}: ${printable(reason)}; --rejects FILE writes such rows there and goes on with the others`,
-      );
+    if (this.file === undefined) throw new RowRejected(rejection(number, reason));
     const line = Buffer.from(`${JSON.stringify({ row: number, reason })}\n`, 'utf8');
     const at = this.sizeBytes;
     this.sizeBytes += line.length;

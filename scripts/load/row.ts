@@ -2,7 +2,9 @@
 import type { JsonObject } from '../../coordinator/contract/values.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
-import type { Fields, Source } from './source.js';
+import { type Fields, RowFault, type Source, UnreadNumber } from './source.js';
+
+export { RowFault };
 
 export interface Row {
   /** Q16.16, as calls hold it: little-endian, as every machine is that the service runs on. */
@@ -31,9 +33,6 @@ export interface Columns {
   /** Divides each vector by its length, so that squared distances order as cosines do. */
   readonly isNormalised: boolean;
 }
-
-/** What is wrong with a row; the message is one line. */
-export class RowFault extends Error {}
 
 /** Throws RowFault. */
 export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']): Row {
@@ -82,6 +81,8 @@ function valueAt(fields: Fields, path: string): unknown {
 }
 
 function numbersOf(value: unknown, name: string): ArrayLike<number> {
+  if (value instanceof Uint8Array)
+    throw new RowFault(`${name} holds ${value.length} bytes: write its vectors as lists of numbers`);
   if (ArrayBuffer.isView(value)) return value as unknown as ArrayLike<number>;
   if (Array.isArray(value)) return value.map((item) => numberOf(item, name));
   if (typeof value === 'string') return numbersIn(value, name);
@@ -101,14 +102,32 @@ function numbersIn(text: string, name: string): number[] {
 function numberOf(value: unknown, name: string): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number === 'bigint') return Number(number);
+  if (number instanceof UnreadNumber) return number.value;
   if (typeof number !== 'number' || !Number.isFinite(number))
     throw new RowFault(`${name} holds ${shown(value)}, which is no number`);
   return number;
 }
 
+/** Of a text that becomes a number. */
+function exactNumber(text: string, name: string): number {
+  const number = numberOf(text, name);
+  if (WHOLE.test(text) && !Number.isSafeInteger(number)) throw unread(number, name);
+  return number;
+}
+
+const WHOLE = /^\s*[-+]?\d+\s*$/;
+
 const SHOWN_CHARS = 40;
-const shown = (value: unknown): string =>
-  (typeof value === 'bigint' ? `${value}` : (JSON.stringify(asJson(value)) ?? String(value))).slice(0, SHOWN_CHARS);
+function shown(value: unknown): string {
+  if (value instanceof Uint8Array) return 'bytes';
+  const isWritten = value === undefined || typeof value === 'bigint' || typeof value === 'number';
+  return (isWritten ? String(value) : JSON.stringify(value, withDigits)).slice(0, SHOWN_CHARS);
+}
+
+const withDigits = (_: string, value: unknown): unknown => {
+  if (value instanceof UnreadNumber) return value.value;
+  return typeof value === 'bigint' ? String(value) : value;
+};
 
 const COMPONENT_BYTES = Int32Array.BYTES_PER_ELEMENT;
 /** Vectors lie in memory one after another: one of its own for each would cost more than its numbers. */
@@ -155,8 +174,8 @@ function tagOf(value: unknown, name: string): number {
 
 function externalIdOf(value: unknown, name: string): string {
   if (value === undefined || value === null) throw new RowFault(`there is no ${name}`);
-  if (typeof value === 'number' && !isReadWhole(value))
-    throw new RowFault(`${name} holds ${value}, which is not read to its last digit: write it as a text`);
+  if (value instanceof UnreadNumber) throw unread(value.value, name);
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) throw unread(value, name);
   const id = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   if (typeof id !== 'string' || id === '') throw new RowFault(`${name} holds ${shown(value)}, which is no id`);
   if (Buffer.byteLength(id) <= EXTERNAL_ID_MAX_BYTES) return id;
@@ -170,13 +189,13 @@ function metadataOf(fields: Fields, columns: Columns, used: readonly (string | u
   if (names.length === 0) return null;
   if (names.length === 1 && wanted !== 'rest') {
     const only = valueAt(fields, names[0]!);
-    if (isObject(only)) return asJson(only) as JsonObject;
+    if (isObject(only)) return asJson(only, names[0]!) as JsonObject;
   }
   const entries = names.flatMap((name) => {
     const value = valueAt(fields, name);
     if (value === undefined) return [];
     const isText = typeof value === 'string' && numbers.has(name);
-    return [[name, isText && value !== '' ? numberOf(value, name) : asJson(value)] as const];
+    return [[name, isText && value !== '' ? exactNumber(value, name) : asJson(value, name)] as const];
   });
   return entries.length === 0 ? null : (Object.fromEntries(entries) as JsonObject);
 }
@@ -196,23 +215,28 @@ function isWellFormed(value: unknown): boolean {
   return Object.entries(value).every(([name, item]) => name.isWellFormed() && isWellFormed(item));
 }
 
-/** JSON gives a number 53 bits: one that differs from another behind them would be read as the same. */
-const isReadWhole = (value: number): boolean => Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-/** Of a size that is written with an exponent: nobody asks for its digits. */
-const isLarge = (value: number): boolean => Math.abs(value) >= 1e21 && Number.isFinite(value);
+/** Another number may have been read as the same one. */
+const unread = (value: number, name: string): RowFault =>
+  new RowFault(`${name} holds ${value}, which is not read to its last digit: write it as a text`);
 
 const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !ArrayBuffer.isView(value) &&
+  !(value instanceof Date);
 
-/** Values that JSON lacks, as columns of files and tables have them: whole numbers of 64 bits, times, bytes. */
-function asJson(value: unknown): unknown {
+/** Values that JSON lacks, as columns of files and tables have them: whole numbers of 64 bits, times, bytes. Throws RowFault. */
+function asJson(value: unknown, name: string): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
-  if (typeof value === 'number' && !isReadWhole(value) && !isLarge(value))
-    throw new RowFault(`${value} is not read to its last digit: write it as a text`);
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new RowFault(`${name} holds ${value}, which JSON cannot hold`);
+  if (value instanceof UnreadNumber) throw unread(value.value, name);
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (ArrayBuffer.isView(value)) return asJson(Array.from(value as unknown as ArrayLike<number>));
-  if (Array.isArray(value)) return value.map(asJson);
-  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, asJson(item)]));
+  if (ArrayBuffer.isView(value)) return asJson(Array.from(value as unknown as ArrayLike<number>), name);
+  if (Array.isArray(value)) return value.map((item) => asJson(item, name));
+  if (isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asJson(item, `${name}.${key}`)]));
   return value;
 }

@@ -53,7 +53,7 @@ describe('npm run load', () => {
     const output = await succeeded(runLoad(at, vectors, 'some', ['--create', '--beside', texts]));
     expect(output).to.match(/^✔ collection +some is made, of 3 components$/m);
     expect(output).to.match(/^✔ load +2,500 rows \(/m);
-    expect(output).to.match(/^✔ collection +some: 2,500 of these rows are in it$/m);
+    expect(output).to.match(/^✔ collection +some: 2,500 records are in it$/m);
     expect(await counts()).to.deep.equal({ some: 2_500 });
     const { vector, metadata } = (await nearest('some', [1_234, -308.5, 0.5])) as Record<string, unknown>;
     expect([vector, metadata]).to.deep.equal([[1_234, -308.5, 0.5], { n: 1_234 }]);
@@ -84,7 +84,7 @@ describe('npm run load', () => {
     const pieces = [bytes.subarray(0, cut), bytes.subarray(cut, 9_999), bytes.subarray(9_999)];
     for (let round = 0; round < 2; round++) {
       const output = await succeeded(runLoadOf(at, pieces, 'piped', ['--create', '--format', 'jsonl']));
-      expect(output).to.match(/^✔ collection +piped: 1,500 of these rows are in it$/m);
+      expect(output).to.match(/^✔ collection +piped: 1,500 records are in it$/m);
       expect(await counts()).to.deep.equal({ piped: 1_500 });
     }
     // Batches that are under way together come in any order, so the id of a row is not known.
@@ -139,7 +139,7 @@ describe('npm run load', () => {
       await command.kill();
     }
     const output = await succeeded(runLoad(at, path, 'long'));
-    expect(output).to.match(/^✔ collection +long: 30,000 of these rows are in it$/m);
+    expect(output).to.match(/^✔ collection +long: 30,000 records are in it$/m);
     expect(await counts()).to.deep.equal({ long: rows });
     await appendFile(path, line(rows));
     const more = await succeeded(runLoad(at, path, 'long'));

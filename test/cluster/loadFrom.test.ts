@@ -49,7 +49,7 @@ describe('npm run load --from a service', () => {
       await server.start();
       const url = `postgres://postgres@${server.getServerConn()}/postgres`;
       const output = await succeeded(load(url, 'pgvector', 'public.birds'));
-      expect(output).to.match(/^✔ collection +moved: 2,500 of these rows are in it$/m);
+      expect(output).to.match(/^✔ collection +moved: 2,500 records are in it$/m);
       expect(await counted()).to.deep.equal({ count: ROWS });
       const metadata = {
         land: null,

@@ -1,5 +1,6 @@
 /** Files and standard input, read forward and piece by piece. */
 import { createReadStream } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
 
 export interface ByteSource {
   /** Undefined for standard input. */
@@ -8,19 +9,24 @@ export interface ByteSource {
   readonly sizeBytes: number | undefined;
 }
 
-export const streamOf = ({ path }: ByteSource): NodeJS.ReadableStream & AsyncIterable<Buffer> =>
-  path === undefined ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES });
+/** Ends with an error when `signal` is aborted. Whoever stops before its end destroys it. */
+export function streamOf({ path }: ByteSource, signal: AbortSignal | undefined): Readable {
+  const stream = path === undefined ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES });
+  return signal === undefined ? stream : addAbortSignal(signal, stream);
+}
 
 const PIECE_BYTES = 1 << 20;
 
 /** Takes exactly so many bytes at a time from a stream of pieces. */
 export class ByteReader {
+  readonly #stream: Readable;
   readonly #pieces: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
   #readBytes = 0;
 
-  constructor(source: ByteSource) {
-    this.#pieces = streamOf(source)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  constructor(source: ByteSource, signal: AbortSignal | undefined) {
+    this.#stream = streamOf(source, signal);
+    this.#pieces = this.#stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
   get readBytes(): number {
@@ -44,5 +50,9 @@ export class ByteReader {
     this.#held = this.#held.subarray(taken.length);
     this.#readBytes += taken.length;
     return taken;
+  }
+
+  close(): void {
+    this.#stream.destroy();
   }
 }

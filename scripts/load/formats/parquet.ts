@@ -1,10 +1,12 @@
-/** `.parquet`, a group of rows at a time. */
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
-import { type Fields, type RawRow, type Source, USUAL } from '../source.js';
+/** `.parquet`, page by page: of each column one page is in memory, however large the groups of rows are. */
+import { type FileHandle, open } from 'node:fs/promises';
+import { type FileMetaData, parquetMetadataAsync, type RowGroup } from 'hyparquet';
+import { type Fields, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
+import { bytesAt, ColumnReader } from './parquetColumn.js';
+import { assembled, type Field, fieldsOf } from './parquetTypes.js';
 
-/** Rows that are decoded at once: what they hold is in memory. */
-const PIECE_ROWS = 32_768;
+/** Rows that are put together at once. */
+const PIECE_ROWS = 1_024;
 
 /** `path`: a file, which is read from its end first. */
 export function parquetSource(name: string, path: string): Source {
@@ -13,24 +15,69 @@ export function parquetSource(name: string, path: string): Source {
     name,
     usual: USUAL,
     expected: () => total,
-    async *rows(): AsyncGenerator<RawRow> {
-      const file = await asyncBufferFromFile(path);
-      const metadata = await parquetMetadataAsync(file).catch((error: Error) => {
-        throw new Error(`${name} is no Parquet file: ${error.message}`);
-      });
-      total = Number(metadata.num_rows);
-      for (let from = 0; from < total; from += PIECE_ROWS) {
-        const rowEnd = Math.min(total, from + PIECE_ROWS);
-        const rows = await parquetReadObjects({
-          file,
-          metadata,
-          compressors,
-          rowStart: from,
-          rowEnd,
-          useOffsetIndex: true,
-        });
-        for (const [i, fields] of rows.entries()) yield { number: from + i + 1, fields: fields as Fields };
+    async *rows(): AsyncGenerator<RawRow | Unreadable> {
+      const file = await open(path);
+      try {
+        const metadata = await metadataOf(file, name);
+        total = Number(metadata.num_rows);
+        const fields = fieldsOf(metadata.schema, name);
+        let before = 0;
+        for (const group of metadata.row_groups) {
+          yield* rowsOf(file, group, fields, before, name);
+          before += Number(group.num_rows);
+        }
+        if (before !== total) throw new Error(`${name} has ${before} rows where its end says ${total}: it is damaged`);
+      } finally {
+        await file.close();
       }
     },
   };
+}
+
+async function metadataOf(file: FileHandle, name: string): Promise<FileMetaData> {
+  const { size: byteLength } = await file.stat();
+  const slice = (from: number, end = byteLength): Promise<ArrayBuffer> => bytesAt(file, from, end - from);
+  try {
+    return await parquetMetadataAsync({ byteLength, slice }, { geoparquet: false });
+  } catch (error) {
+    throw new Error(`${name} is no Parquet file: ${(error as Error).message}`);
+  }
+}
+
+/** `before`: the rows of the groups before it. */
+async function* rowsOf(
+  file: FileHandle,
+  group: RowGroup,
+  fields: readonly Field[],
+  before: number,
+  name: string,
+): AsyncGenerator<RawRow | Unreadable> {
+  const columns = group.columns.map(({ meta_data: metadata }, i) => {
+    const path = fields.flatMap(({ leaves }) => leaves)[i]?.path;
+    if (metadata === undefined || path === undefined) throw new Error(`${name} has an encrypted column, or is damaged`);
+    return new ColumnReader(file, metadata, [...path]);
+  });
+  const count = Number(group.num_rows);
+  for (let row = 0; row < count; ) {
+    const most = Math.min(PIECE_ROWS, count - row, ...(await filled(columns, name)));
+    if (most === 0) throw new Error(`${name} ends within row ${before + row + 1}`);
+    const pieces = columns.map((column) => column.take(most));
+    const values = fields.map((field) => assembled(field, pieces));
+    for (let i = 0; i < most; i++) yield rowFrom(before + row + i + 1, () => rowAt(fields, values, i));
+    row += most;
+  }
+}
+
+async function filled(columns: readonly ColumnReader[], name: string): Promise<number[]> {
+  const counts: number[] = [];
+  try {
+    for (const column of columns) counts.push(await column.fill());
+  } catch (error) {
+    throw new Error(`${name} cannot be read: ${(error as Error).message}`);
+  }
+  return counts;
+}
+
+function rowAt(fields: readonly Field[], values: readonly ArrayLike<unknown>[], at: number): Fields {
+  return Object.fromEntries(fields.map(({ name, read }, i) => [name, read(values[i]![at])]));
 }

@@ -17,20 +17,28 @@ export function vecsSource(name: string, source: ByteSource, format: keyof typeo
     usual: USUAL,
     expected: () =>
       rowBytes === undefined || source.sizeBytes === undefined ? undefined : Math.floor(source.sizeBytes / rowBytes),
-    async *rows(): AsyncGenerator<RawRow> {
-      const reader = new ByteReader(source);
-      const read = readerOf(kind, true);
-      for (let number = 1; ; number++) {
-        const length = await reader.take(LENGTH_BYTES);
-        if (length.length === 0) return;
-        const dimension = length.length === LENGTH_BYTES ? length.readInt32LE() : -1;
-        if (dimension < 1 || dimension > DIMENSION_MAX)
-          throw new Error(`${name} is no .${format} file, or is damaged: vector ${number} has no length`);
-        rowBytes ??= LENGTH_BYTES + dimension * sizeBytes;
-        const bytes = await reader.take(dimension * sizeBytes);
-        if (bytes.length < dimension * sizeBytes) throw new Error(`${name} ends within vector ${number}`);
-        yield { number, fields: { vector: read(bytes, 0, dimension) } };
+    async *rows(signal): AsyncGenerator<RawRow> {
+      const reader = new ByteReader(source, signal);
+      try {
+        yield* vectorsIn(reader);
+      } finally {
+        reader.close();
       }
     },
   };
+
+  async function* vectorsIn(reader: ByteReader): AsyncGenerator<RawRow> {
+    const read = readerOf(kind, true);
+    for (let number = 1; ; number++) {
+      const length = await reader.take(LENGTH_BYTES);
+      if (length.length === 0) return;
+      const dimension = length.length === LENGTH_BYTES ? length.readInt32LE() : -1;
+      if (dimension < 1 || dimension > DIMENSION_MAX)
+        throw new Error(`${name} is no .${format} file, or is damaged: vector ${number} has no length`);
+      rowBytes ??= LENGTH_BYTES + dimension * sizeBytes;
+      const bytes = await reader.take(dimension * sizeBytes);
+      if (bytes.length < dimension * sizeBytes) throw new Error(`${name} ends within vector ${number}`);
+      yield { number, fields: { vector: read(bytes, 0, dimension) } };
+    }
+  }
 }

@@ -2,6 +2,8 @@
 import { messageOf } from '../../../shared/errors/errors.js';
 import { type WholeAnswer, wholeAnswer } from '../../../verifier/index.js';
 import { printable } from '../../verify/print.js';
+import { jsonOf, parseExact } from '../json.js';
+import { textOf } from '../utf8.js';
 
 const BOUNDS = { withinMs: 60_000, maxBytes: 256 * 1024 * 1024 };
 const NOT_FOUND = 404;
@@ -16,30 +18,40 @@ class Refused extends Error {
   }
 }
 
-/** GET, or POST of `body` as JSON. Throws an Error of one line. */
+/** How a source asks its service. */
+export interface Asking {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborted: no answer is waited for. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** GET, or POST of `body` as JSON. Whole numbers of the answer beyond 2^53 are bigints. Throws an Error of one line. */
 export async function askService<Answer>(
   url: string,
-  headers: Readonly<Record<string, string>>,
-  body?: object,
+  { headers, signal }: Asking,
+  body?: Readonly<Record<string, unknown>>,
 ): Promise<Answer> {
   const request: RequestInit =
     body === undefined
       ? { headers }
-      : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: jsonOf(body) };
   let answer: WholeAnswer;
   try {
-    answer = await wholeAnswer(url, request, BOUNDS);
+    answer = await wholeAnswer(url, request, { ...BOUNDS, signal });
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     throw new Error(`${url} does not answer: ${messageOf(cause)}`);
   }
-  const text = new TextDecoder().decode(answer.bytes);
+  const bytes = Buffer.from(answer.bytes.buffer, answer.bytes.byteOffset, answer.bytes.length);
   if (!answer.ok)
-    throw new Refused(answer.status, `${url} answers ${answer.status}: ${printable(text.slice(0, SHOWN_CHARS))}`);
+    throw new Refused(
+      answer.status,
+      `${url} answers ${answer.status}: ${printable(bytes.toString('utf8').slice(0, SHOWN_CHARS))}`,
+    );
   try {
-    return JSON.parse(text) as Answer;
+    return parseExact(textOf(bytes, 'the answer')) as Answer;
   } catch {
-    throw new Error(`${url} answers something else than JSON`);
+    throw new Error(`${url} answers something else than JSON in UTF-8`);
   }
 }
 

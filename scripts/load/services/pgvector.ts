@@ -1,33 +1,48 @@
 /** A table of PostgreSQL with a column of pgvector, by a cursor: one state of the table, page by page. */
 import postgres from 'postgres';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { type Fields, type RawRow, type Source, USUAL } from '../source.js';
+import { assertAllRead, type RawRow, rowFrom, type Source, type Unreadable, USUAL } from '../source.js';
+import { fieldsOf, readersOf } from './pgTypes.js';
 
 const PAGE_ROWS = 1_000;
 const CONNECT_SECS = 10;
+const END_SECS = 1;
+
+/** Values as texts that depend on no setting of the server, the database or the user. */
+const FORMATS = {
+  ...{ TimeZone: 'UTC', DateStyle: 'ISO', IntervalStyle: 'iso_8601', bytea_output: 'hex', extra_float_digits: '1' },
+  lc_monetary: 'C',
+};
 
 /** `table`: its name, with or without its schema before a dot. */
 export function pgvectorSource(url: string, table: string): Source {
   let total: number | undefined;
+  const name = `the table ${table}`;
   return {
-    name: `the table ${table}`,
+    name,
     usual: USUAL,
     expected: () => total,
-    async *rows(): AsyncGenerator<RawRow> {
-      const sql = postgres(url, { max: 1, connect_timeout: CONNECT_SECS, onnotice: () => {} });
-      const name = sql(table);
+    async *rows(signal): AsyncGenerator<RawRow | Unreadable> {
+      const sql = postgres(url, { max: 1, connect_timeout: CONNECT_SECS, fetch_types: false, onnotice: () => {} });
+      const end = (): Promise<void> => sql.end({ timeout: 0 });
+      signal?.addEventListener('abort', end);
+      let number = 0;
       try {
-        const [counted] = await sql`SELECT count(*) AS rows FROM ${name}`;
+        await sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
+        await sql`SELECT set_config(key, value, true) FROM json_each_text(${JSON.stringify(FORMATS)}::text::json)`;
+        const [counted] = await sql`SELECT count(*) AS rows FROM ${sql(table)}`;
         total = Number(counted!.rows);
-        let number = 0;
-        // Text of a vector is read as well as any list of numbers.
-        for await (const rows of sql`SELECT * FROM ${name}`.cursor(PAGE_ROWS))
-          for (const fields of rows) yield { number: ++number, fields: fields as Fields };
+        const readers = await readersOf(sql, (await sql`SELECT * FROM ${sql(table)}`.describe()).columns);
+        for await (const page of sql`SELECT * FROM ${sql(table)}`.raw().cursor(PAGE_ROWS))
+          for (const values of page as unknown as (Uint8Array | null)[][])
+            yield rowFrom(++number, () => fieldsOf(values, readers));
       } catch (error) {
-        throw new Error(`the table ${table} cannot be read: ${messageOf(error)}`);
+        throw new Error(`${name} cannot be read: ${messageOf(error)}`);
       } finally {
-        await sql.end({ timeout: 1 });
+        signal?.removeEventListener('abort', end);
+        await sql.end({ timeout: END_SECS });
       }
+      assertAllRead(name, total, number);
     },
   };
 }

@@ -1,17 +1,18 @@
 /** A collection of Qdrant, by its REST interface: points in order of id, page by page. */
-import { type RawRow, type Source, USUAL } from '../source.js';
+import { assertAllRead, type Fields, type RawRow, type Source, USUAL } from '../source.js';
 import { askService, namedOrThrow } from './askService.js';
+import { withOwn } from './ownFields.js';
 
 const PAGE_ROWS = 256;
 
 interface Page {
   readonly result: {
     readonly points: readonly {
-      readonly id: number | string;
+      readonly id: number | bigint | string;
       readonly payload?: Record<string, unknown> | null;
       readonly vector?: unknown;
     }[];
-    readonly next_page_offset?: number | string | null;
+    readonly next_page_offset?: number | bigint | string | null;
   };
 }
 
@@ -20,29 +21,37 @@ export function qdrantSource(url: string, collection: string, key: string | unde
   const path = `${url}/collections/${encodeURIComponent(collection)}`;
   const headers: Record<string, string> = key === undefined ? {} : { 'api-key': key };
   let total: number | undefined;
+  const name = `${collection} of Qdrant`;
   return {
-    name: `${collection} of Qdrant`,
+    name,
     usual: USUAL,
     expected: () => total,
-    async *rows(): AsyncGenerator<RawRow> {
+    async *rows(signal): AsyncGenerator<RawRow> {
+      const asking = { headers, signal };
       const counted = await namedOrThrow(
-        askService<{ result: { count: number } }>(`${path}/points/count`, headers, { exact: true }),
+        askService<{ result: { count: number } }>(`${path}/points/count`, asking, { exact: true }),
         `Qdrant has no collection ${collection}`,
       );
       total = counted.result.count;
       let number = 0;
-      let offset: number | string | null | undefined;
+      let offset: number | bigint | string | null | undefined;
       do {
         const wanted = { limit: PAGE_ROWS, with_payload: true, with_vector: true, ...(offset != null && { offset }) };
-        const { result } = await askService<Page>(`${path}/points/scroll`, headers, wanted);
+        const { result } = await askService<Page>(`${path}/points/scroll`, asking, wanted);
         for (const { id, payload, vector } of result.points)
-          yield { number: ++number, fields: { id, ...payload, ...vectorsOf(vector) } };
+          yield { number: ++number, fields: withOwn({ id, ...vectorsOf(vector) }, payload ?? {}, 'payload.') };
         offset = result.next_page_offset;
       } while (offset !== undefined && offset !== null);
+      assertAllRead(name, total, number);
     },
   };
 }
 
-/** A point has one vector without a name, or several with one each. */
-const vectorsOf = (vector: unknown): Record<string, unknown> =>
-  Array.isArray(vector) ? { vector } : { ...(vector as object | undefined) };
+/** A point has one vector without a name, or several with one each, which must not be taken for its id or its text. */
+function vectorsOf(vector: unknown): Fields {
+  if (Array.isArray(vector)) return { vector };
+  const named = Object.entries((vector ?? {}) as Fields);
+  return Object.fromEntries(named.map(([name, item]) => [RESERVED.has(name) ? `vector.${name}` : name, item]));
+}
+
+const RESERVED = new Set(['id', ...USUAL.text]);

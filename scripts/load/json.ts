@@ -1,0 +1,89 @@
+/** Reads JSON without loss: no repeated key, and no number whose last digits are missing, passes unseen. */
+import { assertKept } from '../../coordinator/body/keptJson.js';
+import { VouchError } from '../../shared/errors/errors.js';
+import { assertNesting } from '../../shared/json/nesting.js';
+import { JSON_DEPTH_MAX } from '../../shared/limits.js';
+import { RowFault, UnreadNumber } from './source.js';
+import { textOf } from './utf8.js';
+
+/** Of a size that is written with an exponent: nobody asks for its digits. */
+const LARGE = 1e21;
+
+interface Reading {
+  /** Whole numbers beyond 2^53 become bigints. It takes longer; otherwise such numbers become UnreadNumber. */
+  readonly isExact: boolean;
+}
+
+/** The value of a JSON text. Throws RowFault. `place`: what the bytes are. */
+export function jsonIn(bytes: Buffer, place: string, { isExact }: Reading): unknown {
+  const text = textOf(bytes, place);
+  const value = parsed(text, place, isExact ? parseExact : JSON.parse);
+  try {
+    const { members } = assertNesting(bytes, JSON_DEPTH_MAX, place);
+    const found: Found = { members: 0, hasUnread: false };
+    lookAt(value, found);
+    // In an object a key has one value: the one before it is lost.
+    if (found.members !== members) assertKept({ value, text, members }, place);
+    return found.hasUnread && !isExact ? withUnread(value) : value;
+  } catch (error) {
+    throw error instanceof VouchError ? new RowFault(error.message) : error;
+  }
+}
+
+function parsed(text: string, place: string, parse: (text: string) => unknown): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new RowFault(`${place} is no JSON: ${(error as Error).message}`);
+  }
+}
+
+interface Found {
+  members: number;
+  hasUnread: boolean;
+}
+
+const isUnread = (value: number): boolean =>
+  Math.abs(value) > Number.MAX_SAFE_INTEGER && (Math.abs(value) < LARGE || !Number.isFinite(value));
+
+function lookAt(value: unknown, found: Found): void {
+  if (typeof value === 'number') {
+    if (isUnread(value)) found.hasUnread = true;
+  } else if (Array.isArray(value)) for (const item of value) lookAt(item, found);
+  else if (typeof value === 'object' && value !== null)
+    for (const item of Object.values(value)) {
+      found.members += 1;
+      lookAt(item, found);
+    }
+}
+
+function withUnread(value: unknown): unknown {
+  if (typeof value === 'number') return isUnread(value) ? new UnreadNumber(value) : value;
+  if (Array.isArray(value)) return value.map(withUnread);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withUnread(item)]));
+}
+
+const MANY_DIGITS = /\d{16}/;
+const STRING_OR_WHOLE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+const MARK = '\0';
+
+/** As JSON.parse, but whole numbers beyond 2^53 become bigints. Throws as JSON.parse. */
+export function parseExact(text: string): unknown {
+  if (!MANY_DIGITS.test(text)) return JSON.parse(text);
+  const marked = text.replace(STRING_OR_WHOLE, (found) =>
+    found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : JSON.stringify({ [MARK]: found }),
+  );
+  return marked === text ? JSON.parse(text) : JSON.parse(marked, (_, value) => markedNumber(value) ?? value);
+}
+
+function markedNumber(value: unknown): bigint | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MARK)) return undefined;
+  return BigInt((value as Record<string, string>)[MARK]!);
+}
+
+/** As JSON.stringify of an object, with bigints among its values as whole numbers. */
+export const jsonOf = (object: Readonly<Record<string, unknown>>): string =>
+  `{${Object.entries(object)
+    .map(([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`)
+    .join(',')}}`;
