@@ -20,9 +20,10 @@ type Decoder = Parameters<typeof readPage>[2];
 type Header = ReturnType<typeof parquetHeader>;
 type Values = ArrayLike<unknown>;
 
-/** Read for the header of a page, which may have the least and the greatest value of the page in it. */
-const HEADER_BYTES = 4_096;
-const HEADER_MAX_BYTES = 64 << 20;
+/** Bytes that are asked for at once: small pages are not read one by one. */
+const PIECE_BYTES = 256 << 10;
+/** Tried first for the header of a page, which may have the least and the greatest value of the page in it. */
+const HEADER_BYTES = 1_024;
 
 /** Types that the package would round are annotated no more: what is read are numbers of the file, and bytes. */
 const PARSERS = { ...DEFAULT_PARSERS, timestampFromNanoseconds: (nanos: bigint): bigint => nanos };
@@ -32,7 +33,10 @@ export class ColumnReader {
   /** Whether a row may have several values, and so end in the next page. */
   readonly #isRepeated: boolean;
   readonly #endBytes: number;
+  /** Where the bytes that were not read begin. */
   #atBytes: number;
+  /** Read, but not taken. */
+  #ahead: Uint8Array = new Uint8Array();
   #dictionary: Parameters<typeof readPage>[3];
   /** Complete rows. */
   #rows: Values = [];
@@ -57,7 +61,8 @@ export class ColumnReader {
 
   /** Reads on until there is a row that is not taken. Returns how many there are; 0: the column has ended. */
   async fill(): Promise<number> {
-    while (this.#taken >= this.#rows.length && this.#atBytes < this.#endBytes) await this.#readPage();
+    while (this.#taken >= this.#rows.length && this.#ahead.length + this.#endBytes - this.#atBytes > 0)
+      await this.#readPage();
     if (this.#taken >= this.#rows.length && this.#open.length > 0) {
       this.#hold(this.#open);
       this.#open = [];
@@ -79,9 +84,9 @@ export class ColumnReader {
 
   async #readPage(): Promise<void> {
     const header = await this.#header();
-    const view = new DataView(await bytesAt(this.file, this.#atBytes, header.compressed_page_size));
-    this.#atBytes += header.compressed_page_size;
-    const page = { view, offset: 0 };
+    const bytes = await this.#lookAhead(header.compressed_page_size);
+    this.#ahead = bytes.subarray(header.compressed_page_size);
+    const page = { view: viewOf(bytes), offset: 0 };
     if (header.type === 'INDEX_PAGE' || (header.type !== 'DICTIONARY_PAGE' && valuesIn(header) === 0)) return;
     const open = this.#open;
     const { data } = readPage(page, header, this.#decoder, this.#dictionary, this.#isRepeated ? open : undefined, 0);
@@ -95,19 +100,35 @@ export class ColumnReader {
 
   async #header(): Promise<Header> {
     for (let sizeBytes = HEADER_BYTES; ; sizeBytes *= 4) {
-      const most = Math.min(sizeBytes, this.#endBytes - this.#atBytes);
-      const reader = { view: new DataView(await bytesAt(this.file, this.#atBytes, most)), offset: 0 };
+      const bytes = await this.#lookAhead(sizeBytes);
+      const reader = { view: viewOf(bytes), offset: 0 };
       try {
         const header = parquetHeader(reader);
-        this.#atBytes += reader.offset;
+        this.#ahead = bytes.subarray(reader.offset);
         return header;
       } catch (error) {
         // It is longer than what was read.
-        if (!(error instanceof RangeError) || most < sizeBytes || sizeBytes > HEADER_MAX_BYTES) throw error;
+        if (!(error instanceof RangeError) || bytes.length < sizeBytes) throw error;
       }
     }
   }
+
+  /** So many of the next bytes at least, or fewer where the column ends before. */
+  async #lookAhead(count: number): Promise<Uint8Array> {
+    const missing = Math.min(Math.max(count - this.#ahead.length, PIECE_BYTES), this.#endBytes - this.#atBytes);
+    if (count > this.#ahead.length && missing > 0) {
+      const more = new Uint8Array(await bytesAt(this.file, this.#atBytes, missing));
+      this.#atBytes += missing;
+      const bytes = new Uint8Array(this.#ahead.length + more.length);
+      bytes.set(this.#ahead);
+      bytes.set(more, this.#ahead.length);
+      this.#ahead = bytes;
+    }
+    return this.#ahead;
+  }
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView => new DataView(buffer, byteOffset, length);
 
 const valuesIn = ({ data_page_header: first, data_page_header_v2: second }: Header): number =>
   (first ?? second)?.num_values ?? 0;

@@ -1,0 +1,223 @@
+/** Files that pyarrow, DuckDB and NumPy wrote, by `files/make.py`: what becomes of each type they can hold. */
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { FORMATS, type Format, openFile } from '../../../../scripts/load/formats/open.js';
+import { type Columns, RowFault, rowOf } from '../../../../scripts/load/row.js';
+import { isUnreadable, USUAL } from '../../../../scripts/load/source.js';
+import { ROOT } from '../../../support/sourceTree.js';
+
+const COLUMNS: Columns = {
+  ...{ vector: undefined, text: 'none', tag: undefined, id: undefined },
+  ...{ metadata: 'rest', isNormalised: false, numbers: new Set<string>() },
+};
+
+const pathOf = (name: string): string => join(ROOT, 'test/unit/scripts/load/files', name);
+
+/** The metadata of each row of a file, or why the row does not fit. */
+async function loaded(name: string, columns: Columns = COLUMNS): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  const format = FORMATS.find((each) => name.endsWith(`.${each}`)) as Format;
+  for await (const raw of (await openFile(pathOf(name), format)).rows())
+    rows.push(isUnreadable(raw) ? raw.fault : metadataOrFault(raw.fields, columns));
+  return rows;
+}
+
+function metadataOrFault(fields: Record<string, unknown>, columns: Columns): unknown {
+  try {
+    return rowOf(fields, columns, USUAL).metadata;
+  } catch (error) {
+    if (error instanceof RowFault) return error.message;
+    throw error;
+  }
+}
+
+async function failureOf(name: string): Promise<string> {
+  try {
+    return `none: ${JSON.stringify(await loaded(name))}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Type of pyarrow → value in the first row and in the second. */
+const PYARROW: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  bool: [true, null],
+  int8: [-128, null],
+  uint8: [255, null],
+  int16: [-32_768, null],
+  uint16: [65_535, null],
+  int32: [-(2 ** 31), null],
+  uint32: [2 ** 32 - 1, null],
+  int64: ['9007199254740993', 3],
+  uint64: ['18446744073709551615', 3],
+  half: [1.5, null],
+  float: [1.5, null],
+  double: [0.1, 1e17],
+  decimal32: ['19.99', '-0.01'],
+  decimal128: ['1234567890123456789012345678.0123456789', null],
+  decimal256: ['9'.repeat(76), '-1'],
+  text: ['naïve', null],
+  largeText: ['b', ''],
+  dictionary: ['x', 'x'],
+  binary: ['AP+AQQ==', 'cGxhaW4='],
+  fixed: ['AP+AQQ==', null],
+  uuid: ['00000000-0000-0000-0000-00000000000a', null],
+  date: ['2026-01-02', '0001-01-01'],
+  date64: ['2026-01-02', null],
+  timeMs: ['03:04:05.12', null],
+  timeUs: ['03:04:05', '03:04:05.123456'],
+  timeNs: ['03:04:05.000000001', null],
+  timestampS: ['2026-01-02T03:04:05.000', null],
+  timestampMs: ['2026-01-02T03:04:05.120', null],
+  timestampUs: ['2026-01-02T03:04:05.123456', 'infinity'],
+  timestampNs: ['2026-01-02T03:04:05.000000001', null],
+  timestampUtc: ['2026-01-02T03:04:05.000Z', null],
+  timestampZone: ['2026-01-02T03:04:05.000Z', '-infinity'],
+  longAgo: ['-000001-12-31T23:59:59.999', '+010000-01-01T00:00:00.000'],
+  duration: [1_500, null],
+  list: [[1, null, '9007199254740993'], []],
+  listOfLists: [[['a'], [], null], null],
+  fixedList: [
+    [1.5, 2],
+    [3, 4],
+  ],
+  struct: [{ price: '1.10', at: '2026-01-02T03:04:05.123456' }, null],
+  structs: [[{ price: '1.10', at: null }, null], []],
+  map: [{ a: '1.10', b: null }, {}],
+  mapOfWhole: [{ 1: 'a', 2: 'b' }, null],
+  mapOfDates: [{ '2026-01-02': 1 }, null],
+  null: [null, null],
+};
+
+describe('files that other programs wrote', () => {
+  for (const file of ['pyarrow-types.parquet', 'pyarrow-types-v2.parquet'])
+    it(`${file}: every type keeps its value, as the page says`, async () => {
+      const columns: Columns = { ...COLUMNS, metadata: Object.keys(PYARROW) };
+      const [first, second] = await loaded(file, columns);
+      const expected = (row: 0 | 1): object =>
+        Object.fromEntries(Object.entries(PYARROW).map(([name, values]) => [name, values[row]]));
+      expect(first).to.deep.equal(expected(0));
+      expect(second).to.deep.equal(expected(1));
+      const nan: Columns = { ...COLUMNS, metadata: ['nan'] };
+      expect(await loaded(file, nan)).to.deep.equal([
+        'nan holds Infinity, which JSON cannot hold',
+        'nan holds NaN, which JSON cannot hold',
+      ]);
+    });
+
+  it('.parquet: bytes are refused as a vector, and numbers of every other type are taken', async () => {
+    const vectorOf = async (vector: string): Promise<unknown[]> =>
+      loaded('pyarrow-types.parquet', { ...COLUMNS, vector, metadata: [] });
+    expect((await vectorOf('fixed'))[0]).to.equal('fixed holds 4 bytes: write its vectors as lists of numbers');
+    expect((await vectorOf('binary'))[1]).to.equal('binary holds 5 bytes: write its vectors as lists of numbers');
+    expect(await vectorOf('fixedList')).to.deep.equal([null, null]);
+    expect((await vectorOf('list'))[0]).to.equal('list holds null, which is no number');
+  });
+
+  it('.parquet: timestamps of 96 bits keep their nanoseconds', async () => {
+    expect(await loaded('pyarrow-int96.parquet')).to.deep.equal([
+      { at: '2026-01-02T03:04:05.000000001' },
+      { at: null },
+    ]);
+  });
+
+  it('.parquet: a text that is not UTF-8 is refused with its row', async () => {
+    expect(await loaded('pyarrow-latin1.parquet')).to.deep.equal([
+      'byte 4 of text, 0xE9, is not UTF-8: convert it to UTF-8',
+      { text: 'café' },
+    ]);
+  });
+
+  it('.parquet: two columns of one title are refused', async () => {
+    expect(await failureOf('pyarrow-title-twice.parquet')).to.match(
+      /has two columns of the title "vector": rename one$/,
+    );
+  });
+
+  it('.parquet: rows of a group are whole whatever pages hold their columns', async () => {
+    const rows = await loaded('pyarrow-pages.parquet');
+    const expected = Array.from({ length: 600 }, (_, n) => ({
+      n,
+      words: n % 7 === 0 ? null : Array.from({ length: n % 5 }, () => `w${n}`),
+      nested: Array.from({ length: n % 3 }, () => ({ a: n })),
+    }));
+    expect(rows).to.deep.equal(expected);
+  });
+
+  it('.parquet: each byte of a large group of rows is read once', async () => {
+    const path = pathOf('pyarrow-pages.parquet');
+    const probe = await open(path);
+    const prototype = Object.getPrototypeOf(probe) as { read: (...args: unknown[]) => Promise<unknown> };
+    await probe.close();
+    const { read } = prototype;
+    const counts: number[] = [];
+    prototype.read = function (...args) {
+      counts.push(args[2] as number);
+      return read.apply(this, args);
+    };
+    try {
+      await loaded('pyarrow-pages.parquet');
+    } finally {
+      prototype.read = read;
+    }
+    const { size } = await stat(path);
+    // The end of the file, which says where its columns are, is read once more.
+    expect(counts.reduce((sum, count) => sum + count, 0)).to.be.at.most(2 * size);
+  });
+
+  it('.parquet of DuckDB: every type keeps its value, infinite times too', async () => {
+    const [first, second] = (await loaded('duckdb-types.parquet')) as Record<string, unknown>[];
+    expect(first).to.deep.equal({
+      ...{ bool: true, int8: -128, uint8: 255, uint64: '18446744073709551615', int64: '9007199254740993' },
+      ...{ decimal: '1.25', wideDecimal: '12345678901234567890.5', text: 'naïve', enumeration: 'calm', blob: 'AP8=' },
+      uuid: '00000000-0000-0000-0000-00000000000a',
+      ...{ date: '-000043-03-15', time: '03:04:05.5', timestamp: '2026-01-02T03:04:05.123456' },
+      ...{ timestamptz: '2026-01-02T01:04:05.000Z', timestampS: '2026-01-02T03:04:05.000' },
+      ...{ timestampNs: '2026-01-02T03:04:05.000000001', interval: 'P14M3DT4.5S', map: { a: 1, b: null } },
+      ...{ struct: { a: '1.10', b: [null, 'x'] }, json: { a: '9007199254740993' } },
+    });
+    const ends = { date: 'infinity', timestamp: 'infinity', timestamptz: '-infinity', map: {} };
+    for (const [name, value] of Object.entries(second!))
+      expect(value, name).to.deep.equal(ends[name as 'date'] ?? null);
+  });
+
+  it('.csv and .jsonl of DuckDB: texts of any content; a whole number beyond 2^53 is refused in JSON', async () => {
+    const text: Columns = { ...COLUMNS, metadata: ['text', 'nothing', 'price', 'made', 'inner'] };
+    expect(await loaded('duckdb.csv', text)).to.deep.equal([
+      { text: 'a "b", ü\nc', nothing: '', price: '1.10', made: '2026-01-02 03:04:05' },
+    ]);
+    expect(await loaded('duckdb.jsonl', text)).to.deep.equal([
+      { text: 'a "b", ü\u2028c', nothing: null, inner: { a: [1, null] } },
+    ]);
+    expect((await loaded('duckdb.jsonl'))[0]).to.match(/^big holds .*, which is not read to its last digit/);
+  });
+
+  it('.npy of NumPy: every type of numbers is read, in either byte order', async () => {
+    for (const kind of ['f2', 'f4', 'f8', 'i1', 'i2', 'i4', 'i8', 'u1', 'u2', 'u4', 'u8'])
+      for (const order of ['le', 'be']) {
+        const name = `numpy-${kind}-${order}.npy`;
+        const vectors: number[][] = [];
+        for await (const row of (await openFile(pathOf(name), 'npy')).rows())
+          if (!isUnreadable(row)) vectors.push(Array.from(row.fields.vector as number[]));
+        expect(vectors, name).to.deep.equal([
+          [1, 2],
+          [100, 0],
+        ]);
+      }
+  });
+
+  it('.npy of NumPy: every other type and shape is refused before its first row', async () => {
+    for (const kind of ['bool', 'complex', 'longdouble', 'text', 'datetime', 'records', 'objects'])
+      expect(await failureOf(`numpy-${kind}.npy`), kind).to.match(/holds no plain numbers: save it as numpy\.float32$/);
+    for (const [kind, shape] of [
+      ['one', '(2)'],
+      ['three', '(1, 1, 2)'],
+      ['empty', '(3, 0)'],
+    ] as const)
+      expect(await failureOf(`numpy-${kind}.npy`), kind).to.include(`has the shape ${shape}: `);
+    expect(await failureOf('numpy-fortran.npy')).to.match(/is stored by columns/);
+    expect(await failureOf('numpy-twice.npy')).to.match(/continues after the 2 rows of its array/);
+    expect(await loaded('numpy-none.npy')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { unpack } from 'msgpackr';
+import { Loader } from '../../../../scripts/load/loader.js';
+import { Rejects } from '../../../../scripts/load/rejects.js';
+import type { Columns } from '../../../../scripts/load/row.js';
+import { type Fields, type Source, USUAL } from '../../../../scripts/load/source.js';
+import { type Packed, Refused, type ServiceClient } from '../../../../scripts/service/serviceClient.js';
+
+const COLUMNS: Columns = {
+  ...{ vector: undefined, text: undefined, tag: undefined, id: 'id' },
+  ...{ metadata: 'rest', isNormalised: false, numbers: new Set<string>() },
+};
+const PROGRESS = { advance: () => {}, finish: () => {}, abandon: () => {} };
+
+interface Body {
+  readonly external_ids?: readonly string[];
+  readonly texts?: readonly string[];
+  readonly request_ids: readonly string[];
+}
+
+/** A collection in memory that takes upserts as the service does. */
+class Collection {
+  readonly texts = new Map<string, string>();
+  requests = 0;
+  /** Called with each body. */
+  onRequest = (): void => {};
+  /** Leaves out the id of the last row. */
+  isForgetful = false;
+
+  async ask(_method: string, _path: string, { bytes }: Packed): Promise<{ ids: number[] }> {
+    this.requests += 1;
+    this.onRequest();
+    const { external_ids: ids = [], texts = [], request_ids: requestIds } = unpack(Buffer.from(bytes)) as Body;
+    if (new Set(ids).size < ids.length) throw new Refused(400, '$.external_ids[1] stands there twice');
+    if (texts.includes('too long')) throw new Refused(400, '$.texts[0] is too long');
+    for (const [i, id] of ids.entries()) this.texts.set(id, texts[i]!);
+    return { ids: requestIds.map((_, i) => i + 1).slice(this.isForgetful ? 1 : 0) };
+  }
+}
+
+const sourceOf = (rows: readonly Fields[]): Source => ({
+  name: 'rows',
+  usual: USUAL,
+  expected: () => undefined,
+  async *rows() {
+    for (const [i, fields] of rows.entries()) yield { number: i + 1, fields };
+  },
+});
+
+describe('a load in batches', () => {
+  let collection: Collection;
+  let rejected: number[];
+  beforeEach(() => {
+    collection = new Collection();
+    rejected = [];
+  });
+
+  const loaderOf = (rows: readonly Fields[], signal = new AbortController().signal): Loader => {
+    const rejects = { add: async (number: number) => void rejected.push(number) } as unknown as Rejects;
+    const client = Object.assign(collection, { limited: 0 }) as unknown as ServiceClient;
+    const place = { collectionId: 1, source: 'rows', row: 0, inserted: 0, rejected: 0 };
+    const options = {
+      client,
+      collection: 'c',
+      dimension: 1,
+      columns: COLUMNS,
+      rejects,
+      progressFile: undefined,
+      signal,
+    };
+    return new Loader({ ...options, source: sourceOf(rows) }, place);
+  };
+  const rowsOf = (count: number, idOf: (row: number) => string): Fields[] =>
+    Array.from({ length: count }, (_, i) => ({ vector: [1], id: idOf(i), text: `t${i}` }));
+
+  it('takes as many requests where two rows have one external id as where all differ, and the last row stays', async () => {
+    await loaderOf(rowsOf(4_000, (row) => `a${row}`)).load(PROGRESS);
+    const { requests } = collection;
+    collection = new Collection();
+    // Next to each other, and across batches.
+    const loader = loaderOf(rowsOf(4_000, (row) => (row % 4 < 2 ? `near${row >> 2}` : `far${row % 2_000}`)));
+    expect(await loader.load(PROGRESS)).to.equal(true);
+    expect(collection.requests).to.equal(requests);
+    expect(collection.texts.get('near0')).to.equal('t1');
+    expect(collection.texts.get('far2')).to.equal('t2002');
+    expect(loader.reached).to.include({ row: 4_000, inserted: 4_000, rejected: 0 });
+  });
+
+  it('keeps the row before one of the same external id that the service refuses', async () => {
+    const rows = rowsOf(8, (row) => `id${row >> 1}`).map((fields, i) =>
+      i === 3 ? { ...fields, text: 'too long' } : fields,
+    );
+    const loader = loaderOf(rows);
+    await loader.load(PROGRESS);
+    expect(rejected).to.deep.equal([4]);
+    expect(collection.texts.get('id1')).to.equal('t2');
+    expect(loader.reached).to.include({ inserted: 7, rejected: 1 });
+  });
+
+  it('ends where it is interrupted while a batch is halved, and counts nothing of that batch', async () => {
+    const interrupted = new AbortController();
+    const rows = rowsOf(500, (row) => `id${row}`).map((fields) => ({ ...fields, text: 'too long' }));
+    collection.onRequest = () => {
+      if (collection.requests === 3) interrupted.abort();
+    };
+    const loader = loaderOf(rows, interrupted.signal);
+    expect(await loader.load(PROGRESS)).to.equal(false);
+    expect(collection.requests).to.equal(3);
+    expect(loader.reached).to.include({ row: 0, inserted: 0 });
+  });
+
+  it('fails where the service takes fewer rows than it was sent', async () => {
+    collection.isForgetful = true;
+    const error = await loaderOf(rowsOf(3, (row) => `id${row}`))
+      .load(PROGRESS)
+      .catch((failure: Error) => failure.message);
+    expect(error).to.equal('the service took 2 of 3 rows, up to row 3');
+  });
+
+  it('ends at the first row that does not fit where there is no file for it', async () => {
+    const rejects = await Rejects.open(undefined, true);
+    const error = await rejects.add(7, 'a reason').catch((failure: Error) => failure.message);
+    expect(error).to.match(/^row 7: a reason; --rejects FILE writes such rows there/);
+  });
+});
