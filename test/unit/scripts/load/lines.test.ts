@@ -1,0 +1,120 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type Format, openFile } from '../../../../scripts/load/formats/open.js';
+import { isUnreadable } from '../../../../scripts/load/source.js';
+
+describe('lines of text', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-lines-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  let files = 0;
+  /** The fields of each row, or why it cannot be read. */
+  const read = async (format: Format, content: string | Buffer): Promise<unknown[]> => {
+    const path = join(folder, `${++files}`);
+    await writeFile(path, content);
+    const rows: unknown[] = [];
+    for await (const row of (await openFile(path, format)).rows())
+      rows.push(isUnreadable(row) ? row.fault : row.fields);
+    return rows;
+  };
+  const failureOf = async (format: Format, content: string | Buffer): Promise<string> => {
+    try {
+      return `none: ${JSON.stringify(await read(format, content))}`;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+  it('a row that is not UTF-8 is refused with its byte, and the rows around it are read', async () => {
+    const fault = 'byte 23 of the line, 0xE9, is not UTF-8: convert it to UTF-8';
+    const lines = Buffer.concat([latin1('{"n":1,"text":"naive, é"}\n'), Buffer.from('{"text":"é"}\n{"n":2}')]);
+    expect(await read('jsonl', lines)).to.deep.equal([fault, { text: 'é' }, { n: 2 }]);
+    const table = Buffer.concat([Buffer.from('id,text\n1,é\n'), latin1('Caf\xe9,a\n'), Buffer.from('3,😀\n')]);
+    expect(await read('csv', table)).to.deep.equal([
+      { id: '1', text: 'é' },
+      'byte 4 of id, 0xE9, is not UTF-8: convert it to UTF-8',
+      { id: '3', text: '😀' },
+    ]);
+    // Halves of surrogate pairs, a character that is written too long, and one that is cut short.
+    for (const bytes of ['eda080', 'c0af', 'f0908d'])
+      expect(await read('jsonl', Buffer.from(`7b2261223a22${bytes}227d`, 'hex')), bytes).to.match(/is not UTF-8/);
+  });
+
+  it('titles that are not UTF-8, and files of UTF-16, end the load', async () => {
+    expect(await failureOf('csv', latin1('id,caf\xe9\n1,2\n'))).to.match(/^byte 4 of title 2, 0xE9, is not UTF-8/);
+    for (const format of ['csv', 'jsonl'] as const)
+      expect(await failureOf(format, Buffer.from('\uFEFF{"a":1}\n', 'utf16le'))).to.match(
+        /is UTF-16: convert it to UTF-8$/,
+      );
+  });
+
+  it('a byte order mark is no part of the first title or the first row', async () => {
+    expect(await read('csv', '\uFEFFid,n\n1,2\n')).to.deep.equal([{ id: '1', n: '2' }]);
+    expect(await read('csv', '\uFEFF"id",n\n1,2\n')).to.deep.equal([{ id: '1', n: '2' }]);
+    expect(await read('jsonl', '\uFEFF{"id":1}\n')).to.deep.equal([{ id: 1 }]);
+    expect(await read('csv', 'a')).to.deep.equal([]);
+  });
+
+  it('lines end with LF, CR LF or CR, also mixed in one file', async () => {
+    const ends = ['\n', '\r\n', '\r'];
+    for (const first of ends)
+      for (const second of ends) {
+        expect(await read('csv', `a,b${first}1,2${second}3,4${first}`)).to.deep.equal([
+          { a: '1', b: '2' },
+          { a: '3', b: '4' },
+        ]);
+        expect(await read('jsonl', `{"a":1}${first}{"a":2}${second}${second}{"a":3}`)).to.deep.equal([
+          { a: 1 },
+          { a: 2 },
+          { a: 3 },
+        ]);
+      }
+    const quoted = 'a,b\n"1\r\n2","3\n"\r\n';
+    expect(await read('csv', quoted)).to.deep.equal([{ a: '1\r\n2', b: '3\n' }]);
+  });
+
+  it('the separators of Unicode end no line', async () => {
+    for (const separator of ['\u2028', '\u2029', '\u0085', '\v', '\f']) {
+      const text = `a${separator}b`;
+      expect(await read('jsonl', `{"text":${JSON.stringify(text)}}\n{"text":"c"}\n`)).to.deep.equal([
+        { text },
+        { text: 'c' },
+      ]);
+      expect(await read('csv', `text,n\n${text},1\n`)).to.deep.equal([{ text, n: '1' }]);
+    }
+  });
+
+  it('lines and characters that pieces of the file cut in two are whole', async () => {
+    const text = 'é'.repeat(700_001);
+    const rows = [{ a: `x${text}` }, { a: text }, { a: `xyz${text}` }];
+    expect(await read('jsonl', rows.map((row) => JSON.stringify(row)).join('\r\n'))).to.deep.equal(rows);
+    expect(await read('csv', `a\r\n${rows.map(({ a }) => a).join('\r\n')}`)).to.deep.equal(rows);
+  });
+
+  it('two columns of one title are refused, and a title may be the name of anything', async () => {
+    expect(await failureOf('csv', 'vector,place,place\n1,Rome,Oslo\n')).to.match(
+      /has two columns of the title "place": rename one$/,
+    );
+    const [row] = await read('csv', '__proto__,constructor\n1,2\n');
+    expect(Object.entries(row as object)).to.deep.equal([
+      ['__proto__', '1'],
+      ['constructor', '2'],
+    ]);
+  });
+
+  it('a repeated key is refused wherever it is in the row', async () => {
+    const [top, deep, different] = await read(
+      'jsonl',
+      '{"a":1,"a":2}\n{"a":[{"b":1,"b":1}]}\n{"a":{"b":1},"b":{"b":1}}',
+    );
+    expect(top).to.match(/a stands there twice$/);
+    expect(deep).to.match(/b stands there twice$/);
+    expect(different).to.deep.equal({ a: { b: 1 }, b: { b: 1 } });
+  });
+});
