@@ -26,7 +26,8 @@ export const runLoadOf = (
   input: readonly (string | Uint8Array)[],
   collection: string,
   args: readonly string[],
-): Launched => launched('load', at, ['-', '--collection', collection, ...args], { input });
+  options: LaunchOptions = {},
+): Launched => launched('load', at, ['-', '--collection', collection, ...args], { ...options, input });
 
 export const runLoad = (at: At, file: string, collection: string, args: readonly string[] = []): Launched =>
   launched('load', at, [file, '--collection', collection, ...args]);

@@ -23,6 +23,8 @@ export interface LaunchOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Pieces of its standard input, written one after another; without, it has none. */
   readonly input?: readonly (string | Uint8Array)[];
+  /** Its standard input does not end after `input`. */
+  readonly isInputOpen?: boolean;
 }
 
 export class Launched {
@@ -147,18 +149,18 @@ export function launch(program: string, args: readonly string[], options: Launch
     child.once('error', () => {});
     throw new Error(`${program} could not be started`);
   }
-  if (options.input !== undefined) feed(child.stdin!, options.input);
+  if (options.input !== undefined) feed(child.stdin!, options.input, options.isInputOpen);
   const launched = new Launched([program, ...args].join(' '), child);
   running.add(launched);
   void launched.ended.then(() => running.delete(launched));
   return launched;
 }
 
-function feed(stdin: Writable, pieces: readonly (string | Uint8Array)[]): void {
+function feed(stdin: Writable, pieces: readonly (string | Uint8Array)[], staysOpen = false): void {
   // A process that ends before it has read all of it closes the pipe.
   stdin.on('error', () => undefined);
   for (const piece of pieces) stdin.write(piece);
-  stdin.end();
+  if (!staysOpen) stdin.end();
 }
 
 /** Starts a script with the Node that runs the tests. */

@@ -1,0 +1,133 @@
+/** How `npm run load` ends: what it refuses, what it says last, and with which exit code. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { expect } from 'chai';
+import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
+import { freePort } from '../support/launch/freePort.js';
+import type { Launched } from '../support/launch/process.js';
+import { type Project, Service } from '../support/launch/service.js';
+
+describe('the end of npm run load', () => {
+  let service: Service;
+  let folder: string;
+  let at: Project & At;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-load-'));
+    service = await Service.start('standalone');
+  });
+  after(async () => {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    at = { ...(await service.newProject()), url: service.url };
+  });
+
+  let files = 0;
+  const file = async (end: string, content: string | Uint8Array): Promise<string> => {
+    const path = join(folder, `${++files}.${end}`);
+    await writeFile(path, content);
+    return path;
+  };
+  const collections = async (): Promise<string[]> =>
+    ((await at.rw.get('/v1/namespaces')).body.collections as { name: string }[]).map(({ name }) => name);
+  const records = async (collection: string): Promise<{ text: string; external_id?: string; metadata: object }[]> =>
+    (await at.rw.get(`/v1/records?collection=${collection}&with=text`)).body.records;
+  const lastLine = (output: string): string => output.trimEnd().split('\n').at(-1)!;
+  const refusalOf = async (command: Launched): Promise<string> => {
+    expect((await command.waitForEnd()).code, command.output).to.equal(1);
+    expect(command.output).to.not.match(/^✔ load/m);
+    return command.output;
+  };
+
+  it('a file in Latin-1 is refused with the row and the byte, and no record is made', async () => {
+    const table = await file('csv', Buffer.from('id,vector,text\nCaf\xe9,1 0,a\nCaf\xe8,0 1,b\n', 'latin1'));
+    const output = await refusalOf(runLoad(at, table, 'cafes', ['--create', '--id', 'id']));
+    expect(output).to.match(/^✘ load +row 1: byte 4 of id, 0xE9, is not UTF-8: convert it to UTF-8; --rejects FILE/m);
+    expect(await collections()).to.deep.equal([]);
+  });
+
+  it('a first row that does not fit is rejected, and the next one makes the collection', async () => {
+    const lines = '{"embedding":null,"text":"a"}\n{"embedding":[1,0],"text":"b"}\n';
+    const path = await file('jsonl', lines);
+    expect(await refusalOf(runLoad(at, path, 'first', ['--create']))).to.match(
+      /^✘ load +row 1: embedding is no list of numbers; --rejects FILE/m,
+    );
+    expect(await collections()).to.deep.equal([]);
+    const rejects = join(folder, 'first.rejects');
+    await succeeded(runLoad(at, path, 'first', ['--create', '--rejects', rejects]));
+    expect(JSON.parse(await readFile(rejects, 'utf8'))).to.deep.equal({
+      row: 1,
+      reason: 'embedding is no list of numbers',
+    });
+    expect((await records('first')).map(({ text }) => text)).to.deep.equal(['b']);
+    const none = await refusalOf(
+      runLoad(at, await file('jsonl', '{"vector":1}\n'), 'none', ['--create', '--rejects', rejects]),
+    );
+    expect(none).to.match(/^✘ load +row 1: vector is no list of numbers/m);
+    expect(await collections()).to.deep.equal(['first']);
+  });
+
+  it('the last line names the records of the collection, of which rows with one external id are one', async () => {
+    const rows = ['d0', 'd0', 'd1', 'd1'].map((doc, i) => JSON.stringify({ vector: [i, 1], doc, text: `c${i}` }));
+    const output = await succeeded(
+      runLoad(at, await file('jsonl', rows.join('\n')), 'docs', ['--create', '--id', 'doc']),
+    );
+    expect(output).to.match(/^✔ load +4 rows/m);
+    expect(lastLine(output)).to.match(/^✔ collection +docs: 2 records are in it$/);
+    expect((await records('docs')).map(({ external_id, text }) => [external_id, text])).to.deep.equal([
+      ['d0', 'c1'],
+      ['d1', 'c3'],
+    ]);
+  });
+
+  it('a command whose standard input stays open ends where a row is refused, and where it is interrupted', async () => {
+    const isOpen = { isInputOpen: true };
+    const args = ['--create', '--format', 'jsonl'];
+    const refused = runLoadOf(at, ['{"vector":[1]}\n', 'nothing\n'], 'open', args, isOpen);
+    expect(await refusalOf(refused)).to.match(/^✘ load +row 2: the line is no JSON/m);
+    const interrupted = runLoadOf(at, ['{"vector":[1]}\n'], 'waiting', args, isOpen);
+    await interrupted.waitForLine(/waiting is made/);
+    interrupted.signal('SIGINT');
+    expect((await interrupted.waitForEnd()).code, interrupted.output).to.equal(130);
+    expect(lastLine(interrupted.output)).to.match(/^ +stopped +the same command goes on from here$/);
+    expect(interrupted.output).to.not.include('✔ load');
+  });
+
+  it('a load from PostgreSQL ends, and closes its connection, where its first row or its target is refused', async () => {
+    const db = await PGlite.create({ extensions: { vector } });
+    const server = new PGLiteSocketServer({ db, host: '127.0.0.1', port: await freePort() });
+    try {
+      await db.exec(`
+        CREATE EXTENSION vector;
+        CREATE TABLE firstbad (embedding vector(2), content text, share double precision);
+        INSERT INTO firstbad VALUES ('[1,0]', 'one', 'NaN'), ('[0,1]', 'two', 0.5);
+        CREATE TABLE raw (emb bytea, content text);
+        INSERT INTO raw VALUES ('\\x0000c03f000000c0', 'one');`);
+      await server.start();
+      const url = `postgres://postgres@${server.getServerConn()}/postgres`;
+      const load = (table: string, args: readonly string[]): Launched =>
+        runLoad(at, url, 'moved', ['--from', 'pgvector', '--source', table, ...args]);
+      expect(await refusalOf(load('firstbad', []))).to.match(
+        /^✘ load +there is no collection moved: --create makes it$/m,
+      );
+      expect(await refusalOf(load('firstbad', ['--create']))).to.match(
+        /^✘ load +row 1: share holds NaN, which JSON cannot hold; --rejects FILE/m,
+      );
+      expect(await refusalOf(load('raw', ['--create', '--vector', 'emb']))).to.match(
+        /^✘ load +row 1: emb holds 8 bytes: write its vectors as lists of numbers/m,
+      );
+      const rejects = join(folder, 'pg.rejects');
+      const output = await succeeded(load('firstbad', ['--create', '--rejects', rejects]));
+      expect(lastLine(output)).to.match(/^✔ collection +moved: 1 records are in it$/);
+      expect(output).to.match(/^! rejected +1 rows do not fit/m);
+    } finally {
+      await server.stop();
+      await db.close();
+    }
+  });
+});
