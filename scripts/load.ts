@@ -65,7 +65,7 @@ async function loadRows(
   const identity = await identityOf(request.origin);
   const before = await reachedBefore(request.progress, id, identity);
   if (before.row > 0) say('plain', 'load', `goes on after row ${grouped(before.row)}, as ${request.progress} says`);
-  const rejects = await Rejects.open(request.rejects, before.row === 0);
+  const rejects = await Rejects.open(request.rejects, before.row);
   const { collection, columns, progress: progressFile } = request;
   const loader = new Loader({ client, collection, dimension, source, columns, rejects, progressFile, signal }, before);
   const progress = showProgress('load', source.expected(1), 'rows');

@@ -1,5 +1,6 @@
 /** The rows that do not fit: written to a file of `{"row", "reason"}` a line, or the end of the load. */
-import { DurableFile, deleteFile, isThere } from '../../shared/files/durable.js';
+import { readFile } from 'node:fs/promises';
+import { DurableFile, ifThere, replaceFile } from '../../shared/files/durable.js';
 import { printable } from '../verify/print.js';
 
 /** A row that does not fit ends the load. */
@@ -14,11 +15,22 @@ export class Rejects {
     private sizeBytes: number,
   ) {}
 
-  /** `path` undefined: the first such row ends the load. `isAnew`: the file is emptied. */
-  static async open(path: string | undefined, isAnew: boolean): Promise<Rejects> {
+  /**
+   * `path` undefined: the first such row ends the load. Of what the file holds, only rows up to `doneRow` stay: later ones are
+   * read again.
+   */
+  static async open(path: string | undefined, doneRow: number): Promise<Rejects> {
     if (path === undefined) return new Rejects(undefined, 0);
-    if (isAnew) await deleteFile(path);
-    const file = (await isThere(path)) ? await DurableFile.open(path) : await DurableFile.create(path);
+    const text = doneRow === 0 ? undefined : await ifThere(readFile(path, 'utf8'));
+    await replaceFile(
+      path,
+      (text ?? '')
+        .split('\n')
+        .filter(isOfRowUpTo(doneRow))
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+    const file = await DurableFile.open(path);
     return new Rejects(file, await file.sizeBytes());
   }
 
@@ -35,3 +47,14 @@ export class Rejects {
     await this.file?.close();
   }
 }
+
+/** False of a line that was cut short too. */
+const isOfRowUpTo =
+  (doneRow: number) =>
+  (line: string): boolean => {
+    try {
+      return (JSON.parse(line) as { row: number }).row <= doneRow;
+    } catch {
+      return false;
+    }
+  };

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { unpack } from 'msgpackr';
 import { Loader } from '../../../../scripts/load/loader.js';
@@ -118,8 +121,27 @@ describe('a load in batches', () => {
   });
 
   it('ends at the first row that does not fit where there is no file for it', async () => {
-    const rejects = await Rejects.open(undefined, true);
+    const rejects = await Rejects.open(undefined, 0);
     const error = await rejects.add(7, 'a reason').catch((failure: Error) => failure.message);
     expect(error).to.match(/^row 7: a reason; --rejects FILE writes such rows there/);
+  });
+
+  it('writes each rejected row once, also where the load was broken off behind it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vouch-rejects-'));
+    try {
+      const path = join(folder, 'rejects.jsonl');
+      for (const [doneRow, rows] of [
+        [0, [2, 5, 9]],
+        [5, [9, 12]],
+      ] as const) {
+        const rejects = await Rejects.open(path, doneRow);
+        for (const row of rows) await rejects.add(row, 'a reason');
+        await rejects.close();
+      }
+      const lines = (await readFile(path, 'utf8')).trim().split('\n');
+      expect(lines.map((line) => JSON.parse(line).row)).to.deep.equal([2, 5, 9, 12]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });
