@@ -28,7 +28,7 @@ async function sourceOf(origin: Origin): Promise<Source> {
     : beside(source, await openFile(origin.beside.path, origin.beside.format));
 }
 
-/** Of the source, wherever the command is called: a part of request ids. */
+/** Identifies the source wherever the command is called: a part of request ids. */
 const identityOf = async (origin: Origin): Promise<string> =>
   origin.kind === 'service' ? `${origin.url} ${origin.name}` : origin.path === undefined ? '-' : realpath(origin.path);
 

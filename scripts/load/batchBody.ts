@@ -13,10 +13,10 @@ export interface NumberedRow {
   readonly row: Row;
 }
 
-/** What is hashed for a row's request id. */
+/** Buffer of what is hashed for a row's request id. */
 let message = Buffer.alloc(16 * 1024);
 
-/** A row's request id, made of its place and of what it holds: sent again it makes no second record. */
+/** A row's request id, made of its place and of what it holds: a row that is sent again makes no second record. */
 function requestIdOf(source: string, { number, row }: NumberedRow): string {
   const { text, metadata, tag, externalId, vector } = row;
   const named = tag === 0 && externalId === null ? [] : [tag, externalId];
@@ -29,7 +29,7 @@ function requestIdOf(source: string, { number, row }: NumberedRow): string {
   return message.toString('hex', 0, REQUEST_ID_BYTES);
 }
 
-/** Of a unit of a string. */
+/** UTF-8 bytes of one unit of a string. */
 const UTF8_BYTES_MAX = 3;
 
 export function batchBody(collection: string, source: string, rows: readonly NumberedRow[]): Uint8Array {

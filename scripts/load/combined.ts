@@ -35,15 +35,15 @@ export interface Opened {
   readonly source: Source;
   /** Undefined: no row fits. */
   readonly first: RawRow | undefined;
-  /** Of the first row that does not fit, before `first`. */
+  /** The first row that does not fit, if it precedes `first`. */
   readonly fault: Unreadable | undefined;
   /** Closes the source, also where its rows were not read. */
   close(): Promise<void>;
 }
 
 /**
- * Reads up to the first row that `fault` finds nothing wrong with, or, unless `skips`, up to the first row. Throws an Error of
- * one line where there is no row.
+ * Reads up to the first row in which `fault` finds no fault. Without `skips` reads one row. Throws an Error of one line if the
+ * source is empty.
  */
 export async function opened(
   source: Source,

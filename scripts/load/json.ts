@@ -6,7 +6,7 @@ import { JSON_DEPTH_MAX } from '../../shared/limits.js';
 import { RowFault, UnreadNumber } from './source.js';
 import { textOf } from './utf8.js';
 
-/** Of a size that is written with an exponent: nobody asks for its digits. */
+/** Numbers of this size are written with an exponent: their last digits do not matter. */
 const LARGE = 1e21;
 
 interface Reading {
@@ -68,7 +68,7 @@ const MANY_DIGITS = /\d{16}/;
 const STRING_OR_WHOLE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 const MARK = '\0';
 
-/** As JSON.parse, but whole numbers beyond 2^53 become bigints. Throws as JSON.parse. */
+/** JSON.parse, with bigints for whole numbers beyond 2^53. */
 export function parseExact(text: string): unknown {
   if (!MANY_DIGITS.test(text)) return JSON.parse(text);
   const marked = text.replace(STRING_OR_WHOLE, (found) =>
@@ -82,7 +82,7 @@ function markedNumber(value: unknown): bigint | undefined {
   return BigInt((value as Record<string, string>)[MARK]!);
 }
 
-/** As JSON.stringify of an object, with bigints among its values as whole numbers. */
+/** JSON.stringify of an object, with whole numbers for the bigints among its values. */
 export const jsonOf = (object: Readonly<Record<string, unknown>>): string =>
   `{${Object.entries(object)
     .map(([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`)

@@ -143,7 +143,7 @@ export class Loader {
   }
 
   async #send(batch: Batch, progress: Progress): Promise<void> {
-    // Of rows with the same external id the last one stays, so it must be stored after the others.
+    // The last row of an external id stays, so it must be stored after the others.
     const mustWait = (): boolean =>
       this.#flights.length >= IN_FLIGHT || this.#flights.some((flight) => sharesId(flight.batch, batch));
     while (mustWait()) await this.#landOldest(progress);

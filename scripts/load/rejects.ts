@@ -16,7 +16,7 @@ export class Rejects {
   ) {}
 
   /**
-   * `path` undefined: the first such row ends the load. Of what the file holds, only rows up to `doneRow` stay: later ones are
+   * `path` undefined: the first such row ends the load. The file keeps its rows up to `doneRow` only: later ones are
    * read again.
    */
   static async open(path: string | undefined, doneRow: number): Promise<Rejects> {

@@ -108,7 +108,7 @@ function numberOf(value: unknown, name: string): number {
   return number;
 }
 
-/** Of a text that becomes a number. */
+/** The number that a text says. */
 function exactNumber(text: string, name: string): number {
   const number = numberOf(text, name);
   if (WHOLE.test(text) && !Number.isSafeInteger(number)) throw unread(number, name);

@@ -1,4 +1,4 @@
-/** What rows are read from: a file of any format, standard input, or another service. */
+/** Sources of rows: files of any format, standard input, and other services. */
 
 /** One row as its source has it. Its number counts from 1. */
 export interface RawRow {
@@ -23,7 +23,7 @@ export interface Unreadable {
   readonly fault: string;
 }
 
-/** What is wrong with a row; the message is one line. */
+/** A fault of one row; the message is one line. */
 export class RowFault extends Error {}
 
 export interface Source {

@@ -9,7 +9,7 @@ export interface ByteSource {
   readonly sizeBytes: number | undefined;
 }
 
-/** Ends with an error when `signal` is aborted. Whoever stops before its end destroys it. */
+/** Fails when `signal` is aborted. A reader that stops before the end destroys the stream. */
 export function streamOf({ path }: ByteSource, signal: AbortSignal | undefined): Readable {
   const stream = path === undefined ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES });
   return signal === undefined ? stream : addAbortSignal(signal, stream);

@@ -56,7 +56,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 
-/** A line that only looks empty is no row. */
+/** A line of white space is skipped. */
 const isBlank = (line: Buffer): boolean => line.every((byte) => byte <= SPACE);
 
 /**

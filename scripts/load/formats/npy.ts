@@ -63,7 +63,7 @@ async function headerText(reader: ByteReader, name: string): Promise<string> {
   return (await reader.take(isLong ? length.readUInt32LE() : length.readUInt16LE())).toString('latin1');
 }
 
-/** Throws an Error of one line where the table is none of vectors. */
+/** Throws an Error of one line if the table does not hold vectors. */
 function layoutOf(header: string, name: string): Layout {
   const descr = /'descr':\s*'([<>|=])([a-z]\d+)'/.exec(header);
   const shape = /'shape':\s*\(([^)]*)\)/

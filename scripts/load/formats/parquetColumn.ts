@@ -25,7 +25,7 @@ const PIECE_BYTES = 256 << 10;
 /** Tried first for the header of a page, which may have the least and the greatest value of the page in it. */
 const HEADER_BYTES = 1_024;
 
-/** Types that the package would round are annotated no more: what is read are numbers of the file, and bytes. */
+/** `fieldsOf` removes the types that the package would round, except this one: the values are numbers of the file, and bytes. */
 const PARSERS = { ...DEFAULT_PARSERS, timestampFromNanoseconds: (nanos: bigint): bigint => nanos };
 
 export class ColumnReader {
@@ -107,7 +107,7 @@ export class ColumnReader {
         this.#ahead = bytes.subarray(reader.offset);
         return header;
       } catch (error) {
-        // It is longer than what was read.
+        // The header is longer than the bytes that were read.
         if (!(error instanceof RangeError) || bytes.length < sizeBytes) throw error;
       }
     }

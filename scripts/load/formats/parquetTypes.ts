@@ -1,4 +1,4 @@
-/** What becomes of each type of Parquet. https://github.com/apache/parquet-format/blob/master/LogicalTypes.md */
+/** Conversion of each type of Parquet. https://github.com/apache/parquet-format/blob/master/LogicalTypes.md */
 import { parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
 import { assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS, parseFloat16 } from 'hyparquet/src/convert.js';
@@ -85,7 +85,7 @@ function readerOfOne(tree: SchemaTree): Read {
     element.logical_type = undefined;
     return read;
   }
-  // As structures, maps keep the types of their keys, and variants their bytes.
+  // Read as structures, maps keep the types of their keys, and variants their bytes.
   element.converted_type = annotation === 'LIST' ? 'LIST' : undefined;
   element.logical_type = undefined;
   if (isListLike(tree)) {
@@ -113,7 +113,7 @@ function mapOf(entries: Entry[], key: string, item: string, place: string): unkn
   return Object.fromEntries(entries.map((entry, i) => [String(keys[i]), entry[item]]));
 }
 
-/** Of a column. */
+/** The reader of one column. */
 function leafReader(element: SchemaElement, place: string): Read {
   const { type, converted_type: converted, logical_type: logical } = element;
   if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') {

@@ -1,4 +1,4 @@
-/** What becomes of each type of PostgreSQL, from the text of its values. */
+/** Conversion of each type of PostgreSQL, from the text of its values. */
 import type { Sql } from 'postgres';
 import { jsonIn } from '../json.js';
 import { type Fields, RowFault } from '../source.js';
@@ -31,7 +31,7 @@ export async function readersOf(
 
 interface Type {
   readonly oid: number;
-  /** Of an array: that of its items. Of a domain: that of the type below it. */
+  /** The name of the items of an array, and of the type below a domain. */
   readonly name: string;
   readonly isArray: boolean;
   readonly delimiter: string;

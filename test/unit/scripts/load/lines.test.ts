@@ -54,7 +54,7 @@ describe('lines of text', () => {
       );
   });
 
-  it('a byte order mark is no part of the first title or the first row', async () => {
+  it('a byte order mark is dropped before the first title and the first row', async () => {
     expect(await read('csv', '\uFEFFid,n\n1,2\n')).to.deep.equal([{ id: '1', n: '2' }]);
     expect(await read('csv', '\uFEFF"id",n\n1,2\n')).to.deep.equal([{ id: '1', n: '2' }]);
     expect(await read('jsonl', '\uFEFF{"id":1}\n')).to.deep.equal([{ id: 1 }]);

@@ -76,7 +76,7 @@ describe('a load in batches', () => {
   const rowsOf = (count: number, idOf: (row: number) => string): Fields[] =>
     Array.from({ length: count }, (_, i) => ({ vector: [1], id: idOf(i), text: `t${i}` }));
 
-  it('takes as many requests where two rows have one external id as where all differ, and the last row stays', async () => {
+  it('needs no more requests for repeated external ids, and stores the last row of each', async () => {
     await loaderOf(rowsOf(4_000, (row) => `a${row}`)).load(PROGRESS);
     const { requests } = collection;
     collection = new Collection();
@@ -120,7 +120,7 @@ describe('a load in batches', () => {
     expect(error).to.equal('the service took 2 of 3 rows, up to row 3');
   });
 
-  it('ends at the first row that does not fit where there is no file for it', async () => {
+  it('without a file of rejects, the first row that does not fit ends the load', async () => {
     const rejects = await Rejects.open(undefined, 0);
     const error = await rejects.add(7, 'a reason').catch((failure: Error) => failure.message);
     expect(error).to.match(/^row 7: a reason; --rejects FILE writes such rows there/);

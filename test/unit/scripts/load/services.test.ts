@@ -190,7 +190,7 @@ describe('rows of services with an interface of JSON', () => {
     expect(rows[9]!.vector).to.deep.equal([1, 0.1234567890123456]);
   });
 
-  it('Qdrant: a payload hides neither the id nor a vector of its point, and loses no key', async () => {
+  it('Qdrant: a payload hides no field of its point, and loses no key', async () => {
     const url = await qdrant(
       new Map([
         [7n, '{"id":7,"payload":{"id":"sku","text":"x","vector":"north","payload.id":"y"},"vector":[1,0]}'],
@@ -226,7 +226,7 @@ describe('rows of services with an interface of JSON', () => {
         "documents":${list(([, document]) => document)},"metadatas":${list(([, , metadata]) => metadata)}}`;
     });
 
-  it('Chroma: metadata hide neither the id nor the document nor the vector of their row, and lose no key', async () => {
+  it('Chroma: metadata hide no field of their row, and lose no key', async () => {
     const url = await chroma([
       ['c1', 'null', '{"text":"the whole text","id":"m1","n":9007199254740993}'],
       ['c2', '"two"', '{"vector":"north","lang":"de"}'],
