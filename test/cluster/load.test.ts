@@ -1,36 +1,26 @@
 /** `npm run load` at a service: files, broken loads, rows that do not fit, and other services. */
-import { access, appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, appendFile, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
-import { type Project, Service } from '../support/launch/service.js';
+import { LoadRig } from '../support/launch/loadRig.js';
+import type { Project } from '../support/launch/service.js';
 import { npyOf } from '../support/rigs/vectorFiles.js';
 
 describe('npm run load', () => {
-  let service: Service;
-  let folder: string;
+  let rig: LoadRig;
   let at: Project & At;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vouch-load-'));
-    service = await Service.start('standalone');
+    rig = await LoadRig.start();
   });
-  after(async () => {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(() => rig.stop());
   beforeEach(async () => {
-    at = { ...(await service.newProject()), url: service.url };
+    at = await rig.newProject();
   });
 
-  let files = 0;
-  const file = async (end: string, content: string | Uint8Array): Promise<string> => {
-    const path = join(folder, `${++files}.${end}`);
-    await writeFile(path, content);
-    return path;
-  };
+  const file: LoadRig['file'] = (extension, content) => rig.file(extension, content);
   const counts = async (): Promise<Record<string, number>> => {
     const { body } = await at.rw.get('/v1/namespaces');
     const listed = body.collections as { name: string; record_count: number }[];
@@ -109,7 +99,7 @@ describe('npm run load', () => {
       '{"vector":[2],"key":1e400}',
       '{"vector":[3],"key":7,"n":9007199254740993}',
     ];
-    const rejects = join(folder, 'numbers.jsonl');
+    const rejects = join(rig.folder, 'numbers.jsonl');
     const path = await file('jsonl', lines.join('\n'));
     await succeeded(runLoad(at, path, 'keyed', ['--create', '--id', 'key', '--rejects', rejects]));
     const reasons = (await readFile(rejects, 'utf8'))
@@ -135,7 +125,7 @@ describe('npm run load', () => {
     const row = async (): Promise<number> => JSON.parse(await readFile(noted, 'utf8').catch(() => '{"row":0}')).row;
     for (const from of [2_000, 9_000]) {
       const command = runLoad(at, path, 'long', ['--create']);
-      await Promise.race([command.ended, service.until(async () => (await row()) >= from, { everyMs: 5 })]);
+      await Promise.race([command.ended, rig.service.until(async () => (await row()) >= from, { everyMs: 5 })]);
       await command.kill();
     }
     const output = await succeeded(runLoad(at, path, 'long'));
@@ -176,7 +166,7 @@ describe('npm run load', () => {
       /^✘ load +row 2: its vector has 1 components, those of the collection 2; --rejects FILE writes such rows there/m,
     );
     expect(await counts(), 'the rows before it stay').to.deep.equal({ fit: 1 });
-    const rejects = join(folder, 'rejects.jsonl');
+    const rejects = join(rig.folder, 'rejects.jsonl');
     const output = await succeeded(runLoad(at, path, 'fit', ['--rejects', rejects]));
     const written = (await readFile(rejects, 'utf8'))
       .trim()
@@ -193,7 +183,7 @@ describe('npm run load', () => {
       JSON.stringify({ vector: [i, 0], text: i === 17 ? 'x'.repeat(2_000_000) : 'a' }),
     );
     const path = await file('jsonl', lines.join('\n'));
-    const rejects = join(folder, 'refused.jsonl');
+    const rejects = join(rig.folder, 'refused.jsonl');
     await succeeded(runLoad(at, path, 'refused', ['--create', '--rejects', rejects]));
     const { row, reason } = JSON.parse(await readFile(rejects, 'utf8'));
     expect(row).to.equal(18);
@@ -204,7 +194,7 @@ describe('npm run load', () => {
   it('says what is wrong with its arguments, its file or its collection', async () => {
     const path = await file('jsonl', '{"vector":[1]}');
     expect(await refusalOf(at, path, 'missing')).to.match(/there is no collection missing: --create makes it$/m);
-    expect(await refusalOf(at, join(folder, 'no.npy'), 'missing')).to.match(/there is no file .*no\.npy$/m);
+    expect(await refusalOf(at, join(rig.folder, 'no.npy'), 'missing')).to.match(/there is no file .*no\.npy$/m);
     expect(await refusalOf(at, await file('jsonl', ''), 'missing')).to.match(/has no row that can be read$/m);
     for (const [args, why] of [
       [['--index', 'hnsw'], /--index goes with --create/],
@@ -215,7 +205,7 @@ describe('npm run load', () => {
       expect((await command.waitForEnd()).code, command.output).to.equal(2);
       expect(command.output).to.match(why);
     }
-    await expectNone(join(folder, 'no.npy.missing.progress'));
+    await expectNone(join(rig.folder, 'no.npy.missing.progress'));
   });
 
   it('reads a collection of Qdrant page by page, from a stand-in written by hand after its API', async () => {

@@ -1,6 +1,5 @@
 /** How `npm run load` ends: what it refuses, what it says last, and with which exit code. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -8,31 +7,22 @@ import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { expect } from 'chai';
 import { type At, runLoad, runLoadOf, succeeded } from '../support/launch/commands.js';
 import { freePort } from '../support/launch/freePort.js';
+import { LoadRig } from '../support/launch/loadRig.js';
 import type { Launched } from '../support/launch/process.js';
-import { type Project, Service } from '../support/launch/service.js';
+import type { Project } from '../support/launch/service.js';
 
 describe('the end of npm run load', () => {
-  let service: Service;
-  let folder: string;
+  let rig: LoadRig;
   let at: Project & At;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'vouch-load-'));
-    service = await Service.start('standalone');
+    rig = await LoadRig.start();
   });
-  after(async () => {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(() => rig.stop());
   beforeEach(async () => {
-    at = { ...(await service.newProject()), url: service.url };
+    at = await rig.newProject();
   });
 
-  let files = 0;
-  const file = async (end: string, content: string | Uint8Array): Promise<string> => {
-    const path = join(folder, `${++files}.${end}`);
-    await writeFile(path, content);
-    return path;
-  };
+  const file: LoadRig['file'] = (extension, content) => rig.file(extension, content);
   const collections = async (): Promise<string[]> =>
     ((await at.rw.get('/v1/namespaces')).body.collections as { name: string }[]).map(({ name }) => name);
   const records = async (collection: string): Promise<{ text: string; external_id?: string; metadata: object }[]> =>
@@ -58,7 +48,7 @@ describe('the end of npm run load', () => {
       /^✘ load +row 1: embedding is no list of numbers; --rejects FILE/m,
     );
     expect(await collections()).to.deep.equal([]);
-    const rejects = join(folder, 'first.rejects');
+    const rejects = join(rig.folder, 'first.rejects');
     await succeeded(runLoad(at, path, 'first', ['--create', '--rejects', rejects]));
     expect(JSON.parse(await readFile(rejects, 'utf8'))).to.deep.equal({
       row: 1,
@@ -121,7 +111,7 @@ describe('the end of npm run load', () => {
       expect(await refusalOf(load('raw', ['--create', '--vector', 'emb']))).to.match(
         /^✘ load +row 1: emb holds 8 bytes: write its vectors as lists of numbers/m,
       );
-      const rejects = join(folder, 'pg.rejects');
+      const rejects = join(rig.folder, 'pg.rejects');
       const output = await succeeded(load('firstbad', ['--create', '--rejects', rejects]));
       expect(lastLine(output)).to.match(/^✔ collection +moved: 1 records are in it$/);
       expect(output).to.match(/^! rejected +1 rows do not fit/m);

@@ -52,10 +52,12 @@ async function* rowsOf(
   before: number,
   name: string,
 ): AsyncGenerator<RawRow | Unreadable> {
+  const leaves = fields.flatMap((field) => field.leaves);
+  if (group.columns.length !== leaves.length)
+    throw new Error(`${name} has other columns than its end says: it is damaged`);
   const columns = group.columns.map(({ meta_data: metadata }, i) => {
-    const path = fields.flatMap(({ leaves }) => leaves)[i]?.path;
-    if (metadata === undefined || path === undefined) throw new Error(`${name} has an encrypted column, or is damaged`);
-    return new ColumnReader(file, metadata, [...path]);
+    if (metadata === undefined) throw new Error(`${name} has an encrypted column`);
+    return new ColumnReader(file, metadata, [...leaves[i]!.path]);
   });
   const count = Number(group.num_rows);
   for (let row = 0; row < count; ) {
