@@ -28,6 +28,18 @@ const HEADER_BYTES = 1_024;
 /** `fieldsOf` removes the types that the package would round, except this one: the values are numbers of the file, and bytes. */
 const PARSERS = { ...DEFAULT_PARSERS, timestampFromNanoseconds: (nanos: bigint): bigint => nanos };
 
+type Decompress = NonNullable<(typeof compressors)[keyof typeof compressors]>;
+
+/** A page of nulls holds no bytes, which the package does not expect from LZ4. */
+const orEmpty =
+  (decompress: Decompress): Decompress =>
+  (input, sizeBytes) =>
+    sizeBytes === 0 ? new Uint8Array() : decompress(input, sizeBytes);
+
+const DECOMPRESSORS = Object.fromEntries(
+  Object.entries(compressors).map(([codec, decompress]) => [codec, orEmpty(decompress)]),
+) as typeof compressors;
+
 export class ColumnReader {
   readonly #decoder: Decoder;
   /** Whether a row may have several values, and so end in the next page. */
@@ -52,7 +64,7 @@ export class ColumnReader {
   ) {
     const { type, codec, dictionary_page_offset: dictionary, data_page_offset: data } = metadata;
     const pathInSchema = path.slice(1).map(({ element }) => element.name);
-    const decoding = { parsers: PARSERS, compressors, utf8: false };
+    const decoding = { parsers: PARSERS, compressors: DECOMPRESSORS, utf8: false };
     this.#decoder = { type, codec, pathInSchema, element: path.at(-1)!.element, schemaPath: path, ...decoding };
     this.#isRepeated = getMaxRepetitionLevel(path) > 0;
     this.#atBytes = Number(dictionary !== undefined && dictionary > 0n && dictionary < data ? dictionary : data);

@@ -115,6 +115,14 @@ describe('files that other programs wrote', () => {
     expect((await vectorOf('list'))[0]).to.equal('list holds null, which is no number');
   });
 
+  it('.parquet: every compression is read, also of pages without a value', async () => {
+    for (const codec of ['none', 'snappy', 'gzip', 'brotli', 'lz4', 'zstd'])
+      expect(await loaded(`pyarrow-${codec}.parquet`), codec).to.deep.equal([
+        { text: 'ab'.repeat(20), nothing: null },
+        { text: 'b', nothing: null },
+      ]);
+  });
+
   it('.parquet: timestamps of 96 bits keep their nanoseconds', async () => {
     expect(await loaded('pyarrow-int96.parquet')).to.deep.equal([
       { at: '2026-01-02T03:04:05.000000001' },

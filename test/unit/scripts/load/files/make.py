@@ -103,6 +103,15 @@ pq.write_table(
     write_batch_size=10,
     row_group_size=600,
 )
+for codec in ["none", "snappy", "gzip", "brotli", "lz4", "zstd"]:
+    nothing = column(pa.list_(pa.string()), None, None)
+    pq.write_table(
+        pa.table({"vector": VECTOR, "text": column(pa.string(), "ab" * 20, "b"), "nothing": nothing}),
+        f"pyarrow-{codec}.parquet",
+        compression=codec,
+        data_page_version="2.0",
+        use_dictionary=False,
+    )
 pq.write_table(pa.Table.from_arrays([VECTOR, VECTOR], names=["vector", "vector"]), "pyarrow-title-twice.parquet")
 LATIN1 = column(pa.binary(), b"caf\xe9", b"caf\xc3\xa9")
 pq.write_table(
