@@ -102,6 +102,7 @@ export class BodyReader {
       if (this.#whole) this.#finish();
       else {
         this.watch.add(this);
+        this.res.writeContinue?.();
         this.#resume();
       }
     });
@@ -117,7 +118,7 @@ export class BodyReader {
     this.#target = NO_BYTES;
     if (this.#share !== undefined) this.inFlight.release(this.#share, this.#reserved);
     this.#reserved = 0;
-    if (this.isTooMuch) this.#pause();
+    if (this.isTooMuch || this.#isUnasked) this.#pause();
     else this.#resume();
     if (this.#isDropped) return undefined;
     this.watch.add(this);
@@ -134,9 +135,14 @@ export class BodyReader {
     this.#onDropped?.();
   }
 
+  /** The client waits to be asked for the body, of which nothing has come. */
+  get #isUnasked(): boolean {
+    return this.res.writeContinue !== undefined;
+  }
+
   get #isDropped(): boolean {
     // The listener gets what came with the head right after the request handler.
-    return this.#whole || this.#gone || this.#isCut || (this.#chunks > 0 && this.isTooMuch);
+    return this.#whole || this.#gone || this.#isCut || this.#isUnasked || (this.#chunks > 0 && this.isTooMuch);
   }
 
   /** Takes the memory of the whole body where its length is known, and counts what came early. */
@@ -161,6 +167,7 @@ export class BodyReader {
     this.#chunks += 1;
     this.#whole = isLast;
     this.#silentChecks = 0;
+    if (chunk.byteLength > 0 && this.#isUnasked) this.res.writeContinue = undefined;
     if (this.declaredBytes === undefined && this.#chunks > SMALL_CHUNKS + this.#received / LEAST_CHUNK_BYTES) {
       this.#cut(`the body comes in too many small chunks: send ${LEAST_CHUNK_BYTES} bytes or more in each`);
       return;

@@ -8,7 +8,11 @@ const NOTHING: readonly Header[] = [];
 /** What the API takes, and what a page may read of an answer beside its body. */
 const PREFLIGHT: readonly Header[] = [
   ['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
-  ['access-control-allow-headers', 'authorization, content-type, idempotency-key, x-request-id'],
+  [
+    'access-control-allow-headers',
+    // Libraries that trace requests add the last four to each.
+    'authorization, content-type, idempotency-key, x-request-id, traceparent, tracestate, baggage, sentry-trace',
+  ],
   ['access-control-max-age', String(MAX_AGE_SECS)],
 ];
 const EXPOSED: Header = [

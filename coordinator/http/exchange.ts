@@ -36,7 +36,12 @@ export function writeHead(
     res.writeHeader('ratelimit-reset', String(rateLimit.resetSecs));
   }
   for (const [name, value] of cors) res.writeHeader(name, value);
-  for (const [name, value] of reply.headers ?? []) res.writeHeader(name, value);
+  let mayBeKept = false;
+  for (const [name, value] of reply.headers ?? []) {
+    res.writeHeader(name, value);
+    mayBeKept ||= name === 'cache-control';
+  }
+  if (!mayBeKept) res.writeHeader('cache-control', 'no-store');
 }
 
 export class Exchange {
@@ -94,11 +99,13 @@ export class Exchange {
   send(reply: Reply, closing?: Closing): void {
     if (!this.#open) return;
     let isCut = false;
-    const close = closing === 'we close';
+    // A client that waits to be asked for its body may send it behind the answer, or the next request.
+    const isWaiting = this.res.writeContinue !== undefined;
+    const close = closing === 'we close' || isWaiting;
     this.res.cork(() => {
       writeHead(this.res, reply, this.requestId, this.cors, this.rateLimit);
-      if (closing === undefined) this.res.writeHeader('keep-alive', KEEP_ALIVE);
-      if (closing === 'client closes') this.res.writeHeader('connection', 'close');
+      if (closing === undefined && !isWaiting) this.res.writeHeader('keep-alive', KEEP_ALIVE);
+      if (closing === 'client closes' && !isWaiting) this.res.writeHeader('connection', 'close');
       const { status, contentType, body } = reply;
       if (contentType === null || this.isHead) this.#endWithoutBody(contentType === null ? undefined : body, close);
       else if (body.length >= STREAMED_BYTES) {

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { ERROR_STATUS, VouchError } from '../../shared/errors/errors.js';
 import { pack } from '../../shared/protocol/wire.js';
-import { PACKED_TYPE } from './requestHead.js';
+import { PACKED_TYPE } from './mediaTypes.js';
 
 export type Header = readonly [name: string, value: string];
 

@@ -12,6 +12,10 @@ export interface RequestHead {
   readonly contentEncoding: string;
   /** The first of repeated ones. */
   readonly accept: string;
+  /** The codings of answers that the client takes. */
+  readonly acceptEncoding: string;
+  /** The value of `Expect` where the client waits to be asked for its body. */
+  readonly expectation: string | undefined;
   /** Undefined: the body is chunked. */
   readonly bodyBytes: number | undefined;
   /** Undefined: not sent. */
@@ -24,12 +28,15 @@ export interface RequestHead {
   readonly requestedMethod: string | undefined;
   /** The client asks to close the connection after the answer; the native parser does so. */
   readonly isLast: boolean;
-  /** Why the end or the target of the request is unclear; such a request must have no effect. */
+  /** Why the end, the target or a header of the request is unclear; such a request must have no effect. */
   readonly flaw: string | undefined;
 }
 
+const ASCII = /^[\x20-\x7e\t]*$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
+/** As Node finds it. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 const DIGITS = /^[0-9]{1,16}$/;
 
 /** The headers that are read, by their names in lower case. */
@@ -38,6 +45,8 @@ const FIELDS = new Map([
   ['content-type', 'contentType'],
   ['content-encoding', 'contentEncoding'],
   ['accept', 'accept'],
+  ['accept-encoding', 'acceptEncoding'],
+  ['expect', 'expect'],
   ['content-length', 'contentLength'],
   ['transfer-encoding', 'transferEncoding'],
   ['host', 'host'],
@@ -64,13 +73,15 @@ const SINGLE: Readonly<Partial<Record<Field, string>>> = {
 export function readHead(req: EngineRequest): RequestHead {
   const headers: Partial<Record<Field, string>> = {};
   let repeated: string | undefined;
+  let foreign: string | undefined;
   req.forEach((name, value) => {
     const field = (FIELDS as ReadonlyMap<string, Field>).get(name);
     if (field === undefined) return;
     if (headers[field] === undefined) headers[field] = value;
     else repeated = SINGLE[field] ?? repeated;
+    if (!ASCII.test(value) && field !== 'requestId') foreign = name;
   });
-  const { contentLength, transferEncoding, connection, requestId } = headers;
+  const { contentLength, transferEncoding, connection, requestId, expect } = headers;
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
@@ -80,14 +91,21 @@ export function readHead(req: EngineRequest): RequestHead {
     contentType: headers.contentType ?? '',
     contentEncoding: headers.contentEncoding ?? '',
     accept: headers.accept ?? '',
+    acceptEncoding: headers.acceptEncoding ?? '',
+    expectation: expect !== undefined && CONTINUE.test(expect) ? expect : undefined,
     bodyBytes: transferEncoding === undefined ? Number(contentLength ?? 0) : undefined,
     idempotencyKey: headers.idempotencyKey,
     requestId: requestId !== undefined && VISIBLE_ASCII.test(requestId) ? requestId : undefined,
     origin: headers.origin,
     requestedMethod: headers.requestedMethod,
     isLast: connection !== undefined && CLOSE.test(connection),
-    flaw: repeated === undefined ? framingFlaw(contentLength, transferEncoding) : `the header ${repeated} is repeated`,
+    flaw: headerFlaw(repeated, foreign) ?? framingFlaw(contentLength, transferEncoding),
   };
+}
+
+function headerFlaw(repeated: string | undefined, foreign: string | undefined): string | undefined {
+  if (repeated !== undefined) return `the header ${repeated} is repeated`;
+  return foreign === undefined ? undefined : `the header ${foreign} has bytes that are not ASCII`;
 }
 
 function framingFlaw(contentLength: string | undefined, transferEncoding: string | undefined): string | undefined {
@@ -97,34 +115,3 @@ function framingFlaw(contentLength: string | undefined, transferEncoding: string
   if (contentLength !== undefined) return 'both Content-Length and Transfer-Encoding are given';
   return transferEncoding.toLowerCase() === 'chunked' ? undefined : 'the only Transfer-Encoding taken is chunked';
 }
-
-const isUnencoded = ({ contentEncoding }: RequestHead): boolean =>
-  contentEncoding === '' || contentEncoding.toLowerCase() === 'identity';
-
-/** Whether the body is unencoded bytes; a missing type counts as that. */
-export const isBytesBody = (head: RequestHead): boolean =>
-  isUnencoded(head) && (head.contentType === '' || head.contentType.toLowerCase() === 'application/octet-stream');
-
-/** Whether the body is unencoded JSON in UTF-8; a missing type counts as that. */
-export function isJsonBody(head: RequestHead): boolean {
-  const { contentType } = head;
-  if (!isUnencoded(head)) return false;
-  if (contentType === '' || contentType === 'application/json') return true;
-  const [type, ...parameters] = contentType.toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  return type!.trim() === 'application/json' && /^(?:charset="?(?:utf-8|utf8|us-ascii)"?)?$/.test(charset ?? '');
-}
-
-export const PACKED_TYPE = 'application/msgpack';
-
-/** Whether the body is unencoded msgpack. */
-export const isPackedBody = (head: RequestHead): boolean =>
-  isUnencoded(head) && head.contentType.toLowerCase() === PACKED_TYPE;
-
-/** Whether the client names msgpack among the types it takes. */
-export const acceptsPacked = ({ accept }: RequestHead): boolean =>
-  accept !== '' &&
-  accept.split(',').some((range) => {
-    const [type, ...parameters] = range.toLowerCase().split(';');
-    return type!.trim() === PACKED_TYPE && !parameters.some((parameter) => /^\s*q=0(?:\.0*)?\s*$/.test(parameter));
-  });

@@ -15,27 +15,21 @@ import { noteWork } from '../../shared/scheduling/inHand.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
 import type { BodyPool } from '../body/bodyPool.js';
-import { type BodyKind, mayBePacked } from '../body/kinds.js';
+import type { BodyKind } from '../body/kinds.js';
 import type { InFlight, Share } from '../limits/inFlight.js';
 import type { Decision, Limiter } from '../limits/limiter.js';
 import { TurnBudget } from '../limits/turnBudget.js';
 import { reuseMemory } from './bodyMemory.js';
 import { BodyReader, BodyWatch } from './bodyReader.js';
+import { Compressor } from './compression.js';
 import { Cors } from './cors.js';
 import type { Address, EngineRequest, EngineResponse, HttpEngine, ServedCertificate } from './engine/engine.js';
 import { type Closing, Exchange, writeHead } from './exchange.js';
 import { FailureLog } from './failureLog.js';
 import { decodeParameter, HandlerRequest, type Services } from './handlerRequest.js';
+import { acceptsPacked, isPackedBody, mediaFlaw } from './mediaTypes.js';
 import { errorReply, KEEP_ALIVE, malformedReply, packedReply, type Reply } from './reply.js';
-import {
-  acceptsPacked,
-  isBytesBody,
-  isJsonBody,
-  isPackedBody,
-  PACKED_TYPE,
-  type RequestHead,
-  readHead,
-} from './requestHead.js';
+import { type RequestHead, readHead } from './requestHead.js';
 import type { KeyedRoute, Route, ServiceRoute } from './route.js';
 import { type Match, Router } from './router.js';
 import { Waits } from './waits.js';
@@ -95,6 +89,7 @@ interface AcceptedRequest {
 class Requests {
   readonly #router: Router<Route>;
   readonly #cors: Cors;
+  readonly #compressor = new Compressor();
   readonly #turnBudget: TurnBudget;
   readonly #failures: FailureLog;
   /** Answers to requests that are refused from their head. */
@@ -116,10 +111,11 @@ class Requests {
   }
 
   take(res: EngineResponse, req: EngineRequest): void {
-    const { authenticator, inFlight, services } = this.options;
+    const { authenticator, engine, inFlight, services } = this.options;
     const startMs = services.clock.monotonicMs();
     const isInTime = this.#turnBudget.admits(startMs);
     const head = readHead(req);
+    if (head.expectation !== undefined) engine.awaitContinue(res, head.expectation);
     if (head.flaw !== undefined) {
       this.#exchange(res, head, undefined, undefined, startMs).send(malformedReply(head.flaw), 'we close');
       return;
@@ -135,7 +131,7 @@ class Requests {
     if (route !== undefined && route.category !== null) {
       caller = authenticator.known(head.authorization);
       const reason = caller && (isInTime ? inFlight.refusal(caller.project) : 'turn');
-      if (reason !== undefined && mayRejectFast(head)) {
+      if (reason !== undefined && mayRejectFast(head, res)) {
         this.#rejectFast(res, head, route, reason);
         return;
       }
@@ -208,6 +204,9 @@ class Requests {
     } catch (error) {
       reply = errorReply(this.#toCallerError(error, exchange));
     }
+    const compressed = this.#compressor.compress(reply, head);
+    if (compressed instanceof Promise) reply = await compressed;
+    else reply = compressed;
     const dropped = body?.drop();
     if (dropped !== undefined) await dropped;
     // While this request is unanswered, the native parser closes the connection at whatever follows the last chunk.
@@ -329,20 +328,13 @@ class Requests {
 
 const late = (): VouchError => unavailable('the request was not done by its deadline; its outcome is unknown');
 
-const mayRejectFast = ({ method, bodyBytes }: RequestHead): boolean =>
-  bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD';
+const mayRejectFast = ({ method, bodyBytes }: RequestHead, { writeContinue }: EngineResponse): boolean =>
+  bodyBytes !== undefined && bodyBytes <= DROPPED_BYTES_MAX && method !== 'HEAD' && writeContinue === undefined;
 
 /** Checks the content type, then the scope: this order is part of the contract. */
 function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head: RequestHead): void {
-  if (body === 'frames' && !isBytesBody(head))
-    throw new VouchError('unsupported_media_type', 'the body must be application/octet-stream, not compressed');
-  if (body !== null && body !== 'frames' && !isJsonBody(head) && !(mayBePacked(body) && isPackedBody(head))) {
-    const packed = mayBePacked(body) ? ` or ${PACKED_TYPE}` : '';
-    throw new VouchError(
-      'unsupported_media_type',
-      `the body must be application/json in UTF-8${packed}, not compressed`,
-    );
-  }
+  const flaw = body === null ? undefined : mediaFlaw(head, body);
+  if (flaw !== undefined) throw new VouchError('unsupported_media_type', flaw);
   if (!allows(caller.scope, scope))
     throw new VouchError('forbidden', `this needs a key of scope ${scope}; yours is ${caller.scope}`);
 }

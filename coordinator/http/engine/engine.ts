@@ -11,6 +11,9 @@ export interface Address {
   readonly sharePort?: boolean;
 }
 
+/** The longest head of a request, with its target and all headers. */
+export const HEAD_BYTES_MAX = 16 * 1024;
+
 /** The head of a request. Lives until the request handler returns. */
 export interface EngineRequest {
   getCaseSensitiveMethod(): string;
@@ -24,6 +27,8 @@ export interface EngineRequest {
 
 /** The answer to a request, and its body. It must not be touched after the answer, nor after `onAborted`. */
 export interface EngineResponse {
+  /** Asks for the body; there until then, and only where the client sends none before: see `HttpEngine.awaitContinue`. */
+  writeContinue?: (() => void) | undefined;
   /** `listener` is called if the client goes away before it has its answer. */
   onAborted(listener: () => void): void;
   /** The body; must be called while the request handler runs. The memory of a chunk lives for the call. */
@@ -78,6 +83,8 @@ export interface ServedCertificate {
 
 export interface HttpEngine {
   readonly name: 'uWebSockets.js' | 'node:http';
+  /** Sets `writeContinue`, unless the engine has asked for the body itself. `expectation`: the header that names `100-continue`. */
+  awaitContinue(res: EngineResponse, expectation: string): void;
   /** `tls`: serves HTTPS, TLS 1.2 and later. Throws an Error of one line if it cannot listen on the address. */
   listen(take: TakeRequest, address: Address, tls?: ServedCertificate): Promise<Listening>;
 }

@@ -6,11 +6,17 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { addressBytes } from './addressBytes.js';
-import type { Address, EngineRequest, EngineResponse, HttpEngine, Listening, TakeRequest } from './engine.js';
+import {
+  type Address,
+  type EngineRequest,
+  type EngineResponse,
+  HEAD_BYTES_MAX,
+  type HttpEngine,
+  type Listening,
+  type TakeRequest,
+} from './engine.js';
 import { listenError } from './listenError.js';
 
-/** The longest head, as of uWebSockets.js. */
-const HEAD_BYTES_MAX = 4_096;
 const HEAD_MS = 10_000;
 /** Longer than the answers say, so that no client sends into a connection that is being closed. */
 const IDLE_MS = 9_000;
@@ -37,7 +43,9 @@ export const nodeEngine: HttpEngine = {
   listen: async (take, address, tls) => {
     const server =
       tls === undefined ? createServer(SETTINGS) : createTlsServer({ ...SETTINGS, ...TLS, ...tls.current });
-    server.on('request', (req: IncomingMessage, res: ServerResponse) => serve(take, req, res));
+    // With an expectation too, which Node would meet by itself before the request handler runs, or refuse.
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      server.on(event, (req: IncomingMessage, res: ServerResponse) => serve(take, req, res));
     server.on('clientError', (error, socket) => answerUnread(error, socket as Socket));
     server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       const closeNow = socket.destroySoon.bind(socket);
@@ -47,6 +55,7 @@ export const nodeEngine: HttpEngine = {
     tls?.onRenewed(() => (server as TlsServer).setSecureContext({ ...TLS, ...tls.current }));
     return listening(server);
   },
+  awaitContinue: (res) => (res as NodeResponse).awaitContinue(),
 };
 
 async function listenOn(server: Server, { host, port, sharePort = false }: Address): Promise<void> {
@@ -70,12 +79,27 @@ const listening = (server: Server): Listening => ({
 /** Connections that had their last answer, behind which nothing may be read. */
 const answeredLast = new WeakSet<Socket>();
 
+/** The newest request of a connection. */
+const newest = new WeakMap<
+  Socket,
+  { readonly req: IncomingMessage; readonly res: ServerResponse; readonly isLast: boolean }
+>();
+
+/** HTTP/1.1, and HTTP/1.0 as proxies and their health checks speak it. */
 function serve(take: TakeRequest, req: IncomingMessage, res: ServerResponse): void {
-  if (answeredLast.has(req.socket)) return;
-  if (req.httpVersion !== '1.1') {
-    answerUnread(new Error(), req.socket, ['505 HTTP Version Not Supported', 'this service speaks HTTP/1.1']);
+  const { socket, httpVersion } = req;
+  if (answeredLast.has(socket) || newest.get(socket)?.isLast) return;
+  const isChunked = req.headers['transfer-encoding'] !== undefined;
+  const isOld = httpVersion === '1.0';
+  if (!isOld && httpVersion !== '1.1') {
+    answerUnread(new Error(), socket, ['505 HTTP Version Not Supported', 'this service speaks HTTP/1.1 and HTTP/1.0']);
     return;
   }
+  if (isOld && isChunked) {
+    answerUnread(new Error(), socket, ['400 Bad Request', 'HTTP/1.0 has no Transfer-Encoding']);
+    return;
+  }
+  newest.set(socket, { req, res, isLast: isOld || isChunked });
   const response = new NodeResponse(req, res);
   take(response, new NodeRequest(req));
   response.handlerReturned();
@@ -104,12 +128,15 @@ class NodeRequest implements EngineRequest {
   }
 
   forEach(visit: (name: string, value: string) => void): void {
-    const { rawHeaders } = this.req;
+    const { rawHeaders, httpVersion } = this.req;
+    // The first counts.
+    if (httpVersion === '1.0') visit('connection', 'close');
     for (let i = 0; i < rawHeaders.length; i += 2) visit(rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
   }
 }
 
 class NodeResponse implements EngineResponse {
+  writeContinue: (() => void) | undefined;
   #status = '200 OK';
   /** Names and values in turn. */
   readonly #headers: string[] = [];
@@ -123,6 +150,14 @@ class NodeResponse implements EngineResponse {
     private readonly req: IncomingMessage,
     private readonly res: ServerResponse,
   ) {}
+
+  awaitContinue(): void {
+    if (this.req.httpVersion === '1.0') return;
+    this.writeContinue = () => {
+      this.writeContinue = undefined;
+      this.res.writeContinue();
+    };
+  }
 
   /** A body that nobody listens to is dropped. */
   handlerReturned(): void {
@@ -283,6 +318,13 @@ function answerUnread(
   [status, message] = UNREAD[error.code ?? ''] ?? NO_REQUEST,
 ): void {
   if (answeredLast.has(socket)) return;
+  const before = newest.get(socket);
+  if (before?.req.complete && !before.res.writableFinished) {
+    // The request before it is not answered yet: its client would take this answer for its own.
+    if (!before.isLast) before.res.once('finish', () => socket.destroySoon());
+    newest.set(socket, { ...before, isLast: true });
+    return;
+  }
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;

@@ -1,7 +1,7 @@
 /** HTTP by uWebSockets.js. Two packages have its binaries, for different machines. */
 import type * as Uws from 'uWebSockets.js';
 import { messageOf } from '../../../shared/errors/errors.js';
-import type { Address, HttpEngine, TakeRequest } from './engine.js';
+import { type Address, type EngineResponse, HEAD_BYTES_MAX, type HttpEngine, type TakeRequest } from './engine.js';
 import { whyNotListening } from './listenError.js';
 
 /** What is used of the native module; the types of the packages lack the constant and the calls below. */
@@ -35,6 +35,8 @@ const PACKAGES: readonly (() => Promise<unknown>)[] = [
 /** Throws an Error of one line where neither package has a binary that loads here. */
 export async function loadUws(): Promise<HttpEngine> {
   const reasons: string[] = [];
+  // The library reads it while it is loaded: its own bound of 4 KiB is less than browsers and proxies send.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEAD_BYTES_MAX);
   for (const load of PACKAGES)
     try {
       return engineOf((await load()) as UwsModule);
@@ -53,6 +55,7 @@ function reasonOf(error: unknown): string {
 function engineOf(uws: UwsModule): HttpEngine {
   return {
     name: 'uWebSockets.js',
+    awaitContinue,
     listen: async (take, address, tls) => {
       const newApp = (): UwsApp => {
         const app = tls ? uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) : uws.App();
@@ -79,6 +82,31 @@ function engineOf(uws: UwsModule): HttpEngine {
         },
       };
     },
+  };
+}
+
+/** The only spelling that the library knows; it asks for the body before the request handler runs. */
+const ASKED_BY_LIBRARY = '100-continue';
+
+/**
+ * The library has no call for an interim answer, and writes one status line a request: this takes it for the interim one, and
+ * puts the final one before the first header. Every answer has a header.
+ */
+function awaitContinue(res: EngineResponse, expectation: string): void {
+  if (expectation === ASKED_BY_LIBRARY) return;
+  const writeStatus = res.writeStatus.bind(res);
+  const writeHeader = res.writeHeader.bind(res);
+  res.writeContinue = () => {
+    res.writeContinue = undefined;
+    res.cork(() => writeStatus('100 Continue\r\n'));
+    let statusLine = '';
+    res.writeStatus = (status) => {
+      statusLine = `HTTP/1.1 ${status}\r\n`;
+    };
+    res.writeHeader = (name, value) => {
+      writeHeader(statusLine + name, value);
+      statusLine = '';
+    };
   };
 }
 

@@ -42,6 +42,7 @@ export class HttpPorts {
     const taking = this.#taking;
     return {
       name: 'node:http',
+      awaitContinue: () => undefined,
       listen: async (take: TakeRequest, { host, port }: Address): Promise<Listening> => {
         const address = `${host}:${port}`;
         const own = { party, take };

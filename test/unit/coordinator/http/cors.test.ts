@@ -42,7 +42,8 @@ overEngines('pages of other origins', (engine) => {
       headers: {
         ...allowed,
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-        'access-control-allow-headers': 'authorization, content-type, idempotency-key, x-request-id',
+        'access-control-allow-headers':
+          'authorization, content-type, idempotency-key, x-request-id, traceparent, tracestate, baggage, sentry-trace',
         'access-control-max-age': '600',
       },
     });

@@ -13,7 +13,7 @@ describe('the HTTP engine', () => {
   beforeEach(() => {
     lines.length = 0;
   });
-  const native: HttpEngine = { name: 'uWebSockets.js', listen: nodeEngine.listen };
+  const native: HttpEngine = { ...nodeEngine, name: 'uWebSockets.js' };
   const missing = async (): Promise<HttpEngine> => {
     throw new Error('GLIBC_2.38 not found');
   };

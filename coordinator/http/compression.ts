@@ -1,0 +1,76 @@
+/** Compresses long answers for clients that ask for it, outside of the event loop. */
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { weightOf } from './mediaTypes.js';
+import type { Header, Reply } from './reply.js';
+import type { RequestHead } from './requestHead.js';
+
+/** A shorter answer is sent as it is. */
+const LEAST_BYTES = 8 * 1024;
+/** Threads of Node's pool that compress at the same time: of its four, files need the others. */
+const AT_ONCE = 2;
+/** Brotli at this quality takes as long as gzip at its usual level, and gives less. */
+const BROTLI_QUALITY = 4;
+const PIECE_BYTES = 64 * 1024;
+/** Logs and snapshots: vectors hardly shrink, and encrypted payloads do not. */
+const KEPT_TYPE = 'application/octet-stream';
+
+type Coding = 'br' | 'gzip';
+
+const asGzip = promisify(gzip);
+const asBrotli = promisify(brotliCompress);
+const COMPRESS: Readonly<Record<Coding, (body: string | Uint8Array) => Promise<Buffer>>> = {
+  gzip: (body) => asGzip(body, { chunkSize: PIECE_BYTES }),
+  br: (body) =>
+    asBrotli(body, { chunkSize: PIECE_BYTES, params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
+};
+const VARY: Header = ['vary', 'accept-encoding'];
+
+/** The coding that the client weights most; undefined: none, or the answer as it is. */
+function codingOf(acceptEncoding: string): Coding | undefined {
+  if (acceptEncoding === '') return undefined;
+  const others = weightOf('*', acceptEncoding) ?? 0;
+  const br = weightOf('br', acceptEncoding) ?? others;
+  const gzip = weightOf('gzip', acceptEncoding) ?? others;
+  const coding = br >= gzip ? 'br' : 'gzip';
+  const weight = Math.max(br, gzip);
+  return weight > 0 && weight >= (weightOf('identity', acceptEncoding) ?? 0) ? coding : undefined;
+}
+
+export class Compressor {
+  #running = 0;
+  /** Of answers that are given again as they are, such as files: the object itself is the key. */
+  readonly #done = new WeakMap<Reply, Map<Coding, Reply>>();
+
+  /** The answer to send: the given one where it is short, not asked for compressed, or too many are being compressed. */
+  compress(reply: Reply, { acceptEncoding, method }: RequestHead): Reply | Promise<Reply> {
+    if (reply.body.length < LEAST_BYTES || reply.contentType === null || reply.contentType === KEPT_TYPE) return reply;
+    const coding = codingOf(acceptEncoding);
+    const done = coding && this.#done.get(reply)?.get(coding);
+    if (done !== undefined) return done;
+    // An answer to HEAD has no body, and may tell the length of either.
+    if (coding === undefined || method === 'HEAD' || this.#running >= AT_ONCE) return withHeaders(reply, [VARY]);
+    return this.#compress(reply, coding);
+  }
+
+  async #compress(reply: Reply, coding: Coding): Promise<Reply> {
+    this.#running += 1;
+    try {
+      const body = await COMPRESS[coding](reply.body);
+      const compressed = { ...withHeaders(reply, [['content-encoding', coding], VARY]), body };
+      const codings = this.#done.get(reply) ?? new Map<Coding, Reply>();
+      this.#done.set(reply, codings.set(coding, compressed));
+      return compressed;
+    } catch {
+      // Too little memory: the answer itself is there.
+      return withHeaders(reply, [VARY]);
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+const withHeaders = (reply: Reply, headers: readonly Header[]): Reply => ({
+  ...reply,
+  headers: [...(reply.headers ?? []), ...headers],
+});

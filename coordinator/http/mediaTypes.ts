@@ -1,0 +1,61 @@
+/** What the headers of a request say of the types of its body and of its answer. */
+import { type BodyKind, mayBePacked } from '../body/kinds.js';
+import type { RequestHead } from './requestHead.js';
+
+const JSON_TYPE = 'application/json';
+const BYTES_TYPE = 'application/octet-stream';
+export const PACKED_TYPE = 'application/msgpack';
+
+const SHOWN_CHARS = 64;
+const UTF8 = /^"?(?:utf-8|utf8|us-ascii)"?$/;
+
+/** `text/html; charset="latin1"` in lower case, as its type and its charset. */
+function partsOf(contentType: string): [type: string, charset: string | undefined] {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  return [type.trim(), charset?.slice('charset='.length)];
+}
+
+/** Whether the body is msgpack. */
+export const isPackedBody = ({ contentType }: RequestHead): boolean => contentType.toLowerCase() === PACKED_TYPE;
+
+/**
+ * What keeps a body of this kind from being read: its type, its charset or its coding; undefined: nothing. A missing type counts
+ * as the right one.
+ */
+export function mediaFlaw({ contentType, contentEncoding }: RequestHead, kind: BodyKind): string | undefined {
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity')
+    return `the body has the Content-Encoding ${shown(contentEncoding)}: send it uncompressed`;
+  if (contentType === '' || contentType === JSON_TYPE) return kind === 'frames' ? bytesFlaw(contentType) : undefined;
+  if (kind === 'frames') return bytesFlaw(contentType);
+  const [type, charset] = partsOf(contentType);
+  if (type === JSON_TYPE)
+    return charset === undefined || UTF8.test(charset)
+      ? undefined
+      : `the body has the charset ${shown(charset)}: send it in UTF-8`;
+  if (mayBePacked(kind) && contentType.toLowerCase() === PACKED_TYPE) return undefined;
+  const packed = mayBePacked(kind) ? ` or ${PACKED_TYPE}` : '';
+  return `the body has the Content-Type ${shown(contentType)}: send ${JSON_TYPE}${packed}`;
+}
+
+const bytesFlaw = (contentType: string): string | undefined =>
+  contentType === '' || contentType.toLowerCase() === BYTES_TYPE
+    ? undefined
+    : `the body has the Content-Type ${shown(contentType)}: send ${BYTES_TYPE}`;
+
+const shown = (value: string): string => JSON.stringify(value.slice(0, SHOWN_CHARS));
+
+/** The weight that a header such as `Accept` gives to a name, from 0 to 1; undefined: it does not name it. */
+export function weightOf(name: string, header: string): number | undefined {
+  for (const range of header.toLowerCase().split(',')) {
+    const [named = '', ...parameters] = range.split(';');
+    if (named.trim() !== name) continue;
+    const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
+    return weight === undefined ? 1 : Number(weight);
+  }
+  return undefined;
+}
+
+/** Whether the client names msgpack among the types it takes. */
+export const acceptsPacked = ({ accept }: RequestHead): boolean =>
+  accept !== '' && (weightOf(PACKED_TYPE, accept) ?? 0) > 0;

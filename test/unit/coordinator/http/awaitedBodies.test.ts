@@ -1,0 +1,106 @@
+/** Clients that send the head of a request and wait to be asked for its body: `Expect: 100-continue`. */
+import { expect } from 'chai';
+import { HostileClient } from '../../../support/launch/hostileClient.js';
+import { overEngines, TestEdge, until } from '../../../support/rigs/testEdge.js';
+
+const BODY = JSON.stringify({ collection: 'c', query: [1, 2], k: 1 });
+const ASKED = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+overEngines('a client that waits to be asked for its body', (engine) => {
+  let edge: TestEdge;
+  let authorization: string;
+  const clients: HostileClient[] = [];
+  beforeEach(async () => {
+    edge = await TestEdge.start({ http: { engine } });
+    authorization = `Bearer ${await edge.key()}`;
+    await edge.backend.create('p', { name: 'c', dimension: 2, index: 'brute' });
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.end();
+    await edge.stop();
+  });
+
+  const open = async (expectation: string, headers: Readonly<Record<string, string>> = {}): Promise<HostileClient> => {
+    const all = {
+      ...{ host: 'test', authorization, 'content-type': 'application/json', 'content-length': String(BODY.length) },
+      ...{ expect: expectation, ...headers },
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+    const client = await HostileClient.open(
+      edge.edge.port,
+      `${['POST /v1/search HTTP/1.1', ...lines].join('\r\n')}\r\n\r\n`,
+    );
+    clients.push(client);
+    return client;
+  };
+  /** The statuses of all answers, interim ones included. */
+  const statuses = ({ received }: HostileClient): number[] =>
+    [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+  it('is asked whatever the case of its header, and the connection is used again', async () => {
+    for (const expectation of ['100-continue', '100-Continue', '100-CONTINUE']) {
+      const client = await open(expectation);
+      await until(() => client.received === ASKED);
+      client.send(BODY);
+      await until(() => /"results":/.test(client.received));
+      client.send('GET /health HTTP/1.1\r\nhost: test\r\n\r\n');
+      await until(() => statuses(client).length === 3);
+      expect(statuses(client), expectation).to.deep.equal([100, 200, 200]);
+      const [, head] = client.received.split('\r\n\r\n');
+      expect(head, expectation).to.match(/^HTTP\/1\.1 200 OK\r\ncontent-type: application\/json\r\nx-request-id: /);
+    }
+  });
+
+  it('is asked for a long answer too', async () => {
+    await edge.backend.create('p', { name: 'wide', dimension: 32_768, index: 'brute' });
+    const client = await edge.client();
+    await client.post('/v1/records', { collection: 'wide', values: Array<number>(32_768).fill(0.5) });
+    const body = JSON.stringify({ collection: 'wide', ids: [1], with: ['vector'] });
+    const waiting = await HostileClient.open(
+      edge.edge.port,
+      `POST /v1/records/get HTTP/1.1\r\nhost: test\r\nauthorization: ${authorization}\r\nexpect: 100-Continue\r\ncontent-length: ${body.length}\r\n\r\n`,
+    );
+    clients.push(waiting);
+    await until(() => waiting.received === ASKED);
+    waiting.send(body);
+    await until(() => waiting.received.includes('"missing":'));
+    expect(statuses(waiting)).to.deep.equal([100, 200]);
+  });
+
+  it('is refused before it has sent anything: its key, its type, its length, its scope, no place', async () => {
+    const refusals: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
+      [401, { authorization: 'Bearer vk_no' }],
+      [415, { 'content-type': 'text/plain' }],
+      [413, { 'content-length': String(1024 ** 3) }],
+      [403, { authorization: `Bearer ${await edge.key('metrics')}` }],
+      [400, { 'idempotency-key': 'a\r\nidempotency-key: b' }],
+    ];
+    for (const [status, headers] of refusals) {
+      const client = await open('100-Continue', headers);
+      await until(() => !client.isOpen);
+      expect(statuses(client)).to.deep.equal([status]);
+      expect(client.received).to.match(/^connection: close\r$/im);
+    }
+  });
+
+  it('that is refused has nothing carried out that it sends behind the head', async () => {
+    const client = await open('100-Continue', { authorization: 'Bearer vk_no' });
+    client.send(`DELETE /v1/namespaces/c HTTP/1.1\r\nhost: test\r\nauthorization: ${authorization}\r\n\r\n`);
+    await until(() => !client.isOpen);
+    expect((await edge.backend.list('p')).map(({ name }) => name)).to.deep.equal(['c']);
+  });
+
+  it('that sends its body unasked is served', async () => {
+    const client = await open('100-Continue');
+    client.send(BODY);
+    await until(() => /"results":/.test(client.received));
+    expect(statuses(client).at(-1)).to.equal(200);
+  });
+
+  it('another expectation is ignored', async () => {
+    const client = await open('other');
+    client.send(BODY);
+    await until(() => /"results":/.test(client.received));
+    expect(statuses(client)).to.deep.equal([200]);
+  });
+});
