@@ -1,5 +1,6 @@
 /** Calls of the API with the key of this tab. */
 import { type WholeAnswer, wholeAnswer } from '../verifier/wholeAnswer.js';
+import { PREFIX } from './prefix.js';
 
 /** A refusal of the service, or no answer at all (status 0). */
 export class CallError extends Error {
@@ -20,7 +21,8 @@ export interface Answered<T> {
   readonly tookMs: number;
 }
 
-const KEY = 'vouch-key';
+/** Another prefix of the same origin may be another service, which must not get the key. */
+const KEY = `vouch-key${PREFIX}`;
 /** Longer than the longest request, which is a rebuild. */
 const ANSWER_MS = 20 * 60_000;
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
@@ -62,7 +64,7 @@ export class Service {
     let answer: WholeAnswer;
     try {
       const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-      answer = await wholeAnswer(path, request, { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX, signal });
+      answer = await wholeAnswer(PREFIX + path, request, { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX, signal });
     } catch (error) {
       if (signal?.aborted === true) throw error;
       throw new CallError(0, 'unreachable', 'the service does not answer');

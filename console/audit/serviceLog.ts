@@ -7,6 +7,7 @@ import {
   visitLog,
   wholeAnswer,
 } from '../../verifier/index.js';
+import { PREFIX } from '../prefix.js';
 
 export interface FollowedLog {
   readonly checkpoint: TrustedCheckpoint;
@@ -15,7 +16,7 @@ export interface FollowedLog {
   readonly isFirst: boolean;
 }
 
-const POLICY = 'vouch-log-policy';
+const POLICY = `vouch-log-policy${PREFIX}`;
 const FILE_MS = 30_000;
 /** A bundle of the largest entries. */
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
@@ -29,7 +30,7 @@ export const rememberedPolicy = (): string => localStorage.getItem(POLICY) ?? ''
 export async function followLog(policyText: string, signal: AbortSignal): Promise<FollowedLog> {
   const policy = parsePolicy(policyText);
   localStorage.setItem(POLICY, policyText);
-  const place = `vouch-log/${policy.logs.map(({ key }) => key.name).join(' ')}`;
+  const place = `vouch-log${PREFIX}/${policy.logs.map(({ key }) => key.name).join(' ')}`;
   const kept = localStorage.getItem(place);
   const last = kept === null ? undefined : (JSON.parse(kept) as SeenLog);
   const { seen, checkpoint, entries } = await visitLog((path) => readFile(path, signal), policy, last);
@@ -40,7 +41,7 @@ export async function followLog(policyText: string, signal: AbortSignal): Promis
 
 async function readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
   const bounds = { withinMs: FILE_MS, maxBytes: FILE_BYTES_MAX, signal };
-  const { ok, status, bytes } = await wholeAnswer(`/log/${path}`, {}, bounds);
+  const { ok, status, bytes } = await wholeAnswer(`${PREFIX}/log/${path}`, {}, bounds);
   if (!ok) throw new Error(`/log/${path} answers ${status}`);
   return bytes;
 }

@@ -4,6 +4,7 @@
  */
 import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
 import { type Checkpoint, toHex, verifyCheckpoint, verifyConsistency } from '../../verifier/index.js';
+import { PREFIX } from '../prefix.js';
 import { pathOf, type Service } from '../service.js';
 
 /** What is kept of a checkpoint. Sizes count the genesis. */
@@ -50,7 +51,7 @@ export function remember(checkpoint: Checkpoint): void {
   localStorage.setItem(placeOf(checkpoint), JSON.stringify(seen));
 }
 
-const placeOf = ({ origin: { project, name } }: Checkpoint): string => `vouch-seen/${project}/${name}`;
+const placeOf = ({ origin: { project, name } }: Checkpoint): string => `vouch-seen${PREFIX}/${project}/${name}`;
 
 function lastSeen(checkpoint: Checkpoint): Seen | undefined {
   const kept = localStorage.getItem(placeOf(checkpoint));

@@ -40,7 +40,8 @@ export async function consoleRoutes(): Promise<ServiceRoute[]> {
       return fileRoute(name === PAGE ? '/console/' : `/console/${name}`, () => reply);
     }),
   );
-  const moved = { status: 308, contentType: null, body: '', headers: [['location', '/console/'] as const] };
+  // Relative: a proxy may serve all of this under a prefix.
+  const moved = { status: 308, contentType: null, body: '', headers: [['location', 'console/'] as const] };
   return [...files, fileRoute('/console', () => moved)];
 }
 

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { KEEP_ALIVE } from '../../coordinator/http/reply.js';
+import { Client } from '../support/launch/client.js';
 import { findTool, runTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launch } from '../support/launch/process.js';
@@ -36,6 +37,32 @@ const PROXIES: readonly Proxy[] = [
   { name: 'caddy', file: 'Caddyfile', command: (config) => ['run', '--adapter', 'caddyfile', '--config', config] },
   { name: 'haproxy', file: 'haproxy.cfg', command: (config) => ['-db', '-f', config] },
 ];
+
+/** What people try first, before a coordinator on `node:http`, which serves HTTP/1.0. */
+const BARE: Readonly<Record<string, (port: number, upstream: number) => string>> = {
+  nginx: (port, upstream) => `error_log stderr warn;
+    events {}
+    http {
+      access_log off;
+      server {
+        listen 127.0.0.1:${port};
+        location / {
+          proxy_pass http://127.0.0.1:${upstream};
+        }
+      }
+    }
+`,
+  haproxy: (port, upstream) => `defaults
+  mode http
+  timeout connect 2s
+  timeout client 30s
+  timeout server 30s
+listen vouch
+  bind 127.0.0.1:${port}
+  option httpchk GET /health
+  server c1 127.0.0.1:${upstream} check inter 1s
+`,
+};
 
 interface Answer {
   readonly status: number;
@@ -180,6 +207,44 @@ describe('a proxy in front', () => {
       it('shows nobody the metrics, which may be open beside the API', async () => {
         expect((await project.rw.get('/metrics')).status).to.equal(200);
         expect((await ask('GET', '/metrics')).status).to.equal(404);
+      });
+    });
+
+  for (const [name, configOf] of Object.entries(BARE))
+    describe(`of ${name} with its defaults, which speak HTTP/1.0 to the service`, () => {
+      const program = findTool(name);
+      let proxy: Launched | undefined;
+      let client: Client;
+
+      before(async function () {
+        if (program === undefined) skip(this, `${name} is not installed`);
+        const port = await freePort();
+        const config = join(folder, `bare ${name}.conf`);
+        writeFileSync(config, configOf(port, Number(new URL(service.url).port)));
+        const started = launch(program, PROXIES.find((one) => one.name === name)!.command(config, folder), {
+          cwd: folder,
+        });
+        proxy = started;
+        client = new Client(`http://127.0.0.1:${port}`, project.rw.key);
+        await service.until(async () => {
+          expect(started.running, started.output).to.equal(true);
+          return (await client.get('/health').catch(() => ({ status: 0 }))).status === 200;
+        });
+      });
+
+      after(() => proxy?.stop());
+
+      it('lets writes, searches and long answers through', async () => {
+        const collection = `bare_${name}`;
+        const batch = Array.from({ length: 3_000 }, (_, i) => [i, 1]);
+        const made = await client.post('/v1/namespaces', { name: collection, dimension: 2, metric: 'squared_l2' });
+        expect(made.status, made.text).to.equal(200);
+        const inserted = await client.post('/v1/vectors/batch-insert', { collection, batch });
+        expect(inserted.body.ids, inserted.text).to.have.length(batch.length);
+        const found = await client.post('/v1/search', { collection, query: [0, 1], k: 2_000 });
+        expect(found.body.results, found.text.slice(0, 100)).to.have.length(2_000);
+        const refused = await client.post('/v1/search', { collection: 'none', query: [1], k: 1 });
+        expect([refused.status, refused.body.code]).to.deep.equal([404, 'collection_not_found']);
       });
     });
 
