@@ -39,7 +39,7 @@ function codingOf(acceptEncoding: string): Coding | undefined {
 
 export class Compressor {
   #running = 0;
-  /** Of answers that are given again as they are, such as files: the object itself is the key. */
+  /** Compressed forms of answers that are sent repeatedly, such as files, by the answer object. */
   readonly #done = new WeakMap<Reply, Map<Coding, Reply>>();
 
   /** The answer to send: the given one where it is short, not asked for compressed, or too many are being compressed. */
@@ -48,7 +48,7 @@ export class Compressor {
     const coding = codingOf(acceptEncoding);
     const done = coding && this.#done.get(reply)?.get(coding);
     if (done !== undefined) return done;
-    // An answer to HEAD has no body, and may tell the length of either.
+    // An answer to HEAD has the length of the uncompressed body.
     if (coding === undefined || method === 'HEAD' || this.#running >= AT_ONCE) return withHeaders(reply, [VARY]);
     return this.#compress(reply, coding);
   }

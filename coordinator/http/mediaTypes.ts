@@ -1,4 +1,4 @@
-/** What the headers of a request say of the types of its body and of its answer. */
+/** Media types of a request's body and of its answer, as its headers name them. */
 import { type BodyKind, mayBePacked } from '../body/kinds.js';
 import type { RequestHead } from './requestHead.js';
 
@@ -19,10 +19,7 @@ function partsOf(contentType: string): [type: string, charset: string | undefine
 /** Whether the body is msgpack. */
 export const isPackedBody = ({ contentType }: RequestHead): boolean => contentType.toLowerCase() === PACKED_TYPE;
 
-/**
- * What keeps a body of this kind from being read: its type, its charset or its coding; undefined: nothing. A missing type counts
- * as the right one.
- */
+/** Says which of type, charset and coding makes a body of this kind unreadable; undefined: none. A missing type is the right one. */
 export function mediaFlaw({ contentType, contentEncoding }: RequestHead, kind: BodyKind): string | undefined {
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity')
     return `the body has the Content-Encoding ${shown(contentEncoding)}: send it uncompressed`;

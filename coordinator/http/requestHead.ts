@@ -35,7 +35,7 @@ export interface RequestHead {
 const ASCII = /^[\x20-\x7e\t]*$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
-/** As Node finds it. */
+/** The pattern of Node's own server. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 const DIGITS = /^[0-9]{1,16}$/;
 

@@ -49,7 +49,7 @@ describe('the console under a path', () => {
     await service?.stop();
   });
 
-  it('shows the collections, asks for nothing outside of its path, and keeps its key from a service under another', async () => {
+  it('asks for nothing outside of its path, and gives its key to no other service there', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     for (const prefix of PREFIXES) {

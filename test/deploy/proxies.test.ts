@@ -38,7 +38,7 @@ const PROXIES: readonly Proxy[] = [
   { name: 'haproxy', file: 'haproxy.cfg', command: (config) => ['-db', '-f', config] },
 ];
 
-/** What people try first, before a coordinator on `node:http`, which serves HTTP/1.0. */
+/** Shortest configurations, for a coordinator on `node:http`, which serves HTTP/1.0. */
 const BARE: Readonly<Record<string, (port: number, upstream: number) => string>> = {
   nginx: (port, upstream) => `error_log stderr warn;
     events {}
@@ -211,7 +211,7 @@ describe('a proxy in front', () => {
     });
 
   for (const [name, configOf] of Object.entries(BARE))
-    describe(`of ${name} with its defaults, which speak HTTP/1.0 to the service`, () => {
+    describe(`${name} with its defaults, which speak HTTP/1.0 to the service,`, () => {
       const program = findTool(name);
       let proxy: Launched | undefined;
       let client: Client;

@@ -89,8 +89,8 @@ function engineOf(uws: UwsModule): HttpEngine {
 const ASKED_BY_LIBRARY = '100-continue';
 
 /**
- * The library has no call for an interim answer, and writes one status line a request: this takes it for the interim one, and
- * puts the final one before the first header. Every answer has a header.
+ * The library has no call for an interim answer, and writes one status line a request. That line is the interim one here, and
+ * the final one is put before the first header. Every answer has a header.
  */
 function awaitContinue(res: EngineResponse, expectation: string): void {
   if (expectation === ASKED_BY_LIBRARY) return;

@@ -82,14 +82,14 @@ overEngines('a client that waits to be asked for its body', (engine) => {
     }
   });
 
-  it('that is refused has nothing carried out that it sends behind the head', async () => {
+  it('is refused once, and what it sends then is not carried out', async () => {
     const client = await open('100-Continue', { authorization: 'Bearer vk_no' });
     client.send(`DELETE /v1/namespaces/c HTTP/1.1\r\nhost: test\r\nauthorization: ${authorization}\r\n\r\n`);
     await until(() => !client.isOpen);
     expect((await edge.backend.list('p')).map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('that sends its body unasked is served', async () => {
+  it('is served where it sends its body unasked', async () => {
     const client = await open('100-Continue');
     client.send(BODY);
     await until(() => /"results":/.test(client.received));

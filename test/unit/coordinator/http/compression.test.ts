@@ -1,4 +1,4 @@
-/** Which answers are compressed, and how. */
+/** The compression of answers, and what caches may keep of them. */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -13,7 +13,7 @@ const head = (acceptEncoding: string, method = 'GET') => ({ acceptEncoding, meth
 const headersOf = (reply: Reply): Record<string, string> => Object.fromEntries(reply.headers ?? []);
 
 describe('the compression of answers', () => {
-  it('is of the coding with the most weight, brotli before gzip, and none where the client wants none', async () => {
+  it('uses the coding with the most weight, brotli before gzip, or none', async () => {
     const codings: Readonly<Record<string, string | undefined>> = {
       gzip: 'gzip',
       br: 'br',
@@ -43,14 +43,14 @@ describe('the compression of answers', () => {
     for (const reply of kept) expect(new Compressor().compress(reply, head('gzip'))).to.equal(reply);
   });
 
-  it('of an answer that is given again is done once', async () => {
+  it('compresses an answer that is sent repeatedly once', async () => {
     const compressor = new Compressor();
     const file = long('text/javascript');
     const first = await compressor.compress(file, head('gzip'));
     expect(compressor.compress(file, head('gzip'))).to.equal(first);
   });
 
-  it('is of two answers at a time: a third is sent as it is, and one after them is compressed', async () => {
+  it('takes two answers at a time, and leaves a third as it is', async () => {
     const compressor = new Compressor();
     const replies = [1, 2, 3].map(() => compressor.compress(long(), head('br')));
     expect(replies.map((reply) => reply instanceof Promise)).to.deep.equal([true, true, false]);
@@ -75,7 +75,7 @@ overEngines('a long answer', (engine) => {
     return { headers: answer.headers as IncomingHttpHeaders, bytes: Buffer.concat(chunks) };
   };
 
-  it('of any kind arrives whole in every coding, and says so', async () => {
+  it('arrives whole in every coding, and names the coding', async () => {
     const [, entry] = /src="([^"]+\.js)"/.exec((await get('/console/', '')).bytes.toString())!;
     const [, program] = /import\("\.\/(main-[^"]+)"\)/.exec((await get(`/console/${entry}`, '')).bytes.toString())!;
     for (const path of ['/openapi.json', `/console/${program}`]) {
@@ -100,14 +100,14 @@ overEngines('a long answer', (engine) => {
   });
 });
 
-overEngines('what a cache may keep', (engine) => {
+overEngines('the headers for caches', (engine) => {
   let edge: TestEdge;
   beforeEach(async () => {
     edge = await TestEdge.start({ http: { engine } });
   });
   afterEach(() => edge.stop());
 
-  it('is no answer of the API, refusals included, and files of the console', async () => {
+  it('forbid to store any answer of the API, refusals included, and let the console be stored', async () => {
     const client = await edge.client();
     const answers = [
       ...[await client.get('/health'), await client.get('/openapi.json'), await client.get('/v1/namespaces')],

@@ -5,8 +5,8 @@ import type { RequestHead } from '../../../../coordinator/http/requestHead.js';
 const head = (contentType: string, contentEncoding = '') =>
   ({ contentType, contentEncoding, accept: '' }) as RequestHead;
 
-describe('the media type of a body', () => {
-  it('that is refused is named: the type, the charset or the coding', () => {
+describe('a media type', () => {
+  it('is refused with the name of what is wrong: type, charset or coding', () => {
     const search = (type: string, coding?: string) => mediaFlaw(head(type, coding), 'search');
     expect(search('text/plain')).to.equal(
       'the body has the Content-Type "text/plain": send application/json or application/msgpack',
@@ -43,7 +43,7 @@ describe('the media type of a body', () => {
       expect(mediaFlaw(head(type), 'frames'), type).to.equal(undefined);
   });
 
-  it('of an answer is weighed as the client says', () => {
+  it('has the weight that the client gives it', () => {
     expect(weightOf('gzip', 'br, GZip;q=0.25')).to.equal(0.25);
     expect(weightOf('gzip', 'br')).to.equal(undefined);
     expect(weightOf('gzip', 'x-gzip, gzip ; q=0')).to.equal(0);
