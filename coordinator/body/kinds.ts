@@ -9,6 +9,7 @@ import { assertBeginImport } from '../contract/backup.js';
 import { assertConfigureIndex, assertCreateCollection, assertRebuild } from '../contract/collections.js';
 import { assertInsertEncrypted } from '../contract/encrypted.js';
 import { assertCreateEdge, assertCreateNode } from '../contract/graph.js';
+import { assertKnownFields } from '../contract/knownFields.js';
 import {
   assertBatchInsert,
   assertBatchUpsert,
@@ -22,8 +23,7 @@ import {
 import { invalid } from '../contract/refusal.js';
 import type { SchemaName } from '../contract/schemas.js';
 import { assertMultiSearch, assertSearch, assertSearchBatch } from '../contract/search.js';
-import { assertCreateKey } from '../contract/service.js';
-import { belongsElsewhere, type Spelling, spellingOf, spellingsOf } from '../contract/spelling.js';
+import { assertCreateKey, type CreateKeyRequest, isKeyLabel } from '../contract/service.js';
 import { batchBuffers, prepareBatch } from './batch.js';
 import { assertedUtf8Bytes, assertMetadataSize, type BodyBounds, requestIdBytes } from './bounds.js';
 import { checkedFrames } from './frames.js';
@@ -39,10 +39,8 @@ interface Kind<T> {
   readonly schema: SchemaName;
   /** Levels of nesting: those of the JSON that a caller chooses, and of what is around it. Absent: JSON_DEPTH_MAX. */
   readonly depthMax?: number;
-  /** No message repeats any part of the body. */
+  /** No message repeats a value of the body. */
   readonly isSecret?: true;
-  /** Refuses a misspelt name of an optional field whose loss would be hard to undo. */
-  readonly spelling?: Spelling;
   /** The field that is kept as it is written, or refused; `$`: the whole body. */
   readonly kept?: '$' | 'metadata' | 'metadata_filter' | 'searches';
   /** The value of an empty body; absent: an empty body is refused. */
@@ -71,15 +69,6 @@ const BATCH_JSON_BYTES = 64 * 1024;
 const INLINE_PIECES = 2_000;
 const SHORT_BYTES = 4 * 1024;
 
-/** Names of `expires_in_secs` in other systems. */
-const OTHER_EXPIRY_NAMES = [
-  ...['expires', 'expiry', 'expiresin', 'expiresinseconds', 'expiresat', 'expiresatms', 'ttl', 'ttlsecs'],
-];
-
-const NO_EXTERNAL_IDS = belongsElsewhere(['external_id', 'external_ids'], 'POST /v1/vectors/batch-upsert');
-/** A replacement leaves nothing of what the request does not name. */
-const UPSERT_SPELLING = spellingsOf('collection', 'metadata', 'texts', 'tags');
-
 const kind = <T>(definition: Kind<T>): Kind<T> => definition;
 
 /** A body that a handler gets as it was validated. */
@@ -93,7 +82,6 @@ export const BODY_KINDS = {
   insert: kind({
     schema: 'InsertRequest',
     vectors: { name: 'values' },
-    spelling: NO_EXTERNAL_IDS,
     prepare: prepareInsert,
   }),
   batch: kind({
@@ -101,7 +89,6 @@ export const BODY_KINDS = {
     vectors: { name: 'batch' },
     depthMax: JSON_DEPTH_MAX + 2,
     kept: 'metadata',
-    spelling: NO_EXTERNAL_IDS,
     prepare: (value, bounds, taken) => prepareBatch(assertBatchInsert(value), bounds, taken),
     buffers: batchBuffers,
   }),
@@ -110,7 +97,6 @@ export const BODY_KINDS = {
     vectors: { name: 'batch' },
     depthMax: JSON_DEPTH_MAX + 2,
     kept: 'metadata',
-    spelling: UPSERT_SPELLING,
     prepare: (value, bounds, taken) => prepareBatch(assertBatchUpsert(value), bounds, taken),
     buffers: batchBuffers,
   }),
@@ -118,15 +104,13 @@ export const BODY_KINDS = {
     schema: 'DeleteRecordsRequest',
     depthMax: JSON_DEPTH_MAX + 1,
     kept: 'metadata_filter',
-    spelling: spellingOf('collection'),
     prepare: (value) => prepareDeletion(assertDeleteRecords(value)),
   }),
-  recordReference: plain('RecordReference', assertRecordReference, { spelling: spellingOf('collection') }),
+  recordReference: plain('RecordReference', assertRecordReference),
   metadata: kind({ schema: 'JsonObject', kept: '$', prepare: prepareMetadata }),
   insertEncrypted: kind({
     schema: 'InsertEncryptedRequest',
     isSecret: true,
-    spelling: spellingOf('key_id'),
     prepare: prepareInsertEncrypted,
   }),
   search: kind({
@@ -154,10 +138,8 @@ export const BODY_KINDS = {
   getRecords: kind({ schema: 'GetRecordsRequest', prepare: (value) => prepareGet(assertGetRecords(value)) }),
   createCollection: plain('CreateCollectionRequest', assertCreateCollection),
   configureIndex: plain('ConfigureIndexRequest', assertConfigureIndex),
-  rebuild: plain('RebuildRequest', assertRebuild, { spelling: spellingOf('index'), whenEmpty: {} }),
-  createKey: plain('CreateKeyRequest', assertCreateKey, {
-    spelling: spellingOf('expires_in_secs', OTHER_EXPIRY_NAMES),
-  }),
+  rebuild: plain('RebuildRequest', assertRebuild, { whenEmpty: {} }),
+  createKey: kind({ schema: 'CreateKeyRequest', prepare: prepareCreateKey }),
   createNode: plain('CreateNodeRequest', assertCreateNode),
   createEdge: plain('CreateEdgeRequest', assertCreateEdge),
   beginImport: plain('BeginImportRequest', assertBeginImport),
@@ -259,12 +241,12 @@ function prepareTaken<T>(
 }
 
 function prepareJson<T>(definition: Kind<T>, bytes: Buffer, bounds: BodyBounds, taken: TakenVectors): T {
-  const { isSecret, spelling, kept, whenEmpty, prepare } = definition;
+  const { schema, isSecret, kept, whenEmpty, prepare } = definition;
   if (bytes.length === 0 && whenEmpty !== undefined) return whenEmpty;
   const json = parseJson(bytes, depthOf(definition), isSecret);
+  // First: a misspelt field explains why one is missing.
+  assertKnownFields(schema, json.value);
   const prepared = prepare(json.value, bounds, taken);
-  // `prepare` accepts objects only.
-  spelling?.(Object.keys(json.value as object), '$');
   if (kept !== undefined) assertKept(json, '$', kept === '$' ? undefined : kept);
   return prepared;
 }
@@ -287,6 +269,13 @@ function prepareInsert(value: unknown, bounds: BodyBounds, taken: TakenVectors) 
     metadata: metadataBytes,
     text: text ?? null,
   };
+}
+
+/** `description`: see `ACCEPTED_FIELDS`. */
+function prepareCreateKey(value: unknown): CreateKeyRequest {
+  const request = assertCreateKey(value);
+  const { description } = request as { readonly description?: unknown };
+  return isKeyLabel(description) && request.label == null ? { ...request, label: description } : request;
 }
 
 function prepareMetadata(value: unknown, bounds: BodyBounds) {

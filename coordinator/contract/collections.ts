@@ -1,6 +1,6 @@
 /** Collections and their indexes. */
 import typia, { type tags } from 'typia';
-import { below, invalid, refuseIndexAt } from './refusal.js';
+import { refuseIndexAt } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
 
 export interface CreateCollectionRequest {
@@ -55,7 +55,7 @@ export interface IndexParameters {
 }
 
 export interface ConfigureIndexRequest {
-  /** Null or omitted: the index is dropped. Refused if omitted beside any field except `parameters`. */
+  /** Null or omitted: the index is dropped. */
   type?: 'hnsw' | 'ivf' | 'bq' | null;
   parameters?: IndexParameters | null;
 }
@@ -97,16 +97,5 @@ export interface IndexConfigResponse {
 }
 
 export const assertCreateCollection = typia.createAssert<CreateCollectionRequest>(refuseIndexAt('index'));
-const assertIndexRequest = typia.createAssert<ConfigureIndexRequest>(refuseIndexAt('type'));
+export const assertConfigureIndex = typia.createAssert<ConfigureIndexRequest>(refuseIndexAt('type'));
 export const assertRebuild = typia.createAssert<RebuildRequest>(refuseIndexAt('index'));
-
-/** Throws `invalid_index`, `validation_error`. A misspelt `type` must not drop the index. */
-export function assertConfigureIndex(value: unknown): ConfigureIndexRequest {
-  const request = assertIndexRequest(value);
-  if (request.type !== undefined) return request;
-  const stranger = Object.keys(request).find((key) => key !== 'parameters');
-  if (stranger === undefined) return request;
-  throw invalid(
-    `${below('$', stranger)} is unknown, and type is missing: expected "hnsw", "ivf", "bq", or null to drop`,
-  );
-}

@@ -35,8 +35,11 @@ export const refuseQuery = ({ path, expected, value }: Mismatch): VouchError =>
   invalid(describe(`query parameter ${dotted(path ?? '').replace(/^\$input\.?/, '')}`, expected, value));
 
 /** The path of a member. */
-export const below = (path: string, key: string): string =>
-  `${path}.${key.length <= SHOWN_KEY_CHARS ? key : `${key.slice(0, SHOWN_KEY_CHARS)}…`}`;
+export const below = (path: string, key: string): string => `${path}.${shortened(key)}`;
+
+/** A name as a message shows it. */
+export const shortened = (name: string): string =>
+  name.length <= SHOWN_KEY_CHARS ? name : `${name.slice(0, SHOWN_KEY_CHARS)}…`;
 
 function describe(path: string, expected: string, value: unknown): string {
   const wanted = path === '$' ? 'a JSON object' : inWords(expected);

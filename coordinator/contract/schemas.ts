@@ -106,6 +106,9 @@ export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: unknown;
+  readonly items?: Schema;
+  readonly oneOf?: readonly Schema[];
   readonly required?: readonly string[];
   readonly description?: string;
 }

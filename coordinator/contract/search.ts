@@ -178,8 +178,6 @@ export interface MultiSearchRequest {
   score_threshold?: Score | null;
   /** As in the search of one collection; each collection's k best hits may carry an equal part of 8 MiB. */
   with?: (HitField[] & tags.MaxItems<3>) | null;
-  /** Refused: groups are made in one collection. */
-  group_by?: null;
 }
 
 export interface MultiSearchHit {

@@ -4,9 +4,11 @@ import type { KEY_LABEL_MAX, KEY_VALID_SECS_MAX, Scope } from '../../shared/regi
 import { refuseBody } from './refusal.js';
 import type { Whole } from './values.js';
 
+type KeyLabel = string & tags.MaxLength<typeof KEY_LABEL_MAX>;
+
 export interface CreateKeyRequest {
   scope: Scope;
-  label?: (string & tags.MaxLength<typeof KEY_LABEL_MAX>) | null;
+  label?: KeyLabel | null;
   /** Omitted: the key does not expire. */
   expires_in_secs?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof KEY_VALID_SECS_MAX>) | null;
 }
@@ -87,3 +89,4 @@ export interface RateLimitedResponse {
 }
 
 export const assertCreateKey = typia.createAssert<CreateKeyRequest>(refuseBody);
+export const isKeyLabel = typia.createIs<KeyLabel>();

@@ -1,5 +1,5 @@
-/** Finds names that are one letter away from another name. */
-import { below, invalid } from './refusal.js';
+/** Finds names that are like another name. */
+import { OTHER_NAMES } from './otherNames.js';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz_'];
 
@@ -31,38 +31,41 @@ export const oneLetterOff = (name: string): string[] =>
 const letterwise = (name: string, slips: (head: string, tail: string) => string[]): string[] =>
   Array.from({ length: name.length + 1 }, (_, i) => slips(name.slice(0, i), name.slice(i))).flat();
 
-/** A longer key is not a misspelt name. */
-const MISSPELT_CHARS = 64;
+/** A longer name is like no other: the time to compare it is bounded. */
+const COMPARED_CHARS = 64;
+/** Names are alike if one letter in so many differs. */
+const CHARS_PER_SLIP = 3;
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
-/** Checks the keys of a request; `path` names their object. Throws `validation_error`. */
-export type Spelling = (keys: readonly string[], path: string) => void;
-
 /**
- * Refuses a request that lacks an optional field but has it misspelt by one letter or in another case. For fields whose loss
- * does harm, such as the collection that a record is deleted from. `others`: names of the field in other systems.
+ * The known name that a caller probably meant: the same in other letters or signs, the name of another system for it, or the
+ * nearest by letters left out, added, changed or swapped. Undefined if none is near.
  */
-export function spellingOf(field: string, others: readonly string[] = []): Spelling {
-  const slips = new Set([plain(field), ...oneLetterOff(plain(field)), ...others]);
-  return (keys, path) => {
-    if (keys.includes(field)) return;
-    const misspelt = keys.find((key) => key.length <= MISSPELT_CHARS && slips.has(plain(key)));
-    if (misspelt !== undefined) throw invalid(`${below(path, misspelt)} is unknown: did you mean ${field}?`);
-  };
+export function meantBy(name: string, known: readonly string[]): string | undefined {
+  if (name.length > COMPARED_CHARS) return undefined;
+  const word = plain(name).replace(/q16$/, '');
+  const same = known.find((one) => plain(one) === word) ?? known.find((one) => OTHER_NAMES[one]?.includes(word));
+  if (same !== undefined) return same;
+  const near = known
+    .map((one) => ({ one, slips: slipsBetween(word, plain(one)), chars: Math.max(word.length, plain(one).length) }))
+    .filter(({ slips, chars }) => slips * CHARS_PER_SLIP <= chars)
+    .sort((a, b) => a.slips - b.slips);
+  return near[0]?.one;
 }
 
-export function spellingsOf(...fields: readonly string[]): Spelling {
-  const spellings = fields.map((field) => spellingOf(field));
-  return (keys, path) => {
-    for (const spelling of spellings) spelling(keys, path);
-  };
+/** The distance of optimal string alignment: https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance. */
+function slipsBetween(a: string, b: string): number {
+  let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + cost);
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwapped) row[j] = Math.min(row[j]!, before[j - 2]! + 1);
+    }
+    [before, last] = [last, row];
+  }
+  return last[b.length]!;
 }
-
-/** Refuses fields that another endpoint takes, whose loss does harm. */
-export const belongsElsewhere =
-  (fields: readonly string[], where: string): Spelling =>
-  (keys, path) => {
-    const misplaced = keys.find((key) => fields.includes(key));
-    if (misplaced !== undefined) throw invalid(`${below(path, misplaced)} is unknown here: ${where} takes it`);
-  };

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Header } from '../http/reply.js';
-import { type ServiceRoute, serviceRoute, success } from '../http/route.js';
+import { type ServiceRoute, serviceRoute, success, withAnyQuery } from '../http/route.js';
 
 const FOLDER = fileURLToPath(new URL('../../console/', import.meta.url));
 const PAGE = 'index.html';
@@ -52,4 +52,4 @@ function stylesIn(page: Buffer): string {
 }
 
 const fileRoute = (path: string, handle: ServiceRoute['handle']): ServiceRoute =>
-  serviceRoute({ path, scope: null, summary: 'A file of the console', answers: success('text'), handle });
+  withAnyQuery(serviceRoute({ path, scope: null, summary: 'A file of the console', answers: success('text'), handle }));

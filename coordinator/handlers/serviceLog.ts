@@ -5,7 +5,7 @@
 import { VouchError } from '../../shared/errors/errors.js';
 import { parseTilePath } from '../../verifier/index.js';
 import { bytesReply, type Header, type Reply, text } from '../http/reply.js';
-import { type ServiceRoute, serviceRoute, success } from '../http/route.js';
+import { type ServiceRoute, serviceRoute, success, withAnyQuery } from '../http/route.js';
 
 const KEPT: Header = ['cache-control', 'public, max-age=31536000, immutable'];
 const ASKED_EACH_TIME: Header = ['cache-control', 'no-cache'];
@@ -42,4 +42,4 @@ export const SERVICE_LOG_ROUTES: readonly ServiceRoute[] = [
       },
     });
   }),
-];
+].map(withAnyQuery);

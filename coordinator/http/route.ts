@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../shared/errors/errors.js';
 import type { Scope } from '../../shared/registry/keys.js';
 import { BODY_KINDS, type BodyKind, mayBeEmpty, mayBePacked, type Prepared } from '../body/kinds.js';
 import type { Method, RouteAnswer, RouteDoc } from '../contract/openapi.js';
-import { ignoredQuery, queryReader } from '../contract/query.js';
+import { queryReader } from '../contract/query.js';
 import { assertCollectionQuery } from '../contract/records.js';
 import type { SchemaName } from '../contract/schemas.js';
 import type { Category } from '../limits/limiter.js';
@@ -17,6 +17,8 @@ type Deadline = 'deadlineMs' | 'rebuildMs';
 interface CommonRoute extends RouteDoc {
   /** Method and path, as logs and metrics show them. */
   readonly name: string;
+  /** Throws `validation_error`. */
+  readonly parseQuery: (query: string) => unknown;
 }
 
 /** Tells of the service and of no project. It is never limited, also under overload: the answer is shared and cheap. */
@@ -32,8 +34,6 @@ export interface KeyedRoute extends CommonRoute {
   /** The rate limit it draws from, beside the total. */
   readonly category: Category;
   readonly body: BodyKind | null;
-  /** Throws `validation_error`. */
-  readonly parseQuery: (query: string) => unknown;
   /** The limit that is its deadline, counted from the arrival of its body. */
   readonly deadline: Deadline;
   readonly handle: (request: HandlerRequest) => Promise<Reply>;
@@ -73,6 +73,7 @@ interface Definition<K extends BodyKind, Q> {
 const ERRORS_WITH_KEY: readonly ErrorCode[] = [
   ...(['unauthorized', 'forbidden', 'rate_limited', 'internal_error', 'unavailable'] as const),
 ];
+const OPEN_ERRORS: readonly ErrorCode[] = ['internal_error', 'unavailable'];
 const BODY_ERRORS: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
 
 const routeOf =
@@ -88,7 +89,7 @@ const routeOf =
       isRequestRequired: body !== undefined && !mayBeEmpty(body),
       isPackable: body !== undefined && mayBePacked(body),
       query: query?.schema ?? null,
-      parseQuery: query?.parse ?? ignoredQuery(request),
+      parseQuery: query?.parse ?? queryReader(null, request),
       answers: typeof answers === 'string' ? success(answers) : answers,
       errors: [
         ...ERRORS_WITH_KEY,
@@ -114,8 +115,12 @@ export const serviceRoute = (
   ...definition,
   ...{ name: `GET ${definition.path}`, method: 'GET', category: null, body: null, request: null, query: null },
   ...{ isIdempotent: false, isRequestRequired: false, isPackable: false },
-  errors: definition.scope === null ? ['internal_error', 'unavailable'] : ERRORS_WITH_KEY,
+  parseQuery: queryReader(null),
+  errors: ['validation_error', ...(definition.scope === null ? OPEN_ERRORS : ERRORS_WITH_KEY)],
 });
+
+/** Files that are no part of the API: proxies and browsers may add parameters. */
+export const withAnyQuery = (route: ServiceRoute): ServiceRoute => ({ ...route, parseQuery: () => undefined });
 
 export const success = (body: NonNullable<RouteAnswer['body']>): RouteAnswer[] => [
   { status: 200, description: 'Success.', body },

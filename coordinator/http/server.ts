@@ -230,8 +230,8 @@ class Requests {
         ['allow', match.allow],
       ]);
     const { route, parameters } = match;
-    if (route.scope === null) return this.#serve(route, parameters);
     const { head, exchange } = request;
+    if (route.scope === null) return this.#serve(route, parameters, head);
     const caller =
       request.caller ?? this.options.authenticator.authenticate(head.authorization, () => exchange.clientAddress());
     return caller instanceof Promise
@@ -241,7 +241,8 @@ class Requests {
       : this.#admit(request, route, parameters, caller);
   }
 
-  #serve(route: ServiceRoute, parameters: readonly string[]): Reply | Promise<Reply> {
+  #serve(route: ServiceRoute, parameters: readonly string[], { query }: RequestHead): Reply | Promise<Reply> {
+    route.parseQuery(query);
     const { services } = this.options;
     const reply = route.handle(services, parameters);
     return reply instanceof Promise ? this.#waits.within(reply, services.config.limits.deadlineMs, late) : reply;
@@ -249,7 +250,7 @@ class Requests {
 
   #admit(request: AcceptedRequest, route: Route, encoded: readonly string[], caller: Caller): Reply | Promise<Reply> {
     assertMayCall(caller, route.scope as Scope, route.body, request.head);
-    if (route.category === null) return this.#serve(route, encoded);
+    if (route.category === null) return this.#serve(route, encoded, request.head);
     // The capacity again: the key may not have been known before, or the body was too long for a fast refusal.
     const share = request.isInTime ? this.options.inFlight.enter(caller.project) : 'turn';
     if (typeof share === 'string') return errorReply(this.#toCallerError(overloaded(share), request.exchange));

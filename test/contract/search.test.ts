@@ -98,7 +98,6 @@ inBothModesAndThroughClient('search', ROUTES, (service) => {
       { rerank: false, query_text: 'ignored' },
       { decay_half_life_secs: 0 },
       { metadata_filter: null, graph_rerank: null, as_of: null, query_text: null },
-      { unknown_field: { deep: [1] } },
     ]) {
       const found = await rw.post('/v1/search', { collection: 'c', query: [0], k: 2, ...options });
       expect(found.body.results).to.deep.equal(plain);

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { ACCEPTED_FIELDS, REFUSED_FIELDS } from '../../../../coordinator/contract/acceptedFields.js';
+import { assertKnownFields, namesOf } from '../../../../coordinator/contract/knownFields.js';
+import { OTHER_NAMES } from '../../../../coordinator/contract/otherNames.js';
+import { type SchemaName, schemas } from '../../../../coordinator/contract/schemas.js';
+import { meantBy } from '../../../../coordinator/contract/spelling.js';
+
+const REQUESTS = Object.keys(schemas).filter((name) =>
+  /(?:Request|Query|Reference|Options)$/.test(name),
+) as SchemaName[];
+
+describe('the known fields of requests', () => {
+  it('are all that the tables of names give advice for', () => {
+    const known = new Set(REQUESTS.flatMap(namesOf));
+    expect(Object.keys(OTHER_NAMES).filter((name) => !known.has(name))).to.deep.equal([]);
+    for (const names of Object.values(OTHER_NAMES)) for (const name of names) expect(name).to.match(/^[a-z0-9]+$/);
+    for (const table of [ACCEPTED_FIELDS, REFUSED_FIELDS])
+      for (const [request, fields] of Object.entries(table))
+        for (const field of Object.keys(fields)) expect(namesOf(request as SchemaName)).not.to.include(field);
+  });
+
+  it('are meant by names with one slip, in another case, and by those of other systems', () => {
+    const search = namesOf('SearchRequest');
+    for (const [name, meant] of Object.entries({
+      ...{
+        filter: 'metadata_filter',
+        where: 'metadata_filter',
+        vector: 'query',
+        topK: 'k',
+        n_results: 'k',
+        limit: 'k',
+      },
+      ...{ namespace: 'collection', index_name: 'collection', metadataFilter: 'metadata_filter', QUERY: 'query' },
+      ...{
+        metadata_fitler: 'metadata_filter',
+        qeury: 'query',
+        asOf: 'as_of',
+        include: 'with',
+        'score-treshold': 'score_threshold',
+      },
+    }))
+      expect(meantBy(name, search), name).to.equal(meant);
+    for (const name of ['x', 'kk', 'unheard_of', '', '__proto__', 'constructor', 'toString', 'q'.repeat(65)])
+      expect(meantBy(name, search), name).to.equal(undefined);
+  });
+
+  it('of parameters of an index, metadata and filters are those that the caller chose', () => {
+    const any = { whatever: { whatever: 1 } };
+    assertKnownFields('ConfigureIndexRequest', { type: 'hnsw', parameters: any });
+    assertKnownFields('BeginImportRequest', { index: { type: 'hnsw', parameters: any } });
+    assertKnownFields('SearchBatchRequest', { searches: [{ metadata_filter: any }] });
+    assertKnownFields('BatchInsertRequest', { metadata: [any, null] });
+    assertKnownFields('JsonObject', any);
+  });
+
+  it('hold values that are not looked into, except objects of known fields', () => {
+    for (const field of namesOf('SearchRequest').filter((name) => name !== 'graph_rerank'))
+      assertKnownFields('SearchRequest', { [field]: [{ unheard_of: 1 }] });
+    for (const body of [null, 1, 'x', [{ unheard_of: 1 }]]) assertKnownFields('SearchRequest', body);
+  });
+});
