@@ -153,22 +153,21 @@ export class Collection {
   }
 
   listPage(options: ListOptions = {}): Promise<ListRecordsResponse> {
-    const [query, call] = split(options);
-    const listed = Array.isArray(query.with) ? { ...query, with: query.with.join() } : query;
-    return this.#get('/v1/records', 'ListRecordsQuery', filtered(listed), call);
+    const [asked, call] = split(options);
+    return this.#matching('/v1/records', '/v1/records/list', 'ListRecords', asked, call);
   }
 
   /** The number of live records, or of those that match. */
   async count(options: Matching = {}): Promise<number> {
-    const [query, call] = split(options);
-    const of = 'CountRecordsQuery';
-    return (await this.#get<CountRecordsResponse>('/v1/records/count', of, filtered(query), call)).count;
+    const [asked, call] = split(options);
+    const path = '/v1/records/count';
+    return (await this.#matching<CountRecordsResponse>(path, path, 'CountRecords', asked, call)).count;
   }
 
   /** The values of a metadata key with the number of records that have each, the most frequent first. */
   facets(key: string, options: FacetOptions = {}): Promise<FacetsResponse> {
-    const [query, call] = split(options);
-    return this.#get('/v1/facets', 'FacetsQuery', filtered({ ...query, key }), call);
+    const [asked, call] = split(options);
+    return this.#matching('/v1/facets', '/v1/facets', 'Facets', { ...asked, key }, call);
   }
 
   /** Replaces the metadata of a record. */
@@ -300,6 +299,19 @@ export class Collection {
     return this.#http.json({ method: 'GET', path, of, query: named, repeat: 'safe' }, options);
   }
 
+  /** Asks by parameters, or with a filter by a body: a URL may be too short for it. */
+  #matching<T>(
+    path: string,
+    filteredPath: string,
+    of: 'ListRecords' | 'CountRecords' | 'Facets',
+    asked: object,
+    call: CallOptions,
+  ): Promise<T> {
+    return 'metadataFilter' in asked || 'metadata_filter' in asked
+      ? this.#post(filteredPath, `${of}Request`, asked, call)
+      : this.#get(path, `${of}Query`, asked, call);
+  }
+
   #post<T>(
     path: string,
     of: RequestName,
@@ -337,14 +349,6 @@ export class Collection {
 function split<Options extends CallOptions>(options: Options): [Omit<Options, keyof CallOptions>, CallOptions] {
   const { signal, timeoutMs, ...query } = options;
   return [query, { signal, timeoutMs }];
-}
-
-/** The parameters with the filter as JSON. */
-function filtered(query: object): object {
-  const { metadataFilter: filter } = query as Pick<Matching, 'metadataFilter'>;
-  if (filter === undefined || filter === null) return query;
-  assertExactJson(filter, 'metadataFilter');
-  return { ...query, metadataFilter: JSON.stringify(filter) };
 }
 
 function iso(date: Date): string {

@@ -52,18 +52,19 @@ export class Service {
     this.onUnauthorized();
   }
 
-  async call<T>(method: Method, path: string, body?: object, signal?: AbortSignal): Promise<T> {
+  async call<T>(method: Method, path: string, body?: object | string, signal?: AbortSignal): Promise<T> {
     return (await this.timed<T>(method, path, body, signal)).body;
   }
 
-  /** Throws CallError. */
-  async timed<T>(method: Method, path: string, body?: object, signal?: AbortSignal): Promise<Answered<T>> {
+  /** `body`: a text is JSON already. Throws CallError. */
+  async timed<T>(method: Method, path: string, body?: object | string, signal?: AbortSignal): Promise<Answered<T>> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}` };
     if (body !== undefined) headers['content-type'] = 'application/json';
     const startedMs = performance.now();
     let answer: WholeAnswer;
     try {
-      const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      const text = typeof body === 'object' ? JSON.stringify(body) : body;
+      const request = { method, headers, ...(text !== undefined && { body: text }) };
       answer = await wholeAnswer(PREFIX + path, request, { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX, signal });
     } catch (error) {
       if (signal?.aborted === true) throw error;

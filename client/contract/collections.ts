@@ -47,7 +47,7 @@ export interface IndexParameters {
 }
 
 export interface ConfigureIndexRequest {
-  /** Null or omitted: the index is dropped. Refused if omitted beside any field except `parameters`. */
+  /** Null or omitted: the index is dropped. */
   type?: 'hnsw' | 'ivf' | 'bq' | null;
   parameters?: IndexParameters | null;
 }

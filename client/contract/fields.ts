@@ -139,6 +139,13 @@ export const REQUEST_FIELDS = {
     metadata_filter: 'value',
     with: 'value',
   },
+  ListRecordsRequest: {
+    collection: 'value',
+    limit: 'value',
+    after: 'value',
+    metadata_filter: 'json',
+    with: 'value',
+  },
   GetRecordsRequest: {
     collection: 'value',
     ids: 'value',
@@ -149,11 +156,21 @@ export const REQUEST_FIELDS = {
     collection: 'value',
     metadata_filter: 'value',
   },
+  CountRecordsRequest: {
+    collection: 'value',
+    metadata_filter: 'json',
+  },
   FacetsQuery: {
     collection: 'value',
     key: 'value',
     limit: 'value',
     metadata_filter: 'value',
+  },
+  FacetsRequest: {
+    collection: 'value',
+    key: 'value',
+    limit: 'value',
+    metadata_filter: 'json',
   },
   RecordReference: {
     id: 'value',
@@ -198,7 +215,6 @@ export const REQUEST_FIELDS = {
     consistency: 'value',
     score_threshold: 'value',
     with: 'value',
-    group_by: 'value',
   },
   CreateKeyRequest: {
     scope: 'value',

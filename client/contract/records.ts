@@ -115,6 +115,20 @@ export interface ListRecordsQuery {
   with?: string;
 }
 
+/** As `ListRecordsQuery`, for filters that a URL cannot hold. */
+export interface ListRecordsRequest {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /** Default 100. */
+  limit?: number | null;
+  /** Only records with greater ids: the `next` of the page before. */
+  after?: number | null;
+  /** As the `metadataFilter` of a search. */
+  metadataFilter?: JsonObject | null;
+  /** Fields that each record has besides. */
+  with?: ('vector' | 'text')[] | null;
+}
+
 export interface ListedRecord {
   id: number;
   /** Present if the record has one. */
@@ -157,6 +171,14 @@ export interface CountRecordsQuery {
   metadataFilter?: string;
 }
 
+/** As `CountRecordsQuery`, for filters that a URL cannot hold. */
+export interface CountRecordsRequest {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /** As the `metadataFilter` of a search. */
+  metadataFilter?: JsonObject | null;
+}
+
 export interface CountRecordsResponse {
   count: number;
 }
@@ -170,6 +192,18 @@ export interface FacetsQuery {
   limit?: number;
   /** JSON, as the `metadataFilter` of a search. */
   metadataFilter?: string;
+}
+
+/** As `FacetsQuery`, for filters that a URL cannot hold. */
+export interface FacetsRequest {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /** A metadata key, dotted as in a filter. */
+  key: string;
+  /** The values to list. Default 10. */
+  limit?: number | null;
+  /** As the `metadataFilter` of a search. */
+  metadataFilter?: JsonObject | null;
 }
 
 export interface FacetsResponse {

@@ -165,8 +165,6 @@ export interface MultiSearchRequest {
   scoreThreshold?: number | null;
   /** As in the search of one collection; each collection's k best hits may carry an equal part of 8 MiB. */
   with?: (('metadata' | 'text' | 'vector')[]) | null;
-  /** Refused: groups are made in one collection. */
-  groupBy?: null;
 }
 
 export interface MultiSearchHit {

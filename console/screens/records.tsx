@@ -4,7 +4,7 @@ import type { ListRecordsResponse } from '../../coordinator/contract/records.js'
 import { useLoaded } from '../loading.js';
 import { Field, onSubmit, Shown, shortened, Table } from '../parts/basics.js';
 import { addressOf, go } from '../place.js';
-import { pathOf, type Service } from '../service.js';
+import type { Service } from '../service.js';
 import { RecordDialog } from './record.js';
 
 interface Props {
@@ -21,14 +21,14 @@ export function Records({ service, collection, record }: Props) {
   const [filter, setFilter] = useState('');
   /** The `after` of each page up to the shown one. */
   const [pages, setPages] = useState<readonly number[]>([0]);
-  const path = pathOf('/v1/records', {
-    collection,
-    limit: PAGE_RECORDS,
-    after: pages.at(-1),
-    with: 'text',
-    metadata_filter: filter === '' ? undefined : filter,
-  });
-  const list = useLoaded((signal) => service.call<ListRecordsResponse>('GET', path, undefined, signal), [path]);
+  const after = pages.at(-1);
+  const list = useLoaded(
+    async (signal) => {
+      const asked = withFilter({ collection, limit: PAGE_RECORDS, after, with: ['text'] }, filter);
+      return service.call<ListRecordsResponse>('POST', '/v1/records/list', asked, signal);
+    },
+    [collection, after, filter],
+  );
   const apply = (): void => {
     setFilter(typed.trim());
     setPages([0]);
@@ -96,3 +96,20 @@ const Pager = ({ pages, next, onChange }: PagerProps) => (
     </button>
   </p>
 );
+
+/** The request as JSON. The filter is sent as it was typed, since a parser would round its numbers without a word. */
+function withFilter(asked: object, filter: string): string {
+  const request = JSON.stringify(asked);
+  if (filter === '') return request;
+  if (!isJson(filter)) throw new Error('The filter is not JSON.');
+  return `${request.slice(0, -1)},"metadata_filter":${filter}}`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

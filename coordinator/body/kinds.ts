@@ -13,9 +13,12 @@ import { assertKnownFields } from '../contract/knownFields.js';
 import {
   assertBatchInsert,
   assertBatchUpsert,
+  assertCountRecords,
   assertDeleteRecords,
+  assertFacets,
   assertGetRecords,
   assertInsert,
+  assertListRecords,
   assertMetadata,
   assertRecordReference,
   type InsertRequest,
@@ -30,7 +33,7 @@ import { checkedFrames } from './frames.js';
 import { assertShownAsWritten, parseJson } from './json.js';
 import { assertKept } from './keptJson.js';
 import { unpackBody } from './packedBody.js';
-import { prepareDeletion, prepareGet } from './recordSets.js';
+import { prepareCount, prepareDeletion, prepareFacets, prepareGet, prepareList } from './recordSets.js';
 import { prepareMultiSearch, prepareSearch, prepareSearchBatch, searchBatchBuffers } from './search.js';
 import { takeVectors, type VectorField } from './takenVectors.js';
 import { rowOf, type TakenVectors } from './vectors.js';
@@ -69,6 +72,9 @@ const BATCH_JSON_BYTES = 64 * 1024;
 const INLINE_PIECES = 2_000;
 const SHORT_BYTES = 4 * 1024;
 
+/** A body with a filter beside other fields. */
+const OF_FILTER = { depthMax: JSON_DEPTH_MAX + 1, kept: 'metadata_filter' } as const;
+
 const kind = <T>(definition: Kind<T>): Kind<T> => definition;
 
 /** A body that a handler gets as it was validated. */
@@ -102,8 +108,7 @@ export const BODY_KINDS = {
   }),
   deleteRecords: kind({
     schema: 'DeleteRecordsRequest',
-    depthMax: JSON_DEPTH_MAX + 1,
-    kept: 'metadata_filter',
+    ...OF_FILTER,
     prepare: (value) => prepareDeletion(assertDeleteRecords(value)),
   }),
   recordReference: plain('RecordReference', assertRecordReference),
@@ -116,15 +121,13 @@ export const BODY_KINDS = {
   search: kind({
     schema: 'SearchRequest',
     vectors: { name: 'query' },
-    depthMax: JSON_DEPTH_MAX + 1,
-    kept: 'metadata_filter',
+    ...OF_FILTER,
     prepare: (value, bounds, taken) => prepareSearch(assertSearch(value), bounds, taken),
   }),
   multiSearch: kind({
     schema: 'MultiSearchRequest',
     vectors: { name: 'query' },
-    depthMax: JSON_DEPTH_MAX + 1,
-    kept: 'metadata_filter',
+    ...OF_FILTER,
     prepare: (value, bounds, taken) => prepareMultiSearch(assertMultiSearch(value), bounds, taken),
   }),
   searchBatch: kind({
@@ -136,6 +139,17 @@ export const BODY_KINDS = {
     buffers: searchBatchBuffers,
   }),
   getRecords: kind({ schema: 'GetRecordsRequest', prepare: (value) => prepareGet(assertGetRecords(value)) }),
+  listRecords: kind({
+    schema: 'ListRecordsRequest',
+    ...OF_FILTER,
+    prepare: (value) => prepareList(assertListRecords(value)),
+  }),
+  countRecords: kind({
+    schema: 'CountRecordsRequest',
+    ...OF_FILTER,
+    prepare: (value) => prepareCount(assertCountRecords(value)),
+  }),
+  facets: kind({ schema: 'FacetsRequest', ...OF_FILTER, prepare: (value) => prepareFacets(assertFacets(value)) }),
   createCollection: plain('CreateCollectionRequest', assertCreateCollection),
   configureIndex: plain('ConfigureIndexRequest', assertConfigureIndex),
   rebuild: plain('RebuildRequest', assertRebuild, { whenEmpty: {} }),

@@ -1,10 +1,53 @@
-/** Prepares requests about records that are named in one of several ways. */
+/** Prepares requests about many records: those that are named in one of several ways, and those that match a filter. */
+import { JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
+import type { Filter } from '../../shared/model/filter.js';
 import type { DeleteManyCall } from '../../shared/protocol/calls.js';
+import type { Field } from '../../shared/protocol/records.js';
 import { filterOf } from '../contract/filter.js';
-import type { DeleteRecordsRequest, GetRecordsRequest } from '../contract/records.js';
+import type {
+  CountRecordsQuery,
+  CountRecordsRequest,
+  DeleteRecordsRequest,
+  FacetsQuery,
+  FacetsRequest,
+  GetRecordsRequest,
+  ListRecordsQuery,
+  ListRecordsRequest,
+} from '../contract/records.js';
 import { invalid } from '../contract/refusal.js';
 import { assertedExternalIdBytes } from './batch.js';
-import { requestIdBytes } from './bounds.js';
+import { assertedUtf8Bytes, requestIdBytes } from './bounds.js';
+import { jsonObjectOf } from './json.js';
+
+const PAGE_RECORDS = 100;
+const FACETS = 10;
+
+/** How messages name the fields of a body, or of a query. */
+type Place = '$.' | 'query parameter ';
+
+/** Throws `validation_error`. */
+export function prepareList(request: ListRecordsRequest | ListRecordsQuery, place: Place = '$.') {
+  const { limit, after, with: named } = request;
+  const fields = (typeof named === 'string' ? named.split(',') : (named ?? [])) as readonly Field[];
+  return { ...prepareCount(request, place), limit: limit ?? PAGE_RECORDS, after: after ?? 0, fields };
+}
+
+/** Throws `validation_error`. */
+export function prepareFacets(request: FacetsRequest | FacetsQuery, place: Place = '$.') {
+  const { key, limit } = request;
+  assertedUtf8Bytes(key, JSON_KEY_MAX_BYTES, `${place}key`);
+  return { ...prepareCount(request, place), key, limit: limit ?? FACETS };
+}
+
+/** The collection, and the filter where there is one. Throws `validation_error`. */
+export function prepareCount(
+  { collection, metadata_filter }: CountRecordsRequest | CountRecordsQuery,
+  place: Place = '$.',
+): { readonly collection: string | null; readonly matching: { readonly filter?: Filter } } {
+  const path = `${place}metadata_filter`;
+  const json = typeof metadata_filter === 'string' ? jsonObjectOf(Buffer.from(metadata_filter), path) : metadata_filter;
+  return { collection: collection ?? null, matching: json ? { filter: filterOf(json, path) } : {} };
+}
 
 /** Throws `validation_error`. */
 export function prepareGet({ collection, ids, external_ids, with: fields }: GetRecordsRequest) {

@@ -130,6 +130,20 @@ export interface ListRecordsQuery {
   with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
 }
 
+/** As `ListRecordsQuery`, for filters that a URL cannot hold. */
+export interface ListRecordsRequest {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /** Default 100. */
+  limit?: PageSize | null;
+  /** Only records with greater ids: the `next` of the page before. */
+  after?: Whole | null;
+  /** As the `metadata_filter` of a search. */
+  metadata_filter?: JsonObject | null;
+  /** Fields that each record has besides. */
+  with?: ('vector' | 'text')[] | null;
+}
+
 export interface ListedRecord {
   id: Whole;
   /** Present if the record has one. */
@@ -172,6 +186,14 @@ export interface CountRecordsQuery {
   metadata_filter?: string;
 }
 
+/** As `CountRecordsQuery`, for filters that a URL cannot hold. */
+export interface CountRecordsRequest {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /** As the `metadata_filter` of a search. */
+  metadata_filter?: JsonObject | null;
+}
+
 export interface CountRecordsResponse {
   count: Whole;
 }
@@ -185,6 +207,18 @@ export interface FacetsQuery {
   limit?: PageSize;
   /** JSON, as the `metadata_filter` of a search. */
   metadata_filter?: string;
+}
+
+/** As `FacetsQuery`, for filters that a URL cannot hold. */
+export interface FacetsRequest {
+  /** Omitted: the collection named `default`. */
+  collection?: string | null;
+  /** A metadata key, dotted as in a filter. */
+  key: string;
+  /** The values to list. Default 10. */
+  limit?: PageSize | null;
+  /** As the `metadata_filter` of a search. */
+  metadata_filter?: JsonObject | null;
 }
 
 export interface FacetsResponse {
@@ -225,6 +259,9 @@ export const assertBatchUpsert = typia.createAssert<BatchUpsertRequest>(refuseBo
 export const assertDeleteRecords = typia.createAssert<DeleteRecordsRequest>(refuseBody);
 export const assertRecordReference = typia.createAssert<RecordReference>(refuseBody);
 export const assertGetRecords = typia.createAssert<GetRecordsRequest>(refuseBody);
+export const assertListRecords = typia.createAssert<ListRecordsRequest>(refuseBody);
+export const assertCountRecords = typia.createAssert<CountRecordsRequest>(refuseBody);
+export const assertFacets = typia.createAssert<FacetsRequest>(refuseBody);
 export const assertListRecordsQuery = typia.createAssert<ListRecordsQuery>(refuseQuery);
 export const assertCountRecordsQuery = typia.createAssert<CountRecordsQuery>(refuseQuery);
 export const assertFacetsQuery = typia.createAssert<FacetsQuery>(refuseQuery);

@@ -25,6 +25,7 @@ interface Named {
   ConsistencyQuery: proofs.ConsistencyQuery;
   ConsistencyResponse: proofs.ConsistencyResponse;
   CountRecordsQuery: records.CountRecordsQuery;
+  CountRecordsRequest: records.CountRecordsRequest;
   CountRecordsResponse: records.CountRecordsResponse;
   CreateCollectionRequest: collections.CreateCollectionRequest;
   CreateCollectionResponse: collections.CreateCollectionResponse;
@@ -43,6 +44,7 @@ interface Named {
   ExportLogQuery: backup.ExportLogQuery;
   ExportResponse: backup.ExportResponse;
   FacetsQuery: records.FacetsQuery;
+  FacetsRequest: records.FacetsRequest;
   FacetsResponse: records.FacetsResponse;
   BatchUpsertRequest: records.BatchUpsertRequest;
   BatchUpsertResponse: records.BatchUpsertResponse;
@@ -68,6 +70,7 @@ interface Named {
   ListCollectionsResponse: collections.ListCollectionsResponse;
   ListKeysResponse: service.ListKeysResponse;
   ListRecordsQuery: records.ListRecordsQuery;
+  ListRecordsRequest: records.ListRecordsRequest;
   ListRecordsResponse: records.ListRecordsResponse;
   MetadataResponse: records.MetadataResponse;
   MultiSearchRequest: search.MultiSearchRequest;

@@ -1,13 +1,11 @@
 /** The endpoints that read many records: pages, records by id, counts, and the values of a metadata key. */
 
-import { FACET_BYTES_MAX, JSON_KEY_MAX_BYTES } from '../../shared/limits.js';
-import type { Filter } from '../../shared/model/filter.js';
+import { FACET_BYTES_MAX } from '../../shared/limits.js';
 import type { Field, ListedRecords } from '../../shared/protocol/records.js';
 import { inSlices, Slice, type Steps } from '../../shared/scheduling/slice.js';
-import { assertedUtf8Bytes, fieldBytesMax } from '../body/bounds.js';
-import { jsonObjectOf } from '../body/json.js';
+import { fieldBytesMax } from '../body/bounds.js';
 import type { Prepared } from '../body/kinds.js';
-import { filterOf } from '../contract/filter.js';
+import { prepareCount, prepareFacets, prepareList } from '../body/recordSets.js';
 import {
   assertCountRecordsQuery,
   assertFacetsQuery,
@@ -22,24 +20,24 @@ import { queryType, type Route, readRoute } from '../http/route.js';
 import { float64sOf } from './hits.js';
 import { fieldsJson } from './recordJson.js';
 
-const PAGE_RECORDS = 100;
-const FACETS = 10;
 /** Records by id come in messages; all of one answer take at most so many of the largest. */
 const ANSWER_MESSAGES_MAX = 4;
+/** Begins the names of parameters in messages. */
+const IN_QUERY = 'query parameter ';
 
 export const RECORD_READ_ROUTES: readonly Route[] = [
   readRoute('GET /v1/records', {
     summary: 'List the records of a collection in the order of their ids',
-    query: queryType('ListRecordsQuery', assertListRecordsQuery),
+    query: queryType('ListRecordsQuery', (given) => prepareList(assertListRecordsQuery(given), IN_QUERY)),
     answers: 'ListRecordsResponse',
-    handle: async (request) => {
-      const { collection, limit = PAGE_RECORDS, after = 0, metadata_filter, with: named } = request.query;
-      const fields = fieldsOf(named?.split(',') as Field[] | undefined);
-      const maxBytes = maxBytesOf(request.services);
-      const call = { op: 'listRecords', limit, after, fields, maxBytes, ...filterParameter(metadata_filter) } as const;
-      const page = await request.callNamed(collection, call);
-      return recordsReply([page], `"next":${page.next}`, request.services);
-    },
+    handle: (request) => listRecords(request, request.query),
+  }),
+  readRoute('POST /v1/records/list', {
+    summary: 'The same with the parameters in a body, for long filters',
+    body: 'listRecords',
+    answers: 'ListRecordsResponse',
+    errors: COLLECTION_ERRORS,
+    handle: (request) => listRecords(request, request.body),
   }),
   readRoute('POST /v1/records/get', {
     summary: 'Read records by their ids, or by external ids',
@@ -50,32 +48,61 @@ export const RECORD_READ_ROUTES: readonly Route[] = [
   }),
   readRoute('GET /v1/records/count', {
     summary: 'Count the records of a collection',
-    query: queryType('CountRecordsQuery', assertCountRecordsQuery),
+    query: queryType('CountRecordsQuery', (given) => prepareCount(assertCountRecordsQuery(given), IN_QUERY)),
     answers: 'CountRecordsResponse',
-    handle: async (request) => {
-      const { collection, metadata_filter } = request.query;
-      const call = { op: 'countRecords', ...filterParameter(metadata_filter) } as const;
-      return json<CountRecordsResponse>(await request.callNamed(collection, call));
-    },
+    handle: (request) => countRecords(request, request.query),
+  }),
+  readRoute('POST /v1/records/count', {
+    summary: 'The same with the parameters in a body, for long filters',
+    body: 'countRecords',
+    answers: 'CountRecordsResponse',
+    errors: COLLECTION_ERRORS,
+    handle: (request) => countRecords(request, request.body),
   }),
   readRoute('GET /v1/facets', {
     summary: 'Count the records with each value of a metadata key',
-    query: queryType('FacetsQuery', assertFacetsQuery),
+    query: queryType('FacetsQuery', (given) => prepareFacets(assertFacetsQuery(given), IN_QUERY)),
     answers: 'FacetsResponse',
-    handle: async (request) => {
-      const { collection, key, limit = FACETS, metadata_filter } = request.query;
-      assertedUtf8Bytes(key, JSON_KEY_MAX_BYTES, 'query parameter key');
-      const maxBytes = Math.min(FACET_BYTES_MAX, maxBytesOf(request.services));
-      const call = { op: 'facets', key, limit, maxBytes, ...filterParameter(metadata_filter) } as const;
-      const { values, counts, distinct, records } = await request.callNamed(collection, call);
-      const writer = new JsonWriter();
-      for (const [i, value] of values.entries())
-        writer.write(`${i === 0 ? '{"values":[' : ','}{"value":${value},"count":${counts[i]}}`);
-      writer.write(`${values.length === 0 ? '{"values":[' : ''}],"distinct":${distinct},"records":${records}}`);
-      return writer.reply();
-    },
+    handle: (request) => countFacets(request, request.query),
+  }),
+  readRoute('POST /v1/facets', {
+    summary: 'The same with the parameters in a body, for long filters',
+    body: 'facets',
+    answers: 'FacetsResponse',
+    errors: COLLECTION_ERRORS,
+    handle: (request) => countFacets(request, request.body),
   }),
 ];
+
+async function listRecords(
+  request: HandlerRequest,
+  { collection, fields, matching, ...page }: Prepared<'listRecords'>,
+): Promise<Reply> {
+  const maxBytes = maxBytesOf(request.services);
+  const call = { op: 'listRecords', ...page, fields: fieldsOf(fields), maxBytes, ...matching } as const;
+  const listed = await request.callNamed(collection, call);
+  return recordsReply([listed], `"next":${listed.next}`, request.services);
+}
+
+const countRecords = async (
+  request: HandlerRequest,
+  { collection, matching }: Prepared<'countRecords'>,
+): Promise<Reply> =>
+  json<CountRecordsResponse>(await request.callNamed(collection, { op: 'countRecords', ...matching }));
+
+async function countFacets(
+  request: HandlerRequest,
+  { collection, key, limit, matching }: Prepared<'facets'>,
+): Promise<Reply> {
+  const maxBytes = Math.min(FACET_BYTES_MAX, maxBytesOf(request.services));
+  const call = { op: 'facets', key, limit, maxBytes, ...matching } as const;
+  const { values, counts, distinct, records } = await request.callNamed(collection, call);
+  const writer = new JsonWriter();
+  for (const [i, value] of values.entries())
+    writer.write(`${i === 0 ? '{"values":[' : ','}{"value":${value},"count":${counts[i]}}`);
+  writer.write(`${values.length === 0 ? '{"values":[' : ''}],"distinct":${distinct},"records":${records}}`);
+  return writer.reply();
+}
 
 /** Throws `validation_error` if the records take too much: what has come so far is then dropped. */
 async function getRecords(request: HandlerRequest<Prepared<'getRecords'>>): Promise<Reply> {
@@ -99,17 +126,9 @@ async function getRecords(request: HandlerRequest<Prepared<'getRecords'>>): Prom
 }
 
 /** Records always have their metadata. */
-const fieldsOf = (named: readonly Field[] | null | undefined): readonly Field[] => ['metadata', ...(named ?? [])];
+const fieldsOf = (named: readonly Field[]): readonly Field[] => ['metadata', ...named];
 
 const maxBytesOf = ({ backend }: Services): number => fieldBytesMax({ commitBytes: backend.maxCommitBytes });
-
-const FILTER_PARAMETER = 'query parameter metadata_filter';
-
-/** Throws `validation_error`. */
-const filterParameter = (text: string | undefined): { readonly filter?: Filter } =>
-  text === undefined
-    ? {}
-    : { filter: filterOf(jsonObjectOf(Buffer.from(text, 'utf8'), FILTER_PARAMETER), FILTER_PARAMETER) };
 
 /** Makes the answer from `ListedRecord`s and from `rest`, one more member as JSON. */
 async function recordsReply(parts: readonly ListedRecords[], rest: string, { clock }: Services): Promise<Reply> {

@@ -1,7 +1,7 @@
 /** The tools that search and read records. */
 import { z } from 'zod';
 import { collection, externalId, limit, metadataFilter, recordId, vector } from './fields.js';
-import { defineTool, Misused, pathWith, type Registration } from './tool.js';
+import { defineTool, Misused, type Registration } from './tool.js';
 
 const IDS_MAX = 100;
 
@@ -93,10 +93,7 @@ const listRecords = defineTool({
     limit: limit(20),
     with: z.array(z.enum(OWN_FIELDS)).default(['text']),
   }),
-  run: (client, { with: fields, ...given }) => {
-    const named = fields.length === 0 ? undefined : fields.join(',');
-    return client.ask('GET', pathWith('/v1/records', { ...given, with: named }));
-  },
+  run: (client, given) => client.ask('POST', '/v1/records/list', given),
 });
 
 const countRecords = defineTool({
@@ -105,7 +102,7 @@ const countRecords = defineTool({
   description: 'Counts the live records of a collection, or those that match a filter.',
   effect: 'reads',
   input: z.strictObject({ collection, metadata_filter: metadataFilter }),
-  run: (client, given) => client.ask('GET', pathWith('/v1/records/count', given)),
+  run: (client, given) => client.ask('POST', '/v1/records/count', given),
 });
 
 const facets = defineTool({
@@ -121,7 +118,7 @@ const facets = defineTool({
     metadata_filter: metadataFilter,
     limit: limit(10),
   }),
-  run: (client, given) => client.ask('GET', pathWith('/v1/facets', given)),
+  run: (client, given) => client.ask('POST', '/v1/facets', given),
 });
 
 export const READS: readonly Registration[] = [listCollections, search, getRecords, listRecords, countRecords, facets];

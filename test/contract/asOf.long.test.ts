@@ -262,15 +262,13 @@ inBothModes('point in time', (service, { start, restartable }) => {
     }
   });
 
-  it('a log index comes before an instant, and neither is part of a multi search', async () => {
+  it('a log index comes before an instant, and a multi search refuses both', async () => {
     const collection = await newCollection(service);
     for (const value of [1, 2, 3]) await collection.insert([value]);
     const both = await collection.search({ query: [9], k: 1, as_of_log_index: 2, as_of: '2000-01-01T00:00:00Z' });
     expect(both).to.deep.include({ results: [{ id: 2, score: 49 }], as_of_log_index: 2 });
-    const ask = { query: [9], k: 1, collections: ['c'], as_of_log_index: 1 };
-    const multi = await collection.post('/v1/search/multi', ask);
-    expect(multi.results).to.deep.equal([{ collection: 'c', id: 3, score: 36 }]);
-    expect(multi).to.have.all.keys('results', 'collections_searched');
+    for (const field of ['as_of', 'as_of_log_index'])
+      expectRefused(await collection.multi({ query: [9], k: 1, [field]: 1 }), `$.${field} is unknown here`);
   });
 
   it('refuses what is no state there was, and checks all else as in any search', async () => {

@@ -43,7 +43,7 @@ inBothModes('encrypted records', (service) => {
       metadata: null,
     });
     expect(await counts()).to.deep.equal([1, 0]);
-    expect((await insert({ key_id: null, tag: null, extra: 1 })).body.key_id)
+    expect((await insert({ key_id: null, tag: null })).body.key_id)
       .to.match(HEX_32)
       .and.not.equal(body.key_id);
   });

@@ -91,7 +91,7 @@ inBothModes('metadata', (service) => {
   });
 
   it('is refused for what stands in it, not for what stands beside it in the batch', async () => {
-    const beside = '"note":{"n":9007199254740993,"n":1e400},"texts":["1e400"]';
+    const beside = '"texts":["1e400"],"texts":["9007199254740993"]';
     const body = `{"collection":"c","batch":[[1.0000000000000000001]],"metadata":[{"z":0}],${beside}}`;
     const kept = await rw.raw('POST', '/v1/vectors/batch-insert', body);
     expect(kept.status, kept.text).to.equal(200);

@@ -80,12 +80,16 @@ inBothModesAndEngines('msgpack', (service) => {
     };
     expect(inserted).to.deep.equal({ id: 1, deduplicated: false });
     expect(receipt).to.have.property('sequence');
-    const search = { collection: 'c', query: bin(1, 0.1), k: 1, with: ['vector', 'metadata'] };
+    const one = { query: bin(1, 0.1), k: 1, with: ['vector', 'metadata'] };
+    const search = { collection: 'c', ...one };
     const { results } = (await rw.post('/v1/search', { ...search, query: [1, 0.1] })).body;
     const [hit] = results;
     const packed = { ...hit, vector: bin(...hit.vector) };
     expect(await asked('/v1/search', search)).to.deep.equal({ results: [packed] });
-    const { answers } = (await asked('/v1/search/batch', { searches: [search], collection: 'c' })) as {
+    const { answers } = (await asked('/v1/search/batch', {
+      searches: [one],
+      collection: 'c',
+    })) as {
       answers: unknown;
     };
     expect(answers).to.deep.equal([{ results: [packed] }]);

@@ -91,14 +91,15 @@ inBothModesAndThroughClient('options of a multi-collection search', ROUTES, (ser
     for (const hit of hits) expect(hit).to.include.keys('decay_factor', 'age_secs');
   });
 
-  it('text and graph have no part in it', async () => {
+  it('refuses what it cannot do over several collections: texts, graphs and groups', async () => {
     const { rw } = await service.newProject();
-    const [b, a] = (await make(rw)) as [SearchedByHttp, SearchedByHttp];
-    await b.fill({ batch: [[1], [3]], texts: ['plain', 'needle'] });
-    await a.fill({ batch: [[2]], texts: ['needle'] });
-    const hits = await search(rw, { query_text: 'needle', graph_rerank: { weight: 1 } });
-    expect(places(hits)).to.deep.equal(['b1', 'a1', 'b2']);
-    for (const hit of hits) expect(hit).to.have.all.keys('collection', 'id', 'score');
+    await make(rw);
+    const asked = { query: [0], k: 3, collections: ['b', 'a'] };
+    for (const field of ['query_text', 'rerank', 'hybrid', 'graph_rerank', 'group_by', 'group_size', 'as_of']) {
+      const { status, body } = await rw.post('/v1/search/multi', { ...asked, [field]: null });
+      expect([status, body.code], field).to.deep.equal([400, 'validation_error']);
+      expect(body.error).to.include(`$.${field} is unknown here`);
+    }
   });
 
   it('goes without a collection that is being imported, and says so', async () => {

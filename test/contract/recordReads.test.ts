@@ -11,7 +11,10 @@ import { seededRandom, testSeed } from '../support/model/random.js';
 import { compareScalars, hasKey, type Scalar, scalarsAt } from '../support/model/values.js';
 
 /** Asked through the package too. */
-const ROUTES = ['GET /v1/records', 'POST /v1/records/get', 'GET /v1/records/count', 'GET /v1/facets'] as const;
+const ROUTES = [
+  ...(['GET /v1/records', 'POST /v1/records/get', 'GET /v1/records/count', 'GET /v1/facets'] as const),
+  ...(['POST /v1/records/list', 'POST /v1/records/count', 'POST /v1/facets'] as const),
+] as const;
 
 const RECORDS = 300;
 const ROUNDS = 25;
@@ -100,6 +103,46 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
       const facets = await rw.get(`/v1/facets?collection=c&key=${key}&limit=5${encoded(filter)}`);
       expect(facets.body, `${key} ${JSON.stringify(filter)}`).to.deep.equal(facetsOf(wanted, key, 5));
     }
+  });
+
+  it('scroll, count and facets answer the same to a body as to parameters, with a filter too long for a URL', async () => {
+    const { rw, ro } = await service.newProject();
+    const { kept } = await filled(rw);
+    const long = { $or: [{ n: { in: Array.from({ length: 4_000 }, (_, i) => `${'x'.repeat(30)}${i}`) } }, { n: 2 }] };
+    const filters: readonly (JsonObject | null | undefined)[] = [undefined, null, {}, { n: { gte: 2 } }, long];
+    for (const filter of filters) {
+      const wanted = among(kept, filter ?? undefined);
+      const asked = { collection: 'c', metadata_filter: filter };
+      const page = await ro.post('/v1/records/list', { ...asked, limit: 1_000, after: 3, with: ['text'] });
+      const shown = wanted.filter(({ id }) => id > 3).map((one) => ({ ...plain(one), text: one.text }));
+      expect(page.body, page.text).to.deep.equal({ records: shown, next: null });
+      expect((await ro.post('/v1/records/count', asked)).body).to.deep.equal({ count: wanted.length });
+      const facets = await ro.post('/v1/facets', { ...asked, key: 's', limit: 5 });
+      expect(facets.body, facets.text).to.deep.equal(facetsOf(wanted, 's', 5));
+    }
+  });
+
+  it('in bodies are refused by the path of what is wrong', async () => {
+    const { rw } = await service.newProject();
+    await SearchedByHttp.create(rw);
+    const wrong: [string, object | string, string][] = [
+      ['/v1/records/list', { limit: 0 }, '$.limit'],
+      ['/v1/records/list', { with: ['tag'] }, '$.with[0]'],
+      ['/v1/records/list', { metadata_filter: '{}' }, '$.metadata_filter'],
+      ['/v1/records/count', { metadata_filter: { n: { gtee: 1 } } }, '$.metadata_filter.n'],
+      ['/v1/records/count', '{"metadata_filter":{"n":1,"n":2}}', '$.metadata_filter.n'],
+      ['/v1/facets', {}, '$.key'],
+      ['/v1/facets', { key: 'x'.repeat(2_000) }, '$.key'],
+      ['/v1/facets', '{"key":"n","metadata_filter":{"n":9007199254740993}}', '$.metadata_filter.n'],
+    ];
+    for (const [path, body, at] of wrong) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const answer = await rw.raw('POST', path, text);
+      expect([answer.status, answer.body.code], answer.text).to.deep.equal([400, 'validation_error']);
+      expect(answer.body.error).to.include(at);
+    }
+    for (const [path, body] of Object.entries({ 'records/list': {}, 'records/count': {}, facets: { key: 'n' } }))
+      expect((await rw.post(`/v1/${path}`, body)).body.code).to.equal('collection_not_found');
   });
 
   it('fields are sent only if they are asked for', async () => {
@@ -193,7 +236,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
       await SearchedByHttp.create(rw);
       const answer = await rw.get(path);
       expect([answer.status, answer.body.code], answer.text).to.deep.equal([400, 'validation_error']);
-      expect(answer.body.error).to.include(`query parameter ${named}`);
+      expect(answer.body.error).to.include(named);
     });
 
   it('refuses too many ids, none, and a collection that is not there', async () => {

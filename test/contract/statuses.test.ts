@@ -45,6 +45,9 @@ const ENDPOINTS: readonly Endpoint[] = [
   { method: 'GET', path: '/v1/records?collection={c}', asksShard: true },
   { method: 'GET', path: '/v1/records/count?collection={c}', asksShard: true },
   { method: 'GET', path: '/v1/facets?key=n&collection={c}', asksShard: true },
+  { method: 'POST', path: '/v1/records/list', body: (collection) => ({ collection }), asksShard: true },
+  { method: 'POST', path: '/v1/records/count', body: (collection) => ({ collection }), asksShard: true },
+  { method: 'POST', path: '/v1/facets', body: (collection) => ({ collection, key: 'n' }), asksShard: true },
   { method: 'POST', path: '/v1/records/get', body: (collection) => ({ collection, ids: [1] }), asksShard: true },
   {
     method: 'POST',

@@ -55,6 +55,14 @@ const WAYS = {
     query: { limit: whole, after: whole, metadata_filter: object, with: list },
     call: ({ collection, query }) => collection.listPage(query),
   },
+  'POST /v1/records/list': { call: ({ collection, body }) => collection.listPage(body) },
+  'POST /v1/records/count': { call: async ({ collection, body }) => ({ count: await collection.count(body) }) },
+  'POST /v1/facets': {
+    call: ({ collection, body }) => {
+      const { key, ...options } = body as { key: string };
+      return collection.facets(key, options);
+    },
+  },
   'POST /v1/records/get': { call: ({ collection, body }) => collection.getMany(body) },
   'POST /v1/records/delete': { call: ({ collection, body }) => collection.deleteMany(body) },
   'GET /v1/records/count': {

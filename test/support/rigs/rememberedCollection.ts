@@ -49,7 +49,7 @@ export class RememberedCollection {
   ) {}
 
   async create(dimension: number, index?: string): Promise<this> {
-    await this.post('/v1/namespaces', { name: this.name, dimension, metric: 'squared_l2', index });
+    answered(await this.project.rw.post('/v1/namespaces', { name: this.name, dimension, metric: 'squared_l2', index }));
     return this;
   }
 
@@ -72,6 +72,10 @@ export class RememberedCollection {
 
   ask(options: object): Promise<Answer> {
     return this.project.ro.post('/v1/search', { collection: this.name, ...options });
+  }
+
+  multi(options: object): Promise<Answer> {
+    return this.project.ro.post('/v1/search/multi', { collections: [this.name], ...options });
   }
 
   async search(options: object): Promise<Past> {

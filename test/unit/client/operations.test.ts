@@ -12,6 +12,8 @@ const WITHOUT_REQUEST = ['Vouch.collection', 'Vouch.witness'];
 
 const VECTORS = { query: [1], k: 1 };
 const INDEX = { type: 'hnsw' } as const;
+/** A read with a filter is another operation than one without. */
+const MATCHING = { metadataFilter: { a: 1 } };
 const KEY_ID = 'ab'.repeat(16);
 
 /** A call of each method, with the least that it takes. */
@@ -42,9 +44,9 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Collection.get': (_, collection) => collection.get(1),
   'Collection.getMany': (_, collection) => collection.getMany({ ids: [1] }),
   'Collection.list': (_, collection) => collection.list().next(),
-  'Collection.listPage': (_, collection) => collection.listPage(),
-  'Collection.count': (_, collection) => collection.count(),
-  'Collection.facets': (_, collection) => collection.facets('a'),
+  'Collection.listPage': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.listPage(options))),
+  'Collection.count': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.count(options))),
+  'Collection.facets': (_, collection) => Promise.all([{}, MATCHING].map((options) => collection.facets('a', options))),
   'Collection.updateMetadata': (_, collection) => collection.updateMetadata(1, {}),
   'Collection.softDelete': (_, collection) => collection.softDelete(1),
   'Collection.delete': (_, collection) => collection.delete(1),
