@@ -1,5 +1,5 @@
 /** Made from coordinator/contract/cluster.ts by `npm run docs`. */
-import type { DamagedCollection } from './service.js';
+import type { Damage } from './service.js';
 
 export interface ShardStatus {
   name: string;
@@ -37,7 +37,7 @@ export interface PlacedCollection {
   /** The shard that it is being moved to. Told by the coordinator that places collections, and by no other. */
   moving?: string;
   /** Present if any part is damaged. */
-  damaged?: Omit<DamagedCollection, 'collectionId'>[];
+  damaged?: Damage[];
 }
 
 export interface ClusterLease {

@@ -18,6 +18,8 @@ export interface EventLogProofResponse {
   /** The sequence of the last event. */
   committedHeight: number;
   finalStateHash: string;
+  /** The version of the events in the log: 1. Public clients read it. */
+  kernelVersion: number;
 }
 
 export interface ReceiptQuery {
@@ -147,6 +149,8 @@ export interface TimelineQuery {
 
 export interface TimelineEvent {
   logIndex: number;
+  /** 0: a collection has one log, whichever shard owns it. Public clients read it. */
+  shardId: number;
   timestampUnix: number;
   timestampIso: string;
   eventType: 'insert' | 'replace' | 'insert_encrypted' | 'soft_delete' | 'delete' | 'delete_many' | 'update_metadata' | 'shred_key' | 'add_node' | 'delete_node' | 'add_edge' | 'delete_edge';

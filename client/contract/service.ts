@@ -40,9 +40,8 @@ export interface HealthResponse {
   damaged?: DamagedCollection[];
 }
 
-export interface DamagedCollection {
-  /** Null: the master key or its vault entry. Encrypted records cannot be written or read; everything else is served. */
-  collectionId: number | null;
+/** A damaged part of a collection. */
+export interface Damage {
   /**
    * `log` or `vault`: requests to the collection answer 500. `snapshot` or `index`: the file is set aside, and the collection
    * is served from its log. `follower`: this copy answers nothing, and the owner serves.
@@ -50,6 +49,11 @@ export interface DamagedCollection {
   part: 'log' | 'vault' | 'opening' | 'snapshot' | 'index' | 'follower';
   /** Describes the bytes, without the project, the collection's name or its content. */
   reason: string;
+}
+
+export interface DamagedCollection extends Damage {
+  /** Null: the master key or its vault entry. Encrypted records cannot be written or read; everything else is served. */
+  collectionId: number | null;
 }
 
 export interface UsageResponse {

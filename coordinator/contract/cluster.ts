@@ -1,5 +1,5 @@
 /** The answer of `GET /v1/cluster`. It names the collections of the caller's project alone. */
-import type { DamagedCollection } from './service.js';
+import type { Damage } from './service.js';
 import type { Whole } from './values.js';
 
 export interface ShardStatus {
@@ -38,7 +38,7 @@ export interface PlacedCollection {
   /** The shard that it is being moved to. Told by the coordinator that places collections, and by no other. */
   moving?: string;
   /** Present if any part is damaged. */
-  damaged?: Omit<DamagedCollection, 'collection_id'>[];
+  damaged?: Damage[];
 }
 
 export interface ClusterLease {

@@ -1,6 +1,7 @@
 /** Builds the OpenAPI 3.1 document from the route table and the schemas of the validated types. */
 import { ERROR_STATUS, type ErrorCode } from '../../shared/errors/errors.js';
 import type { Scope } from '../../shared/registry/keys.js';
+import { published, publishedSchemas } from './publishedSchemas.js';
 import { type Schema, type SchemaName, schemas } from './schemas.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -48,6 +49,21 @@ const packedContent = (name: SchemaName, description: string): Json => ({
   'application/msgpack': { schema: { ...ref(name), description } },
 });
 
+/** Groups of operations, with the first words of their paths. */
+const TAGS: readonly (readonly [name: string, description: string, paths: RegExp])[] = [
+  ['Collections', 'Collections and their indexes.', /^\/v1\/(?:namespaces|index)/],
+  ['Encrypted records', 'Records under keys that can be shredded.', /^\/v1\/(?:records\/encrypted|crypto)/],
+  ['Records', 'Records: written, read, counted and deleted.', /^\/v1\/(?:records|vectors|facets|delete|soft-delete)/],
+  ['Search', 'Searches of one collection and of several.', /^\/v1\/search/],
+  ['Graph', 'Nodes and edges.', /^\/v1\/graph/],
+  ['Proofs', 'Receipts, proofs, checkpoints and the events of a log.', /^\/v1\/(?:proof|timeline)/],
+  ['Backup', 'Logs that are exported and imported.', /^\/v1\/(?:export|import)/],
+  ['Keys', "The API keys of the caller's project.", /^\/v1\/keys/],
+  ['Service', 'The service itself.', /^\//],
+];
+
+const tagOf = (path: string): string => TAGS.find(([, , paths]) => paths.test(path))![0];
+
 const DESCRIPTION = `A vector collection service that can prove what it stored.
 
 A path that is not listed here answers 404 \`not_found\`, and a method that a path does not list 405 \`method_not_allowed\`:
@@ -84,12 +100,21 @@ export function openApi(routes: readonly RouteDoc[], version: string): Json {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Vouch', version, description: DESCRIPTION },
+    info: {
+      title: 'Vouch',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The service that answers this document.' }],
+    tags: TAGS.map(([name, description]) => ({ name, description })),
     security: [{ apiKey: [] }],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
-      schemas,
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `vk_` and 64 hex digits.' },
+      },
+      schemas: publishedSchemas(),
       responses: { NotFound: failure(['not_found']), MethodNotAllowed: failure(['method_not_allowed']) },
     },
   };
@@ -101,6 +126,7 @@ function operation(route: RouteDoc): Json {
   return {
     operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+(.)?/g, (_, next = '') => next.toUpperCase())}`,
     summary,
+    tags: [tagOf(path)],
     ...(scope === null ? { security: [] } : { 'x-required-scope': scope }),
     parameters: [
       ...pathParameters(path),
@@ -114,20 +140,20 @@ function operation(route: RouteDoc): Json {
   };
 }
 
-const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
-  id: ref('Whole'),
-  name: ref('CollectionName'),
-  key_id: ref('KeyId'),
+type Described = readonly [description: string, schema: Json];
+
+const PATH_PARAMETERS: Readonly<Record<string, Described>> = {
+  id: ['The id of the record, node or edge.', ref('Whole')],
+  name: ['The name of the collection.', ref('CollectionName')],
+  key_id: ['The id of the vault key.', ref('KeyId')],
 };
-const API_KEY_ID: Json = { type: 'string', pattern: '^[0-9a-f]{16}$' };
+const API_KEY_ID: Described = ['The id of the API key.', { type: 'string', pattern: '^[0-9a-f]{16}$' }];
 
 const pathParameters = (path: string): Json[] =>
-  [...path.matchAll(/{(\w+)}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: path.startsWith('/v1/keys/') ? API_KEY_ID : PATH_PARAMETERS[name!],
-  }));
+  [...path.matchAll(/{(\w+)}/g)].map(([, name]) => {
+    const [description, schema] = path.startsWith('/v1/keys/') ? API_KEY_ID : PATH_PARAMETERS[name!]!;
+    return { name, in: 'path', required: true, description, schema };
+  });
 
 function queryParameters(name: SchemaName | null): Json[] {
   if (name === null) return [];
@@ -137,7 +163,7 @@ function queryParameters(name: SchemaName | null): Json[] {
     in: 'query',
     required: required.includes(property),
     ...(description === undefined ? {} : { description }),
-    schema,
+    schema: published(schema),
   }));
 }
 
@@ -159,7 +185,7 @@ const successes = (answers: readonly RouteAnswer[], limits: Json, isPackable: bo
 
 function contentOf(body: NonNullable<RouteAnswer['body']>): Json {
   if (body === 'text') return { 'text/plain': { schema: { type: 'string' } } };
-  if (body === 'bytes') return { 'application/octet-stream': {} };
+  if (body === 'bytes') return { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
   return body === 'json' ? { 'application/json': { schema: { type: 'object' } } } : jsonContent(body);
 }
 

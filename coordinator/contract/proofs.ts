@@ -32,6 +32,8 @@ export interface EventLogProofResponse {
   /** The sequence of the last event. */
   committed_height: Whole;
   final_state_hash: Hash;
+  /** The version of the events in the log: 1. Public clients read it. */
+  kernel_version: Whole;
 }
 
 export interface ReceiptQuery {
@@ -163,6 +165,8 @@ export interface TimelineQuery {
 
 export interface TimelineEvent {
   log_index: Whole;
+  /** 0: a collection has one log, whichever shard owns it. Public clients read it. */
+  shard_id: Whole;
   timestamp_unix: Whole;
   timestamp_iso: string;
   event_type:

@@ -108,6 +108,10 @@ export type SchemaName = keyof Named;
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: unknown;
   readonly items?: Schema;

@@ -1,6 +1,7 @@
 /** The endpoints of proofs and of the timeline. All of them only read. */
 import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { toHex } from '../../shared/hashing/hash.js';
+import { EVENT_VERSION } from '../../shared/log/eventLayout.js';
 import type {
   TimelineEvent as LogEvent,
   LogHead,
@@ -66,6 +67,7 @@ export const PROOF_ROUTES: readonly Route[] = [
         event_count: log.sequence,
         committed_height: log.sequence,
         final_state_hash: toHex(stateHash),
+        kernel_version: EVENT_VERSION,
       });
     },
   }),
@@ -206,6 +208,7 @@ const EVENT_TYPES: Readonly<Record<TimelineEventType, TimelineEvent['event_type'
 
 const timelineEvent = ({ sequence, timeMs, type, recordId, nodeId, edgeId, keyId }: LogEvent): TimelineEvent => ({
   log_index: sequence,
+  shard_id: 0,
   timestamp_unix: Math.floor(timeMs / SECOND_MS),
   timestamp_iso: new Date(timeMs).toISOString(),
   event_type: EVENT_TYPES[type],

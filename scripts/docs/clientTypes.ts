@@ -124,10 +124,6 @@ class TypeWriter {
         ? this.#reference('Vector')
         : `${inParentheses(this.#type(node.elementType, indent))}[]`;
     if (ts.isTypeLiteralNode(node)) return this.#members(node.members, indent);
-    if (ts.isTypeReferenceNode(node) && node.typeName.getText() === 'Omit') {
-      const [from, field] = node.typeArguments!;
-      return `Omit<${this.#type(from!, indent)}, ${camelCase(field!.getText())}>`;
-    }
     if (ts.isTypeReferenceNode(node)) return this.#reference(node.typeName.getText(), indent);
     if (ts.isIndexedAccessTypeNode(node)) return this.#elementsOf(node.objectType.getText());
     if (ts.isLiteralTypeNode(node) || ts.isToken(node)) return node.getText();

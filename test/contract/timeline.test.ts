@@ -47,7 +47,8 @@ inBothModesAndThroughClient('the timeline', ROUTES, (service) => {
     await post('/v1/delete', { id: 2 });
     const { events, total } = await page();
     expect(total).to.equal(11);
-    const about = events.map(({ timestamp_unix, timestamp_iso, ...event }: Record<string, unknown>) => {
+    const about = events.map(({ timestamp_unix, timestamp_iso, shard_id, ...event }: Record<string, unknown>) => {
+      expect(shard_id).to.equal(0);
       const timeMs = Date.parse(timestamp_iso as string);
       expect(timeMs).to.be.within(fromMs, systemClock.nowMs());
       expect(timestamp_iso).to.equal(new Date(timeMs).toISOString());

@@ -5,7 +5,7 @@ import type { Answer } from '../launch/client.js';
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
-  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
   readonly oneOf?: readonly JsonSchema[];
   readonly minimum?: number;
   readonly maximum?: number;

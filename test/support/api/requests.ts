@@ -43,7 +43,9 @@ export class RequestMaker {
     const typed = parameters.filter(({ in: place, schema }) => place !== 'header' && this.#isBounded(schema));
     const broken = [
       ...typed.map((parameter) => this.#withParameter(operation, parameter)),
-      ...(body?.schema === undefined ? [] : [this.#withBody(operation, body.schema)]),
+      ...(body?.schema === undefined || body.schema.format === 'binary'
+        ? []
+        : [this.#withBody(operation, body.schema)]),
     ];
     return broken.length === 0 ? undefined : fc.oneof(...broken);
   }
@@ -96,8 +98,8 @@ export class RequestMaker {
   }
 
   #isBounded(schema: JsonSchema): boolean {
-    const { type, pattern, oneOf } = this.api.resolved(schema);
-    return type === 'integer' || pattern !== undefined || oneOf !== undefined;
+    const { type, pattern, oneOf, enum: values } = this.api.resolved(schema);
+    return type === 'integer' || [pattern, oneOf, values].some((bound) => bound !== undefined);
   }
 
   #parameter({ name, required, schema }: Parameter): Arbitrary<unknown> {
@@ -107,7 +109,7 @@ export class RequestMaker {
 
   #body({ required, schema }: NonNullable<Operation['body']>): Arbitrary<string | Uint8Array | undefined> {
     const content: Arbitrary<string | Uint8Array> =
-      schema === undefined
+      schema === undefined || schema.format === 'binary'
         ? fc.uint8Array({ maxLength: 64 })
         : this.#value(schema, 'body').map((value) => JSON.stringify(value));
     return required ? content : fc.option(content, { nil: undefined });
@@ -121,7 +123,7 @@ export class RequestMaker {
   }
 
   #ofSchema(schema: JsonSchema, name: string): Arbitrary<unknown> {
-    if (schema.const !== undefined) return fc.constant(schema.const);
+    if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
     if (schema.oneOf !== undefined) return fc.oneof(...schema.oneOf.map((one) => this.#value(one, '')));
     switch (schema.type) {
       case 'null':

@@ -1,0 +1,38 @@
+/**
+ * The schemas as the OpenAPI document shows them: what they allow is the same, in the forms that generators of clients read.
+ * Constants are enumerations with a type, and an integer that may need 64 bits says so.
+ */
+import { type Schema, schemas } from './schemas.js';
+
+const INT32_MAX = 2 ** 31 - 1;
+
+export const publishedSchemas = (): Readonly<Record<string, Schema>> => mapped(schemas, published);
+
+export function published(schema: Schema): Schema {
+  const { const: constant, oneOf, items, properties, additionalProperties, ...rest } = schema;
+  const isWide = rest.type === 'integer' && (rest.maximum ?? 0) > INT32_MAX;
+  return {
+    ...rest,
+    ...(constant === undefined ? {} : enumeration([constant])),
+    ...(isWide ? { format: 'int64' } : {}),
+    ...(oneOf === undefined ? {} : alternatives(oneOf)),
+    ...(items === undefined ? {} : { items: published(items) }),
+    ...(properties === undefined ? {} : { properties: mapped(properties, published) }),
+    ...(additionalProperties === undefined ? {} : { additionalProperties }),
+  };
+}
+
+/** The constants among the alternatives become one enumeration. */
+function alternatives(all: readonly Schema[]): Schema {
+  const constants = all.flatMap(({ const: constant }) => (constant === undefined ? [] : [constant]));
+  const others = all.filter((one) => one.const === undefined).map(published);
+  if (constants.length === 0) return { oneOf: others };
+  const own = enumeration(constants);
+  return others.length === 0 ? own : { oneOf: [...others, own] };
+}
+
+/** Of constants of one type. */
+const enumeration = (constants: readonly unknown[]): Schema => ({ type: typeof constants[0], enum: constants });
+
+const mapped = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Readonly<Record<string, U>> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
