@@ -7,7 +7,7 @@ import type { Logger } from '../logger.js';
 import { takeLongest, type Work } from '../scheduling/inHand.js';
 
 /** The longest turn of the event loop, and of a worker thread, that is not reported. */
-export const LOOP_STALL_MS = 100;
+const LOOP_STALL_MS = 100;
 export const WORKER_STALL_MS = 1_000;
 
 const TICK_MS = 20;

@@ -1,4 +1,4 @@
-/** Metadata is returned as it was sent, or refused: numbers that a double cannot hold, and keys that stand there twice. */
+/** Metadata is returned as it was sent, or refused: numbers that a double cannot hold, and keys that appear twice. */
 import { expect } from 'chai';
 import type { Answer, Client } from '../support/launch/client.js';
 import { inBothModes } from '../support/launch/modes.js';
