@@ -25,6 +25,7 @@ import {
   shardOfKey,
   storedFailures,
   storedOpenings,
+  withFailure,
 } from '../../shared/registry/openings.js';
 import { heartbeatOf } from '../../shared/registry/owners.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -78,8 +79,6 @@ const ANSWERED_WITHIN_MS = 1_000;
 /** How long the end of an opening is remembered: a stall is reported earlier than this after its end. */
 const REMEMBERED_MS = 1_000;
 const AT_ONCE = 16;
-/** The newest failures of a collection that are kept. */
-const KEPT = 8;
 
 export class OpeningNotes {
   /** Openings in progress here: collection id → number. */
@@ -281,15 +280,10 @@ export class OpeningNotes {
   }
 
   async #add(collectionId: number, failure: OpeningFailure): Promise<void> {
-    const { opening, how, shard, alone } = failure;
+    const { how, shard, alone } = failure;
     // A deleted collection has no owner, and nothing of it must be left.
     if ((await this.options.owners.get(String(collectionId))) === undefined) return;
-    const isNew = await this.#change(collectionId, (failures) => {
-      const known = failures.find((each) => each.opening === opening);
-      // The report of the process itself replaces that of another shard.
-      if (known !== undefined && how !== 'stalled') return failures;
-      return [...failures.filter((each) => each !== known), failure].slice(-KEPT);
-    });
+    const isNew = await this.#change(collectionId, (failures) => withFailure(failures, failure));
     if (!isNew) return;
     this.options.metrics.count('vouch_openings_failed_total', { how });
     this.options.logger.error(

@@ -93,6 +93,10 @@ export const noteInFile = (file: Pick<NoteFile, 'read' | 'write'>): OpeningsNote
 const BLOCKED_MAX = 2;
 /** So many of any kind do: one more, since a process that an operator has ended looks the same. */
 const FAILED_MAX = 3;
+/** The newest failures of a collection that are kept. */
+const KEPT = 8;
+/** Processes that end sooner after one another are ended from outside: a collection that ends them takes longer to read. */
+const ENDED_APART_MS = 10_000;
 
 /**
  * Whether the collection must not be opened any more. A failure during the opening of several collections does not show which
@@ -105,4 +109,17 @@ export function isQuarantined(failures: readonly OpeningFailure[]): boolean {
   const blocked = named.filter(isAlive).length + (unnamed.some(isAlive) ? 1 : 0);
   const failed = named.length + (unnamed.length > 0 ? 1 : 0);
   return (named.some(isAlive) && blocked >= BLOCKED_MAX) || failed >= FAILED_MAX;
+}
+
+/**
+ * Returns the failures with one more; `failures` itself where it adds nothing. The report of a process about itself replaces what
+ * another shard reported of the same opening.
+ */
+export function withFailure(failures: readonly OpeningFailure[], failure: OpeningFailure): readonly OpeningFailure[] {
+  const known = failures.find(({ opening }) => opening === failure.opening);
+  if (known !== undefined && failure.how !== 'stalled') return failures;
+  const isSoon = (before: OpeningFailure): boolean =>
+    before.how === 'ended' && failure.at_ms - before.at_ms < ENDED_APART_MS;
+  if (failure.how === 'ended' && failures.some(isSoon)) return failures;
+  return [...failures.filter((each) => each !== known), failure].slice(-KEPT);
 }

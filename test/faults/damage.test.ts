@@ -229,7 +229,8 @@ describe('a data folder with one byte changed, or cut off there', function () {
     const startedMs = systemClock.monotonicMs();
     let cases = 0;
     for (const file of await folder.files()) {
-      if (/^(lock|logs)/.test(file)) continue;
+      // A start writes its own note of openings over the one of the process before.
+      if (/^(lock|logs|openings\.note)/.test(file)) continue;
       const bytes = await folder.read(file);
 
       for (let turn = 0; turn < casesOf(file); turn++)

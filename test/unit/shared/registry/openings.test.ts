@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { isQuarantined, type OpeningFailure } from '../../../../shared/registry/openings.js';
+import { isQuarantined, type OpeningFailure, withFailure } from '../../../../shared/registry/openings.js';
 
 /** `b`, `e`, `s`: blocked, ended, stalled; in capitals: alone. */
-const failures = (letters: string): OpeningFailure[] =>
+const failures = (letters: string, apartMs = 1): OpeningFailure[] =>
   [...letters].map((letter, i) => ({
     opening: `a.${i}`,
     shard: 's1',
     how: { b: 'blocked', e: 'ended', s: 'stalled' }[letter.toLowerCase()] as OpeningFailure['how'],
     alone: letter !== letter.toLowerCase(),
-    at_ms: i,
+    at_ms: i * apartMs,
   }));
 
 describe('a collection whose openings have failed', () => {
@@ -25,6 +25,15 @@ describe('a collection whose openings have failed', () => {
       expect(isQuarantined(failures(letters))).to.equal(true);
       expect(isQuarantined(failures(letters.slice(0, -1)))).to.equal(false);
     });
+
+  it('is opened again where processes ended shortly after one another, however many', () => {
+    const counted = (letters: string, apartMs: number) =>
+      failures(letters, apartMs).reduce(withFailure, [] as readonly OpeningFailure[]);
+    expect(isQuarantined(counted('eEEEEEEEEE', 1_000))).to.equal(false);
+    expect(isQuarantined(counted('eEE', 9_999))).to.equal(false);
+    expect(isQuarantined(counted('eEE', 10_000))).to.equal(true);
+    expect(isQuarantined(counted(`e${'E'.repeat(20)}`, 1_000))).to.equal(true);
+  });
 
   const suspect: [string, string][] = [
     ['', 'none has'],
