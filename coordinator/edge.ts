@@ -21,6 +21,7 @@ import type { HttpEngine } from './http/engine/engine.js';
 import { loadEngine } from './http/engine/loadEngine.js';
 import type { Services } from './http/handlerRequest.js';
 import { type HttpServer, startServer } from './http/server.js';
+import { SharedReads } from './http/sharedReads.js';
 import { FailedAttempts } from './limits/failedAttempts.js';
 import { InFlight } from './limits/inFlight.js';
 import type { Limiter } from './limits/limiter.js';
@@ -73,6 +74,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     ...{ backend, config, clock, logger, version, keys, keyring, serviceLog, metrics: new EdgeMetrics(metrics) },
     signers: await platform.bucket(BUCKETS.signers),
     open: openAnswers(backend, version, metrics, openApi(routes, version), clock),
+    sharedReads: new SharedReads(),
   };
   const authenticator = new Authenticator(keyring, new FailedAttempts(clock));
   const { tlsCert: certFile, tlsKey: keyFile } = config.http;

@@ -11,8 +11,8 @@ import type {
   ListCollectionsResponse,
 } from '../contract/collections.js';
 import { invalid } from '../contract/refusal.js';
-import { COLLECTION_ERRORS, collectionName } from '../http/handlerRequest.js';
-import { json, noContent } from '../http/reply.js';
+import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';
+import { json, noContent, type Reply } from '../http/reply.js';
 import { NO_CONTENT, type Route, readRoute, writeRoute } from '../http/route.js';
 import { rebuild } from './rebuild.js';
 
@@ -36,16 +36,7 @@ export const COLLECTION_ROUTES: readonly Route[] = [
   readRoute('GET /v1/namespaces', {
     summary: 'List the collections',
     answers: 'ListCollectionsResponse',
-    handle: async ({ caller, services, envelope }) => {
-      const collections = await services.backend.list(caller.project, envelope);
-      const max_records = services.config.limits.maxRecords;
-      return json<ListCollectionsResponse>({
-        collections: collections.map(({ name, id, dimension, metric, serving, records, imported }) => ({
-          ...{ name, id, dimension, metric, index: serving, record_count: records, max_records },
-          ...(imported?.finished === false ? { importing: true } : {}),
-        })),
-      });
-    },
+    handle: (request) => request.shared('collections', () => collectionsReply(request)),
   }),
   writeRoute('DELETE /v1/namespaces/{name}', {
     summary: 'Delete a collection and all its records',
@@ -101,6 +92,17 @@ export const COLLECTION_ROUTES: readonly Route[] = [
     handle: async () => json<IndexConfigResponse>({ index_type: 'collection_scoped' }),
   }),
 ];
+
+async function collectionsReply({ caller, services, envelope }: HandlerRequest): Promise<Reply> {
+  const collections = await services.backend.list(caller.project, envelope);
+  const max_records = services.config.limits.maxRecords;
+  return json<ListCollectionsResponse>({
+    collections: collections.map(({ name, id, dimension, metric, serving, records, imported }) => ({
+      ...{ name, id, dimension, metric, index: serving, record_count: records, max_records },
+      ...(imported?.finished === false ? { importing: true } : {}),
+    })),
+  });
+}
 
 /** Throws `not_implemented` if this node is configured for exact search only. */
 function assertIndexing({ ann }: Config): void {

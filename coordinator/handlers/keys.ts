@@ -3,7 +3,8 @@ import { systemEntropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/registry/keys.js';
 import type { CreateKeyResponse, ListedKey, ListKeysResponse } from '../contract/service.js';
-import { json, noContent } from '../http/reply.js';
+import type { HandlerRequest } from '../http/handlerRequest.js';
+import { json, noContent, type Reply } from '../http/reply.js';
 import { adminReadRoute, adminWriteRoute, NO_CONTENT, type Route } from '../http/route.js';
 import { refuseIdempotencyKey } from './idempotencyKey.js';
 
@@ -24,11 +25,7 @@ export const KEY_ROUTES: readonly Route[] = [
   adminReadRoute('GET /v1/keys', {
     summary: "List the project's keys",
     answers: 'ListKeysResponse',
-    handle: async ({ caller, services: { keys, clock } }) => {
-      const records = await listKeys(keys, caller.project);
-      const nowMs = clock.nowMs();
-      return json<ListKeysResponse>({ keys: records.map((record) => listed(record, nowMs)) });
-    },
+    handle: (request) => request.shared('keys', () => keysReply(request)),
   }),
   adminWriteRoute('DELETE /v1/keys/{id}', {
     summary: 'Revoke a key',
@@ -42,6 +39,12 @@ export const KEY_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+async function keysReply({ caller, services: { keys, clock } }: HandlerRequest): Promise<Reply> {
+  const records = await listKeys(keys, caller.project);
+  const nowMs = clock.nowMs();
+  return json<ListKeysResponse>({ keys: records.map((record) => listed(record, nowMs)) });
+}
 
 const listed = (record: KeyRecord, nowMs: number): ListedKey => ({
   ...{ id: record.id, project: record.project, scope: record.scope },

@@ -7,8 +7,8 @@ import { limitsOf, totalHeld } from '../../shared/model/quotas.js';
 import type { Backend } from '../cluster/clusterBackend.js';
 import type { Health } from '../cluster/clusterHealth.js';
 import type { HealthResponse, UsageResponse } from '../contract/service.js';
-import type { OpenAnswers } from '../http/handlerRequest.js';
-import { json, type Reply, text } from '../http/reply.js';
+import type { HandlerRequest, OpenAnswers } from '../http/handlerRequest.js';
+import { inBytes, json, type Reply, text } from '../http/reply.js';
 import { type Route, readRoute, serviceRoute, success } from '../http/route.js';
 import { SharedAnswer } from '../http/sharedAnswer.js';
 
@@ -47,23 +47,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
   readRoute('GET /v1/usage', {
     summary: "The project's records, collections and bytes",
     answers: 'UsageResponse',
-    handle: async ({ caller, services, envelope }) => {
-      const { project } = caller;
-      const [collections, held] = await Promise.all([
-        services.backend.list(project, envelope),
-        services.backend.heldBytes(project, envelope),
-      ]);
-      const limit = limitsOf(services.config.limits, project);
-      const sum = (field: 'records' | 'logBytes' | 'snapshotBytes'): number =>
-        collections.reduce((total, collection) => total + collection[field], 0);
-      const [logBytes, snapshotBytes] = [sum('logBytes'), sum('snapshotBytes')];
-      return json<UsageResponse>({
-        records: sum('records'),
-        collections: collections.length,
-        storage: { event_log_bytes: logBytes, snapshot_bytes: snapshotBytes, total_bytes: logBytes + snapshotBytes },
-        bytes: { ...held, log: logBytes, total: totalHeld(held) + logBytes, limit: limit.bytes },
-      });
-    },
+    handle: (request) => request.shared('usage', () => usageReply(request)),
   }),
 ];
 
@@ -74,6 +58,23 @@ export const METRICS_ROUTE = serviceRoute({
   answers: success('text'),
   handle: ({ open }) => open.metrics.get(),
 });
+
+async function usageReply({ caller: { project }, services, envelope }: HandlerRequest): Promise<Reply> {
+  const [collections, held] = await Promise.all([
+    services.backend.list(project, envelope),
+    services.backend.heldBytes(project, envelope),
+  ]);
+  const limit = limitsOf(services.config.limits, project);
+  const sum = (field: 'records' | 'logBytes' | 'snapshotBytes'): number =>
+    collections.reduce((total, collection) => total + collection[field], 0);
+  const [logBytes, snapshotBytes] = [sum('logBytes'), sum('snapshotBytes')];
+  return json<UsageResponse>({
+    records: sum('records'),
+    collections: collections.length,
+    storage: { event_log_bytes: logBytes, snapshot_bytes: snapshotBytes, total_bytes: logBytes + snapshotBytes },
+    bytes: { ...held, log: logBytes, total: totalHeld(held) + logBytes, limit: limit.bytes },
+  });
+}
 
 /** The same without a key: at an address of its own, or on loopback if configured so. */
 export const OPEN_METRICS_ROUTE = serviceRoute({ ...METRICS_ROUTE, scope: null });
@@ -117,6 +118,3 @@ async function metricsReply(backend: Backend, metrics: Metrics): Promise<Reply> 
   const [own, shards] = await Promise.all([metrics.texts(), backend.shardMetrics()]);
   return inBytes(text(joinMetricTexts([own, ...shards]), PROMETHEUS_TEXT));
 }
-
-/** A string would be encoded again for every request. */
-const inBytes = (reply: Reply): Reply => ({ ...reply, body: Buffer.from(reply.body) });

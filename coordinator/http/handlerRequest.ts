@@ -16,6 +16,7 @@ import type { ServedLog } from '../serviceLog/serviceLog.js';
 import type { EdgeMetrics } from './edgeMetrics.js';
 import type { Reply } from './reply.js';
 import type { SharedAnswer } from './sharedAnswer.js';
+import type { SharedReads } from './sharedReads.js';
 
 const DEFAULT_COLLECTION = 'default';
 const SHOWN_CHARS = 64;
@@ -46,6 +47,7 @@ export interface Services {
   readonly signers: Bucket;
   readonly serviceLog: ServedLog;
   readonly open: OpenAnswers;
+  readonly sharedReads: SharedReads;
 }
 
 export class HandlerRequest<Body = unknown, Query = unknown> {
@@ -82,6 +84,11 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   /** Finds the collection and sends it the call. Throws what `find` and `call` throw. */
   async callNamed<C extends Call>(name: string | null | undefined, call: C): Promise<ResultOf<C>> {
     return this.call(await this.find(name), call);
+  }
+
+  /** The answer of `make`, which follows from the caller's project alone. Requests that arrive together share one. */
+  shared(what: string, make: () => Promise<Reply>): Promise<Reply> {
+    return this.wait(this.services.sharedReads.next(`${what} ${this.caller.project}`, make));
   }
 
   /** The record, node or edge id in the path. Throws `validation_error`. */

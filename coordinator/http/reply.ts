@@ -69,6 +69,9 @@ export const bytesReply = (body: Uint8Array, headers: readonly Header[]): Reply 
   headers,
 });
 
+/** A string would be encoded again for every request that gets it. */
+export const inBytes = (reply: Reply): Reply => ({ ...reply, body: Buffer.from(reply.body) });
+
 export const noContent: Reply = { status: 204, contentType: null, body: '' };
 
 /** The native parser sends an answer of this size at once, and then closes the connection within the request handler. */

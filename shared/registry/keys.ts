@@ -3,6 +3,8 @@ import { type Bucket, type BucketValue, type Entry, entriesOf } from '../bucket/
 import type { Clock, Entropy } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
 import { hash, toHex } from '../hashing/hash.js';
+import { SharedRun } from '../scheduling/sharedRun.js';
+import { nextTurn } from '../scheduling/slice.js';
 
 export const SCOPES = ['read_only', 'read_write', 'admin', 'metrics'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -82,9 +84,24 @@ export async function createKey(
   return { key, record };
 }
 
-/** Lists the keys of the project, or of all projects, oldest first. Reads the whole store. */
+const reads = new WeakMap<Bucket, SharedRun<Entry[]>>();
+
+/** Reads the whole store: once for all who ask before it begins, as there may be many keys. */
+function keyEntries(bucket: Bucket): Promise<Entry[]> {
+  let read = reads.get(bucket);
+  if (read === undefined) {
+    read = new SharedRun(async () => {
+      await nextTurn();
+      return entriesOf(bucket);
+    });
+    reads.set(bucket, read);
+  }
+  return read.next();
+}
+
+/** Lists the keys of the project, or of all projects, oldest first. */
 export async function listKeys(bucket: Bucket, project?: string): Promise<readonly KeyRecord[]> {
-  return (await entriesOf(bucket))
+  return (await keyEntries(bucket))
     .flatMap((entry) => keyRecord(entry) ?? [])
     .filter((record) => project === undefined || record.project === project)
     .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
@@ -97,9 +114,11 @@ export async function listKeys(bucket: Bucket, project?: string): Promise<readon
 export async function revokeKey(bucket: Bucket, id: string, project?: string): Promise<string | undefined> {
   const isWanted = (record?: KeyRecord): boolean =>
     record?.id === id && (project === undefined || record.project === project);
-  const found = (await entriesOf(bucket)).find((entry) => isWanted(keyRecord(entry)));
+  const found = (await keyEntries(bucket)).find((entry) => named(entry) === id && isWanted(keyRecord(entry)));
   return found !== undefined && (await bucket.delete(found.key)) ? found.key : undefined;
 }
+
+const named = ({ value }: Entry): unknown => (value as Partial<StoredKey>).id;
 
 /** Marks the stored key as expired, for coordinators that restart or whose clock is behind. A revoked key stays revoked. */
 export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number): Promise<void> {
