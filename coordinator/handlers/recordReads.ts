@@ -2,7 +2,7 @@
 
 import { FACET_BYTES_MAX } from '../../shared/limits.js';
 import type { Field, ListedRecords } from '../../shared/protocol/records.js';
-import { inSlices, Slice, type Steps } from '../../shared/scheduling/slice.js';
+import { inSlices, type Steps } from '../../shared/scheduling/slice.js';
 import { fieldBytesMax } from '../body/bounds.js';
 import type { Prepared } from '../body/kinds.js';
 import { prepareCount, prepareFacets, prepareList } from '../body/recordSets.js';
@@ -81,7 +81,7 @@ async function listRecords(
   const maxBytes = maxBytesOf(request.services);
   const call = { op: 'listRecords', ...page, fields: fieldsOf(fields), maxBytes, ...matching } as const;
   const listed = await request.callNamed(collection, call);
-  return recordsReply([listed], `"next":${listed.next}`, request.services);
+  return recordsReply([listed], `"next":${listed.next}`, request);
 }
 
 const countRecords = async (
@@ -122,7 +122,7 @@ async function getRecords(request: HandlerRequest<Prepared<'getRecords'>>): Prom
     for (const place of part.missing) missing.push(named[at + place]!);
     at += part.read;
   }
-  return recordsReply(parts, `"missing":${JSON.stringify(missing)}`, request.services);
+  return recordsReply(parts, `"missing":${JSON.stringify(missing)}`, request);
 }
 
 /** Records always have their metadata. */
@@ -131,10 +131,10 @@ const fieldsOf = (named: readonly Field[]): readonly Field[] => ['metadata', ...
 const maxBytesOf = ({ backend }: Services): number => fieldBytesMax({ commitBytes: backend.maxCommitBytes });
 
 /** Makes the answer from `ListedRecord`s and from `rest`, one more member as JSON. */
-async function recordsReply(parts: readonly ListedRecords[], rest: string, { clock }: Services): Promise<Reply> {
+async function recordsReply(parts: readonly ListedRecords[], rest: string, request: HandlerRequest): Promise<Reply> {
   const writer = new JsonWriter();
   writer.write('{"records":[');
-  await inSlices(writeRecords(writer, parts), new Slice(clock));
+  await inSlices(writeRecords(writer, parts), request.slice());
   writer.write(`],${rest}}`);
   return writer.reply();
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
-import { inSlices, Slice } from '../../shared/scheduling/slice.js';
+import { inSlices } from '../../shared/scheduling/slice.js';
 import type { PreparedMultiSearch, PreparedSearchBatch } from '../body/search.js';
 import type { Collection } from '../cluster/collection.js';
 import { invalid } from '../contract/refusal.js';
@@ -30,7 +30,7 @@ export const SEARCH_ROUTES: readonly Route[] = [
       const sequenceJson = sequence === undefined ? '' : `,"sequence":${sequence}`;
       const writer = new JsonWriter();
       writer.write('{"results":[');
-      await inSlices(writeHits(writer, decodeHits(result)), new Slice(clock));
+      await inSlices(writeHits(writer, decodeHits(result)), request.slice());
       writer.write(`]${asOfJson(result)}${sequenceJson}}`);
       return writer.reply();
     },
@@ -71,7 +71,7 @@ async function batchSearch(request: HandlerRequest<PreparedSearchBatch>): Promis
   const searches = body.searches.map((search) => searchCall(search, clock));
   const { answers, sequence } = await request.call(collection, { ...body.call, searches });
   const writer = new JsonWriter();
-  const slice = new Slice(clock);
+  const slice = request.slice();
   for (const [i, answer] of answers.entries()) {
     writer.write(i === 0 ? '{"answers":[{"results":[' : ']},{"results":[');
     await inSlices(writeHits(writer, decodeHits(answer)), slice);
@@ -118,7 +118,7 @@ async function multiSearch(request: HandlerRequest<PreparedMultiSearch>): Promis
   };
   const writer = new JsonWriter();
   writer.write('{"results":[');
-  await inSlices(writeMerged(writer, searched, call.k), new Slice(clock));
+  await inSlices(writeMerged(writer, searched, call.k), request.slice());
   writer.write(`],${JSON.stringify(rest).slice(1)}`);
   return writer.reply();
 }

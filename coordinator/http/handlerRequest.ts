@@ -5,6 +5,8 @@ import type { Clock } from '../../shared/clock.js';
 import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
+import type { FairTurns } from '../../shared/scheduling/fairTurns.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Caller } from '../auth/authenticate.js';
 import type { Keyring } from '../auth/keyring.js';
@@ -48,6 +50,8 @@ export interface Services {
   readonly serviceLog: ServedLog;
   readonly open: OpenAnswers;
   readonly sharedReads: SharedReads;
+  /** For answers that are written in slices. */
+  readonly turns: FairTurns;
 }
 
 export class HandlerRequest<Body = unknown, Query = unknown> {
@@ -89,6 +93,12 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
   /** The answer of `make`, which follows from the caller's project alone. Requests that arrive together share one. */
   shared(what: string, make: () => Promise<Reply>): Promise<Reply> {
     return this.wait(this.services.sharedReads.next(`${what} ${this.caller.project}`, make));
+  }
+
+  /** For an answer that takes long to write, until the deadline: projects take turns, however many answers they write. */
+  slice(): Slice {
+    const { clock, turns } = this.services;
+    return new Slice(clock, this.envelope.deadlineMs, () => turns.next(this.caller.project));
   }
 
   /** The record, node or edge id in the path. Throws `validation_error`. */

@@ -19,10 +19,11 @@ export class Slice {
   readonly #op = lastOp();
   readonly #subject: Subject | undefined = lastSubject();
 
-  /** `deadlineMs`: unix milliseconds; the work ends then. */
+  /** `deadlineMs`: unix milliseconds; the work ends then. `pause`: until the next slice may begin. */
   constructor(
     private readonly clock: Clock,
     private readonly deadlineMs = Number.POSITIVE_INFINITY,
+    private readonly pause = nextTurn,
   ) {
     this.#startedMs = clock.monotonicMs();
   }
@@ -43,7 +44,7 @@ export class Slice {
   /** Yields, and begins another slice. Throws `unavailable` after the deadline. */
   async next(): Promise<void> {
     if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during the work');
-    await nextTurn();
+    await this.pause();
     noteWork(this.#op, this.#subject);
     this.#startedMs = this.clock.monotonicMs();
   }

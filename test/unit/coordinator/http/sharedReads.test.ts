@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { jsonText, type Reply } from '../../coordinator/http/reply.js';
-import { SharedReads } from '../../coordinator/http/sharedReads.js';
+import { jsonText, type Reply } from '../../../../coordinator/http/reply.js';
+import { SharedReads } from '../../../../coordinator/http/sharedReads.js';
 
 const textOf = ({ body }: Reply): string => Buffer.from(body).toString();
 const times = <T>(count: number, what: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => what(i));

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { systemClock } from '../../../../shared/clock.js';
+import { FairTurns } from '../../../../shared/scheduling/fairTurns.js';
+import { nextTurn, Slice } from '../../../../shared/scheduling/slice.js';
+
+describe('FairTurns', () => {
+  /** Takes `slices` turns, and notes each of them with the turn of the event loop. */
+  async function work(turns: FairTurns, project: string, slices: number, note: () => void): Promise<void> {
+    for (let i = 0; i < slices; i++) {
+      await turns.next(project);
+      note();
+    }
+  }
+
+  /** The projects of the slices that began in each turn of the event loop. */
+  async function slicesByTurn(works: readonly (readonly [project: string, slices: number])[]): Promise<string[][]> {
+    const turns = new FairTurns();
+    const begun: string[][] = [];
+    let left = works.length;
+    const all = works.map(([project, slices]) =>
+      work(turns, project, slices, () => begun.at(-1)?.push(project)).finally(() => left--),
+    );
+    while (left > 0) {
+      begun.push([]);
+      await nextTurn();
+    }
+    await Promise.all(all);
+    return begun.filter(({ length }) => length > 0);
+  }
+
+  it('begins one slice in each turn of the event loop, whatever waits', async () => {
+    const begun = await slicesByTurn(Array.from({ length: 50 }, () => ['a', 2] as const));
+    assert.equal(begun.length, 100);
+  });
+
+  it('gives a project the next turn but one, however much another has waiting', async () => {
+    const begun = await slicesByTurn([...Array.from({ length: 50 }, () => ['a', 2] as const), ['b', 2]]);
+    assert.deepEqual(begun.slice(0, 4).flat(), ['a', 'b', 'a', 'b']);
+  });
+
+  it('is what slices of one answer wait for', async () => {
+    const turns = new FairTurns();
+    const order: string[] = [];
+    const slice = (project: string): Promise<void> =>
+      new Slice(systemClock, undefined, () => turns.next(project)).next().then(() => void order.push(project));
+    await Promise.all([slice('a'), slice('a'), slice('b')]);
+    assert.deepEqual(order, ['a', 'b', 'a']);
+  });
+});
