@@ -36,8 +36,10 @@ export function joinMetricTexts(sources: readonly (readonly MetricText[])[]): st
   return [...joined.values()].join('\n');
 }
 
-/** The lines after the two of the head. */
-function samplesOf(text: string): string {
-  const samples = text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1);
-  return samples === '' ? '' : `${samples}\n`;
-}
+/** The lines after the two of the head, which a metric without a sample has alone. */
+const samplesOf = (text: string): string =>
+  text
+    .split('\n')
+    .slice(2)
+    .map((line) => `${line}\n`)
+    .join('');

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { dashboard } from '../../../scripts/docs/dashboard.js';
 import { metricsPage } from '../../../scripts/docs/metricsPage.js';
 import { GROUPS, type Metric } from '../../../shared/metrics/table.js';
 import { readPages } from '../../support/pages.js';
@@ -41,6 +42,14 @@ describe('metrics', () => {
     expect(read('docs/operations/metrics.md'), 'npm run docs').to.equal(metricsPage());
     for (const [name, { type }] of METRICS) expect(metricsPage()).to.include(`| \`${name}\` | ${type} |`);
     expect(METRICS.size).to.be.above(60);
+  });
+
+  it('have a panel each on the dashboard', () => {
+    expect(read('config/dashboard.json'), 'npm run docs').to.equal(dashboard());
+    const { panels } = JSON.parse(dashboard()) as { panels: { type: string; title: string; id: number }[] };
+    const shown = panels.filter(({ type }) => type === 'timeseries').map(({ title }) => title);
+    expect(shown).to.deep.equal([...METRICS.keys()]);
+    expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length);
   });
 
   it('are each in one group, and the program writes all of them', () => {

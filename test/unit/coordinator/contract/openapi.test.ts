@@ -145,10 +145,15 @@ describe('Prometheus text', () => {
     new Counter({ name: 'b', help: 'two', labelNames: ['op'], registers: [shard] }).inc({ op: 'x' });
     new Gauge({ name: 'a', help: 'other', registers: [shard] }).set(Number.POSITIVE_INFINITY);
     new Gauge({ name: 'c', help: 'of nothing', labelNames: ['x'], registers: [shard] });
-    const text = joinMetricTexts([await metricTexts(own), await metricTexts(shard), await metricTexts(own)]);
+    const text = joinMetricTexts([
+      await metricTexts(own),
+      await metricTexts(shard),
+      await metricTexts(own),
+      await metricTexts(shard),
+    ]);
     expect(text).to.equal(
-      '# HELP a one\\n\\\\\n# TYPE a gauge\na 1\na{shard="s\\"1"} +Inf\na 1\n\n' +
-        '# HELP b two\n# TYPE b counter\nb{op="x",shard="s\\"1"} 1\n\n' +
+      '# HELP a one\\n\\\\\n# TYPE a gauge\na 1\na{shard="s\\"1"} +Inf\na 1\na{shard="s\\"1"} +Inf\n\n' +
+        '# HELP b two\n# TYPE b counter\nb{op="x",shard="s\\"1"} 1\nb{op="x",shard="s\\"1"} 1\n\n' +
         '# HELP c of nothing\n# TYPE c gauge\n',
     );
   });
