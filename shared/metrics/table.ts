@@ -292,7 +292,9 @@ const SNAPSHOTS = {
 
 const PROCESSES = {
   vouch_cpu_seconds_total: counter('CPU time of the process.'),
-  vouch_event_loop_lag_seconds: gauge('Delay of the event loop since the last reading.', { quantile: [0.5, 0.99, 1] }),
+  vouch_event_loop_lag_seconds: gauge('Delay of the event loop since the last reading, by share of the time.', {
+    share: [0.5, 0.99, 1],
+  }),
   vouch_pauses_total: counter(
     'Times that the process did not run for longer than 100 ms: it was stopped or suspended, or had no CPU.',
   ),

@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Client } from '../support/launch/client.js';
@@ -12,12 +12,19 @@ import { findTool, runTool } from '../support/launch/foreignTool.js';
 import { freePort } from '../support/launch/freePort.js';
 import { type Launched, launch, launchNode } from '../support/launch/process.js';
 import { skip } from '../support/skip.js';
+import { ROOT } from '../support/sourceTree.js';
 import { eventually } from '../support/suites/expectations.js';
 
 const START = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
 const UP = /^ +stop +Ctrl-C/;
 /** For each exchange of a command with the server; a refused one is never answered. */
 const ANSWER_WITHIN = '2s';
+/** The lines by which the page makes its logins: each saves a context, and names the command that uses it. */
+const LOGINS = [
+  ...readFileSync(join(ROOT, 'docs/operations/inspect.md'), 'utf8').matchAll(
+    /^```sh[^\n]*\n(nats context save [^`]*)```/gm,
+  ),
+].map(([, lines]) => lines!);
 const REFUSED = /Permissions Violation for Publish to "([^"]+)"/;
 
 /** A command, and what its output has. */
@@ -47,7 +54,7 @@ describe('the nats command with the login of an operator', () => {
   let folder: string;
   let service: Launched;
   let program: string;
-  let login: readonly string[];
+  let env: NodeJS.ProcessEnv;
   let client: Client;
   let messages: string | undefined;
 
@@ -59,15 +66,19 @@ describe('the nats command with the login of an operator', () => {
     program = found;
     folder = mkdtempSync(join(tmpdir(), 'vouch-cli-'));
     const port = await freePort();
-    const env = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), VOUCH_SHARDS: '1' };
+    const settings = { VOUCH_DATA_DIR: join(folder, 'data'), VOUCH_PORT: String(port), VOUCH_SHARDS: '1' };
     const unset = { VOUCH_NATS_URL: undefined, VOUCH_REPLICAS: undefined, INIT_CWD: undefined };
-    service = launchNode(START, [], { cwd: folder, env: { ...env, ...unset } });
+    service = launchNode(START, [], { cwd: folder, env: { ...settings, ...unset } });
     await service.waitForLine(UP);
-    const { natsUrl } = JSON.parse(readFileSync(join(folder, 'data/runtime.json'), 'utf8'));
-    login = [
-      ...['--server', natsUrl, '--nkey', join(folder, 'data/nats/users/operator/seed.nk'), '--timeout', ANSWER_WITHIN],
-      ...['--inbox-prefix', '_INBOX.operator', '--js-api-prefix', 'vouch.api', '--no-context'],
-    ];
+    env = {
+      PATH: `${dirname(program)}${delimiter}${process.env.PATH}`,
+      ...{ HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') },
+    };
+    expect(LOGINS).to.have.length(2);
+    for (const lines of LOGINS) {
+      const { code, output } = await shell(lines);
+      expect(code, output).to.equal(0);
+    }
     client = new Client(`http://127.0.0.1:${port}`, readFileSync(join(folder, 'data/keys/default.key'), 'utf8').trim());
     await client.post('/v1/namespaces', { name: 'words', dimension: 2, metric: 'squared_l2' });
     expect((await client.post('/v1/records', { collection: 'words', values: [1, 2] })).status).to.equal(200);
@@ -80,7 +91,10 @@ describe('the nats command with the login of an operator', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 
-  const run = (command: string) => runTool(program, [...login, ...command.split(' ')]);
+  const shell = (script: string) => runTool('/bin/sh', ['-c', script], '', { cwd: folder, env });
+  /** The function of the first login's lines, without saving the context again. */
+  const functionOf = (lines: string): string => lines.split('\n').slice(1).join('\n');
+  const run = (command: string) => shell(`${functionOf(LOGINS[0]!)}nats ${command} --timeout ${ANSWER_WITHIN}`);
   const messagesOfLog = async (): Promise<string | undefined> =>
     /Messages: (\d+)$/m.exec((await run('stream info VOUCH_LOG_1')).output)?.[1];
 
@@ -92,7 +106,10 @@ describe('the nats command with the login of an operator', () => {
     });
 
   it('shows: nats kv watch, each change as it happens', async () => {
-    const watch = launch(program, [...login, 'kv', 'watch', 'vouch-shards']);
+    const watch = launch('/bin/sh', ['-c', `exec nats --js-api-prefix vouch.api kv watch vouch-shards`], {
+      cwd: folder,
+      env,
+    });
     try {
       const first = await watch.waitForLine(/PUT vouch-shards > s1: \{"session":/);
       await watch.waitForLine(/PUT vouch-shards > s1: /, { from: watch.lines.indexOf(first) + 1 });
@@ -109,6 +126,15 @@ describe('the nats command with the login of an operator', () => {
       expect(REFUSED.exec(output)?.[1], output).to.equal(subject);
       expect((await run('kv get vouch-owners 1 --raw')).output).to.equal(before.output);
     });
+
+  it('lets the login admin write to a bucket', async () => {
+    const admin = (command: string) => shell(`${functionOf(LOGINS[1]!)}admin ${command} --timeout ${ANSWER_WITHIN}`);
+    const put = await admin('kv put vouch-watermarks of-a-test {}');
+    expect(put.code, put.output).to.equal(0);
+    expect((await run('kv get vouch-watermarks of-a-test --raw')).stdout.trim()).to.equal('{}');
+    const removed = await admin('kv del vouch-watermarks of-a-test -f');
+    expect(removed.code, removed.output).to.equal(0);
+  });
 
   it('leaves all as it was', async () => {
     expect(await messagesOfLog()).to.equal(messages);

@@ -35,10 +35,15 @@ export interface ToolRun {
   readonly output: string;
 }
 
+interface Where {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** Runs a program to its end. */
-export const runTool = (path: string, args: readonly string[], input = ''): Promise<ToolRun> =>
+export const runTool = (path: string, args: readonly string[], input = '', where: Where = {}): Promise<ToolRun> =>
   new Promise((resolve) => {
-    const options = { timeout: WITHIN_MS, maxBuffer: OUTPUT_MAX_BYTES };
+    const options = { ...where, timeout: WITHIN_MS, maxBuffer: OUTPUT_MAX_BYTES };
     const child = execFile(path, [...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(child.exitCode ?? 1), stdout, output: `${stdout}${stderr}` });
     });
