@@ -1,16 +1,16 @@
 /**
  * The schemas as the OpenAPI document shows them: what they allow is the same, in the forms that generators of clients read.
- * Constants are enumerations with a type, and an integer that may need 64 bits says so.
+ * Constants are enumerations with a type, and an integer of 64 bits, such as an id, says so.
  */
 import { type Schema, schemas } from './schemas.js';
 
-const INT32_MAX = 2 ** 31 - 1;
+const UINT32_MAX = 2 ** 32 - 1;
 
 export const publishedSchemas = (): Readonly<Record<string, Schema>> => mapped(schemas, published);
 
 export function published(schema: Schema): Schema {
   const { const: constant, oneOf, items, properties, additionalProperties, ...rest } = schema;
-  const isWide = rest.type === 'integer' && (rest.maximum ?? 0) > INT32_MAX;
+  const isWide = rest.type === 'integer' && (rest.maximum ?? 0) > UINT32_MAX;
   return {
     ...rest,
     ...(constant === undefined ? {} : enumeration([constant])),
