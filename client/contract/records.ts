@@ -115,7 +115,7 @@ export interface ListRecordsQuery {
   with?: string;
 }
 
-/** As `ListRecordsQuery`, for filters that a URL cannot hold. */
+/** `ListRecordsQuery` as a body, for filters that a URL cannot hold. */
 export interface ListRecordsRequest {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
@@ -123,7 +123,7 @@ export interface ListRecordsRequest {
   limit?: number | null;
   /** Only records with greater ids: the `next` of the page before. */
   after?: number | null;
-  /** As the `metadataFilter` of a search. */
+  /** A filter, as in a search. */
   metadataFilter?: JsonObject | null;
   /** Fields that each record has besides. */
   with?: ('vector' | 'text')[] | null;
@@ -171,11 +171,11 @@ export interface CountRecordsQuery {
   metadataFilter?: string;
 }
 
-/** As `CountRecordsQuery`, for filters that a URL cannot hold. */
+/** `CountRecordsQuery` as a body, for filters that a URL cannot hold. */
 export interface CountRecordsRequest {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
-  /** As the `metadataFilter` of a search. */
+  /** A filter, as in a search. */
   metadataFilter?: JsonObject | null;
 }
 
@@ -194,7 +194,7 @@ export interface FacetsQuery {
   metadataFilter?: string;
 }
 
-/** As `FacetsQuery`, for filters that a URL cannot hold. */
+/** `FacetsQuery` as a body, for filters that a URL cannot hold. */
 export interface FacetsRequest {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
@@ -202,7 +202,7 @@ export interface FacetsRequest {
   key: string;
   /** The values to list. Default 10. */
   limit?: number | null;
-  /** As the `metadataFilter` of a search. */
+  /** A filter, as in a search. */
   metadataFilter?: JsonObject | null;
 }
 

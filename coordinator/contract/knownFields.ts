@@ -15,7 +15,7 @@ type Fields = ReadonlyMap<string, Fields | undefined>;
 
 const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** What a reference leads to, or the schema itself. */
+/** Follows a reference; any other schema is returned as it is. */
 export const resolved = (schema: Schema): Schema =>
   schema.$ref === undefined ? schema : schemas[nameIn(schema.$ref)]!;
 
@@ -75,7 +75,7 @@ function unknownIn(value: unknown, fields: Fields | undefined): Unknown | undefi
   return undefined;
 }
 
-/** What to send instead of an unknown field or parameter. */
+/** Advises what to send instead of an unknown field or parameter. */
 export function hint(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'there are none';
   const meant = meantBy(name, known);

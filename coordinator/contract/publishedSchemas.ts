@@ -31,7 +31,7 @@ function alternatives(all: readonly Schema[]): Schema {
   return others.length === 0 ? own : { oneOf: [...others, own] };
 }
 
-/** Of constants of one type. */
+/** The constants have one type. */
 const enumeration = (constants: readonly unknown[]): Schema => ({ type: typeof constants[0], enum: constants });
 
 const mapped = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Readonly<Record<string, U>> =>

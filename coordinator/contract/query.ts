@@ -12,8 +12,8 @@ type Parameters = Record<string, string | number>;
 const DIGITS = /^[0-9]{1,16}$/;
 
 /**
- * Returns a reader of the parameters of a type; null: there are none. It throws `validation_error` for other parameters, also
- * for those that belong in the `body`.
+ * Returns a reader of the parameters of a type; null: a request without parameters. The reader throws `validation_error` for
+ * any other parameter, also for one that belongs in the `body`.
  */
 export function queryReader(name: SchemaName | null, body: SchemaName | 'bytes' | null = null) {
   const known = Object.entries((name === null ? undefined : schemas[name]!.properties) ?? {});

@@ -130,7 +130,7 @@ export interface ListRecordsQuery {
   with?: string & tags.Pattern<'^(vector|text)(,(vector|text))*$'>;
 }
 
-/** As `ListRecordsQuery`, for filters that a URL cannot hold. */
+/** `ListRecordsQuery` as a body, for filters that a URL cannot hold. */
 export interface ListRecordsRequest {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
@@ -138,7 +138,7 @@ export interface ListRecordsRequest {
   limit?: PageSize | null;
   /** Only records with greater ids: the `next` of the page before. */
   after?: Whole | null;
-  /** As the `metadata_filter` of a search. */
+  /** A filter, as in a search. */
   metadata_filter?: JsonObject | null;
   /** Fields that each record has besides. */
   with?: ('vector' | 'text')[] | null;
@@ -186,11 +186,11 @@ export interface CountRecordsQuery {
   metadata_filter?: string;
 }
 
-/** As `CountRecordsQuery`, for filters that a URL cannot hold. */
+/** `CountRecordsQuery` as a body, for filters that a URL cannot hold. */
 export interface CountRecordsRequest {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
-  /** As the `metadata_filter` of a search. */
+  /** A filter, as in a search. */
   metadata_filter?: JsonObject | null;
 }
 
@@ -209,7 +209,7 @@ export interface FacetsQuery {
   metadata_filter?: string;
 }
 
-/** As `FacetsQuery`, for filters that a URL cannot hold. */
+/** `FacetsQuery` as a body, for filters that a URL cannot hold. */
 export interface FacetsRequest {
   /** Omitted: the collection named `default`. */
   collection?: string | null;
@@ -217,7 +217,7 @@ export interface FacetsRequest {
   key: string;
   /** The values to list. Default 10. */
   limit?: PageSize | null;
-  /** As the `metadata_filter` of a search. */
+  /** A filter, as in a search. */
   metadata_filter?: JsonObject | null;
 }
 

@@ -39,8 +39,8 @@ const CHARS_PER_SLIP = 3;
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 /**
- * The known name that a caller probably meant: the same in other letters or signs, the name of another system for it, or the
- * nearest by letters left out, added, changed or swapped. Undefined if none is near.
+ * The known name that a caller probably meant. It is spelled in another case, or is another system's name for the field, or has
+ * letters left out, added, changed or swapped. Undefined if no name is near.
  */
 export function meantBy(name: string, known: readonly string[]): string | undefined {
   if (name.length > COMPARED_CHARS) return undefined;

@@ -119,7 +119,7 @@ export const serviceRoute = (
   errors: ['validation_error', ...(definition.scope === null ? OPEN_ERRORS : ERRORS_WITH_KEY)],
 });
 
-/** Files that are no part of the API: proxies and browsers may add parameters. */
+/** A route of files, which the API does not include: proxies and browsers may add parameters. */
 export const withAnyQuery = (route: ServiceRoute): ServiceRoute => ({ ...route, parseQuery: () => undefined });
 
 export const success = (body: NonNullable<RouteAnswer['body']>): RouteAnswer[] => [

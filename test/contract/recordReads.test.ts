@@ -105,7 +105,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     }
   });
 
-  it('scroll, count and facets answer the same to a body as to parameters, with a filter too long for a URL', async () => {
+  it('scroll, count and facets take a body too, whose filter may be too long for a URL', async () => {
     const { rw, ro } = await service.newProject();
     const { kept } = await filled(rw);
     const long = { $or: [{ n: { in: Array.from({ length: 4_000 }, (_, i) => `${'x'.repeat(30)}${i}`) } }, { n: 2 }] };
@@ -122,7 +122,7 @@ inBothModesAndThroughClient('reads of many records', ROUTES, (service) => {
     }
   });
 
-  it('in bodies are refused by the path of what is wrong', async () => {
+  it('name the wrong field of a body by its path', async () => {
     const { rw } = await service.newProject();
     await SearchedByHttp.create(rw);
     const wrong: [string, object | string, string][] = [

@@ -65,7 +65,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     }
   });
 
-  it('in any object of a body is refused and named before what the body lacks, as JSON and as msgpack', async () => {
+  it('in any object of a body is refused before what the body lacks, in JSON and msgpack', async () => {
     let packed = 0;
     const seen: string[] = [];
     for (const operation of api.operations) {
@@ -126,7 +126,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expectRefused(await rw.delete('/v1/namespaces/c?force=1'), 'force is unknown here: there are none', 'drop');
   });
 
-  it('is refused after what no request may be: no JSON, a parameter that is repeated, a key without the scope', async () => {
+  it('is refused after a wrong key, a repeated parameter and broken JSON', async () => {
     const { read_only: ro, none } = clients as Record<'read_only' | 'none', Client>;
     expect((await none.post('/v1/search?x=1', { y: 1 })).status).to.equal(401);
     expect((await ro.post('/v1/records?x=1', { y: 1 })).status).to.equal(403);
@@ -136,7 +136,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expectRefused(await ro.post('/v1/search', [{ y: 1 }]), '$.k is missing', 'a list');
   });
 
-  it('of a public client is accepted where the table says so', async () => {
+  it('that a public client sends is accepted where the table lists it', async () => {
     const { read_write: rw, admin } = clients as Record<'read_write' | 'admin', Client>;
     await rw.post('/v1/namespaces', { name: 'default', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/vectors/batch-insert', { batch: [[1], [2]] });

@@ -179,7 +179,7 @@ describe('a client made from the OpenAPI document', () => {
   after(() => service.stop());
 
   for (const generator of [PYTHON, TYPESCRIPT, GO])
-    it(`by ${generator.name} stores, searches, and reads events, proofs and errors`, async function () {
+    it(`stores, searches, and reads events, proofs and errors: ${generator.name}`, async function () {
       const folder = await mkdtemp(join(tmpdir(), 'vouch-made-'));
       const execute = async ([program, ...args]: Command): Promise<string> =>
         (await run(program, args, { cwd: folder, timeout: TOOL_MS, env: environmentIn(folder) })).stdout;

@@ -44,7 +44,7 @@ describe('the known fields of requests', () => {
       expect(meantBy(name, search), name).to.equal(undefined);
   });
 
-  it('of parameters of an index, metadata and filters are those that the caller chose', () => {
+  it('exclude what the caller names: parameters of an index, metadata and filters', () => {
     const any = { whatever: { whatever: 1 } };
     assertKnownFields('ConfigureIndexRequest', { type: 'hnsw', parameters: any });
     assertKnownFields('BeginImportRequest', { index: { type: 'hnsw', parameters: any } });

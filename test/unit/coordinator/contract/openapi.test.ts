@@ -96,6 +96,40 @@ describe('what the OpenAPI document promises', () => {
     });
   });
 
+  it('forms that generators of clients read', () => {
+    const visit = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { oneOf, type, enum: values, properties } = value as Record<string, unknown>;
+      expect(value, path).not.to.have.property('const');
+      if (Array.isArray(values)) expect(type, path).to.equal(typeof values[0]);
+      if (Array.isArray(oneOf)) expect(new Set(oneOf.map((one) => JSON.stringify(one))).size).to.equal(oneOf.length);
+      for (const [name, one] of Object.entries(properties ?? {}))
+        expect(one.type, `${path} ${name}`).not.to.equal('null');
+      for (const [name, inner] of Object.entries(value)) visit(inner, `${path}.${name}`);
+    };
+    visit(document, '');
+    expect(schemas.Whole.format).to.equal('int64');
+    expect(schemas.SearchRequest.properties.consistency.oneOf).to.deep.equal([
+      { type: 'null' },
+      { type: 'string', enum: ['strong', 'eventual', 'linearizable', 'local'] },
+    ]);
+    expect(document.info.license.identifier).to.equal('Apache-2.0');
+    expect(document.servers).to.have.length(1);
+  });
+
+  it('a schema for each kind of content, a description for each parameter of a path, and a listed tag', () => {
+    const tags = document.tags.map(({ name }: { name: string }) => name);
+    for (const { path, ...written } of operations) {
+      const { tags: own, requestBody, responses, parameters } = written as never as Record<string, never>;
+      expect(tags).to.include.members(own);
+      for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as { content?: object }[])
+        for (const [type, held] of Object.entries(content)) expect(held, `${path} ${type}`).to.have.property('schema');
+      for (const one of parameters as { in: string; description?: string }[])
+        if (one.in === 'path') expect(one.description, path).to.be.a('string');
+    }
+    expect(new Set(operations.flatMap((one) => (one as never as { tags: string[] }).tags)).size).to.equal(tags.length);
+  });
+
   it('bodies that may be left out, and no others', () => {
     const optional = API_ROUTES.filter(({ path, method }) => {
       const { requestBody } = document.paths[path][method.toLowerCase()];
