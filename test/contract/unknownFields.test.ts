@@ -136,7 +136,7 @@ inBothModesAndEngines('an unknown field or parameter', (service) => {
     expectRefused(await ro.post('/v1/search', [{ y: 1 }]), '$.k is missing', 'a list');
   });
 
-  it('that a public client sends is accepted where the table lists it', async () => {
+  it('is accepted where a public client sends it and the table lists it', async () => {
     const { read_write: rw, admin } = clients as Record<'read_write' | 'admin', Client>;
     await rw.post('/v1/namespaces', { name: 'default', dimension: 1, metric: 'squared_l2' });
     await rw.post('/v1/vectors/batch-insert', { batch: [[1], [2]] });
