@@ -40,7 +40,7 @@ describe('bodies', () => {
       text: 'é',
       tag: 9,
     });
-    await rw.post('/v1/records', { collection: 'c', values: [-32_768, 32_767.99998], request_id: null, unknown: [1] });
+    await rw.post('/v1/records', { collection: 'c', values: [-32_768, 32_767.99998], request_id: null });
     const { vector: extremes, ...defaults } = lastCall() as InsertCall;
     expect(componentsOf(extremes)).to.deep.equal([-(2 ** 31), 2 ** 31 - 1]);
     expect(defaults).to.deep.equal({ op: 'insert', tag: 0, requestId: null, metadata: null, text: null });

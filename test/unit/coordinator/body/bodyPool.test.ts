@@ -75,7 +75,7 @@ describe('large bodies', () => {
     process.on('worker', count);
     try {
       const of = (metadata_filter: object): Buffer =>
-        Buffer.from(JSON.stringify({ query: [1], k: 1, metadata_filter, filler: 'x'.repeat(8_000) }));
+        Buffer.from(JSON.stringify({ query: [1], k: 1, metadata_filter, query_text: 'x'.repeat(8_000) }));
       const some = { $or: Array.from({ length: 100 }, (_, i) => ({ [`f${i}`]: i })) };
       await pool.prepare('search', 'json', of(some), 'p');
       expect(workers).to.equal(0);

@@ -139,12 +139,15 @@ describe('bodies of msgpack', () => {
   });
 
   it('are refused for a key that is too long before it is written as JSON, naming its beginning', () => {
-    const keyed = (sizeBytes: number) => ({ values: bin([1]), other: { ['\u0001'.repeat(sizeBytes)]: 1 } });
-    expect(refusal('insert', keyed(1_025))).to.equal(
-      `$.other has a key of 1025 bytes, which begins with "${'\\u0001'.repeat(32)}": at most 1024 are allowed`,
+    const keyed = (sizeBytes: number) => ({
+      ...{ query: bin([1]), k: 1 },
+      metadata_filter: { ['\u0001'.repeat(sizeBytes)]: 1 },
+    });
+    expect(refusal('search', keyed(1_025))).to.equal(
+      `$.metadata_filter has a key of 1025 bytes, which begins with "${'\\u0001'.repeat(32)}": at most 1024 are allowed`,
     );
-    expect(refusal('insert', keyed(1_024))).to.include('$ has a key of 6144 bytes');
-    expect(packed('insert', keyed(170))).to.have.property('prepared');
+    expect(refusal('search', keyed(1_024))).to.include('$ has a key of 6144 bytes');
+    expect(packed('search', keyed(170))).to.have.property('prepared');
   });
 
   it('have listed vectors of every kind of number', () => {
@@ -170,7 +173,7 @@ describe('bodies of msgpack', () => {
 
   it('of many values are left to a worker', () => {
     const inline = (metadata: unknown) => {
-      const body = pack({ values: bin([1]), filler: 'x'.repeat(8_000), other: metadata });
+      const body = pack({ values: bin([1]), text: 'x'.repeat(8_000), metadata });
       return prepareInline('insert', 'msgpack', body, BOUNDS);
     };
     expect(inline([1])).to.have.property('dimension', 1);
