@@ -171,9 +171,15 @@ describe('a past state at the edge', () => {
   });
 
   it('is no field of a multi search', async () => {
-    const ask = { collections: ['c'], query: [1], k: 1, as_of: 'never', as_of_log_index: -1 };
-    expect((await rw.post('/v1/search/multi', ask)).status).to.equal(200);
-    expect(edge.backend.calls.at(-1)).to.have.all.keys('op', 'query', 'k');
+    for (const field of ['as_of', 'as_of_log_index']) {
+      const { status, body } = await rw.post('/v1/search/multi', {
+        collections: ['c'],
+        query: [1],
+        k: 1,
+        [field]: null,
+      });
+      expect([status, body.code], field).to.deep.equal([400, 'validation_error']);
+    }
   });
 });
 

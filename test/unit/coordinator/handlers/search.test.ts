@@ -168,12 +168,12 @@ describe('the options of a search at the edge', () => {
     expect(calls[1]!.filter).to.deep.equal(calls[0]!.filter).and.not.equal(undefined);
   });
 
-  it('a multi search merges what answers with decay too, and takes neither text nor graph', async () => {
+  it('a multi search merges what answers with decay too', async () => {
     answers.b = { ids: floats(5), scores: floats(3), factors: floats(0.5), agesSecs: floats(10) };
     edge.backend.beforeCall = ({ name }) => {
       if (name === 'a') throw new VouchError('unavailable', 'its shard is gone');
     };
-    const { body } = await multi({ decay_half_life_secs: 10, query_text: 'words', graph_rerank: {} });
+    const { body } = await multi({ decay_half_life_secs: 10 });
     expect(body).to.deep.equal({
       results: [{ collection: 'b', id: 5, score: 3, decay_factor: 0.5, age_secs: 10 }],
       collections_searched: ['b'],
