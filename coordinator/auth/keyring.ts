@@ -7,9 +7,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Bucket, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { messageOf } from '../../shared/errors/errors.js';
+import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import { isExpired, type KeyRecord, keepExpired, keyRecord } from '../../shared/registry/keys.js';
+import { isExpired, KEYS_PER_PROJECT_MAX, type KeyRecord, keepExpired, keyRecord } from '../../shared/registry/keys.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 
@@ -22,6 +22,8 @@ export class Keyring {
   readonly #absent = new LRUCache<string, true>({ max: ABSENT_MAX });
   /** Keys that were found expired here, with the time, until the store has the note. */
   readonly #expired = new Map<string, number>();
+  /** Keys by project that this process makes, or has made before the watch reports them. */
+  readonly #unreported = new Map<string, number>();
   readonly #rounds = new PeriodicTask(() => this.#checkAll(), CHECK_EVERY_MS);
   readonly #caughtUp = new SharedRun(async () => this.#watch?.caughtUp());
   #watch: Watch | undefined;
@@ -78,6 +80,31 @@ export class Keyring {
     const told = this.#records.get(hashHex);
     if (told === undefined) this.#absent.set(hashHex, true);
     return told;
+  }
+
+  /**
+   * Makes a key of the project. Throws `capacity_exceeded` where it has KEYS_PER_PROJECT_MAX; of several coordinators each counts
+   * what the others make once the watch reports it.
+   */
+  async make<T>(project: string, make: () => Promise<T>): Promise<T> {
+    const unreported = this.#unreported.get(project) ?? 0;
+    const existing = [...this.#records.values()].filter((record) => record.project === project).length;
+    if (existing + unreported >= KEYS_PER_PROJECT_MAX)
+      throw new VouchError(
+        'capacity_exceeded',
+        `the project has ${KEYS_PER_PROJECT_MAX} API keys, its bound; revoke one first`,
+      );
+    this.#unreported.set(project, unreported + 1);
+    try {
+      const made = await make();
+      // The watch reports it by then. Where it cannot, the key is there all the same.
+      await this.#caughtUp.next().catch(() => undefined);
+      return made;
+    } finally {
+      const left = (this.#unreported.get(project) ?? 1) - 1;
+      if (left === 0) this.#unreported.delete(project);
+      else this.#unreported.set(project, left);
+    }
   }
 
   /** Ends a revoked key at once, before the watch tells it. */

@@ -13,12 +13,13 @@ export const KEY_ROUTES: readonly Route[] = [
     summary: "Make a key for the caller's project",
     body: 'createKey',
     answers: 'CreateKeyResponse',
-    handle: async ({ body, caller, idempotencyKey, services: { keys, clock } }) => {
+    errors: ['capacity_exceeded'],
+    handle: async ({ body, caller, idempotencyKey, services: { keys, keyring, clock } }) => {
       refuseIdempotencyKey(idempotencyKey);
       const { scope, label = null, expires_in_secs } = body;
       const expiresAtMs = expires_in_secs ? clock.nowMs() + 1000 * expires_in_secs : null;
       const wanted = { project: caller.project, scope, expiresAtMs, label };
-      const { key, record } = await createKey(keys, wanted, clock, systemEntropy);
+      const { key, record } = await keyring.make(caller.project, () => createKey(keys, wanted, clock, systemEntropy));
       return json<CreateKeyResponse>({ ...listed(record, clock.nowMs()), key });
     },
   }),

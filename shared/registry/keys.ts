@@ -38,6 +38,8 @@ export interface WantedKey {
 
 /** Characters of a label. */
 export const KEY_LABEL_MAX = 100;
+/** Keys of a project, expired ones included, beyond which the API makes no further one: every coordinator holds all keys. */
+export const KEYS_PER_PROJECT_MAX = 1_000;
 /** The longest validity of a key that expires: some 136 years. */
 export const KEY_VALID_SECS_MAX = 4_294_967_295;
 

@@ -11,8 +11,10 @@ import { loadEngine } from '../../../../coordinator/http/engine/loadEngine.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { type Authority, authority, hasOpenSsl } from '../../../support/certificates.js';
+import { runTool } from '../../../support/launch/foreignTool.js';
 import { overEngines, TestEdge } from '../../../support/rigs/testEdge.js';
 import { skip } from '../../../support/skip.js';
+import { ROOT } from '../../../support/sourceTree.js';
 import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 const LOOK_MS = 20;
@@ -93,6 +95,21 @@ overEngines('HTTPS', (name) => {
     } finally {
       await edge.stop();
     }
+  });
+
+  it('is well for the health check of the image, which finds a server that is away too', async () => {
+    await install('one');
+    const edge = await TestEdge.start({ http: { engine: name, tlsCert: cert(), tlsKey: key() } });
+    const [, script] = /^HEALTHCHECK .*\n.*CMD \["node", "-e", "(.*)"\]$/m.exec(
+      await readFile(join(ROOT, 'Dockerfile'), 'utf8'),
+    )!;
+    const check = (tlsCert: string) =>
+      runTool(process.execPath, ['-e', script!], '', {
+        env: { VOUCH_PORT: String(edge.edge.port), ...(tlsCert === '' ? {} : { VOUCH_TLS_CERT: tlsCert }) },
+      });
+    const codes = [(await check(cert())).code, (await check('')).code];
+    await edge.stop();
+    expect([...codes, (await check(cert())).code]).to.deep.equal([0, 1, 1]);
   });
 
   it('takes a new certificate for new connections, and drops none; a bad one changes nothing', async () => {
