@@ -1,7 +1,7 @@
 /** The dashboard of Grafana, made from the table of metrics: a row for each subject, a panel for each metric. */
 import { GROUPS, type Group, type Metric } from '../../shared/metrics/table.js';
 
-/** Of Grafana's grid, which is 24 wide. */
+/** Size of a panel in Grafana's grid. */
 const PANEL = { width: 8, height: 7 };
 const GRID_WIDTH = 24;
 const SCHEMA_VERSION = 39;

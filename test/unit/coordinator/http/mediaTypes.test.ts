@@ -6,7 +6,7 @@ const head = (contentType: string, contentEncoding = '') =>
   ({ contentType, contentEncoding, accept: '' }) as RequestHead;
 
 describe('a media type', () => {
-  it('is refused with the name of what is wrong: type, charset or coding', () => {
+  it('is refused with its type, its charset or its coding as the reason', () => {
     const search = (type: string, coding?: string) => mediaFlaw(head(type, coding), 'search');
     expect(search('text/plain')).to.equal(
       'the body has the Content-Type "text/plain": send application/json or application/msgpack',
