@@ -41,8 +41,10 @@ VOUCH_SEED repeats the randomised tests of a run. Ctrl-C ends the run and every 
 const CLUSTER = ['--grep', '\\(cluster\\)'];
 const STANDALONE = [...CLUSTER, '--invert'];
 
-/** Tests of the API that take long. The whole suite has them in one mode, drawn anew each time. */
 const LONG_CONTRACT = /^contract\/\w+\.long\./;
+const STALLS = /^attack\/stalls/;
+/** Tests of the API that take long. The whole suite runs them in one mode, which is drawn anew each time. */
+const IN_ONE_MODE = [LONG_CONTRACT, STALLS];
 
 /**
  * Which files below `test/` are run together: each with the first that fits, and what fits none in a group of its own, which begins
@@ -51,7 +53,7 @@ const LONG_CONTRACT = /^contract\/\w+\.long\./;
 const GROUPS = [
   LONG_CONTRACT,
   /^cluster\/otherNode/,
-  /^attack\/stalls/,
+  STALLS,
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
   /^contract\/[f-q]/,
@@ -76,7 +78,8 @@ const inMode = (mode, given) => (given.some((argument) => /^(?:-g|-f|--f?grep)/.
 
 /** The arguments of each group. */
 function all(root, given) {
-  const modeOf = (group) => (GROUPS[group] === LONG_CONTRACT ? inMode([CLUSTER, STANDALONE][randomInt(2)], given) : []);
+  const modeOf = (group) =>
+    IN_ONE_MODE.includes(GROUPS[group]) ? inMode([CLUSTER, STANDALONE][randomInt(2)], given) : [];
   const files = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js');
   const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
   return [-1, ...GROUPS.keys()]
