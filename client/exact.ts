@@ -3,7 +3,7 @@
  * anything is sent: a condition that vanishes matches every record.
  */
 import { REQUEST_FIELDS } from './contract/fields.js';
-import { snakeCase } from './spelling.js';
+import { camelCase, snakeCase } from './spelling.js';
 
 export type RequestName = keyof typeof REQUEST_FIELDS;
 
@@ -145,7 +145,7 @@ function assertPlain(value: object, path: string): void {
 const CONTAINERS = [Map, Set, WeakMap, WeakSet, Promise, RegExp, Error, ArrayBuffer, Number, String, Boolean];
 
 function unknownField(path: string, known: readonly string[]): TypeError {
-  return new TypeError(`${path} is not a field of this request, which has ${known.join(', ')}`);
+  return new TypeError(`${path} is not a field of this request, which has ${known.map(camelCase).join(', ')}`);
 }
 
 const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);

@@ -24,6 +24,8 @@ const CHECK_MS = 1_000;
 /** Chunks that a body may have beside one for each LEAST_CHUNK_BYTES: uWebSockets.js reads on in one turn while there is more. */
 const SMALL_CHUNKS = 16_384;
 const LEAST_CHUNK_BYTES = 512;
+/** Smaller chunks of all bodies in one turn of the event loop: some 20 ms. */
+const SMALL_CHUNKS_A_TURN = 65_536;
 
 /** A body in memory of its own: see `bodyMemory.ts`. */
 type Body = Buffer<ArrayBuffer>;
@@ -81,12 +83,12 @@ export class BodyReader {
   check(): void {
     this.#silentChecks += 1;
     if (this.#silentChecks < SILENT_CHECKS) return;
-    this.#cut(`the body stopped before its end: nothing came for ${SILENT_CHECKS} s`);
+    this.#cut(invalid(`the body stopped before its end: nothing came for ${SILENT_CHECKS} s`));
   }
 
-  #cut(reason: string): void {
+  #cut(error: VouchError): void {
     this.#isCut = true;
-    this.#fail(invalid(reason));
+    this.#fail(error);
     this.#onDropped?.();
   }
 
@@ -168,9 +170,12 @@ export class BodyReader {
     this.#whole = isLast;
     this.#silentChecks = 0;
     if (chunk.byteLength > 0 && this.#isUnasked) this.res.writeContinue = undefined;
-    if (this.declaredBytes === undefined && this.#chunks > SMALL_CHUNKS + this.#received / LEAST_CHUNK_BYTES) {
-      this.#cut(`the body comes in too many small chunks: send ${LEAST_CHUNK_BYTES} bytes or more in each`);
-      return;
+    if (this.declaredBytes === undefined && chunk.byteLength < LEAST_CHUNK_BYTES) {
+      const reason = this.#smallChunkRefusal();
+      if (reason !== undefined) {
+        this.#cut(reason);
+        return;
+      }
     }
     if (this.#phase === 'done') {
       this.#dropChunk(chunk.byteLength);
@@ -184,6 +189,14 @@ export class BodyReader {
     }
     if (this.#phase === 'held') this.#pause();
     else if (isLast) this.#finish();
+  }
+
+  #smallChunkRefusal(): VouchError | undefined {
+    if (this.#chunks > SMALL_CHUNKS + this.#received / LEAST_CHUNK_BYTES)
+      return invalid(`the body comes in too many small chunks: send ${LEAST_CHUNK_BYTES} bytes or more in each`);
+    return this.watch.admitsSmallChunk()
+      ? undefined
+      : unavailable('too many bodies come in small chunks; retry shortly');
   }
 
   #dropChunk(sizeBytes: number): void {
@@ -256,6 +269,17 @@ export class BodyReader {
 export class BodyWatch {
   readonly #unfinished = new Set<BodyReader>();
   #timer: NodeJS.Timeout | undefined;
+  /** Small chunks of this turn of the event loop. */
+  #smallChunks = 0;
+
+  /** Called with each small chunk. False: the bodies of this turn have had enough of them. */
+  admitsSmallChunk(): boolean {
+    if (this.#smallChunks++ === 0)
+      setImmediate(() => {
+        this.#smallChunks = 0;
+      });
+    return this.#smallChunks <= SMALL_CHUNKS_A_TURN;
+  }
 
   add(body: BodyReader): void {
     this.#unfinished.add(body);

@@ -58,7 +58,7 @@ inBothModes('metadata', (service) => {
   const sequence = async (): Promise<number> => (await rw.get('/v1/proof/state?collection=c')).body.sequence;
   const expectRefused = ({ status, body, text }: Answer, place: string, json: string): void => {
     expect([status, body?.code], `${json} ${text}`).to.deep.equal([400, 'validation_error']);
-    expect(body.error, json).to.match(new RegExp(`^${place.replaceAll(/[$.[\]]/g, '\\$&')}(?::| stands)`));
+    expect(body.error, json).to.match(new RegExp(`^${place.replaceAll(/[$.[\]]/g, '\\$&')}(?::| appears)`));
   };
 
   it('that cannot be kept as it is written is refused, wherever it comes, and nothing is stored', async () => {
@@ -88,6 +88,13 @@ inBothModes('metadata', (service) => {
       expect(status, text).to.equal(200);
       expect(await shown(body.id)).to.equal(null);
     }
+  });
+
+  it('that is an object beyond the bounds of JSON is refused, wherever it comes', async () => {
+    const beyond = [`{"${'k'.repeat(1_025)}":1}`, `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`];
+    for (const json of beyond)
+      for (const answer of [await insert(json), await batch(json), await patch(json)])
+        expect([answer.status, answer.body.code], answer.text).to.deep.equal([400, 'validation_error']);
   });
 
   it('is refused for what stands in it, not for what stands beside it in the batch', async () => {
