@@ -210,10 +210,12 @@ async function notesOf(
 ): Promise<OpeningNotes> {
   const { leaseMs } = config.placement;
   const file = await platform.localNote?.('openings');
+  const onFailure = (error: unknown): void =>
+    logger.warn({ error: messageOf(error) }, 'the openings in progress could not be noted');
   return new OpeningNotes({
     ...{ shard, session, leaseMs, transport: platform.transport, metrics, clock, logger },
     ...buckets,
-    note: file === undefined ? noteInBucket(buckets.openings, shard) : noteInFile(file),
+    note: file === undefined ? noteInBucket(buckets.openings, shard) : noteInFile(file, onFailure),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Time and randomness come in through here and nowhere else, so that replay and tests can leave them out. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { generateKeySync, randomBytes, randomUUID } from 'node:crypto';
 
 export interface Clock {
   /** Milliseconds since the Unix epoch. May jump. */
@@ -17,6 +17,12 @@ export const systemClock: Clock = {
 export type Entropy = (length: number) => Uint8Array;
 
 export const systemEntropy: Entropy = (length) => randomBytes(length);
+
+/**
+ * Entropy for the secrets of hash tables, which change costs and never results. The simulation leaves it real: when a process
+ * draws it must not matter.
+ */
+export const hashEntropy: Entropy = (length) => generateKeySync('hmac', { length: 8 * length }).export();
 
 /** An id that nobody else has: a UUID of version 4. */
 export const systemId = (): string => randomUUID();

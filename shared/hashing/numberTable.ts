@@ -6,7 +6,7 @@
  * of numbers whose author does not know the words. Source: Pătraşcu and Thorup, "The Power of Simple Tabulation Hashing", 2012.
  * Adding or finding takes some 20 ns, a number 12 to 24 bytes.
  */
-import { type Entropy, systemEntropy } from '../clock.js';
+import { type Entropy, hashEntropy } from '../clock.js';
 
 const WORD_BYTES = 4;
 /** For each of the eight bytes of a double, a word for each of its values. */
@@ -19,7 +19,8 @@ const WHOLE_PLACES_MAX = 1 << 15;
 const PART_BITS = 8;
 const HASH_BITS = 32;
 
-let systemWords: Uint32Array | undefined;
+/** Drawn when the process starts. */
+const SYSTEM_WORDS = drawn(hashEntropy);
 
 export class NumberTable {
   readonly #words: Uint32Array;
@@ -34,8 +35,7 @@ export class NumberTable {
 
   /** `entropy`: for tests. */
   constructor(entropy?: Entropy) {
-    if (entropy === undefined) systemWords ??= drawn(systemEntropy);
-    this.#words = entropy === undefined ? systemWords! : drawn(entropy);
+    this.#words = entropy === undefined ? SYSTEM_WORDS : drawn(entropy);
   }
 
   static of(numbers: Iterable<number>): NumberTable {

@@ -4,7 +4,7 @@
  * A `Map` of half a million strings takes 0.1 s and more to grow, and one of 16 million cannot grow. Once this table is large,
  * it divides its keys among many maps by a secret hash, so that each addition takes microseconds.
  */
-import { systemEntropy } from '../clock.js';
+import { hashEntropy } from '../clock.js';
 
 /** The most keys in one map before it is divided, which takes about 2 ms. */
 const WHOLE_MAX = 1 << 14;
@@ -15,7 +15,7 @@ const FNV_PRIME = 0x01000193;
 
 /** A secret word for each value of either byte of a code unit, so that chosen keys do not all get into one part. */
 const WORDS = new Uint32Array(2 * 256);
-new Uint8Array(WORDS.buffer).set(systemEntropy(WORDS.byteLength));
+new Uint8Array(WORDS.buffer).set(hashEntropy(WORDS.byteLength));
 
 type Part = Map<string, number>;
 

@@ -8,7 +8,7 @@
  * Strings are found with the runtime's own search, and numbers are skipped 16 bytes at a time. On a body of vectors this
  * takes a few percent of the time of JSON.parse.
  */
-import { systemEntropy } from '../clock.js';
+import { hashEntropy } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
 import { NumberTable } from '../hashing/numberTable.js';
 import { JSON_KEY_MAX_BYTES, JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../limits.js';
@@ -122,7 +122,7 @@ export class JsonBudget {
 /** Counts different keys by a secret hash of 32 bits. Two keys rarely share one, so the count is right to a percent. */
 class KeyCount {
   readonly #hashes = new NumberTable();
-  readonly #secrets = new Uint32Array(systemEntropy(2 * Uint32Array.BYTES_PER_ELEMENT).slice().buffer);
+  readonly #secrets = new Uint32Array(hashEntropy(2 * Uint32Array.BYTES_PER_ELEMENT).slice().buffer);
 
   get size(): number {
     return this.#hashes.size;

@@ -80,13 +80,25 @@ export const noteInBucket = (bucket: Bucket, shard: string): OpeningsNote => {
   };
 };
 
-/** Keeps the note in a file, for the next process of a standalone node. */
-export const noteInFile = (file: Pick<NoteFile, 'read' | 'write'>): OpeningsNote => ({
+/**
+ * Keeps the note in a file, for the next process of a standalone node. `onFailure`: a disk that takes no note, such as a full
+ * one, must not keep collections closed.
+ */
+export const noteInFile = (
+  file: Pick<NoteFile, 'read' | 'write'>,
+  onFailure: (error: unknown) => void,
+): OpeningsNote => ({
   read: async () => {
     const note = await file.read();
     return isOpenings(note) ? note : undefined;
   },
-  write: async (openings) => file.write(openings),
+  write: async (openings) => {
+    try {
+      file.write(openings);
+    } catch (error) {
+      onFailure(error);
+    }
+  },
 });
 
 /** So many failures quarantine a collection if each process was alive. */

@@ -35,7 +35,8 @@ const subjects = new Array<Subject | undefined>(KEPT).fill(undefined);
 let next = 0;
 /** Notes since the last `takeLongest`. */
 let fresh = 0;
-let notedMs = systemClock.monotonicMs();
+/** Infinity before the first note. */
+let notedMs = Number.POSITIVE_INFINITY;
 let longestMs = SHORTEST_MS;
 let works: readonly Work[] = [];
 

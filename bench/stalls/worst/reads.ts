@@ -1,4 +1,5 @@
 /** Worst inputs of the endpoints that read records. */
+import { FILTER_CONDITIONS_MAX, FILTER_VALUES_MAX } from '../../../shared/limits.js';
 import { colliding, HEAVY, heavy, longIds, many, named, wide } from '../fixtures.js';
 import { BODY_BYTES, collidingIntegers, longPaths, nested } from '../hostile.js';
 import type { Rows } from '../row.js';
@@ -36,6 +37,27 @@ const filters = (path: string, more: Query = {}) => [
     because: 'no more values fit a URL',
     prepare: async (stage: Stage) =>
       stage.get(path, { collection: await many(stage), metadata_filter: JSON.stringify({ n: longList }), ...more }),
+  },
+];
+
+/** Bodies have room for all that a filter may hold. */
+const bodyFilters = (path: string, more: Readonly<Record<string, unknown>> = {}) => [
+  {
+    input: '128 conditions on paths that are not indexed, over 64 KB of metadata a record',
+    because: 'the metadata of every record is read for each of them',
+    statuses: [200, 503],
+    prepare: async (stage: Stage) => {
+      const metadata_filter = Object.fromEntries(numbers(FILTER_CONDITIONS_MAX).map((i) => [`none${i}`, 1]));
+      return stage.post(path, { collection: await heavy(stage), metadata_filter, ...more });
+    },
+  },
+  {
+    input: '4,096 values, over 65,536 records',
+    because: 'the value of each record is looked up among them',
+    prepare: async (stage: Stage) => {
+      const metadata_filter = { n: { nin: numbers(FILTER_VALUES_MAX).map((i) => -i) } };
+      return stage.post(path, { collection: await many(stage), metadata_filter, ...more });
+    },
   },
 ];
 
@@ -126,6 +148,9 @@ export const READS: Rows = {
       },
     },
   ],
+  'POST /v1/records/list': bodyFilters('/v1/records/list', { limit: RECORDS_MAX }),
+  'POST /v1/records/count': bodyFilters('/v1/records/count'),
+  'POST /v1/facets': bodyFilters('/v1/facets', { key: 's', limit: 1_000 }),
   'GET /v1/records/count': [
     ...filters('/v1/records/count'),
     {

@@ -12,9 +12,14 @@ export interface RawAnswer {
 
 /**
  * Writes `request` and resolves with every answer that came by the time `count` were there, or the server closed.
- * A connection that is refused has none.
+ * A connection that is refused has none. `inTurn`: the parts are requests, each written when the one before is answered.
  */
-export function rawExchange(port: number, request: string | readonly string[], count = 1): Promise<RawAnswer[]> {
+export function rawExchange(
+  port: number,
+  request: string | readonly string[],
+  count = 1,
+  { inTurn = false } = {},
+): Promise<RawAnswer[]> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     const parts = typeof request === 'string' ? [request] : request;
@@ -31,11 +36,14 @@ export function rawExchange(port: number, request: string | readonly string[], c
     }, TIMEOUT_MS);
     socket.on('data', (data) => {
       received += data.toString('latin1');
-      if (answersIn(received, isHead).length >= count) settle();
+      const answers = answersIn(received, isHead).length;
+      if (answers >= count) settle();
+      else if (inTurn) for (; written <= answers; written++) socket.write(parts[written]!);
     });
     socket.on('close', settle);
     socket.on('error', () => settle());
-    for (const part of parts) socket.write(part);
+    let written = inTurn ? 1 : parts.length;
+    for (const part of parts.slice(0, written)) socket.write(part);
   });
 }
 

@@ -26,8 +26,9 @@ overEngines('connections that are kept', (engine) => {
       const ask = (method: string) =>
         rawExchange(
           edge.edge.port,
-          requestHead(method, path, { authorization, 'x-request-id': 'r' }) + requestHead('GET', '/health'),
+          [requestHead(method, path, { authorization, 'x-request-id': 'r' }), requestHead('GET', '/health')],
           2,
+          { inTurn: true },
         );
       const [[head, next], [get]] = await Promise.all([ask('HEAD'), ask('GET')]);
       const known = ({ headers }: RawAnswer) =>
