@@ -113,8 +113,8 @@ describe('lines of text', () => {
       'jsonl',
       '{"a":1,"a":2}\n{"a":[{"b":1,"b":1}]}\n{"a":{"b":1},"b":{"b":1}}',
     );
-    expect(top).to.match(/a stands there twice$/);
-    expect(deep).to.match(/b stands there twice$/);
+    expect(top).to.match(/a appears twice$/);
+    expect(deep).to.match(/b appears twice$/);
     expect(different).to.deep.equal({ a: { b: 1 }, b: { b: 1 } });
   });
 });

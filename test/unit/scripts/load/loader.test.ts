@@ -34,7 +34,7 @@ class Collection {
     this.requests += 1;
     this.onRequest();
     const { external_ids: ids = [], texts = [], request_ids: requestIds } = unpack(Buffer.from(bytes)) as Body;
-    if (new Set(ids).size < ids.length) throw new Refused(400, '$.external_ids[1] stands there twice');
+    if (new Set(ids).size < ids.length) throw new Refused(400, '$.external_ids[1] appears twice');
     if (texts.includes('too long')) throw new Refused(400, '$.texts[0] is too long');
     for (const [i, id] of ids.entries()) this.texts.set(id, texts[i]!);
     return { ids: requestIds.map((_, i) => i + 1).slice(this.isForgetful ? 1 : 0) };
