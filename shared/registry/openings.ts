@@ -108,7 +108,7 @@ const FAILED_MAX = 3;
 /** The newest failures of a collection that are kept. */
 const KEPT = 8;
 /** Processes that end sooner after one another are ended from outside: a collection that ends them takes longer to read. */
-const ENDED_APART_MS = 10_000;
+const ENDED_APART_MS = 60_000;
 
 /**
  * Whether the collection must not be opened any more. A failure during the opening of several collections does not show which

@@ -30,9 +30,9 @@ describe('a collection whose openings have failed', () => {
     const counted = (letters: string, apartMs: number) =>
       failures(letters, apartMs).reduce(withFailure, [] as readonly OpeningFailure[]);
     expect(isQuarantined(counted('eEEEEEEEEE', 1_000))).to.equal(false);
-    expect(isQuarantined(counted('eEE', 9_999))).to.equal(false);
-    expect(isQuarantined(counted('eEE', 10_000))).to.equal(true);
-    expect(isQuarantined(counted(`e${'E'.repeat(20)}`, 1_000))).to.equal(true);
+    expect(isQuarantined(counted('eEE', 59_999))).to.equal(false);
+    expect(isQuarantined(counted('eEE', 60_000))).to.equal(true);
+    expect(isQuarantined(counted(`e${'E'.repeat(20)}`, 10_000))).to.equal(true);
   });
 
   const suspect: [string, string][] = [
