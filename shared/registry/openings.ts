@@ -107,7 +107,7 @@ const BLOCKED_MAX = 2;
 const FAILED_MAX = 3;
 /** The newest failures of a collection that are kept. */
 const KEPT = 8;
-/** Processes that end sooner after one another are ended from outside: a collection that ends them takes longer to read. */
+/** Processes that end sooner after one another count as one failure: operators and faults end several in a row. */
 const ENDED_APART_MS = 60_000;
 
 /**
