@@ -222,10 +222,15 @@ export class Service {
     return this.settings.VOUCH_LOG_KEY_FILE ?? join(this.dataDir, 'log.key');
   }
 
-  /** The verifier key of the service log, as whoever runs it knows it. */
+  /** The verifier key of the service log, once the log has its first entry. */
   async logKey(): Promise<string> {
     const { publicKey } = await openSigner(this.#logKeyFile);
-    const { text } = await this.client(undefined).get('/log/checkpoint');
+    let text = '';
+    await this.until(async () => {
+      const answer = await this.client(undefined).get('/log/checkpoint');
+      text = answer.text;
+      return answer.status === 200;
+    });
     return formatVerifierKey(verifierKey(text.slice(0, text.indexOf('\n')), ED25519, publicKey));
   }
 
