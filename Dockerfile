@@ -5,9 +5,10 @@ WORKDIR /vouch
 COPY package.json package-lock.json .npmrc ./
 COPY scripts/setup.mjs scripts/
 COPY scripts/setup scripts/setup
+COPY test/package.json test/
 RUN node scripts/setup.mjs install
 COPY . .
-RUN node scripts/setup.mjs build && npm prune --omit=dev --ignore-scripts
+RUN node scripts/setup.mjs build && npm prune --omit=dev --workspaces=false --ignore-scripts
 
 FROM node:24-trixie-slim
 ENV NODE_OPTIONS=--max-semi-space-size=4 \

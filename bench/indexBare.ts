@@ -1,6 +1,7 @@
 /** hnswlib as anybody would use it: what the index is measured against. */
-import hnswlib from 'hnswlib-node';
+import type hnswlib from 'hnswlib-node';
 import { systemClock } from '../shared/clock.js';
+import { hnswlibNode } from './hnswlib.js';
 import { K } from './inProcess.js';
 import type { VectorSet } from './vectors.js';
 
@@ -13,7 +14,7 @@ export class BareGraph {
 
   /** In this thread. What the library takes is made before the clock runs, a part at a time. */
   static build(set: VectorSet): { graph: BareGraph; buildMs: number } {
-    const native = new hnswlib.HierarchicalNSW('l2', set.dimension);
+    const native = new (hnswlibNode().HierarchicalNSW)('l2', set.dimension);
     native.initIndex(set.count, NEIGHBOURS, CONSTRUCTION_WIDTH, SEED);
     let buildMs = 0;
     for (let row = 0; row < set.count; row++) {

@@ -2,12 +2,13 @@
  * The kernel alone: exact scans against a plain read of the same memory, in one process, on random vectors and, where there is a folder
  * of them, on real ones.
  */
-import hnswlib from 'hnswlib-node';
+import type hnswlib from 'hnswlib-node';
 import { ExactScan } from '../shard/kernel/exactScan.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
 import { systemClock, systemEntropy } from '../shared/clock.js';
+import { hnswlibNode } from './hnswlib.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { median, type Row } from './row.js';
@@ -72,7 +73,7 @@ async function realRows(folder: string, most: number): Promise<Searched> {
 
 /** The same rows in hnswlib's search without an index, as f32. */
 function bareOf(vectors: VectorBlocks): hnswlib.BruteforceSearch {
-  const bare = new hnswlib.BruteforceSearch('l2', vectors.dimension);
+  const bare = new (hnswlibNode().BruteforceSearch)('l2', vectors.dimension);
   bare.initIndex(vectors.liveCount);
   for (let slot = 0; slot < vectors.liveCount; slot++) {
     const { buffer } = vectors.vectorBytes(slot);

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { recordPackages } from './setup/bundledPackages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const entries = ['console/entry.ts', 'console/map/mapWorker.ts'];
@@ -36,3 +37,4 @@ const page = readFileSync(join(root, 'console', 'index.html'), 'utf8')
   .replace('<link rel="stylesheet" href="main.css" />', () => `<style>${css}</style>`)
   .replace('mapWorker.js', nameOf('mapWorker.ts', '.js'));
 writeFileSync(join(target, 'index.html'), page);
+recordPackages(process.argv[2], 'console', metafile);

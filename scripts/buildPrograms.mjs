@@ -7,6 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { recordPackages } from './setup/bundledPackages.mjs';
 import { PROGRAMS, SHARED_PARTS } from './setup/sources.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,32 +20,24 @@ const UNBUNDLED = ['@btc-vision/*', 'blake3', 'hyparquet-compressors', 'msgpackr
 const OWN_ADDRESS = /\bimport\.meta\.url\b/g;
 const DIST = 'dist-of-this-program:';
 
-/**
- * Programs are read as TypeScript, since their compiled files are where the bundles go; all that they import is read as it was
- * compiled, with typia's validators.
- */
-const compiledImports = {
-  name: 'compiled imports',
-  setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^\./ }, ({ importer, path }) => {
-      const from = dirname(importer);
-      return importer.endsWith('.ts') ? { path: join(dist, relative(root, from), path) } : undefined;
-    });
-    onLoad({ filter: /\.[jt]s$/ }, ({ path }) => {
-      if (relative(root, path).startsWith('node_modules')) return undefined;
+/** Sources are read as TypeScript. Those with typia's validators have been compiled: they are read from `dist/`. */
+const sources = {
+  name: 'sources',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const name = relative(root, path);
+      if (name.startsWith('node_modules')) return undefined;
       const text = readFileSync(path, 'utf8');
-      if (path.endsWith('.ts') && text.includes(`'typia'`))
-        throw new Error(`${path} is a program: typia does not see it`);
-      const address = `new URL('${DIST}${relative(dist, path)}', import.meta.url).href`;
-      return {
-        contents: path.endsWith('.ts') ? text : text.replace(OWN_ADDRESS, address),
-        loader: path.endsWith('.ts') ? 'ts' : 'js',
-      };
+      const isCompiled = text.includes(`from 'typia'`);
+      const output = name.replace(/\.ts$/, '.js');
+      const contents = isCompiled ? readFileSync(join(dist, output), 'utf8') : text;
+      const address = `new URL('${DIST}${output}', import.meta.url).href`;
+      return { contents: contents.replace(OWN_ADDRESS, address), loader: isCompiled ? 'js' : 'ts' };
     });
   },
 };
 
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   entryPoints: PROGRAMS.map((program) => ({ in: join(root, `${program}.ts`), out: program })),
   ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20' },
   outdir: dist,
@@ -54,8 +47,8 @@ const { outputFiles } = await build({
   banner: {
     js: `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`,
   },
-  plugins: [compiledImports],
-  write: false,
+  plugins: [sources],
+  ...{ write: false, metafile: true },
   logLevel: 'warning',
 });
 
@@ -64,3 +57,4 @@ for (const { path, text } of outputFiles) {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, text.replaceAll(DIST, `${relative(dirname(path), dist)}/`));
 }
+recordPackages(dist, 'programs', metafile);

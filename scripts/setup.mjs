@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBrowser } from './setup/browser.mjs';
-import { build } from './setup/build.mjs';
+import { buildAll, buildPrograms, together } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
 import { asksForHelp, assertArguments, COMMANDS, UsageError } from './setup/commands.mjs';
-import { installDependencies } from './setup/dependencies.mjs';
+import { installAllPackages, installPackages } from './setup/dependencies.mjs';
 import { compileHnswlib } from './setup/hnswlib.mjs';
 import { EXIT_INTERRUPTED, Interrupted, interruptible } from './setup/interrupt.mjs';
 import { withLock } from './setup/lock.mjs';
@@ -18,8 +18,8 @@ import { note } from './setup/steps.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const EXIT_USAGE = 2;
-/** Needs of a compiled program that prints its usage. */
-const FOR_HELP = ['packages', 'build'];
+/** A compiled program prints its usage without servers and compilers. */
+const NOT_FOR_HELP = ['nats', 'hnswlib', 'browser'];
 
 /** Runs a compiled program in this process, so that signals of npm reach it. */
 async function runEntry(path, args) {
@@ -31,20 +31,14 @@ async function runEntry(path, args) {
 const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
 const STEPS = {
-  packages: installDependencies,
+  packages: installPackages,
+  allPackages: installAllPackages,
+  programs: buildPrograms,
+  build: buildAll,
   hnswlib: compileHnswlib,
-  build,
   nats: ensureNatsServer,
   browser: ensureBrowser,
 };
-
-/** At the same time, or where a terminal shows each step by a line of its own one after another. Fails when all have ended. */
-async function take(steps) {
-  if (process.stderr.isTTY) for (const step of steps) await STEPS[step](root);
-  else
-    for (const { reason } of await Promise.allSettled(steps.map((step) => STEPS[step](root))))
-      if (reason !== undefined) throw reason;
-}
 
 function assertNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -61,11 +55,13 @@ async function main([name = 'setup', ...args]) {
     if (isHelp) return void process.stdout.write(`${command.usage}\n`);
     assertArguments(command, args);
   }
-  const needs = isHelp ? FOR_HELP : command.needs;
   const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
   await interruptible(() =>
     withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
-      for (const need of needs) await take([need].flat());
+      for (const need of command.needs) {
+        const steps = [need].flat().filter((step) => !isHelp || !NOT_FOR_HELP.includes(step));
+        await together(steps.map((step) => STEPS[step](root)));
+      }
     }),
   );
   if (command.entry !== undefined) await runEntry(command.entry, args);

@@ -359,12 +359,8 @@ describe('tidy', () => {
       .be.empty;
   });
 
-  it('the service depends on what it imports and nothing else, at exact versions', () => {
-    const packageOf = (specifier: string): string =>
-      specifier
-        .split('/')
-        .slice(0, specifier.startsWith('@') ? 2 : 1)
-        .join('/');
+  it('every package is used where its package.json says, at an exact version', () => {
+    const packageOf = (specifier: string): string => specifier.match(/^(?:@[^/]+\/)?[^/]+/)![0];
     const importedBy = (from: readonly Source[]): Set<string> =>
       new Set(
         from
@@ -374,9 +370,11 @@ describe('tidy', () => {
       );
     const byService = importedBy(product.filter(({ path }) => !FOR_DEVELOPMENT.test(path)));
     const byAny = importedBy(sources);
-    const { devDependencies } = packageJson;
-    const dependencies = { ...packageJson.dependencies, ...packageJson.optionalDependencies };
-    const all = { ...dependencies, ...devDependencies };
+    const { dependencies, optionalDependencies, devDependencies } = packageJson;
+    const installed = { ...dependencies, ...optionalDependencies };
+    const built = { ...installed, ...devDependencies };
+    const tests = JSON.parse(read('test/package.json')).dependencies as Readonly<Record<string, string>>;
+    const all = { ...built, ...tests };
     const tools = [
       read('.ci/run'),
       read('tsconfig.json'),
@@ -392,9 +390,11 @@ describe('tidy', () => {
       if (byAny.has(typed) || typed === 'node' || isRead(name)) return true;
       return new RegExp(`\\b(?:${typed}|${command})\\b`).test(tools);
     };
-    expect(Object.keys(dependencies).sort()).to.deep.equal([...byService].sort());
+    expect([...byService].filter((name) => !(name in built))).to.deep.equal([]);
+    expect(Object.keys(installed).filter((name) => !byService.has(name))).to.deep.equal([]);
+    expect(Object.keys(tests).filter((name) => name in built)).to.deep.equal([]);
     expect([...byAny].filter((name) => !(name in all))).to.deep.equal([]);
-    expect(Object.keys(devDependencies).filter((name) => !isUsedInDevelopment(name))).to.deep.equal([]);
+    expect(Object.keys(all).filter((name) => !isUsedInDevelopment(name))).to.deep.equal([]);
     expect(Object.values(all).filter((version) => !EXACT.test(version))).to.deep.equal([]);
   });
 });

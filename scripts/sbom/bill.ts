@@ -28,6 +28,7 @@ export interface Component {
   readonly hashes?: readonly Hash[];
   readonly licenses?: readonly Licence[];
   readonly externalReferences?: readonly { readonly type: string; readonly url: string }[];
+  readonly properties?: readonly { readonly name: string; readonly value: string }[];
   readonly components?: readonly Component[];
 }
 
@@ -49,11 +50,19 @@ const BINARY = /\.(?:node|wasm)$/;
 /** Where node-gyp keeps what it links. */
 const INTERMEDIATE = /\/obj\.target\//;
 const NPM_MS = 120_000;
+/** npm's name for a package that is built or tested with; a bundle may hold its code. */
+const DEVELOPMENT = 'cdx:npm:package:development';
+const BUNDLES = ['programs', 'console'];
 
 /** `root`: a checkout that is installed and built. */
 export async function billOfMaterials(root: string, nats: NatsBinary): Promise<Bill> {
-  const listed = await listPackages(root);
   const folders = await packageFolders(root);
+  const bundled = await bundledPackages(root);
+  const isPart = ({ 'bom-ref': ref, properties }: Component): boolean =>
+    !properties?.some(({ name }) => name === DEVELOPMENT) || bundled.has(folders.get(ref!)!);
+  const installed = await listPackages(root);
+  const listed = { ...installed, components: installed.components.filter(isPart) };
+  const parts = new Set([listed.metadata.component, ...listed.components].map((component) => component['bom-ref']));
   const packages = await Promise.all(
     listed.components.map(withUrls).map(async (component) => {
       const folder = folders.get(component['bom-ref'] ?? '');
@@ -70,18 +79,26 @@ export async function billOfMaterials(root: string, nats: NatsBinary): Promise<B
     metadata: { ...listed.metadata, component: { ...own, type: 'application', name: 'vouch' } },
     components: [...packages, ...others],
     dependencies: [
-      ...listed.dependencies.map(({ ref, dependsOn }) => ({
-        ref,
-        dependsOn: ref === own['bom-ref'] ? [...dependsOn, ...refs] : dependsOn,
-      })),
+      ...listed.dependencies
+        .filter(({ ref }) => parts.has(ref))
+        .map(({ ref, dependsOn }) => ({
+          ref,
+          dependsOn: [...dependsOn.filter((other) => parts.has(other)), ...(ref === own['bom-ref'] ? refs : [])],
+        })),
       ...refs.map((ref) => ({ ref, dependsOn: [] })),
     ],
   };
 }
 
-/** The packages of production. npm reads the lock file and `node_modules`, and asks no registry. */
+/** The folders of the packages whose code the bundles hold. */
+async function bundledPackages(root: string): Promise<ReadonlySet<string>> {
+  const read = (bundle: string): Promise<string> => readFile(join(root, 'dist', `.packages-${bundle}.json`), 'utf8');
+  return new Set((await Promise.all(BUNDLES.map(read))).flatMap((text) => JSON.parse(text) as string[]));
+}
+
+/** The packages that are installed beside the bundles. npm reads the lock file and `node_modules`, and asks no registry. */
 async function listPackages(root: string): Promise<Bill> {
-  const args = ['sbom', '--omit=dev', '--sbom-format=cyclonedx', '--loglevel=error'];
+  const args = ['sbom', '--workspaces=false', '--sbom-format=cyclonedx', '--loglevel=error'];
   const cli = process.env.npm_execpath;
   const options = { cwd: root, timeoutMs: NPM_MS };
   const output = cli?.endsWith('.js')
@@ -91,7 +108,7 @@ async function listPackages(root: string): Promise<Bill> {
 }
 
 /** `git@host:path` of git, which npm passes on from some packages, is no address of the web; CycloneDX takes none else. */
-const withUrls = ({ externalReferences = [], ...component }: Component): Component => ({
+const withUrls = ({ externalReferences = [], properties: _, ...component }: Component): Component => ({
   ...component,
   externalReferences: externalReferences.map(({ type, url }) => ({
     type,

@@ -1,133 +1,145 @@
-/** Compiles what has changed since the last build, into `dist/`. */
+/**
+ * Builds into `dist/` what has changed since the last build. Types are checked by `npm run check` alone: TypeScript's own
+ * compiler, which is slow, compiles the files with typia's validators, and esbuild compiles all others.
+ */
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.mjs';
 import {
   consoleSources,
   filesUnder,
-  hashesOf,
   importClosure,
   PROGRAMS,
   SHARED_PARTS,
   typeScriptSources,
+  validatorSources,
   WASM_MODULES,
   wasmSources,
 } from './sources.mjs';
 import { step } from './steps.mjs';
 
-/** What steers the compiler, besides the sources. */
+const output = (source) => source.replace(/\.ts$/, '.js');
+
+/** The programs, with all that they load. */
+export async function buildPrograms(root) {
+  const sources = typeScriptSources(root);
+  await together([validators(root, sources), part(root, 'webassembly', wasm(root)), part(root, 'console', page(root))]);
+  await part(root, 'programs', {
+    inputs: [...sources.filter((path) => !/^(?:test|bench)\//.test(path)), join('scripts', 'buildPrograms.mjs')],
+    outputs: [...PROGRAMS.map((program) => `${program}.js`), SHARED_PARTS],
+    doing: 'bundling',
+    make: () => script(root, 'buildPrograms', 'The programs cannot be bundled; the lines above say where.'),
+    done: () => `${PROGRAMS.length} bundled`,
+  });
+}
+
+/** And every other source as a file of its own: tests, benches and tools. */
+export async function buildAll(root) {
+  await buildPrograms(root);
+  const sources = typeScriptSources(root);
+  const others = new Set([...validatorSources(root, sources), ...PROGRAMS.map((program) => `${program}.ts`)]);
+  const modules = sources.filter((path) => !others.has(path));
+  await part(root, 'build', {
+    inputs: modules,
+    outputs: modules.map(output),
+    doing: 'compiling TypeScript',
+    make: async (changed, dist) => {
+      removeOrphans(dist, sources);
+      const { build } = await import('esbuild');
+      await build({
+        entryPoints: changed.filter((path) => existsSync(join(root, path))).map((path) => join(root, path)),
+        outbase: root,
+        outdir: dist,
+        sourcemap: true,
+        logLevel: 'error',
+      });
+    },
+    done: (changed) => `${changed.length} file${changed.length === 1 ? '' : 's'} compiled`,
+  });
+}
+
+function validators(root, sources) {
+  const callers = validatorSources(root, sources);
+  return part(root, 'validators', {
+    inputs: [...importClosure(root, callers), join('scripts', 'buildValidators.mjs')],
+    outputs: callers.map(output),
+    doing: 'compiling with typia',
+    make: () => script(root, 'buildValidators', 'The validators do not compile; the lines above say where.', callers),
+    done: () => `${callers.length} files compiled`,
+  });
+}
+
+const wasm = (root) => ({
+  inputs: [...wasmSources(root), join('scripts', 'buildWasm.mjs')],
+  outputs: WASM_MODULES.map((module) => module.output),
+  doing: 'compiling AssemblyScript',
+  make: () => script(root, 'buildWasm', 'The AssemblyScript does not compile; the lines above say where.'),
+  done: () => `${WASM_MODULES.length} modules compiled`,
+});
+
+const page = (root) => ({
+  inputs: [...consoleSources(root), join('scripts', 'buildConsole.mjs')],
+  outputs: [join('console', 'index.html')],
+  doing: 'bundling',
+  make: () => script(root, 'buildConsole', 'The console cannot be bundled; the lines above say where.'),
+  done: () => 'bundled',
+});
+
+const script = (root, name, advice, args = []) =>
+  run(name, [process.execPath, [join(root, 'scripts', `${name}.mjs`), join(root, 'dist'), ...args]], {
+    cwd: root,
+    advice,
+  });
+
+/** Inputs of every part. */
 const SETTINGS = ['tsconfig.json', 'package-lock.json', join('scripts', 'setup', 'sources.mjs')];
 
-export async function build(root) {
+/** Makes a part whose inputs have changed or of which an output is missing. `make` gets the paths of the changed inputs. */
+async function part(root, name, { inputs, outputs, doing, make, done }) {
   const dist = join(root, 'dist');
-  mkdirSync(dist, { recursive: true });
-  await buildTypeScript(root, dist);
-  await buildPrograms(root, dist);
-  await buildWasm(root, dist);
-  await buildConsole(root, dist);
-}
-
-async function buildTypeScript(root, dist) {
-  const sources = typeScriptSources(root);
-  const now = hashesOf(root, [...sources, ...SETTINGS]);
-  const before = readBuilt(dist).typeScript ?? {};
-  const changed = Object.keys({ ...now, ...before }).filter((path) => now[path] !== before[path]);
-  // Somebody may have deleted outputs; the compiler's own record would not bring them back.
-  const complete = sources.every((path) => now[path] !== before[path] || existsSync(join(dist, outputOf(path))));
-  if (changed.length === 0 && complete) return;
-  await step('build', 'compiling TypeScript', async () => {
-    removeOrphans(dist, sources);
-    if (!complete || needsFullBuild(root, sources, changed)) rmSync(join(dist, '.tsbuildinfo'), { force: true });
-    const tspc = join(root, 'node_modules', 'ts-patch', 'bin', 'tspc.js');
-    await run('tspc', [process.execPath, [tspc, '-p', 'tsconfig.json']], {
-      cwd: root,
-      advice: 'The sources do not compile; the lines above say where.',
-    });
-    // It has written where bundles were, and what they are made of.
-    recordBuilt(dist, { typeScript: now, programs: undefined });
-    if (changed.length >= sources.length) return `${sources.length} files compiled`;
-    return `compiled, ${changed.length} file${changed.length === 1 ? ' has' : 's have'} changed`;
+  const record = join(dist, `.built-${name}.json`);
+  const now = Object.fromEntries([...SETTINGS, ...inputs].map((path) => [path, hashOf(join(root, path))]));
+  const isWhole = outputs.every((path) => existsSync(join(dist, path)));
+  const before = isWhole ? read(record) : {};
+  const isSame = (path) => now[path] === before[path];
+  const all = SETTINGS.every(isSame) ? Object.keys({ ...now, ...before }).filter((path) => !isSame(path)) : inputs;
+  if (all.length === 0) return;
+  await step(name, doing, async () => {
+    mkdirSync(dist, { recursive: true });
+    rmSync(record, { force: true });
+    await make(all, dist);
+    writeFileSync(`${record}.new`, JSON.stringify(now));
+    renameSync(`${record}.new`, record);
+    return done(all);
   });
 }
 
-/**
- * typia writes a validator from types that may stand in other files. The compiler's incremental build knows only direct
- * dependents and would leave such a validator as it was, so a change in anything a validator can see compiles all.
- */
-function needsFullBuild(root, sources, changed) {
-  if (changed.some((path) => SETTINGS.includes(path))) return true;
-  const callers = sources.filter((path) => /from 'typia'/.test(readFileSync(join(root, path), 'utf8')));
-  const seen = importClosure(root, callers);
-  return changed.some((path) => seen.has(path));
+/** Fails when all have ended. */
+export async function together(works) {
+  for (const { reason } of await Promise.allSettled(works)) if (reason !== undefined) throw reason;
 }
 
-const outputOf = (source) => source.replace(/\.ts$/, '.js');
+const hashes = new Map();
 
-const BUNDLED = new RegExp(`^(?:console|${SHARED_PARTS})/`);
-
-/** Outputs whose source is gone would still be found, as tests for example. Bundles are made by their own steps. */
-function removeOrphans(dist, sources) {
-  const wanted = new Set(sources.map(outputOf));
-  for (const path of filesUnder(dist, ['.'], '.js'))
-    if (!wanted.has(path) && !BUNDLED.test(path))
-      for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
+function hashOf(path) {
+  if (!hashes.has(path)) hashes.set(path, createHash('sha256').update(readFileSync(path)).digest('base64'));
+  return hashes.get(path);
 }
 
-async function buildPrograms(root, dist) {
-  const now = hashesOf(root, [join('scripts', 'buildPrograms.mjs')]);
-  const built = existsSync(join(dist, SHARED_PARTS));
-  if (built && JSON.stringify(readBuilt(dist).programs) === JSON.stringify(now)) return;
-  await step('programs', 'bundling', async () => {
-    await run('esbuild', [process.execPath, [join(root, 'scripts', 'buildPrograms.mjs'), dist]], {
-      cwd: root,
-      advice: 'The programs cannot be bundled; the lines above say where.',
-    });
-    recordBuilt(dist, { programs: now });
-    return `${PROGRAMS.length} bundled`;
-  });
-}
-
-async function buildWasm(root, dist) {
-  const now = hashesOf(root, [...wasmSources(root), 'package-lock.json']);
-  const built = WASM_MODULES.every(({ output }) => existsSync(join(dist, output)));
-  if (built && JSON.stringify(readBuilt(dist).wasm) === JSON.stringify(now)) return;
-  await step('webassembly', 'compiling AssemblyScript', async () => {
-    await run('asc', [process.execPath, [join(root, 'scripts', 'buildWasm.mjs'), dist]], {
-      cwd: root,
-      advice: 'The AssemblyScript does not compile; the lines above say where.',
-    });
-    recordBuilt(dist, { wasm: now });
-    return `${WASM_MODULES.length} modules compiled`;
-  });
-}
-
-async function buildConsole(root, dist) {
-  const sources = consoleSources(root);
-  const now = hashesOf(root, [...sources, 'package-lock.json']);
-  const built = existsSync(join(dist, 'console', 'index.html'));
-  if (built && JSON.stringify(readBuilt(dist).console) === JSON.stringify(now)) return;
-  await step('console', 'bundling', async () => {
-    await run('esbuild', [process.execPath, [join(root, 'scripts', 'buildConsole.mjs'), dist]], {
-      cwd: root,
-      advice: 'The console cannot be bundled; the lines above say where.',
-    });
-    recordBuilt(dist, { console: now });
-    return 'bundled';
-  });
-}
-
-const recordOf = (dist) => join(dist, '.built.json');
-
-function readBuilt(dist) {
+function read(record) {
   try {
-    return JSON.parse(readFileSync(recordOf(dist), 'utf8'));
+    return JSON.parse(readFileSync(record, 'utf8'));
   } catch {
     return {};
   }
 }
 
-function recordBuilt(dist, part) {
-  const record = JSON.stringify({ ...readBuilt(dist), ...part });
-  writeFileSync(`${recordOf(dist)}.new`, record);
-  renameSync(`${recordOf(dist)}.new`, recordOf(dist));
+/** Outputs whose source is gone would still be found, as tests for example. */
+function removeOrphans(dist, sources) {
+  const wanted = new Set(sources.map(output));
+  const bundles = new RegExp(`^(?:console|${SHARED_PARTS})/`);
+  for (const path of filesUnder(dist, ['.'], '.js'))
+    if (!wanted.has(path) && !bundles.test(path))
+      for (const suffix of ['', '.map']) rmSync(join(dist, path + suffix), { force: true });
 }

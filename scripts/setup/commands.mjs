@@ -3,37 +3,66 @@
  * arguments of a function of set-up (`run`) are checked here.
  */
 import { parseArgs } from 'node:util';
+import { checkTypes, format, lint } from './checks.mjs';
 import { SetupError } from './command.mjs';
 import { fast, runTests, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
 
 /** The arguments are wrong; nothing was started. */
 export class UsageError extends SetupError {}
 
-/** The needs of a compiled program. Needs in an inner list are made at the same time. */
-const BUILT = ['packages', 'build'];
-const FOR_TESTS = ['packages', ['hnswlib', 'build'], 'nats', 'browser'];
+/** The needs of a program, of one that also starts NATS servers, and of a tool. Needs in an inner list are made at the same time. */
+const PROGRAM = ['packages', 'programs'];
+const CLUSTER = ['packages', ['programs', 'nats']];
+const TOOL = ['allPackages', 'build'];
+const TESTS = ['allPackages', ['build', 'nats', 'browser']];
 
 const NO_ARGUMENTS = { options: {}, positionals: 0 };
 
 export const COMMANDS = {
-  install: { needs: ['packages'], usage: 'node scripts/setup.mjs install\n\nInstalls the packages.', ...NO_ARGUMENTS },
-  build: { needs: BUILT, usage: 'npm run build\n\nInstalls the packages, and compiles into dist.', ...NO_ARGUMENTS },
-  setup: { needs: FOR_TESTS, usage: 'node scripts/setup.mjs\n\nMakes ready all that the tests need.', ...NO_ARGUMENTS },
-  start: { needs: [...BUILT, 'nats'], entry: 'scripts/start.js' },
-  standalone: { needs: BUILT, entry: 'scripts/standalone.js' },
-  cluster: { needs: [...BUILT, 'nats'], entry: 'scripts/cluster.js' },
-  coordinator: { needs: BUILT, entry: 'coordinator/main.js' },
-  shard: { needs: BUILT, entry: 'shard/main.js' },
-  keys: { needs: BUILT, entry: 'scripts/keys.js' },
-  verify: { needs: BUILT, entry: 'scripts/verify.js' },
-  witness: { needs: BUILT, entry: 'scripts/witness.js' },
-  monitor: { needs: BUILT, entry: 'scripts/monitor.js' },
-  export: { needs: BUILT, entry: 'scripts/export.js' },
-  import: { needs: BUILT, entry: 'scripts/import.js' },
-  load: { needs: BUILT, entry: 'scripts/load.js' },
-  mcp: { needs: BUILT, entry: 'scripts/mcp.js' },
-  demo: { needs: [...BUILT, 'nats'], entry: 'scripts/demo.js' },
-  docs: { needs: BUILT, entry: 'scripts/docs.js' },
+  install: {
+    needs: ['packages'],
+    usage: 'node scripts/setup.mjs install\n\nInstalls what is built with.',
+    ...NO_ARGUMENTS,
+  },
+  build: {
+    needs: PROGRAM,
+    usage: 'npm run build\n\nInstalls packages, and builds the programs in dist.',
+    ...NO_ARGUMENTS,
+  },
+  setup: { needs: TESTS, usage: 'node scripts/setup.mjs\n\nPrepares all that the tests need.', ...NO_ARGUMENTS },
+  check: {
+    needs: ['allPackages'],
+    usage: 'npm run check\n\nChecks all types.',
+    ...NO_ARGUMENTS,
+    run: (_, root) => checkTypes(root),
+  },
+  lint: {
+    needs: ['allPackages'],
+    usage: 'npm run lint\n\nChecks style and format.',
+    ...NO_ARGUMENTS,
+    run: (_, root) => lint(root),
+  },
+  format: {
+    needs: ['allPackages'],
+    usage: 'npm run format\n\nFormats all files.',
+    ...NO_ARGUMENTS,
+    run: (_, root) => format(root),
+  },
+  start: { needs: CLUSTER, entry: 'scripts/start.js' },
+  standalone: { needs: PROGRAM, entry: 'scripts/standalone.js' },
+  cluster: { needs: CLUSTER, entry: 'scripts/cluster.js' },
+  coordinator: { needs: PROGRAM, entry: 'coordinator/main.js' },
+  shard: { needs: PROGRAM, entry: 'shard/main.js' },
+  keys: { needs: PROGRAM, entry: 'scripts/keys.js' },
+  verify: { needs: PROGRAM, entry: 'scripts/verify.js' },
+  witness: { needs: PROGRAM, entry: 'scripts/witness.js' },
+  monitor: { needs: PROGRAM, entry: 'scripts/monitor.js' },
+  export: { needs: PROGRAM, entry: 'scripts/export.js' },
+  import: { needs: PROGRAM, entry: 'scripts/import.js' },
+  load: { needs: PROGRAM, entry: 'scripts/load.js' },
+  mcp: { needs: PROGRAM, entry: 'scripts/mcp.js' },
+  demo: { needs: CLUSTER, entry: 'scripts/demo.js' },
+  docs: { needs: TOOL, entry: 'scripts/docs.js' },
   client: {
     needs: ['packages'],
     usage: `npm run client [-- FOLDER]
@@ -43,19 +72,19 @@ Makes the package of the client and its tarball in dist-client, or in a new fold
     positionals: 1,
     run: () => import('../buildClient.mjs'),
   },
-  sbom: { needs: BUILT, entry: 'scripts/sbom.js' },
-  bench: { needs: ['packages', ['hnswlib', 'build'], 'nats'], entry: 'bench/main.js' },
-  soak: { needs: [...BUILT, 'nats'], entry: 'test/soak/main.js' },
-  simulate: { needs: BUILT, entry: 'test/simulate/main.js' },
-  fuzz: { needs: BUILT, entry: 'test/fuzz/main.js' },
+  sbom: { needs: TOOL, entry: 'scripts/sbom.js' },
+  bench: { needs: ['allPackages', ['hnswlib', 'build', 'nats']], entry: 'bench/main.js' },
+  soak: { needs: ['allPackages', ['build', 'nats']], entry: 'test/soak/main.js' },
+  simulate: { needs: TOOL, entry: 'test/simulate/main.js' },
+  fuzz: { needs: TOOL, entry: 'test/fuzz/main.js' },
   test: {
-    needs: FOR_TESTS,
+    needs: TESTS,
     usage: `npm test [-- FILE … OPTIONS]\n\n${TEST_USAGE}`,
     options: TEST_OPTIONS,
     run: (args, root) => runTests(root, args),
   },
   'test:fast': {
-    needs: BUILT,
+    needs: TOOL,
     usage: `npm run test:fast [-- OPTIONS]\n\n${TEST_USAGE}`,
     options: TEST_OPTIONS,
     run: (args, root) => runTests(root, args, fast),

@@ -1,39 +1,47 @@
-/** The packages of package-lock.json, installed when they are missing or another lock file's, and compiled. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+/** The packages of package-lock.json, installed if they are missing or another lock file's. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from './command.mjs';
-import { sha256 } from './sources.mjs';
 import { step } from './steps.mjs';
 
-export async function installDependencies(root) {
-  const lock = join(root, 'package-lock.json');
-  // npm writes this file last, so an install that was cut short has none.
-  const installed = join(root, 'node_modules', '.package-lock.json');
+const FLAGS = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+
+/** Packages that the programs are built from and run with. */
+export const installPackages = (root) => install(root, 'programs');
+
+/** These, and the packages of tests, benches and checks: the workspace `test`. */
+export const installAllPackages = (root) => install(root, 'all');
+
+async function install(root, wanted) {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
   const stamp = join(root, 'node_modules', '.vouch-installed');
-  const wanted = `${sha256(readFileSync(lock))} ${process.platform}-${process.arch}`;
-  if (isCurrent({ root, lock, installed, stamp, wanted })) return;
+  const of = (packages) => `${lock} ${process.platform}-${process.arch} ${packages}`;
+  const installed = holdsAll(root) && existsSync(stamp) ? readFileSync(stamp, 'utf8') : undefined;
+  if (installed === of('all') || installed === of(wanted)) return;
+  // `npm ci` would take away the packages of programs that run; `npm install` only adds here.
+  const command = installed === of('programs') ? ['install', '--no-save'] : ['ci'];
+  if (wanted === 'programs') command.push('--workspaces=false');
   await step('packages', 'installing with npm', async () => {
-    // No package's own script is needed: what has to be compiled is for the benchmarks, and compiled before those.
-    await run('npm ci', npm('ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'), {
+    // No package's own script is needed: hnswlib-node alone is compiled, when it is asked for.
+    await run(`npm ${command[0]}`, npm(...command, ...FLAGS), {
       cwd: root,
       env: npmEnvironment(),
       advice: 'Installing needs the npm registry, or a mirror of it: npm config get registry.',
     });
-    writeFileSync(stamp, wanted);
+    writeFileSync(stamp, of(wanted));
     return 'installed';
   });
 }
 
-/** Without our stamp somebody has run npm by hand: then the times decide. */
-function isCurrent({ root, lock, installed, stamp, wanted }) {
-  if (!existsSync(installed) || !holdsAll(root, installed)) return false;
-  if (existsSync(stamp)) return readFileSync(stamp, 'utf8') === wanted;
-  return statSync(installed).mtimeMs >= statSync(lock).mtimeMs;
-}
-
 /** Somebody may have deleted packages, or an npm that was told to stop may have taken back what it had begun: it keeps its list. */
-function holdsAll(root, installed) {
-  const { packages } = JSON.parse(readFileSync(installed, 'utf8'));
+function holdsAll(root) {
+  // npm writes this file last, so an install that was cut short has none.
+  const list = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(list)) return false;
+  const { packages } = JSON.parse(readFileSync(list, 'utf8'));
   return Object.keys(packages).every((path) => existsSync(join(root, path, 'package.json')));
 }
 
@@ -44,12 +52,7 @@ export function npm(...args) {
 }
 
 export function npmEnvironment() {
-  const env = {
-    ...process.env,
-    // blake3's install script would load a native binary from GitHub, unverified, and hang where there is no internet.
-    // We use its WebAssembly build; nothing listens on the discard port.
-    BLAKE3_REPO_URL: 'https://127.0.0.1:9',
-  };
+  const env = { ...process.env };
   const prefix = dirname(dirname(process.execPath));
   if (!env.npm_config_nodedir && headersVersion(prefix) === process.versions.node) env.npm_config_nodedir = prefix;
   return env;

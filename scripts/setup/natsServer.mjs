@@ -1,15 +1,17 @@
-/** Makes sure that there is a nats-server to start, unless the configuration says that none is needed. */
+/** Fetches a nats-server, beside the build, unless there is one or others' are used. */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SetupError } from './command.mjs';
 import { step } from './steps.mjs';
 
 export async function ensureNatsServer(root) {
-  const load = (path) => import(pathToFileURL(join(root, 'dist', path)).href);
-  if (!isNeeded(await load('config/load.js'))) return;
-  const { findNatsServer } = await load('scripts/local/natsServer/find.js');
+  const { VOUCH_NATS_URL, VOUCH_MODE, VOUCH_CONFIG } = process.env;
+  if (VOUCH_NATS_URL || VOUCH_MODE === 'standalone') return;
+  const { findNatsServer } = await finder(root);
   let shown;
   const found = findNatsServer({
+    cacheDir: join(root, '.cache', 'nats'),
     onFetch: (from) => {
       shown ??= step('nats-server', `fetching it (${from})`, async () => `${(await found).version} fetched`);
     },
@@ -17,18 +19,21 @@ export async function ensureNatsServer(root) {
   try {
     await found;
   } catch (error) {
-    throw new SetupError(error.message);
+    // A configuration file may name others' servers; if not, the command itself reports this error.
+    if (!VOUCH_CONFIG) throw new SetupError(error.message);
   } finally {
     await shown?.catch(() => {}); // Its failure is the one of `found`.
   }
 }
 
-/** A configuration that cannot be read is reported by the command that uses it. */
-function isNeeded({ loadConfig }) {
-  try {
-    const { mode, nats } = loadConfig(process.env);
-    return mode === 'cluster' && nats.url === null;
-  } catch {
-    return false;
-  }
+/** Bundles the module that finds a server, since the programs are not built yet. */
+async function finder(root) {
+  const { build } = await import('esbuild');
+  const outfile = join(root, '.cache', 'findNatsServer.mjs');
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  await build({
+    entryPoints: [join(root, 'scripts', 'local', 'natsServer', 'find.ts')],
+    ...{ bundle: true, format: 'esm', platform: 'node', logLevel: 'error', outfile },
+  });
+  return import(pathToFileURL(outfile).href);
 }

@@ -1,11 +1,8 @@
-/** The project's source files, what they hold (as hashes) and which others they import. */
-import { createHash } from 'node:crypto';
+/** The project's source files, the programs among them, and which files they import. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const FOLDERS = ['bench', 'client', 'config', 'coordinator', 'scripts', 'shard', 'shared', 'test', 'verifier'];
-
-export const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 /** The files under the folders whose name ends so, relative to the root, sorted. */
 export const filesUnder = (root, folders, ending) =>
@@ -22,13 +19,17 @@ export const WASM_MODULES = [
 ];
 const ASSEMBLY = WASM_MODULES.map(({ folder }) => folder);
 
+export const wasmSources = (root) => filesUnder(root, ASSEMBLY, '.ts');
+
 /** TypeScript sources, without the AssemblyScript. */
 export const typeScriptSources = (root) =>
   filesUnder(root, FOLDERS, '.ts').filter(
     (path) => !ASSEMBLY.some((folder) => path.startsWith(folder)) && !path.endsWith('.d.ts'),
   );
 
-export const wasmSources = (root) => [...filesUnder(root, ASSEMBLY, ''), join('scripts', 'buildWasm.mjs')];
+/** The files for which typia writes validators, from types that these and their imports declare. */
+export const validatorSources = (root, sources) =>
+  sources.filter((path) => /from 'typia'/.test(readFileSync(join(root, path), 'utf8')));
 
 /** What a process or a thread begins with: each is a bundle. Nothing imports them but a test's thread. */
 export const PROGRAMS = [
@@ -44,30 +45,20 @@ export const PROGRAMS = [
 export const SHARED_PARTS = 'programs';
 
 /** What the bundle of the console is made of: its own files, and the verifier. */
-export const consoleSources = (root) => [
-  ...['.ts', '.tsx', '.css', '.html'].flatMap((ending) => filesUnder(root, ['console', 'verifier'], ending)),
-  join('scripts', 'buildConsole.mjs'),
-];
-
-/** The hashes of the contents by path. */
-export const hashesOf = (root, paths) =>
-  Object.fromEntries(paths.map((path) => [path, sha256(readFileSync(join(root, path)))]));
+export const consoleSources = (root) =>
+  ['.ts', '.tsx', '.css', '.html'].flatMap((ending) => filesUnder(root, ['console', 'verifier'], ending));
 
 /** The given files and all they import, directly or not. */
 export function importClosure(root, paths) {
   const seen = new Set();
   const visit = (path) => {
-    if (seen.has(path)) return;
-    let text;
-    try {
-      text = readFileSync(join(root, path), 'utf8');
-    } catch {
-      return;
-    }
+    if (seen.has(path) || !existsSync(join(root, path))) return;
     seen.add(path);
-    for (const [, target] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)\.js'/g))
+    for (const [, target] of readFileSync(join(root, path), 'utf8').matchAll(
+      /(?:from|import)\s*\(?\s*'(\.[^']+)\.js'/g,
+    ))
       visit(normalize(join(dirname(path), `${target}.ts`)));
   };
   for (const path of paths) visit(path);
-  return seen;
+  return [...seen].sort();
 }

@@ -1,42 +1,45 @@
-/** Shows set-up's steps: one aligned line each; on a terminal with a spinner, elsewhere as plain lines. */
+/** Shows the steps of set-up, which may run at the same time: one aligned line for each that ends, below them those that run. */
 import { isInterrupted } from './interrupt.mjs';
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const NAME_CHARS = 14;
 const out = process.stderr; // Standard output belongs to the command that follows.
 
-const line = (mark, name, text) => `${mark} ${name.padEnd(NAME_CHARS)}${text}`;
+const line = (mark, name, text) => `${mark} ${name.padEnd(NAME_CHARS)}${text}\n`;
 
-/** Runs `work`, whose result is the text of the last line. To be called only where there is something to do. */
+/** The running steps by name. */
+const running = new Map();
+let timer;
+let frame = 0;
+
+/** Runs `work`, whose result is the text of the last line. To be called only if there is something to do. */
 export async function step(name, doing, work) {
   const startedMs = Date.now();
-  const seconds = () => `${((Date.now() - startedMs) / 1000).toFixed(1)} s`;
-  const stop = out.isTTY ? spin(name, doing, seconds) : print(name, doing);
+  running.set(name, { doing, startedMs });
+  if (out.isTTY) timer ??= setInterval(draw, 80);
+  else out.write(line(' ', name, `${doing} …`));
+  const end = (mark, text) => {
+    running.delete(name);
+    if (running.size === 0) timer = clearInterval(timer);
+    const erased = out.isTTY ? '\r\x1b[2K' : '';
+    out.write(erased + line(out.isTTY ? mark : ' ', name, `${text} (${seconds(startedMs)})`));
+  };
   try {
-    const done = await work();
-    stop(line(out.isTTY ? '✔' : ' ', name, `${done} (${seconds()})`));
+    end('✔', await work());
   } catch (error) {
-    stop(line(out.isTTY ? '✘' : ' ', name, `${isInterrupted() ? 'stopped' : 'failed'} (${seconds()})`));
+    end('✘', isInterrupted() ? 'stopped' : 'failed');
     throw error;
   }
 }
 
-export const note = (name, text) => out.write(`${line(' ', name, text)}\n`);
+export const note = (name, text) => out.write(`${out.isTTY ? '\r\x1b[2K' : ''}${line(' ', name, text)}`);
 
-function print(name, doing) {
-  out.write(`${line(' ', name, `${doing} …`)}\n`);
-  return (last) => out.write(`${last}\n`);
-}
+const seconds = (startedMs) => `${((Date.now() - startedMs) / 1000).toFixed(1)} s`;
 
-function spin(name, doing, seconds) {
-  let frame = 0;
-  const draw = (text) => out.write(`\r\x1b[2K${text}`);
-  const timer = setInterval(() => {
-    frame = (frame + 1) % FRAMES.length;
-    draw(line(FRAMES[frame], name, `${doing} … ${seconds()}`));
-  }, 80);
-  return (last) => {
-    clearInterval(timer);
-    draw(`${last}\n`);
-  };
+function draw() {
+  frame = (frame + 1) % FRAMES.length;
+  const [[name, { doing, startedMs }], ...others] = running;
+  const besides = others.map(([other]) => `, ${other}`).join('');
+  const text = line(FRAMES[frame], name, `${doing}${besides} … ${seconds(startedMs)}`).trimEnd();
+  out.write(`\r\x1b[2K${text.slice(0, (out.columns ?? 80) - 1)}`);
 }

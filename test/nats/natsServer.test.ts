@@ -7,11 +7,11 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { inspectBinary, isAtLeast, type NatsBinary } from '../../scripts/local/natsServer/binary.js';
+import { inspectBinary, isUsable, type NatsBinary } from '../../scripts/local/natsServer/binary.js';
 import { type FindOptions, findNatsServer } from '../../scripts/local/natsServer/find.js';
 import { type ServerSettings, serverConfig } from '../../scripts/local/natsServer/serverConfig.js';
 import { planServer } from '../../scripts/local/natsServer/serverPlan.js';
-import { releaseFrom, type ServerSource } from '../../scripts/local/natsServer/sources.js';
+import { RELEASE, releaseFrom, SERVER_SOURCES, type ServerSource } from '../../scripts/local/natsServer/sources.js';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { freePort } from '../support/launch/freePort.js';
@@ -57,18 +57,18 @@ describe('nats-server', () => {
     it('refuses what VOUCH_NATS_SERVER names where that is no server, or too old a one', async () => {
       const missing = await rejection(find({ env: { VOUCH_NATS_SERVER: '/nowhere/nats-server' } }));
       expect(missing.message).to.contain('VOUCH_NATS_SERVER is /nowhere/nats-server');
-      await pretend(join(folder, 'old'), '2.8.4');
+      await pretend(join(folder, 'old'), '2.11.11');
       const old = await rejection(find({ env: { VOUCH_NATS_SERVER: join(folder, 'old') } }));
-      expect(old.message).to.equal('VOUCH_NATS_SERVER is nats-server 2.8.4; allowed is 2.9.0 or newer');
+      expect(old.message).to.equal('VOUCH_NATS_SERVER is nats-server 2.11.11; allowed is 2.12.0 or newer');
     });
 
     it('takes one on PATH, then one fetched earlier', async function () {
       // It would be found between the two.
       if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
-      await pretend(join(folder, 'nats-server'), '2.9.1');
-      expect((await find({})).version).to.equal('2.9.1');
-      await pretend(join(folder, 'bin', 'nats-server'), '2.9.2');
-      expect((await find({ env: { PATH: join(folder, 'bin') } })).version).to.equal('2.9.2');
+      await pretend(join(folder, 'nats-server'), '2.12.1');
+      expect((await find({})).version).to.equal('2.12.1');
+      await pretend(join(folder, 'bin', 'nats-server'), '2.12.2');
+      expect((await find({ env: { PATH: join(folder, 'bin') } })).version).to.equal('2.12.2');
     });
 
     it('fetches one where there is none, from the first source that has it', async function () {
@@ -80,15 +80,22 @@ describe('nats-server', () => {
         fetch: async (cacheDir, onStart) => {
           onStart();
           const path = join(cacheDir, 'other', 'nats-server');
-          await pretend(path, '2.10.3');
+          await pretend(path, '2.12.3');
           return path;
         },
       };
       const options = { sources: [none, other], onFetch: (from: string) => fetched.push(from) };
-      expect((await find(options)).version).to.equal('2.10.3');
+      expect((await find(options)).version).to.equal('2.12.3');
       expect(fetched).to.deep.equal(['another source']);
-      expect((await find(options)).version).to.equal('2.10.3');
+      expect((await find(options)).version).to.equal('2.12.3');
       expect(fetched).to.have.length(1);
+    });
+
+    it('names a server on PATH that is too old', async function () {
+      if (await find({}).catch(() => undefined)) skip(this, INSTALLED);
+      await pretend(join(folder, 'bin', 'nats-server'), '2.9.10');
+      const { message } = await rejection(find({ env: { PATH: join(folder, 'bin') } }));
+      expect(message).to.contain(`${join(folder, 'bin', 'nats-server')} is nats-server 2.9.10, which is too old`);
     });
 
     it('says what was tried and what to do where there is none to be had', async function () {
@@ -113,35 +120,48 @@ describe('nats-server', () => {
       });
     });
     afterEach(() => releases.close());
-    const source = (): ServerSource => releaseFrom(`http://127.0.0.1:${(releases.address() as AddressInfo).port}`);
+    const source = (sha256 = ''): ServerSource =>
+      releaseFrom(`http://127.0.0.1:${(releases.address() as AddressInfo).port}`, { platform: 'here', sha256 });
 
-    async function publish(checksumOf: (archive: Buffer) => string): Promise<void> {
+    /** Returns the checksum. */
+    async function publish(): Promise<string> {
       const name = dirname(source().path(folder)!).split('/').at(-1)!;
       await mkdir(join(folder, name));
       await cp(binary.path, join(folder, name, 'nats-server'));
       execFileSync('tar', ['-czf', 'release.tar.gz', name], { cwd: folder });
       const archive = await readFile(join(folder, 'release.tar.gz'));
       files.set(`${name}.tar.gz`, archive);
-      files.set('SHA256SUMS', Buffer.from(`${'0'.repeat(64)}  other\n${checksumOf(archive)}  ${name}.tar.gz\n`));
+      return createHash('sha256').update(archive).digest('hex');
     }
 
-    it('is unpacked where its checksum is the published one', async () => {
-      await publish((archive) => createHash('sha256').update(archive).digest('hex'));
-      const path = source().path(join(folder, 'cache'))!;
-      expect(await source().fetch(join(folder, 'cache'), () => {})).to.equal(path);
+    it('is unpacked if it has the pinned checksum', async () => {
+      const pinned = source(await publish());
+      const path = pinned.path(join(folder, 'cache'))!;
+      expect(await pinned.fetch(join(folder, 'cache'), () => {})).to.equal(path);
       expect(await inspectBinary(path)).to.deep.equal({ path, version: binary.version });
     });
 
-    it('is refused where it is another', async () => {
-      await publish(() => 'f'.repeat(64));
-      const { message } = await rejection(source().fetch(join(folder, 'cache'), () => {}));
-      expect(message).to.contain('does not have the published checksum');
+    it('is refused if it has another checksum', async () => {
+      await publish();
+      const { message } = await rejection(source('f'.repeat(64)).fetch(join(folder, 'cache'), () => {}));
+      expect(message).to.contain('does not have the pinned checksum');
     });
 
     it('says why it cannot be had', async () => {
       const { message } = await rejection(source().fetch(folder, () => {}));
       expect(message).to.contain('404');
     });
+  });
+
+  it('is fetched as the pinned version from each source that can be had here', async function () {
+    this.timeout(600_000);
+    const versions = new Map<string, string | undefined>();
+    for (const source of SERVER_SOURCES.filter(({ name }) => name !== 'Homebrew' && name !== 'a Go toolchain')) {
+      const path = await source.fetch(folder, () => {}).catch(() => undefined);
+      if (path !== undefined) versions.set(source.name, (await inspectBinary(path))?.version);
+    }
+    if (versions.size === 0) skip(this, 'no source of nats-server can be reached');
+    expect([...versions.values()]).to.deep.equal([...versions].map(() => RELEASE));
   });
 
   describe('configuration', () => {
@@ -153,26 +173,24 @@ describe('nats-server', () => {
       storeBytes: 9_000_000_000,
       pidFile: '/data/pid',
       logFile: '/data/log',
-      version: '2.9.10',
     };
 
-    it('syncs every write where the server can', () => {
-      expect(serverConfig(settings)).not.to.contain('sync_interval');
-      for (const version of ['2.10.0', '2.12.15', '3.0.0'])
-        expect(serverConfig({ ...settings, version })).to.contain('sync_interval: always');
+    it('syncs every write', () => {
+      expect(serverConfig(settings)).to.contain('sync_interval: always');
     });
 
     it('compares versions by number', () => {
-      expect(isAtLeast('2.10.0', '2.9.10')).to.equal(true);
-      expect(isAtLeast('2.9.10', '2.10.0')).to.equal(false);
-      expect(isAtLeast('2.9.10', '2.9.10')).to.equal(true);
+      const usable = ['2.9.10', '2.11.99', '2.12.0', '2.12.10', '2.100.0', '3.0.0'].filter((version) =>
+        isUsable({ path: '', version }),
+      );
+      expect(usable).to.deep.equal(['2.12.0', '2.12.10', '2.100.0', '3.0.0']);
     });
 
     it('is what the server reads', async () => {
       const storeDir = join(folder, 'a "store" with\\odd name');
       const cluster = { name: 'c', host: '127.0.0.1', port: 6222, routes: ['127.0.0.1:6223', '127.0.0.1:6224'] };
       const file = join(folder, 'test.conf');
-      await writeFile(file, serverConfig({ ...settings, version: binary.version, storeDir, cluster }));
+      await writeFile(file, serverConfig({ ...settings, storeDir, cluster }));
       execFileSync(binary.path, ['-t', '-c', file], { stdio: 'pipe' });
     });
   });

@@ -6,8 +6,8 @@ export interface NatsBinary {
   readonly version: string;
 }
 
-/** Older servers have no direct reads of messages. */
-export const OLDEST_VERSION = '2.9.0';
+/** Older servers sync lazily, renumber streams that were restored, and let quotas be passed. */
+export const OLDEST_VERSION = '2.12.0';
 const ANSWER_MS = 10_000;
 
 /** Asks the program for its version; undefined where it does not run or is not nats-server. */
@@ -17,8 +17,6 @@ export async function inspectBinary(path: string): Promise<NatsBinary | undefine
   return version === undefined ? undefined : { path, version };
 }
 
-export const isUsable = ({ version }: NatsBinary): boolean => isAtLeast(version, OLDEST_VERSION);
-
 /** Compares `major.minor.patch`. */
-export const isAtLeast = (version: string, least: string): boolean =>
-  version.localeCompare(least, 'en', { numeric: true }) >= 0;
+export const isUsable = ({ version }: NatsBinary): boolean =>
+  version.localeCompare(OLDEST_VERSION, 'en', { numeric: true }) >= 0;

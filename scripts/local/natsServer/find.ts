@@ -17,7 +17,7 @@ export interface FindOptions {
 
 // Four folders up: this runs as dist/scripts/local/natsServer/find.js.
 const CACHE = fileURLToPath(new URL('../../../../.cache/nats', import.meta.url));
-/** Where Debian and Homebrew install, which need not be on PATH. */
+/** Need not be on PATH. */
 const USUAL_FOLDERS = ['/usr/local/bin', '/usr/local/sbin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'];
 
 /** Throws an Error that says what was tried and what to do. */
@@ -26,16 +26,19 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
   if (env.VOUCH_NATS_SERVER) return named(env.VOUCH_NATS_SERVER);
   const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...USUAL_FOLDERS];
   const fetched = sources.flatMap((source) => source.path(cacheDir) ?? []);
-  for (const path of new Set([...folders.map((folder) => join(folder, 'nats-server')), ...fetched])) {
-    const found = await usableAt(path);
-    if (found) return found;
-  }
   const reasons: string[] = [];
+  for (const path of new Set([...folders.map((folder) => join(folder, 'nats-server')), ...fetched])) {
+    const found = await serverAt(path);
+    if (found && isUsable(found)) return found;
+    if (found) reasons.push(`${path} is nats-server ${found.version}, which is too old`);
+  }
   for (const source of sources) {
     try {
-      const found = await usableAt(await source.fetch(cacheDir, () => onFetch?.(source.name)));
-      if (found) return found;
-      reasons.push(`${source.name}: the fetched program does not run here`);
+      const found = await serverAt(await source.fetch(cacheDir, () => onFetch?.(source.name)));
+      if (found && isUsable(found)) return found;
+      reasons.push(
+        `${source.name}: ${found ? `its version ${found.version} is too old` : 'the fetched program does not run here'}`,
+      );
     } catch (error) {
       reasons.push(`${source.name}: ${messageOf(error)}`);
     }
@@ -55,11 +58,10 @@ async function named(path: string): Promise<NatsBinary> {
   return found;
 }
 
-async function usableAt(path: string): Promise<NatsBinary | undefined> {
+async function serverAt(path: string): Promise<NatsBinary | undefined> {
   const isExecutable = await access(path, constants.X_OK).then(
     () => true,
     () => false,
   );
-  const found = isExecutable ? await inspectBinary(path) : undefined;
-  return found && isUsable(found) ? found : undefined;
+  return isExecutable ? inspectBinary(path) : undefined;
 }

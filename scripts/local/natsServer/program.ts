@@ -6,13 +6,15 @@ const OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
 
 interface RunOptions {
   readonly cwd?: string;
+  /** Added to the environment of this process. */
+  readonly env?: NodeJS.ProcessEnv;
   readonly timeoutMs: number;
 }
 
 /** Runs a program and returns its output. Throws an Error with the line of output that best explains a failure. */
 export async function runProgram(program: string, args: readonly string[], options: RunOptions): Promise<string> {
   const { cwd, timeoutMs: timeout } = options;
-  const env = { ...process.env, LC_ALL: 'C' };
+  const env = { ...process.env, LC_ALL: 'C', ...options.env };
   try {
     const run = promisify(execFile)(program, [...args], { cwd, timeout, maxBuffer: OUTPUT_MAX_BYTES, env });
     const { stdout, stderr } = await run;

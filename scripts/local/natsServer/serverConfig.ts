@@ -1,6 +1,5 @@
 /** The configuration file of a nats-server that runs for Vouch. */
 import { bracketed } from '../port.js';
-import { isAtLeast } from './binary.js';
 import { type NatsUsers, routesBlock, usersBlock } from './users.js';
 
 export interface ServerSettings {
@@ -15,8 +14,6 @@ export interface ServerSettings {
   readonly pidFile: string;
   /** Undefined: standard error. */
   readonly logFile: string | undefined;
-  /** The version of the server that reads the file. */
-  readonly version: string;
   /** Its status pages (`/jsz`, `/varz`), which need no login: only who knows their path finds them. Undefined: none. */
   readonly monitor?: { readonly port: number; readonly path: string } | undefined;
   /** Everybody else is refused; undefined: nobody is. */
@@ -35,11 +32,9 @@ const PAYLOAD_BYTES = 16 * 1024 * 1024;
 /** The bytes that may wait for a slow client before it is disconnected: several of the largest messages. */
 const PENDING_BYTES = 8 * PAYLOAD_BYTES;
 const LOG_BYTES = 16 * 1024 * 1024;
-/** Older servers cannot be told to sync every write. */
-const SYNCS_ALWAYS_SINCE = '2.10.0';
 
 export function serverConfig(settings: ServerSettings): string {
-  const { name, host, port, storeDir, storeBytes, pidFile, logFile, version, monitor, users, cluster } = settings;
+  const { name, host, port, storeDir, storeBytes, pidFile, logFile, monitor, users, cluster } = settings;
   return `${[
     '# Written by Vouch at every start; changes are lost.',
     `server_name: ${quote(name)}`,
@@ -56,7 +51,7 @@ export function serverConfig(settings: ServerSettings): string {
     `  store_dir: ${quote(storeDir)}`,
     `  max_file_store: ${storeBytes}`,
     // A write is answered when it is on the disk, so that it survives a power cut.
-    ...(isAtLeast(version, SYNCS_ALWAYS_SINCE) ? ['  sync_interval: always'] : []),
+    '  sync_interval: always',
     '}',
     // The tag places the streams of the vault's seals: one on each server.
     ...(cluster ? [`server_tags: [${quote(name)}]`, ...clusterBlock(cluster, users)] : []),

