@@ -41,8 +41,10 @@ export async function consoleRoutes(): Promise<ServiceRoute[]> {
     }),
   );
   // Relative: a proxy may serve all of this under a prefix.
-  const moved = { status: 308, contentType: null, body: '', headers: [['location', 'console/'] as const] };
-  return [...files, fileRoute('/console', () => moved)];
+  const headers = [['location', 'console/'] as const];
+  const leads = (path: string, status: number) =>
+    fileRoute(path, () => ({ status, contentType: null, body: '', headers }));
+  return [...files, leads('/console', 308), leads('/', 307)];
 }
 
 /** The source of the styles that the page itself holds. */

@@ -344,7 +344,7 @@ function assertMayCall(caller: Caller, scope: Scope, body: BodyKind | null, head
 function assertWithinLimit({ standing, retryAfterSecs }: Decision, exchange: Exchange): void {
   exchange.rateLimit = standing;
   if (retryAfterSecs === 0) return;
-  const message = `the project's rate limit is exceeded; retry in ${retryAfterSecs} s`;
+  const message = `the project's rate limit is exceeded; retry in ${retryAfterSecs} s (VOUCH_RATE_LIMITS sets it)`;
   throw new VouchError('rate_limited', message, { retryAfterSecs });
 }
 

@@ -1,5 +1,5 @@
 /** What a person runs, `npm start` and its like, as real processes. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,11 +64,14 @@ describe('npm start', () => {
     });
   const savedKey = (): string => readFileSync(join(dataDir, 'keys', 'default.key'), 'utf8').trim();
 
+  /** The line of a start that fails, and leaves no folder. */
   const refusal = async (mode: Mode, env = {}): Promise<string> => {
+    const hadData = existsSync(dataDir);
     const process = run(mode, env);
     const { code } = await process.waitForEnd();
     expect(code, process.output).to.be.greaterThan(0);
     expect(process.lines).to.have.length(1);
+    expect(existsSync(dataDir), 'the data folder').to.equal(hadData);
     return process.lines[0]!;
   };
 
@@ -86,6 +89,10 @@ describe('npm start', () => {
         expect(printed, 'shown once').to.deep.equal([savedKey()]);
         expect(statSync(join(dataDir, 'keys', 'default.key')).mode & 0o777).to.equal(0o600);
         for (const made of ['.', 'logs']) expect(statSync(join(dataDir, made)).mode & 0o777, made).to.equal(0o700);
+        const shown = first.lines.map((line) => line.trim()).join('\n');
+        expect(shown)
+          .to.match(/^console +http:\/\/127\.0\.0\.1:\d+\/console$/m)
+          .and.match(/^limits +none$/m);
         const pasted = first.lines.find((line) => /^ +try +/.test(line))!.replace(/^ +try +/, '');
         expect(await shell(pasted)).to.equal('{"collections":[]}');
 

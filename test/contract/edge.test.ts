@@ -53,6 +53,12 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
     await closed.until(async () => (await scraper.get('/metrics')).status === 401);
   });
 
+  it('the root leads to the console', async () => {
+    const answer = await fetch(`${service.url}/`, { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).to.deep.equal([307, 'console/']);
+    expect((await fetch(`${service.url}/`)).headers.get('content-type')).to.match(/^text\/html/);
+  });
+
   it('the console comes with headers that keep a page from anything but this service, and frames from the page', async () => {
     const open = service.client(undefined);
     const page = await open.get('/console/');
@@ -131,7 +137,7 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
 
   it('unknown paths are 404 not_found, known paths with other methods 405 with Allow', async () => {
     const { rw } = await service.newProject();
-    for (const path of ['/', '/v1', '/v1/nope', '/v1/records/1/2/3', '/v2/search']) {
+    for (const path of ['/v1', '/v1/nope', '/v1/records/1/2/3', '/v2/search']) {
       const answer = await rw.get(path);
       expect(answer.status).to.equal(404);
       expect(answer.body.code).to.equal('not_found');

@@ -71,7 +71,7 @@ export class ClusterService implements Service {
 
   /** `environment`: the source of the configuration, which the children read again. */
   constructor(
-    private readonly config: Config,
+    readonly config: Config,
     private readonly environment: NodeJS.ProcessEnv = process.env,
     options: ClusterOptions = {},
   ) {

@@ -1,6 +1,8 @@
 /** Runs a command that serves until it is told to stop. */
+import type { Config } from '../../../config/config.js';
 import { strayVariables } from '../../../config/load.js';
 import { messageOf } from '../../../shared/errors/errors.js';
+import { deleteEmptyTree } from '../../../shared/files/durable.js';
 import { releaseMemoryAtRest } from '../../../shared/process/memoryAtRest.js';
 import { isDefect } from '../../terminal/commandLine.js';
 import { say } from '../../terminal/line.js';
@@ -8,6 +10,7 @@ import { EXIT_INTERRUPTED, onSignals } from '../../terminal/signals.js';
 import { type Welcome, welcome } from './welcome.js';
 
 export interface Service {
+  readonly config: Config;
   /** Resolves when everything serves. An aborted `signal` ends the start early, with any error. */
   start(signal: AbortSignal): Promise<Welcome>;
   /** Stops what was started, also while the start is in progress or after it failed. May be called again. */
@@ -45,7 +48,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
   );
   try {
     const up = await service.start(interrupted.signal);
-    await welcome(up);
+    await welcome(up, service.config);
     await releaseMemoryAtRest();
     if (!interrupted.signal.aborted) await show?.begin(up);
   } catch (error) {
@@ -53,6 +56,8 @@ export async function runService(service: Service, show?: Show): Promise<void> {
     show?.end();
     say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
     await service.stop();
+    // What failed may be this very folder.
+    await deleteEmptyTree(service.config.dataDir).catch(() => {});
     process.exit(1);
   }
 }

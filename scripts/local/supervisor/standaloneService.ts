@@ -28,7 +28,7 @@ export class StandaloneService implements Service {
   readonly #stops: (() => unknown)[] = [];
   #stopping: Promise<void> | undefined;
 
-  constructor(private readonly config: Config) {}
+  constructor(readonly config: Config) {}
 
   async start(signal: AbortSignal): Promise<Welcome> {
     const { dataDir, http, signingKeyFile } = this.config;

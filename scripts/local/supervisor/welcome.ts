@@ -1,5 +1,6 @@
 /** The greeting of a service that is up: its address, its first key, and a command to paste. */
 import { join, relative } from 'node:path';
+import type { BucketRate, Config, RateLimits } from '../../../config/config.js';
 import type { Bucket } from '../../../shared/bucket/bucket.js';
 import { systemClock, systemEntropy } from '../../../shared/clock.js';
 import { isThere, makeDirectory, move, replaceFile } from '../../../shared/files/durable.js';
@@ -33,10 +34,11 @@ export interface Welcome {
   readonly signingKey: string;
 }
 
-export async function welcome({ url, dataDir, newKey, signingKey }: Welcome): Promise<void> {
+export async function welcome({ url, dataDir, newKey, signingKey }: Welcome, { rateLimits }: Config): Promise<void> {
   const keyFile = await shownKeyFile(dataDir);
   process.stderr.write('\n');
   say('plain', 'Vouch', url);
+  say('plain', 'console', `${url}/console`);
   if (newKey) say('plain', 'API key', `${newKey}  (shown this once)`);
   if (keyFile) {
     say('plain', 'key file', keyFile);
@@ -44,8 +46,18 @@ export async function welcome({ url, dataDir, newKey, signingKey }: Welcome): Pr
   } else {
     say('plain', 'API key', 'npm run keys -- create --project default --scope read_write');
   }
+  say('plain', 'limits', limitsText(rateLimits));
   say('plain', 'signs with', `${signingKey}  (public key of its checkpoints)`);
   say('plain', 'stop', 'Ctrl-C');
+}
+
+function limitsText(limits: RateLimits): string {
+  const rates = limits === 'off' ? 'off' : limits.default;
+  if (rates === 'off') return 'none';
+  const { read, write } = rates;
+  const each = (name: string, { perMinute, burst }: BucketRate): string =>
+    `${perMinute} ${name} a minute (${burst} at once)`;
+  return `${each('reads', read)}, ${each('writes', write)} a project; VOUCH_RATE_LIMITS=off lifts them`;
 }
 
 /** The path of the first key, from the person's folder; undefined where there is no such key. */
