@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { checkTypes, format, lint } from './checks.mjs';
 import { SetupError } from './command.mjs';
-import { fast, runTests, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
+import { areSome, runTests, SUITES, TEST_OPTIONS, TEST_USAGE } from './tests.mjs';
 
 /** The arguments are wrong; nothing was started. */
 export class UsageError extends SetupError {}
@@ -17,6 +17,20 @@ const TOOL = ['allPackages', 'build'];
 const TESTS = ['allPackages', ['build', 'nats', 'browser']];
 
 const NO_ARGUMENTS = { options: {}, positionals: 0 };
+
+const CHECKED_FIRST = [SUITES.short, SUITES.all];
+
+function tests(needs, suite, command, does) {
+  return {
+    needs,
+    usage: `${command} [-- FILE … OPTIONS]\n\nWithout FILE it ${does}.\n${TEST_USAGE}`,
+    options: TEST_OPTIONS,
+    run: async (args, root) => {
+      if (CHECKED_FIRST.includes(suite) && !areSome(args)) for (const check of [checkTypes, lint]) await check(root);
+      await runTests(root, args, suite);
+    },
+  };
+}
 
 export const COMMANDS = {
   install: {
@@ -77,18 +91,10 @@ Makes the package of the client and its tarball in dist-client, or in a new fold
   soak: { needs: ['allPackages', ['build', 'nats']], entry: 'test/soak/main.js' },
   simulate: { needs: TOOL, entry: 'test/simulate/main.js' },
   fuzz: { needs: TOOL, entry: 'test/fuzz/main.js' },
-  test: {
-    needs: TESTS,
-    usage: `npm test [-- FILE … OPTIONS]\n\n${TEST_USAGE}`,
-    options: TEST_OPTIONS,
-    run: (args, root) => runTests(root, args),
-  },
-  'test:fast': {
-    needs: TOOL,
-    usage: `npm run test:fast [-- OPTIONS]\n\n${TEST_USAGE}`,
-    options: TEST_OPTIONS,
-    run: (args, root) => runTests(root, args, fast),
-  },
+  test: tests(TESTS, SUITES.short, 'npm test', 'checks types, style and format first'),
+  'test:long': tests(TESTS, SUITES.long, 'npm run test:long', 'runs what npm test leaves out'),
+  'test:all': tests(TESTS, SUITES.all, 'npm run test:all', 'checks types, style and format, and runs all tests'),
+  'test:fast': tests(TOOL, SUITES.fast, 'npm run test:fast', 'runs units, and the API in one mode'),
 };
 
 export const asksForHelp = (args) => args.includes('--help') || args.includes('-h');

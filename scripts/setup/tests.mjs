@@ -1,9 +1,8 @@
 /**
- * Runs mocha over the compiled tests: all of them, the fast ones, or those that the arguments name, by source or by output.
- * Whole suites are run in groups, several at the same time, since most tests wait for other processes and for the disk.
+ * Runs mocha over the compiled tests: a suite of them, or those that the arguments name, by source or by output. Suites run in
+ * groups, several at the same time, since most tests wait for other processes and for the disk.
  */
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -38,22 +37,31 @@ export const TEST_USAGE = `FILE is a source or a compiled file below test/, or a
 
 VOUCH_SEED repeats the randomised tests of a run. Ctrl-C ends the run and every process that it has started.`;
 
-const CLUSTER = ['--grep', '\\(cluster\\)'];
-const STANDALONE = [...CLUSTER, '--invert'];
+const isLong = (file) => file.endsWith('.long.test.js');
 
-const LONG_CONTRACT = /^contract\/\w+\.long\./;
-const STALLS = /^attack\/stalls/;
-/** Tests of the API that take long. The whole suite runs them in one mode, which is drawn anew each time. */
-const IN_ONE_MODE = [LONG_CONTRACT, STALLS];
+/** The files of each suite, by their paths below `dist/test/`. */
+export const SUITES = {
+  /** Units, and the API in one mode. */
+  fast: {
+    has: (file) => /^(?:contract|unit)\/|^\w+\.test/.test(file) && !isLong(file),
+    mocha: ['--grep', '\\(cluster\\)', '--invert'],
+  },
+  /** Every unit, every row of the API in both modes, and one pass of each kind of fault. */
+  short: { has: (file) => !isLong(file), mocha: [] },
+  /** What `short` leaves out. */
+  long: { has: isLong, mocha: [] },
+  all: { has: () => true, mocha: [] },
+};
 
 /**
- * Which files below `test/` are run together: each with the first that fits, and what fits none in a group of its own, which begins
+ * Which files below `test/` run together: each with the first that fits, and what fits none in a group of its own, which begins
  * first. The others begin in this order: those that take less time come last, so that the lanes end together.
  */
 const GROUPS = [
-  LONG_CONTRACT,
-  /^cluster\/otherNode/,
-  STALLS,
+  /^(?:attack|contract)\/.*\.long\./,
+  /^(?:faults|nats|simulate)\/.*\.long\./,
+  /^cluster\/.*\.long\./,
+  /\.long\./,
   /^contract\/[^f-qs]/,
   /^cluster\/[m-z]/,
   /^contract\/[f-q]/,
@@ -73,46 +81,34 @@ const LANES = availableParallelism() + 1;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Unless the arguments choose tests by their names. */
-const inMode = (mode, given) => (given.some((argument) => /^(?:-g|-f|--f?grep)/.test(argument)) ? [] : mode);
-
-/** The arguments of each group. */
-function all(root, given) {
-  const modeOf = (group) =>
-    IN_ONE_MODE.includes(GROUPS[group]) ? inMode([CLUSTER, STANDALONE][randomInt(2)], given) : [];
-  const files = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js');
-  const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
-  return [-1, ...GROUPS.keys()]
-    .map((group) => ({ group, own: files.filter((file) => groupOf(file) === group) }))
-    .filter(({ own }) => own.length > 0)
-    .map(({ group, own }) => [...own.map((file) => join('dist', 'test', file)), ...modeOf(group)]);
-}
-
-/** The API in one mode; and the units, without those that take seconds. */
-export const fast = (_, given) => [
-  ['dist/test/contract/**/!(*.long).test.js', ...inMode(STANDALONE, given)],
-  ['dist/test/*.test.js', 'dist/test/unit/**/!(*.long).test.js'],
-];
-
 /** `test/unit/shared/fixedPoint.test.ts` → `dist/test/unit/shared/fixedPoint.test.js`; anything else stays as it is. */
 const compiled = (argument) =>
   /^(?:\.\/)?test\//.test(argument) ? `dist/${argument.replace(/^\.\//, '').replace(/\.ts$/, '.js')}` : argument;
 
-const namesFiles = (argument) => argument.startsWith('dist/');
+const namesFiles = (args) => args.map(compiled).some((argument) => argument.startsWith('dist/'));
+
+/** Whether the arguments choose some of the tests. */
+export const areSome = (args) => namesFiles(args) || args.some((argument) => /^(?:-g|-f|--f?grep)/.test(argument));
+
+/** The files and options of each group. */
+function groupsOf(root, { has, mocha }) {
+  const files = filesUnder(join(root, 'dist', 'test'), ['.'], '.test.js').filter(has);
+  const groupOf = (file) => GROUPS.findIndex((group) => group.test(file));
+  return [-1, ...GROUPS.keys()]
+    .map((group) => files.filter((file) => groupOf(file) === group))
+    .filter((own) => own.length > 0)
+    .map((own) => [...own.map((file) => join('dist', 'test', file)), ...mocha]);
+}
 
 /**
  * @param {string} root
  * @param {readonly string[]} args for mocha
- * @param {(root: string, args: readonly string[]) => readonly (readonly string[])[]} groupsOf the arguments of each group, where
- *     `args` name no files
- * @returns {Promise<void>} when mocha has ended; its exit code becomes ours
+ * @param {{ has: (file: string) => boolean, mocha: readonly string[] }} suite runs if `args` name no files
+ * @returns {Promise<void>} when mocha has ended; the exit code of this process is then set
  */
-export async function runTests(root, args, groupsOf = all) {
+export async function runTests(root, args, suite = SUITES.short) {
   const given = args.map(compiled);
-  const groups = (given.some(namesFiles) ? [[]] : groupsOf(root, given)).map((files) => ({
-    files,
-    output: new Output(),
-  }));
+  const groups = (namesFiles(args) ? [[]] : groupsOf(root, suite)).map((files) => ({ files, output: new Output() }));
   const command = ['--enable-source-maps', join(root, 'node_modules', 'mocha', 'bin', '_mocha'), ...given];
   if (process.stdout.isTTY) command.push('--color');
   const running = new Set();
@@ -129,7 +125,7 @@ export async function runTests(root, args, groupsOf = all) {
     const child = spawn(process.execPath, [...command, ...files], { cwd: root, stdio });
     running.add(child);
     try {
-      child.stdout?.on('data', (chunk) => output.take(chunk));
+      child.stdout?.setEncoding('utf8').on('data', (chunk) => output.take(chunk));
       const [code] = await once(child, 'close');
       return code ?? 1;
     } catch (error) {
@@ -139,43 +135,62 @@ export async function runTests(root, args, groupsOf = all) {
       running.delete(child);
     }
   };
-  let failed = 0;
   const waiting = groups.values();
   const lane = async () => {
-    for (const { files, output } of waiting) {
-      if (!stopped) failed = Math.max(failed, await runGroup(files, output));
-      output.end();
-    }
+    for (const { files, output } of waiting) output.end(stopped ? 0 : await runGroup(files, output));
   };
   const lanes = Array.from({ length: LANES }, lane);
   for (const { output } of groups) await output.show();
   await Promise.all(lanes);
   for (const signal of SIGNALS) process.off(signal, forward);
-  process.exitCode = failed;
+  process.exitCode = Math.max(...groups.map(({ output }) => output.code));
+  report(groups.map(({ output }) => output));
 }
 
-/** What a group prints is shown behind what those before it have printed: until then it is kept in memory. */
+/** Prints the failures of several groups once more, where they are found, and one line for all groups. */
+function report(outputs) {
+  if (outputs.length > 1) for (const { failures } of outputs) process.stdout.write(failures);
+  const total = (word) => outputs.reduce((sum, output) => sum + output.count(word), 0);
+  // A group that broke off has failed, whatever it counted.
+  const broken = outputs.filter((output) => output.code !== 0 && output.count('failing') === 0).length;
+  process.stdout.write(
+    `${total('passing')} passed, ${total('failing') + broken} failed, ${total('pending')} skipped\n`,
+  );
+}
+
+/** The output of a group. It is shown behind that of the groups before it. */
 class Output {
-  #kept = [];
-  #shown = false;
+  code = 0;
+  #text = '';
+  #isShown = false;
   #end;
   #over = new Promise((resolve) => {
     this.#end = resolve;
   });
 
   take(chunk) {
-    if (this.#shown) process.stdout.write(chunk);
-    else this.#kept.push(chunk);
+    this.#text += chunk;
+    if (this.#isShown) process.stdout.write(chunk);
   }
 
-  end() {
+  end(code) {
+    this.code = code;
     this.#end();
   }
 
   /** Resolves when all of it is shown. */
   show() {
-    this.#shown = true;
-    for (const chunk of this.#kept.splice(0)) process.stdout.write(chunk);
+    this.#isShown = true;
+    process.stdout.write(this.#text);
     return this.#over;
+  }
+
+  /** The sum that mocha's reporter `spec` prints: `passing`, `failing` or `pending`. */
+  count(word) {
+    return Number(this.#text.match(new RegExp(`^\\W*(\\d+) ${word}\\b`, 'm'))?.[1] ?? 0);
+  }
+
+  get failures() {
+    return this.#text.match(/^\W*\d+ failing$[\s\S]*/m)?.[0] ?? '';
   }
 }

@@ -285,13 +285,6 @@ export async function deleteEmptyDirectory(path: string): Promise<void> {
   await syncDirectory(dirname(path));
 }
 
-/** Deletes the folder if it is empty, after the empty folders in it. */
-export async function deleteEmptyTree(path: string): Promise<void> {
-  const entries = (await ifThere(readdir(path, { withFileTypes: true }))) ?? [];
-  for (const entry of entries) if (entry.isDirectory()) await deleteEmptyTree(join(path, entry.name));
-  await deleteEmptyDirectory(path);
-}
-
 /**
  * Deletes unfinished files of ended processes. `isIdle`: this process writes nothing in the folder, so a file with its id
  * is of an earlier process with the same id, as in a container.

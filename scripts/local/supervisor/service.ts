@@ -1,8 +1,10 @@
 /** Runs a command that serves until it is told to stop. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { strayVariables } from '../../../config/load.js';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { deleteEmptyTree } from '../../../shared/files/durable.js';
+import { deleteEmptyDirectory, ifThere } from '../../../shared/files/durable.js';
 import { releaseMemoryAtRest } from '../../../shared/process/memoryAtRest.js';
 import { isDefect } from '../../terminal/commandLine.js';
 import { say } from '../../terminal/line.js';
@@ -73,4 +75,11 @@ async function stopAndExit(service: Service): Promise<void> {
     service.kill();
     process.exit(1);
   }
+}
+
+/** Deletes the folder if it is empty, after the empty folders in it. */
+async function deleteEmptyTree(path: string): Promise<void> {
+  const entries = (await ifThere(readdir(path, { withFileTypes: true }))) ?? [];
+  for (const entry of entries) if (entry.isDirectory()) await deleteEmptyTree(join(path, entry.name));
+  await deleteEmptyDirectory(path);
 }

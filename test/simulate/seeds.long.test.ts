@@ -1,0 +1,28 @@
+/** Simulated clusters: of new seeds for longer, of all seeds that have ever failed, and with the faults that they have to find. */
+import { expect } from 'chai';
+import { Child } from './children.js';
+import { FAILED_SEEDS } from './failedSeeds.js';
+import { assertFits } from './mutants.js';
+import { MUTATIONS } from './mutations.js';
+import { simulateNewSeeds } from './newSeeds.js';
+
+describe('many simulated clusters', function () {
+  this.timeout(300_000);
+  let child: Child;
+  before(() => {
+    child = new Child();
+  });
+  after(() => child.end());
+
+  it('lose nothing and invent nothing, whatever goes wrong', () => simulateNewSeeds(child, 45_000));
+
+  for (const { defect, ...order } of FAILED_SEEDS)
+    it(`of seed ${order.seed} show no more: ${defect}`, async () => {
+      const { failures } = await child.run(order);
+      expect(failures).to.deep.equal([]);
+    });
+
+  it('can be had with each of the faults that the simulation has to find', async () => {
+    for (const mutation of MUTATIONS) await assertFits(mutation);
+  });
+});
