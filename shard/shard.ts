@@ -99,7 +99,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
-  const notes = await notesOf(opening, session, { openings, shards, owners }, metrics);
+  const notes = await notesOf(opening, session, { openings, shards, owners }, metrics, () => node);
   const lease = leaseOf(opening, session, shards, metrics, notes, () => node);
   const context: CollectionContext = {
     admission,
@@ -123,7 +123,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const eventTimes = new EventTimes(() => node.collections(), clock, logger);
   const endObserving = observeNode(node, context, lease, eventTimes);
   await guards.storeGuard.start(quotas);
-  const endNotes = await startNotes(opening, notes, node);
+  const endNotes = await startNotes(opening, notes);
   await node.start();
   await shreds.start();
   check.start();
@@ -207,26 +207,23 @@ async function notesOf(
   session: string,
   buckets: { readonly openings: Bucket; readonly shards: Bucket; readonly owners: Bucket },
   metrics: Metrics,
+  node: () => ShardNode,
 ): Promise<OpeningNotes> {
   const { leaseMs } = config.placement;
   const file = await platform.localNote?.('openings');
   const onFailure = (error: unknown): void =>
     logger.warn({ error: messageOf(error) }, 'the openings in progress could not be noted');
-  return new OpeningNotes({
+  const options = {
     ...{ shard, session, leaseMs, transport: platform.transport, metrics, clock, logger },
     ...buckets,
     note: file === undefined ? noteInBucket(buckets.openings, shard) : noteInFile(file, onFailure),
-  });
+  };
+  return new OpeningNotes(options, (id) => node().checkFailedOpenings(id));
 }
 
 /** The returned function ends the notes, and leaves none behind. */
-async function startNotes(
-  { clock, logger }: Opening,
-  notes: OpeningNotes,
-  node: ShardNode,
-): Promise<() => Promise<void>> {
-  const start = (): Promise<void> => notes.start((id) => node.checkFailedOpenings(id));
-  await whenAvailable('the openings', start, { clock, logger });
+async function startNotes({ clock, logger }: Opening, notes: OpeningNotes): Promise<() => Promise<void>> {
+  await whenAvailable('the openings', () => notes.start(), { clock, logger });
   const endStalls = onStall((stall) => notes.stalled(stall));
   return async () => {
     endStalls();

@@ -21,7 +21,7 @@ import { unavailable } from '../../shared/errors/errors.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { Call } from '../../shared/protocol/calls.js';
 import { type Outcome, packCalls, type Sent, unpackOutcomes, unwrap } from '../../shared/protocol/wire.js';
-import { noteWork } from '../../shared/scheduling/inHand.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { BACKOFF, nextDelayMs } from '../../shared/scheduling/retry.js';
 import { collectionSubject, type Verb } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';

@@ -11,7 +11,7 @@ import type { Platform } from '../../shared/platform/platform.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
 import { Reservations } from '../../shared/registry/reservations.js';
-import { noteWork } from '../../shared/scheduling/inHand.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { ShredMarks } from '../../shared/vault/shredMarks.js';

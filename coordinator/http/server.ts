@@ -11,7 +11,7 @@ import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { Overloaded, overloaded, type RefusalReason } from '../../shared/errors/overloaded.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { allows, type Scope } from '../../shared/registry/keys.js';
-import { noteWork } from '../../shared/scheduling/inHand.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { Authenticator, Caller } from '../auth/authenticate.js';
 import type { BodyPool } from '../body/bodyPool.js';

@@ -17,7 +17,7 @@ import type { LogCount } from '../../shared/log/logCount.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Call } from '../../shared/protocol/calls.js';
-import { noteWork } from '../../shared/scheduling/inHand.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { CollectionAsOf } from '../asOf/collectionAsOf.js';

@@ -11,7 +11,7 @@ import { unavailable, unreachable, VouchError } from '../../shared/errors/errors
 import { DELETED_MAX } from '../../shared/limits.js';
 import type { Event } from '../../shared/log/event.js';
 import type { DeleteManyCall, InsertEncryptedCall, Results, WriteCall } from '../../shared/protocol/calls.js';
-import { noteWork } from '../../shared/scheduling/inHand.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { SlotSet } from '../kernel/slotSet.js';

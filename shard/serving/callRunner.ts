@@ -12,7 +12,7 @@ import type { Logger } from '../../shared/logger.js';
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
 import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
-import { noteWork, type Subject } from '../../shared/scheduling/inHand.js';
+import { noteWork, type Subject } from '../../shared/scheduling/currentWork.js';
 import type { Envelope, Message, Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { type CallAdmission, type ReadTarget, takesTurns } from './admission.js';

@@ -1,6 +1,6 @@
 /**
- * Notes which collections a shard opens, and counts the failed openings that other processes have left behind. See
- * `shared/registry/openings.ts`.
+ * The note of which collections a shard opens, and of which collections blocked it. Counts the openings as failed that the notes
+ * of ended or silent processes name. See `shared/registry/openings.ts`.
  *
  * One write notes all collections that begin to be opened at one moment, and their openings wait for it. The end of an opening
  * is written with the next note, or after `ENDS_WRITTEN_MS`.
@@ -14,18 +14,13 @@ import type { Stall } from '../../shared/process/stalls.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import {
   collectionOfKey,
-  failuresKey,
-  failuresOf,
-  isQuarantined,
   type OpeningFailure,
   type OpeningsNote,
   openingsKey,
   openingsOf,
   type StoredOpenings,
   shardOfKey,
-  storedFailures,
   storedOpenings,
-  withFailure,
 } from '../../shared/registry/openings.js';
 import { heartbeatOf } from '../../shared/registry/owners.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
@@ -34,6 +29,7 @@ import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { OpeningFailures } from './openingFailures.js';
 
 export interface OpeningNotesOptions {
   readonly shard: string;
@@ -52,12 +48,6 @@ export interface OpeningNotesOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** The failed openings of a collection. */
-interface Failed {
-  readonly failures: readonly OpeningFailure[];
-  readonly revision: number;
 }
 
 type Fate = 'lives' | 'blocked' | 'ended';
@@ -89,7 +79,7 @@ export class OpeningNotes {
   #numbers = 0;
   /** The notes of other shards. */
   readonly #notes = new Map<string, StoredOpenings>();
-  readonly #failed = new Map<number, Failed>();
+  readonly #failures: OpeningFailures;
   #watch: Watch | undefined;
   /** Resolves when the note of this shard's previous process is counted. */
   #predecessor: Promise<void> = Promise.resolve();
@@ -100,13 +90,17 @@ export class OpeningNotes {
   readonly #fates = new Map<string, Promise<Fate>>();
   readonly #changes = new KeyedMutex<string>();
   #blocked: Blocked[] = [];
-  #onChange: (collectionId: number) => void = () => undefined;
 
-  constructor(private readonly options: OpeningNotesOptions) {}
+  /** `onChange`: called when the failures of a collection have changed. */
+  constructor(
+    private readonly options: OpeningNotesOptions,
+    onChange: (collectionId: number) => void,
+  ) {
+    this.#failures = new OpeningFailures(options, onChange);
+  }
 
-  /** Resolves when all failures are known. Calls `onChange` when those of a collection have changed. */
-  async start(onChange: (collectionId: number) => void): Promise<void> {
-    this.#onChange = onChange;
+  /** Resolves when all failures are known. */
+  async start(): Promise<void> {
     const { openings, note } = this.options;
     this.#watch = await openings.watch((change) => this.#changed(change));
     const before = await note.read();
@@ -126,9 +120,7 @@ export class OpeningNotes {
 
   /** Why the collection must not be opened; undefined: it may be. The reason names no project, collection or shard. */
   quarantineOf(collectionId: number): string | undefined {
-    const failures = this.#failed.get(collectionId)?.failures ?? [];
-    if (!isQuarantined(failures)) return undefined;
-    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run npm run keys -- release ${collectionId}`;
+    return this.#failures.quarantineOf(collectionId);
   }
 
   /** Whether the collection must be opened alone. First counts its failures that dead processes have left. Throws `unavailable`. */
@@ -138,10 +130,10 @@ export class OpeningNotes {
       if (note.openings[collectionId] === undefined) continue;
       const fate = await this.#fateOf(shard, note.session);
       if (fate === 'lives') continue;
-      await this.#add(collectionId, failureIn(shard, note, collectionId, fate, this.options.clock));
+      await this.#failures.add(collectionId, failureIn(shard, note, collectionId, fate, this.options.clock));
       await this.#strike(shard, note.session, collectionId);
     }
-    return this.#failed.has(collectionId);
+    return this.#failures.has(collectionId);
   }
 
   /** Resolves when the opening is noted. Throws `unavailable`. */
@@ -170,11 +162,8 @@ export class OpeningNotes {
   }
 
   /** Forgets the failures of a collection that was opened without the loss of a lease. */
-  async opened(collectionId: number): Promise<void> {
-    const failed = this.#failed.get(collectionId);
-    if (failed === undefined) return;
-    const key = failuresKey(collectionId);
-    if (await this.options.openings.delete(key, failed.revision)) this.#changed({ key, entry: undefined });
+  opened(collectionId: number): Promise<void> {
+    return this.#failures.forget(collectionId);
   }
 
   /** Remembers which collection caused a stall of this process. */
@@ -209,23 +198,16 @@ export class OpeningNotes {
     const guilty = [...blamed.values()].filter(({ ms }) => ms >= leaseMs / 2);
     for (const { id, number, alone } of guilty) {
       const how = number === 0 ? 'blocked' : 'stalled';
-      await this.#add(id, { opening: `${session}.${number}`, shard, how, alone, at_ms: clock.nowMs() });
+      await this.#failures.add(id, { opening: `${session}.${number}`, shard, how, alone, at_ms: clock.nowMs() });
     }
-    const spared = [...this.#failed.keys()].filter((id) => guilty.every((blocked) => blocked.id !== id));
-    await mapConcurrent(spared, AT_ONCE, (id) =>
-      this.#change(id, (failures) =>
-        failures.filter(({ opening, how }) => how !== 'blocked' || !isOpeningOf(opening, session)),
-      ),
-    );
+    const isWrong = ({ opening, how }: OpeningFailure): boolean => how === 'blocked' && isOpeningOf(opening, session);
+    await this.#failures.withdraw(isWrong, new Set(guilty.map(({ id }) => id)));
   }
 
   #changed({ key, entry }: Change): void {
     const shard = shardOfKey(key);
     if (shard === undefined) {
-      const id = collectionOfKey(key);
-      if (entry === undefined) this.#failed.delete(id);
-      else this.#failed.set(id, { failures: failuresOf(entry), revision: entry.revision });
-      this.#onChange(id);
+      this.#failures.changed(collectionOfKey(key), entry);
     } else if (shard !== this.options.shard) {
       if (entry === undefined) this.#notes.delete(shard);
       else this.#notes.set(shard, openingsOf(entry));
@@ -237,7 +219,7 @@ export class OpeningNotes {
     const { shard, note, clock } = this.options;
     if (before.session === this.options.session) return;
     await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
-      this.#add(id, failureIn(shard, before, id, 'ended', clock)),
+      this.#failures.add(id, failureIn(shard, before, id, 'ended', clock)),
     );
     await note.write(undefined);
   }
@@ -279,46 +261,6 @@ export class OpeningNotes {
     }
   }
 
-  async #add(collectionId: number, failure: OpeningFailure): Promise<void> {
-    const { how, shard, alone } = failure;
-    // A deleted collection has no owner, and nothing of it must be left.
-    if ((await this.options.owners.get(String(collectionId))) === undefined) return;
-    const isNew = await this.#change(collectionId, (failures) => withFailure(failures, failure));
-    if (!isNew) return;
-    this.options.metrics.count('vouch_openings_failed_total', { how });
-    this.options.logger.error(
-      { collectionId, shard, how, alone },
-      'the opening of a collection has cost a shard its lease or its process',
-    );
-  }
-
-  /** Replaces the failures of a collection; none: they are deleted. Returns whether that changes anything. */
-  async #change(
-    collectionId: number,
-    changed: (failures: readonly OpeningFailure[]) => readonly OpeningFailure[],
-  ): Promise<boolean> {
-    const { openings } = this.options;
-    const key = failuresKey(collectionId);
-    for (;;) {
-      const entry = await openings.get(key);
-      const before = entry === undefined ? [] : failuresOf(entry);
-      const after = changed(before);
-      if (after === before || (after.length === before.length && after.every((each, i) => each === before[i])))
-        return false;
-      if (after.length === 0 && entry !== undefined) {
-        if (!(await openings.delete(key, entry.revision))) continue;
-        this.#changed({ key, entry: undefined });
-        return true;
-      }
-      const value = storedFailures(after);
-      const revision =
-        entry === undefined ? await openings.create(key, value) : await openings.update(key, value, entry.revision);
-      if (revision === undefined) continue;
-      this.#changed({ key, entry: { key, value, revision } });
-      return true;
-    }
-  }
-
   /** Removes an opening that was counted from the note of another process. */
   #strike(shard: string, session: string, collectionId: number): Promise<void> {
     const { openings } = this.options;
@@ -356,6 +298,3 @@ const failureIn = (
   const opening = `${note.session}.${note.openings[collectionId]}`;
   return { opening, shard, how, alone: note.alone === collectionId, at_ms: clock.nowMs() };
 };
-
-const instant = (failures: readonly OpeningFailure[]): string =>
-  new Date(Math.max(...failures.map(({ at_ms }) => at_ms))).toISOString();

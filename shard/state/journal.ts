@@ -23,7 +23,7 @@ import { sequenceAfter } from '../../shared/log/supersededFrames.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Receipt } from '../../shared/model/receipt.js';
-import { noteWork } from '../../shared/scheduling/inHand.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { atOnce, inSlices, nextTurn, Slice } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';

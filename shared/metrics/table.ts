@@ -301,7 +301,7 @@ const PROCESSES = {
   vouch_resident_memory_bytes: gauge('Memory of the process.'),
   vouch_stall_seconds: histogram(
     STALL_SECONDS,
-    'Stalls, by thread and by the call, route or task that was in hand; the log names the collection and the project.',
+    'Stalls, by thread and by the call, route or task that ran; the log names the collection and the project.',
     { thread: ['loop', 'body'], op: ANY },
   ),
   vouch_stalls_total: counter(

@@ -4,7 +4,7 @@
  */
 import { systemClock } from '../clock.js';
 import type { Logger } from '../logger.js';
-import { takeLongest, type Work } from '../scheduling/inHand.js';
+import { takeLongest, type Work } from '../scheduling/currentWork.js';
 
 /** The longest turn of the event loop, and of a worker thread, that is not reported. */
 const LOOP_STALL_MS = 100;

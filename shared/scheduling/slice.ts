@@ -1,7 +1,7 @@
 /** Divides long work in the event loop into slices, and ends it at its deadline. */
 import type { Clock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
-import { lastOp, lastSubject, noteWork, type Subject } from './inHand.js';
+import { lastOp, lastSubject, noteWork, type Subject } from './currentWork.js';
 import type { Pause } from './pacer.js';
 
 /** Resolves when all callbacks that were ready have run. */

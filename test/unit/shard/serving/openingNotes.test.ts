@@ -44,12 +44,13 @@ describe('notes of openings', () => {
   });
 
   const start = async (shard: string, session = `${shard}a`, over = openings): Promise<OpeningNotes> => {
-    const notes = new OpeningNotes({
+    const options = {
       ...{ shard, session, leaseMs: LEASE_MS, openings: over, shards, owners, transport },
       note: noteInBucket(over, shard),
       ...{ metrics: new Metrics('shard', shard), clock: systemClock, logger: silentLogger },
-    });
-    await notes.start(() => undefined);
+    };
+    const notes = new OpeningNotes(options, () => undefined);
+    await notes.start();
     await shards.put(shard, storedHeartbeat({ ...HEARTBEAT, session }));
     started.push(notes);
     return notes;

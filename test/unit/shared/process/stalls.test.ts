@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { guarded } from '../../../../scripts/local/supervisor/guarded.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { cpuTimeMs, onStall, reportStall, type Stall, watchStalls } from '../../../../shared/process/stalls.js';
-import { noteWork, takeLongest } from '../../../../shared/scheduling/inHand.js';
+import { noteWork, takeLongest } from '../../../../shared/scheduling/currentWork.js';
 import { nextTurn, Slice } from '../../../../shared/scheduling/slice.js';
 import { PATIENCE_MS } from '../../../support/patience.js';
 
@@ -22,7 +22,7 @@ function work(ms: number): void {
   while (cpuTimeMs() < untilCpuMs || systemClock.monotonicMs() < untilMs);
 }
 
-describe('the work in hand', () => {
+describe('the current work', () => {
   it('is named by the note before the longest time without one, however many follow', () => {
     takeLongest();
     noteWork('get', B);

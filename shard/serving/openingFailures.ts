@@ -1,0 +1,121 @@
+/**
+ * The failed openings of collections, in BUCKETS.openings, and which collections they make suspect or quarantine. See
+ * `shared/registry/openings.ts`.
+ */
+import type { Bucket, Change } from '../../shared/bucket/bucket.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import {
+  failuresKey,
+  failuresOf,
+  isQuarantined,
+  type OpeningFailure,
+  storedFailures,
+  withFailure,
+} from '../../shared/registry/openings.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+
+interface Options {
+  /** BUCKETS.openings. */
+  readonly openings: Bucket;
+  /** BUCKETS.owners. */
+  readonly owners: Pick<Bucket, 'get'>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** The failed openings of a collection. */
+interface Failed {
+  readonly failures: readonly OpeningFailure[];
+  readonly revision: number;
+}
+
+const AT_ONCE = 16;
+
+export class OpeningFailures {
+  readonly #failed = new Map<number, Failed>();
+
+  constructor(
+    private readonly options: Options,
+    /** Called when the failures of a collection have changed. */
+    private readonly onChange: (collectionId: number) => void,
+  ) {}
+
+  /** Whether an opening of the collection has failed. */
+  has(collectionId: number): boolean {
+    return this.#failed.has(collectionId);
+  }
+
+  /** Why the collection must not be opened; undefined: it may be. The reason names no project, collection or shard. */
+  quarantineOf(collectionId: number): string | undefined {
+    const failures = this.#failed.get(collectionId)?.failures ?? [];
+    if (!isQuarantined(failures)) return undefined;
+    return `its opening stopped a shard ${failures.length} times, the last time ${instant(failures)}; to open it again, run npm run keys -- release ${collectionId}`;
+  }
+
+  async add(collectionId: number, failure: OpeningFailure): Promise<void> {
+    const { how, shard, alone } = failure;
+    // A deleted collection has no owner, and nothing of it must be left.
+    if ((await this.options.owners.get(String(collectionId))) === undefined) return;
+    const isNew = await this.#change(collectionId, (failures) => withFailure(failures, failure));
+    if (!isNew) return;
+    this.options.metrics.count('vouch_openings_failed_total', { how });
+    this.options.logger.error(
+      { collectionId, shard, how, alone },
+      'the opening of a collection has cost a shard its lease or its process',
+    );
+  }
+
+  /** Removes failures that were wrongly counted, except those of the collections in `kept`. */
+  async withdraw(isWrong: (failure: OpeningFailure) => boolean, kept: ReadonlySet<number>): Promise<void> {
+    const spared = [...this.#failed.keys()].filter((id) => !kept.has(id));
+    await mapConcurrent(spared, AT_ONCE, (id) =>
+      this.#change(id, (failures) => failures.filter((failure) => !isWrong(failure))),
+    );
+  }
+
+  /** Removes the failures of a collection, if they are still the known ones. */
+  async forget(collectionId: number): Promise<void> {
+    const failed = this.#failed.get(collectionId);
+    if (failed === undefined) return;
+    const key = failuresKey(collectionId);
+    if (await this.options.openings.delete(key, failed.revision)) this.changed(collectionId, undefined);
+  }
+
+  /** Takes the present entry of a collection. */
+  changed(collectionId: number, entry: Change['entry']): void {
+    if (entry === undefined) this.#failed.delete(collectionId);
+    else this.#failed.set(collectionId, { failures: failuresOf(entry), revision: entry.revision });
+    this.onChange(collectionId);
+  }
+
+  /** Replaces the failures of a collection; none: they are deleted. Returns whether that changes anything. */
+  async #change(
+    collectionId: number,
+    changed: (failures: readonly OpeningFailure[]) => readonly OpeningFailure[],
+  ): Promise<boolean> {
+    const { openings } = this.options;
+    const key = failuresKey(collectionId);
+    for (;;) {
+      const entry = await openings.get(key);
+      const before = entry === undefined ? [] : failuresOf(entry);
+      const after = changed(before);
+      if (after === before || (after.length === before.length && after.every((each, i) => each === before[i])))
+        return false;
+      if (after.length === 0 && entry !== undefined) {
+        if (!(await openings.delete(key, entry.revision))) continue;
+        this.changed(collectionId, undefined);
+        return true;
+      }
+      const value = storedFailures(after);
+      const revision =
+        entry === undefined ? await openings.create(key, value) : await openings.update(key, value, entry.revision);
+      if (revision === undefined) continue;
+      this.changed(collectionId, { key, value, revision });
+      return true;
+    }
+  }
+}
+
+const instant = (failures: readonly OpeningFailure[]): string =>
+  new Date(Math.max(...failures.map(({ at_ms }) => at_ms))).toISOString();
