@@ -10,15 +10,22 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { isExpired, KEYS_PER_PROJECT_MAX, type KeyRecord, keepExpired, keyRecord } from '../../shared/registry/keys.js';
+import { Counts } from '../../shared/scheduling/counts.js';
+import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { SharedRun } from '../../shared/scheduling/sharedRun.js';
+import { Slice } from '../../shared/scheduling/slice.js';
 
 /** Hashes that belong to no key. This bounds the memory and the reads of the store that a flood of wrong keys can take. */
 const ABSENT_MAX = 10_000;
 const CHECK_EVERY_MS = 1_000;
+/** An expired key, which is logged and noted, costs as much as so many others. */
+const STEPS_OF_EXPIRED = 128;
 
 export class Keyring {
   readonly #records = new Map<string, KeyRecord>();
+  /** The number of records by project. */
+  readonly #kept = new Counts<string>();
   readonly #absent = new LRUCache<string, true>({ max: ABSENT_MAX });
   /** Keys that were found expired here, with the time, until the store has the note. */
   readonly #expired = new Map<string, number>();
@@ -38,12 +45,8 @@ export class Keyring {
     const keyring = new Keyring(bucket, clock, logger);
     keyring.#watch = await bucket.watch(({ key, entry }) => {
       const record = entry === undefined ? undefined : keyRecord(entry);
-      if (record === undefined) {
-        keyring.#records.delete(key);
-        return;
-      }
-      keyring.#absent.delete(key);
-      keyring.#records.set(key, record);
+      if (record !== undefined) keyring.#absent.delete(key);
+      keyring.#keep(key, record);
     });
     keyring.#rounds.start();
     return keyring;
@@ -88,8 +91,7 @@ export class Keyring {
    */
   async make<T>(project: string, make: () => Promise<T>): Promise<T> {
     const unreported = this.#unreported.get(project) ?? 0;
-    const existing = [...this.#records.values()].filter((record) => record.project === project).length;
-    if (existing + unreported >= KEYS_PER_PROJECT_MAX)
+    if (this.#kept.of(project) + unreported >= KEYS_PER_PROJECT_MAX)
       throw new VouchError(
         'capacity_exceeded',
         `the project has ${KEYS_PER_PROJECT_MAX} API keys, its bound; revoke one first`,
@@ -109,12 +111,24 @@ export class Keyring {
 
   /** Ends a revoked key at once, before the watch tells it. */
   forget(hashHex: string): void {
-    this.#records.delete(hashHex);
+    this.#keep(hashHex, undefined);
   }
 
   async close(): Promise<void> {
     this.#watch?.stop();
     await this.#rounds.stop();
+  }
+
+  /** Replaces the record of this hash; undefined removes it. */
+  #keep(hashHex: string, record: KeyRecord | undefined): void {
+    const before = this.#records.get(hashHex);
+    if (before !== undefined) this.#kept.add(before.project, -1);
+    if (record === undefined) {
+      this.#records.delete(hashHex);
+      return;
+    }
+    this.#records.set(hashHex, record);
+    this.#kept.add(record.project, 1);
   }
 
   #noteExpired(hashHex: string, { id, project, expiresAtMs }: KeyRecord, nowMs: number): void {
@@ -128,12 +142,15 @@ export class Keyring {
   }
 
   async #checkAll(): Promise<void> {
-    for (const [hashHex, record] of this.#records) this.isExpired(hashHex, record);
+    noteWork('expiredKeys');
+    const slice = new Slice(this.clock);
+    for (const [hashHex, record] of this.#records)
+      if (slice.step(this.isExpired(hashHex, record) ? STEPS_OF_EXPIRED : 1)) await slice.next();
     for (const [hashHex, atMs] of this.#expired)
       try {
         await keepExpired(this.bucket, hashHex, atMs);
         const record = this.#records.get(hashHex);
-        if (record !== undefined) this.#records.set(hashHex, { ...record, expiredAtMs: atMs });
+        if (record !== undefined) this.#keep(hashHex, { ...record, expiredAtMs: atMs });
         this.#expired.delete(hashHex);
       } catch (error) {
         this.logger.debug(

@@ -1,10 +1,10 @@
 /** API keys: their form, and how they are stored, made, listed and revoked. The store holds the BLAKE3 of a key alone. */
 import { type Bucket, type BucketValue, type Entry, entriesOf } from '../bucket/bucket.js';
-import type { Clock, Entropy } from '../clock.js';
+import { type Clock, type Entropy, systemClock } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
 import { hash, toHex } from '../hashing/hash.js';
 import { SharedRun } from '../scheduling/sharedRun.js';
-import { nextTurn } from '../scheduling/slice.js';
+import { nextTurn, Slice } from '../scheduling/slice.js';
 
 export const SCOPES = ['read_only', 'read_write', 'admin', 'metrics'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -86,26 +86,50 @@ export async function createKey(
   return { key, record };
 }
 
-const reads = new WeakMap<Bucket, SharedRun<Entry[]>>();
+interface StoredRecord {
+  readonly hashHex: string;
+  readonly record: KeyRecord;
+}
 
-/** Reads the whole store: once for all who ask before it begins, as there may be many keys. */
-function keyEntries(bucket: Bucket): Promise<Entry[]> {
+const reads = new WeakMap<Bucket, SharedRun<ReadonlyMap<string, readonly StoredRecord[]>>>();
+
+/** Reads the whole store, by project: once for all who ask before it begins, as there may be many keys. */
+function keysByProject(bucket: Bucket): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
   let read = reads.get(bucket);
   if (read === undefined) {
     read = new SharedRun(async () => {
       await nextTurn();
-      return entriesOf(bucket);
+      return grouped(await entriesOf(bucket));
     });
     reads.set(bucket, read);
   }
   return read.next();
 }
 
+async function grouped(entries: readonly Entry[]): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
+  const projects = new Map<string, StoredRecord[]>();
+  const slice = new Slice(systemClock);
+  for (const entry of entries) {
+    const record = keyRecord(entry);
+    if (slice.step()) await slice.next();
+    if (record === undefined) continue;
+    const keys = projects.get(record.project) ?? [];
+    keys.push({ hashHex: entry.key, record });
+    projects.set(record.project, keys);
+  }
+  return projects;
+}
+
+/** The keys of the project, or of all projects. */
+async function storedKeys(bucket: Bucket, project?: string): Promise<readonly StoredRecord[]> {
+  const projects = await keysByProject(bucket);
+  return project === undefined ? [...projects.values()].flat() : (projects.get(project) ?? []);
+}
+
 /** Lists the keys of the project, or of all projects, oldest first. */
 export async function listKeys(bucket: Bucket, project?: string): Promise<readonly KeyRecord[]> {
-  return (await keyEntries(bucket))
-    .flatMap((entry) => keyRecord(entry) ?? [])
-    .filter((record) => project === undefined || record.project === project)
+  return (await storedKeys(bucket, project))
+    .map(({ record }) => record)
     .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
 }
 
@@ -114,13 +138,9 @@ export async function listKeys(bucket: Bucket, project?: string): Promise<readon
  * it is not of `project`.
  */
 export async function revokeKey(bucket: Bucket, id: string, project?: string): Promise<string | undefined> {
-  const isWanted = (record?: KeyRecord): boolean =>
-    record?.id === id && (project === undefined || record.project === project);
-  const found = (await keyEntries(bucket)).find((entry) => named(entry) === id && isWanted(keyRecord(entry)));
-  return found !== undefined && (await bucket.delete(found.key)) ? found.key : undefined;
+  const found = (await storedKeys(bucket, project)).find(({ record }) => record.id === id);
+  return found !== undefined && (await bucket.delete(found.hashHex)) ? found.hashHex : undefined;
 }
-
-const named = ({ value }: Entry): unknown => (value as Partial<StoredKey>).id;
 
 /** Marks the stored key as expired, for coordinators that restart or whose clock is behind. A revoked key stays revoked. */
 export async function keepExpired(bucket: Bucket, hashHex: string, atMs: number): Promise<void> {

@@ -4,7 +4,7 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock, systemEntropy } from '../../../../shared/clock.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { createKey, KEYS_PER_PROJECT_MAX, keyHash, listKeys, revokeKey } from '../../../../shared/registry/keys.js';
-import { rejection } from '../../../support/suites/expectations.js';
+import { eventually, rejection } from '../../../support/suites/expectations.js';
 
 describe('the keys of a project', () => {
   let bucket: MemoryBucket;
@@ -43,5 +43,40 @@ describe('the keys of a project', () => {
     expect((await rejection(failed)).message).to.equal('the store is away');
     await make('full');
     expect(await listKeys(bucket, 'full')).to.have.length(KEYS_PER_PROJECT_MAX);
+  });
+});
+
+describe('a check of thousands of keys', () => {
+  it('logs all that have expired, at most a hundred in a turn, and notes them in the store', async () => {
+    const KEYS = 2_000;
+    const bucket = new MemoryBucket({ logger: silentLogger });
+    // Each look at the monotonic clock finds that a millisecond has passed.
+    let [nowMs, monotonicMs] = [systemClock.nowMs(), 0];
+    const clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs++ };
+    let last = '';
+    for (let i = 0; i < KEYS; i++) {
+      const wanted = { project: `p${i % 7}`, scope: 'read_only', expiresAtMs: nowMs + 60_000 } as const;
+      last = (await createKey(bucket, wanted, clock, systemEntropy)).key;
+    }
+    const logged = [0];
+    const warn = (): void => void logged.push(logged.pop()! + 1);
+    const keyring = await Keyring.open(bucket, clock, { ...silentLogger, warn } as unknown as typeof silentLogger);
+    nowMs += 61_000;
+    const hashHex = keyHash(last)!;
+    expect(keyring.isExpired(hashHex, keyring.find(hashHex)!)).to.equal(true);
+    let isOver = false;
+    const countTurns = (): void => {
+      logged.push(0);
+      if (!isOver) setImmediate(countTurns);
+    };
+    countTurns();
+    await eventually('every key is noted as expired', async () =>
+      (await listKeys(bucket)).every(({ expiredAtMs }) => expiredAtMs === nowMs),
+    );
+    isOver = true;
+    expect(logged.reduce((sum, lines) => sum + lines)).to.equal(KEYS);
+    expect(Math.max(...logged)).to.be.at.most(100);
+    await keyring.close();
+    bucket.close();
   });
 });
