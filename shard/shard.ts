@@ -42,6 +42,7 @@ import { DamageReports } from './serving/damageReports.js';
 import { Lease } from './serving/lease.js';
 import { MemoryGuard, processMemory } from './serving/memoryGuard.js';
 import { OpeningNotes } from './serving/openingNotes.js';
+import { OpeningSteps } from './serving/openingSteps.js';
 import { Openings } from './serving/openings.js';
 import { Quota } from './serving/quota.js';
 import { StoreGuard } from './serving/storeGuard.js';
@@ -99,7 +100,7 @@ export async function runShard(options: ShardOptions): Promise<RunningShard> {
   const { keys, keyEntries, records, shreds, check } = await openVault(opening, damages, pasts, () =>
     node.collections(),
   );
-  const notes = await notesOf(opening, session, { openings, shards, owners }, metrics, () => node);
+  const notes = await notesOf(opening, session, { openings, shards, owners }, metrics, guards.memoryGuard, () => node);
   const lease = leaseOf(opening, session, shards, metrics, notes, () => node);
   const context: CollectionContext = {
     admission,
@@ -207,15 +208,18 @@ async function notesOf(
   session: string,
   buckets: { readonly openings: Bucket; readonly shards: Bucket; readonly owners: Bucket },
   metrics: Metrics,
+  memory: MemoryGuard,
   node: () => ShardNode,
 ): Promise<OpeningNotes> {
   const { leaseMs } = config.placement;
   const file = await platform.localNote?.('openings');
   const onFailure = (error: unknown): void =>
     logger.warn({ error: messageOf(error) }, 'the openings in progress could not be noted');
+  const path = join(config.dataDir, `opening-${Buffer.from(shard).toString('hex')}.note`);
+  const steps = await OpeningSteps.open(path, { session, memory, onFailure });
   const options = {
     ...{ shard, session, leaseMs, transport: platform.transport, metrics, clock, logger },
-    ...buckets,
+    ...{ ...buckets, steps },
     note: file === undefined ? noteInBucket(buckets.openings, shard) : noteInFile(file, onFailure),
   };
   return new OpeningNotes(options, (id) => node().checkFailedOpenings(id));

@@ -120,6 +120,7 @@ export class Collection {
         },
         records: state,
       };
+      context.openings.step(config.id, 'index', 0);
       const index = await CollectionIndex.open(indexed, context.indexes);
       state.onDeath = (slot, isReplaced) => index.remove(slot, isReplaced);
       return new Collection(config, context, log, state, journal, index, watermark, opened, onDamage);

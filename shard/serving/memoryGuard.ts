@@ -60,6 +60,12 @@ export class MemoryGuard {
     return this.options.limitBytes;
   }
 
+  /** The part of the memory that is in use now, from 0 to 1, without what openings in progress will take. */
+  get usedPart(): number {
+    const { usedBytes, heapBytes, heapLimitBytes } = this.options.read();
+    return Math.max(usedBytes / this.limitBytes, heapBytes / heapLimitBytes);
+  }
+
   /** Throws Overloaded. */
   assertMayWrite(): void {
     if (this.isFull) throw this.options.refusal();

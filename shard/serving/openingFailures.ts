@@ -54,21 +54,21 @@ export class OpeningFailures {
   }
 
   async add(collectionId: number, failure: OpeningFailure): Promise<void> {
-    const { how, shard, alone } = failure;
+    const { how, shard, alone, step } = failure;
     // A deleted collection has no owner, and nothing of it must be left.
     if ((await this.options.owners.get(String(collectionId))) === undefined) return;
     const isNew = await this.#change(collectionId, (failures) => withFailure(failures, failure));
     if (!isNew) return;
     this.options.metrics.count('vouch_openings_failed_total', { how });
     this.options.logger.error(
-      { collectionId, shard, how, alone },
+      { collectionId, shard, how, alone, step },
       'the opening of a collection has cost a shard its lease or its process',
     );
   }
 
   /** Removes failures that were wrongly counted, except those of the collections in `kept`. */
-  async withdraw(isWrong: (failure: OpeningFailure) => boolean, kept: ReadonlySet<number>): Promise<void> {
-    const spared = [...this.#failed.keys()].filter((id) => !kept.has(id));
+  async withdraw(isWrong: (failure: OpeningFailure) => boolean, kept: readonly number[] = []): Promise<void> {
+    const spared = [...this.#failed.keys()].filter((id) => !kept.includes(id));
     await mapConcurrent(spared, AT_ONCE, (id) =>
       this.#change(id, (failures) => failures.filter((failure) => !isWrong(failure))),
     );

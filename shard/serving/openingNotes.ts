@@ -30,6 +30,7 @@ import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { OpeningFailures } from './openingFailures.js';
+import type { OpeningSteps, StepMark } from './openingSteps.js';
 
 export interface OpeningNotesOptions {
   readonly shard: string;
@@ -40,6 +41,8 @@ export interface OpeningNotesOptions {
   readonly openings: Bucket;
   /** The note of this shard. */
   readonly note: OpeningsNote;
+  /** The steps of suspect openings of this shard. */
+  readonly steps: OpeningSteps;
   /** BUCKETS.shards, with the heartbeats. */
   readonly shards: Pick<Bucket, 'get'>;
   /** BUCKETS.owners. */
@@ -81,8 +84,9 @@ export class OpeningNotes {
   readonly #notes = new Map<string, StoredOpenings>();
   readonly #failures: OpeningFailures;
   #watch: Watch | undefined;
-  /** Resolves when the note of this shard's previous process is counted. */
-  #predecessor: Promise<void> = Promise.resolve();
+  /** What this shard's previous process has left, until it is counted. */
+  #left: { readonly note: StoredOpenings | undefined; readonly mark: StepMark | undefined } | undefined;
+  readonly #predecessor = new SharedRun(() => this.#countPredecessor());
   readonly #writes = new SharedRun(() => this.#write());
   /** Set until the ends of openings are written. */
   #ends: NodeJS.Timeout | undefined;
@@ -101,13 +105,11 @@ export class OpeningNotes {
 
   /** Resolves when all failures are known. */
   async start(): Promise<void> {
-    const { openings, note } = this.options;
+    const { openings, note, steps } = this.options;
     this.#watch = await openings.watch((change) => this.#changed(change));
-    const before = await note.read();
-    if (before === undefined) return;
-    this.#predecessor = this.#countPredecessor(before);
+    this.#left = { note: await note.read(), mark: await steps.left() };
     // The caller of `isSuspect` gets the error.
-    this.#predecessor.catch(() => undefined);
+    this.#predecessor.next().catch(() => undefined);
   }
 
   /** Leaves no note behind. */
@@ -116,6 +118,7 @@ export class OpeningNotes {
     this.#watch?.stop();
     this.#mine.clear();
     await this.#writes.next().catch((error: unknown) => this.#warn('the end of an opening could not be noted', error));
+    await this.options.steps.close();
   }
 
   /** Why the collection must not be opened; undefined: it may be. The reason names no project, collection or shard. */
@@ -125,7 +128,7 @@ export class OpeningNotes {
 
   /** Whether the collection must be opened alone. First counts its failures that dead processes have left. Throws `unavailable`. */
   async isSuspect(collectionId: number): Promise<boolean> {
-    await this.#predecessor;
+    await this.#counted();
     for (const [shard, note] of this.#notes) {
       if (note.openings[collectionId] === undefined) continue;
       const fate = await this.#fateOf(shard, note.session);
@@ -141,6 +144,11 @@ export class OpeningNotes {
     this.#mine.set(collectionId, ++this.#numbers);
     if (alone) this.#alone = collectionId;
     await this.#writes.next();
+    if (alone) this.options.steps.beginOpening(collectionId, this.#mine.get(collectionId) ?? 0);
+  }
+
+  step(collectionId: number, kind: string, number: number): void {
+    if (collectionId === this.#alone) this.options.steps.step(kind, number);
   }
 
   end(collectionId: number): void {
@@ -153,7 +161,10 @@ export class OpeningNotes {
     this.#ended.delete(collectionId);
     this.#ended.set(collectionId, { number, alone: this.#alone === collectionId, endedMs });
     this.#mine.delete(collectionId);
-    if (this.#alone === collectionId) this.#alone = null;
+    if (this.#alone === collectionId) {
+      this.#alone = null;
+      this.options.steps.endOpening();
+    }
     this.#ends ??= setTimeout(() => {
       this.#ends = undefined;
       // A later note has it all the same.
@@ -201,7 +212,10 @@ export class OpeningNotes {
       await this.#failures.add(id, { opening: `${session}.${number}`, shard, how, alone, at_ms: clock.nowMs() });
     }
     const isWrong = ({ opening, how }: OpeningFailure): boolean => how === 'blocked' && isOpeningOf(opening, session);
-    await this.#failures.withdraw(isWrong, new Set(guilty.map(({ id }) => id)));
+    await this.#failures.withdraw(
+      isWrong,
+      guilty.map(({ id }) => id),
+    );
   }
 
   #changed({ key, entry }: Change): void {
@@ -214,21 +228,54 @@ export class OpeningNotes {
     }
   }
 
-  /** Counts the openings that this shard's previous process left as `ended`: it has stopped, or has lost its lease. */
-  async #countPredecessor(before: StoredOpenings): Promise<void> {
-    const { shard, note, clock } = this.options;
-    if (before.session === this.options.session) return;
-    await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
-      this.#failures.add(id, failureIn(shard, before, id, 'ended', clock)),
+  /**
+   * Counts the openings that this shard's previous process left as `ended`: it has stopped, or has lost its lease. Removes what
+   * others have counted as `blocked` while it was between two steps.
+   */
+  async #countPredecessor(): Promise<void> {
+    if (this.#left === undefined) return;
+    const { shard, session, note, clock } = this.options;
+    const { note: before, mark } = this.#left;
+    if (mark !== undefined) await this.#countMark(mark);
+    if (before !== undefined && before.session !== session) {
+      await mapConcurrent(Object.keys(before.openings).map(Number), AT_ONCE, (id) =>
+        this.#failures.add(id, failureIn(shard, before, id, 'ended', clock)),
+      );
+      await note.write(undefined);
+    }
+    this.#left = undefined;
+  }
+
+  async #countMark({ session, at }: StepMark): Promise<void> {
+    const { shard, clock, steps } = this.options;
+    const ended = `${session}.${at?.number}`;
+    if (at !== null) {
+      const failure = {
+        opening: ended,
+        shard,
+        how: 'ended',
+        alone: true,
+        step: at.step,
+        at_ms: clock.nowMs(),
+      } as const;
+      await this.#failures.add(at.collection, failure);
+    }
+    await this.#failures.withdraw(
+      ({ opening, how, alone }) => how === 'blocked' && alone && isOpeningOf(opening, session) && opening !== ended,
     );
-    await note.write(undefined);
+    steps.counted();
+  }
+
+  /** Resolves when what the previous process has left is counted. */
+  async #counted(): Promise<void> {
+    if (this.#left !== undefined) await this.#predecessor.next();
   }
 
   async #write(): Promise<void> {
     const { note, session } = this.options;
     clearTimeout(this.#ends);
     this.#ends = undefined;
-    await this.#predecessor;
+    await this.#counted();
     const openings = { session, openings: Object.fromEntries(this.#mine), alone: this.#alone };
     await note.write(this.#mine.size === 0 ? undefined : openings);
   }

@@ -23,7 +23,7 @@ export class Openings {
   readonly #waitingToEnter: { readonly alone: boolean; readonly enter: () => void }[] = [];
 
   constructor(
-    private readonly notes: Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'end' | 'opened'>,
+    private readonly notes: Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'step' | 'end' | 'opened'>,
     private readonly lease: Pick<Lease, 'valid' | 'lapses'>,
     clock: Clock,
   ) {
@@ -60,6 +60,11 @@ export class Openings {
       notes.end(collectionId);
       this.#leave(alone);
     }
+  }
+
+  /** Called before each step of an opening that may take long, and again when it resumes. */
+  step(collectionId: number, kind: string, number: number): void {
+    this.notes.step(collectionId, kind, number);
   }
 
   /** Throws Damaged if the collection is quarantined for its openings. */

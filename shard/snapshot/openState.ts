@@ -50,6 +50,8 @@ interface OpeningOptions {
   readonly clock: Clock;
   readonly logs: Pick<EventLogs, 'lateMs'>;
   readonly snapshots?: SnapshotServices;
+  /** Gets the steps of the opening. */
+  readonly openings?: { step(collectionId: number, kind: string, number: number): void };
 }
 
 interface Suspect {
@@ -74,7 +76,7 @@ interface Restored {
 async function readLog(
   config: CollectionConfig,
   log: EventLog,
-  { memory, dedupWindow, clock, logs }: OpeningOptions,
+  { memory, dedupWindow, clock, logs, openings }: OpeningOptions,
   restored?: Restored,
   onBegin?: (journal: Journal) => void,
 ): Promise<OpenState> {
@@ -83,6 +85,7 @@ async function readLog(
   const state = restored?.from.state ?? newState();
   const journal = new Journal(config, log, state, clock, logs.lateMs, restored?.from.history);
   onBegin?.(journal);
+  journal.onStep = openings && ((sequence) => openings.step(config.id, 'event', sequence));
   const { position, end } = journal.history;
   const unread = restored && placeAt(position, end);
   try {
@@ -90,6 +93,8 @@ async function readLog(
   } catch (error) {
     state.vectors.destroy();
     throw error;
+  } finally {
+    journal.onStep = undefined;
   }
   return { state, journal, snapshot: restored?.mark, unread };
 }
@@ -184,7 +189,7 @@ class StateOpening {
 
   #restored(snapshot: OpenedSnapshot): Promise<SnapshotState | undefined> {
     const { config } = this;
-    const { memory, dedupWindow } = this.options;
+    const { memory, dedupWindow, openings } = this.options;
     const { threads, progress } = this.services;
     const onProgress = (read: number, of: number): void => {
       this.#records = { read, of };
@@ -193,7 +198,10 @@ class StateOpening {
     const isSmall = snapshot.sizeBytes <= SMALL_BYTES;
     const reading = isSmall ? { read: readHere, readers: 1 } : { read: threads.read, readers: threads.count };
     return this.#orUndefined(snapshot.path, () =>
-      restoreSnapshot(snapshot, { config, memory, dedupWindow, ...reading, onProgress }),
+      restoreSnapshot(snapshot, {
+        ...{ config, memory, dedupWindow, ...reading, onProgress },
+        onStep: (kind, number) => openings?.step(config.id, kind, number),
+      }),
     );
   }
 

@@ -31,6 +31,8 @@ interface RestoreOptions {
   /** Awaited after each slice of some milliseconds; may throw. */
   readonly rest?: () => Promise<void>;
   readonly onProgress?: (recordIds: number, of: number) => void;
+  /** Called before each piece of work on rows of this kind. */
+  readonly onStep?: (kind: ChunkKind | 'hash', row: number) => void;
 }
 
 /** Jobs given to each reader at once, so that it never waits for the next. */
@@ -88,6 +90,7 @@ class Restore {
     await this.#graph();
     await this.#lifetimes();
     await trees;
+    this.options.onStep?.('hash', 0);
     const { configHash, chainHead, sequence, timeMs, logBytes, position } = facts;
     this.history.restoreEnd(
       configHash,
@@ -148,6 +151,7 @@ class Restore {
     let at = 0;
     for (let id = chunk.first; id < chunk.first + chunk.rows; id++) {
       if (id % ROWS_PER_LOOK === 0) await this.#rest();
+      this.options.onStep?.('records', id);
       if (ids[row] !== id) {
         this.state.restore(undefined);
         continue;
@@ -218,9 +222,12 @@ class Restore {
     for (const chunk of chunksOf(this.snapshot, codec.kind)) {
       await this.#rest();
       let taken = 0;
+      this.options.onStep?.(codec.kind, chunk.first);
       for (const row of rows.rowsIn(codec, verifiedChunk(this.snapshot.path, chunk))) {
         take(row);
-        if (++taken % ROWS_PER_LOOK === 0) await this.#rest();
+        if (++taken % ROWS_PER_LOOK !== 0) continue;
+        await this.#rest();
+        this.options.onStep?.(codec.kind, chunk.first + taken);
       }
     }
   }

@@ -41,6 +41,8 @@ type OnApplied = (sequence: number, makeReceipt: () => Receipt) => void;
 export class Journal {
   /** Undefined while there is no follower. */
   feed: Feed | undefined;
+  /** Called before an event is verified or applied, and again when that resumes. */
+  onStep: ((sequence: number) => void) | undefined;
   #isAppendUnknown = false;
   /** Until then, on the monotonic clock, an append of unknown outcome may be stored. */
   #ownUntilMs: number | undefined;
@@ -147,6 +149,7 @@ export class Journal {
     return noticingDamage(async () => {
       for await (const { position, bytes } of this.log.read(this.history.position)) {
         noteWork('replay', this.config);
+        this.onStep?.(this.history.end.nextSequence);
         const frame = await verifiedFrame(bytes, this.history.end, position);
         await this.#apply(frame, position);
       }
@@ -317,10 +320,15 @@ export class Journal {
     let inTree = 0;
     for (let index = 0; index < events.length; index++) {
       const event = events[index]!;
+      this.onStep?.(event.sequence);
       this.state.apply(event);
       this.#seen = event.sequence;
       // In steps: a later read of the root would do all of it at once.
-      while (this.state.graph.hashSome()) if (slice.due) await slice.next();
+      while (this.state.graph.hashSome()) {
+        if (!slice.due) continue;
+        await slice.next();
+        this.onStep?.(event.sequence);
+      }
       onApplied?.(event.sequence, () => atOnce(writeReceipt(frame, index, this.state, this.history.configHash)));
       if (!slice.due) continue;
       inTree = this.#growTree(frame, inTree, index + 1);

@@ -2,6 +2,9 @@
  * Notes of openings, in BUCKETS.openings. Before a shard reads a collection, it notes that it opens it. A note that a dead or
  * silent process leaves behind means a failed opening of each collection in it.
  *
+ * The end of a process is no evidence against a collection: operators and the system end processes too. It becomes evidence where
+ * the opening was in the middle of one step, such as applying one event, and ends processes in that step again and again.
+ *
  * The states of a collection:
  *
  *   trusted ──an opening failed──▶ suspect: opened alone ──failed again──▶ quarantined ──released by an operator──▶ trusted
@@ -32,6 +35,8 @@ export interface OpeningFailure {
    * `blocked`: It has lost its lease and does not answer. `ended`: It does not run any more.
    */
   readonly how: 'stalled' | 'blocked' | 'ended';
+  /** The step of the opening in which the process has ended; absent if it was between two steps, or that is not known. */
+  readonly step?: string;
   /** Whether no other collection was opened at the same time. */
   readonly alone: boolean;
   readonly at_ms: UnixMs;
@@ -103,35 +108,44 @@ export const noteInFile = (
 
 /** So many failures quarantine a collection if each process was alive. */
 const BLOCKED_MAX = 2;
-/** So many of any kind do: one more, since a process that an operator has ended looks the same. */
+/** So many of any kind do: one more, since an operator may have ended a process in any step. */
 const FAILED_MAX = 3;
 /** The newest failures of a collection that are kept. */
 const KEPT = 8;
-/** Processes that end sooner after one another count as one failure: operators and faults end several in a row. */
-const ENDED_APART_MS = 60_000;
 
 /**
  * Whether the collection must not be opened any more. A failure during the opening of several collections does not show which
  * one caused it: all such failures together count as one. A failure of a collection that was opened alone counts fully.
  */
 export function isQuarantined(failures: readonly OpeningFailure[]): boolean {
-  const named = failures.filter(({ how, alone }) => alone || how === 'stalled');
-  const unnamed = failures.filter((failure) => !named.includes(failure));
+  const counted = evidenceIn(failures);
+  const named = counted.filter(({ how, alone }) => alone || how === 'stalled');
+  const unnamed = counted.filter((failure) => !named.includes(failure));
   const isAlive = ({ how }: OpeningFailure): boolean => how !== 'ended';
   const blocked = named.filter(isAlive).length + (unnamed.some(isAlive) ? 1 : 0);
   const failed = named.length + (unnamed.length > 0 ? 1 : 0);
   return (named.some(isAlive) && blocked >= BLOCKED_MAX) || failed >= FAILED_MAX;
 }
 
+/** The newest failures that show something, back to a process that has ended in another step: the opening had passed that step. */
+function evidenceIn(failures: readonly OpeningFailure[]): readonly OpeningFailure[] {
+  const evidence = failures.filter(({ how, step }) => how !== 'ended' || step !== undefined);
+  const lastStep = evidence.findLast(({ step }) => step !== undefined)?.step;
+  const other = evidence.findLastIndex(({ step }) => step !== undefined && step !== lastStep);
+  return evidence.slice(other + 1);
+}
+
 /**
- * Returns the failures with one more; `failures` itself where it adds nothing. The report of a process about itself replaces what
- * another shard reported of the same opening.
+ * Returns the failures with one more; `failures` itself where it adds nothing. Of the same opening, the report of a process about
+ * itself replaces the report of another shard, and the step in which the process ended is added to it.
  */
 export function withFailure(failures: readonly OpeningFailure[], failure: OpeningFailure): readonly OpeningFailure[] {
   const known = failures.find(({ opening }) => opening === failure.opening);
-  if (known !== undefined && failure.how !== 'stalled') return failures;
-  const isSoon = (before: OpeningFailure): boolean =>
-    before.how === 'ended' && failure.at_ms - before.at_ms < ENDED_APART_MS;
-  if (failure.how === 'ended' && failures.some(isSoon)) return failures;
-  return [...failures.filter((each) => each !== known), failure].slice(-KEPT);
+  if (failure.how === 'ended') {
+    // It only makes the collection suspect.
+    if (failure.step === undefined && failures.length > 0) return failures;
+    if (known?.step !== undefined) return failures;
+  } else if (known !== undefined && failure.how !== 'stalled') return failures;
+  const after = failure.how === 'ended' && known !== undefined ? { ...known, step: failure.step! } : failure;
+  return [...failures.filter((each) => each !== known), after].slice(-KEPT);
 }

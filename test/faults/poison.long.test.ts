@@ -1,4 +1,4 @@
-/** A collection whose opening blocks every process that opens it, whatever the cause. */
+/** A collection whose opening blocks or ends every process that opens it, whatever the cause, and one that opens slowly. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,12 +20,17 @@ const BLOCKED_MS = 6_000;
 const INNOCENTS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const KEYS = fileURLToPath(new URL('../../scripts/keys.js', import.meta.url));
 
+/** In the file: ends the process as a crash does. */
+const ENDS = 'ends';
+/** In the file: milliseconds for which each text blocks the process. */
+const SLOW_MS = '25';
+
 /**
- * Loaded into every process: texts with this word block it while the file is there. The blocked time counts as CPU time in
+ * Loaded into every process: texts with this word block or end it while the file is there. The blocked time counts as CPU time in
  * full, however busy the machine is.
  */
 const POISON = (file: string): string => `
-  import { existsSync } from 'node:fs';
+  import { existsSync, readFileSync } from 'node:fs';
   const cpuUsage = process.cpuUsage.bind(process);
   let owedUs = 0;
   process.cpuUsage = (before) => {
@@ -37,15 +42,17 @@ const POISON = (file: string): string => `
     const original = String.prototype[name];
     String.prototype[name] = function (...args) {
       if (this.includes('poisön') && existsSync(${JSON.stringify(file)})) {
+        const what = readFileSync(${JSON.stringify(file)}, 'utf8');
+        if (what === ${JSON.stringify(ENDS)}) process.kill(process.pid, 'SIGKILL');
         const [startedMs, startedUs] = [performance.now(), usedUs()];
-        while (performance.now() - startedMs < ${BLOCKED_MS});
+        while (performance.now() - startedMs < (Number(what) || ${BLOCKED_MS}));
         owedUs += Math.max(0, (performance.now() - startedMs) * 1000 - (usedUs() - startedUs));
       }
       return original.apply(this, args);
     };
   }`;
 
-describe('a collection whose opening blocks its process', () => {
+describe('a collection whose opening blocks or ends its process', () => {
   let folder: string;
   let poison: string;
   let service: Service;
@@ -151,23 +158,42 @@ describe('a collection whose opening blocks its process', () => {
     await expectOthersServe();
   });
 
-  it('stays open to requests where an operator kills the process twice while it is opened', async () => {
+  it('is quarantined in a standalone node after it has ended four processes, and the others serve from then on', async () => {
     await start('standalone');
-    await writeFile(poison, '');
+    await writeFile(poison, ENDS);
+    await service.kill('standalone');
+    for (let ends = 0; ends < 4; ends++) {
+      await service.run('standalone');
+      await service.untilShards(1);
+      // Killed while it is answered.
+      expect(await search('poisonous').catch(() => undefined)).to.equal(undefined);
+      await service.process('standalone').waitForEnd();
+    }
+    await service.run('standalone');
+    await service.untilShards(1);
+    expect(await isQuarantined()).to.equal(true);
+    await expectOthersServe();
+  });
+
+  it('stays open to requests where an operator kills every process that opens it slowly, at any moment', async () => {
+    await start('standalone');
+    const text = 'poisön';
+    for (let i = 0; i < 40; i++) await project.rw.post('/v1/records', { collection: 'poisonous', values: [1], text });
+    await writeFile(poison, SLOW_MS);
     const note = join(service.dataDir, 'openings.note');
-    for (let kills = 0; kills < 2; kills++) {
+    for (let kills = 0; kills < 7; kills++) {
       await restart(kill);
       void search('poisonous').catch(() => undefined);
       await service.until(
         async () => (await readFile(note, 'utf8')).split('\n')[0]?.includes(`"${poisonousId}":`) ?? false,
       );
-      // It is in the replay by then, or will be.
-      await delay(100);
+      // A moment of an opening that takes a second.
+      await delay(100 + kills * 100);
     }
     await rm(poison);
     await restart(kill);
     await service.until(async () => (await search('poisonous')).status === 200);
     expect(await areAnswered()).to.equal(true);
-    expect(await release()).to.contain('has failed');
+    expect(await service.metric('vouch_damaged', 'part="opening"')).to.equal(0);
   });
 });

@@ -2,7 +2,7 @@ import type { OpeningNotes } from '../../../shard/serving/openingNotes.js';
 import { Openings } from '../../../shard/serving/openings.js';
 import { systemClock } from '../../../shared/clock.js';
 
-type Notes = Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'end' | 'opened'>;
+type Notes = Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'step' | 'end' | 'opened'>;
 
 /** Openings of collections that have never failed, unless `notes` say otherwise. */
 export const trustingOpenings = (notes: Partial<Notes> = {}, lease = { valid: true, lapses: 0 }): Openings =>
@@ -11,6 +11,7 @@ export const trustingOpenings = (notes: Partial<Notes> = {}, lease = { valid: tr
       isSuspect: async () => false,
       quarantineOf: () => undefined,
       begin: async () => undefined,
+      step: () => undefined,
       end: () => undefined,
       opened: async () => undefined,
       ...notes,

@@ -1,6 +1,7 @@
 /** The notes of a shard's openings, and the failures that are counted when one is left behind. */
 import { expect } from 'chai';
 import { OpeningNotes } from '../../../../shard/serving/openingNotes.js';
+import { OpeningSteps, type StepMark } from '../../../../shard/serving/openingSteps.js';
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
@@ -12,6 +13,7 @@ import {
   noteInBucket,
   openingsKey,
   openingsOf,
+  storedOpenings,
 } from '../../../../shared/registry/openings.js';
 import { storedHeartbeat } from '../../../../shared/registry/owners.js';
 import { InProcessTransport } from '../../../../shared/transport/inProcess.js';
@@ -20,6 +22,9 @@ import { HEARTBEAT, OWNER } from '../../../support/nats/bucketEntries.js';
 import { eventually, expectCode, gate } from '../../../support/suites/expectations.js';
 
 const LEASE_MS = 1_000;
+const onFailure = (error: unknown): never => {
+  throw error;
+};
 const bucket = (): MemoryBucket => new MemoryBucket({ logger: silentLogger });
 
 describe('notes of openings', () => {
@@ -29,12 +34,17 @@ describe('notes of openings', () => {
   let transport: InProcessTransport;
   let started: OpeningNotes[];
   let hanging: ReturnType<typeof gate>;
+  /** What a shard's file has. */
+  let marks: Map<string, unknown>;
+  let memory: { usedPart: number };
 
   beforeEach(() => {
     [openings, shards, owners] = [bucket(), bucket(), bucket()];
     transport = new InProcessTransport({ logger: silentLogger });
     for (const id of [7, 8, 9]) void owners.create(String(id), OWNER);
     started = [];
+    marks = new Map();
+    memory = { usedPart: 0.5 };
     hanging = gate();
   });
   afterEach(async () => {
@@ -47,6 +57,7 @@ describe('notes of openings', () => {
     const options = {
       ...{ shard, session, leaseMs: LEASE_MS, openings: over, shards, owners, transport },
       note: noteInBucket(over, shard),
+      steps: new OpeningSteps({ session, file: markOf(shard), memory, onFailure }),
       ...{ metrics: new Metrics('shard', shard), clock: systemClock, logger: silentLogger },
     };
     const notes = new OpeningNotes(options, () => undefined);
@@ -55,6 +66,12 @@ describe('notes of openings', () => {
     started.push(notes);
     return notes;
   };
+  const markOf = (shard: string) => ({
+    read: async () => marks.get(shard),
+    write: (mark: unknown) => void marks.set(shard, mark),
+    close: async () => undefined,
+  });
+  const stepIn = (shard: string): string | undefined => (marks.get(shard) as StepMark | undefined)?.at?.step;
   const lapse = (shard: string): Promise<boolean> => shards.delete(shard);
   /** Its subscription is there, and nothing answers. */
   const hang = (shard: string) =>
@@ -68,7 +85,11 @@ describe('notes of openings', () => {
   };
   const failuresNoted = async (id: number): Promise<string[]> => {
     const entry = await openings.get(failuresKey(id));
-    return entry === undefined ? [] : failuresOf(entry).map(({ how, alone }) => (alone ? `${how} alone` : how));
+    return entry === undefined
+      ? []
+      : failuresOf(entry).map(({ how, alone, step }) =>
+          [how, ...(alone ? ['alone'] : []), ...(step === undefined ? [] : ['in', step])].join(' '),
+        );
   };
   const stall = (notes: OpeningNotes, id: number, ms: number, op = 'replay', cause: 'work' | 'pause' = 'work') =>
     notes.stalled({ thread: 'loop', ms, cpuMs: ms, cause, works: [{ op, subject: { id, project: 'p' } }] });
@@ -156,6 +177,87 @@ describe('notes of openings', () => {
     expect(await failuresNoted(7)).to.deep.equal(['ended alone']);
     await after.begin(9, { alone: false });
     expect((await noteOf('s1'))?.openings).to.deep.equal({ '9': 1 });
+  });
+
+  /** The process ends in the middle of the turn in which it marks the step. */
+  const endIn = async (shard: string, session: string, id: number, step?: number): Promise<void> => {
+    const notes = await start(shard, session);
+    await notes.isSuspect(id);
+    await notes.begin(id, { alone: true });
+    const left = { ...(await noteOf(shard))! };
+    if (step !== undefined) notes.step(id, 'event', step);
+    const mark = marks.get(shard);
+    await notes.stop();
+    started.splice(started.indexOf(notes), 1);
+    await openings.put(openingsKey(shard), storedOpenings(left));
+    marks.set(shard, mark);
+  };
+
+  it('name the step of a suspect opening for one turn of the event loop', async () => {
+    const notes = await start('s1');
+    await notes.begin(8, { alone: false });
+    notes.step(8, 'event', 1);
+    expect(stepIn('s1')).to.equal(undefined);
+    await notes.begin(7, { alone: true });
+    notes.step(8, 'event', 2);
+    expect(stepIn('s1')).to.equal(undefined);
+    notes.step(7, 'event', 3);
+    expect(marks.get('s1')).to.deep.equal({ session: 's1a', at: { collection: 7, number: 2, step: 'event 3' } });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(stepIn('s1')).to.equal(undefined);
+    notes.step(7, 'records', 4);
+    expect(stepIn('s1')).to.equal('records 4');
+    notes.end(7);
+    expect(stepIn('s1')).to.equal(undefined);
+  });
+
+  it('name the memory as the step where the opening has nearly filled it, and no step where others have', async () => {
+    const notes = await start('s1');
+    await notes.begin(7, { alone: true });
+    memory.usedPart = 0.95;
+    notes.step(7, 'event', 1);
+    expect(stepIn('s1')).to.equal('memory');
+    notes.end(7);
+    await notes.begin(8, { alone: true });
+    notes.step(8, 'event', 1);
+    expect(stepIn('s1')).to.equal(undefined);
+  });
+
+  it('three processes that end in the same step quarantine the collection, whichever shard ran them', async () => {
+    await endIn('s1', 's1a', 7);
+    await endIn('s1', 's1b', 7, 5);
+    await endIn('s2', 's2a', 7, 5);
+    await endIn('s3', 's3a', 7, 5);
+    for (const shard of ['s1', 's2']) await (await start(shard, `${shard}z`)).isSuspect(9);
+    expect(await failuresNoted(7)).to.deep.equal(['ended alone', 'ended alone in event 5', 'ended alone in event 5']);
+    const s3 = await start('s3', 's3z');
+    await s3.isSuspect(7);
+    expect(s3.quarantineOf(7)).to.match(/^its opening stopped a shard/);
+  });
+
+  it('processes that end in different steps, or between two steps, quarantine nothing, however many', async () => {
+    for (let i = 0; i < 30; i++) {
+      await endIn('s1', `s1-${i}`, 7, i % 3 === 2 ? undefined : Math.floor(i / 2));
+      const s1 = await start('s1', `s1-${i}z`);
+      expect(await s1.isSuspect(7)).to.equal(true);
+      expect(s1.quarantineOf(7)).to.equal(undefined);
+    }
+  });
+
+  it('a shard that ended between two steps takes back what others have counted, in a step it does not', async () => {
+    const s2 = await start('s2');
+    await hang('s1');
+    for (const [session, step] of [
+      ['s1a', undefined],
+      ['s1b', 5],
+    ] as const) {
+      await endIn('s1', session, 7, step);
+      await lapse('s1');
+      await s2.isSuspect(7);
+      expect(await failuresNoted(7)).to.deep.equal(['blocked alone']);
+      await (await start('s1', `${session}z`)).isSuspect(7);
+      expect(await failuresNoted(7)).to.deep.equal(step === undefined ? [] : ['blocked alone in event 5']);
+    }
   });
 
   it('two blocked openings quarantine the one collection that was opened alone, at every shard', async () => {

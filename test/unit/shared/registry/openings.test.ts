@@ -1,14 +1,18 @@
 import { expect } from 'chai';
 import { isQuarantined, type OpeningFailure, withFailure } from '../../../../shared/registry/openings.js';
 
-/** `b`, `e`, `s`: blocked, ended, stalled; in capitals: alone. */
-const failures = (letters: string, apartMs = 1): OpeningFailure[] =>
-  [...letters].map((letter, i) => ({
+/**
+ * A failure by letter. `b`, `e`, `s`: blocked, ended, stalled; in capitals: alone. A digit before it: the step in which the process
+ * ended.
+ */
+const failures = (letters: string): OpeningFailure[] =>
+  [...letters.matchAll(/(\d?)([a-z])/gi)].map(([, step, letter], i) => ({
     opening: `a.${i}`,
     shard: 's1',
-    how: { b: 'blocked', e: 'ended', s: 'stalled' }[letter.toLowerCase()] as OpeningFailure['how'],
-    alone: letter !== letter.toLowerCase(),
-    at_ms: i * apartMs,
+    how: { b: 'blocked', e: 'ended', s: 'stalled' }[letter!.toLowerCase()] as OpeningFailure['how'],
+    alone: letter !== letter!.toLowerCase(),
+    at_ms: i,
+    ...(step !== '' && { step: `event ${step}` }),
   }));
 
 describe('a collection whose openings have failed', () => {
@@ -16,28 +20,27 @@ describe('a collection whose openings have failed', () => {
     ['sS', 'a shard saw itself stall twice'],
     ['ss', 'a shard saw itself stall twice, though others were opened beside it'],
     ['bB', 'two shards are silent, the second of which opened it alone'],
+    ['b5B', 'two shards are silent, the second of which ended in a step'],
+    ['5B5B', 'two shards were silent and ended in the same step'],
     ['bS', 'one shard is silent, and another saw itself stall'],
-    ['eEE', 'three processes ended, the last two of which opened it alone'],
-    ['bEE', 'one shard is silent, and two processes ended that opened it alone'],
+    ['5E5E5E', 'three processes ended in the same step'],
+    ['e5E5E5E', 'three processes ended in the same step after one that opened others beside it'],
+    ['4E5E4E4E4E', 'the last three processes ended in the same step'],
+    ['b5E5E', 'one shard is silent, and two processes ended in the same step'],
   ];
   for (const [letters, why] of quarantined)
     it(`is quarantined where ${why}`, () => {
       expect(isQuarantined(failures(letters))).to.equal(true);
-      expect(isQuarantined(failures(letters.slice(0, -1)))).to.equal(false);
+      expect(isQuarantined(failures(letters.replace(/\d?.$/, '')))).to.equal(false);
     });
-
-  it('is opened again where processes ended shortly after one another, however many', () => {
-    const counted = (letters: string, apartMs: number) =>
-      failures(letters, apartMs).reduce(withFailure, [] as readonly OpeningFailure[]);
-    expect(isQuarantined(counted('eEEEEEEEEE', 1_000))).to.equal(false);
-    expect(isQuarantined(counted('eEE', 59_999))).to.equal(false);
-    expect(isQuarantined(counted('eEE', 60_000))).to.equal(true);
-    expect(isQuarantined(counted(`e${'E'.repeat(20)}`, 10_000))).to.equal(true);
-  });
 
   const suspect: [string, string][] = [
     ['', 'none has'],
-    ['eE', 'somebody ended the process twice in a row'],
+    ['E'.repeat(8), 'processes ended between two steps, however many'],
+    ['5E5E', 'two processes ended in the same step'],
+    ['4E4E5E4E4E5E', 'processes ended in different steps, however many'],
+    ['4B5B', 'two shards were silent and ended in different steps'],
+    ['b5E4E', 'a shard was silent, and two processes ended in different steps'],
     ['bE', 'somebody ended the process after a shard was silent'],
     ['bbbb', 'many shards were silent that opened others beside it'],
     ['eeee', 'many processes ended that opened others beside it'],
@@ -46,4 +49,35 @@ describe('a collection whose openings have failed', () => {
     it(`is opened again where ${why}`, () => {
       expect(isQuarantined(failures(letters))).to.equal(false);
     });
+
+  describe('after one more', () => {
+    const [blocked, ended, inStep, stalled] = failures('Be5EsB') as [
+      OpeningFailure,
+      OpeningFailure,
+      OpeningFailure,
+      OpeningFailure,
+    ];
+
+    it('has none more for a process that ended between two steps', () => {
+      expect(withFailure([], ended)).to.deep.equal([ended]);
+      expect(withFailure([blocked], ended)).to.deep.equal([blocked]);
+      expect(withFailure([blocked], inStep)).to.deep.equal([blocked, inStep]);
+    });
+
+    it('has the step in which a process ended beside what others have seen of the same opening', () => {
+      const { opening } = inStep;
+      expect(withFailure([{ ...blocked, opening }], inStep)).to.deep.equal([{ ...blocked, opening, step: 'event 5' }]);
+      expect(withFailure([inStep], { ...blocked, opening })).to.deep.equal([inStep]);
+    });
+
+    it("has a process's own report in place of what others have seen of the same opening", () => {
+      const { opening } = blocked;
+      expect(withFailure([blocked], { ...stalled, opening })).to.deep.equal([{ ...stalled, opening }]);
+    });
+
+    it('has the newest eight', () => {
+      const many = failures('1E'.repeat(20)).reduce(withFailure, [] as readonly OpeningFailure[]);
+      expect(many.map(({ opening }) => opening)).to.deep.equal(Array.from({ length: 8 }, (_, i) => `a.${12 + i}`));
+    });
+  });
 });
