@@ -25,8 +25,11 @@ export class Stage {
   readonly #own: string[] = [];
   #names = 0;
 
-  /** `client`: its key is an admin's. */
-  constructor(readonly client: Asker) {}
+  /** `client`: its key is an admin's. `searched`: more fields of each search. */
+  constructor(
+    readonly client: Asker,
+    private readonly searched: object = {},
+  ) {}
 
   /** A new collection of dimension 1, which is deleted after the attack. */
   async collection(more: object = {}): Promise<string> {
@@ -78,7 +81,9 @@ export class Stage {
 
   /** Prepares one POST. */
   post(path: string, body: Body, type?: string): Attack {
-    const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const isObject = typeof body === 'object' && !(body instanceof Uint8Array);
+    const whole = isObject && path.startsWith('/v1/search') ? { ...body, ...this.searched } : body;
+    const sent = typeof whole === 'string' || whole instanceof Uint8Array ? whole : JSON.stringify(whole);
     return async () => [await this.client.post(path, sent, type)];
   }
 

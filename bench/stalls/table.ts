@@ -8,6 +8,21 @@ import { SEARCHES } from './worst/searches.js';
 import { SERVICE } from './worst/service.js';
 import { WRITES } from './worst/writes.js';
 
+export { TOGETHER } from './worst/together.js';
+
 /** Rows keyed by method and path. */
 export const ENDPOINT_ROWS: Rows = { ...SERVICE, ...WRITES, ...READS, ...SEARCHES, ...GRAPH, ...LOGS };
 export const WORST_INPUTS: Rows = { ...ANY_PATH, ...ENDPOINT_ROWS };
+/** What a follower does: it answers eventual searches, and applies the writes of its owner. */
+export const FOLLOWER_INPUTS: Rows = {
+  'POST /v1/search': ofPresent(SEARCHES['POST /v1/search']!),
+  'POST /v1/search/batch': ofPresent(SEARCHES['POST /v1/search/batch']!),
+  'POST /v1/records': WRITES['POST /v1/records']!,
+  'POST /v1/vectors/batch-upsert': WRITES['POST /v1/vectors/batch-upsert']!,
+  'POST /v1/records/delete': WRITES['POST /v1/records/delete']!,
+};
+
+/** Without searches of the past, which owners answer. */
+function ofPresent(row: Rows[string]): Rows[string] {
+  return 'small' in row ? row : row.filter(({ input }) => !/as_of|of the past/.test(input));
+}

@@ -10,11 +10,14 @@ import { overloaded } from '../../shared/errors/overloaded.js';
 import type { Logger } from '../../shared/logger.js';
 import { reportStall, WORKER_STALL_MS } from '../../shared/process/stalls.js';
 import { FairQueue } from '../../shared/scheduling/fairQueue.js';
+import { nextTurn } from '../../shared/scheduling/slice.js';
 import type { BodyJob, BodyTurn } from './bodyWorker.js';
 import type { BodyBounds } from './bounds.js';
 import { type BodyForm, type BodyKind, inlineBytesMax, type Prepared, prepareInline } from './kinds.js';
 
 const WORKERS_MAX = 2;
+/** Small bodies of one turn of the event loop: some ten milliseconds. More of them wait for the next turn, in order. */
+const INLINE_BYTES_A_TURN = 512 << 10;
 /** The most large bodies that wait for a worker. A project may have up to three times as many as there are free places. */
 const QUEUE_MAX = 64;
 const TIMES_FREE = 3;
@@ -44,6 +47,8 @@ export class BodyPool {
   readonly #queue: FairQueue<string, Job>;
   readonly #workersMax = Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
   #idleTimer: NodeJS.Timeout | undefined;
+  /** Small bodies of this turn. */
+  #turnBytes = 0;
   #closed = false;
 
   /** `maxQueueWaitMs`: the longest that a body waits for a worker. `idleMs`: the time after which idle workers end. */
@@ -72,6 +77,7 @@ export class BodyPool {
 
   /** Takes ownership of `bytes`. Throws `validation_error`, `payload_too_large`, and Overloaded after too long a wait. */
   async prepare<K extends BodyKind>(kind: K, form: BodyForm, bytes: Buffer, project: string): Promise<Prepared<K>> {
+    if (bytes.length <= inlineBytesMax(kind)) await this.#turnFor(bytes.length);
     const prepared = prepareInline(kind, form, bytes, this.bounds);
     if (prepared !== undefined) return prepared;
     if (this.#closed) throw stopping();
@@ -81,6 +87,16 @@ export class BodyPool {
       this.#queue.push(project, job, bytes.length, this.#runningBytes(project));
       this.#assign();
     });
+  }
+
+  /** Resolves in a turn of the event loop that has room for a body of this size. */
+  async #turnFor(sizeBytes: number): Promise<void> {
+    while (this.#turnBytes > 0 && this.#turnBytes + sizeBytes > INLINE_BYTES_A_TURN) await nextTurn();
+    if (this.#turnBytes === 0)
+      setImmediate(() => {
+        this.#turnBytes = 0;
+      });
+    this.#turnBytes += sizeBytes;
   }
 
   /** Ends the workers; their jobs fail. */

@@ -15,15 +15,23 @@ export class AttackedService {
     private readonly watch: StallWatch,
     private readonly service: Service,
     readonly stage: Stage,
+    private readonly followed: boolean,
   ) {}
 
-  /** Starts one shard, which serves every collection. */
-  static async start(mode: Mode): Promise<AttackedService> {
+  /** Starts one shard, which serves every collection; `followed`: and one that follows it and answers searches. */
+  static async start(mode: Mode, { followed = false } = {}): Promise<AttackedService> {
     const watch = new StallWatch();
     try {
-      const service = await Service.start(mode, watch.settings, { shards: 1 });
+      const followers = followed ? { VOUCH_FOLLOWERS: '1' } : {};
+      const service = await Service.start(mode, { ...watch.settings, ...followers }, { shards: followed ? 2 : 1 });
       const { admin } = await service.newProject();
-      return new AttackedService(watch, service, new Stage(new Asker(service.url, admin.key!)));
+      const asker = new Asker(service.url, admin.key!);
+      return new AttackedService(
+        watch,
+        service,
+        new Stage(asker, followed ? { consistency: 'eventual' } : {}),
+        followed,
+      );
     } catch (error) {
       watch.close();
       throw error;
@@ -32,10 +40,20 @@ export class AttackedService {
 
   async measure(attack: Attack): Promise<Outcome> {
     let answers: readonly Answered[] = [];
+    if (this.followed) await this.service.until(() => this.#isFollowed());
     const turns = await this.watch.during(async () => {
       answers = await inTime(attack());
     });
     return { answers, turns };
+  }
+
+  /** Whether every collection has a follower that has opened it. */
+  async #isFollowed(): Promise<boolean> {
+    const [owned, following] = await Promise.all([
+      this.service.metric('vouch_collections'),
+      this.service.metric('vouch_collections_followed', 'state="following"'),
+    ]);
+    return owned > 0 && owned === following;
   }
 
   async stop(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import type { WorstInput } from '../../../bench/stalls/row.js';
-import { WORST_INPUTS } from '../../../bench/stalls/table.js';
+import { FOLLOWER_INPUTS, TOGETHER, WORST_INPUTS } from '../../../bench/stalls/table.js';
 import { skip } from '../../support/skip.js';
 import { AttackedService } from './attackedService.js';
 import { type LongestTurn, whyNoTurns } from './stallWatch.js';
@@ -29,8 +29,16 @@ const lineOf = ({ thread, ratio, turnMs, pausesMs, frames }: LongestTurn): strin
     ...(ratio > SHOWN_RATIO ? frames : []),
   ].join('\n          ');
 
-for (const mode of ['cluster', 'standalone'] as const) {
-  describe(`the worst input of an endpoint (${mode})`, () => {
+const RUNS = [
+  { what: 'the worst input of an endpoint (cluster)', mode: 'cluster', inputs: WORST_INPUTS },
+  { what: 'the worst input of an endpoint (standalone)', mode: 'standalone', inputs: WORST_INPUTS },
+  { what: 'many of the worst inputs (cluster)', mode: 'cluster', inputs: TOGETHER },
+  { what: 'many of the worst inputs (standalone)', mode: 'standalone', inputs: TOGETHER },
+  { what: 'the worst input of a follower (cluster)', mode: 'cluster', inputs: FOLLOWER_INPUTS, followed: true },
+] as const;
+
+for (const { what, mode, inputs, ...options } of RUNS) {
+  describe(what, () => {
     let attacked: AttackedService | undefined;
 
     before(function () {
@@ -45,7 +53,7 @@ for (const mode of ['cluster', 'standalone'] as const) {
       attacked = undefined;
     });
 
-    for (const [endpoint, row] of Object.entries(WORST_INPUTS))
+    for (const [endpoint, row] of Object.entries(inputs))
       if (!('small' in row))
         for (const worst of row.filter(({ reaches }) => mode === 'standalone' || reaches !== 'coordinator'))
           describe(`${endpoint}: ${worst.input}`, () => {
@@ -54,7 +62,7 @@ for (const mode of ['cluster', 'standalone'] as const) {
           });
 
     async function assertNoStall({ prepare, statuses = [200] }: WorstInput): Promise<void> {
-      attacked ??= await AttackedService.start(mode);
+      attacked ??= await AttackedService.start(mode, options);
       const { answers, turns } = await attacked.measure(await prepare(attacked.stage));
       if (SHOWN) console.log(turns.map((turn) => `        ${lineOf(turn)}`).join('\n'));
       expect(turns.length).to.be.at.least(mode === 'cluster' ? 2 : 1);

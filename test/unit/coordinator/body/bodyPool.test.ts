@@ -155,3 +155,29 @@ describe('large bodies', () => {
     expect(codes.every((code) => code === 'prepared' || code === 'unavailable')).to.equal(true);
   });
 });
+
+describe('small bodies', () => {
+  const SIZE = 200 << 10;
+  const body = (): Buffer => Buffer.from(`{"collection":"c","query":[1],"k":1}${' '.repeat(SIZE)}`);
+
+  it('that come at once are prepared a few in each turn of the event loop, in order', async () => {
+    const pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger);
+    const turns: number[][] = [[]];
+    const left = new Set(Array.from({ length: 64 }, (_, i) => i));
+    const countTurns = (): void => {
+      turns.push([]);
+      if (left.size > 0) setImmediate(countTurns);
+    };
+    setImmediate(countTurns);
+    await Promise.all(
+      [...left].map(async (i) => {
+        await pool.prepare('search', 'json', body(), 'p');
+        left.delete(i);
+        turns.at(-1)!.push(i);
+      }),
+    );
+    expect(turns.flat()).to.deep.equal(Array.from({ length: 64 }, (_, i) => i));
+    expect(Math.max(...turns.map((prepared) => prepared.length))).to.be.at.most(4);
+    await pool.close();
+  });
+});
