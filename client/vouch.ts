@@ -20,6 +20,7 @@ import type {
   HealthResponse,
   ListedKey,
   ListKeysResponse,
+  OwnKeyResponse,
   UsageResponse,
 } from './contract/service.js';
 import { assertName, nameSegment, type RequestName } from './exact.js';
@@ -87,6 +88,11 @@ export class Vouch {
 
   async keys(options: CallOptions = {}): Promise<ListedKey[]> {
     return (await this.#get<ListKeysResponse>('/v1/keys', options)).keys;
+  }
+
+  /** The project and the scope of this client's own key. */
+  ownKey(options: CallOptions = {}): Promise<OwnKeyResponse> {
+    return this.#get('/v1/keys/self', options);
   }
 
   /** Makes an API key. It takes no request id: after a broken connection it is not sent again. */

@@ -23,6 +23,13 @@ export interface CreateKeyResponse extends ListedKey {
   key: string;
 }
 
+/** The rights of the key of a request. */
+export interface OwnKeyResponse {
+  id: string;
+  project: string;
+  scope: ('read_only' | 'read_write' | 'admin' | 'metrics');
+}
+
 export interface ListKeysResponse {
   keys: ListedKey[];
 }

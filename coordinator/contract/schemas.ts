@@ -69,6 +69,7 @@ interface Named {
   KeyStatusResponse: encrypted.KeyStatusResponse;
   ListCollectionsResponse: collections.ListCollectionsResponse;
   ListKeysResponse: service.ListKeysResponse;
+  OwnKeyResponse: service.OwnKeyResponse;
   ListRecordsQuery: records.ListRecordsQuery;
   ListRecordsRequest: records.ListRecordsRequest;
   ListRecordsResponse: records.ListRecordsResponse;

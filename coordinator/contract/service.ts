@@ -29,6 +29,13 @@ export interface CreateKeyResponse extends ListedKey {
   key: string & tags.Pattern<'^vk_[0-9a-f]{64}$'>;
 }
 
+/** The rights of the key of a request. */
+export interface OwnKeyResponse {
+  id: string;
+  project: string;
+  scope: Scope;
+}
+
 export interface ListKeysResponse {
   keys: ListedKey[];
 }

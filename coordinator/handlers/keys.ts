@@ -2,10 +2,10 @@
 import { systemEntropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { createKey, isExpired, type KeyRecord, listKeys, revokeKey } from '../../shared/registry/keys.js';
-import type { CreateKeyResponse, ListedKey, ListKeysResponse } from '../contract/service.js';
+import type { CreateKeyResponse, ListedKey, ListKeysResponse, OwnKeyResponse } from '../contract/service.js';
 import type { HandlerRequest } from '../http/handlerRequest.js';
 import { json, noContent, type Reply } from '../http/reply.js';
-import { adminReadRoute, adminWriteRoute, NO_CONTENT, type Route } from '../http/route.js';
+import { adminReadRoute, adminWriteRoute, NO_CONTENT, type Route, readRoute } from '../http/route.js';
 import { refuseIdempotencyKey } from './idempotencyKey.js';
 
 export const KEY_ROUTES: readonly Route[] = [
@@ -27,6 +27,11 @@ export const KEY_ROUTES: readonly Route[] = [
     summary: "List the project's keys",
     answers: 'ListKeysResponse',
     handle: (request) => request.shared('keys', () => keysReply(request)),
+  }),
+  readRoute('GET /v1/keys/self', {
+    summary: 'The project and the scope of the key of this request',
+    answers: 'OwnKeyResponse',
+    handle: async ({ caller: { keyId: id, project, scope } }) => json<OwnKeyResponse>({ id, project, scope }),
   }),
   adminWriteRoute('DELETE /v1/keys/{id}', {
     summary: 'Revoke a key',

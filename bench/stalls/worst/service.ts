@@ -136,6 +136,7 @@ export const SERVICE: Rows = {
   'GET /v1/crypto/status/{key_id}': { small: 'one entry of the vault is looked up' },
   'POST /v1/keys': { small: 'a body of a few fields of bounded length' },
   'GET /v1/keys': { small: 'keys of one project, which its admin makes one by one' },
+  'GET /v1/keys/self': { small: 'three fields of the key that was checked' },
   'DELETE /v1/keys/{id}': { small: 'one entry of the registry is deleted' },
   'GET /v1/cluster': [{ input: 'many collections', because: 'each is described', prepare: listing('/v1/cluster') }],
   'GET /health': [{ input: 'many collections', because: 'each is counted', prepare: listing('/health') }],

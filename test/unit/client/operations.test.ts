@@ -27,6 +27,7 @@ const CALLS: Readonly<Record<string, (vouch: Vouch, collection: Collection, grap
   'Vouch.shred': (vouch) => vouch.shred(KEY_ID),
   'Vouch.keyStatus': (vouch) => vouch.keyStatus(KEY_ID),
   'Vouch.keys': (vouch) => vouch.keys(),
+  'Vouch.ownKey': (vouch) => vouch.ownKey(),
   'Vouch.createKey': (vouch) => vouch.createKey({ scope: 'read_only' }),
   'Vouch.revokeKey': (vouch) => vouch.revokeKey('0123456789abcdef'),
   'Vouch.signingKeys': (vouch) => vouch.signingKeys(),

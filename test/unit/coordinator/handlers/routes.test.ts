@@ -124,6 +124,15 @@ describe('handlers', () => {
     expect(edge.backend.calls).to.have.length(asked);
   });
 
+  it('a key learns its own id, project and scope, unless it may not read', async () => {
+    for (const scope of ['read_only', 'read_write', 'admin'] as const) {
+      const { body } = await (await edge.client(scope)).get('/v1/keys/self');
+      expect(body).to.deep.equal({ id: body.id, project: 'p', scope });
+      expect(body.id).to.match(/^[0-9a-f]{16}$/);
+    }
+    expect((await (await edge.client('metrics')).get('/v1/keys/self')).body.code).to.equal('forbidden');
+  });
+
   it('keys are made, listed and revoked within the project of an admin', async () => {
     const admin = await edge.client('admin');
     const other = await edge.client('admin', 'q');
