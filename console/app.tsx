@@ -1,8 +1,9 @@
 /** The frame of all screens: who is signed in, which screen, which collection. */
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ListCollectionsResponse, ListedCollection } from '../coordinator/contract/collections.js';
 import { type Loaded, useLoaded } from './loading.js';
 import { Problem } from './parts/basics.js';
+import { Waiting } from './parts/waiting.js';
 import { addressOf, go, type Place, SCREENS, type Screen, usePlace } from './place.js';
 import { Audit } from './screens/audit.js';
 import { Cluster } from './screens/cluster.js';
@@ -23,33 +24,42 @@ export const TITLES: Readonly<Record<Screen, string>> = {
   cluster: 'Cluster',
   keys: 'Keys',
 };
-/** Those that are about one collection. */
+/** Screens of one collection. */
 const OF_COLLECTION: readonly Screen[] = ['records', 'search', 'map', 'audit'];
-const LISTED_EVERY_MS = 5_000;
+/** Screens that need the scope admin. */
+const OF_ADMINS: readonly Screen[] = ['cluster', 'keys'];
+const LISTED_EVERY_MS = 10_000;
 
 export function App() {
   const [generation, setGeneration] = useState(0);
-  const service = useMemo(() => Service.remembered(() => setGeneration((count) => count + 1)), [generation]);
-  if (service === undefined) return <SignIn onSignedIn={() => setGeneration((count) => count + 1)} />;
-  return <Signed service={service} />;
+  const [waiting, setWaiting] = useState(0);
+  const change = (): void => setGeneration((count) => count + 1);
+  const service = useMemo(() => Service.remembered({ onSignedOut: change, onWaiting: setWaiting }), [generation]);
+  if (service === undefined) return <SignIn onSignedIn={change} />;
+  return <Signed service={service} waiting={waiting} />;
 }
 
-function Signed({ service }: { readonly service: Service }) {
+interface SignedProps {
+  readonly service: Service;
+  readonly waiting: number;
+}
+
+function Signed({ service, waiting }: SignedProps) {
   const place = usePlace();
   const list = useLoaded(
     (signal) => service.call<ListCollectionsResponse>('GET', '/v1/namespaces', undefined, signal),
     [service],
-    LISTED_EVERY_MS,
+    service.poll(LISTED_EVERY_MS),
   );
   const collections = list.value?.collections ?? [];
-  const chosen = collections.find(({ name }) => name === place.collection) ?? collections[0];
+  const chosen = place.collection === '' ? collections[0] : collections.find(({ name }) => name === place.collection);
   const needsOne = OF_COLLECTION.includes(place.screen);
   return (
     <>
       <header class="top">
         <strong class="brand">Vouch</strong>
         <nav aria-label="Screens">
-          {SCREENS.map((screen) => (
+          {SCREENS.filter((screen) => service.isAdmin || !OF_ADMINS.includes(screen)).map((screen) => (
             <a
               key={screen}
               href={addressOf({ screen, collection: OF_COLLECTION.includes(screen) ? place.collection : '' })}
@@ -59,22 +69,27 @@ function Signed({ service }: { readonly service: Service }) {
             </a>
           ))}
         </nav>
-        {needsOne && chosen !== undefined && (
+        {needsOne && collections.length > 0 && (
           <select
             aria-label="Collection"
-            value={chosen.name}
+            value={chosen?.name ?? ''}
             onChange={(event) => go({ screen: place.screen, collection: event.currentTarget.value })}
           >
+            {chosen === undefined && <option value="">choose a collection</option>}
             {collections.map(({ name }) => (
               <option key={name}>{name}</option>
             ))}
           </select>
         )}
+        <span class="quiet who">
+          project {service.project}, {service.scope}
+        </span>
         <button type="button" class="plain" onClick={() => service.signOut()}>
           Sign out
         </button>
       </header>
       <main>
+        <Waiting requests={waiting} />
         <h1>{TITLES[place.screen]}</h1>
         {list.error !== undefined && <Problem>{list.error}</Problem>}
         <ScreenOf place={place} service={service} list={list} chosen={chosen} />
@@ -100,6 +115,13 @@ interface Found {
 
 function ScreenOf({ place, service, list, chosen }: ScreenProps) {
   const [found, setFound] = useState(NOTHING_FOUND);
+  if (OF_ADMINS.includes(place.screen) && !service.isAdmin)
+    return (
+      <p>
+        This screen needs a key with the scope admin. Your key has the scope {service.scope}. Sign out, and sign in with
+        an admin key: <code>npm run keys -- create --project {service.project} --scope admin</code> makes one.
+      </p>
+    );
   switch (place.screen) {
     case 'collections':
       return <Collections service={service} list={list} />;
@@ -109,9 +131,9 @@ function ScreenOf({ place, service, list, chosen }: ScreenProps) {
       return <Keys service={service} />;
     default:
   }
-  if (chosen === undefined) return list.value === undefined ? null : <p class="quiet">There is no collection yet.</p>;
+  if (chosen === undefined) return <NotChosen name={place.collection} list={list} />;
   const { name } = chosen;
-  // With another collection a screen begins anew.
+  // With another collection a screen starts again.
   switch (place.screen) {
     case 'records':
       return <Records key={name} service={service} collection={name} record={place.record} />;
@@ -132,4 +154,31 @@ function ScreenOf({ place, service, list, chosen }: ScreenProps) {
     case 'audit':
       return <Audit key={name} service={service} collection={name} />;
   }
+}
+
+interface NotChosenProps {
+  readonly name: string;
+  readonly list: Loaded<ListCollectionsResponse>;
+}
+
+/** In place of a screen of a collection that is not listed. It may be newer than the list, which is loaded again. */
+function NotChosen({ name, list }: NotChosenProps) {
+  const isListed = list.value !== undefined;
+  useEffect(() => {
+    if (isListed && name !== '') list.reload();
+  }, [isListed, name]);
+  if (!isListed || list.isLoading) return <p class="quiet">Loading …</p>;
+  if (list.value?.collections.length === 0)
+    return (
+      <p>
+        This project has no collection yet. Create one on the screen{' '}
+        <a href={addressOf({ screen: 'collections' })}>Collections</a>.
+      </p>
+    );
+  return (
+    <p>
+      This project has no collection named {name}.{' '}
+      <a href={addressOf({ screen: 'collections' })}>Show all collections</a>
+    </p>
+  );
 }

@@ -1,4 +1,4 @@
-/** What is asked of the service and not there yet, or not any more. */
+/** Answers of the service for a screen: while they load, once they are there, and when they are asked for again. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 export interface Loaded<T> {
@@ -9,11 +9,17 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Asks when a part of `dependencies` changes, and every `everyMs` while the tab is seen. What is outdated is dropped. */
+export interface Poll {
+  readonly everyMs: number;
+  /** Called before each request. False: the poll is skipped. */
+  readonly isAllowed: () => boolean;
+}
+
+/** Asks when a part of `dependencies` changes, and at each poll while the tab is visible. Outdated answers are dropped. */
 export function useLoaded<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
-  everyMs?: number,
+  poll?: Poll,
 ): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,
@@ -21,26 +27,32 @@ export function useLoaded<T>(
     isLoading: true,
   });
   const [asked, setAsked] = useState(0);
-  const latest = useRef(ask);
-  latest.current = ask;
+  const latest = useRef({ ask, poll, isLoading: false });
+  latest.current.ask = ask;
+  latest.current.poll = poll;
   useEffect(() => {
     const ended = new AbortController();
+    latest.current.isLoading = true;
     setState((before) => ({ ...before, isLoading: true }));
-    latest.current(ended.signal).then(
-      (value) => {
-        if (!ended.signal.aborted) setState({ value, error: undefined, isLoading: false });
-      },
-      (error: Error) => {
-        if (!ended.signal.aborted) setState((before) => ({ ...before, error: error.message, isLoading: false }));
-      },
+    const put = (change: Partial<Loaded<T>>): void => {
+      if (ended.signal.aborted) return;
+      latest.current.isLoading = false;
+      setState((before) => ({ ...before, error: undefined, ...change, isLoading: false }));
+    };
+    latest.current.ask(ended.signal).then(
+      (value) => put({ value }),
+      (error: Error) => put({ error: error.message }),
     );
     return () => ended.abort();
   }, [...dependencies, asked]);
   const reload = useCallback(() => setAsked((count) => count + 1), []);
+  const everyMs = poll?.everyMs;
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') reload();
+      // A request that is under way, or waits for the rate limit, must not be cancelled by the next poll.
+      const { isLoading, poll: now } = latest.current;
+      if (document.visibilityState === 'visible' && !isLoading && now?.isAllowed() === true) reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs, reload]);

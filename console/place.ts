@@ -12,14 +12,23 @@ export interface Place {
   readonly record: number | undefined;
 }
 
-/** `#records/docs/7` */
+/** `#records/docs/7`. Anything else is the list of collections. */
 function placeIn(hash: string): Place {
-  const [screen, collection = '', record = ''] = hash.replace(/^#/, '').split('/').map(decodeURIComponent);
+  const [screen, collection = '', record = ''] = partsOf(hash);
   return {
     screen: SCREENS.find((known) => known === screen) ?? 'collections',
     collection,
-    record: /^\d+$/.test(record) ? Number(record) : undefined,
+    record: /^\d+$/.test(record) && Number.isSafeInteger(Number(record)) ? Number(record) : undefined,
   };
+}
+
+/** Empty if a part is not percent-encoded UTF-8, as in no address of the console. */
+function partsOf(hash: string): string[] {
+  try {
+    return hash.replace(/^#/, '').split('/').map(decodeURIComponent);
+  } catch {
+    return [];
+  }
 }
 
 export function addressOf({ screen, collection = '', record }: Partial<Place> & Pick<Place, 'screen'>): string {

@@ -1,6 +1,9 @@
 /** Calls of the API with the key of this tab. */
+import type { OwnKeyResponse } from '../coordinator/contract/service.js';
 import { type WholeAnswer, wholeAnswer } from '../verifier/wholeAnswer.js';
+import type { Poll } from './loading.js';
 import { PREFIX } from './prefix.js';
+import { RateLimit } from './rateLimit.js';
 
 /** A refusal of the service, or no answer at all (status 0). */
 export class CallError extends Error {
@@ -21,62 +24,117 @@ export interface Answered<T> {
   readonly tookMs: number;
 }
 
+export interface Events {
+  /** The service no longer accepts the key, or the user signs out. */
+  readonly onSignedOut: () => void;
+  /** Receives the number of requests that wait for the rate limit, whenever it changes. */
+  readonly onWaiting: (requests: number) => void;
+}
+
+/** The project of the key, and its scope. */
+type Rights = Pick<OwnKeyResponse, 'project' | 'scope'>;
+
 /** Another prefix of the same origin may be another service, which must not get the key. */
-const KEY = `vouch-key${PREFIX}`;
+const KEPT = `vouch-key${PREFIX}`;
 /** Longer than the longest request, which is a rebuild. */
 const ANSWER_MS = 20 * 60_000;
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 export class Service {
-  private constructor(
-    readonly key: string,
-    private readonly onUnauthorized: () => void,
-  ) {}
+  readonly #limit: RateLimit;
 
-  /** The key lives as long as the tab. */
-  static remembered(onUnauthorized: () => void): Service | undefined {
-    const key = sessionStorage.getItem(KEY);
-    return key === null ? undefined : new Service(key, onUnauthorized);
+  private constructor(
+    private readonly key: string,
+    /** Undefined until the key was accepted. */
+    private readonly rights: Rights | undefined,
+    private readonly events: Events,
+  ) {
+    this.#limit = new RateLimit(events.onWaiting);
   }
 
-  /** Throws CallError where the service does not take the key. */
-  static async signIn(key: string, onUnauthorized: () => void): Promise<Service> {
-    const service = new Service(key, onUnauthorized);
-    await service.call('GET', '/v1/namespaces');
-    sessionStorage.setItem(KEY, key);
-    return service;
+  /** The key and its rights are kept as long as the tab. */
+  static remembered(events: Events): Service | undefined {
+    const kept = sessionStorage.getItem(KEPT);
+    if (kept === null) return undefined;
+    const { key, rights } = JSON.parse(kept) as { readonly key: string; readonly rights: Rights };
+    return new Service(key, rights, events);
+  }
+
+  /** Throws CallError if the service refuses the key. */
+  static async signIn(key: string, onWaiting: Events['onWaiting']): Promise<void> {
+    const service = new Service(key, undefined, { onSignedOut: () => {}, onWaiting });
+    const { project, scope } = await service.call<OwnKeyResponse>('GET', '/v1/keys/self');
+    sessionStorage.setItem(KEPT, JSON.stringify({ key, rights: { project, scope } }));
   }
 
   signOut(): void {
-    sessionStorage.removeItem(KEY);
-    this.onUnauthorized();
+    sessionStorage.removeItem(KEPT);
+    this.events.onSignedOut();
+  }
+
+  get project(): string {
+    return this.rights?.project ?? '';
+  }
+
+  get scope(): string {
+    return this.rights?.scope ?? '';
+  }
+
+  get mayWrite(): boolean {
+    return this.scope === 'read_write' || this.isAdmin;
+  }
+
+  get isAdmin(): boolean {
+    return this.scope === 'admin';
+  }
+
+  /** Asks again, with requests that the project has to spare. */
+  poll(everyMs: number): Poll {
+    return { everyMs, isAllowed: () => this.#limit.takeSpare() };
+  }
+
+  /** Waits for a request that the project has to spare, for what the user did not ask for. */
+  untilSpare(signal: AbortSignal): Promise<void> {
+    return this.#limit.untilSpare(signal);
   }
 
   async call<T>(method: Method, path: string, body?: object | string, signal?: AbortSignal): Promise<T> {
     return (await this.timed<T>(method, path, body, signal)).body;
   }
 
-  /** `body`: a text is JSON already. Throws CallError. */
+  /** `body`: a text is JSON already. Waits for the rate limit. Throws CallError. */
   async timed<T>(method: Method, path: string, body?: object | string, signal?: AbortSignal): Promise<Answered<T>> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}` };
     if (body !== undefined) headers['content-type'] = 'application/json';
-    const startedMs = performance.now();
+    const text = typeof body === 'object' ? JSON.stringify(body) : body;
+    const request = { method, headers, ...(text !== undefined && { body: text }) };
+    let [startedMs, tookMs] = [0, 0];
+    const send = async (): Promise<WholeAnswer> => {
+      startedMs = performance.now();
+      const bounds = { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX, signal };
+      const answer = await wholeAnswer(PREFIX + path, request, bounds);
+      tookMs = performance.now() - startedMs;
+      return answer;
+    };
     let answer: WholeAnswer;
     try {
-      const text = typeof body === 'object' ? JSON.stringify(body) : body;
-      const request = { method, headers, ...(text !== undefined && { body: text }) };
-      answer = await wholeAnswer(PREFIX + path, request, { withinMs: ANSWER_MS, maxBytes: ANSWER_BYTES_MAX, signal });
+      answer = await this.#limit.run(send, signal);
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      throw new CallError(0, 'unreachable', 'the service does not answer');
+      throw new CallError(0, 'unreachable', 'The service does not answer. Check that it runs, then reload the page.');
     }
-    const tookMs = performance.now() - startedMs;
-    const text = new TextDecoder().decode(answer.bytes);
+    return { body: this.#bodyOf<T>(answer), tookMs };
+  }
+
+  #bodyOf<T>({ ok, status, bytes }: WholeAnswer): T {
+    const text = new TextDecoder().decode(bytes);
     const parsed = text === '' ? undefined : parsedOr(text);
-    if (answer.ok) return { body: parsed as T, tookMs };
-    const { error = `it answers ${answer.status}`, code = '' } = (parsed ?? {}) as { error?: string; code?: string };
-    if (answer.status === 401) this.signOut();
-    throw new CallError(answer.status, code, error);
+    if (ok) return parsed as T;
+    const { error = `The service answers with status ${status}.`, code = '' } = (parsed ?? {}) as Partial<
+      Record<'error' | 'code', string>
+    >;
+    if (status === 401) this.signOut();
+    throw new CallError(status, code, error);
   }
 }
 

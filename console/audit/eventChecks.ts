@@ -1,4 +1,4 @@
-/** What can be checked of one event, in this browser, without believing the service. */
+/** Checks of events in this browser, which do not trust the service. */
 import type { InclusionResponse, TimelineEvent } from '../../coordinator/contract/proofs.js';
 import type { Receipt } from '../../coordinator/contract/records.js';
 import { type Checkpoint, chainHead, readProof, toHex, verifyInclusion, verifyReceipt } from '../../verifier/index.js';
@@ -6,44 +6,99 @@ import { pathOf, type Service } from '../service.js';
 
 export interface Checked {
   readonly receipt: Receipt | undefined;
-  /** What holds, in words. */
+  /** The facts that hold, in words. */
   readonly holds: readonly string[];
   readonly problems: readonly string[];
 }
 
-/** Events that change a record have receipts. */
-export const hasReceipt = ({ event_type: type, record_id: id }: TimelineEvent): boolean =>
-  id !== undefined && type !== 'shred_key';
+/** Whether an event of the type changes a record, and so has a receipt. */
+const HAS_RECEIPT: Readonly<Record<TimelineEvent['event_type'], boolean>> = {
+  insert: true,
+  replace: true,
+  insert_encrypted: true,
+  soft_delete: true,
+  delete: true,
+  update_metadata: true,
+  delete_many: false,
+  shred_key: false,
+  // A node may belong to a record, which it does not change.
+  add_node: false,
+  delete_node: false,
+  add_edge: false,
+  delete_edge: false,
+};
 
-export async function checkEvent(
-  service: Service,
-  collection: string,
-  event: TimelineEvent,
-  checkpoint: Checkpoint,
-): Promise<Checked> {
-  const sequence = event.log_index;
-  const holds: string[] = [];
-  const problems: string[] = [];
-  const size = checkpoint.size > BigInt(sequence) ? Number(checkpoint.size) : undefined;
-  const inclusion = verifyInclusion(
-    await service.call<InclusionResponse>('GET', pathOf('/v1/proof/inclusion', { collection, sequence, size })),
-  );
-  if (inclusion.sequence !== BigInt(sequence)) problems.push('the service proves another event');
-  else if (size === undefined) holds.push(`is in the log of ${inclusion.log.size} events, which is not signed yet`);
-  else if (toHex(inclusion.log.root) === checkpoint.root)
-    holds.push(`is in the signed log of ${checkpoint.size - 1n} events`);
-  else problems.push('the log that it is proven to be in is not the signed one');
-  if (!hasReceipt(event)) return { receipt: undefined, holds, problems };
-  const receipt = await service.call<Receipt>('GET', pathOf('/v1/proof/receipt', { collection, sequence }));
-  const flaws = verifyReceipt(receipt);
-  problems.push(...flaws);
-  if (flaws.length > 0) return { receipt, holds, problems };
-  holds.push('its receipt holds: from the old root to the new one');
-  const { chainHeadBefore, eventHash } = readProof(receipt.proof);
-  if (receipt.sequence !== sequence || receipt.record_id !== event.record_id)
-    problems.push('the receipt is of another write');
-  else if (toHex(chainHead(chainHeadBefore, eventHash)) === toHex(inclusion.chainHead))
-    holds.push('the receipt and the log tell the same event');
-  else problems.push('the receipt tells another event than the log');
-  return { receipt, holds, problems };
+interface Proven {
+  /** The chain head after the event, as hex. */
+  readonly chainHead: string;
+  readonly holds: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/**
+ * Checks events against one signed checkpoint. The receipt of an event contains the chain head after the event before it.
+ * From the latest event to the oldest, only the first therefore needs a proof of inclusion.
+ */
+export class EventChecks {
+  /** Chain heads that are proven to be in the signed log, as hex, by the sequence of the event before them. */
+  readonly #heads = new Map<number, string>();
+
+  /** `signal` cancels the requests. */
+  constructor(
+    private readonly service: Service,
+    private readonly collection: string,
+    private readonly checkpoint: Checkpoint,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async check(event: TimelineEvent): Promise<Checked> {
+    const sequence = event.log_index;
+    const { chainHead: head, ...inLog } = await this.#inclusion(sequence);
+    if (inLog.problems.length > 0 || !HAS_RECEIPT[event.event_type]) return { receipt: undefined, ...inLog };
+    const { collection } = this;
+    const receipt = await this.#get<Receipt>(pathOf('/v1/proof/receipt', { collection, sequence }));
+    const problems = [...verifyReceipt(receipt)];
+    if (problems.length > 0) return { receipt, holds: inLog.holds, problems };
+    const holds = [...inLog.holds, 'The receipt is valid: it leads from the old state root to the new one.'];
+    const { chainHeadBefore, eventHash } = readProof(receipt.proof);
+    if (receipt.sequence !== sequence || receipt.record_id !== event.record_id)
+      problems.push('The receipt is about another write.');
+    else if (toHex(chainHead(chainHeadBefore, eventHash)) !== head)
+      problems.push('The receipt describes another event than the log.');
+    else {
+      holds.push('The receipt and the log describe the same event.');
+      if (this.#heads.has(sequence)) this.#heads.set(sequence - 1, toHex(chainHeadBefore));
+    }
+    return { receipt, holds, problems };
+  }
+
+  #get<T>(path: string): Promise<T> {
+    return this.service.call<T>('GET', path, undefined, this.signal);
+  }
+
+  async #inclusion(sequence: number): Promise<Proven> {
+    const { checkpoint, collection } = this;
+    const isSigned: Pick<Proven, 'holds' | 'problems'> = {
+      holds: [`The event is in the signed log of ${checkpoint.size - 1n} events.`],
+      problems: [],
+    };
+    const known = this.#heads.get(sequence);
+    if (known !== undefined) return { chainHead: known, ...isSigned };
+    const size = checkpoint.size > BigInt(sequence) ? Number(checkpoint.size) : undefined;
+    const path = pathOf('/v1/proof/inclusion', { collection, sequence, size });
+    const inclusion = verifyInclusion(await this.#get<InclusionResponse>(path));
+    const head = toHex(inclusion.chainHead);
+    const failed = (problem: string): Proven => ({ chainHead: head, holds: [], problems: [problem] });
+    if (inclusion.sequence !== BigInt(sequence)) return failed('The service sent a proof of another event.');
+    if (size === undefined)
+      return {
+        chainHead: head,
+        holds: [`The event is in the log of ${inclusion.log.size} events, which is newer than the signed one.`],
+        problems: [],
+      };
+    if (toHex(inclusion.log.root) !== checkpoint.root)
+      return failed('The proof places the event in another log than the signed one.');
+    this.#heads.set(sequence, head);
+    return { chainHead: head, ...isSigned };
+  }
 }

@@ -1,4 +1,4 @@
-/** The service log, followed by this browser with the library of the verifier: it must go on from what was seen here. */
+/** Follows the service log with the library of the verifier: it must continue the log that this browser has seen. */
 import {
   LogAlarm,
   parsePolicy,
@@ -24,8 +24,8 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
 export const rememberedPolicy = (): string => localStorage.getItem(POLICY) ?? '';
 
 /**
- * Reads what is new. Throws LogAlarm where the log does not go on from what was seen here, and an Error where it cannot be read or
- * the policy does not accept it.
+ * Reads the new entries. Throws LogAlarm if the log does not continue the one that was seen here. Throws an Error if it cannot
+ * be read, or if the policy does not accept it.
  */
 export async function followLog(policyText: string, signal: AbortSignal): Promise<FollowedLog> {
   const policy = parsePolicy(policyText);

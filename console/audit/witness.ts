@@ -1,5 +1,5 @@
 /**
- * The last checkpoint of each collection that this browser has seen. The log that is served must go on from it: a service
+ * The last checkpoint of each collection that this browser has seen. The served log must continue it: a service
  * that rewrote its history cannot prove that.
  */
 import type { CheckpointResponse, ConsistencyResponse } from '../../coordinator/contract/proofs.js';
@@ -21,7 +21,7 @@ export interface Witnessed {
   readonly checkpoint: Checkpoint;
   /** Undefined at the first visit. */
   readonly last: Seen | undefined;
-  /** Why the history is not the one that was seen; undefined: it is, or none was. */
+  /** How the history contradicts the one that was seen; undefined: it does not, or none was seen. */
   readonly alarm: string | undefined;
   /** Whether the last checkpoint was signed with another key. */
   readonly isKeyNew: boolean;
@@ -37,7 +37,7 @@ export async function witness(service: Service, collection: string, signal: Abor
   return { checkpoint, last, alarm, isKeyNew: last !== undefined && last.publicKey !== checkpoint.publicKey };
 }
 
-/** Goes on from this checkpoint, whatever was seen before. */
+/** Replaces the remembered checkpoint. */
 export function remember(checkpoint: Checkpoint): void {
   const { origin, size, root, publicKey } = checkpoint;
   const seen: Seen = {
@@ -66,20 +66,22 @@ async function rewritten(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (last.id !== String(now.origin.id) || last.configHash !== now.origin.configHash)
-    return 'This is another collection of the same name. The one that was seen here is gone.';
+    return 'This is another collection of the same name. The collection that this browser saw was deleted, or replaced.';
   const [before, size] = [BigInt(last.size), now.size];
-  if (size < before) return `The log had ${before - 1n} events and has ${size - 1n}: its end was cut off.`;
-  if (size === before) return now.root === last.root ? undefined : 'The log has as many events, and they are others.';
+  if (size < before)
+    return `The log had ${before - 1n} events and now has ${size - 1n}: its latest events were removed.`;
+  if (size === before)
+    return now.root === last.root ? undefined : 'The log has the same number of events as before, but different ones.';
   if (before === 0n) return undefined;
   const path = pathOf('/v1/proof/consistency', { collection, from: String(before - 1n), to: String(size - 1n) });
   try {
     const { from, to } = verifyConsistency(await service.call<ConsistencyResponse>('GET', path, undefined, signal));
-    if (from.size !== before || to.size !== size) return 'The service proves something about another log.';
-    if (toHex(from.root) !== last.root) return 'The events that were seen here have been changed.';
-    if (toHex(to.root) !== now.root) return 'The proof is not of the log that is signed.';
+    if (from.size !== before || to.size !== size) return 'The service sent a proof about another log.';
+    if (toHex(from.root) !== last.root) return 'Events that this browser saw before were changed.';
+    if (toHex(to.root) !== now.root) return 'The proof is about another log than the signed one.';
     return undefined;
   } catch (error) {
     if (signal.aborted) throw error;
-    return `The service cannot prove that the log goes on from what was seen: ${(error as Error).message}`;
+    return `The service did not prove that the log continues the one that this browser saw: ${(error as Error).message}`;
   }
 }

@@ -1,44 +1,99 @@
-/** A sample of the records of a collection, from all over it. */
+/** A sample of the records of a collection, from all over it, in a few requests. */
 import type { GetRecordsResponse, ListedRecord, ListRecordsResponse } from '../../coordinator/contract/records.js';
 import { pathOf, type Service } from '../service.js';
 import type { Plane, Points } from './projection.js';
 
-/** Pages that begin at ids which are equally far apart. */
-const PAGES = 10;
-const RECORDS = 1_000;
-/** Vectors of many components are fewer: a page is about this many numbers. */
-const PAGE_COMPONENTS = 100_000;
+const RECORDS_MAX = 1_000;
+/** The most ids that one request may name. */
+const IDS_MAX = 1_000;
+const COMPONENTS_MAX = 1_000_000;
+/** Keeps an answer below the service's 8 MiB. */
+const ANSWER_COMPONENTS_MAX = 500_000;
+/** Each takes from the rate limit of the project. */
+const REQUESTS_MAX = 4;
 
 export interface MappedRecords {
   readonly records: readonly ListedRecord[];
   readonly plane: Plane;
 }
 
-/** At most some thousand records, and those with the ids in `besides`. `lastId`: none is greater. */
+interface Sampled {
+  readonly name: string;
+  readonly dimension: number;
+  readonly record_count: number;
+}
+
+/**
+ * At most a thousand records. The ids in `besides` come first. `lastId` gives an id that no record exceeds, and is called for
+ * large collections only.
+ */
 export async function sampled(
   service: Service,
-  collection: { readonly name: string; readonly dimension: number },
-  lastId: number,
+  collection: Sampled,
+  lastId: () => Promise<number>,
   besides: readonly number[],
   signal: AbortSignal,
 ): Promise<MappedRecords> {
-  const { name, dimension } = collection;
-  const limit = Math.max(1, Math.min(RECORDS / PAGES, Math.floor(PAGE_COMPONENTS / dimension)));
-  const found = new Map<number, ListedRecord>();
-  for (let page = 0; page < PAGES; page++) {
-    const after = Math.floor((lastId * page) / PAGES);
-    const path = pathOf('/v1/records', { collection: name, limit, after, with: 'vector,text' });
-    const { records } = await service.call<ListRecordsResponse>('GET', path, undefined, signal);
-    for (const record of records) found.set(record.id, record);
-  }
-  const lacking = besides.filter((id) => !found.has(id));
-  if (lacking.length > 0) {
-    const asked = { collection: name, ids: lacking, with: ['vector', 'text'] };
-    const { records } = await service.call<GetRecordsResponse>('POST', '/v1/records/get', asked, signal);
-    for (const record of records) found.set(record.id, record);
-  }
-  const records = [...found.values()];
+  const { dimension, record_count: count } = collection;
+  const most = Math.max(1, Math.min(RECORDS_MAX, Math.floor(COMPONENTS_MAX / dimension)));
+  const records =
+    count <= most
+      ? await firstRecords(service, collection, most, signal)
+      : await recordsOf(service, collection, idsAllOver(await lastId(), count, most, besides), most, signal);
   return { records, plane: await projected(pointsOf(records, dimension), signal) };
+}
+
+const perAnswer = ({ dimension }: Sampled): number => Math.max(1, Math.floor(ANSWER_COMPONENTS_MAX / dimension));
+
+async function firstRecords(
+  service: Service,
+  collection: Sampled,
+  most: number,
+  signal: AbortSignal,
+): Promise<ListedRecord[]> {
+  const found: ListedRecord[] = [];
+  let after: number | null = 0;
+  for (let request = 0; request < REQUESTS_MAX && after !== null && found.length < most; request++) {
+    const limit = Math.min(perAnswer(collection), most - found.length);
+    const path = pathOf('/v1/records', { collection: collection.name, limit, after, with: 'vector,text' });
+    const page: ListRecordsResponse = await service.call('GET', path, undefined, signal);
+    found.push(...page.records);
+    after = page.next;
+  }
+  return found;
+}
+
+/** Equally far apart; more than are wanted, as many as make up for the ids that are no longer there. */
+function idsAllOver(lastId: number, count: number, most: number, besides: readonly number[]): number[] {
+  const wanted = Math.min(lastId, Math.ceil((most * lastId) / count));
+  const step = lastId / wanted;
+  const spread = Array.from({ length: wanted }, (_, i) => 1 + Math.floor(i * step));
+  return [...new Set([...besides.slice(0, most), ...shuffledByStride(spread)])];
+}
+
+/** Any beginning of the result is from all over the list. */
+function shuffledByStride(ids: readonly number[]): number[] {
+  const stride = Math.ceil(ids.length / IDS_MAX);
+  return Array.from({ length: stride }, (_, first) => ids.filter((_, i) => i % stride === first)).flat();
+}
+
+async function recordsOf(
+  service: Service,
+  collection: Sampled,
+  ids: readonly number[],
+  most: number,
+  signal: AbortSignal,
+): Promise<ListedRecord[]> {
+  const found: ListedRecord[] = [];
+  const size = Math.min(IDS_MAX, perAnswer(collection));
+  for (let request = 0; request < REQUESTS_MAX && found.length < most; request++) {
+    const some = ids.slice(request * size, (request + 1) * size);
+    if (some.length === 0) break;
+    const asked = { collection: collection.name, ids: some, with: ['vector', 'text'] };
+    const { records } = await service.call<GetRecordsResponse>('POST', '/v1/records/get', asked, signal);
+    found.push(...records);
+  }
+  return found.slice(0, most);
 }
 
 function pointsOf(records: readonly ListedRecord[], dimension: number): Points {
@@ -53,7 +108,7 @@ function projected(points: Points, signal: AbortSignal): Promise<Plane> {
   });
   return new Promise<Plane>((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<Plane>) => resolve(data);
-    worker.onerror = () => reject(new Error('the map could not be computed'));
+    worker.onerror = () => reject(new Error('The browser could not compute the map.'));
     signal.addEventListener('abort', () => reject(signal.reason));
     worker.postMessage(points, [points.rows.buffer]);
   }).finally(() => worker.terminate());

@@ -1,4 +1,4 @@
-/** Points on a canvas: pointed at, walked through with the arrow keys, opened by a click or Enter. */
+/** Points on a canvas. Pointer and arrow keys choose a point, a click or Enter opens it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Plane } from './projection.js';
 
@@ -51,7 +51,7 @@ export function Scatter({ label, plane, colours, isLit, describe, onOpen }: Prop
         class="map"
         tabIndex={0}
         role="application"
-        aria-label={`${label}. Arrow keys go from point to point, Enter opens the record.`}
+        aria-label={`${label}. Arrow keys move from point to point, Enter opens the record.`}
         onKeyDown={onKeyDown}
         onPointerMove={(event) => setChosen(pointAt(event))}
         onClick={(event) => {
@@ -60,7 +60,7 @@ export function Scatter({ label, plane, colours, isLit, describe, onOpen }: Prop
         }}
       />
       <p class="quiet" aria-live="polite">
-        {chosen === undefined ? 'No point is chosen.' : describe(chosen)}
+        {chosen === undefined ? 'Point at a record to see its text. A click opens it.' : describe(chosen)}
       </p>
     </>
   );

@@ -1,4 +1,4 @@
-/** A line over time. */
+/** A line over the last minutes. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -15,6 +15,14 @@ interface Props {
 }
 
 const HEIGHT = 160;
+/** The axis of time always shows so much, from the first value on. */
+export const CHART_SECS = 300;
+const TICK_SECS = [60, 300];
+/** Steps of the value axis: whole numbers, as the values are counts and rates. */
+const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7];
+
+const clockTime = (secs: number): string =>
+  new Date(secs * 1_000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 export function Chart({ times, series: { label, values } }: Props) {
   const holder = useRef<HTMLDivElement>(null);
@@ -27,11 +35,17 @@ export function Chart({ times, series: { label, values } }: Props) {
       {
         width: element.clientWidth,
         height: HEIGHT,
-        axes: [axis, axis],
+        axes: [
+          { ...axis, incrs: TICK_SECS, values: (_, ticks) => ticks.map(clockTime) },
+          { ...axis, incrs: WHOLE_STEPS },
+        ],
         series: [{}, { stroke: color, width: 1.5, points: { show: false } }],
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: { range: (_, __, most) => [0, Math.max(1, most)] } },
+        scales: {
+          x: { range: (_, __, latest) => [latest - CHART_SECS, latest] },
+          y: { range: (_, __, most) => [0, Math.max(1, most)] },
+        },
       },
       [[], []],
       element,

@@ -1,13 +1,15 @@
-/** The history of a collection, checked in this browser: what was seen before still stands, and each event is proven. */
-import { useState } from 'preact/hooks';
+/** The history of a collection, checked in this browser: it continues the history that was seen here, and each event is proven. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SigningKeysResponse, TimelineEvent, TimelineResponse } from '../../coordinator/contract/proofs.js';
 import type { Checkpoint } from '../../verifier/index.js';
-import { type Checked, checkEvent } from '../audit/eventChecks.js';
+import { Change } from '../audit/change.js';
+import { type Checked, EventChecks } from '../audit/eventChecks.js';
 import { shreddedKeys } from '../audit/shredded.js';
 import { remember, type Witnessed, witness } from '../audit/witness.js';
 import { type Loaded, useLoaded } from '../loading.js';
-import { grouped, Hash, Problem, Shown, Table } from '../parts/basics.js';
-import { addressOf } from '../place.js';
+import { Problem, Shown } from '../parts/basics.js';
+import { Table } from '../parts/table.js';
+import { counted, grouped, Hash, Time } from '../parts/values.js';
 import { pathOf, type Service } from '../service.js';
 import { LogCheck } from './logCheck.js';
 
@@ -44,10 +46,11 @@ function History({ of: history }: { readonly of: Loaded<Witnessed> }) {
   if (alarm !== undefined)
     return (
       <div class="alarm" role="alert">
-        <strong>The history is not the one that was seen here.</strong>
+        <strong>The history contradicts the one that this browser saw before.</strong>
         <p>{alarm}</p>
         <p>
-          Seen {timeOf(last!.atMs)}: {last!.size} events with the genesis, root <Hash value={last!.root} />.
+          Seen on <Time ms={last!.atMs} />: a log of {counted(Number(last!.size) - 1, 'event')} with the root{' '}
+          <Hash value={last!.root} />.
         </p>
         <button
           type="button"
@@ -57,16 +60,22 @@ function History({ of: history }: { readonly of: Loaded<Witnessed> }) {
             history.reload();
           }}
         >
-          Go on from the present log
+          Trust the present log from now on
         </button>
       </div>
     );
   return (
     <p role="status" class="good">
-      {last === undefined
-        ? 'This browser sees the collection for the first time, and remembers it from now on.'
-        : `${grouped(Number(checkpoint.size - BigInt(last.size)))} events since you were here (${timeOf(last.atMs)}), history unchanged.`}
-      {isKeyNew && ' It is signed with another key than then: compare the key with those that the service prints.'}
+      {last === undefined ? (
+        'This is the first visit with this browser. It remembers the present log: later visits check that nothing in it was changed.'
+      ) : (
+        <>
+          The history is unchanged since your last visit (<Time ms={last.atMs} />
+          ): {counted(Number(checkpoint.size - BigInt(last.size)), 'new event')}.
+        </>
+      )}
+      {isKeyNew &&
+        ' The log is now signed with another key. Compare the public key below with the key that the service prints when it starts.'}
     </p>
   );
 }
@@ -81,38 +90,36 @@ function Signed({ service, checkpoint }: { readonly service: Service; readonly c
     <dl class="facts">
       <dt>Events</dt>
       <dd>{grouped(Number(eventsOf(checkpoint)))}</dd>
-      <dt>Root of the log</dt>
+      <dt>Signed on</dt>
+      <dd>
+        <Time ms={Number(checkpoint.timeMs)} /> <span class="badge good">signature is valid</span>
+        {isListed === false && <span class="badge bad">the service does not list this key</span>}
+      </dd>
+      <dt>Public key of the signature</dt>
+      <dd>
+        <code class="broken">{checkpoint.publicKey}</code>
+      </dd>
+      <dt>Root hash of all events</dt>
       <dd>
         <Hash value={checkpoint.root} />
       </dd>
-      <dt>Chain head</dt>
+      <dt>Head of the hash chain</dt>
       <dd>
         <Hash value={checkpoint.chainHead} />
       </dd>
-      <dt>State hash</dt>
+      <dt>Hash of the whole state</dt>
       <dd>
         <Hash value={checkpoint.stateHash} />
-      </dd>
-      <dt>Signed</dt>
-      <dd>
-        {timeOf(Number(checkpoint.timeMs))} <span class="badge good">signature holds</span>
-        {isListed === false && <span class="badge bad">not with a key of the service</span>}
-      </dd>
-      <dt>Public key</dt>
-      <dd>
-        <code class="broken">{checkpoint.publicKey}</code>
       </dd>
     </dl>
   );
 }
 
-const timeOf = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
-
 interface TimelineProps extends Props {
   readonly checkpoint: Checkpoint;
 }
 
-/** The latest events first: the pages of the service begin at its oldest. */
+/** The latest events first. The service has pages from the oldest event on. */
 function Timeline({ service, collection, checkpoint }: TimelineProps) {
   const total = Number(eventsOf(checkpoint));
   const [end, setEnd] = useState(total);
@@ -124,12 +131,18 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
     (signal) => shreddedKeys(service, collection, page.value?.events ?? [], signal),
     [collection, page.value],
   );
+  const ended = useMemo(() => new AbortController(), []);
+  useEffect(() => () => ended.abort(), []);
+  const checks = useMemo(
+    () => new EventChecks(service, collection, checkpoint, ended.signal),
+    [service, collection, checkpoint],
+  );
   const check = async (event: TimelineEvent): Promise<void> => {
     const put = (result: Checked | 'running'): void =>
       setChecked((before) => new Map(before).set(event.log_index, result));
     put('running');
     put(
-      await checkEvent(service, collection, event, checkpoint).catch((error: Error) => ({
+      await checks.check(event).catch((error: Error) => ({
         receipt: undefined,
         holds: [],
         problems: [error.message],
@@ -137,7 +150,8 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
     );
   };
   const checkAll = async (events: readonly TimelineEvent[]): Promise<void> => {
-    for (const event of events) await check(event);
+    // From the latest on, as `EventChecks` asks for the fewest proofs then.
+    for (const event of events) if (!ended.signal.aborted) await check(event);
   };
   return (
     <Shown of={page}>
@@ -147,74 +161,33 @@ function Timeline({ service, collection, checkpoint }: TimelineProps) {
           <>
             <p class="row">
               <button type="button" class="plain" disabled={end >= total} onClick={() => setEnd(end + PAGE_EVENTS)}>
-                Later
+                Newer events
               </button>
               <button type="button" class="plain" disabled={after === 0} onClick={() => setEnd(after)}>
-                Earlier
+                Older events
               </button>
               <button type="button" disabled={latestFirst.length === 0} onClick={() => void checkAll(latestFirst)}>
-                Verify these {latestFirst.length} events
+                Verify {latestFirst.length === 1 ? 'this event' : `these ${latestFirst.length} events`}
               </button>
             </p>
-            <Table label="Events" titles={['Event', 'Time', 'What', 'Proof']}>
-              {latestFirst.map((event) => (
-                <tr key={event.log_index}>
-                  <th scope="row">{event.log_index}</th>
-                  <td>{event.timestamp_iso}</td>
-                  <td>
-                    <What event={event} collection={collection} shredded={shredded.value} />
-                  </td>
-                  <td>
-                    <Proof of={checked.get(event.log_index)} onCheck={() => void check(event)} event={event} />
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <Table
+              label="Events"
+              titles={['Event', 'Time', 'Change', 'Check']}
+              plain={['Time', 'Change', 'Check']}
+              rows={latestFirst.map((event) => ({
+                key: event.log_index,
+                cells: [
+                  event.log_index,
+                  <Time ms={Date.parse(event.timestamp_iso)} />,
+                  <Change event={event} collection={collection} shredded={shredded.value} />,
+                  <Proof of={checked.get(event.log_index)} onCheck={() => void check(event)} event={event} />,
+                ],
+              }))}
+            />
           </>
         );
       }}
     </Shown>
-  );
-}
-
-const WHAT: Readonly<Record<TimelineEvent['event_type'], string>> = {
-  insert: 'inserted',
-  replace: 'replaced by an upsert',
-  insert_encrypted: 'inserted, encrypted',
-  soft_delete: 'hidden',
-  delete: 'deleted',
-  delete_many: 'the deletions of one request end here',
-  update_metadata: 'metadata replaced',
-  shred_key: 'key destroyed: what it encrypted can never be read again; that it was there stays proven',
-  add_node: 'node added',
-  delete_node: 'node deleted',
-  add_edge: 'edge added',
-  delete_edge: 'edge deleted',
-};
-
-interface WhatProps {
-  readonly event: TimelineEvent;
-  readonly collection: string;
-  /** Ids of keys that were destroyed; undefined: not known yet. */
-  readonly shredded: ReadonlySet<string> | undefined;
-}
-
-function What({ event, collection, shredded }: WhatProps) {
-  const { event_type: type, record_id: record, node_id: node, edge_id: edge, key_id: key } = event;
-  const isShredded = type === 'insert_encrypted' && key !== undefined && shredded?.has(key) === true;
-  return (
-    <>
-      {record !== undefined && <a href={addressOf({ screen: 'records', collection, record })}>record {record}</a>}
-      {node !== undefined && `node ${node}`}
-      {edge !== undefined && `edge ${edge}`} {WHAT[type]}
-      {isShredded && ', shredded'}
-      {key !== undefined && (
-        <>
-          {' '}
-          <code title={key}>{key.slice(0, 8)}…</code>
-        </>
-      )}
-    </>
   );
 }
 
@@ -231,7 +204,7 @@ function Proof({ event, of: checked, onCheck }: ProofProps) {
         Verify
       </button>
     );
-  if (checked === 'running') return <span class="quiet">…</span>;
+  if (checked === 'running') return <span class="quiet">verifying …</span>;
   const { holds, problems, receipt } = checked;
   return (
     <>
@@ -240,7 +213,7 @@ function Proof({ event, of: checked, onCheck }: ProofProps) {
       ))}
       {problems.length === 0 && <span class="badge good">verified</span>}
       <details>
-        <summary>what was checked</summary>
+        <summary>What was checked</summary>
         <ul>
           {holds.map((text) => (
             <li key={text}>{text}</li>

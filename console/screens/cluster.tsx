@@ -1,9 +1,11 @@
-/** The processes of the service: which are there, what they hold, and how busy they are. */
+/** The processes of the service: their state, their collections and their load. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ClusterResponse, PlacedCollection, ShardStatus } from '../../coordinator/contract/cluster.js';
 import { useLoaded } from '../loading.js';
-import { grouped, Shown, sizeText, Table } from '../parts/basics.js';
-import { Chart, type Series } from '../parts/chart.js';
+import { Shown } from '../parts/basics.js';
+import { CHART_SECS, Chart, type Series } from '../parts/chart.js';
+import { Table } from '../parts/table.js';
+import { grouped, sizeText } from '../parts/values.js';
 import type { Service } from '../service.js';
 
 const EVERY_MS = 2_000;
@@ -12,7 +14,7 @@ export function Cluster({ service }: { readonly service: Service }) {
   const cluster = useLoaded(
     (signal) => service.call<ClusterResponse>('GET', '/v1/cluster', undefined, signal),
     [service],
-    EVERY_MS,
+    service.poll(EVERY_MS),
   );
   return (
     <Shown of={cluster}>
@@ -24,35 +26,39 @@ export function Cluster({ service }: { readonly service: Service }) {
           <h2>Collections of this project</h2>
           <Placed of={now.collections} />
           <h2>Coordinators</h2>
-          <Table label="Coordinators" titles={['Name', 'Address', 'Version', 'Up', 'Leases']}>
-            {now.coordinators.map(({ name, url, version, uptime_secs: secs }) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>{url}</td>
-                <td>{version}</td>
-                <td>{durationText(secs)}</td>
-                <td>
-                  {now.leases
-                    .filter(({ holder }) => holder.startsWith(name))
-                    .map((lease) => lease.name)
-                    .join(', ')}
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <Table
+            label="Coordinators"
+            titles={['Name', 'Address', 'Version', 'Running for', 'Duties']}
+            rows={now.coordinators.map(({ name, url, version, uptime_secs: secs }) => ({
+              key: name,
+              cells: [
+                name,
+                url,
+                version,
+                durationText(secs),
+                now.leases
+                  .filter(({ holder }) => holder.startsWith(name))
+                  .map((lease) => lease.name)
+                  .join(', '),
+              ],
+            }))}
+          />
           {now.nats.length > 0 && (
             <>
               <h2>NATS servers</h2>
-              <Table label="NATS servers" titles={['Name', 'Address', 'Version', 'Connection']}>
-                {now.nats.map(({ name, url, version, connected }) => (
-                  <tr key={url}>
-                    <th scope="row">{name ?? <span class="badge bad">does not answer</span>}</th>
-                    <td>{url}</td>
-                    <td>{version}</td>
-                    <td>{connected && 'connected'}</td>
-                  </tr>
-                ))}
-              </Table>
+              <Table
+                label="NATS servers"
+                titles={['Name', 'Address', 'Version', 'Connection']}
+                rows={now.nats.map(({ name, url, version, connected }) => ({
+                  key: url,
+                  cells: [
+                    name ?? <span class="badge bad">does not answer</span>,
+                    url,
+                    version,
+                    connected && 'this coordinator is connected',
+                  ],
+                }))}
+              />
             </>
           )}
         </>
@@ -62,63 +68,64 @@ export function Cluster({ service }: { readonly service: Service }) {
 }
 
 const Shards = ({ of: shards }: { readonly of: readonly ShardStatus[] }) => (
-  <Table label="Shards" titles={['Name', 'State', 'Collections', 'Records', 'Memory', 'Calls', 'Up', 'Machine']}>
-    {shards.map((shard) => (
-      <tr key={shard.name}>
-        <th scope="row">{shard.name}</th>
-        <td>
+  <Table
+    label="Shards"
+    titles={['Name', 'State', 'Collections', 'Records', 'Memory', 'Calls in progress', 'Running for', 'Machine']}
+    plain={['State']}
+    rows={shards.map((shard) => ({
+      key: shard.name,
+      cells: [
+        shard.name,
+        <>
           <span class={`badge ${shard.state === 'serving' ? 'good' : 'bad'}`}>{shard.state}</span>
           {shard.full?.map((what) => (
             <span key={what} class="badge bad">
               {what} full
             </span>
           ))}
-        </td>
-        <td class="number">{grouped(shard.collections)}</td>
-        <td class="number">{grouped(shard.records)}</td>
-        <td class="number">
-          {shard.memory_bytes !== undefined &&
-            `${sizeText(shard.memory_bytes)} of ${sizeText(shard.memory_limit_bytes ?? 0)}`}
-        </td>
-        <td class="number">{shard.calls}</td>
-        <td>{shard.uptime_secs !== undefined && durationText(shard.uptime_secs)}</td>
-        <td>
-          {shard.host} {shard.version !== undefined && <span class="quiet">{shard.version}</span>}
-        </td>
-      </tr>
-    ))}
-  </Table>
+        </>,
+        grouped(shard.collections),
+        grouped(shard.records),
+        shard.memory_bytes === undefined
+          ? undefined
+          : `${sizeText(shard.memory_bytes)} of ${sizeText(shard.memory_limit_bytes ?? 0)}`,
+        shard.calls,
+        shard.uptime_secs === undefined ? undefined : durationText(shard.uptime_secs),
+        <>
+          {shard.host} {shard.version !== undefined && <span class="quiet">version {shard.version}</span>}
+        </>,
+      ],
+    }))}
+  />
 );
 
 const Placed = ({ of: collections }: { readonly of: readonly PlacedCollection[] }) => (
   <Table
     label="Placed collections"
-    titles={['Name', 'Owner', 'Followers', 'Owners so far', 'Events', 'Records', 'Damage']}
-  >
-    {collections.map(({ name, id, owner, followers, epoch, sequence, records, moving, damaged }) => (
-      <tr key={id}>
-        <th scope="row">{name}</th>
-        <td>
-          {owner ?? 'none'}
+    titles={['Name', 'Served by', 'Copies on', 'Placements so far', 'Events', 'Records', 'Damage']}
+    rows={collections.map(({ name, id, owner, followers, epoch, sequence, records, moving, damaged }) => ({
+      key: id,
+      cells: [
+        name,
+        <>
+          {owner ?? 'no shard'}
           {moving !== undefined && <span class="badge">moving to {moving}</span>}
-        </td>
-        <td>{followers.join(', ')}</td>
-        <td class="number">{epoch}</td>
-        <td class="number">{grouped(sequence)}</td>
-        <td class="number">{grouped(records)}</td>
-        <td>
-          {damaged !== undefined && (
-            <span class="badge bad">{damaged.map(({ part, reason }) => `${part}: ${reason}`).join('; ')}</span>
-          )}
-        </td>
-      </tr>
-    ))}
-  </Table>
+        </>,
+        followers.length === 0 ? 'no other shard' : followers.join(', '),
+        epoch,
+        grouped(sequence),
+        grouped(records),
+        damaged === undefined ? (
+          'none'
+        ) : (
+          <span class="badge bad">{damaged.map(({ part, reason }) => `${part}: ${reason}`).join('; ')}</span>
+        ),
+      ],
+    }))}
+  />
 );
 
-const POINTS = 150;
-
-/** What has changed from one answer to the next. */
+/** The changes from one answer to the next, of the last `CHART_SECS`. */
 function Rates({ now }: { readonly now: ClusterResponse }) {
   const [points, setPoints] = useState<readonly (readonly number[])[]>([]);
   const last = useRef<{ readonly atMs: number; readonly events: number }>(undefined);
@@ -130,11 +137,14 @@ function Rates({ now }: { readonly now: ClusterResponse }) {
     if (before === undefined || atMs <= before.atMs) return;
     const perSecond = Math.max(0, ((events - before.events) * 1_000) / (atMs - before.atMs));
     const calls = now.shards.reduce((sum, shard) => sum + (shard.calls ?? 0), 0);
-    setPoints((earlier) => [...earlier.slice(1 - POINTS), [atMs / 1_000, perSecond, calls]]);
+    setPoints((earlier) => [
+      ...earlier.filter(([secs]) => secs! >= atMs / 1_000 - CHART_SECS),
+      [atMs / 1_000, perSecond, calls],
+    ]);
   }, [now]);
   const series: Series[] = [
     { label: 'Events of this project per second', values: points.map((point) => point[1]!) },
-    { label: 'Calls in flight', values: points.map((point) => point[2]!) },
+    { label: 'Calls in progress', values: points.map((point) => point[2]!) },
   ];
   return (
     <div class="sides">

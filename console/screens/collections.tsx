@@ -1,10 +1,12 @@
-/** All collections of the project: how large they are and how they are searched; made, indexed and dropped here. */
+/** The collections of the project, with their sizes and indexes: created, indexed and deleted here. */
 import { useState } from 'preact/hooks';
 import type { IndexState, ListCollectionsResponse, ListedCollection } from '../../coordinator/contract/collections.js';
 import type { UsageResponse } from '../../coordinator/contract/service.js';
 import { type Loaded, useLoaded } from '../loading.js';
 import { useAction } from '../parts/action.js';
-import { Bar, Buttons, Dialog, Field, grouped, onSubmit, Problem, Shown, sizeText, Table } from '../parts/basics.js';
+import { Bar, Buttons, Dialog, Field, onSubmit, Problem, Shown } from '../parts/basics.js';
+import { Table } from '../parts/table.js';
+import { counted, grouped, sizeText } from '../parts/values.js';
 import { addressOf } from '../place.js';
 import type { Service } from '../service.js';
 
@@ -13,9 +15,18 @@ interface Props {
   readonly list: Loaded<ListCollectionsResponse>;
 }
 
-const KINDS = ['brute', 'auto', 'hnsw', 'ivf', 'bq'] as const;
-const USAGE_EVERY_MS = 10_000;
-const INDEX_EVERY_MS = 1_000;
+const KINDS = {
+  brute: 'no index (brute): exact search',
+  auto: 'automatic (auto): exact while that is fast, then hnsw',
+  hnsw: 'graph of neighbours (hnsw): the fastest searches',
+  ivf: 'lists of near vectors (ivf): quick to build',
+  bq: 'binary codes (bq): little memory',
+} as const;
+type Kind = keyof typeof KINDS;
+const USAGE_EVERY_MS = 30_000;
+const BUILDING_EVERY_MS = 1_000;
+/** A build may be started by another client, or by the service. */
+const INDEX_EVERY_MS = 20_000;
 
 type Asked = { readonly kind: 'create' } | { readonly kind: 'index' | 'drop'; readonly collection: ListedCollection };
 
@@ -24,7 +35,7 @@ export function Collections({ service, list }: Props) {
   const usage = useLoaded(
     (signal) => service.call<UsageResponse>('GET', '/v1/usage', undefined, signal),
     [service],
-    USAGE_EVERY_MS,
+    service.poll(USAGE_EVERY_MS),
   );
   const done = (): void => {
     setAsked(undefined);
@@ -33,28 +44,28 @@ export function Collections({ service, list }: Props) {
   return (
     <>
       <p class="row">
-        <button type="button" onClick={() => setAsked({ kind: 'create' })}>
-          New collection
-        </button>
+        {service.mayWrite && (
+          <button type="button" onClick={() => setAsked({ kind: 'create' })}>
+            New collection
+          </button>
+        )}
         {usage.value !== undefined && <Usage of={usage.value} />}
       </p>
       <Shown of={list}>
         {({ collections }) =>
           collections.length === 0 ? (
-            <p class="quiet">There is no collection yet.</p>
+            <p class="quiet">This project has no collection yet.</p>
           ) : (
             <>
               <Table
                 label="Collections"
-                titles={['Name', 'Records', 'Dimension', 'Vectors, computed', 'Index', 'Actions']}
-              >
-                {collections.map((collection) => (
-                  <Row key={collection.id} service={service} collection={collection} onAsk={setAsked} />
-                ))}
-              </Table>
+                titles={service.mayWrite ? [...TITLES, 'Actions'] : TITLES}
+                plain={['Actions']}
+                rows={collections.map((collection) => rowOf(service, collection, setAsked))}
+              />
               <p class="quiet">
-                Vectors: records × dimension × 4 bytes, computed here. What is stored, with metadata, texts and logs, is
-                counted for the project as a whole.
+                Vector data is records × dimension × 4 bytes. The bytes of the project also count metadata, texts and
+                logs.
               </p>
             </>
           )
@@ -69,67 +80,70 @@ export function Collections({ service, list }: Props) {
 
 const Usage = ({ of: { bytes, records } }: { readonly of: UsageResponse }) => (
   <span class="quiet">
-    {grouped(records)} records, {sizeText(bytes.total)} of {sizeText(bytes.limit)}{' '}
+    The project holds {counted(records, 'record')} and uses {sizeText(bytes.total)} of {sizeText(bytes.limit)}{' '}
     <Bar share={bytes.total / bytes.limit} label="Bytes of the project" />
   </span>
 );
 
-interface RowProps {
-  readonly service: Service;
-  readonly collection: ListedCollection;
-  readonly onAsk: (asked: Asked) => void;
-}
-
+const TITLES = ['Name', 'Records', 'Dimension', 'Vector data', 'Index'];
 const BYTES_PER_COMPONENT = 4;
 
-function Row({ service, collection, onAsk }: RowProps) {
-  const { name, dimension, record_count: records, importing } = collection;
-  return (
-    <tr>
-      <th scope="row">
-        <a href={addressOf({ screen: 'records', collection: name })}>{name}</a>
-        {importing === true && <span class="badge">importing</span>}
-      </th>
-      <td class="number">{grouped(records)}</td>
-      <td class="number">{grouped(dimension)}</td>
-      <td class="number">{sizeText(records * dimension * BYTES_PER_COMPONENT)}</td>
-      <td>{importing === true ? '–' : <IndexOf service={service} collection={collection} />}</td>
-      <td>
-        <div class="row">
-          <button type="button" class="plain" onClick={() => onAsk({ kind: 'index', collection })}>
-            Index …
-          </button>
-          <button type="button" class="plain" onClick={() => onAsk({ kind: 'drop', collection })}>
-            Drop …
-          </button>
-        </div>
-      </td>
-    </tr>
+function rowOf(service: Service, collection: ListedCollection, onAsk: (asked: Asked) => void) {
+  const { id, name, dimension, record_count: records, importing } = collection;
+  const actions = (
+    <span class="actions">
+      <button type="button" class="plain" onClick={() => onAsk({ kind: 'index', collection })}>
+        Change index …
+      </button>
+      <button type="button" class="plain" onClick={() => onAsk({ kind: 'drop', collection })}>
+        Delete …
+      </button>
+    </span>
   );
+  const cells = [
+    <>
+      <a href={addressOf({ screen: 'records', collection: name })}>{name}</a>
+      {importing === true && <span class="badge">importing</span>}
+    </>,
+    grouped(records),
+    grouped(dimension),
+    sizeText(records * dimension * BYTES_PER_COMPONENT),
+    importing === true ? '–' : <IndexOf service={service} collection={collection} />,
+  ];
+  return { key: id, cells: service.mayWrite ? [...cells, actions] : cells };
 }
 
-/** The index that serves, and the one that is being built. */
-function IndexOf({ service, collection: { name, index } }: Omit<RowProps, 'onAsk'>) {
+interface IndexProps {
+  readonly service: Service;
+  readonly collection: ListedCollection;
+}
+
+/** The index that answers searches, and the one that is being built. */
+function IndexOf({ service, collection: { name, index } }: IndexProps) {
   const path = `/v1/namespaces/${encodeURIComponent(name)}/index`;
+  const [isBuilding, setBuilding] = useState(false);
   const state = useLoaded(
-    (signal) => service.call<IndexState>('GET', path, undefined, signal),
+    async (signal) => {
+      await service.untilSpare(signal);
+      const now = await service.call<IndexState>('GET', path, undefined, signal);
+      setBuilding(now.status === 'building');
+      return now;
+    },
     [service, path, index],
-    INDEX_EVERY_MS,
+    service.poll(isBuilding ? BUILDING_EVERY_MS : INDEX_EVERY_MS),
   ).value;
-  const serves = index === 'brute' ? 'exact' : index;
-  if (state === undefined) return <>{serves}</>;
-  if (state.status === 'building')
+  const serves = index === 'brute' ? 'none (exact)' : index;
+  if (state?.status === 'building')
     return (
       <>
-        {serves}{' '}
-        <Bar share={state.build_progress ?? 0} label={`Building ${state.desired_type ?? 'the index'} of ${name}`} />{' '}
-        {state.desired_type ?? ''}
+        {serves}; building {state.desired_type ?? ''}{' '}
+        <Bar share={state.build_progress ?? 0} label={`Building ${state.desired_type ?? 'the index'} of ${name}`} />
       </>
     );
   return (
     <>
       {serves}
-      {state.status === 'failed' && <span class="badge bad">{state.error ?? 'the last build failed'}</span>}
+      {state?.status === 'failed' && <span class="badge bad">{state.error ?? 'the last build failed'}</span>}
     </>
   );
 }
@@ -142,13 +156,13 @@ interface AskProps {
 function Create({ service, onDone }: AskProps) {
   const [name, setName] = useState('');
   const [dimension, setDimension] = useState('');
-  const [index, setIndex] = useState<string>('auto');
+  const [index, setIndex] = useState<Kind>('auto');
   const wanted = { name, dimension: Number(dimension), metric: 'squared_l2', index };
   const { problem, isRunning, start } = useAction(() => service.call('POST', '/v1/namespaces', wanted), onDone);
   return (
     <Dialog title="New collection" onClose={onDone}>
       <form onSubmit={onSubmit(start)}>
-        <Field label="Name" hint="1 to 64 of A-Z a-z 0-9 _ -">
+        <Field label="Name" hint="1 to 64 letters A-Z and a-z, digits, _ and -.">
           <input
             value={name}
             required
@@ -156,7 +170,7 @@ function Create({ service, onDone }: AskProps) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </Field>
-        <Field label="Dimension" hint="How many numbers a vector has. It is fixed.">
+        <Field label="Dimension" hint="How many numbers each vector has. It cannot be changed later.">
           <input
             type="number"
             min={1}
@@ -167,36 +181,42 @@ function Create({ service, onDone }: AskProps) {
           />
         </Field>
         <Field label="Index">
-          <select value={index} onChange={(event) => setIndex(event.currentTarget.value)}>
-            {KINDS.map((kind) => (
-              <option key={kind}>{kind}</option>
-            ))}
+          <select value={index} onChange={(event) => setIndex(event.currentTarget.value as Kind)}>
+            <Options of={Object.keys(KINDS) as Kind[]} />
           </select>
         </Field>
         {problem !== undefined && <Problem>{problem}</Problem>}
-        <Buttons isRunning={isRunning} does="Create" onCancel={onDone} />
+        <Buttons isRunning={isRunning} does="Create collection" onCancel={onDone} />
       </form>
     </Dialog>
   );
 }
 
+const Options = ({ of: kinds }: { readonly of: readonly Kind[] }) => (
+  <>
+    {kinds.map((kind) => (
+      <option key={kind} value={kind}>
+        {KINDS[kind]}
+      </option>
+    ))}
+  </>
+);
+
 function ChooseIndex({ service, collection, onDone }: AskProps & { readonly collection: ListedCollection }) {
-  const [type, setType] = useState<string>(collection.index === 'brute' ? 'hnsw' : collection.index);
+  const [type, setType] = useState<Kind>(collection.index === 'brute' ? 'hnsw' : collection.index);
   const path = `/v1/namespaces/${encodeURIComponent(collection.name)}/index`;
   const wanted = { type: type === 'brute' ? null : type };
   const { problem, isRunning, start } = useAction(() => service.call('POST', path, wanted), onDone);
   return (
     <Dialog title={`Index of ${collection.name}`} onClose={onDone}>
       <form onSubmit={onSubmit(start)}>
-        <Field label="Kind" hint="brute is exact search without an index. Searches go on while an index is built.">
-          <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
-            {KINDS.filter((kind) => kind !== 'auto').map((kind) => (
-              <option key={kind}>{kind}</option>
-            ))}
+        <Field label="Kind of index" hint="Searches are answered as before until the new index is complete.">
+          <select value={type} onChange={(event) => setType(event.currentTarget.value as Kind)}>
+            <Options of={(Object.keys(KINDS) as Kind[]).filter((kind) => kind !== 'auto')} />
           </select>
         </Field>
         {problem !== undefined && <Problem>{problem}</Problem>}
-        <Buttons isRunning={isRunning} does={type === 'brute' ? 'Drop the index' : 'Build'} onCancel={onDone} />
+        <Buttons isRunning={isRunning} does={type === 'brute' ? 'Remove index' : 'Build index'} onCancel={onDone} />
       </form>
     </Dialog>
   );
@@ -207,14 +227,14 @@ function Drop({ service, collection: { name }, onDone }: AskProps & { readonly c
   const path = `/v1/namespaces/${encodeURIComponent(name)}`;
   const { problem, isRunning, start } = useAction(() => service.call('DELETE', path), onDone);
   return (
-    <Dialog title={`Drop ${name}`} onClose={onDone}>
+    <Dialog title={`Delete ${name}`} onClose={onDone}>
       <form onSubmit={onSubmit(start)}>
-        <p>All its records, its index and its log are erased. Nothing brings them back.</p>
+        <p>This deletes the collection with all its records, its index and its log. It cannot be undone.</p>
         <Field label="Type the name of the collection">
           <input value={typed} required onInput={(event) => setTyped(event.currentTarget.value)} />
         </Field>
         {problem !== undefined && <Problem>{problem}</Problem>}
-        <Buttons isRunning={isRunning || typed !== name} does="Drop it" isGrave onCancel={onDone} />
+        <Buttons isRunning={isRunning || typed !== name} does="Delete collection" isGrave onCancel={onDone} />
       </form>
     </Dialog>
   );

@@ -1,12 +1,20 @@
-/** The API keys of the project: made here, shown once, revoked. */
+/** The API keys of the project: created here, shown once, revoked. */
 import { useState } from 'preact/hooks';
 import type { CreateKeyResponse, ListedKey, ListKeysResponse } from '../../coordinator/contract/service.js';
 import { useLoaded } from '../loading.js';
 import { useAction } from '../parts/action.js';
-import { Buttons, Dialog, Field, onSubmit, Problem, Shown, Table } from '../parts/basics.js';
+import { Buttons, Dialog, Field, onSubmit, Problem, Shown } from '../parts/basics.js';
+import { Copy } from '../parts/copy.js';
+import { Table } from '../parts/table.js';
+import { Day } from '../parts/values.js';
 import type { Service } from '../service.js';
 
-const SCOPES = ['read_only', 'read_write', 'admin', 'metrics'] as const;
+const SCOPES = {
+  read_only: 'read_only: search and read',
+  read_write: 'read_write: also insert, change and delete',
+  admin: 'admin: also keys and the cluster',
+  metrics: 'metrics: only /metrics',
+} as const;
 const DAY_SECS = 86_400;
 
 export function Keys({ service }: { readonly service: Service }) {
@@ -27,24 +35,24 @@ export function Keys({ service }: { readonly service: Service }) {
       </p>
       <Shown of={keys}>
         {({ keys: listed }) => (
-          <Table label="API keys" titles={['Id', 'Label', 'Scope', 'Made', 'Expires', 'Actions']}>
-            {listed.map((key) => (
-              <tr key={key.id}>
-                <th scope="row">
-                  <code>{key.id}</code>
-                </th>
-                <td>{key.label}</td>
-                <td>{key.scope}</td>
-                <td>{dayOf(key.created_at_ms)}</td>
-                <td>{key.expires_at_ms === null ? 'never' : key.expired ? 'expired' : dayOf(key.expires_at_ms)}</td>
-                <td>
-                  <button type="button" class="plain" onClick={() => setRevoked(key)}>
-                    Revoke …
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <Table
+            label="API keys"
+            titles={['Id', 'Label', 'Scope', 'Created', 'Expires', 'Actions']}
+            plain={['Label', 'Scope', 'Actions']}
+            rows={listed.map((key) => ({
+              key: key.id,
+              cells: [
+                <code>{key.id}</code>,
+                key.label,
+                key.scope,
+                <Day ms={key.created_at_ms} />,
+                key.expires_at_ms === null ? 'never' : key.expired ? 'expired' : <Day ms={key.expires_at_ms} />,
+                <button type="button" class="plain" onClick={() => setRevoked(key)}>
+                  Revoke …
+                </button>,
+              ],
+            }))}
+          />
         )}
       </Shown>
       {isAsked && <Create service={service} onDone={done} />}
@@ -53,15 +61,13 @@ export function Keys({ service }: { readonly service: Service }) {
   );
 }
 
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-
 interface AskProps {
   readonly service: Service;
   readonly onDone: () => void;
 }
 
 function Create({ service, onDone }: AskProps) {
-  const [scope, setScope] = useState<string>('read_only');
+  const [scope, setScope] = useState<keyof typeof SCOPES>('read_only');
   const [label, setLabel] = useState('');
   const [days, setDays] = useState('');
   const [made, setMade] = useState<CreateKeyResponse>();
@@ -77,14 +83,9 @@ function Create({ service, onDone }: AskProps) {
   if (made !== undefined)
     return (
       <Dialog title="The new key" onClose={onDone}>
-        <p>It is shown this once. Keep it now.</p>
-        <p class="wide">
-          <code>{made.key}</code>
-        </p>
+        <p>The key is shown only now. Copy it to a safe place.</p>
+        <Copy text={made.key} />
         <p class="row end">
-          <button type="button" class="plain" onClick={() => void navigator.clipboard.writeText(made.key)}>
-            Copy
-          </button>
           <button type="button" onClick={onDone}>
             Done
           </button>
@@ -94,21 +95,23 @@ function Create({ service, onDone }: AskProps) {
   return (
     <Dialog title="New key" onClose={onDone}>
       <form onSubmit={onSubmit(start)}>
-        <Field label="Scope">
-          <select value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
-            {SCOPES.map((known) => (
-              <option key={known}>{known}</option>
+        <Field label="What the key may do">
+          <select value={scope} onChange={(event) => setScope(event.currentTarget.value as keyof typeof SCOPES)}>
+            {Object.entries(SCOPES).map(([known, words]) => (
+              <option key={known} value={known}>
+                {words}
+              </option>
             ))}
           </select>
         </Field>
-        <Field label="Label" hint="For whom or what it is.">
+        <Field label="Label" hint="Who or what uses the key.">
           <input value={label} maxLength={100} onInput={(event) => setLabel(event.currentTarget.value)} />
         </Field>
-        <Field label="Days" hint="Empty: it does not expire.">
+        <Field label="Valid for days" hint="Empty: the key does not expire.">
           <input type="number" min={1} value={days} onInput={(event) => setDays(event.currentTarget.value)} />
         </Field>
         {problem !== undefined && <Problem>{problem}</Problem>}
-        <Buttons isRunning={isRunning} does="Make it" onCancel={onDone} />
+        <Buttons isRunning={isRunning} does="Create key" onCancel={onDone} />
       </form>
     </Dialog>
   );
@@ -119,9 +122,9 @@ function Revoke({ service, of: { id, label }, onDone }: AskProps & { readonly of
   return (
     <Dialog title={`Revoke ${label ?? id}`} onClose={onDone}>
       <form onSubmit={onSubmit(start)}>
-        <p>Whoever uses it is refused from then on. It cannot be taken back.</p>
+        <p>Requests with this key are refused from then on. A revoked key cannot be restored.</p>
         {problem !== undefined && <Problem>{problem}</Problem>}
-        <Buttons isRunning={isRunning} does="Revoke it" isGrave onCancel={onDone} />
+        <Buttons isRunning={isRunning} does="Revoke key" isGrave onCancel={onDone} />
       </form>
     </Dialog>
   );

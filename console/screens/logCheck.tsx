@@ -1,7 +1,7 @@
-/** The service log on the screen of a collection's history: its reader says whose signatures it must have. */
+/** The check of the service log, under a policy of its reader that names the signatures it must have. */
 import { useState } from 'preact/hooks';
 import { type FollowedLog, followLog, isAlarm, rememberedPolicy } from '../audit/serviceLog.js';
-import { grouped } from '../parts/basics.js';
+import { grouped } from '../parts/values.js';
 
 interface Outcome {
   readonly followed?: FollowedLog;
@@ -21,13 +21,13 @@ export function LogCheck() {
   };
   return (
     <details>
-      <summary>The log of the service</summary>
+      <summary>Check the service log, which records the checkpoints of all collections</summary>
       <label>
-        Policy: the key of the log and its witnesses, from those who run them
+        Policy: the public keys of the log and of its witnesses. Ask the operators of the service and of the witnesses.
         <textarea rows={4} value={policy} onInput={(event) => setPolicy(event.currentTarget.value)} />
       </label>
       <button type="button" class="plain" onClick={() => void check()} disabled={policy.trim() === ''}>
-        Check the log
+        Check the service log
       </button>
       <Result of={outcome} />
     </details>
@@ -39,7 +39,9 @@ function Result({ of: { followed, failure } }: { readonly of: Outcome }) {
     return (
       <div class="alarm" role="alert">
         <strong>
-          {isAlarm(failure) ? 'The log is not the one that was seen here.' : 'The log could not be checked.'}
+          {isAlarm(failure)
+            ? 'The service log contradicts the log that this browser saw before.'
+            : 'The service log could not be checked.'}
         </strong>
         <p>{failure.message}</p>
       </div>
@@ -49,9 +51,11 @@ function Result({ of: { followed, failure } }: { readonly of: Outcome }) {
   const by = checkpoint.witnesses.map(({ name }) => name).join(', ');
   return (
     <p role="status" class="good">
-      {grouped(checkpoint.size)} entries of {checkpoint.origin}
-      {isFirst ? ', seen here for the first time' : `, ${grouped(entries)} new, history unchanged`};{' '}
-      {by === '' ? 'the policy asks for no witness' : `cosigned by ${by}`}.
+      Verified: {grouped(checkpoint.size)} entries of {checkpoint.origin}
+      {isFirst
+        ? '. This is the first check with this browser, which remembers the log for later checks.'
+        : `, ${grouped(entries)} of them new. The earlier entries are unchanged.`}{' '}
+      {by === '' ? 'The policy asks for no witness.' : `Witnesses that signed: ${by}.`}
     </p>
   );
 }

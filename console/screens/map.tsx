@@ -1,4 +1,4 @@
-/** A sample of the records in the plane in which they differ the most, coloured by what they are. */
+/** A sample of the records, in the plane in which they differ the most, coloured by a metadata key. */
 import { useMemo, useState } from 'preact/hooks';
 import type { ListedCollection } from '../../coordinator/contract/collections.js';
 import type { EventLogProofResponse } from '../../coordinator/contract/proofs.js';
@@ -6,7 +6,8 @@ import { useLoaded } from '../loading.js';
 import { keysOf, legendOf } from '../map/colours.js';
 import { type MappedRecords, sampled } from '../map/sample.js';
 import { Scatter } from '../map/scatter.js';
-import { Field, Shown, shortened } from '../parts/basics.js';
+import { Field, Shown } from '../parts/basics.js';
+import { counted, shortened } from '../parts/values.js';
 import { go } from '../place.js';
 import { pathOf, type Service } from '../service.js';
 
@@ -19,11 +20,13 @@ interface Props {
 
 export function RecordMap({ service, collection, lit }: Props) {
   const mapped = useLoaded(
-    async (signal) => {
-      // Every record took an event: no id is greater than their number.
-      const path = pathOf('/v1/proof/event-log', { collection: collection.name });
-      const { event_count } = await service.call<EventLogProofResponse>('GET', path, undefined, signal);
-      return sampled(service, collection, event_count, lit, signal);
+    (signal) => {
+      const lastId = async (): Promise<number> => {
+        // Every record took an event: no id is greater than their number.
+        const path = pathOf('/v1/proof/event-log', { collection: collection.name });
+        return (await service.call<EventLogProofResponse>('GET', path, undefined, signal)).event_count;
+      };
+      return sampled(service, collection, lastId, lit, signal);
     },
     [service, collection.id, lit],
   );
@@ -31,7 +34,7 @@ export function RecordMap({ service, collection, lit }: Props) {
     <Shown of={mapped}>
       {(value) =>
         value.records.length === 0 ? (
-          <p class="quiet">There is no record yet.</p>
+          <p class="quiet">This collection has no record yet.</p>
         ) : (
           <Mapped {...value} collection={collection} lit={lit} />
         )
@@ -55,9 +58,9 @@ function Mapped({ records, plane, collection: { name }, lit }: MappedRecords & O
   return (
     <>
       <div class="row">
-        <Field label="Colour by">
+        <Field label="Colour by metadata key">
           <select value={key} onChange={(event) => setKey(event.currentTarget.value)}>
-            <option value="">nothing</option>
+            <option value="">one colour</option>
             {keys.map((known) => (
               <option key={known}>{known}</option>
             ))}
@@ -75,8 +78,9 @@ function Mapped({ records, plane, collection: { name }, lit }: MappedRecords & O
         </ul>
       </div>
       <p class="quiet">
-        {records.length} records; the plane shows {Math.round(plane.share * 100)} % of how they differ.
-        {lit.length > 0 && ' Circles: the hits of the last search.'}
+        {counted(records.length, 'record')}, one point each. Points that are near each other have similar vectors. The
+        map keeps {Math.round(plane.share * 100)} % of the differences between the vectors.
+        {lit.length > 0 && ' Circles mark the hits of the last search.'}
       </p>
       <Scatter
         label={`Map of ${records.length} records`}

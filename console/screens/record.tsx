@@ -1,9 +1,10 @@
-/** One record: what it holds, its metadata to edit, and its end. */
+/** One record: its content, its metadata to edit, and its deletion. */
 import { useState } from 'preact/hooks';
 import type { GetRecordsResponse, ListedRecord } from '../../coordinator/contract/records.js';
 import { useLoaded } from '../loading.js';
 import { useAction } from '../parts/action.js';
 import { Dialog, Field, onSubmit, Problem, Shown } from '../parts/basics.js';
+import { counted } from '../parts/values.js';
 import { addressOf } from '../place.js';
 import { pathOf, type Service } from '../service.js';
 
@@ -25,7 +26,7 @@ export function RecordDialog({ service, collection, id, onClose }: Props) {
       <Shown of={got}>
         {({ records: [record] }) =>
           record === undefined ? (
-            <p>There is no such record, or it is deleted.</p>
+            <p>The collection has no record with this id, or it was deleted.</p>
           ) : (
             <Content service={service} collection={collection} record={record} onClose={onClose} />
           )
@@ -54,7 +55,7 @@ function Fixed({ record: { external_id: externalId, tag, text, vector = [] } }: 
       <dt>Vector</dt>
       <dd>
         <details>
-          <summary>{vector.length} components</summary>
+          <summary>{counted(vector.length, 'number')}</summary>
           <code class="broken">{vector.join(', ')}</code>
         </details>
       </dd>
@@ -69,8 +70,11 @@ function Content({ service, collection, record, onClose }: ContentProps) {
   const [deletion, setDeletion] = useState<'/v1/soft-delete' | '/v1/delete'>();
   const path = pathOf(`/v1/records/${id}/metadata`, { collection });
   const save = useAction(
-    // Parsed here: what is no JSON gets its reason where it is typed.
-    async () => service.call('PATCH', path, JSON.parse(typed) as object),
+    async () => {
+      if (!isObject(typed)) throw new Error('The metadata is not a JSON object. An example: {"year": 2000}');
+      // Sent as it was typed: a parser would round its numbers silently.
+      return service.call('PATCH', path, typed);
+    },
     () => onClose(true),
   );
   const remove = useAction(
@@ -81,40 +85,58 @@ function Content({ service, collection, record, onClose }: ContentProps) {
   return (
     <form onSubmit={onSubmit(save.start)}>
       <Fixed record={record} />
-      <Field label="Metadata" hint="A JSON object; it is replaced as a whole.">
-        <textarea value={typed} rows={8} onInput={(event) => setTyped(event.currentTarget.value)} />
+      <Field label="Metadata" {...(service.mayWrite && { hint: 'A JSON object. Saving replaces all of it.' })}>
+        <textarea
+          value={typed}
+          rows={8}
+          readOnly={!service.mayWrite}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
       </Field>
       {problem !== undefined && <Problem>{problem}</Problem>}
       {deletion === undefined ? (
         <p class="row end">
-          <a href={addressOf({ screen: 'search', collection, record: id })}>More like this</a>
-          <button type="button" class="plain" onClick={() => setDeletion('/v1/soft-delete')}>
-            Hide …
-          </button>
-          <button type="button" class="plain" onClick={() => setDeletion('/v1/delete')}>
-            Delete …
-          </button>
-          <button type="submit" disabled={save.isRunning || typed === written}>
-            Save
-          </button>
+          <a href={addressOf({ screen: 'search', collection, record: id })}>Find similar records</a>
+          {service.mayWrite && (
+            <>
+              <button type="button" class="plain" onClick={() => setDeletion('/v1/soft-delete')}>
+                Soft-delete …
+              </button>
+              <button type="button" class="plain" onClick={() => setDeletion('/v1/delete')}>
+                Delete …
+              </button>
+              <button type="submit" disabled={save.isRunning || typed === written}>
+                Save metadata
+              </button>
+            </>
+          )}
         </p>
       ) : (
         <>
           <p>
             {deletion === '/v1/delete'
-              ? 'The record is deleted for good. The log keeps that it was there.'
-              : 'No search finds the record any more. What it holds is kept.'}
+              ? 'This deletes the record and cannot be undone. The log still proves that the record existed.'
+              : 'Searches and lists will no longer find the record. The service keeps its content until it is deleted.'}
           </p>
           <p class="row end">
             <button type="button" class="plain" onClick={() => setDeletion(undefined)}>
               Cancel
             </button>
             <button type="button" class="grave" disabled={remove.isRunning} onClick={remove.start}>
-              {deletion === '/v1/delete' ? 'Delete it' : 'Hide it'}
+              {deletion === '/v1/delete' ? 'Delete record' : 'Soft-delete record'}
             </button>
           </p>
         </>
       )}
     </form>
   );
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }

@@ -1,8 +1,10 @@
-/** The records of a collection, page by page in the order of their ids: filtered, opened, edited, deleted. */
+/** The records of a collection by id, page by page: filtered here, and opened in a dialog. */
 import { useState } from 'preact/hooks';
 import type { ListRecordsResponse } from '../../coordinator/contract/records.js';
 import { useLoaded } from '../loading.js';
-import { Field, onSubmit, Shown, shortened, Table } from '../parts/basics.js';
+import { Field, onSubmit, Shown } from '../parts/basics.js';
+import { Table } from '../parts/table.js';
+import { Metadata, shortened } from '../parts/values.js';
 import { addressOf, go } from '../place.js';
 import type { Service } from '../service.js';
 import { RecordDialog } from './record.js';
@@ -14,7 +16,7 @@ interface Props {
 }
 
 const PAGE_RECORDS = 50;
-const SHOWN_CHARS = 160;
+const SHOWN_CHARS = 120;
 
 export function Records({ service, collection, record }: Props) {
   const [typed, setTyped] = useState('');
@@ -40,30 +42,34 @@ export function Records({ service, collection, record }: Props) {
   return (
     <>
       <form class="row" onSubmit={onSubmit(apply)}>
-        <Field label="Filter" hint='JSON, as in a search: {"year": {"gte": 2000}}'>
+        <Field label="Filter by metadata" hint='A filter in JSON, such as {"year": {"gte": 2000}}. Empty: all records.'>
           <input value={typed} size={40} onInput={(event) => setTyped(event.currentTarget.value)} />
         </Field>
-        <button type="submit">Apply</button>
+        <button type="submit">Apply filter</button>
       </form>
       <Shown of={list}>
         {({ records, next }) => (
           <>
-            <Table label="Records" titles={['Id', 'External id', 'Tag', 'Text', 'Metadata']}>
-              {records.map(({ id, external_id: externalId, tag, text, metadata }) => (
-                <tr key={id}>
-                  <th scope="row">
-                    <a href={addressOf({ screen: 'records', collection, record: id })}>{id}</a>
-                  </th>
-                  <td>{shortened(externalId ?? '', SHOWN_CHARS)}</td>
-                  <td class="number">{tag}</td>
-                  <td>{shortened(text ?? '', SHOWN_CHARS)}</td>
-                  <td>
-                    <code>{metadata === null ? '' : shortened(JSON.stringify(metadata), SHOWN_CHARS)}</code>
-                  </td>
-                </tr>
-              ))}
-            </Table>
-            {records.length === 0 && <p class="quiet">There is no such record.</p>}
+            <Table
+              label="Records"
+              titles={['Id', 'External id', 'Tag', 'Text', 'Metadata']}
+              plain={['Text', 'Metadata']}
+              rows={records.map(({ id, external_id: externalId, tag, text, metadata }) => ({
+                key: id,
+                cells: [
+                  <a href={addressOf({ screen: 'records', collection, record: id })}>{id}</a>,
+                  externalId === undefined ? undefined : shortened(externalId, SHOWN_CHARS),
+                  tag,
+                  text == null ? undefined : shortened(text, SHOWN_CHARS),
+                  metadata === null ? undefined : <Metadata of={metadata} />,
+                ],
+              }))}
+            />
+            {records.length === 0 && (
+              <p class="quiet">
+                {filter === '' ? 'This collection has no record yet.' : 'No record matches the filter.'}
+              </p>
+            )}
             <Pager pages={pages} next={next} onChange={setPages} />
           </>
         )}
@@ -84,7 +90,7 @@ interface PagerProps {
 const Pager = ({ pages, next, onChange }: PagerProps) => (
   <p class="row">
     <button type="button" class="plain" disabled={pages.length === 1} onClick={() => onChange(pages.slice(0, -1))}>
-      Back
+      Previous page
     </button>
     <button
       type="button"
@@ -92,16 +98,16 @@ const Pager = ({ pages, next, onChange }: PagerProps) => (
       disabled={next === null}
       onClick={() => next !== null && onChange([...pages, next])}
     >
-      Next
+      Next page
     </button>
   </p>
 );
 
-/** The request as JSON. The filter is sent as it was typed, since a parser would round its numbers without a word. */
+/** The request as JSON. The filter is sent as it was typed, since a parser would round its numbers silently. */
 function withFilter(asked: object, filter: string): string {
   const request = JSON.stringify(asked);
   if (filter === '') return request;
-  if (!isJson(filter)) throw new Error('The filter is not JSON.');
+  if (!isJson(filter)) throw new Error('The filter is not JSON. An example: {"year": {"gte": 2000}}');
   return `${request.slice(0, -1)},"metadata_filter":${filter}}`;
 }
 

@@ -1,10 +1,11 @@
-/** The search lab: a search in two ways side by side, of any moment of the log. */
+/** The search lab: a search in two ways side by side, of any past state of the collection. */
 import { useEffect, useState } from 'preact/hooks';
 import type { ListedCollection } from '../../coordinator/contract/collections.js';
 import type { EventLogProofResponse } from '../../coordinator/contract/proofs.js';
 import type { SearchRequest } from '../../coordinator/contract/search.js';
 import { useLoaded } from '../loading.js';
 import { Problem } from '../parts/basics.js';
+import { counted } from '../parts/values.js';
 import { compare } from '../search/compared.js';
 import { SearchFields } from '../search/fields.js';
 import { EMPTY_FORM, type Form, requestOf, type Side } from '../search/request.js';
@@ -14,17 +15,18 @@ import { pathOf, type Service } from '../service.js';
 interface Props {
   readonly service: Service;
   readonly collection: ListedCollection;
-  /** The record that hits shall be near. */
+  /** The record to which hits are similar. */
   readonly record: number | undefined;
-  /** Is told the last hits: the map lights them up. */
+  /** Receives the ids of the latest hits, which the map marks. */
   readonly onFound: (ids: readonly number[]) => void;
 }
 
 const FIRST: Side = { k: 10, kind: 'index', moment: null };
 const SECOND: Side = { k: 10, kind: 'exact', moment: null };
-const EVENTS_EVERY_MS = 5_000;
-/** While something is typed or a slider moves, nothing is searched. */
-const RESTS_MS = 150;
+const EVENTS_EVERY_MS = 10_000;
+const NAMES = { alone: 'Search', first: 'Search A', second: 'Search B' } as const;
+/** A search starts once typing and sliders have rested for so long. */
+const RESTS_MS = 300;
 
 export function Search({ service, collection: { name, index }, record, onFound }: Props) {
   const [form, setForm] = useState<Form>({ ...EMPTY_FORM, record: record === undefined ? '' : String(record) });
@@ -34,7 +36,7 @@ export function Search({ service, collection: { name, index }, record, onFound }
   const log = useLoaded(
     (signal) => service.call<EventLogProofResponse>('GET', path, undefined, signal),
     [path],
-    EVENTS_EVERY_MS,
+    service.poll(EVENTS_EVERY_MS),
   );
   const sequence = log.value?.event_count ?? 0;
   const asked = useRested(asking(form, [first, second], name, sequence));
@@ -49,8 +51,13 @@ export function Search({ service, collection: { name, index }, record, onFound }
     <>
       <SearchFields form={form} onChange={setForm} />
       <div class={second === undefined ? '' : 'sides'}>
-        <SideSettings {...settings} name="First" side={first} onChange={setFirst} />
-        {second !== undefined && <SideSettings {...settings} name="Second" side={second} onChange={setSecond} />}
+        <SideSettings
+          {...settings}
+          name={second === undefined ? NAMES.alone : NAMES.first}
+          side={first}
+          onChange={setFirst}
+        />
+        {second !== undefined && <SideSettings {...settings} name={NAMES.second} side={second} onChange={setSecond} />}
       </div>
       <p class="row">
         <label>
@@ -59,7 +66,7 @@ export function Search({ service, collection: { name, index }, record, onFound }
             checked={second !== undefined}
             onChange={(event) => setSecond(event.currentTarget.checked ? SECOND : undefined)}
           />{' '}
-          compare with a second search: another k, an exact scan, another moment
+          Compare with a second search, which may use another method, number of hits or point in time
         </label>
       </p>
       {asked.problem !== undefined && <Problem>{asked.problem}</Problem>}
@@ -81,21 +88,29 @@ interface FoundProps {
 }
 
 function Found({ collection, first, second, isAsked }: FoundProps) {
-  if (!isAsked) return <p class="quiet">Give the id of a record, or a vector.</p>;
+  if (!isAsked)
+    return <p class="quiet">Enter the id of a record or a vector above. The search then starts by itself.</p>;
   const [one, other] = [first.value?.body.results, second?.value?.body.results];
   const compared = one !== undefined && other !== undefined ? compare(one, other) : undefined;
   return (
     <>
       {compared !== undefined && (
         <p role="status">
-          <strong>{compared.both.size}</strong> hits in both.{' '}
-          {compared.onlyFirst.length > 0 && `Only in the first: ${compared.onlyFirst.join(', ')}. `}
-          {compared.onlySecond.length > 0 && `Only in the second: ${compared.onlySecond.join(', ')}.`}
+          Both searches found <strong>{counted(compared.both.size, 'record')}</strong>.{' '}
+          {compared.onlyFirst.length > 0 && `Only ${NAMES.first} found: ${compared.onlyFirst.join(', ')}. `}
+          {compared.onlySecond.length > 0 && `Only ${NAMES.second} found: ${compared.onlySecond.join(', ')}.`}
         </p>
       )}
       <div class={second === undefined ? '' : 'sides'}>
-        <Hits name="First" collection={collection} found={first} shared={compared?.both} />
-        {second !== undefined && <Hits name="Second" collection={collection} found={second} shared={compared?.both} />}
+        <Hits
+          name={second === undefined ? NAMES.alone : NAMES.first}
+          collection={collection}
+          found={first}
+          shared={compared?.both}
+        />
+        {second !== undefined && (
+          <Hits name={NAMES.second} collection={collection} found={second} shared={compared?.both} />
+        )}
       </div>
     </>
   );
@@ -123,7 +138,7 @@ function asking(
   }
 }
 
-/** The value, once it has not changed for a moment. */
+/** The value, once it has not changed for `RESTS_MS`. */
 function useRested<T>(value: T): T {
   const [rested, setRested] = useState(value);
   const text = JSON.stringify(value);

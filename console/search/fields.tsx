@@ -1,4 +1,4 @@
-/** The form of a search: what is near, what matches, and how the order is made. */
+/** The form of a search: its vector, its conditions on metadata, and its ranking. */
 import { Field } from '../parts/basics.js';
 import { type Condition, type Form, OPERATORS } from './request.js';
 
@@ -12,7 +12,7 @@ export function SearchFields({ form, onChange }: Props) {
   return (
     <>
       <fieldset class="row">
-        <legend>Near</legend>
+        <legend>Find records similar to</legend>
         <label>
           <input type="radio" name="by" checked={form.by === 'record'} onChange={() => set({ by: 'record' })} /> a
           record
@@ -24,6 +24,7 @@ export function SearchFields({ form, onChange }: Props) {
         {form.by === 'record' ? (
           <input
             aria-label="Id of the record"
+            placeholder="record id"
             inputMode="numeric"
             value={form.record}
             onInput={(event) => set({ record: event.currentTarget.value })}
@@ -31,6 +32,7 @@ export function SearchFields({ form, onChange }: Props) {
         ) : (
           <textarea
             aria-label="Vector"
+            placeholder="0.1, 0.2, …"
             rows={2}
             cols={50}
             value={form.vector}
@@ -39,24 +41,27 @@ export function SearchFields({ form, onChange }: Props) {
         )}
       </fieldset>
       <Conditions form={form} onChange={onChange} />
-      <Order form={form} set={set} />
+      <Ranking form={form} set={set} />
     </>
   );
 }
 
-interface OrderProps {
+interface RankingProps {
   readonly form: Form;
   readonly set: (part: Partial<Form>) => void;
 }
 
-const Order = ({ form, set }: OrderProps) => (
+const Ranking = ({ form, set }: RankingProps) => (
   <details>
-    <summary>Order</summary>
+    <summary>Ranking: words, age, graph</summary>
     <div class="row">
-      <Field label="Words" hint="Half of the order is by them.">
+      <Field label="Words to find" hint="Hits are ranked half by these words in their texts, half by distance.">
         <input value={form.text} onInput={(event) => set({ text: event.currentTarget.value })} />
       </Field>
-      <Field label="Half-life, seconds" hint="Older records come later. Empty: no decay.">
+      <Field
+        label="Half-life in seconds"
+        hint="Records rank lower as they age: with each half-life, their distance counts twice. Empty: age does not count."
+      >
         <input
           type="number"
           min={0}
@@ -70,10 +75,10 @@ const Order = ({ form, set }: OrderProps) => (
           checked={form.usesGraph}
           onChange={(event) => set({ usesGraph: event.currentTarget.checked })}
         />{' '}
-        by hops in the graph
+        Rank records lower that are far apart in the graph
       </label>
       {form.usesGraph && (
-        <Field label="Weight of a hop">
+        <Field label="Weight of each hop" hint="0.15: each hop adds 15 % to the distance.">
           <input
             type="number"
             min={0}
@@ -95,7 +100,7 @@ function Conditions({ form, onChange }: Props) {
     put(conditions.map((one, i) => (i === at ? { ...one, ...part } : one)));
   return (
     <fieldset>
-      <legend>Metadata</legend>
+      <legend>Only records whose metadata matches</legend>
       {conditions.map((condition, at) => (
         <p class="row" key={at}>
           <input
@@ -109,8 +114,10 @@ function Conditions({ form, onChange }: Props) {
             value={condition.operator}
             onChange={(event) => change(at, { operator: event.currentTarget.value as Condition['operator'] })}
           >
-            {OPERATORS.map((operator) => (
-              <option key={operator}>{operator}</option>
+            {Object.entries(OPERATORS).map(([operator, words]) => (
+              <option key={operator} value={operator}>
+                {words}
+              </option>
             ))}
           </select>
           <input
@@ -138,8 +145,8 @@ function Conditions({ form, onChange }: Props) {
             value={form.joinedBy}
             onChange={(event) => onChange({ ...form, joinedBy: event.currentTarget.value as Form['joinedBy'] })}
           >
-            <option value="$and">all must hold</option>
-            <option value="$or">one must hold</option>
+            <option value="$and">all conditions must hold</option>
+            <option value="$or">one condition must hold</option>
           </select>
         )}
       </p>

@@ -1,11 +1,22 @@
 /** What is filled in on the search screen, and the request that it makes. */
 import type { SearchRequest } from '../../coordinator/contract/search.js';
 
-export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'] as const;
+/** The operators of conditions, in words. */
+export const OPERATORS = {
+  eq: 'is equal to',
+  ne: 'is not equal to',
+  gt: 'is greater than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  in: 'is one of',
+  nin: 'is none of',
+  exists: 'exists',
+} as const;
 
 export interface Condition {
   readonly key: string;
-  readonly operator: (typeof OPERATORS)[number];
+  readonly operator: keyof typeof OPERATORS;
   /** JSON, or a string as it is. */
   readonly value: string;
 }
@@ -24,11 +35,12 @@ export interface Form {
   readonly graphWeight: string;
 }
 
-/** One way of asking: how many, through what, and of which moment. */
+/** How one search is carried out. */
 export interface Side {
+  /** The number of hits. */
   readonly k: number;
   readonly kind: 'index' | 'exact';
-  /** A number of committed events; null: now. */
+  /** The number of committed events whose state is searched; null: the present state. */
   readonly moment: number | null;
 }
 
@@ -78,14 +90,14 @@ function vectorIn(text: string): { readonly query: number[] } | null {
     .filter((part) => part !== '')
     .map(Number);
   if (numbers.length === 0) return null;
-  if (numbers.some(Number.isNaN)) throw new Error('The vector is not made of numbers.');
+  if (numbers.some(Number.isNaN)) throw new Error('The vector must be numbers, separated by commas or blanks.');
   return { query: numbers };
 }
 
 function recordIn(text: string): { readonly like: number } | null {
   if (text.trim() === '') return null;
   const id = Number(text);
-  if (!Number.isSafeInteger(id) || id < 0) throw new Error('The id of a record is a whole number.');
+  if (!Number.isSafeInteger(id) || id < 0) throw new Error('The id of a record must be a whole number.');
   return { like: id };
 }
 
@@ -106,7 +118,7 @@ function operandOf(operator: Condition['operator'], text: string): unknown {
   return valueIn(text);
 }
 
-/** What reads as JSON is taken as it; anything else is a string. */
+/** A JSON value, or else the text itself as a string. */
 function valueIn(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,7 +1,9 @@
-/** One way of asking, and what it found. */
+/** The settings of one search, and its hits. */
 import type { SearchHit, SearchRequest, SearchResponse } from '../../coordinator/contract/search.js';
 import { type Loaded, useLoaded } from '../loading.js';
-import { Field, grouped, Shown, shortened, Table } from '../parts/basics.js';
+import { Field, Shown } from '../parts/basics.js';
+import { Table } from '../parts/table.js';
+import { counted, grouped, Metadata, shortened, Time } from '../parts/values.js';
 import { addressOf } from '../place.js';
 import type { Answered, Service } from '../service.js';
 import type { Side } from './request.js';
@@ -31,7 +33,7 @@ export function SideSettings({ name, side, sequence, index, onChange }: Settings
     <fieldset>
       <legend>{name}</legend>
       <div class="row">
-        <Field label="k">
+        <Field label="Number of hits (k)">
           <input
             type="number"
             min={1}
@@ -40,17 +42,23 @@ export function SideSettings({ name, side, sequence, index, onChange }: Settings
             onInput={(event) => onChange({ ...side, k: Math.max(1, Number(event.currentTarget.value)) })}
           />
         </Field>
-        <Field label="Through">
+        <Field label="Method">
           <select
             value={moment === null ? kind : 'exact'}
             disabled={moment !== null}
             onChange={(event) => onChange({ ...side, kind: event.currentTarget.value as Side['kind'] })}
           >
-            <option value="index">{index === 'brute' ? 'the scan (exact)' : `the ${index} index`}</option>
-            <option value="exact">an exact scan</option>
+            <option value="index">{index === 'brute' ? 'as usual: exact scan' : `as usual: ${index} index`}</option>
+            <option value="exact">exact scan of all vectors</option>
           </select>
         </Field>
-        <Field label={moment === null ? 'Moment: now' : `Moment: after ${grouped(moment)} events`}>
+        <Field
+          label={
+            moment === null
+              ? 'Point in time: now'
+              : `Point in time: after event ${grouped(moment)} of ${grouped(sequence)}`
+          }
+        >
           <input
             type="range"
             disabled={sequence === 0}
@@ -72,7 +80,7 @@ interface HitsProps {
   readonly name: string;
   readonly collection: string;
   readonly found: SideFound;
-  /** Ids that the other side has too; undefined: there is no other side. */
+  /** Ids that both searches found; undefined without a second search. */
   readonly shared: ReadonlySet<number> | undefined;
 }
 
@@ -84,27 +92,17 @@ export const Hits = ({ name, collection, found, shared }: HitsProps) => (
       {(answer) =>
         answer === undefined ? null : (
           <>
+            {shared !== undefined && <h2>{name}</h2>}
             <p class="quiet" role="status">
-              {answer.body.results.length} hits in {answer.tookMs.toFixed(1)} ms{momentOf(answer.body)}
+              {counted(answer.body.results.length, 'hit')} in {answer.tookMs.toFixed(1)} ms
+              <PointInTime of={answer.body} />
             </p>
-            <Table label={`Hits: ${name}`} titles={['Id', 'Score', 'Record']}>
-              {answer.body.results.map((hit) => (
-                <tr key={hit.id} class={shared !== undefined && !shared.has(hit.id) ? 'differs' : ''}>
-                  <th scope="row">
-                    <a href={addressOf({ screen: 'records', collection, record: hit.id })}>{hit.id}</a>
-                    {shared !== undefined && !shared.has(hit.id) && <span class="badge">only here</span>}
-                  </th>
-                  <td class="number">
-                    {hit.score.toPrecision(6)}
-                    <Order of={hit} />
-                  </td>
-                  <td>
-                    {shortened(hit.text ?? '', TEXT_CHARS)}{' '}
-                    {hit.metadata != null && <code>{shortened(JSON.stringify(hit.metadata), TEXT_CHARS)}</code>}
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <Table
+              label={`Hits: ${name}`}
+              titles={['Id', 'Squared distance', 'Record']}
+              plain={['Record']}
+              rows={answer.body.results.map((hit) => rowOf(hit, collection, shared))}
+            />
           </>
         )
       }
@@ -112,15 +110,35 @@ export const Hits = ({ name, collection, found, shared }: HitsProps) => (
   </section>
 );
 
-const Order = ({ of: { decay_factor: decay, graph_distance: hops } }: { readonly of: SearchHit }) => (
-  <>
-    {decay !== undefined && <small class="quiet"> × 1/{decay.toPrecision(3)}</small>}
-    {hops != null && <small class="quiet"> {hops} hops</small>}
-  </>
-);
-
-function momentOf({ as_of_log_index: index, as_of_timestamp: seconds }: SearchResponse): string {
-  if (index === undefined) return '';
-  const when = seconds == null ? '' : `, ${new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')}`;
-  return `, of the state after ${grouped(index)} events${when}`;
+function rowOf(hit: SearchHit, collection: string, shared: ReadonlySet<number> | undefined) {
+  const isMarked = shared !== undefined && !shared.has(hit.id);
+  const { decay_factor: decay, graph_distance: hops } = hit;
+  const cells = [
+    <>
+      <a href={addressOf({ screen: 'records', collection, record: hit.id })}>{hit.id}</a>
+      {isMarked && <span class="badge">only here</span>}
+    </>,
+    <>
+      {hit.score.toPrecision(6)}
+      {decay !== undefined && <small class="quiet"> age factor {decay.toPrecision(3)}</small>}
+      {hops != null && <small class="quiet"> {counted(hops, 'hop')}</small>}
+    </>,
+    <>
+      {shortened(hit.text ?? '', TEXT_CHARS)} <Metadata of={hit.metadata} />
+    </>,
+  ];
+  return { key: hit.id, cells, isMarked };
 }
+
+const PointInTime = ({ of: { as_of_log_index: index, as_of_timestamp: seconds } }: { readonly of: SearchResponse }) =>
+  index === undefined ? null : (
+    <>
+      , in the state after event {grouped(index)}
+      {seconds != null && (
+        <>
+          {' '}
+          (<Time ms={seconds * 1_000} />)
+        </>
+      )}
+    </>
+  );

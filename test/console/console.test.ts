@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { findBrowser, NO_BROWSER, startBrowser } from '../support/browser.js';
+import * as consolePage from '../support/consolePage.js';
 import type { Client } from '../support/launch/client.js';
 import { type Project, Service } from '../support/launch/service.js';
 import { seededRandom } from '../support/model/random.js';
@@ -63,17 +64,9 @@ describe('the console', () => {
     });
   }
 
-  async function signIn(opened: Page, { key }: Client, url = service.url): Promise<void> {
-    await opened.goto(`${url}/console/`);
-    await opened.getByLabel('API key').fill(key!);
-    await opened.getByRole('button', { name: 'Sign in' }).click();
-    await opened.getByRole('navigation').waitFor();
-  }
-
-  const open = async (hash: string): Promise<void> => {
-    await page.goto(`${service.url}/console/#${hash}`);
-  };
-  const rowsOf = (table: string) => page.getByRole('region', { name: table, exact: true }).locator('tbody tr');
+  const signIn = (opened: Page, { key }: Client, url = service.url) => consolePage.signIn(opened, url, key!);
+  const open = (hash: string) => consolePage.openScreen(page, service.url, hash);
+  const rowsOf = (table: string) => consolePage.rowsOf(page, table);
   /** Opens each screen with what it is there for. */
   const screens: Readonly<Record<string, () => Promise<void>>> = {
     collections: async () => {
@@ -86,9 +79,9 @@ describe('the console', () => {
     },
     search: async () => {
       await open('search/places/5');
-      await page.getByLabel('compare with').check();
-      await page.getByRole('group', { name: 'Second' }).getByRole('slider').fill('120');
-      await page.getByText('of the state after 120 events').waitFor();
+      await page.getByLabel('Compare with').check();
+      await page.getByRole('group', { name: 'Search B' }).getByRole('slider').fill('120');
+      await page.getByText('in the state after event 120').waitFor();
     },
     map: async () => {
       await open('map/places');
@@ -114,9 +107,7 @@ describe('the console', () => {
 
   it('takes a key for the tab alone, and refuses a wrong one', async () => {
     const other = await context.newPage();
-    await other.goto(`${service.url}/console/`);
-    await other.getByLabel('API key').fill('vk_wrong');
-    await other.getByRole('button', { name: 'Sign in' }).click();
+    await consolePage.enterKey(other, service.url, 'vk_wrong');
     expect(await other.getByRole('alert').textContent()).to.match(/key/);
     await other.close();
     const stored = await page.evaluate<string>('JSON.stringify([localStorage, document.cookie])');
@@ -127,23 +118,23 @@ describe('the console', () => {
     problems.length = 0;
   });
 
-  it('makes a collection, builds its index, and drops it once its name is typed', async () => {
+  it('makes a collection, builds its index, and deletes it once its name is typed', async () => {
     await open('collections');
     await page.getByRole('button', { name: 'New collection' }).click();
     await page.getByLabel('Name').fill('short');
     await page.getByLabel('Dimension').fill('3');
     await page.getByLabel('Index').selectOption('brute');
-    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Create collection' }).click();
     const row = rowsOf('Collections').filter({ hasText: 'short' });
     await row.waitFor();
-    await row.getByRole('button', { name: 'Index' }).click();
+    await row.getByRole('button', { name: 'Change index' }).click();
     await page.getByLabel('Kind').selectOption('hnsw');
-    await page.getByRole('button', { name: 'Build' }).click();
+    await page.getByRole('button', { name: 'Build index' }).click();
     await row.getByText('hnsw').waitFor();
-    await row.getByRole('button', { name: 'Drop' }).click();
-    expect(await page.getByRole('button', { name: 'Drop it' }).isDisabled()).to.equal(true);
+    await row.getByRole('button', { name: 'Delete' }).click();
+    expect(await page.getByRole('button', { name: 'Delete collection' }).isDisabled()).to.equal(true);
     await page.getByLabel('Type the name').fill('short');
-    await page.getByRole('button', { name: 'Drop it' }).click();
+    await page.getByRole('button', { name: 'Delete collection' }).click();
     await row.waitFor({ state: 'detached' });
     expect((await project.rw.get('/v1/namespaces')).text).not.to.include('"short"');
   });
@@ -152,54 +143,54 @@ describe('the console', () => {
     await open('records/places');
     await rowsOf('Records').nth(49).waitFor();
     expect(await firstCells('Records')).to.deep.equal(Array.from({ length: 50 }, (_, i) => String(i + 1)));
-    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Next page' }).click();
     await rowsOf('Records').filter({ hasText: 'place 51' }).waitFor();
     await page.getByLabel('Filter').fill('{"n": {"gte": 238}}');
-    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Apply filter' }).click();
     await rowsOf('Records').nth(3).waitFor({ state: 'detached' });
     expect(await firstCells('Records')).to.deep.equal(['238', '239', '240']);
     await page.getByRole('link', { name: '239' }).click();
-    await page.getByLabel('Metadata').fill('{"n": 239, "kind": "edited"}');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByLabel('Metadata').fill('{"n": 239, "kind": "edited"}');
+    await page.getByRole('button', { name: 'Save metadata' }).click();
     await rowsOf('Records').filter({ hasText: 'edited' }).waitFor();
     expect((await project.rw.get('/v1/records/239?collection=places')).body.metadata).to.deep.equal({
       kind: 'edited',
       n: 239,
     });
     await page.getByRole('link', { name: '240' }).click();
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('button', { name: 'Delete …', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete record' }).click();
     await rowsOf('Records').filter({ hasText: '240' }).waitFor({ state: 'detached' });
     expect((await project.rw.get('/v1/records/240?collection=places')).status).to.equal(404);
   });
 
-  it('searches near a record, with conditions, and of any moment of the past', async () => {
+  it('searches near a record, with conditions, and in any past state', async () => {
     await open('search/places/5');
-    await rowsOf('Hits: First').nth(9).waitFor();
+    await rowsOf('Hits: Search').nth(9).waitFor();
     const near = (await project.ro.post('/v1/search', { collection: 'places', like: 5, k: 10 })).body.results;
-    expect(await firstCells('Hits: First')).to.deep.equal(near.map(({ id }: { id: number }) => String(id)));
+    expect(await firstCells('Hits: Search')).to.deep.equal(near.map(({ id }: { id: number }) => String(id)));
     await page.getByRole('button', { name: 'Add a condition' }).click();
     await page.getByLabel('Key 1').fill('kind');
     await page.getByLabel('Value 1').fill('sea');
     await page.getByText('wood').first().waitFor({ state: 'detached' });
     const filtered = { collection: 'places', like: 5, k: 10, metadata_filter: { kind: 'sea' } };
     const found = (await project.ro.post('/v1/search', filtered)).body.results;
-    expect(await firstCells('Hits: First')).to.deep.equal(found.map(({ id }: { id: number }) => String(id)));
+    expect(await firstCells('Hits: Search')).to.deep.equal(found.map(({ id }: { id: number }) => String(id)));
     await page.getByRole('button', { name: 'Remove' }).click();
-    await page.getByLabel('compare with').check();
-    await page.getByRole('region', { name: 'Hits: Second', exact: true }).waitFor();
+    await page.getByLabel('Compare with').check();
+    await page.getByRole('region', { name: 'Hits: Search B', exact: true }).waitFor();
     const { event_count } = (await project.ro.get('/v1/proof/event-log?collection=places')).body;
     const now = page.getByRole('slider').first();
     expect([await now.inputValue(), await now.getAttribute('max')]).to.deep.equal([
       String(event_count),
       String(event_count),
     ]);
-    await page.getByText(/10 hits in both/).waitFor();
-    const moment = page.getByRole('group', { name: 'Second' }).getByRole('slider');
+    await page.getByText(/Both searches found 10 records/).waitFor();
+    const moment = page.getByRole('group', { name: 'Search B' }).getByRole('slider');
     await moment.fill('20');
-    await page.getByText('of the state after 20 events').waitFor();
+    await page.getByText('in the state after event 20').waitFor();
     const past = await project.ro.post('/v1/search', { collection: 'places', like: 5, k: 10, as_of_log_index: 20 });
-    expect(await firstCells('Hits: Second')).to.deep.equal(
+    expect(await firstCells('Hits: Search B')).to.deep.equal(
       past.body.results.map(({ id }: { id: number }) =>
         near.some((hit: { id: number }) => hit.id === id) ? String(id) : `${id}only here`,
       ),
@@ -209,7 +200,7 @@ describe('the console', () => {
   it('maps a sample, coloured by metadata, with the last hits, and opens a record by keyboard', async () => {
     await page.getByRole('link', { name: 'Map' }).click();
     await page.getByLabel('Colour by').selectOption('kind');
-    await page.getByText('Circles: the hits of the last search').waitFor();
+    await page.getByText('Circles mark the hits of the last search').waitFor();
     expect(
       (await page.getByRole('list', { name: 'Colours' }).getByRole('listitem').allTextContents()).map((text) =>
         text.trim(),
@@ -233,23 +224,21 @@ describe('the console', () => {
     const shred = await rw.delete(`/v1/crypto/shred/${encrypted.body.key_id}`);
     expect([encrypted.status, kept.status, shred.status], encrypted.text + shred.text).to.deep.equal([200, 200, 200]);
     await open('audit/sealed');
-    // A tab that was open lists new collections seconds later, and shows the first one until then.
-    await page.reload();
-    await page.getByText('sees the collection for the first time').waitFor();
+    await page.getByText('This is the first visit with this browser').waitFor();
     await page.getByRole('button', { name: /^Verify these/ }).click();
     await page.getByText('verified', { exact: true }).nth(3).waitFor();
     const shown = async (): Promise<string[]> =>
       (await rowsOf('Events').locator('td:nth-child(3)').allInnerTexts()).filter((what) => what.includes('encrypted'));
-    await page.getByText(/record 2 inserted, encrypted, shredded/).waitFor();
+    await page.getByText('which is destroyed').waitFor();
     expect(await shown(), 'the latest first').to.deep.equal([
-      `key destroyed: what it encrypted can never be read again; that it was there stays proven ${encrypted.body.key_id.slice(0, 8)}…`,
-      `record 3 inserted, encrypted ${kept.body.key_id.slice(0, 8)}…`,
-      `record 2 inserted, encrypted, shredded ${encrypted.body.key_id.slice(0, 8)}…`,
+      `Key ${encrypted.body.key_id.slice(0, 8)}… destroyed: the content that it encrypted can never be read again`,
+      `Record 3 inserted, encrypted with key ${kept.body.key_id.slice(0, 8)}…`,
+      `Record 2 inserted, encrypted with key ${encrypted.body.key_id.slice(0, 8)}…, which is destroyed`,
     ]);
     expect(await page.getByRole('alert').count()).to.equal(0);
     await rw.post('/v1/records', { collection: 'sealed', values: [3, 4] });
     await page.reload();
-    await page.getByText(/1 events since you were here .* history unchanged/).waitFor();
+    await page.getByText(/The history is unchanged since your last visit .*: 1 new event\./).waitFor();
   });
 
   it('shows an encrypted record as shredded also where its key was destroyed on another page of events', async () => {
@@ -262,9 +251,11 @@ describe('the console', () => {
     expect((await rw.delete(`/v1/crypto/shred/${shredded}`)).status).to.equal(200);
     await open('audit/apart');
     await page.reload();
-    await page.getByRole('button', { name: 'Earlier' }).click();
-    await page.getByText(`record 1 inserted, encrypted, shredded ${shredded.slice(0, 8)}…`).waitFor();
-    expect((await rowsOf('Events').nth(0).allInnerTexts())[0]).to.match(/record 2 inserted, encrypted [0-9a-f]{8}…\s/);
+    await page.getByRole('button', { name: 'Older events' }).click();
+    await page.getByText(/^Record 1 inserted, encrypted .* which is destroyed/).waitFor();
+    expect((await rowsOf('Events').nth(0).allInnerTexts())[0]).to.match(
+      /Record 2 inserted, encrypted with key [0-9a-f]{8}…\s/,
+    );
     await rw.delete('/v1/namespaces/apart');
   });
 
@@ -274,24 +265,24 @@ describe('the console', () => {
     await open('audit/sealed');
     const policy = `log ${await service.logKey()}\nquorum none\n`;
     const check = async (): Promise<void> => {
-      if (!(await page.getByRole('button', { name: 'Check the log' }).isVisible()))
-        await page.getByText('The log of the service').click();
+      if (!(await page.getByRole('button', { name: 'Check the service log' }).isVisible()))
+        await page.getByText('which records the checkpoints of all collections').click();
       await page.getByLabel(/^Policy/).fill(policy);
-      await page.getByRole('button', { name: 'Check the log' }).click();
+      await page.getByRole('button', { name: 'Check the service log' }).click();
     };
     await check();
     await page
-      .getByText(/entries of vouch\/[0-9a-f]{16}, seen here for the first time; the policy asks for no witness/)
+      .getByText(/entries of vouch\/[0-9a-f]{16}\. This is the first check .* The policy asks for no witness/)
       .waitFor();
     await check();
-    await page.getByText(/0 new, history unchanged/).waitFor();
+    await page.getByText(/0 of them new\. The earlier entries are unchanged/).waitFor();
     await page.evaluate(`{
       const place = Object.keys(localStorage).find((key) => key.startsWith('vouch-log/'));
       const seen = JSON.parse(localStorage.getItem(place));
       localStorage.setItem(place, JSON.stringify({ ...seen, peaks: seen.peaks.map(() => '00'.repeat(32)) }));
     }`);
     await check();
-    await page.getByText('The log is not the one that was seen here.').waitFor();
+    await page.getByText('The service log contradicts the log that this browser saw before.').waitFor();
     await page.reload();
   });
 
@@ -315,7 +306,7 @@ describe('the console', () => {
       await write(rw, [2]);
       await signIn(page, rw, forked.url);
       await visit();
-      await page.getByText('sees the collection for the first time').waitFor();
+      await page.getByText('This is the first visit with this browser').waitFor();
       // The state of before, and another history from there on.
       await page.goto('about:blank');
       await forked.end('standalone');
@@ -324,12 +315,12 @@ describe('the console', () => {
       await forked.restart('standalone');
       await write(rw, [3]);
       await visit();
-      await page.getByText('The log has as many events, and they are others.').waitFor();
+      await page.getByText('The log has the same number of events as before, but different ones.').waitFor();
       await write(rw, [4]);
       await visit();
-      await page.getByText('The events that were seen here have been changed.').waitFor();
-      await page.getByRole('button', { name: 'Go on from the present log' }).click();
-      await page.getByText('0 events since you were here').waitFor();
+      await page.getByText('Events that this browser saw before were changed.').waitFor();
+      await page.getByRole('button', { name: 'Trust the present log' }).click();
+      await page.getByText('0 new events').waitFor();
     } finally {
       await forked.stop();
       await rm(backup, { recursive: true, force: true });
@@ -346,12 +337,12 @@ describe('the console', () => {
     await open('keys');
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Label').fill('of a reader');
-    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = (await page.getByRole('dialog').locator('code').textContent())!;
     expect((await service.client(key).get('/v1/namespaces')).status).to.equal(200);
     await page.getByRole('button', { name: 'Done' }).click();
     await rowsOf('API keys').filter({ hasText: 'of a reader' }).getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await page.getByRole('button', { name: 'Revoke key' }).click();
     await rowsOf('API keys').filter({ hasText: 'of a reader' }).waitFor({ state: 'detached' });
     expect((await service.client(key).get('/v1/namespaces')).status).to.equal(401);
   });

@@ -3,6 +3,8 @@ import { type Browser, chromium } from 'playwright-core';
 import { findTool } from './launch/foreignTool.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** A name of this machine that browsers do not trust as they trust `localhost`: an address in a LAN, for them. */
+export const LAN_HOST = 'vouch.test';
 /** It must not ask anyone anything besides the pages of a test. */
 const QUIET = [
   '--disable-background-networking',
@@ -11,6 +13,7 @@ const QUIET = [
   '--disable-gpu',
   '--disable-quic',
   '--no-first-run',
+  `--host-resolver-rules=MAP ${LAN_HOST} 127.0.0.1`,
 ];
 
 /** The path of the browser; undefined where this machine lacks it. */
