@@ -56,8 +56,12 @@ export class Service {
   static remembered(events: Events): Service | undefined {
     const kept = sessionStorage.getItem(KEPT);
     if (kept === null) return undefined;
-    const { key, rights } = JSON.parse(kept) as { readonly key: string; readonly rights: Rights };
-    return new Service(key, rights, events);
+    try {
+      const { key, rights } = JSON.parse(kept) as { readonly key: string; readonly rights: Rights };
+      return new Service(key, rights, events);
+    } catch {
+      return undefined; // An earlier version of the console kept the key alone.
+    }
   }
 
   /** Throws CallError if the service refuses the key. */

@@ -1,5 +1,5 @@
 /**
- * A Chromium for the tests of the console: the one that is there, else Debian's or Ubuntu's, which root may install. Without
+ * A Chromium for the tests of the console, which are long: the one that is there, else Debian's or Ubuntu's, which root may install. Without
  * one these tests are skipped.
  */
 import { accessSync, constants } from 'node:fs';

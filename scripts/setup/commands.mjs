@@ -14,7 +14,8 @@ export class UsageError extends SetupError {}
 const PROGRAM = ['packages', 'programs'];
 const CLUSTER = ['packages', ['programs', 'nats']];
 const TOOL = ['allPackages', 'build'];
-const TESTS = ['allPackages', ['build', 'nats', 'browser']];
+const TESTS = ['allPackages', ['build', 'nats']];
+const TESTS_IN_A_BROWSER = ['allPackages', ['build', 'nats', 'browser']];
 
 const NO_ARGUMENTS = { options: {}, positionals: 0 };
 
@@ -92,8 +93,13 @@ Makes the package of the client and its tarball in dist-client, or in a new fold
   simulate: { needs: TOOL, entry: 'test/simulate/main.js' },
   fuzz: { needs: TOOL, entry: 'test/fuzz/main.js' },
   test: tests(TESTS, SUITES.short, 'npm test', 'checks types, style and format first'),
-  'test:long': tests(TESTS, SUITES.long, 'npm run test:long', 'runs what npm test leaves out'),
-  'test:all': tests(TESTS, SUITES.all, 'npm run test:all', 'checks types, style and format, and runs all tests'),
+  'test:long': tests(TESTS_IN_A_BROWSER, SUITES.long, 'npm run test:long', 'runs what npm test leaves out'),
+  'test:all': tests(
+    TESTS_IN_A_BROWSER,
+    SUITES.all,
+    'npm run test:all',
+    'checks types, style and format, and runs all tests',
+  ),
   'test:fast': tests(TOOL, SUITES.fast, 'npm run test:fast', 'runs units, and the API in one mode'),
 };
 
