@@ -6,11 +6,13 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { loadConfig } from '../../config/load.js';
 import { findTool, runTool } from '../support/launch/foreignTool.js';
 import { skip } from '../support/skip.js';
 import { ROOT } from '../support/sourceTree.js';
 
 const CHART = join(ROOT, 'deploy/helm/vouch');
+const OTHERS = 'natsUrl="nats://elsewhere:4222"';
 /** The oldest that the chart allows, and a new one. */
 const KUBERNETES = ['1.27', '1.36'];
 
@@ -40,7 +42,7 @@ interface Container {
 }
 
 interface PodSpec {
-  readonly securityContext: object;
+  readonly securityContext?: object;
   readonly enableServiceLinks: boolean;
   readonly automountServiceAccountToken: boolean;
   readonly terminationGracePeriodSeconds: number;
@@ -102,6 +104,10 @@ describe('the Helm chart', () => {
   const find = (resources: readonly Resource[], kind: string, name: string): Resource =>
     resources.find((resource) => resource.kind === kind && resource.metadata.name === name)!;
   const podOf = (resource: Resource): PodSpec => resource.spec.template.spec;
+  const podsIn = (resources: readonly Resource[]): PodSpec[] => [
+    ...resources.filter(({ spec }) => spec?.template !== undefined).map(podOf),
+    find(resources, 'Pod', 'vouch-health').spec,
+  ];
   const variableOf = ({ env = [] }: Container, variable: string) => env.find(({ name }) => name === variable)?.value;
 
   it('renders everything that a cluster is made of', async () => {
@@ -130,8 +136,7 @@ describe('the Helm chart', () => {
 
   it('runs every container without rights, on a file system that it cannot write', async () => {
     const resources = await rendered();
-    const pods = resources.filter(({ spec }) => spec?.template !== undefined).map(podOf);
-    pods.push(find(resources, 'Pod', 'vouch-health').spec);
+    const pods = podsIn(resources);
     expect(pods.length).to.be.above(2);
     for (const pod of pods) {
       expect(pod.securityContext).to.include({ runAsNonRoot: true, runAsUser: 1000 });
@@ -144,6 +149,107 @@ describe('the Helm chart', () => {
           capabilities: { drop: ['ALL'] },
         });
     }
+  });
+
+  it('leaves user and group to a cluster that gives them, pods of NATS included', async () => {
+    const values = join(chart, 'openshift.yaml');
+    const { code, stdout, output } = await runTool(helm!, [
+      ...['template', 'vouch', chart, '--kube-version', '1.31.0', '--values', values],
+    ]);
+    expect(code, output).to.equal(0);
+    expect(stdout).to.not.match(/(?:runAs(?:User|Group)|fsGroup): \d/);
+    expect(stdout.match(/runAsNonRoot: true/g)!.length).to.be.above(3);
+    const without = await rendered('podSecurityContext=null', 'securityContext=null', 'nats={"enabled":false}', OTHERS);
+    for (const { securityContext, containers } of podsIn(without))
+      expect([securityContext, ...containers.map((container) => container.securityContext)]).to.deep.equal(
+        Array(containers.length + 1).fill(undefined),
+      );
+    const other = await rendered('podSecurityContext={"runAsUser":4321,"fsGroup":null}');
+    expect(podOf(find(other, 'StatefulSet', 'vouch-shard')).securityContext)
+      .to.include({ runAsUser: 4321, runAsNonRoot: true })
+      .and.not.have.property('fsGroup');
+  });
+
+  it('takes every port from one value', async () => {
+    const changed = 'nats={"config":{"nats":{"port":5222},"cluster":{"port":7222}}}';
+    const resources = await rendered('ports={"http":9000,"metrics":9100}', 'ingress={"enabled":true}', changed);
+    expect(JSON.stringify(resources)).to.not.match(/\b(?:8080|9090|4222|6222)\b/);
+    const [coordinator] = podOf(find(resources, 'Deployment', 'vouch-coordinator')).containers;
+    expect(coordinator!.ports).to.deep.equal([
+      { name: 'http', containerPort: 9000, protocol: 'TCP' },
+      { name: 'metrics', containerPort: 9100, protocol: 'TCP' },
+    ]);
+    expect(variableOf(coordinator!, 'VOUCH_PORT')).to.equal('9000');
+    expect(variableOf(coordinator!, 'VOUCH_METRICS')).to.equal('0.0.0.0:9100');
+    const portOf = (among: readonly Resource[], name: string) => find(among, 'Service', name).spec.ports[0].port;
+    expect([portOf(resources, 'vouch'), portOf(resources, 'vouch-metrics')]).to.deep.equal([9000, 9100]);
+    expect(portOf(await rendered('service={"port":443}'), 'vouch')).to.equal(443);
+  });
+
+  it('lets its processes connect to the ports of the NATS servers that others run', async () => {
+    const resources = await rendered(
+      'nats={"enabled":false}',
+      'natsUrl="tls://a:5222,nats://10.0.0.7,nats://[::1]:5222/"',
+    );
+    const { egress } = find(resources, 'NetworkPolicy', 'vouch-shard').spec;
+    expect(egress[0].ports.map(({ port }: { port: number }) => port)).to.deep.equal([5222, 4222]);
+  });
+
+  it('gives the Ingress the body size and the timeouts that follow from the settings', async () => {
+    const annotationsOf = async (...settings: string[]): Promise<Readonly<Record<string, string>>> => {
+      const ingress = find(await rendered('ingress={"enabled":true}', ...settings), 'Ingress', 'vouch');
+      return (ingress.metadata as unknown as { annotations: Record<string, string> }).annotations;
+    };
+    const nginx = 'nginx.ingress.kubernetes.io';
+    const { rebuildMs, bodyBytes } = loadConfig({}).limits;
+    const [seconds, mebibytes] = [rebuildMs / 1000 + 20, bodyBytes / 2 ** 20 + 1];
+    const usual = await annotationsOf();
+    expect(usual).to.include({
+      ...{ [`${nginx}/proxy-body-size`]: `${mebibytes}m`, [`${nginx}/proxy-read-timeout`]: String(seconds) },
+      ...{ [`${nginx}/proxy-http-version`]: '1.1', [`${nginx}/proxy-buffering`]: 'off' },
+      ...{ [`${nginx}/proxy-request-buffering`]: 'off', [`${nginx}/connection-proxy-header`]: 'close' },
+      ...{ 'haproxy.org/timeout-server': `${seconds}s`, 'haproxy-ingress.github.io/timeout-server': `${seconds}s` },
+      'haproxy-ingress.github.io/proxy-body-size': `${mebibytes}m`,
+    });
+    expect(usual).to.not.have.any.keys(`${nginx}/backend-protocol`, 'haproxy.org/server-ssl');
+    const longer = 'settings={"VOUCH_BODY_BYTES":"67108865","VOUCH_REBUILD_MS":"1000","VOUCH_DEADLINE_MS":"1000500"}';
+    const own = `{"enabled":true,"annotations":{"${nginx}/proxy-buffering":"","${nginx}/proxy-connect-timeout":"9"}}`;
+    const changed = await annotationsOf(longer, 'secrets={"tls":"edge-tls"}', `ingress=${own}`);
+    expect(changed).to.include({
+      ...{ [`${nginx}/proxy-body-size`]: '66m', [`${nginx}/proxy-read-timeout`]: '1021' },
+      ...{ [`${nginx}/backend-protocol`]: 'HTTPS', 'haproxy.org/server-ssl': 'true' },
+      ...{ [`${nginx}/proxy-connect-timeout`]: '9', 'haproxy-ingress.github.io/backend-protocol': 'h1-ssl' },
+    });
+    expect(changed).to.not.have.property(`${nginx}/proxy-buffering`);
+  });
+
+  it('gives a coordinator the time that an answer may take', async () => {
+    for (const [settings, seconds] of [
+      ['{}', 45],
+      ['{"VOUCH_DEADLINE_MS":"60000"}', 95],
+    ] as const) {
+      const resources = await rendered(`settings=${settings}`);
+      expect(podOf(find(resources, 'Deployment', 'vouch-coordinator')).terminationGracePeriodSeconds).to.equal(seconds);
+    }
+    const shard = podOf(find(await rendered('settings={"VOUCH_DEADLINE_MS":"60000"}'), 'StatefulSet', 'vouch-shard'));
+    expect(shard.terminationGracePeriodSeconds).to.equal(140);
+  });
+
+  it('refuses every setting that it makes itself, and names the value', async () => {
+    const everything = 'secrets={"logKey":"k","natsCa":"a","natsClient":"c"}';
+    const witnesses = 'witnesses={"policy":"quorum none"}';
+    const both = [await rendered(everything, witnesses), await rendered('secrets={"tls":"t"}')].flat();
+    const made = podsIn(both).flatMap(({ containers }) => containers.flatMap(({ env = [] }) => env));
+    const names = [...new Set(made.map(({ name }) => name))].filter((name) => name.startsWith('VOUCH_'));
+    expect(names).to.include.members(['VOUCH_PORT', 'VOUCH_TLS_CERT', 'VOUCH_INSECURE_HTTP', 'VOUCH_NATS_CERT']);
+    for (const name of names) {
+      const { code, output } = await template(`settings={"${name}":"x"}`);
+      expect(code, name).to.not.equal(0);
+      expect(output).to.match(
+        new RegExp(`settings\\.${name} is made by the chart: (?:set [a-z][A-Za-z.]+|leave it out)`),
+      );
+    }
+    expect((await template('settings={"VOUCH_PORT":"9000"}')).output).to.include('set ports.http');
   });
 
   it('gives each role the Secrets of its own alone, as files', async () => {
@@ -259,6 +365,8 @@ describe('the Helm chart', () => {
       ['secrets={"masterKey":""}', '/secrets/masterKey'],
       ['secrets={"natsCert":"x"}', 'natsCert'],
       ['witnesses={"ports":[0]}', '/witnesses/ports/0'],
+      ['ports={"http":0}', '/ports/http'],
+      ['service={"port":70000}', '/service/port'],
       ['settings={"FOLLOWERS":"1"}', 'FOLLOWERS'],
     ] as const) {
       const { code, output } = await template(setting);
@@ -271,7 +379,7 @@ describe('the Helm chart', () => {
     const without = await template('nats={"enabled":false}');
     expect(without.code).to.not.equal(0);
     expect(without.output).to.include('natsUrl is needed where nats.enabled is false');
-    const resources = await rendered('nats={"enabled":false}', 'natsUrl="nats://elsewhere:4222"');
+    const resources = await rendered('nats={"enabled":false}', OTHERS);
     const [shard] = podOf(find(resources, 'StatefulSet', 'vouch-shard')).containers;
     expect(variableOf(shard!, 'VOUCH_NATS_URL')).to.equal('nats://elsewhere:4222');
     expect(resources.filter(({ metadata }) => metadata.name.startsWith('vouch-nats'))).to.deep.equal([]);
