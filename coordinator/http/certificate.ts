@@ -9,14 +9,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
-import { codeOf } from '../../shared/files/durable.js';
+import { codeOf, STRANGERS_MODE } from '../../shared/files/durable.js';
 import type { Logger } from '../../shared/logger.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { KeyPair, ServedCertificate } from './engine/engine.js';
 
 const LOOK_MS = 2_000;
-/** Rights of users who are neither the owner nor in the group: certificates are often shared with a group. */
-const STRANGERS_MODE = 0o007;
 
 export interface CertificateOptions {
   readonly certFile: string;
@@ -104,6 +102,7 @@ async function readPair({ certFile, keyFile }: CertificateOptions): Promise<KeyP
       throw new Error(`${file} cannot be read (${codeOf(error) ?? messageOf(error)})`);
     });
   const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
+  // Certificates are often shared with a group.
   if (((await stat(keyFile)).mode & STRANGERS_MODE) !== 0)
     throw new Error(`${keyFile} can be read by every user of this machine; run: chmod o= ${keyFile}`);
   return { cert, key };

@@ -2,12 +2,15 @@
  * Closes the data folder to other users at start: the folder itself, which protects its content, and the folders in it, in
  * case one is moved elsewhere. Key files keep their modes: a key that others can read is refused when it is read.
  */
+import type { Stats } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { closeToOthers, codeOf, OTHERS_MODE } from './durable.js';
+import { closeToOthers, codeOf, OTHERS_MODE, STRANGERS_MODE } from './durable.js';
 
 /** The mode bit of folders that all users share. */
 const STICKY = 0o1000;
+/** The group of root. Containers give it to every user id, so volumes are open to it. */
+const ROOT_GROUP = 0;
 
 const shown = (mode: number): string => `0${mode.toString(8)}`;
 
@@ -17,13 +20,14 @@ const shown = (mode: number): string => `0${mode.toString(8)}`;
  */
 export async function closeDataFolder(dataDir: string): Promise<string | undefined> {
   const folder = await realpath(dataDir);
-  const mode = (await stat(folder)).mode & 0o7777;
+  const found = await stat(folder);
+  const mode = found.mode & 0o7777;
   if ((mode & STICKY) !== 0 && (mode & OTHERS_MODE) !== 0)
     throw new Error(
       `the data folder ${dataDir} is shared by all users of this machine (mode ${shown(mode)}); set VOUCH_DATA_DIR to a folder of its own`,
     );
   try {
-    const was = await closeToOthers(folder);
+    const was = isVolume(found) ? undefined : await closeToOthers(folder);
     const closed = await closeFoldersIn(folder);
     if (was !== undefined)
       return `the data folder ${dataDir} was open to other users of this machine (mode ${shown(was)}); it is closed now (mode 0700)`;
@@ -35,6 +39,10 @@ export async function closeDataFolder(dataDir: string): Promise<string | undefin
     return `the data folder ${dataDir} is open to other users of this machine (mode ${shown(mode)}) and cannot be closed (${codeOf(error) ?? String(error)}); make it this user's, with mode 0700`;
   }
 }
+
+/** Whether the folder belongs to another user and is open to the group of root at most, as a volume of a container. */
+const isVolume = ({ uid, gid, mode }: Stats): boolean =>
+  uid !== process.getuid?.() && gid === ROOT_GROUP && (mode & STRANGERS_MODE) === 0;
 
 /** Returns the names and old modes of the folders that were open. */
 async function closeFoldersIn(folder: string): Promise<string[]> {

@@ -43,6 +43,8 @@ const FOLDER_MODE = 0o700;
 export const PUBLIC_FOLDER_MODE = 0o755;
 /** The permissions of the group and of all other users. */
 export const OTHERS_MODE = 0o077;
+/** The permissions of users who are neither the owner nor in the group. */
+export const STRANGERS_MODE = 0o007;
 const NOISE_BYTES = 65_536;
 const TEMPORARY = /^\.(\d+)-\d+-\d+\.tmp$/;
 const SUPERSEDING = /^\.(.+)\.(?:superseded|next)$/;

@@ -79,8 +79,16 @@ describe('containers', () => {
     expect(mounts.every((own) => own.includes('keys:/keys'))).to.equal(true);
     expect(new Set(shards.map(([, service]) => service.volumes![0])).size).to.equal(3);
     expect(read('Dockerfile')).to.match(
-      /^RUN for folder in \/data \/keys \/log \/users \/users\/coordinator \/users\/shard \/users\/operator \/users\/admin; do \\\n +mkdir -m 700 \$folder && chown node:node \$folder; done$/m,
+      /^RUN for folder in \/data \/keys \/log \/users \/users\/coordinator \/users\/shard \/users\/operator \/users\/admin; do \\\n +mkdir -m 770 \$folder; done$/m,
     );
+  });
+
+  it('let every user id read the program', () => {
+    const copied = [...read('Dockerfile').matchAll(/^COPY --from=build \/vouch\/(\S+)/gm)].map(([, path]) =>
+      path!.replace(/\/$/, ''),
+    );
+    const [, opened] = /^ +chmod -R a\+rX (.+)$/m.exec(read('Dockerfile'))!;
+    expect(copied).to.have.members(opened!.split(' '));
   });
 
   it('keep one key of the service log for all coordinators', () => {
@@ -99,7 +107,7 @@ describe('containers', () => {
     for (const [name, { healthcheck }] of named('nats')) expect(healthcheck, name).to.have.property('test');
     expect(read('Dockerfile'))
       .to.match(/^HEALTHCHECK /m)
-      .and.match(/^USER node$/m);
+      .and.match(/^USER 1000:0$/m);
   });
 
   it('are started again, and given the time to leave that they take', () => {

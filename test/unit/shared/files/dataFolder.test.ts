@@ -1,9 +1,10 @@
 /** The data folder is closed to other users at start, and the log says what was open. */
-import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { closeDataFolder } from '../../../../shared/files/dataFolder.js';
+import { skip } from '../../../support/skip.js';
 import { rejection } from '../../../support/suites/expectations.js';
 
 describe('the data folder', () => {
@@ -50,5 +51,31 @@ describe('the data folder', () => {
       `the data folder ${folder} is shared by all users of this machine (mode 01777); set VOUCH_DATA_DIR to a folder of its own`,
     );
     expect(await modeOf(folder)).to.equal(0o1777);
+  });
+
+  it('of another user is left open to the group of root, and its folders are closed', async function () {
+    if (process.getuid?.() !== 0) skip(this, 'only root gives a folder to another user');
+    await mkdir(at('logs'));
+    await chmod(at('logs'), 0o750);
+    await chown(folder, 54_321, 0);
+    await chmod(folder, 0o770);
+    expect(await closeDataFolder(folder)).to.equal(
+      `the data folder ${folder} had folders that were open to other users (logs 0750); they are closed now (mode 0700)`,
+    );
+    expect(await modeOf(folder)).to.equal(0o770);
+    expect(await closeDataFolder(folder)).to.equal(undefined);
+  });
+
+  it('of another user is closed where another group than that of root, or every user, has rights', async function () {
+    if (process.getuid?.() !== 0) skip(this, 'only root gives a folder to another user');
+    for (const [group, mode] of [
+      [54_321, 0o770],
+      [0, 0o775],
+    ] as const) {
+      await chown(folder, 54_321, group);
+      await chmod(folder, mode);
+      expect(await closeDataFolder(folder)).to.include('it is closed now (mode 0700)');
+      expect(await modeOf(folder)).to.equal(0o700);
+    }
   });
 });
