@@ -133,6 +133,10 @@ export function verifyConsistency(
     const found = { from: logOf(proved.from), to: logOf(proved.to) };
     if (earlier !== undefined) assertSame(found.from, earlier, 'the earlier checkpoint');
     if (later !== undefined) assertSame(found.to, later, 'the later checkpoint');
+    const [before, after] = [earlier, later].map((signed) => signed && placeOf(signed));
+    // A collection and its import have the same log at first.
+    if (before !== undefined && after !== undefined && before !== after)
+      throw new Error(`the earlier checkpoint is of ${before}, the later one of ${after}`);
     return found;
   });
 }
@@ -196,6 +200,8 @@ const logOf = ({ size, root }: { readonly size: bigint; readonly root: Uint8Arra
   size: Number(size),
   root: toHex(root),
 });
+
+const placeOf = ({ origin: { project, name, id } }: VerifiedCheckpoint): string => `${project}/${name}, id ${id}`;
 
 function assertSame(log: LogAt, signed: LogAt, what: string): void {
   if (log.size !== signed.size || log.root !== signed.root) throw new Error(`${what} is of another log`);

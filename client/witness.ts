@@ -75,6 +75,9 @@ export class Witness {
     const options = { timeoutMs, signal };
     signerOf(signer);
     const checkpoint = verifyCheckpoint(await collection.checkpoint(options), signer);
+    const { origin } = checkpoint;
+    if (origin.name !== name)
+      throw new ProofError('proof', `the checkpoint is of ${origin.project}/${origin.name}, and ${name} was asked for`);
     const key = this.#placeOf(checkpoint);
     const kept = await this.#store.get(key);
     const last = kept == null ? undefined : (JSON.parse(kept) as VerifiedCheckpoint);

@@ -25,6 +25,8 @@ export interface ClaimResult {
   readonly about: string;
   /** The key of a signed checkpoint, in hex. */
   readonly publicKey?: string;
+  /** The collection that a signed checkpoint names. */
+  readonly origin?: Checkpoint['origin'];
 }
 
 interface Claim {
@@ -32,6 +34,7 @@ interface Claim {
   readonly name: string;
   about: string;
   publicKey?: string;
+  origin?: Checkpoint['origin'];
   /** Undefined until the replay reaches the event that the claim is about. */
   problems: string[] | undefined;
 }
@@ -82,6 +85,7 @@ export class Claims {
     const { size, publicKey } = checkpoint;
     claim.about = `${size} events`;
     claim.publicKey = publicKey;
+    claim.origin = checkpoint.origin;
     if (size === 0n) this.#ofEmptyLogs.push({ claim, checkpoint });
     else
       this.#watch(size - 1n, (moment) => {

@@ -31,6 +31,8 @@ export interface Witnessed {
 export async function witness(service: Service, collection: string, signal: AbortSignal): Promise<Witnessed> {
   const path = pathOf('/v1/proof/checkpoint', { collection });
   const checkpoint = verifyCheckpoint(await service.call<CheckpointResponse>('GET', path, undefined, signal));
+  const { name } = checkpoint.origin;
+  if (name !== collection) throw new Error(`The service answered with the checkpoint of another collection: ${name}.`);
   const last = lastSeen(checkpoint);
   const alarm = last && (await rewritten(service, collection, last, checkpoint, signal));
   if (alarm === undefined) remember(checkpoint);

@@ -97,7 +97,7 @@ class Checks {
   }
 }
 
-const MEANINGS: Readonly<Record<Verdict, string>> = {
+const MEANINGS: Readonly<Record<Exclude<Verdict, 'otherName'>, string>> = {
   holds: 'Everything holds, under the public key that this server was started with.',
   unknownSigner:
     'Everything agrees, but nobody vouches for the signer: start this server with --signer and the public key that the service ' +

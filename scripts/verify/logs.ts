@@ -22,6 +22,7 @@ import {
 } from '../../verifier/node/index.js';
 import { showProgress } from '../terminal/progress.js';
 import { callersPath, opened, readJson } from './files.js';
+import { holdAsked, isSameName, type Named, printOtherName, titleOf } from './names.js';
 import { loginFrom } from './natsLogin.js';
 import {
   counted,
@@ -57,7 +58,10 @@ export async function checkExportFile({ file, ...files }: FileRequest): Promise<
       print('done', 'checkpoint', `${checkpoint.size} events, signed ${instant(checkpoint.timeMs)}`);
       verdicts.push(printSigner(checkpoint.publicKey, files.key));
     }
-    return worst([...verdicts, printClaims(claims, source, report, genesis, files)]);
+    const names = genesis === undefined ? [] : [namesOf(genesis)];
+    if (checkpoint !== undefined) names.unshift(checkpoint.origin);
+    if (names[0] !== undefined) verdicts.push(holdAsked('log', names[0], files));
+    return worst([...verdicts, printClaims(claims, source, report, genesis, names, files)]);
   } finally {
     await source.close();
   }
@@ -107,7 +111,7 @@ async function checkStored(
   const claims = await readClaims(files);
   const wrongWith = reached && watchReached(reached, claims.watches);
   const report = await replayed(source, claims);
-  const name = `${item.project}/${item.name}, id ${item.id}`;
+  const name = titleOf(item);
   if (report.refusal !== undefined) {
     print('failed', 'collection', name);
     return refused(report);
@@ -120,16 +124,17 @@ async function checkStored(
     return 'refused';
   }
   if (genesis === undefined) print('done', 'collection', name);
-  else if (genesis.project !== origin.project || genesis.name !== origin.name || genesis.collectionId !== origin.id) {
-    print('failed', 'collection', `the catalog has ${origin.project}/${origin.name}, id ${origin.id}`);
-    print('plain', '', `the log is of ${genesis.project}/${genesis.name}, id ${genesis.collectionId}`);
+  else if (!isSameName(namesOf(genesis), origin)) {
+    print('failed', 'collection', `the catalog has ${titleOf(origin)}`);
+    print('plain', '', `the log is of ${titleOf(namesOf(genesis))}`);
     return 'refused';
   }
   printLog(report);
-  if (item.id !== origin.id || item.name !== origin.name || item.project !== origin.project)
-    print('plain', 'imported as', name);
-  return printClaims(claims, source, report, genesis, files);
+  if (!isSameName(item, origin)) print('warning', 'imported as', name);
+  return printClaims(claims, source, report, genesis, [item, origin], files);
 }
+
+const namesOf = ({ project, name, collectionId: id }: Genesis): Named => ({ project, name, id });
 
 async function readClaims({ receipts, checkpoints, key }: ClaimFiles): Promise<Claims> {
   const claims = new Claims();
@@ -163,18 +168,23 @@ function refused(report: LogReport): Verdict {
   return 'refused';
 }
 
+/** `names`: those that the log goes by, the one that it is served under first. */
 function printClaims(
   claims: Claims,
   source: FrameSource,
   report: LogReport,
   genesis: Genesis | undefined,
+  names: readonly Named[],
   { key }: ClaimFiles,
 ): Verdict {
   const before = genesis && { genesis, state: stateBefore(genesis) };
   const results = claims.results(report, before);
   const verdicts: Verdict[] = [];
-  for (const { kind, name, about, problems, publicKey } of results) {
-    if (problems.length === 0) print('done', kind, `${about}: of this log (${name})`);
+  for (const { kind, name, about, problems, publicKey, origin } of results) {
+    const isOther = origin !== undefined && !names.some((own) => isSameName(own, origin));
+    if (problems.length === 0 && isOther)
+      verdicts.push(printOtherName(kind, origin, `${titleOf(names[0]!)}, as the log has it (${name})`));
+    else if (problems.length === 0) print('done', kind, `${about}: of this log (${name})`);
     else verdicts.push('refused');
     if (problems.length === 0 && publicKey !== undefined) verdicts.push(printSigner(publicKey, key));
     for (const problem of problems) print('failed', kind, `${about}: ${problem} (${name})`);

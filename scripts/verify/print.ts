@@ -11,11 +11,14 @@ import {
 } from '../../verifier/index.js';
 import { formatLine, grouped, type Mark } from '../terminal/line.js';
 
-/** The result of a check. `unknownSigner`: all agrees, and no key was given that must have signed it. */
-export type Verdict = 'holds' | 'refused' | 'unknownSigner';
+/**
+ * The result of a check. `unknownSigner`: all agrees, and no key was given that must have signed it. `otherName`: all agrees, and
+ * something is of another collection than expected.
+ */
+export type Verdict = 'holds' | 'refused' | 'unknownSigner' | 'otherName';
 
-const EXIT: Readonly<Record<Verdict, number>> = { holds: 0, refused: 1, unknownSigner: 3 };
-const WORST_FIRST = ['refused', 'unknownSigner', 'holds'] as const;
+const EXIT: Readonly<Record<Verdict, number>> = { holds: 0, refused: 1, unknownSigner: 3, otherName: 4 };
+const WORST_FIRST = ['refused', 'otherName', 'unknownSigner', 'holds'] as const;
 
 export const exitCodeOf = (verdict: Verdict): number => EXIT[verdict];
 

@@ -11,6 +11,7 @@ import {
   verifyLogged,
 } from '../../verifier/index.js';
 import { readJson, readPolicy } from './files.js';
+import { type Asked, holdAsked, isSameName, printOtherName, titleOf } from './names.js';
 import { instant, print, printSigner, type Verdict, worst } from './print.js';
 import { checkReceiptAlone, type HeldReceipt, receiptOfEvent } from './receipts.js';
 import type { ClaimFiles, FileRequest } from './request.js';
@@ -39,7 +40,10 @@ const signedBy = (json: unknown, { key, policy }: Trust): Signed =>
 export async function checkCheckpoint({ file, ...files }: FileRequest): Promise<Verdict> {
   const json = await readJson(file);
   const trust = await trustOf(files);
-  return attempt('checkpoint', () => printCheckpoint(signedBy(json, trust), trust));
+  return attempt('checkpoint', () => {
+    const signed = signedBy(json, trust);
+    return worst([printCheckpoint(signed, trust), holdAsked('checkpoint', signed.checkpoint.origin, files)]);
+  });
 }
 
 export async function checkInclusion({ file, ...files }: FileRequest): Promise<Verdict> {
@@ -57,7 +61,8 @@ export async function checkInclusion({ file, ...files }: FileRequest): Promise<V
     const signed = checkpoints.map((checkpoint) => signedBy(checkpoint, trust));
     const states = signed.map(({ checkpoint }) => checkpoint);
     for (const receipt of receipts) printHeld(receiptOfEvent(receipt, record, inclusion, states));
-    return worst(signed.map((checkpoint) => holdAgainst(checkpoint, trust, [log])));
+    const verdicts = signed.map((checkpoint) => holdAgainst(checkpoint, trust, [log]));
+    return worst([...verdicts, ...holdNames(states, files), ...holdRecordName(record, states)]);
   });
 }
 
@@ -71,11 +76,33 @@ export async function checkConsistency({ file, ...files }: FileRequest): Promise
     else print('done', 'consistency', `the log of ${to.size} events begins with all ${from.size} of the earlier one`);
     print('plain', 'earlier root', toHex(from.root));
     print('plain', 'later root', toHex(to.root));
-    return worst(checkpoints.map((json) => holdAgainst(signedBy(json, trust), trust, [from, to])));
+    const signed = checkpoints.map((json) => signedBy(json, trust));
+    const verdicts = signed.map((checkpoint) => holdAgainst(checkpoint, trust, [from, to]));
+    const states = signed.map(({ checkpoint }) => checkpoint);
+    return worst([...verdicts, ...holdNames(states, files)]);
   });
 }
 
 const readCheckpoints = ({ checkpoints }: ClaimFiles): Promise<unknown[]> => Promise.all(checkpoints.map(readJson));
+
+/** Compares the names of all checkpoints with what was asked for, and with each other: an import has the log of its original. */
+function holdNames(checkpoints: readonly Checkpoint[], asked: Asked): Verdict[] {
+  return checkpoints.map(({ origin }, i) => {
+    const verdict = holdAsked('checkpoint', origin, asked);
+    const [first] = checkpoints;
+    if (verdict !== 'holds' || i === 0 || isSameName(origin, first!.origin)) return verdict;
+    return printOtherName('checkpoint', origin, `${titleOf(first!.origin)}, as in the first checkpoint`);
+  });
+}
+
+/** Compares the collection that the body of the insert names with those of the checkpoints. */
+function holdRecordName(record: unknown, checkpoints: readonly Checkpoint[]): Verdict[] {
+  const named = (record as { readonly collection?: unknown } | undefined)?.collection;
+  if (typeof named !== 'string') return [];
+  return checkpoints
+    .filter(({ origin }) => origin.name !== named)
+    .map(({ origin }) => printOtherName('checkpoint', origin, `${named}, as in the record`));
+}
 
 /** Throws an Error unless the checkpoint is of one of the logs. */
 function holdAgainst(signed: Signed, trust: Trust, logs: readonly LogAt[]): Verdict {
@@ -87,7 +114,7 @@ function holdAgainst(signed: Signed, trust: Trust, logs: readonly LogAt[]): Verd
 
 function printCheckpoint({ checkpoint, log }: Signed, { key }: Trust): Verdict {
   const { origin, size, timeMs, publicKey, ...hashes } = checkpoint;
-  print('done', 'checkpoint', `${origin.project}/${origin.name}, id ${origin.id}: ${size} events, ${instant(timeMs)}`);
+  print('done', 'checkpoint', `${titleOf(origin)}: ${size} events, ${instant(timeMs)}`);
   print('plain', 'log root', hashes.root);
   print('plain', 'chain head', hashes.chainHead);
   print('plain', 'state hash', hashes.stateHash);

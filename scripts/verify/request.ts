@@ -36,10 +36,10 @@ export interface StreamRequest extends Given {
 export type VerifyRequest = FileRequest | StreamRequest;
 
 export const VERIFY_USAGE = `npm run verify -- receipt FILE [--record FILE]
-npm run verify -- inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE]
-npm run verify -- consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE]
-npm run verify -- checkpoint FILE [--key PUBLIC_KEY] [--policy FILE]
-npm run verify -- log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY]
+npm run verify -- inclusion FILE [--receipt FILE [--record FILE]] [--checkpoint FILE]… [--key …] [--policy …] [--collection …]
+npm run verify -- consistency FILE [--checkpoint FILE]… [--key PUBLIC_KEY] [--policy FILE] [--collection …]
+npm run verify -- checkpoint FILE [--key PUBLIC_KEY] [--policy FILE] [--collection NAME|ID] [--project NAME]
+npm run verify -- log FILE [--receipt FILE]… [--checkpoint FILE]… [--key PUBLIC_KEY] [--collection NAME|ID] [--project NAME]
 npm run verify -- folder DATA_DIR [--collection NAME|ID] [--project NAME] [--receipt …] [--checkpoint …] [--key …]
 npm run verify -- stream --nats URL --collection NAME|ID [--project NAME] [--receipt …] [--checkpoint …] [--key …]
 
@@ -48,6 +48,7 @@ FILE may be - for standard input, but for a log; a FILE without a command is a r
   1  where something does not
   2  where it could not be checked
   3  where all agrees and nobody vouches for the signer: something is signed, and no --key says with which key
+  4  where all agrees and something is of another collection than --collection, than the log, or than another checkpoint
 
 With --policy, each checkpoint must be in a service log that the policy accepts (c2sp.org/tlog-policy): ask the service for
 it with logged=true. The log and its witnesses then vouch for the signer.`;
@@ -69,10 +70,10 @@ const SELECTION = ['collection', 'project'] as const;
 /** The options of each command. */
 const ALLOWED: Readonly<Record<VerifyRequest['command'], readonly Option[]>> = {
   receipt: ['record'],
-  inclusion: ['record', 'policy', ...CLAIMS],
-  consistency: ['checkpoint', 'key', 'policy'],
-  checkpoint: ['key', 'policy'],
-  log: CLAIMS,
+  inclusion: ['record', 'policy', ...CLAIMS, ...SELECTION],
+  consistency: ['checkpoint', 'key', 'policy', ...SELECTION],
+  checkpoint: ['key', 'policy', ...SELECTION],
+  log: [...CLAIMS, ...SELECTION],
   folder: [...SELECTION, ...CLAIMS],
   stream: ['nats', ...SELECTION, ...CLAIMS],
 };
@@ -127,13 +128,16 @@ export function parsePublicKey(option: string, key: string): string {
 /** Throws UsageError where an option would not be checked against anything. */
 function assertUsed(
   command: VerifyRequest['command'],
-  { receipts, checkpoints, key, policy, record, collection }: Given,
+  { receipts, checkpoints, key, policy, record, collection, project }: Given,
 ): void {
   if (policy !== undefined && checkpoints.length === 0 && command !== 'checkpoint')
     throw new UsageError('--policy is about checkpoints: give one with --checkpoint');
   // An export holds a checkpoint of its own.
   if (key !== undefined && checkpoints.length === 0 && command !== 'checkpoint' && command !== 'log')
     throw new UsageError('--key is about checkpoints: give one with --checkpoint');
+  const isNamed = collection !== undefined || project !== undefined;
+  if (isNamed && checkpoints.length === 0 && (command === 'inclusion' || command === 'consistency'))
+    throw new UsageError('a proof names no collection, and a checkpoint does: give one with --checkpoint');
   if (command === 'inclusion' && record !== undefined && receipts.length !== 1)
     throw new UsageError('--record is about one receipt: give it with --receipt');
   if (command === 'folder' && collection === undefined && receipts.length + checkpoints.length > 0)

@@ -29,8 +29,8 @@ export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]>
   const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
   return Promise.all(
     files.map(async (name) => {
-      const entry = parseJson(await readFile(join(folder, name)), name);
-      return itemOf(objectOf(objectOf(entry, name).value, name));
+      const entry = objectOf(parseJson(await readFile(join(folder, name)), name), name);
+      return itemOf(objectOf(entry.value, name), textOf(entry, 'key'));
     }),
   );
 }
@@ -47,8 +47,11 @@ export async function readFolderReached(dataDir: string, collectionId: bigint): 
   }
 }
 
-export function itemOf(value: JsonObject): CatalogItem {
+/** Throws an Error unless the entry is of the collection that its key names, where the service looks for it. */
+export function itemOf(value: JsonObject, key: string): CatalogItem {
   const named = namedIn(value);
+  if (key !== `${named.project}.${named.name}`)
+    throw new Error(`the entry ${key} of the catalog is of another collection: ${named.project}/${named.name}`);
   const origin = value.origin === undefined ? named : namedIn(objectOf(value.origin, 'the origin'));
   return { ...named, origin };
 }

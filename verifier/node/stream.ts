@@ -80,7 +80,7 @@ export class JetStreamCluster {
     for (const subject of Object.keys(state.subjects ?? {})) {
       const key = subject.slice(prefix.length);
       const entry = await bucket.get(key);
-      if (entry?.operation === 'PUT') items.push(itemOf(objectOf(entry.json(), key)));
+      if (entry?.operation === 'PUT') items.push(itemOf(objectOf(entry.json(), key), key));
     }
     return items;
   }

@@ -158,7 +158,10 @@ export function verifyTreeHead(note: string, policy: Policy): TrustedCheckpoint 
   const parsed = parseNote(note);
   const head = parseTreeHead(parsed.text);
   const log = policy.logs.find(({ key }) => key.name === head.origin && isNoteSigned(parsed, key))?.key;
-  if (log === undefined) throw new Error(`no log of the policy has signed the checkpoint of ${head.origin}`);
+  if (log === undefined) {
+    const names = policy.logs.map(({ key }) => key.name).join(', ');
+    throw new Error(`no log of the policy has signed the checkpoint of ${head.origin}; its logs: ${names || 'none'}`);
+  }
   const witnesses = policy.witnesses.flatMap(({ key, name }) => {
     const cosignature = cosignatureBy(parsed, key);
     return cosignature === undefined ? [] : [{ name, timeSecs: cosignature.timeSecs }];

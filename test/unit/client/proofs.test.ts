@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { CheckpointResponse, ConsistencyResponse } from '../../../client/contract/proofs.js';
 import type { Receipt } from '../../../client/contract/records.js';
 import {
   HistoryRewrittenError,
@@ -10,6 +11,7 @@ import {
   ProofError,
   storageStore,
   Vouch,
+  verifyConsistency,
   verifyReceipt,
   type WitnessStore,
 } from '../../../client/index.js';
@@ -18,6 +20,7 @@ import { fromWire } from '../../../client/spelling.js';
 import { formatExamples } from '../../support/rigs/formatExamples.js';
 import {
   insert,
+  signed,
   type WrittenLog,
   writeCheckpoint,
   writeConsistency,
@@ -96,6 +99,31 @@ describe('proofs in the client', () => {
       log = grown(1);
       expect((await witness.check('notes')).events, 'what was seen stays').to.equal(0);
     });
+
+  it('a witness refuses the checkpoint of another collection than it asked for, and keeps none', async () => {
+    const kept = new Map<string, string>();
+    const failed = await rejection(
+      serving(() => grown(1))
+        .witness(kept)
+        .check('ledger'),
+    );
+    expect(failed).to.be.instanceOf(ProofError);
+    expect(failed.message).to.include('the checkpoint is of acme/notes, and ledger was asked for');
+    expect(kept.size).to.equal(0);
+  });
+
+  it('of consistency between the checkpoints of two collections are refused, though their logs are the same', async () => {
+    const log = grown(1);
+    const [from, to] = [await writeCheckpoint(log, 3), await writeCheckpoint(log, 5)];
+    const copy = signed(to.checkpoint.replace('acme/notes/17', 'acme/copy/18'));
+    const consistency = fromWire(writeConsistency(log, 3, 5)) as ConsistencyResponse;
+    const wired = (checkpoint: object) => fromWire(checkpoint) as CheckpointResponse;
+    expect(verifyConsistency(consistency, { from: wired(from), to: wired(to) }).to.size).to.equal(5);
+    expect(() => verifyConsistency(consistency, { from: wired(from), to: wired(copy) })).to.throw(
+      ProofError,
+      'the earlier checkpoint is of acme/notes, id 17, the later one of acme/copy, id 18',
+    );
+  });
 
   it('a file that a witness keeps is read by the next one', async () => {
     const path = join(folder, 'next.json');

@@ -136,7 +136,8 @@ describe('npm run verify', () => {
       const catalog = join(folder, 'registry', 'vouch-catalog');
       await mkdir(catalog, { recursive: true });
       const collection = { id: 1, project: 'acme', name: 'notes' };
-      const write = (value: object): Promise<void> => writeFile(join(catalog, 'n.json'), JSON.stringify({ value }));
+      const write = (value: object): Promise<void> =>
+        writeFile(join(catalog, 'n.json'), JSON.stringify({ key: 'acme.notes', value }));
       await write(collection);
       const never = await verify(['folder', folder]);
       expect(never.text).to.match(/✔ collection {4}acme\/notes, id 1\n! log {11}empty: nothing was ever written/);
@@ -157,7 +158,7 @@ describe('npm run verify', () => {
       const catalog = join(folder, 'registry', 'vouch-catalog');
       await mkdir(catalog, { recursive: true });
       const value = { id: 1, project: 'acme', name: '\u001b[2J\u009b1A\n✔ all is well' };
-      await writeFile(join(catalog, 'n.json'), JSON.stringify({ value }));
+      await writeFile(join(catalog, 'n.json'), JSON.stringify({ key: `acme.${value.name}`, value }));
       for (const args of [[], ['--collection', 'c']]) {
         const { text } = await verify(['folder', folder, ...args]);
         expect(text).to.contain('\ufffd[2J\ufffd1A\ufffd✔ all is well');

@@ -1,0 +1,33 @@
+/** Names of collections that must agree: what was asked for, what is signed, and what a log says. */
+import { print, type Verdict } from './print.js';
+
+export interface Named {
+  readonly project: string;
+  readonly name: string;
+  readonly id: bigint;
+}
+
+/** What the caller says that something is of. `collection`: a name or an id. */
+export interface Asked {
+  readonly collection: string | undefined;
+  readonly project: string | undefined;
+}
+
+export const titleOf = ({ project, name, id }: Named): string => `${project}/${name}, id ${id}`;
+
+export const isSameName = (a: Named, b: Named): boolean =>
+  a.project === b.project && a.name === b.name && a.id === b.id;
+
+/** Prints that something holds and is of another collection than expected. */
+export function printOtherName(what: string, found: Named, expected: string): Verdict {
+  print('failed', what, `of another collection: ${titleOf(found)}`);
+  print('plain', 'expected', expected);
+  return 'otherName';
+}
+
+/** Compares what is signed with what the caller asked for. */
+export function holdAsked(what: string, found: Named, { collection, project }: Asked): Verdict {
+  const isNamed = collection === undefined || found.name === collection || String(found.id) === collection;
+  if (isNamed && (project === undefined || found.project === project)) return 'holds';
+  return printOtherName(what, found, project === undefined ? collection! : `${project}/${collection ?? found.name}`);
+}
