@@ -3,7 +3,7 @@
  *
  *   held ──read()──▶ reading ──last chunk──▶ whole
  *    │                  └── too long, no capacity, stalled, aborted ──▶ failed
- *    └──drop(): not needed; the rest is dropped as it comes
+ *    └──drop(): not needed; the rest is dropped as it comes, up to a bound of bytes and time
  *
  * uWebSockets.js gives the body only to a listener that exists when the request handler returns, so the reader listens from
  * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.
@@ -21,6 +21,12 @@ type Phase = 'held' | 'reading' | 'done';
 /** uWebSockets.js closes a silent connection after 8 s at the earliest, without an answer: this answer comes earlier. */
 const SILENT_CHECKS = 5;
 const CHECK_MS = 1_000;
+/**
+ * A refused body is dropped up to this many times the bytes allowed, and for DROP_CHECKS where it is over them. Clients that read
+ * only after sending, as Python's `http.client`, get their answer. A longer body costs nothing.
+ */
+const DROPPED_BODIES = 8;
+const DROP_CHECKS = 30;
 /** Chunks that a body may have beside one for each LEAST_CHUNK_BYTES: uWebSockets.js reads on in one turn while there is more. */
 const SMALL_CHUNKS = 16_384;
 const LEAST_CHUNK_BYTES = 512;
@@ -47,6 +53,7 @@ export class BodyReader {
   #chunks = 0;
   #isCut = false;
   #silentChecks = 0;
+  #dropChecks = 0;
   #onDropped: (() => void) | undefined;
   #resolve: (body: Body) => void = () => {};
   #reject: (error: Error) => void = () => {};
@@ -71,7 +78,13 @@ export class BodyReader {
    * or it would not see the answer; an idle connection is closed in the end.
    */
   get isTooMuch(): boolean {
-    return !this.#whole && (this.declaredBytes ?? this.#received) > this.bodyBytesMax;
+    const isLate = this.#dropChecks >= DROP_CHECKS;
+    return !this.#whole && (isLate || this.#sizeBytes > DROPPED_BODIES * this.bodyBytesMax);
+  }
+
+  /** What is known of the length. */
+  get #sizeBytes(): number {
+    return this.declaredBytes ?? this.#received;
   }
 
   /** True if the body is given up before its end: the connection is closed at once. */
@@ -81,6 +94,10 @@ export class BodyReader {
 
   /** Called while the body is unfinished. After SILENT_CHECKS calls without a chunk it has stalled. */
   check(): void {
+    if (this.#phase === 'done' && this.#sizeBytes > this.bodyBytesMax && ++this.#dropChecks >= DROP_CHECKS) {
+      this.#endDropping();
+      return;
+    }
     this.#silentChecks += 1;
     if (this.#silentChecks < SILENT_CHECKS) return;
     this.#cut(invalid(`the body stopped before its end: nothing came for ${SILENT_CHECKS} s`));
@@ -201,7 +218,10 @@ export class BodyReader {
 
   #dropChunk(sizeBytes: number): void {
     this.#received += sizeBytes;
-    if (!this.#isDropped) return;
+    if (this.#isDropped) this.#endDropping();
+  }
+
+  #endDropping(): void {
     if (this.isTooMuch) this.#pause();
     this.watch.delete(this);
     this.#onDropped?.();

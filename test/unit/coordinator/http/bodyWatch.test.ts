@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { BodyWatch } from '../../../../coordinator/http/bodyReader.js';
+import { BodyReader, BodyWatch } from '../../../../coordinator/http/bodyReader.js';
+import type { EngineResponse } from '../../../../coordinator/http/engine/engine.js';
+import type { InFlight } from '../../../../coordinator/limits/inFlight.js';
 
 describe('the small chunks of all bodies', () => {
   it('are admitted up to a bound in each turn of the event loop', async () => {
@@ -13,5 +15,35 @@ describe('the small chunks of all bodies', () => {
     expect(watch.admitsSmallChunk()).to.equal(false);
     await new Promise((resolve) => setImmediate(resolve));
     expect(admitted()).to.equal(65_536);
+  });
+});
+
+describe('a refused body over the bytes allowed', () => {
+  it('is dropped while it comes, for 30 checks at most, and then read no further', async () => {
+    let send = (_chunk: ArrayBuffer, _isLast: boolean): void => {};
+    const calls: string[] = [];
+    const res = {
+      onData: (listener: typeof send) => {
+        send = listener;
+      },
+      pause: () => calls.push('pause'),
+      resume: () => calls.push('resume'),
+    };
+    const watch = Object.assign(new BodyWatch(), { add: () => {}, delete: () => {} });
+    const body = new BodyReader(res as unknown as EngineResponse, 5_000, 1_000, {} as InFlight, watch);
+    send(new ArrayBuffer(1), false);
+    let isDropped = false;
+    const dropped = body.drop()!.then(() => {
+      isDropped = true;
+    });
+    for (let checks = 1; checks < 30; checks++) {
+      send(new ArrayBuffer(1), false);
+      body.check();
+    }
+    await Promise.resolve();
+    expect([isDropped, body.isTooMuch]).to.deep.equal([false, false]);
+    body.check();
+    await dropped;
+    expect([body.isTooMuch, body.isCut, calls]).to.deep.equal([true, false, ['pause', 'resume', 'pause']]);
   });
 });

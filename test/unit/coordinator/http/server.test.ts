@@ -8,6 +8,7 @@ import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { VouchError } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { Client } from '../../../support/launch/client.js';
+import { HostileClient } from '../../../support/launch/hostileClient.js';
 import { rawExchange, requestHead } from '../../../support/launch/http.js';
 import { overEngines, TestClock, TestEdge, until } from '../../../support/rigs/testEdge.js';
 
@@ -137,12 +138,34 @@ overEngines('HTTP edge', (engine) => {
     const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
     const parts = [chunked, chunk(SEARCH.slice(0, 10)), `${chunk(SEARCH.slice(10))}0\r\n\r\n`];
     expect((await rawExchange(edge.edge.port, parts))[0]!.status).to.equal(200);
-    const endless = await rawExchange(edge.edge.port, [chunked, ...Array(5).fill(chunk(' '.repeat(300)))]);
+    const endless = await rawExchange(edge.edge.port, [chunked, ...Array(30).fill(chunk(' '.repeat(300)))]);
     expect(endless[0]!.status).to.equal(413);
-    // Nothing but the head was sent: the answer does not wait for the body.
-    const declared = requestHead('POST', '/v1/search', { authorization, 'content-length': '1001' });
+    // Nothing but the head was sent: the answer does not wait for a body of more than eight times the bytes allowed.
+    const declared = requestHead('POST', '/v1/search', { authorization, 'content-length': '8001' });
     const [large] = await rawExchange(edge.edge.port, declared);
     expect([large!.status, JSON.parse(large!.body).code]).to.deep.equal([413, 'payload_too_large']);
+  });
+
+  it('answers a client that reads only when it has sent all, up to eight times the bytes allowed, on a kept connection', async () => {
+    const bodyBytes = 4 * 1024 * 1024;
+    const edge = await start({ limits: { bodyBytes } });
+    const sizeBytes = 8 * bodyBytes;
+    const piece = 'x'.repeat(256 * 1024);
+    for (const [authorization, status] of [
+      [`Bearer ${await edge.key()}`, 413],
+      [`Bearer vk_${'0'.repeat(64)}`, 401],
+    ] as const) {
+      const head = requestHead('POST', '/v1/search', { authorization, 'content-length': String(sizeBytes) });
+      const client = await HostileClient.open(edge.edge.port);
+      client.socket.pause();
+      client.send(head);
+      await client.pour(piece, sizeBytes + head.length);
+      client.send(requestHead('GET', '/health', {}));
+      client.socket.resume();
+      await until(() => /HTTP\/1\.1 200 /.test(client.received));
+      expect([client.status, client.isOpen]).to.deep.equal([status, true]);
+      client.end();
+    }
   });
 
   it('takes a short body in chunks of one byte, and ends a long one', async () => {
