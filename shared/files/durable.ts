@@ -41,9 +41,8 @@ const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 /** The mode of a folder without private content, such as fetched programs. */
 export const PUBLIC_FOLDER_MODE = 0o755;
-/** The permissions of the group and of all other users. */
+/** The permissions of the group and of all other users, and those of the latter alone. */
 export const OTHERS_MODE = 0o077;
-/** The permissions of users who are neither the owner nor in the group. */
 export const STRANGERS_MODE = 0o007;
 const NOISE_BYTES = 65_536;
 const TEMPORARY = /^\.(\d+)-\d+-\d+\.tmp$/;

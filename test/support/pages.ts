@@ -1,4 +1,4 @@
-/** The README, SECURITY.md and the pages of `docs/`, as the tests of them read them. */
+/** The pages of the root and the pages of `docs/`, as the tests of them read them. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { filesBelow, ROOT } from './sourceTree.js';
@@ -30,7 +30,9 @@ export const pageAt = (path: string): Page => ({ path, text: readFileSync(join(R
 
 export const SECURITY = 'SECURITY.md';
 
-export const readPages = (): readonly Page[] => [README, SECURITY, ...filesBelow('docs', '.md')].map(pageAt);
+const OTHERS = ['CONTRIBUTING.md', 'CHANGELOG.md'];
+
+export const readPages = (): readonly Page[] => [README, SECURITY, ...OTHERS, ...filesBelow('docs', '.md')].map(pageAt);
 
 export const shellBlocks = ({ text }: Page): ShellBlock[] =>
   [...text.matchAll(/^```sh(?: not-run: ([^\n]+))?\n(.*?)^```\n(?:\s*^```text\n(.*?)^```)?/gms)].map(
