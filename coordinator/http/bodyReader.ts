@@ -3,7 +3,7 @@
  *
  *   held ──read()──▶ reading ──last chunk──▶ whole
  *    │                  └── too long, no capacity, stalled, aborted ──▶ failed
- *    └──drop(): not needed; the rest is dropped as it comes, up to a bound of bytes and time
+ *    └──drop(): not needed; the rest is dropped as it comes, up to a bound
  *
  * uWebSockets.js gives the body only to a listener that exists when the request handler returns, so the reader listens from
  * the start. Until the request is admitted it keeps at most one chunk and lets the client wait.
@@ -82,7 +82,7 @@ export class BodyReader {
     return !this.#whole && (isLate || this.#sizeBytes > DROPPED_BODIES * this.bodyBytesMax);
   }
 
-  /** What is known of the length. */
+  /** The declared length, or the bytes received until now. */
   get #sizeBytes(): number {
     return this.declaredBytes ?? this.#received;
   }

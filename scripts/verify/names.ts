@@ -7,7 +7,7 @@ export interface Named {
   readonly id: bigint;
 }
 
-/** What the caller says that something is of. `collection`: a name or an id. */
+/** The expected collection. `collection`: a name or an id. */
 export interface Asked {
   readonly collection: string | undefined;
   readonly project: string | undefined;

@@ -12,8 +12,8 @@ import {
 import { formatLine, grouped, type Mark } from '../terminal/line.js';
 
 /**
- * The result of a check. `unknownSigner`: all agrees, and no key was given that must have signed it. `otherName`: all agrees, and
- * something is of another collection than expected.
+ * The result of a check. Everything agrees where it is not `refused`. `unknownSigner`: no key was given that must have signed it.
+ * `otherName`: something is of another collection than expected.
  */
 export type Verdict = 'holds' | 'refused' | 'unknownSigner' | 'otherName';
 

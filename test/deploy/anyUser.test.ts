@@ -1,7 +1,6 @@
 /**
- * The programs of the image under a user id that the system does not know, in root's group, as OpenShift and
- * `docker run --user 12345` start them: no home, no folder for temporary files, volumes that belong to root. Needs root, to
- * become that user, and `setpriv`.
+ * The programs of the image as OpenShift and `docker run --user 12345` start them: under an unknown user id in root's group.
+ * There is no home and no folder for temporary files, and volumes belong to root. Needs root, to become that user, and `setpriv`.
  */
 import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -154,7 +154,7 @@ describe('overload and hostile clients', () => {
     await service.until(isAtRest);
     for (const client of [declared, endless]) client.end();
     await poured;
-    // What the system's buffers hold of it, on both sides; of one that has no length, eight times the bytes allowed are dropped.
+    // The buffers of the system hold some of it; of a body without a length, eight times the bytes allowed are dropped.
     for (const [{ sentBytes }, readBytes] of [
       [declared, 0],
       [endless, 8 * BODY_BYTES],

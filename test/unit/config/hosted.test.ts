@@ -39,7 +39,7 @@ describe('the version', () => {
     );
   });
 
-  it('of Node for developers is one that the package allows and the workflow runs', () => {
+  it('and .nvmrc names a Node that the package allows and the workflow runs', () => {
     const major = Number(read('.nvmrc'));
     expect(major).to.be.at.least(Number(/\d+/.exec(engines.node)![0]));
     expect(parsed<Workflow>('.github/workflows/ci.yml').jobs.test.strategy.matrix.node).to.include(String(major));

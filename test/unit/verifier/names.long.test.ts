@@ -57,7 +57,7 @@ const withFiles = (work: (files: Files, folder: string) => Promise<void>): Promi
     );
   });
 
-/** What is verified holds, and is of `found`. */
+/** Verifies something that holds, and expects that its other name is printed. */
 async function expectOther(args: readonly string[], found: string, expected: string): Promise<void> {
   const { code, text } = await verify(args);
   expect(text).to.include(`of another collection: ${found}\n  expected      ${expected}`);
@@ -65,7 +65,7 @@ async function expectOther(args: readonly string[], found: string, expected: str
 }
 
 describe('something of another name', () => {
-  it('a checkpoint of another collection, id or project than was asked for is marked, and the right one is not', () =>
+  it('a checkpoint is marked where its collection, id or project is not the one asked for', () =>
     withFiles(async ({ own }) => {
       for (const [asked, expected] of [
         [['--collection', 'copy'], 'copy'],
@@ -92,7 +92,7 @@ describe('something of another name', () => {
         await expectOther([...proof, '--checkpoint', own, ...KEY, '--collection', 'copy'], OWN_NAME, 'copy');
     }));
 
-  it('checkpoints of a collection and of its import, which has the same log, are marked where they are given together', () =>
+  it('checkpoints of a collection and of its import, which have one log, are marked together', () =>
     withFiles(async ({ inclusion, consistency, own, other, earlier }) => {
       for (const proof of [
         ['inclusion', inclusion, '--checkpoint', own],
@@ -122,7 +122,7 @@ describe('something of another name', () => {
       expect(same.code, same.text).to.equal(0);
     }));
 
-  it('an export of another collection than was asked for, and a checkpoint of neither of its names, are marked', () =>
+  it('an export of another collection is marked, and so is a checkpoint with neither of its names', () =>
     withFiles(async ({ export: file, other, own }) => {
       await expectOther(['log', file, ...KEY, '--collection', 'copy'], OWN_NAME, 'copy');
       await expectOther(
@@ -145,7 +145,7 @@ describe('something of another name', () => {
       expect(code).to.equal(2);
     }));
 
-  it('a name is asked of a proof only with a checkpoint, and never of a receipt, which has none', async () => {
+  it('a name can be asked of a proof under a checkpoint, and not of a receipt', async () => {
     for (const [args, message] of [
       [['inclusion', 'x', '--collection', 'c'], 'a proof names no collection, and a checkpoint does'],
       [['consistency', 'x', '--project', 'p'], 'a proof names no collection, and a checkpoint does'],

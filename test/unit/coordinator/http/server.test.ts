@@ -140,13 +140,13 @@ overEngines('HTTP edge', (engine) => {
     expect((await rawExchange(edge.edge.port, parts))[0]!.status).to.equal(200);
     const endless = await rawExchange(edge.edge.port, [chunked, ...Array(30).fill(chunk(' '.repeat(300)))]);
     expect(endless[0]!.status).to.equal(413);
-    // Nothing but the head was sent: the answer does not wait for a body of more than eight times the bytes allowed.
+    // Only the head was sent: the answer does not wait for a body of more than eight times the bytes allowed.
     const declared = requestHead('POST', '/v1/search', { authorization, 'content-length': '8001' });
     const [large] = await rawExchange(edge.edge.port, declared);
     expect([large!.status, JSON.parse(large!.body).code]).to.deep.equal([413, 'payload_too_large']);
   });
 
-  it('answers a client that reads only when it has sent all, up to eight times the bytes allowed, on a kept connection', async () => {
+  it('answers a client that reads only after sending eight times the bytes allowed, and keeps the connection', async () => {
     const bodyBytes = 4 * 1024 * 1024;
     const edge = await start({ limits: { bodyBytes } });
     const sizeBytes = 8 * bodyBytes;

@@ -53,7 +53,7 @@ describe('the data folder', () => {
     expect(await modeOf(folder)).to.equal(0o1777);
   });
 
-  it('of another user is left open to the group of root, and its folders are closed', async function () {
+  it('stays open to the group of root where it is of another user, and its folders are closed', async function () {
     if (process.getuid?.() !== 0) skip(this, 'only root gives a folder to another user');
     await mkdir(at('logs'));
     await chmod(at('logs'), 0o750);
@@ -66,7 +66,7 @@ describe('the data folder', () => {
     expect(await closeDataFolder(folder)).to.equal(undefined);
   });
 
-  it('of another user is closed where another group than that of root, or every user, has rights', async function () {
+  it('is closed where it is of another user and open to more than the group of root', async function () {
     if (process.getuid?.() !== 0) skip(this, 'only root gives a folder to another user');
     for (const [group, mode] of [
       [54_321, 0o770],
