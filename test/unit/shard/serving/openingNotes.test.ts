@@ -211,7 +211,7 @@ describe('notes of openings', () => {
     expect(stepIn('s1')).to.equal(undefined);
   });
 
-  it('name the memory as the step where the opening has nearly filled it, and no step where others have', async () => {
+  it('name the memory as the step if the opening has nearly filled it', async () => {
     const notes = await start('s1');
     await notes.begin(7, { alone: true });
     memory.usedPart = 0.95;
