@@ -8,13 +8,13 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { recordPackages } from './setup/bundledPackages.mjs';
-import { PROGRAMS, SHARED_PARTS } from './setup/sources.mjs';
+import { BLAKE3_WASM, PROGRAMS, SHARED_PARTS } from './setup/sources.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = resolve(process.argv[2]);
 
 /** They load binaries, WebAssembly or programs of threads from beside their own files. */
-const UNBUNDLED = ['@btc-vision/*', 'blake3', 'hyparquet-compressors', 'msgpackr-extract', 'uWebSockets.js'];
+const UNBUNDLED = ['@btc-vision/*', 'hyparquet-compressors', 'msgpackr-extract', 'uWebSockets.js'];
 
 /** A module asks by its own address for what lies beside it: a thread's program, WebAssembly, settings. */
 const OWN_ADDRESS = /\bimport\.meta\.url\b/g;
@@ -24,6 +24,10 @@ const DIST = 'dist-of-this-program:';
 const sources = {
   name: 'sources',
   setup({ onLoad }) {
+    onLoad({ filter: /blake3_js\.js$/ }, ({ path }) => {
+      const file = `require('node:url').fileURLToPath(new URL('${DIST}${BLAKE3_WASM}', bundleUrl))`;
+      return { contents: readFileSync(path, 'utf8').replace(/require\('path'\)\.join\(.*?\)/, () => file) };
+    });
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const name = relative(root, path);
       if (name.startsWith('node_modules')) return undefined;
@@ -43,9 +47,11 @@ const { outputFiles, metafile } = await build({
   outdir: dist,
   chunkNames: `${SHARED_PARTS}/[hash]`,
   external: UNBUNDLED,
-  // For packages that call it.
+  // For packages that call `require`.
   banner: {
-    js: `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`,
+    js: `import { createRequire as requireOf } from 'node:module';
+const bundleUrl = import.meta.url;
+const require = requireOf(bundleUrl);`,
   },
   plugins: [sources],
   ...{ write: false, metafile: true },

@@ -1,12 +1,13 @@
 /**
  * Compiles the AssemblyScript of the project to WebAssembly, each module to its place under `<outDir>`, which is the argument.
+ * Copies the WebAssembly of the package `blake3` there.
  * Memory comes from the host; there is no runtime, and no export but the module's own.
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
-import { WASM_MODULES } from './setup/sources.mjs';
+import { BLAKE3_WASM, WASM_MODULES } from './setup/sources.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FLAGS = [
@@ -45,4 +46,10 @@ async function build({ folder, output, isShared }, outDir) {
   renameSync(`${path}.new`, path);
 }
 
-for (const module of WASM_MODULES) await build(module, resolve(process.argv[2]));
+const dist = resolve(process.argv[2]);
+for (const module of WASM_MODULES) await build(module, dist);
+mkdirSync(dirname(join(dist, BLAKE3_WASM)), { recursive: true });
+copyFileSync(
+  join(ROOT, 'node_modules', 'blake3', 'dist', 'wasm', 'nodejs', 'blake3_js_bg.wasm'),
+  join(dist, BLAKE3_WASM),
+);

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { run } from './command.mjs';
 import {
+  BLAKE3_WASM,
   consoleSources,
   filesUnder,
   importClosure,
@@ -72,7 +73,7 @@ function validators(root, sources) {
 
 const wasm = (root) => ({
   inputs: [...wasmSources(root), join('scripts', 'buildWasm.mjs')],
-  outputs: WASM_MODULES.map((module) => module.output),
+  outputs: [...WASM_MODULES.map((module) => module.output), BLAKE3_WASM],
   doing: 'compiling AssemblyScript',
   make: () => script(root, 'buildWasm', 'The AssemblyScript does not compile; the lines above say where.'),
   done: () => `${WASM_MODULES.length} modules compiled`,

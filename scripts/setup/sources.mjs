@@ -17,6 +17,8 @@ export const WASM_MODULES = [
   { folder: join('shard', 'kernel', 'assembly'), output: join('shard', 'kernel', 'kernel.wasm'), isShared: true },
   { folder: join('coordinator', 'body', 'assembly'), output: join('coordinator', 'body', 'vectorText.wasm') },
 ];
+/** The WebAssembly of the package `blake3`, below `dist/`: bundles hold no package's folder. */
+export const BLAKE3_WASM = join('shared', 'hashing', 'blake3.wasm');
 const ASSEMBLY = WASM_MODULES.map(({ folder }) => folder);
 
 export const wasmSources = (root) => filesUnder(root, ASSEMBLY, '.ts');
@@ -35,7 +37,7 @@ export const validatorSources = (root, sources) =>
 export const PROGRAMS = [
   ...['shard/main', 'coordinator/main'],
   ...['start', 'standalone', 'cluster', 'keys', 'verify', 'witness', 'monitor'].map((name) => `scripts/${name}`),
-  ...['export', 'import', 'load', 'mcp', 'demo'].map((name) => `scripts/${name}`),
+  ...['export', 'import', 'load', 'mcp', 'demo', 'vouch'].map((name) => `scripts/${name}`),
   ...['asOf/asOfWorker', 'snapshot/readWorker', 'kernel/scanWorker'].map((name) => `shard/${name}`),
   ...['builds/buildWorker', 'hnsw/linkWorker'].map((name) => `shard/index/${name}`),
   'coordinator/body/bodyWorker',

@@ -2,7 +2,6 @@
  * BLAKE3 with the WebAssembly of the package `blake3`, without the package's JavaScript, which makes three copies and four
  * objects for each hash: for the 65 bytes of a tree node that costs more than the hash.
  */
-import { createRequire } from 'node:module';
 import { HASH_BYTES } from '../limits.js';
 import { compileFile, instantiateWith } from '../webAssembly.js';
 
@@ -13,7 +12,8 @@ interface Exports {
   hash(message: number, messageBytes: number, digest: number, digestBytes: number): void;
 }
 
-const MODULE = createRequire(import.meta.url).resolve('blake3/dist/wasm/nodejs/blake3_js_bg.wasm');
+/** Copied at the build from the package. */
+const MODULE = new URL('./blake3.wasm', import.meta.url);
 const IMPORTS = {
   __wbindgen_placeholder__: {
     __wbindgen_throw: () => {
