@@ -6,12 +6,20 @@ import { serverOf } from './mcp/server.js';
 import { ServiceClient } from './service/serviceClient.js';
 import { findTarget } from './service/target.js';
 import { runCommand } from './terminal/commandLine.js';
+import { say } from './terminal/line.js';
+import { printable } from './verify/print.js';
 
 /** A model waits for each answer: a service that is away is an answer too. A token of the rate limit takes 1.2 s. */
 const ATTENDED = { outageMs: 0, limitedMs: 15_000 };
+/** The largest answer of the service that is read: of 100 records, most are much smaller. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 await runCommand({ name: 'mcp', usage: MCP_USAGE }, async (args) => {
   const request = parseMcp(args);
-  const client = new ServiceClient(await findTarget(request.service, loadConfigOrExit(process.env)), ATTENDED);
-  serveStdio(() => serverOf(client, request));
+  const client = new ServiceClient(
+    await findTarget(request.service, loadConfigOrExit(process.env)),
+    ATTENDED,
+    ANSWER_BYTES_MAX,
+  );
+  serveStdio(() => serverOf(client, request), { onerror: ({ message }) => say('failed', 'mcp', printable(message)) });
 });

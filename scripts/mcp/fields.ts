@@ -13,6 +13,8 @@ export const recordId = z.int().min(1);
 
 export const externalId = z.string().min(1).describe('An id that was chosen outside of the service, 1 to 256 bytes.');
 
+export const OWN_FIELDS = ['text', 'vector'] as const;
+
 export const vector = z
   .array(z.number())
   .min(1)
@@ -38,3 +40,21 @@ export const requestId = z
   .regex(/^[0-9a-fA-F]{32}$/)
   .optional()
   .describe(requestIdText);
+
+/** Fields of answers. */
+export const ids = z.array(z.int());
+
+export const receipt = z.record(z.string(), z.unknown()).describe('The receipt of the write, which verify checks.');
+
+const marked = 'Shortened where it ends with …[n more …]: read_field reads all of it.';
+
+export const record = z.object({
+  id: z.int(),
+  external_id: z.string().optional(),
+  tag: z.int(),
+  metadata: metadata.optional().describe(marked),
+  text: z.string().optional().describe(marked),
+  vector: z.array(z.number()).optional(),
+});
+
+export const hit = record.omit({ tag: true }).extend({ score: z.number().describe('The squared distance.') });

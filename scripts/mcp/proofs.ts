@@ -13,10 +13,13 @@ import '../../verifier/node/index.js';
 import { Refused, type ServiceClient } from '../service/serviceClient.js';
 import { instant, type Verdict } from '../verify/print.js';
 import { checkReceiptAlone, type HeldReceipt, receiptOfEvent } from '../verify/receipts.js';
-import { collection, externalId, limit, metadata, requestId, vector } from './fields.js';
+import { collection, externalId, limit, metadata, receipt, requestId, vector } from './fields.js';
+import { shortened } from './fitted.js';
 import { defineTool, Misused, pathWith, type Registration } from './tool.js';
 
 const PROVED_MAX = 10;
+/** Bytes of the checks, and of the checkpoint: more than an honest service gives. */
+const PART_BYTES_MAX = 8_000;
 /** Of a write that changed no record. */
 const NO_RECEIPT = 400;
 
@@ -35,6 +38,16 @@ async function receiptOf(client: ServiceClient, at: { collection?: string; seque
     throw error;
   }
 }
+
+const event = z.object({
+  log_index: z.int(),
+  event_type: z.string(),
+  timestamp_unix: z.int(),
+  timestamp_iso: z.string(),
+  record_id: z.int().optional(),
+  receipt: receipt.optional(),
+  inclusion: z.record(z.string(), z.unknown()).optional().describe('The proof that the event is in the log.'),
+});
 
 interface Timeline {
   readonly events: readonly { log_index: number }[];
@@ -61,6 +74,11 @@ const history = defineTool({
         `Adds to each event its receipt and the proof that it is in the log, unchecked; then limit is at most ${PROVED_MAX}.`,
       ),
   }),
+  output: {
+    events: z.array(event),
+    total: z.int().describe('The events between the two times, on all pages.'),
+  },
+  listing: { name: 'events', shortens: [], rest: 'The last log_index is the `after` of the next page.' },
   async run(client, { proofs, ...given }) {
     const asked = proofs ? { ...given, limit: Math.min(given.limit, PROVED_MAX) } : given;
     const timeline = await client.ask<Timeline>('GET', pathWith('/v1/timeline', asked));
@@ -170,19 +188,27 @@ const told = z
   .strictObject({
     vector: vector.optional(),
     text: z.string().optional(),
-    metadata: z
-      .union([metadata, z.string()])
-      .optional()
-      .describe('The object, or exactly the JSON text that was sent.'),
+    metadata: metadata.optional().describe('As it was inserted, with its keys in the same order.'),
+    metadata_json: z.string().optional().describe('In place of metadata: exactly the JSON text that was sent.'),
     tag: z.int().min(0).optional(),
     external_id: externalId.optional(),
     request_id: requestId,
     inserted_ms: z.int().min(0).optional().describe('When it was inserted, of a record that the event changed.'),
     state: z.enum(['live', 'tombstoned']).optional().describe('After the event; tombstoned by a soft delete.'),
-    deleted: z.literal(true).optional().describe('Alone: the event deleted the record for good.'),
+    deleted: z.boolean().optional().describe('true, alone: the event deleted the record for good.'),
   })
-  .refine(({ vector, deleted }) => (vector === undefined) === (deleted === true), 'give vector, or deleted alone')
+  .refine(({ vector, deleted }) => (vector === undefined) === (deleted === true), 'give vector, or deleted: true alone')
+  .refine(
+    (given) => given.metadata === undefined || given.metadata_json === undefined,
+    'give one of metadata and metadata_json',
+  )
   .describe('The record as the event left it: all that was inserted, as it was given.');
+
+/** The record with its metadata under the one name that receipts have for them. */
+function asInserted({ metadata, metadata_json, ...record }: z.output<typeof told>): object {
+  const given = metadata ?? metadata_json;
+  return given === undefined ? record : { ...record, metadata: given };
+}
 
 const verify = (signer: string | undefined): Registration =>
   defineTool({
@@ -202,7 +228,19 @@ const verify = (signer: string | undefined): Registration =>
         .describe('The receipt as it was answered by an insert. Omitted: the service is asked for it.'),
       record: told.optional(),
     }),
-    async run(client, { collection = 'default', sequence, receipt, record }) {
+    output: {
+      verdict: z.enum(['holds', 'refused', 'unknownSigner']),
+      meaning: z.string(),
+      checks: z
+        .array(z.object({ check: z.string(), result: z.enum(['holds', 'fails', 'unchecked']), says: z.string() }))
+        .describe('In their order, up to the first that fails.'),
+      checkpoint: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('The signed state of the log, as the service gives it.'),
+    },
+    async run(client, { collection = 'default', sequence, receipt, record: given }) {
+      const record = given && asInserted(given);
       if ((sequence === undefined) === (receipt === undefined)) throw new Misused('give one of sequence and receipt');
       const checks = new Checks();
       const alone =
@@ -219,7 +257,12 @@ const verify = (signer: string | undefined): Registration =>
           : await checkEvent(client, { collection, sequence: at, receipt, record }, signer, checks);
       const isRefused = checks.done.some(({ result }) => result === 'fails');
       const verdict: Verdict = isRefused ? 'refused' : signer === undefined ? 'unknownSigner' : 'holds';
-      return { verdict, meaning: MEANINGS[verdict], checks: checks.done, checkpoint };
+      return {
+        verdict,
+        meaning: MEANINGS[verdict],
+        checks: shortened(checks.done, PART_BYTES_MAX),
+        checkpoint: checkpoint && shortened(checkpoint, PART_BYTES_MAX),
+      };
     },
   });
 

@@ -1,12 +1,20 @@
 /** The tools that search and read records. */
 import { z } from 'zod';
-import { collection, externalId, limit, metadataFilter, recordId, vector } from './fields.js';
+import type { GetRecordsResponse, ListRecordsResponse } from '../../coordinator/contract/records.js';
+import type { ServiceClient } from '../service/serviceClient.js';
+import { collection, externalId, hit, limit, metadataFilter, OWN_FIELDS, record, recordId, vector } from './fields.js';
+import { shortened } from './fitted.js';
+import { pieceOf } from './size.js';
 import { defineTool, Misused, type Registration } from './tool.js';
 
 const IDS_MAX = 100;
+/** Bytes of the ids that are missing: all ids of numbers, and external ids of the usual length. */
+const MISSING_BYTES_MAX = 4_000;
+/** Bytes of a piece in JSON. */
+const PIECE_BYTES_MAX = 20_000;
 
 const FIELDS = ['metadata', 'text', 'vector'] as const;
-const OWN_FIELDS = ['text', 'vector'] as const;
+const IN_PIECES = 'read_field reads one field of one record in pieces.';
 
 const listCollections = defineTool({
   name: 'list_collections',
@@ -17,11 +25,29 @@ const listCollections = defineTool({
   effect: 'reads',
   input: z.strictObject({
     name_contains: z.string().optional().describe('Only collections whose name contains this.'),
+    after: z.string().optional().describe('Only collections behind this name in the order of the names.'),
     limit: limit(100),
   }),
-  async run(client, { name_contains = '', limit }) {
+  output: {
+    collections: z.array(
+      z.object({
+        name: z.string(),
+        dimension: z.int(),
+        metric: z.string(),
+        index: z.string(),
+        record_count: z.int(),
+        max_records: z.int(),
+        importing: z.boolean().optional(),
+      }),
+    ),
+    total: z.int().describe('All that match, on this page and behind it.'),
+  },
+  listing: { name: 'collections', shortens: [], rest: 'The last name of this page is the `after` of the next.' },
+  async run(client, { name_contains = '', after = '', limit }) {
     const { collections } = await client.ask<{ collections: { name: string }[] }>('GET', '/v1/namespaces');
-    const matching = collections.filter(({ name }) => name.includes(name_contains));
+    const matching = collections
+      .filter(({ name }) => name.includes(name_contains) && name > after)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
     return { collections: matching.slice(0, limit), total: matching.length };
   },
 });
@@ -53,9 +79,20 @@ const search = defineTool({
       .describe('Searches the state after exactly this many writes (see history).'),
     as_of: z.string().optional().describe('Searches the state at this instant, in ISO 8601 with its zone.'),
   }),
+  output: {
+    results: z.array(hit),
+    as_of_log_index: z.int().optional(),
+    as_of_timestamp: z.int().optional().describe('Unix seconds of the last write of the searched state.'),
+    as_of_state_hash: z.string().optional(),
+  },
+  listing: {
+    name: 'results',
+    shortens: ['metadata', 'text'],
+    rest: `Ask for a smaller k, or for fewer fields: with [] all ids fit. ${IN_PIECES}`,
+  },
   run(client, given) {
     if ((given.query === undefined) === (given.like === undefined)) throw new Misused('give one of query and like');
-    return client.ask('POST', '/v1/search', given);
+    return client.ask<object>('POST', '/v1/search', given);
   },
 });
 
@@ -70,30 +107,95 @@ const getRecords = defineTool({
     collection,
     ids: z.array(recordId).min(1).max(IDS_MAX).optional(),
     external_ids: z.array(externalId).min(1).max(IDS_MAX).optional(),
-    with: z.array(z.enum(OWN_FIELDS)).default(['text']),
+    with: z.array(z.enum(OWN_FIELDS)).default(['text']).describe('What each record carries besides tag and metadata.'),
   }),
-  run(client, given) {
+  output: {
+    records: z.array(record),
+    missing: z.array(z.unknown()).describe('The ids or external ids that no live record has.'),
+  },
+  listing: {
+    name: 'records',
+    shortens: ['metadata', 'text'],
+    rest: `Ask for fewer ids, or for fewer fields. ${IN_PIECES}`,
+  },
+  async run(client, given) {
     if ((given.ids === undefined) === (given.external_ids === undefined))
       throw new Misused('give one of ids and external_ids');
-    return client.ask('POST', '/v1/records/get', given);
+    const answer = await client.ask<GetRecordsResponse>('POST', '/v1/records/get', given);
+    return { ...answer, missing: shortened(answer.missing, MISSING_BYTES_MAX) };
   },
 });
+
+const readField = defineTool({
+  name: 'read_field',
+  title: 'Read a field',
+  description:
+    'Reads the text, the metadata or the vector of one record in pieces, where another tool shortened it or left it out. Metadata ' +
+    'and vectors are JSON. `next` is the `from` of the next piece; it is absent at the end. Exactly one of `id` and `external_id` ' +
+    'is given.',
+  effect: 'reads',
+  input: z.strictObject({
+    collection,
+    id: recordId.optional(),
+    external_id: externalId.optional(),
+    field: z.enum(FIELDS),
+    from: z.int().min(0).default(0).describe('The character at which the piece begins.'),
+  }),
+  output: {
+    id: z.int(),
+    field: z.string(),
+    piece: z.string(),
+    next: z.int().optional(),
+    total: z.int().describe('The characters of all pieces.'),
+  },
+  async run(client, { collection, id, external_id, field, from }) {
+    if ((id === undefined) === (external_id === undefined)) throw new Misused('give one of id and external_id');
+    const found = await recordOf(
+      client,
+      { collection, ids: id && [id], external_ids: external_id && [external_id] },
+      field,
+    );
+    const value = found[field];
+    if (value === undefined || value === null)
+      throw new Misused(`record ${found.id} has no ${field}`, 'record_not_found');
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (from > text.length) throw new Misused(`from is ${from}: the ${field} has ${text.length} characters`);
+    const piece = pieceOf(text, from, PIECE_BYTES_MAX);
+    const next = from + piece.length;
+    return { id: found.id, field, piece, ...(next < text.length && { next }), total: text.length };
+  },
+});
+
+async function recordOf(client: ServiceClient, named: object, field: (typeof FIELDS)[number]) {
+  const body = { ...named, with: field === 'metadata' ? [] : [field] };
+  const { records, missing } = await client.ask<GetRecordsResponse>('POST', '/v1/records/get', body);
+  const [found] = records;
+  if (found === undefined) throw new Misused(`there is no record ${JSON.stringify(missing[0])}`, 'record_not_found');
+  return found;
+}
 
 const listRecords = defineTool({
   name: 'list_records',
   title: 'List records',
   description:
     'Lists live records in the order of their ids, with tag and metadata and what `with` names. `next` is the `after` of the next ' +
-    'page, or null at the end.',
+    'page; it is absent at the end.',
   effect: 'reads',
   input: z.strictObject({
     collection,
     metadata_filter: metadataFilter,
     after: recordId.optional().describe('Only records with a greater id.'),
     limit: limit(20),
-    with: z.array(z.enum(OWN_FIELDS)).default(['text']),
+    with: z.array(z.enum(OWN_FIELDS)).default(['text']).describe('What each record carries besides tag and metadata.'),
   }),
-  run: (client, given) => client.ask('POST', '/v1/records/list', given),
+  output: { records: z.array(record), next: z.int().optional() },
+  listing: {
+    name: 'records',
+    shortens: ['metadata', 'text'],
+    nextAfter: 'id',
+    rest: `\`next\` continues. ${IN_PIECES}`,
+  },
+  run: (client, given) => client.ask<ListRecordsResponse>('POST', '/v1/records/list', given),
 });
 
 const countRecords = defineTool({
@@ -102,7 +204,8 @@ const countRecords = defineTool({
   description: 'Counts the live records of a collection, or those that match a filter.',
   effect: 'reads',
   input: z.strictObject({ collection, metadata_filter: metadataFilter }),
-  run: (client, given) => client.ask('POST', '/v1/records/count', given),
+  output: { count: z.int() },
+  run: (client, given) => client.ask<object>('POST', '/v1/records/count', given),
 });
 
 const facets = defineTool({
@@ -118,7 +221,21 @@ const facets = defineTool({
     metadata_filter: metadataFilter,
     limit: limit(10),
   }),
-  run: (client, given) => client.ask('POST', '/v1/facets', given),
+  output: {
+    values: z.array(z.object({ value: z.unknown(), count: z.int() })),
+    distinct: z.int(),
+    records: z.int(),
+  },
+  listing: { name: 'values', shortens: ['value'], rest: 'A metadata_filter narrows the records that are counted.' },
+  run: (client, given) => client.ask<object>('POST', '/v1/facets', given),
 });
 
-export const READS: readonly Registration[] = [listCollections, search, getRecords, listRecords, countRecords, facets];
+export const READS: readonly Registration[] = [
+  listCollections,
+  search,
+  getRecords,
+  readField,
+  listRecords,
+  countRecords,
+  facets,
+];

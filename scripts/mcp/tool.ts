@@ -1,11 +1,16 @@
-/** What a tool is, and what it answers: JSON, of bounded size, and errors with the code of the service. */
-import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
-import type { z } from 'zod';
+/** What a tool is, and what it answers: JSON of bounded size, and errors that say what to do next. */
+import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
+import { FairSemaphore } from '../../shared/scheduling/fairSemaphore.js';
+import { AnswerTooLong } from '../../verifier/index.js';
 import { Refused, type ServiceClient } from '../service/serviceClient.js';
+import { ANSWER_BYTES_MAX, fitted, type Listing } from './fitted.js';
+import { argumentsOf, Misused, type Schema, schemaOf, withoutNulls } from './schema.js';
+import { pieceOf } from './size.js';
 
-/** About 25,000 tokens: clients cut off what is longer, or refuse it. */
-const ANSWER_CHARS_MAX = 100_000;
+export { Misused };
 
 export interface Tool<Input extends z.ZodObject> {
   readonly name: string;
@@ -13,54 +18,113 @@ export interface Tool<Input extends z.ZodObject> {
   /** For the model, which reads nothing else about the tool than this and its fields. */
   readonly description: string;
   readonly input: Input;
+  /** The answer; a field that is null in the API is absent. */
+  readonly output: z.ZodRawShape;
+  /** Undefined: the answer always fits. */
+  readonly listing?: Listing;
   /** What it does to the service. */
   readonly effect: 'reads' | 'adds' | 'destroys';
-  run(client: ServiceClient, given: z.output<Input>): Promise<unknown>;
+  /** Names of fields in messages of the API, and the arguments of the tool that they are about. */
+  readonly renames?: readonly (readonly [field: RegExp, argument: string])[];
+  run(client: ServiceClient, given: z.output<Input>): Promise<object>;
 }
 
 /** Adds a tool to a server. */
 export type Registration = (server: McpServer, client: ServiceClient) => void;
 
+/** Calls of one client that run at once: each may hold a large answer of the service. The others wait in their order. */
+const CALLS_AT_ONCE = 4;
+const CALL = { id: 0, project: '' };
+const calls = new FairSemaphore({ atOnce: CALLS_AT_ONCE }, systemClock);
+
+const LEFT_OUT = z.string().optional().describe('What does not fit into the answer, and how to get it.');
+
 export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Registration {
-  const { name, title, description, input, effect } = tool;
+  const { name, title, description, effect, listing } = tool;
   const annotations = {
     readOnlyHint: effect === 'reads',
     destructiveHint: effect === 'destroys',
     idempotentHint: effect !== 'adds',
     openWorldHint: false,
   };
-  return (server, client) => {
-    const config = { title, description, inputSchema: input, annotations };
-    const answer = (given: unknown): Promise<CallToolResult> =>
-      answerOf(() => tool.run(client, given as z.output<Input>));
-    server.registerTool<z.ZodObject, z.ZodObject>(name, config, answer);
-  };
+  const input = schemaOf(tool.input, 'input');
+  const output = schemaOf(z.object({ ...tool.output, ...(listing && { left_out: LEFT_OUT }) }), 'output');
+  const config = { title, description, inputSchema: announced(input), outputSchema: announced(output), annotations };
+  return (server, client) =>
+    server.registerTool(name, config, async (given: unknown) => {
+      try {
+        const asked = argumentsOf(name, tool.input, input, given);
+        const answer = await calls.run(CALL, () => tool.run(client, asked));
+        const bounded = fitted(withoutNulls(output, answer) as Readonly<Record<string, unknown>>, listing);
+        return bounded === undefined ? failure(TOO_LARGE) : success(bounded);
+      } catch (error) {
+        return failure(problemOf(error, tool.renames));
+      }
+    });
 }
 
-async function answerOf(work: () => Promise<unknown>): Promise<CallToolResult> {
-  try {
-    const text = JSON.stringify(await work());
-    if (text.length <= ANSWER_CHARS_MAX) return { content: [{ type: 'text', text }] };
-    const asked = `the answer has ${text.length} characters, at most ${ANSWER_CHARS_MAX} fit: ask for fewer records or fields`;
-    return failure('answer_too_large', asked);
-  } catch (error) {
-    return failure((error instanceof Refused ? error.code : undefined) ?? codeOf(error), messageOf(error));
-  }
+/** A schema as the package takes it. It checks nothing: its messages would not have the form of the other errors. */
+function announced(schema: Schema): StandardSchemaWithJSON {
+  const json = (): Record<string, unknown> => ({ ...schema });
+  const validate = (value: unknown) => ({ value });
+  return { '~standard': { version: 1, vendor: 'vouch', validate, jsonSchema: { input: json, output: json } } };
+}
+
+const success = (answer: Readonly<Record<string, unknown>>): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(answer) }],
+  structuredContent: answer,
+});
+
+interface Problem {
+  readonly error: string;
+  readonly code: string;
+}
+
+const TOO_LARGE: Problem = { error: `the answer has more than ${ANSWER_BYTES_MAX} bytes`, code: 'answer_too_large' };
+
+const ERROR_BYTES_MAX = 2_000;
+
+/** What the caller does next, by the code of the error. */
+const NEXT: Readonly<Record<string, string>> = {
+  validation_error: 'Change what the error names, and call the tool again.',
+  dimension_mismatch:
+    'Give a vector with as many numbers as the dimension that list_collections gives for the collection.',
+  unauthorized:
+    'Tell the person that the API key of this MCP server (VOUCH_KEY or --key) is not valid for the service.',
+  forbidden: 'Tell the person that this tool needs an API key of scope read_write.',
+  collection_not_found: 'Call list_collections for the names of the collections.',
+  record_not_found: 'Call list_records or search for the ids of records.',
+  conflict: 'Read the record again, and decide anew.',
+  rate_limited: 'Wait a minute, then call the tool again.',
+  unavailable: 'Call the tool again later. If it fails again, tell the person that the service does not answer.',
+  capacity_exceeded: 'Tell the person that the service is full: nothing more can be inserted.',
+  payload_too_large: 'Give fewer or smaller records at a time.',
+  answer_too_large: 'Ask for fewer records or fields.',
+};
+const NEXT_OTHERWISE = 'Tell the person what the error says.';
+
+function failure({ error, code }: Problem): CallToolResult {
+  const short = pieceOf(error, 0, ERROR_BYTES_MAX);
+  const text = JSON.stringify({ error: short, code, next: NEXT[code] ?? NEXT_OTHERWISE });
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+function problemOf(error: unknown, renames: Tool<z.ZodObject>['renames'] = []): Problem {
+  if (error instanceof AnswerTooLong) return TOO_LARGE;
+  const code = codeOf(error);
+  const message = messageOf(error);
+  if (!(error instanceof Refused)) return { error: message, code };
+  // The path of a field in the body: `$.values[3]`.
+  const renamed = [...renames, [/\$\.(?=\w)/g, ''] as const];
+  return { error: renamed.reduce((text, [field, argument]) => text.replace(field, argument), message), code };
 }
 
 /** The code where the service gives none: it gives none to what is over the rate limit. */
-const codeOf = (error: unknown): string => {
-  if (error instanceof Refused) return error.status === 429 ? 'rate_limited' : `http_${error.status}`;
-  return error instanceof Misused ? 'validation_error' : 'unavailable';
-};
-
-/** Arguments that do not go together. */
-export class Misused extends Error {}
-
-const failure = (code: string, error: string): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify({ error, code }) }],
-  isError: true,
-});
+function codeOf(error: unknown): string {
+  if (error instanceof Misused) return error.code;
+  if (!(error instanceof Refused)) return 'unavailable';
+  return error.code ?? (error.status === 429 ? 'rate_limited' : `http_${error.status}`);
+}
 
 /** The path with what is given of the parameters; objects as JSON. */
 export function pathWith(path: string, parameters: Readonly<Record<string, unknown>>): string {

@@ -1,9 +1,18 @@
 /** The tools that insert and delete records. */
 import { z } from 'zod';
-import { collection, externalId, metadata, recordId, requestId, vector } from './fields.js';
+import type { DeleteResponse } from '../../coordinator/contract/records.js';
+import { collection, externalId, ids, metadata, receipt, recordId, requestId, vector } from './fields.js';
 import { defineTool, Misused, type Registration } from './tool.js';
 
 const INSERTED_MAX = 100;
+
+/** The columns of a batch, and the records that they are made of. */
+const OF_RECORDS = [
+  [/\$\.batch(\[\d+\])/g, 'records$1.vector'],
+  [/\$\.texts(\[\d+\])/g, 'records$1.text'],
+  [/\$\.(metadata|external_id|request_id)s?(\[\d+\])/g, 'records$2.$1'],
+  [/\$\.batch\b/g, 'records'],
+] as const;
 
 const record = { vector, text: z.string().optional(), metadata: metadata.optional(), request_id: requestId };
 
@@ -15,9 +24,15 @@ const insertRecord = defineTool({
     'next search.',
   effect: 'adds',
   input: z.strictObject({ collection, ...record }),
+  output: {
+    id: z.int(),
+    deduplicated: z.boolean().describe('Whether an earlier insert of the same request_id made the record.'),
+    receipt,
+  },
+  renames: [[/\$\.values/g, 'vector']],
   run: (client, { vector, metadata, ...given }) => {
     const bytes = metadata && [...Buffer.from(JSON.stringify(metadata))];
-    return client.ask('POST', '/v1/records', { ...given, values: vector, metadata: bytes });
+    return client.ask<object>('POST', '/v1/records', { ...given, values: vector, metadata: bytes });
   },
 });
 
@@ -27,8 +42,10 @@ const insertRecords = defineTool({
   description: `Inserts up to ${INSERTED_MAX} records, all or none, and answers their ids in the same order.`,
   effect: 'adds',
   input: z.strictObject({ collection, records: z.array(z.strictObject(record)).min(1).max(INSERTED_MAX) }),
+  output: { ids },
+  renames: OF_RECORDS,
   run: (client, { collection, records }) =>
-    client.ask('POST', '/v1/vectors/batch-insert', {
+    client.ask<object>('POST', '/v1/vectors/batch-insert', {
       collection,
       batch: records.map(({ vector }) => vector),
       metadata: records.map(({ metadata = null }) => metadata),
@@ -52,8 +69,10 @@ const upsertRecords = defineTool({
     'keeps its id, the others are inserted. Answers the ids, and how many were created and replaced.',
   effect: 'destroys',
   input: z.strictObject({ collection, records: z.array(upserted).min(1).max(INSERTED_MAX) }),
+  output: { ids, created: z.int(), replaced: z.int() },
+  renames: OF_RECORDS,
   run: (client, { collection, records }) =>
-    client.ask('POST', '/v1/vectors/batch-upsert', {
+    client.ask<object>('POST', '/v1/vectors/batch-upsert', {
       collection,
       external_ids: records.map(({ external_id }) => external_id),
       batch: records.map(({ vector }) => vector),
@@ -70,10 +89,18 @@ const deleteRecord = defineTool({
     'verify checks. Searches of the past still find the record.',
   effect: 'destroys',
   input: z.strictObject({ collection, id: recordId.optional(), external_id: externalId.optional() }),
-  run: (client, { collection, id, external_id }) => {
+  output: {
+    deleted: z.int(),
+    log_index: z.int().optional().describe('The event of the deletion.'),
+    missing: z.array(z.string()).optional().describe('The external id, where no live record has it.'),
+  },
+  async run(client, { collection, id, external_id }) {
     if ((id === undefined) === (external_id === undefined)) throw new Misused('give one of id and external_id');
-    if (id !== undefined) return client.ask('POST', '/v1/delete', { collection, id });
-    return client.ask('POST', '/v1/records/delete', { collection, external_ids: [external_id] });
+    if (id !== undefined) {
+      const { log_index } = await client.ask<DeleteResponse>('POST', '/v1/delete', { collection, id });
+      return { deleted: 1, log_index };
+    }
+    return client.ask<object>('POST', '/v1/records/delete', { collection, external_ids: [external_id] });
   },
 });
 

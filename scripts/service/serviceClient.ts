@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
-import { type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
+import { AnswerTooLong, type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
 import { say } from '../terminal/line.js';
 import { printable } from '../verify/print.js';
 import { retryAfterMs } from './retryAfter.js';
@@ -19,8 +19,10 @@ interface Patience {
 
 /** The patience of unattended commands: hours of work must survive a restart of the service. */
 const UNATTENDED: Patience = { outageMs: 120_000, limitedMs: Number.POSITIVE_INFINITY };
-/** The longest time of one answer with its transfer, and the largest size: several times that of a piece of an export. */
-const BOUNDS = { withinMs: 300_000, maxBytes: 256 * 1024 * 1024 };
+/** The longest time of one answer with its transfer. */
+const ANSWER_MS = 300_000;
+/** The largest size of one answer: several times that of a piece of an export. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** A refusal by the service. `code`: that of its error; undefined where it has none. */
 export class Refused extends Error {
@@ -46,6 +48,7 @@ export class ServiceClient {
   constructor(
     private readonly target: ServiceTarget,
     private readonly patience = UNATTENDED,
+    private readonly answerBytesMax = ANSWER_BYTES_MAX,
   ) {}
 
   /** How often a rate limit made a request wait. */
@@ -58,7 +61,10 @@ export class ServiceClient {
     return JSON.parse((await this.send(method, path, body)).toString('utf8')) as Answer;
   }
 
-  /** Throws Refused, and an Error of one line where the service is out of reach, or limits the rate, for too long. */
+  /**
+   * Throws Refused, AnswerTooLong, and an Error of one line where the service is out of reach, or limits the rate, for too
+   * long.
+   */
   async send(method: 'GET' | 'POST', path: string, body?: object): Promise<Buffer> {
     const { url, key } = this.target;
     const headers = { authorization: `Bearer ${key}` };
@@ -67,7 +73,7 @@ export class ServiceClient {
     const startMs = systemClock.monotonicMs();
     let isTold = false;
     for (;;) {
-      const outcome = await attempt(url + path, request);
+      const outcome = await attempt(url + path, request, this.answerBytesMax);
       if ('bytes' in outcome) return outcome.bytes;
       const { isLimited, error, waitMs } = outcome;
       if (isLimited) this.#limited += 1;
@@ -99,15 +105,17 @@ function sentBody(body: object): { readonly type: string; readonly sent: Uint8Ar
   return { type: 'application/json', sent: JSON.stringify(body) };
 }
 
-/** Throws Refused where another attempt would not change the answer. */
+/** Throws Refused and AnswerTooLong where another attempt would not change the answer. */
 async function attempt(
   url: string,
   request: RequestInit,
+  maxBytes: number,
 ): Promise<{ bytes: Buffer } | { isLimited: boolean; waitMs: number; error: Error }> {
   let answer: WholeAnswer;
   try {
-    answer = await wholeAnswer(url, request, BOUNDS);
+    answer = await wholeAnswer(url, request, { withinMs: ANSWER_MS, maxBytes });
   } catch (error) {
+    if (error instanceof AnswerTooLong) throw error;
     return { isLimited: false, waitMs: RETRY_MS.command, error: new Error(reasonOf(error)) };
   }
   const bytes = Buffer.from(answer.bytes.buffer);

@@ -18,6 +18,7 @@ const READS = [
   'list_collections',
   'search',
   'get_records',
+  'read_field',
   'list_records',
   'count_records',
   'facets',
@@ -37,6 +38,9 @@ async function startProxy(url: string, alter: (path: string, body: string) => st
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return server;
 }
+
+const withoutNull = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, item: unknown) => (item === null ? undefined : item)));
 
 describe('npm run mcp', () => {
   let service: Service;
@@ -96,18 +100,23 @@ describe('npm run mcp', () => {
     expect(tools.map(({ name }) => name)).to.deep.equal(READS);
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).to.match(/^[A-Z].{40,}\.$/s);
-      expect(inputSchema.additionalProperties, name).to.equal(false);
+      expect(inputSchema.type, name).to.equal('object');
       expect(annotations?.readOnlyHint, name).to.equal(true);
     }
     const search = tools.find(({ name }) => name === 'search')!.inputSchema.properties as Record<string, object>;
-    expect(search.k).to.include({ type: 'integer', minimum: 1, maximum: 100, default: 10 });
+    expect(search.k).to.deep.equal({
+      type: 'integer',
+      minimum: 1,
+      maximum: 100,
+      description: 'The number of hits, up to 100. Default: 10.',
+    });
     expect(await mcp.call('count_records', { collection: 'birds' })).to.deep.include({ json: { count: 3 } });
   });
 
-  it('answers what the API answers', async () => {
+  it('answers what the API answers, without fields that are null', async () => {
     const mcp = await start();
     const answers = async (name: string, given: Record<string, unknown>, path: string): Promise<void> => {
-      expect((await mcp.call(name, given)).json, name).to.deep.equal(await api(path));
+      expect((await mcp.call(name, given)).json, name).to.deep.equal(withoutNull(await api(path)));
     };
     const filter = `metadata_filter=${encodeURIComponent('{"land":"de"}')}`;
     const metadata_filter = { land: 'de' };
@@ -126,7 +135,7 @@ describe('npm run mcp', () => {
     const got = await project.rw.post('/v1/records/get', { collection, ids: [3, 9, 1], with: ['text', 'vector'] });
     expect(
       (await mcp.call('get_records', { collection, ids: [3, 9, 1], with: ['text', 'vector'] })).json,
-    ).to.deep.equal(got.body);
+    ).to.deep.equal(withoutNull(got.body));
   });
 
   it('searches by a vector and by a record; hits carry metadata and text', async () => {
@@ -175,7 +184,7 @@ describe('npm run mcp', () => {
     expect(other.json.verdict).to.equal('refused');
     expect(other.json.checks[2].says).to.include('the receipt is not about this record');
     const later = await mcp.call('verify', { collection: 'birds', sequence: 4 });
-    expect(later.json).to.deep.equal({ error: 'the signed log of 4 events has no event 4', code: 'validation_error' });
+    expect(later.json).to.include({ error: 'the signed log of 4 events has no event 4', code: 'validation_error' });
     const unknown = await (await start()).call('verify', { collection: 'birds', sequence: 2 });
     expect(unknown.json.verdict).to.equal('unknownSigner');
     const stranger = await (
@@ -259,7 +268,7 @@ describe('npm run mcp', () => {
     expect(found.json.results).to.deep.equal([{ id: 4, score: 0, metadata: record.metadata, text: 'a heron' }]);
     const records = [{ vector: [8, 8] }, { vector: [9, 9], text: 'a crane', metadata: { land: 'se' } }];
     expect((await mcp.call('insert_records', { collection, records })).json).to.deep.equal({ ids: [5, 6] });
-    expect((await mcp.call('delete_record', { collection, id: 4 })).json.success).to.equal(true);
+    expect((await mcp.call('delete_record', { collection, id: 4 })).json.deleted).to.equal(1);
     const owl = { external_id: 'owl', vector: [7, 7], text: 'an owl' };
     const upsert = (record: object) => mcp.call('upsert_records', { collection, records: [record] });
     expect((await upsert(owl)).json).to.deep.equal({ ids: [7], created: 1, replaced: 0 });
@@ -275,13 +284,13 @@ describe('npm run mcp', () => {
     expect(another.json.verdict).to.equal('refused');
     const got = await mcp.call('get_records', { collection, external_ids: ['owl', 'none'] });
     expect(got.json).to.deep.equal({
-      records: [{ id: 7, external_id: 'owl', tag: 0, metadata: null, text: 'the owl' }],
+      records: [{ id: 7, external_id: 'owl', tag: 0, text: 'the owl' }],
       missing: ['none'],
     });
     expect((await mcp.call('get_records', { collection })).json.code).to.equal('validation_error');
     expect((await mcp.call('get_records', { collection, ids: [4, 5, 6] })).json).to.deep.equal({
       records: [
-        { id: 5, tag: 0, metadata: null, text: null },
+        { id: 5, tag: 0 },
         { id: 6, tag: 0, metadata: { land: 'se' }, text: 'a crane' },
       ],
       missing: [4],
@@ -304,7 +313,7 @@ describe('npm run mcp', () => {
     const long = await mcp.call('search', { collection: 'birds', query: [1, 2, 3] });
     expect([long.isError, long.json.code]).to.deep.equal([true, 'dimension_mismatch']);
     const both = await mcp.call('search', { collection: 'birds', query: [1, 2], like: 1 });
-    expect(both.json).to.deep.equal({ error: 'give one of query and like', code: 'validation_error' });
+    expect(both.json).to.include({ error: 'give one of query and like', code: 'validation_error' });
     const untold = await mcp.call('verify', { collection: 'birds', sequence: 1, record: { text: 'an owl' } });
     expect([untold.isError, untold.text]).to.satisfy(
       ([isError, said]: [boolean, string]) => isError && /give vector/.test(said),
@@ -337,19 +346,10 @@ describe('npm run mcp', () => {
     expect((await mcp.call('count_records', {})).json).to.deep.equal({ count: 3 });
     expect(refused).to.equal(1);
     const told = await mcp.call('facets', { key: 'land' });
-    expect([told.isError, told.json]).to.deep.equal([true, { error: 'too many requests', code: 'rate_limited' }]);
+    expect(told.isError).to.equal(true);
+    expect(told.json).to.deep.include({ error: 'too many requests', code: 'rate_limited' });
+    expect(told.json.next).to.include('Wait');
     expect(refused).to.equal(2);
-  });
-
-  it('refuses an answer that is too large, and says what to do', async () => {
-    await project.rw.post('/v1/namespaces', { name: 'wide', dimension: 32_768, metric: 'squared_l2' });
-    const values = Array.from({ length: 32_768 }, (_, i) => i + 1 / 65_536);
-    const batch = [values, values].map((row) => row.map((value) => Math.min(value, 32_000)));
-    expect((await project.rw.post('/v1/vectors/batch-insert', { collection: 'wide', batch })).status).to.equal(200);
-    const mcp = await start();
-    const large = await mcp.call('get_records', { collection: 'wide', ids: [1, 2], with: ['vector'] });
-    expect([large.isError, large.json.code]).to.deep.equal([true, 'answer_too_large']);
-    expect(large.json.error).to.match(/at most 100000 fit: ask for fewer records or fields$/);
   });
 
   it('reports a wrong key and a service that is away at the first call, and shows no key', async () => {

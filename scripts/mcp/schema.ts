@@ -1,0 +1,181 @@
+/**
+ * The schemas of the tools: JSON Schema with the few words that the tool interfaces of all models take, and arguments read by
+ * them.
+ *
+ * OpenAI (strict), Gemini (`FunctionDeclaration.parameters`) and Anthropic accept different parts of JSON Schema, and refuse a
+ * tool with any other word. These words are in all three. What they cannot say is in the description, and checked here.
+ */
+import { z } from 'zod';
+import { meantBy } from '../../coordinator/contract/spelling.js';
+import { ELEMENTS_MAX, elementsIn } from './size.js';
+
+/** One type, never a list of them. Without `type`: any value, in an answer. */
+export interface Schema {
+  readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly pattern?: string;
+}
+
+const WORDS = ['type', 'enum', 'required', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'] as const;
+
+type Direction = 'input' | 'output';
+
+export function schemaOf(type: z.ZodType, direction: Direction): Schema {
+  return reduced(z.toJSONSchema(type, { io: direction }) as Full);
+}
+
+type Full = Omit<Schema, 'properties' | 'items'> & {
+  readonly properties?: Readonly<Record<string, Full>>;
+  readonly items?: Full;
+  readonly default?: unknown;
+};
+
+function reduced(full: Full): Schema {
+  const words = WORDS.flatMap((word) => (saysNothing(full[word]) ? [] : [[word, full[word]] as const]));
+  const description = described(full);
+  return {
+    ...Object.fromEntries(words),
+    ...(description === '' ? {} : { description }),
+    ...(full.items && { items: reduced(full.items) }),
+    ...(full.properties && {
+      properties: Object.fromEntries(Object.entries(full.properties).map(([name, one]) => [name, reduced(one)])),
+    }),
+  };
+}
+
+/** The bounds of every whole number are left to the check. */
+const saysNothing = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER);
+
+function described(full: Full): string {
+  const usual = full.default === undefined ? [] : [`Default: ${JSON.stringify(full.default)}.`];
+  return [...(full.description === undefined ? [] : [full.description]), ...usual].join(' ');
+}
+
+/** Without the null fields that `schema` does not require: models send null for an argument that they leave out. */
+export function withoutNulls(schema: Schema | undefined, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || schema === undefined) return value;
+  if (Array.isArray(value)) return schema.items ? value.map((item) => withoutNulls(schema.items, item)) : value;
+  const { properties, required = [] } = schema;
+  if (properties === undefined) return value;
+  const entries = Object.entries(value).filter(([name, item]) => item !== null || required.includes(name));
+  return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(ownOf(properties, name), item)]));
+}
+
+const ownOf = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** Arguments that a tool does not take, or that name nothing. The message names each one. */
+export class Misused extends Error {
+  constructor(
+    message: string,
+    readonly code: 'validation_error' | 'record_not_found' = 'validation_error',
+  ) {
+    super(message);
+  }
+}
+
+const SHOWN_FAULTS = 3;
+
+/** The arguments of a call as the tool takes them. Throws Misused. */
+export function argumentsOf<Input extends z.ZodType>(
+  tool: string,
+  type: Input,
+  schema: Schema,
+  given: unknown,
+): z.output<Input> {
+  if (elementsIn(given) > ELEMENTS_MAX)
+    throw new Misused(`the arguments have more than ${ELEMENTS_MAX} numbers and fields: give fewer records at a time`);
+  const cleaned = withoutNulls(schema, given ?? {});
+  const { data, error } = type.safeParse(cleaned);
+  if (error === undefined) return data;
+  const { issues } = error;
+  const faults = issues.slice(0, SHOWN_FAULTS).map((issue) => faultText(tool, issue, schema, cleaned));
+  if (issues.length > SHOWN_FAULTS) faults.push(`and ${issues.length - SHOWN_FAULTS} more`);
+  throw new Misused(faults.join('; '));
+}
+
+type Path = readonly PropertyKey[];
+
+function faultText(tool: string, issue: z.core.$ZodIssue, schema: Schema, given: unknown): string {
+  const node = schemaAt(schema, issue.path);
+  if (issue.code === 'unrecognized_keys') return unknownText(tool, issue, Object.keys(node?.properties ?? {}));
+  const place = placeOf(issue.path);
+  if (issue.code === 'custom') return place === '' ? issue.message : `${place}: ${issue.message}`;
+  const value = valueAt(given, issue.path);
+  const wanted = node === undefined ? issue.message : inWords(node);
+  if (value === undefined) return `${place} is missing: expected ${wanted}`;
+  return `${place === '' ? 'the arguments' : place}: expected ${wanted}, got ${shown(value)}`;
+}
+
+function unknownText(tool: string, { keys, path }: { keys: string[]; path: Path }, known: readonly string[]): string {
+  const where = path.length === 0 ? tool : placeOf(path);
+  return keys
+    .slice(0, SHOWN_FAULTS)
+    .map((key) => {
+      const meant = meantBy(key, known);
+      const hint = meant === undefined ? `it takes ${known.join(', ')}` : `did you mean ${meant}?`;
+      return `${where} takes no ${JSON.stringify(key.slice(0, SHOWN_CHARS))}: ${hint}`;
+    })
+    .join('; ');
+}
+
+/** `records[2].vector`. */
+const placeOf = (path: Path): string =>
+  path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '');
+
+function schemaAt(schema: Schema, path: Path): Schema | undefined {
+  let node: Schema | undefined = schema;
+  for (const step of path)
+    node = typeof step === 'number' ? node?.items : node?.properties && ownOf(node.properties, String(step));
+  return node;
+}
+
+function valueAt(given: unknown, path: Path): unknown {
+  let value = given;
+  for (const step of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[step];
+  return value;
+}
+
+function inWords({ type, enum: values, minimum, maximum, minItems, maxItems, pattern }: Schema): string {
+  if (values !== undefined) return `one of ${values.join(', ')}`;
+  switch (type) {
+    case 'integer':
+      return `a whole number${between(minimum, maximum)}`;
+    case 'number':
+      return `a number${between(minimum, maximum)}`;
+    case 'array':
+      return `a list${between(minItems, maxItems, ' items')}`;
+    case 'string':
+      return pattern === undefined ? 'a text of at least 1 character' : `a text that matches ${pattern}`;
+    case 'boolean':
+      return 'true or false';
+    default:
+      return 'an object';
+  }
+}
+
+function between(least: number | undefined, most: number | undefined, unit = ''): string {
+  if (least === undefined) return most === undefined ? '' : ` of at most ${most}${unit}`;
+  return most === undefined ? ` of at least ${least}${unit}` : ` from ${least} to ${most}${unit}`;
+}
+
+const SHOWN_CHARS = 40;
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string') return String(value);
+  return value.length > SHOWN_CHARS ? `a text of ${value.length} characters` : `the text ${JSON.stringify(value)}`;
+}
