@@ -3,6 +3,7 @@ import { namedService, pathOf } from '../service/target.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
 import { FORMATS, type Format, formatOf } from './formats/open.js';
 import type { Columns } from './row.js';
+import { VECTOR_BYTES, type VectorBytes, vectorBytesIn } from './vectorBytes.js';
 
 export const LOAD_USAGE = `npm run load -- FILE --collection NAME [options]
 npm run load -- URL --from qdrant|chroma|pgvector --source NAME --collection NAME [options]
@@ -12,6 +13,8 @@ FILE is .jsonl, .csv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standar
   --create            makes the collection where it is not there; --index KIND with that index
   --format FORMAT     of standard input, or of a file that is named otherwise
   --vector FIELD      of the vector (default: vector, embedding, embeddings or values); FIRST..LAST: a column each component
+  --vector-bytes TYPE of the numbers in a vector of bytes, little-endian: float32, float64, float16, int8 or uint8;
+                      float32,hex or float32,base64 where a text holds the bytes
   --text FIELD        of the text (default: text, document or content)
   --tag FIELD         of the tag, a whole number
   --id FIELD          of the external id: a record that has it is replaced
@@ -36,7 +39,7 @@ const TEXT = { type: 'string' } as const;
 const SWITCH = { type: 'boolean' } as const;
 const OPTIONS = {
   ...{ collection: TEXT, create: SWITCH, index: TEXT, format: TEXT, vector: TEXT, text: TEXT, metadata: TEXT },
-  ...{ tag: TEXT, id: TEXT, numbers: TEXT },
+  ...{ tag: TEXT, id: TEXT, numbers: TEXT, 'vector-bytes': TEXT },
   ...{ beside: TEXT, normalise: SWITCH, rejects: TEXT, progress: TEXT, from: TEXT, source: TEXT, 'source-key': TEXT },
   ...{ url: TEXT, key: TEXT },
 } as const;
@@ -126,9 +129,12 @@ function serviceOrigin(url: string, kind: string, given: Given): Origin {
   return { kind: 'service', service: kind as ServiceKind, url: url.replace(/\/$/, ''), ...named };
 }
 
-function columnsOf({ vector, text, tag, id, metadata, numbers, normalise }: Given): Columns {
+function columnsOf({ vector, text, tag, id, metadata, numbers, normalise, 'vector-bytes': bytes }: Given): Columns {
   const range = typeof vector === 'string' ? /^(.+)\.\.(.+)$/.exec(vector) : null;
+  if (range && bytes !== undefined)
+    throw new UsageError('--vector-bytes goes with one field of bytes: name one with --vector');
   return {
+    vectorBytes: typeof bytes === 'string' ? knownBytes(bytes) : undefined,
     vector: range ? [range[1]!, range[2]!] : (vector as string | undefined),
     text: text as string | undefined,
     tag: tag as string | undefined,
@@ -137,6 +143,12 @@ function columnsOf({ vector, text, tag, id, metadata, numbers, normalise }: Give
     numbers: new Set(namesIn(numbers)),
     isNormalised: normalise === true,
   };
+}
+
+function knownBytes(option: string): VectorBytes {
+  const known = vectorBytesIn(option);
+  if (known === undefined) throw new UsageError(`--vector-bytes is ${option}; there are ${VECTOR_BYTES}`);
+  return known;
 }
 
 const namesIn = (list: Given[string]): string[] =>

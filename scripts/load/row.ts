@@ -3,6 +3,7 @@ import type { JsonObject } from '../../coordinator/contract/values.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
 import { EXTERNAL_ID_MAX_BYTES, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { type Fields, RowFault, type Source, UnreadNumber } from './source.js';
+import { componentsIn, type VectorBytes } from './vectorBytes.js';
 
 export { RowFault };
 
@@ -22,6 +23,8 @@ export const dimensionOf = ({ vector }: Row): number => vector.length / COMPONEN
 export interface Columns {
   /** Undefined: the first that the row has of those that its source usually has. A pair: the fields from one to the other. */
   readonly vector: string | readonly [first: string, last: string] | undefined;
+  /** The numbers in a field of bytes. Undefined: the vector is a list of numbers. */
+  readonly vectorBytes?: VectorBytes | undefined;
   readonly text: string | undefined;
   readonly tag: string | undefined;
   /** Of the external id. */
@@ -46,17 +49,24 @@ export function rowOf(fields: Fields, columns: Columns, usual: Source['usual']):
   const externalId = columns.id === undefined ? null : externalIdOf(valueAt(fields, columns.id), columns.id);
   if (!isWellFormed(text) || !isWellFormed(metadata) || !isWellFormed(externalId))
     throw new RowFault('it has half of a surrogate pair, which UTF-8 cannot hold');
-  const numbers =
-    typeof vectorName === 'string'
-      ? numbersOf(valueAt(fields, vectorName), vectorName)
-      : vectorNames.map((name) => numberOf(fields[name], name));
   return {
-    vector: quantised(numbers, columns.isNormalised),
+    vector: quantised(componentsOf(fields, vectorName, vectorNames, columns.vectorBytes), columns.isNormalised),
     text,
     metadata,
     tag: columns.tag === undefined ? 0 : tagOf(valueAt(fields, columns.tag), columns.tag),
     externalId,
   };
+}
+
+function componentsOf(
+  fields: Fields,
+  name: Exclude<Columns['vector'], undefined>,
+  names: readonly string[],
+  bytes: VectorBytes | undefined,
+): ArrayLike<number> {
+  if (typeof name !== 'string') return names.map((one) => numberOf(fields[one], one));
+  const value = valueAt(fields, name);
+  return bytes === undefined ? numbersOf(value, name) : componentsIn(value, name, bytes);
 }
 
 const firstOf = (fields: Fields, names: readonly string[]): string | undefined =>
@@ -82,7 +92,7 @@ function valueAt(fields: Fields, path: string): unknown {
 
 function numbersOf(value: unknown, name: string): ArrayLike<number> {
   if (value instanceof Uint8Array)
-    throw new RowFault(`${name} holds ${value.length} bytes: write its vectors as lists of numbers`);
+    throw new RowFault(`${name} holds ${value.length} bytes: --vector-bytes says what they are, such as float32`);
   if (ArrayBuffer.isView(value)) return value as unknown as ArrayLike<number>;
   if (Array.isArray(value)) return value.map((item) => numberOf(item, name));
   if (typeof value === 'string') return numbersIn(value, name);

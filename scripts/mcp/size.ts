@@ -1,4 +1,4 @@
-/** Sizes of what a tool receives and answers. */
+/** Sizes of arguments and answers. */
 
 /** Numbers, fields and items of the arguments of one call: five vectors of the greatest dimension, or 100 of 5,000 components. */
 export const ELEMENTS_MAX = 500_000;

@@ -1,4 +1,4 @@
-/** What a tool is, and what it answers: JSON of bounded size, and errors that say what to do next. */
+/** Definition of a tool. It answers JSON of bounded size, and errors that say what to do next. */
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { systemClock } from '../../shared/clock.js';
@@ -22,7 +22,7 @@ export interface Tool<Input extends z.ZodObject> {
   readonly output: z.ZodRawShape;
   /** Undefined: the answer always fits. */
   readonly listing?: Listing;
-  /** What it does to the service. */
+  /** Its effect on the service. */
   readonly effect: 'reads' | 'adds' | 'destroys';
   /** Names of fields in messages of the API, and the arguments of the tool that they are about. */
   readonly renames?: readonly (readonly [field: RegExp, argument: string])[];
@@ -84,7 +84,7 @@ const TOO_LARGE: Problem = { error: `the answer has more than ${ANSWER_BYTES_MAX
 
 const ERROR_BYTES_MAX = 2_000;
 
-/** What the caller does next, by the code of the error. */
+/** The next step of the caller, by the code of the error. */
 const NEXT: Readonly<Record<string, string>> = {
   validation_error: 'Change what the error names, and call the tool again.',
   dimension_mismatch:

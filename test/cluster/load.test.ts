@@ -199,6 +199,11 @@ describe('npm run load', () => {
     for (const [args, why] of [
       [['--index', 'hnsw'], /--index goes with --create/],
       [['--format', 'xml'], /--format is xml; there are jsonl, /],
+      [
+        ['--vector-bytes', 'float33'],
+        /--vector-bytes is float33; there are float32, float64, float16, int8, uint8, or/,
+      ],
+      [['--vector-bytes', 'int8', '--vector', 'a..b'], /--vector-bytes goes with one field of bytes/],
       [['--from', 'pinecone'], /--from is pinecone; there are qdrant, chroma, pgvector/],
     ] as const) {
       const command = runLoad(at, path, 'x', args);

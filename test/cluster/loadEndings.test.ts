@@ -109,7 +109,18 @@ describe('the end of npm run load', () => {
         /^✘ load +row 1: share holds NaN, which JSON cannot hold; --rejects FILE/m,
       );
       expect(await refusalOf(load('raw', ['--create', '--vector', 'emb']))).to.match(
-        /^✘ load +row 1: emb holds 8 bytes: write its vectors as lists of numbers/m,
+        /^✘ load +row 1: emb holds 8 bytes: --vector-bytes says what they are, such as float32/m,
+      );
+      const bytes = ['--create', '--vector', 'emb', '--vector-bytes'];
+      const made = await succeeded(
+        runLoad(at, url, 'bytes', ['--from', 'pgvector', '--source', 'raw', ...bytes, 'float32']),
+      );
+      expect(made).to.match(/^✔ collection +bytes is made, of 2 components$/m);
+      const { body: stored } = await at.rw.get('/v1/records/1?collection=bytes');
+      expect(stored).to.deep.include({ vector: [1.5, -2], metadata: null });
+      const longer = load('raw', ['--collection', 'bytes', '--vector', 'emb', '--vector-bytes', 'int8']);
+      expect(await refusalOf(longer)).to.match(
+        /^✘ load +row 1: its vector has 8 components, those of the collection 2/m,
       );
       const rejects = join(rig.folder, 'pg.rejects');
       const output = await succeeded(load('firstbad', ['--create', '--rejects', rejects]));

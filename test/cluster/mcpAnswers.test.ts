@@ -1,4 +1,4 @@
-/** Schemas and sizes of what `npm run mcp` answers, at a service of real processes. */
+/** Schemas and sizes of the answers of `npm run mcp`, at a service of real processes. */
 
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -120,7 +120,7 @@ describe('answers of npm run mcp', () => {
     expect(await ask('delete_record', { collection, external_id: 'owl' })).to.deep.include({ missing: ['owl'] });
   });
 
-  it('of a default search fit with long texts and metadata, and read_field reads the rest', async () => {
+  it('fit at a default search of long texts and metadata, and read_field reads the rest', async () => {
     const text = 'Ünïcode and "quotes" — 漢字 🎈. '.repeat(1_500);
     const metadata = { title: 'x'.repeat(30_000), tags: Array.from({ length: 2_000 }, (_, i) => `tag ${i}`) };
     const ten = Array.from({ length: 10 }, (_, i) => i);

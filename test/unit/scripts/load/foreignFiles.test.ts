@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { FORMATS, type Format, openFile } from '../../../../scripts/load/formats/open.js';
 import { type Columns, RowFault, rowOf } from '../../../../scripts/load/row.js';
 import { isUnreadable, USUAL } from '../../../../scripts/load/source.js';
+import { vectorBytesIn } from '../../../../scripts/load/vectorBytes.js';
 import { ROOT } from '../../../support/sourceTree.js';
 
 const COLUMNS: Columns = {
@@ -30,6 +31,24 @@ function metadataOrFault(fields: Record<string, unknown>, columns: Columns): unk
     if (error instanceof RowFault) return error.message;
     throw error;
   }
+}
+
+/** The vector of each row, of a field of bytes, or why the row does not fit. */
+async function vectorsIn(name: string, vector: string, vectorBytes: string): Promise<unknown[]> {
+  const columns: Columns = { ...COLUMNS, vector, metadata: [], vectorBytes: vectorBytesIn(vectorBytes) };
+  const vectors: unknown[] = [];
+  const format = FORMATS.find((each) => name.endsWith(`.${each}`)) as Format;
+  for await (const raw of (await openFile(pathOf(name), format)).rows()) {
+    if (isUnreadable(raw)) throw new Error(raw.fault);
+    try {
+      const { buffer, byteOffset, length } = rowOf(raw.fields, columns, USUAL).vector;
+      vectors.push(Array.from(new Int32Array(buffer, byteOffset, length / 4), (component) => component / 65_536));
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error;
+      vectors.push(error.message);
+    }
+  }
+  return vectors;
 }
 
 async function failureOf(name: string): Promise<string> {
@@ -109,10 +128,47 @@ describe('files that other programs wrote', () => {
   it('.parquet: bytes are refused as a vector, and numbers of every other type are taken', async () => {
     const vectorOf = async (vector: string): Promise<unknown[]> =>
       loaded('pyarrow-types.parquet', { ...COLUMNS, vector, metadata: [] });
-    expect((await vectorOf('fixed'))[0]).to.equal('fixed holds 4 bytes: write its vectors as lists of numbers');
-    expect((await vectorOf('binary'))[1]).to.equal('binary holds 5 bytes: write its vectors as lists of numbers');
+    expect((await vectorOf('fixed'))[0]).to.equal(
+      'fixed holds 4 bytes: --vector-bytes says what they are, such as float32',
+    );
+    expect((await vectorOf('binary'))[1]).to.equal(
+      'binary holds 5 bytes: --vector-bytes says what they are, such as float32',
+    );
     expect(await vectorOf('fixedList')).to.deep.equal([null, null]);
     expect((await vectorOf('list'))[0]).to.equal('list holds null, which is no number');
+  });
+
+  it('.parquet: bytes are vectors of the type that is named, and other bytes are rejected with the field', async () => {
+    const sizes = { float32: 4, float64: 8, float16: 2 };
+    for (const [type, size] of Object.entries(sizes)) {
+      const [first, longer, last] = await vectorsIn('pyarrow-vectors.parquet', type, type);
+      expect(first, type).to.deep.equal([1.5, -2]);
+      expect(longer).to.equal(`${type} holds ${2 * size + 1} bytes: each component of ${type} takes ${size}`);
+      expect(last).to.match(new RegExp(`^component 0 of ${type} is (NaN|-?Infinity): is it ${type}\\?$`));
+    }
+    const none = (type: string): string => `${type} holds 0 bytes: each component of ${type} takes 1`;
+    const file = 'pyarrow-vectors.parquet';
+    expect(await vectorsIn(file, 'int8', 'int8')).to.deep.equal([[1, -2], [1, -2, 0], none('int8')]);
+    expect(await vectorsIn(file, 'uint8', 'uint8')).to.deep.equal([[1, 254], [1, 254, 0], none('uint8')]);
+    expect(await vectorsIn(file, 'fixed', 'float32')).to.deep.equal([[1.5, -2], [1.5, -2], 'there is no fixed']);
+    expect(await vectorsIn('duckdb-vectors.parquet', 'embedding', 'float32')).to.deep.equal([[1.5, -2]]);
+    const lists = await vectorsIn('pyarrow-types.parquet', 'fixedList', 'float32');
+    expect(lists[0]).to.equal('fixedList holds no bytes: leave out --vector-bytes');
+  });
+
+  it('.csv and .jsonl: bytes that are written as hex or base64 are vectors where the option says so', async () => {
+    expect(await vectorsIn('sqlite-vectors.csv', 'embedding', 'float32,hex')).to.deep.equal([[1.5, -2]]);
+    expect(await vectorsIn('sqlite-vectors.csv', 'prefixed', 'float32')).to.deep.equal([[1.5, -2]]);
+    expect(await vectorsIn('numpy-base64.jsonl', 'embedding', 'float32,base64')).to.deep.equal([[1.5, -2]]);
+    expect(await vectorsIn('sqlite-vectors.csv', 'embedding', 'float32')).to.deep.equal([
+      'embedding is a text: add ,hex or ,base64 to --vector-bytes, as its bytes are written',
+    ]);
+    expect(await vectorsIn('numpy-base64.jsonl', 'embedding', 'float32,hex')).to.deep.equal([
+      'embedding is no hex of whole bytes',
+    ]);
+    expect(await vectorsIn('sqlite-vectors.csv', 'text', 'float32,base64')).to.deep.equal(['text is no base64']);
+    for (const option of ['float33', 'float32,octal', 'float32,hex,hex', '', 'hex'])
+      expect(vectorBytesIn(option), option).to.equal(undefined);
   });
 
   it('.parquet: every compression is read, also of pages without a value', async () => {

@@ -1,6 +1,10 @@
 """Writes the files of this folder: python3 make.py, with pyarrow 26.0.1, duckdb 2.0.1 and numpy 2.4.6."""
+import base64
+import csv
 import datetime as dt
 import decimal
+import json
+import sqlite3
 import uuid
 
 import duckdb
@@ -119,7 +123,35 @@ pq.write_table(
     "pyarrow-latin1.parquet",
 )
 
+# Vectors as bytes: [1.5, -2] in the first row, then a row with a byte too many, and one with a number that is not finite.
+BYTES = {
+    name: np.array([1.5, -2], dtype="<" + kind).tobytes()
+    for name, kind in {"float32": "f4", "float64": "f8", "float16": "f2"}.items()
+} | {"int8": np.array([1, -2], dtype="i1").tobytes(), "uint8": np.array([1, 254], dtype="u1").tobytes()}
+NOT_FINITE = {"float32": np.float32("nan"), "float64": np.float64("inf"), "float16": np.float16("-inf")}
+pq.write_table(
+    pa.table(
+        {
+            name: column(pa.binary(), whole, whole + b"\0", NOT_FINITE[name].tobytes() if name in NOT_FINITE else b"")
+            for name, whole in BYTES.items()
+        }
+        | {"fixed": column(pa.binary(8), BYTES["float32"], BYTES["float32"], None)}
+    ),
+    "pyarrow-vectors.parquet",
+)
+
 db = duckdb.connect()
+blob = "".join(f"\\x{byte:02X}" for byte in BYTES["float32"])
+db.execute(f"COPY (SELECT '{blob}'::BLOB AS embedding, 'a' AS text) TO 'duckdb-vectors.parquet' (FORMAT parquet)")
+lite = sqlite3.connect(":memory:")
+lite.execute("CREATE TABLE items (embedding BLOB, text TEXT)")
+lite.execute("INSERT INTO items VALUES (?, 'a')", [BYTES["float32"]])
+with open("sqlite-vectors.csv", "w", newline="") as out:
+    rows = lite.execute("SELECT hex(embedding), '0x' || hex(embedding), text FROM items")
+    csv.writer(out).writerows([["embedding", "prefixed", "text"], *rows])
+with open("numpy-base64.jsonl", "w") as out:
+    out.write(json.dumps({"embedding": base64.b64encode(BYTES["float32"]).decode(), "text": "a"}) + "\n")
+
 db.execute("SET TimeZone = 'America/New_York'")
 db.execute("CREATE TYPE mood AS ENUM ('calm', 'wild')")
 db.execute(

@@ -1,0 +1,62 @@
+/** Vectors that a source holds as bytes: numbers of one type, one after another, little-endian. */
+import { NUMBER_KINDS, readerOf } from './formats/numbers.js';
+import { RowFault } from './source.js';
+
+/** Names of the option, and the kinds that NumPy calls them by. */
+const KINDS = { float32: 'f4', float64: 'f8', float16: 'f2', int8: 'i1', uint8: 'u1' } as const;
+const CODINGS = ['hex', 'base64'] as const;
+
+export const VECTOR_BYTES = `${Object.keys(KINDS).join(', ')}, or one of them with ,hex or ,base64`;
+
+/** What the bytes of a vector are. */
+export interface VectorBytes {
+  readonly type: keyof typeof KINDS;
+  /** Of bytes that are written as a text. Undefined: a text is hex after `\x` or `0x`. */
+  readonly coding: (typeof CODINGS)[number] | undefined;
+}
+
+/** Reads `float32` and `float32,hex`; undefined: it is neither. */
+export function vectorBytesIn(option: string): VectorBytes | undefined {
+  const [type, coding, ...more] = option.split(',').map((part) => part.trim());
+  const known = CODINGS.find((one) => one === coding);
+  if (type === undefined || !Object.hasOwn(KINDS, type) || more.length > 0 || coding !== known) return undefined;
+  return { type: type as keyof typeof KINDS, coding: known };
+}
+
+/** The components of a vector. Throws RowFault, which names the field. */
+export function componentsIn(value: unknown, name: string, { type, coding }: VectorBytes): ArrayLike<number> {
+  const bytes = typeof value === 'string' ? decoded(value, name, coding) : value;
+  if (!(bytes instanceof Uint8Array))
+    throw new RowFault(
+      bytes === undefined || bytes === null
+        ? `there is no ${name}`
+        : `${name} holds no bytes: leave out --vector-bytes`,
+    );
+  const kind = KINDS[type];
+  const { sizeBytes } = NUMBER_KINDS[kind]!;
+  if (bytes.length === 0 || bytes.length % sizeBytes !== 0)
+    throw new RowFault(`${name} holds ${bytes.length} bytes: each component of ${type} takes ${sizeBytes}`);
+  const { buffer, byteOffset, length } = bytes;
+  const components = readerOf(kind, true)(Buffer.from(buffer, byteOffset, length), 0, length / sizeBytes);
+  for (let i = 0; i < components.length; i++)
+    if (!Number.isFinite(components[i]))
+      throw new RowFault(`component ${i} of ${name} is ${components[i]}: is it ${type}?`);
+  return components;
+}
+
+const HEX = /^(?:[0-9a-f]{2})*$/i;
+const PREFIX = /^(?:\\x|0x)/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function decoded(text: string, name: string, coding: VectorBytes['coding']): Uint8Array {
+  const written = text.trim();
+  if (coding === 'base64') {
+    if (written.length % 4 === 0 && BASE64.test(written)) return Buffer.from(written, 'base64');
+    throw new RowFault(`${name} is no base64`);
+  }
+  if (coding === undefined && !PREFIX.test(written))
+    throw new RowFault(`${name} is a text: add ,hex or ,base64 to --vector-bytes, as its bytes are written`);
+  const digits = written.replace(PREFIX, '');
+  if (HEX.test(digits)) return Buffer.from(digits, 'hex');
+  throw new RowFault(`${name} is no hex of whole bytes`);
+}
