@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import { VouchError } from '../../shared/errors/errors.js';
 import { fixedOf } from '../../shared/fixedPoint.js';
-import { longKey } from '../../shared/json/nesting.js';
+import { longKey, tooDeep } from '../../shared/json/nesting.js';
 import { BATCH_MAX, JSON_KEY_MAX_BYTES, JSON_MEMBERS_MAX, VALUE_MAX, VALUE_MIN } from '../../shared/limits.js';
 import { below, invalid } from '../contract/refusal.js';
 import { type PackedHead, PackedReader } from './packedReader.js';
@@ -95,7 +95,7 @@ class BodyUnpacker {
   }
 
   #inside(depth: number): number {
-    if (depth >= this.limits.depthMax) throw invalid(`$ nests deeper than the ${this.limits.depthMax} levels allowed`);
+    if (depth >= this.limits.depthMax) throw tooDeep('$');
     return depth + 1;
   }
 

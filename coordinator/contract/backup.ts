@@ -1,12 +1,14 @@
 /** Exporting a collection's log, and importing it elsewhere. Hashes are 64 lowercase hex. */
-import typia, { type tags } from 'typia';
+
+import typia from 'typia';
 import type { TIME_MAX_MS } from '../../shared/limits.js';
+import type { WholeBetween } from '../../shared/model/whole.js';
 import type { IndexParameters } from './collections.js';
 import { refuseBody, refuseQuery } from './refusal.js';
-import type { CollectionName, Dimension, Hash, Signature, Whole } from './values.js';
+import type { CollectionName, Dimension, Hash, Signature, Utf8Bytes, Whole } from './values.js';
 
 /** The bound of a name in a genesis. */
-type OriginName = string & tags.MinLength<1> & tags.MaxLength<255>;
+type OriginName = string & Utf8Bytes<1, 255>;
 
 /** The collection's project, name and id when its log began. */
 export interface Origin {
@@ -26,7 +28,7 @@ export interface CollectionFacts {
   dimension: Dimension;
   metric: 'squared_l2';
   /** Unix milliseconds. */
-  created_at_ms: number & tags.Type<'uint64'> & tags.Maximum<typeof TIME_MAX_MS>;
+  created_at_ms: number & WholeBetween<0, typeof TIME_MAX_MS>;
   /** Omitted: exact search. */
   index?: ExportedIndex;
 }

@@ -1,5 +1,7 @@
 /** Collections and their indexes. */
+
 import typia, { type tags } from 'typia';
+import type { WholeBetween } from '../../shared/model/whole.js';
 import { refuseIndexAt } from './refusal.js';
 import type { CollectionName, Dimension, Whole } from './values.js';
 
@@ -37,10 +39,10 @@ export interface ListCollectionsResponse {
   collections: ListedCollection[];
 }
 
-type Links = number & tags.Type<'uint32'> & tags.Minimum<2> & tags.Maximum<128>;
-type CandidateCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>;
-type ListCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
-type RescoredCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>;
+type Links = number & WholeBetween<2, 128>;
+type CandidateCount = number & WholeBetween<1, 4096>;
+type ListCount = number & WholeBetween<1, 65536>;
+type RescoredCount = number & WholeBetween<1, 65536>;
 
 /** Unknown keys are ignored. Parameters of another kind of index are kept for a later build of that kind. */
 export interface IndexParameters {

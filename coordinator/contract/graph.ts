@@ -1,13 +1,15 @@
 /** Requests and answers of the graph. */
-import typia, { type tags } from 'typia';
+
+import typia from 'typia';
 import type { GRAPH_PAGE_MAX } from '../../shared/model/graph.js';
+import type { WholeBetween } from '../../shared/model/whole.js';
 import { refuseBody, refuseQuery } from './refusal.js';
 import type { Whole } from './values.js';
 
-export type NodeKind = number & tags.Type<'uint32'> & tags.Maximum<6>;
-export type EdgeKind = number & tags.Type<'uint32'> & tags.Maximum<8>;
-type Depth = number & tags.Type<'uint32'> & tags.Maximum<4>;
-type PageLimit = number & tags.Type<'uint32'> & tags.Maximum<typeof GRAPH_PAGE_MAX>;
+export type NodeKind = number & WholeBetween<0, 6>;
+export type EdgeKind = number & WholeBetween<0, 8>;
+type Depth = number & WholeBetween<0, 4>;
+type PageLimit = number & WholeBetween<0, typeof GRAPH_PAGE_MAX>;
 
 export interface CreateNodeRequest {
   /** 0 Record, 1 Concept, 2 Agent, 3 User, 4 Tool, 5 Document, 6 Chunk. */
@@ -97,7 +99,7 @@ export interface GraphQuery {
   /** Default 2. */
   depth?: Depth;
   /** Default 100. */
-  limit?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<1000>;
+  limit?: number & WholeBetween<1, 1000>;
 }
 
 export interface GraphQueryResponse {

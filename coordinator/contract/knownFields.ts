@@ -3,15 +3,22 @@
  * has is read from the schemas, also of the objects in it. Values with keys of the caller are not looked into.
  */
 import { ACCEPTED_FIELDS, REFUSED_FIELDS } from './acceptedFields.js';
-import { below, invalid } from './refusal.js';
+import { below, invalid, notAnObject } from './refusal.js';
 import { type Schema, type SchemaName, schemas } from './schemas.js';
 import { meantBy } from './spelling.js';
 
 /** Objects whose unknown fields are ignored: the parameters of an index. */
 const EXTENSIBLE = ['IndexParameters'];
 
-/** The fields of an object. Those that hold such objects again have their fields. */
-type Fields = ReadonlyMap<string, Fields | undefined>;
+/** The form of an object, or of a list. */
+interface Shape {
+  readonly isList: boolean;
+  /** The fields of the object, or of each item. Undefined: they are not checked. */
+  readonly fields: Fields | undefined;
+}
+
+/** A value that is neither a list nor an object has no shape. */
+type Fields = ReadonlyMap<string, Shape | undefined>;
 
 const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
@@ -19,36 +26,49 @@ const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 export const resolved = (schema: Schema): Schema =>
   schema.$ref === undefined ? schema : schemas[nameIn(schema.$ref)]!;
 
-function fieldsIn(schema: Schema): Fields | undefined {
-  if (schema.$ref !== undefined && EXTENSIBLE.includes(nameIn(schema.$ref))) return undefined;
+function shapeIn(schema: Schema): Shape | undefined {
   const { items, oneOf = [], properties, additionalProperties } = resolved(schema);
-  if (items !== undefined) return fieldsIn(items);
-  if (properties === undefined || additionalProperties !== undefined)
-    return oneOf.map(fieldsIn).find((fields) => fields !== undefined);
-  return new Map(Object.entries(properties).map(([name, field]) => [name, fieldsIn(field)]));
+  if (items !== undefined) return { isList: true, fields: shapeIn(items)?.fields };
+  if (properties === undefined && additionalProperties === undefined) return oneShapeOf(oneOf);
+  const isOpen = additionalProperties !== undefined || EXTENSIBLE.includes(nameIn(schema.$ref ?? ''));
+  return { isList: false, fields: isOpen ? undefined : fieldsOf(properties!) };
+}
+
+const fieldsOf = (properties: Readonly<Record<string, Schema>>): Fields =>
+  new Map(Object.entries(properties).map(([name, field]) => [name, shapeIn(field)]));
+
+/** Undefined if the value may be a list or an object. */
+function oneShapeOf(alternatives: readonly Schema[]): Shape | undefined {
+  const shapes = alternatives.map(shapeIn).filter((shape) => shape !== undefined);
+  const [first] = shapes;
+  if (shapes.some(({ isList }) => isList !== first!.isList)) return undefined;
+  return shapes.find(({ fields }) => fields !== undefined) ?? first;
 }
 
 export const namesOf = (request: SchemaName): readonly string[] => Object.keys(schemas[request]!.properties ?? {});
 
-/** Throws `validation_error` naming the first unknown field of a body. Anything but an object is left to the validators. */
+/**
+ * Throws `validation_error` naming the first unknown field of a body, or the first array in place of an object: an array has
+ * functions under the names of fields, such as `values` and `filter`. All else is left to the validators.
+ */
 export function assertKnownFields(request: SchemaName, body: unknown): void {
-  const unknown = Array.isArray(body) ? undefined : unknownIn(body, bodyFields(request));
+  const unknown = unknownIn(body, bodyShape(request), '$');
   if (unknown === undefined) return;
   const { path, name, known } = unknown;
-  const advice = path === '' ? new Map(Object.entries(REFUSED_FIELDS[request] ?? {})).get(name) : undefined;
-  throw invalid(`${below(`$${path}`, name)} is unknown here: ${advice ?? hint(name, known)}`);
+  const advice = path === '$' ? new Map(Object.entries(REFUSED_FIELDS[request] ?? {})).get(name) : undefined;
+  throw invalid(`${below(path, name)} is unknown here: ${advice ?? hint(name, known)}`);
 }
 
-const fieldsByRequest = new Map<SchemaName, Fields | undefined>();
+const shapesByRequest = new Map<SchemaName, Shape>();
 
-/** Undefined: all keys are the caller's. */
-function bodyFields(request: SchemaName): Fields | undefined {
-  if (!fieldsByRequest.has(request)) {
-    const accepted = Object.keys(ACCEPTED_FIELDS[request] ?? {}).map((name) => [name, undefined] as const);
-    const fields = fieldsIn(schemas[request]!);
-    fieldsByRequest.set(request, fields && new Map([...fields, ...accepted]));
-  }
-  return fieldsByRequest.get(request);
+function bodyShape(request: SchemaName): Shape {
+  const known = shapesByRequest.get(request);
+  if (known !== undefined) return known;
+  const accepted = Object.keys(ACCEPTED_FIELDS[request] ?? {}).map((name) => [name, undefined] as const);
+  const { fields } = shapeIn(schemas[request]!) ?? {};
+  const shape = { isList: false, fields: fields && new Map([...fields, ...accepted]) };
+  shapesByRequest.set(request, shape);
+  return shape;
 }
 
 interface Unknown {
@@ -58,19 +78,23 @@ interface Unknown {
   readonly known: readonly string[];
 }
 
-function unknownIn(value: unknown, fields: Fields | undefined): Unknown | undefined {
-  if (fields === undefined || typeof value !== 'object' || value === null) return undefined;
+function unknownIn(value: unknown, shape: Shape | undefined, path: string): Unknown | undefined {
+  if (shape === undefined || typeof value !== 'object' || value === null) return undefined;
+  const { isList, fields } = shape;
+  if (Array.isArray(value) && !isList) throw notAnObject(path, value);
+  if (fields === undefined) return undefined;
   if (Array.isArray(value)) {
+    const item = { isList: false, fields };
     for (let i = 0; i < value.length; i++) {
-      const found = unknownIn(value[i], fields);
-      if (found !== undefined) return { ...found, path: `[${i}]${found.path}` };
+      const found = unknownIn(value[i], item, `${path}[${i}]`);
+      if (found !== undefined) return found;
     }
     return undefined;
   }
   for (const name in value) {
-    if (!fields.has(name)) return { path: '', name, known: [...fields.keys()] };
-    const found = unknownIn((value as Record<string, unknown>)[name], fields.get(name));
-    if (found !== undefined) return { ...found, path: `.${name}${found.path}` };
+    if (!fields.has(name)) return { path, name, known: [...fields.keys()] };
+    const found = unknownIn((value as Record<string, unknown>)[name], fields.get(name), `${path}.${name}`);
+    if (found !== undefined) return found;
   }
   return undefined;
 }

@@ -10,7 +10,9 @@
  *   node         H(0x01 ‖ left ‖ right), in the shape of RFC 9162, section 2.1
  *   root         H(0x02 ‖ size ‖ tree hash); the tree hash without leaves is 32 zero bytes
  */
+
 import typia, { type tags } from 'typia';
+import type { WholeBetween } from '../../shared/model/whole.js';
 import type { Receipt } from './records.js';
 import { refuseQuery } from './refusal.js';
 import type { Base64Url, Hash, Hex32, KeyId, Signature, Whole } from './values.js';
@@ -158,7 +160,7 @@ export interface TimelineQuery {
   /** Events at or before this instant; with unix seconds, until the end of that second. */
   to?: string;
   /** Default 100. */
-  limit?: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<1000>;
+  limit?: number & WholeBetween<1, 1000>;
   /** The `log_index` of the last event that you have: the page begins after it. */
   after?: Whole;
 }

@@ -41,10 +41,15 @@ export const below = (path: string, key: string): string => `${path}.${shortened
 export const shortened = (name: string): string =>
   name.length <= SHOWN_KEY_CHARS ? name : `${name.slice(0, SHOWN_KEY_CHARS)}…`;
 
+/** An array in place of an object. */
+export const notAnObject = (path: string, value: readonly unknown[]): VouchError =>
+  invalid(describe(path, 'JsonObject', value));
+
 function describe(path: string, expected: string, value: unknown): string {
   const wanted = path === '$' ? 'a JSON object' : inWords(expected);
   if (value === undefined) return `${path} is missing: expected ${wanted}`;
-  return `${path}: expected ${wanted}, got ${named(value)}`;
+  const isCounted = typeof value === 'string' && wanted.endsWith(' bytes');
+  return `${path}: expected ${wanted}, got ${isCounted ? `${Buffer.byteLength(value)} bytes` : named(value)}`;
 }
 
 function named(value: unknown): string {

@@ -1,6 +1,8 @@
 /** Requests and answers of searches. */
+
 import typia, { type tags } from 'typia';
 import type { BATCHED_SEARCHES_MAX, GROUP_SIZE_MAX } from '../../shared/limits.js';
+import type { WholeBetween } from '../../shared/model/whole.js';
 import { refuseBody } from './refusal.js';
 import type { Component, Hash, JsonObject, ResultCount, Scalar, Whole } from './values.js';
 
@@ -75,7 +77,7 @@ export interface SearchOptions {
   group_size?: GroupSize | null;
 }
 
-type GroupSize = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof GROUP_SIZE_MAX>;
+type GroupSize = number & WholeBetween<1, typeof GROUP_SIZE_MAX>;
 
 /** The searched state, and how fresh it must be. */
 interface SearchedState {

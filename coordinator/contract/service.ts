@@ -1,5 +1,7 @@
 /** Requests and answers of keys, health and usage, and the shape of errors. */
+
 import typia, { type tags } from 'typia';
+import type { WholeBetween } from '../../shared/model/whole.js';
 import type { KEY_LABEL_MAX, KEY_VALID_SECS_MAX, Scope } from '../../shared/registry/keys.js';
 import { refuseBody } from './refusal.js';
 import type { Whole } from './values.js';
@@ -10,7 +12,7 @@ export interface CreateKeyRequest {
   scope: Scope;
   label?: KeyLabel | null;
   /** Omitted: the key does not expire. */
-  expires_in_secs?: (number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof KEY_VALID_SECS_MAX>) | null;
+  expires_in_secs?: (number & WholeBetween<1, typeof KEY_VALID_SECS_MAX>) | null;
 }
 
 export interface ListedKey {

@@ -1,11 +1,7 @@
 /** Puts typia's notation of a type into words, such as `((number & Minimum<1>) | null | undefined)`. */
 
-const WHOLE = /^Type<"u?int(?:32|64)">$/;
-/** Bounds of the types; a whole number of 64 bits must fit a double exactly. */
-const RANGES: Readonly<Record<string, readonly [least: string, most: string]>> = {
-  uint32: ['0', '4294967295'],
-  uint64: ['0', '9007199254740991'],
-};
+/** Either tag of `WholeBetween`. */
+const WHOLE = /^(?:Integer|WholeBounds)</;
 const NUMBERS = /^Array<Component>/;
 const BYTES = /^Array<Byte>/;
 
@@ -29,9 +25,9 @@ const argument = (tags: readonly string[], name: string): string | undefined =>
   tags.find((tag) => tag.startsWith(`${name}<`))?.slice(name.length + 1, -1);
 
 function bounds(tags: readonly string[]): string {
-  const [typeLeast, typeMost] = RANGES[JSON.parse(argument(tags, 'Type') ?? '""')] ?? [];
-  const least = argument(tags, 'Minimum') ?? typeLeast;
-  const most = argument(tags, 'Maximum') ?? argument(tags, 'UnpublishedMaximum') ?? typeMost;
+  const both = ['Integer', 'WholeBounds', 'Between'].flatMap((name) => argument(tags, name)?.split(', ') ?? []);
+  const least = argument(tags, 'Minimum') ?? both[0];
+  const most = argument(tags, 'Maximum') ?? both[1];
   const pattern = argument(tags, 'Pattern');
   const format = argument(tags, 'Format');
   const words = [
@@ -40,6 +36,7 @@ function bounds(tags: readonly string[]): string {
     least === undefined && most !== undefined ? ` of at most ${most}` : '',
     counted(argument(tags, 'MinItems'), argument(tags, 'MaxItems')),
     lengths(argument(tags, 'MinLength'), argument(tags, 'MaxLength')),
+    bytes(argument(tags, 'Utf8Bytes')),
     pattern === undefined ? '' : ` that matches ${JSON.parse(pattern)}`,
     format === undefined ? '' : ` in the format ${JSON.parse(format)}`,
   ];
@@ -49,6 +46,10 @@ function bounds(tags: readonly string[]): string {
 function lengths(least: string | undefined, most: string | undefined): string {
   if (least === undefined) return most === undefined ? '' : ` of at most ${most} characters`;
   return most === undefined ? ` of at least ${least} characters` : ` of ${least} to ${most} characters`;
+}
+
+function bytes(range: string | undefined): string {
+  return range === undefined ? '' : ` of ${range.replace(', ', ' to ')} bytes`;
 }
 
 function counted(least: string | undefined, most: string | undefined): string {

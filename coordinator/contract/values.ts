@@ -8,13 +8,14 @@ import type {
   VALUE_MAX,
   VALUE_MIN,
 } from '../../shared/limits.js';
+import type { Between, WholeBetween } from '../../shared/model/whole.js';
 
 /** A component of a vector, stored as Q16.16 fixed point. NaN and infinities fail both bounds. */
-export type Component = number & tags.Minimum<typeof VALUE_MIN> & tags.Maximum<typeof VALUE_MAX>;
+export type Component = number & Between<typeof VALUE_MIN, typeof VALUE_MAX>;
 
 export type { Whole } from '../../shared/model/whole.js';
 
-export type Byte = number & tags.Type<'uint32'> & tags.Maximum<255>;
+export type Byte = number & WholeBetween<0, 255>;
 
 /** A BLAKE3 hash or an Ed25519 public key. */
 export type Hash = string & tags.Pattern<'^[0-9a-f]{64}$'>;
@@ -33,23 +34,26 @@ export type RequestIdBytes = Byte[] & tags.MinItems<16> & tags.MaxItems<16>;
 
 export type CollectionName = string & tags.Pattern<'^[A-Za-z0-9_-]{1,64}$'>;
 
-export type Dimension = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof DIMENSION_MAX>;
+export type Dimension = number & WholeBetween<1, typeof DIMENSION_MAX>;
 
-/** Enforced like `Maximum`, but not in the published schema: the contract publishes only the minimum of `k`. */
-type UnpublishedMaximum<Value extends number> = tags.TagBase<{
-  target: 'number';
-  kind: 'unpublishedMaximum';
-  value: Value;
-  validate: `$input <= ${Value}`;
+// The contract publishes only the least `k`.
+export type ResultCount = number & WholeBetween<1, typeof K_MAX, { minimum: 1 }>;
+
+/** Bounds of UTF-8 bytes. A text of more characters has more bytes; the bytes of others are counted where they are encoded. */
+export type Utf8Bytes<Least extends number, Most extends number> = tags.TagBase<{
+  target: 'string';
+  kind: 'utf8Bytes';
+  value: undefined;
+  validate: `${Least} <= $input.length && $input.length <= ${Most}`;
+  exclusive: true;
+  schema: { minLength: Least; maxLength: Most };
 }>;
 
-export type ResultCount = number & tags.Type<'uint32'> & tags.Minimum<1> & UnpublishedMaximum<typeof K_MAX>;
-
 /** The id that a caller gives a record: 1 to 256 bytes of UTF-8. */
-export type ExternalId = string & tags.MinLength<1> & tags.MaxLength<typeof EXTERNAL_ID_MAX_BYTES>;
+export type ExternalId = string & Utf8Bytes<1, typeof EXTERNAL_ID_MAX_BYTES>;
 
 /** How many records or values one answer may hold. */
-export type PageSize = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECORDS_MAX>;
+export type PageSize = number & WholeBetween<1, typeof RECORDS_MAX>;
 
 /** A JSON value that is neither an array nor an object. */
 export type Scalar = string | number | boolean | null;

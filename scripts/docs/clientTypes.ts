@@ -150,11 +150,10 @@ class TypeWriter {
 
   #isTag(node: ts.TypeNode): boolean {
     if (!ts.isTypeReferenceNode(node)) return false;
-    const alias = this.#declarations.get(node.typeName.getText())?.node;
-    return (
-      node.typeName.getText().startsWith('tags.') ||
-      /^tags\.TagBase\b/.test((alias as ts.TypeAliasDeclaration | undefined)?.type?.getText() ?? '')
-    );
+    const alias = this.#declarations.get(node.typeName.getText())?.node as ts.TypeAliasDeclaration | undefined;
+    const type = alias?.type;
+    if (type !== undefined && ts.isIntersectionTypeNode(type)) return type.types.every((one) => this.#isTag(one));
+    return node.typeName.getText().startsWith('tags.') || /^tags\.TagBase\b/.test(type?.getText() ?? '');
   }
 
   /** The comment above a node, with the fields that it names as they are named here. */

@@ -11,7 +11,7 @@
 import { hashEntropy } from '../clock.js';
 import { VouchError } from '../errors/errors.js';
 import { NumberTable } from '../hashing/numberTable.js';
-import { JSON_KEY_MAX_BYTES, JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../limits.js';
+import { JSON_DEPTH_MAX, JSON_KEY_MAX_BYTES, JSON_KEYS_MAX, JSON_MEMBERS_MAX, JSON_PIECES_MAX } from '../limits.js';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -74,7 +74,7 @@ export function assertNesting(
       depth += 1;
       pieces += 1;
       plainBytes = 0;
-      if (depth > depthMax) throw invalid(`${path} nests deeper than the ${depthMax} levels allowed`);
+      if (depth > depthMax) throw tooDeep(path);
     } else if (byte === ARRAY_END || byte === OBJECT_END) {
       depth -= 1;
       plainBytes = 0;
@@ -88,6 +88,10 @@ export function assertNesting(
   budget.spend(json, counts, path);
   return counts;
 }
+
+/** Makes the error for JSON that nests too deeply. The bound of a body is that of the metadata or the filter in it. */
+export const tooDeep = (path: string): VouchError =>
+  invalid(`${path} nests deeper than the ${JSON_DEPTH_MAX} levels of metadata or of a filter`);
 
 /** Makes the error for a key that is too long. `key`: its bytes; undefined: the message must not repeat them. */
 export function longKey(key: Buffer | undefined, sizeBytes: number, path: string): VouchError {

@@ -1,5 +1,6 @@
 /** Which index a collection is to have, and what there is of it. */
-import type { tags } from 'typia';
+
+import type { WholeBetween } from './whole.js';
 
 export const INDEX_KINDS = ['hnsw', 'ivf', 'bq'] as const;
 export type IndexKind = (typeof INDEX_KINDS)[number];
@@ -7,10 +8,7 @@ export type IndexKind = (typeof INDEX_KINDS)[number];
 /** `brute`: exact search and no index. `auto`: exact search while the collection is small, then HNSW. */
 export type DesiredKind = 'brute' | 'auto' | IndexKind;
 
-type Count<From extends number, To extends number> = number &
-  tags.Type<'uint32'> &
-  tags.Minimum<From> &
-  tags.Maximum<To>;
+type Count<From extends number, To extends number> = number & WholeBetween<From, To>;
 
 /** What was asked for; what is absent is chosen by the kind, and chosen again as the collection grows. */
 export interface IndexParameters {

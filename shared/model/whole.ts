@@ -1,10 +1,46 @@
 import type { tags } from 'typia';
 
+/** Bounds of a number. One tag in place of two, so that a refusal names both. */
+export type Between<Least extends number, Most extends number> = tags.TagBase<{
+  target: 'number';
+  kind: 'between';
+  value: undefined;
+  validate: `${Least} <= $input && $input <= ${Most}`;
+  exclusive: true;
+  schema: { minimum: Least; maximum: Most };
+}>;
+
+/** Two tags, so that whole numbers of other bounds can be assigned. The name of each has both bounds. */
+export type WholeBetween<
+  Least extends number,
+  Most extends number,
+  Published extends object = { minimum: Least; maximum: Most },
+> = Integer<Least, Most> & WholeBounds<Least, Most, Published>;
+
+type Integer<Least extends number, Most extends number> = tags.TagBase<{
+  target: 'number';
+  kind: 'integer';
+  value: `${Least} to ${Most}`;
+  validate: `Number.isInteger($input)`;
+  exclusive: true;
+  schema: { type: 'integer' };
+}>;
+
+/** `Published`: the bounds in the schemas. */
+type WholeBounds<Least extends number, Most extends number, Published extends object> = tags.TagBase<{
+  target: 'number';
+  kind: 'wholeBounds';
+  value: undefined;
+  validate: `${Least} <= $input && $input <= ${Most}`;
+  exclusive: true;
+  schema: Published;
+}>;
+
 /** A whole number that a double holds exactly, 0 to 2^53 - 1. */
-export type Whole = number & tags.Type<'uint64'> & tags.Maximum<9007199254740991>;
+export type Whole = number & WholeBetween<0, 9007199254740991>;
 
 /** Unix milliseconds that a date can hold. */
-export type UnixMs = number & tags.Type<'uint64'> & tags.Maximum<8640000000000000>;
+export type UnixMs = number & WholeBetween<0, 8640000000000000>;
 
 export type { DurationMs } from '../../config/config.js';
 

@@ -11,12 +11,12 @@ import type { Direction, GraphRead, GraphResults, GraphWrite } from '../model/gr
 import type { DesiredKind, IndexKind, IndexSpec, IndexState } from '../model/indexSpec.js';
 import type { HeldBytes } from '../model/quotas.js';
 import type { Receipt } from '../model/receipt.js';
-import type { DurationMs, Finite, Whole } from '../model/whole.js';
+import type { DurationMs, Finite, Whole, WholeBetween } from '../model/whole.js';
 import type { ProofCall, ProofResults } from './proofs.js';
 import type { Field, RecordFields, RecordsCall, RecordsResults } from './records.js';
 
 /** A bounded count: anyone who reaches the NATS server can send any number. */
-type ResultCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof K_MAX>;
+type ResultCount = number & WholeBetween<1, typeof K_MAX>;
 
 /**
  * Ranks older records lower, by score / factor, factor = 2 ** -min(age / half-life, 900), with the age in whole seconds;
@@ -50,7 +50,7 @@ export type AsOf = { readonly logIndex: Whole } | { readonly timeMs: Finite };
 export interface Grouping {
   readonly key: string;
   /** The hits of a group. */
-  readonly size: number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof GROUP_SIZE_MAX>;
+  readonly size: number & WholeBetween<1, typeof GROUP_SIZE_MAX>;
 }
 
 export interface SearchCall {

@@ -2,12 +2,12 @@
 import type { tags } from 'typia';
 import type { RECORDS_MAX } from '../limits.js';
 import type { Filter } from '../model/filter.js';
-import type { Whole } from '../model/whole.js';
+import type { Whole, WholeBetween } from '../model/whole.js';
 
 /** A part of a record that is sent only if it is asked for. */
 export type Field = 'metadata' | 'text' | 'vector';
 
-type RecordCount = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<typeof RECORDS_MAX>;
+type RecordCount = number & WholeBetween<1, typeof RECORDS_MAX>;
 
 /** Fields of records, one entry a record in each column; a field that was not asked for has no column. */
 export interface RecordFields {

@@ -8,7 +8,7 @@ import type { BucketValue } from '../bucket/bucket.js';
 import { BUCKETS, type BucketName } from '../bucket/buckets.js';
 import type { CollectionConfig } from '../model/collectionConfig.js';
 import type { HELD_KINDS } from '../model/quotas.js';
-import type { UnixMs, Whole } from '../model/whole.js';
+import type { UnixMs, Whole, WholeBetween } from '../model/whole.js';
 import { markedBy, type StoredShredMark } from '../vault/shredMarks.js';
 import { catalogKey, type StoredCatalogEntry } from './catalogEntry.js';
 import type { StoredKey } from './keys.js';
@@ -18,7 +18,7 @@ import type { StoredCheckpoint, StoredIdentity } from './serviceLog.js';
 import { isSignersKey, type StoredSigner } from './signers.js';
 
 type Id = Whole & tags.Minimum<1>;
-type Dimension = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<32768>;
+type Dimension = number & WholeBetween<1, 32768>;
 
 interface Collection extends CollectionConfig {
   readonly id: Id;

@@ -74,7 +74,7 @@ describe('bodies', () => {
     ['a value below', 'records', { values: [-32_768.01, 1] }, 'validation_error', '$.values[0]'],
     ['null among values', 'records', { values: [null, 1] }, 'validation_error', '$.values[0]'],
     ['no values', 'records', {}, 'validation_error', '$.values is missing'],
-    ['an array for an object', 'records', [1], 'validation_error', '$.values'],
+    ['an array for an object', 'records', [1], 'validation_error', '$: expected a JSON object'],
     ['null for an object', 'records', null, 'validation_error', '$: expected a JSON object'],
     ['a byte of 256', 'records', { values: [1, 2], metadata: [0, 256] }, 'validation_error', '$.metadata[1]'],
     [
@@ -180,9 +180,13 @@ describe('bodies', () => {
     expect((await patch(64)).status).to.equal(200);
     expect((await patch(65)).status).to.equal(400);
     expect((await batch(nested(64))).status).to.equal(200);
-    expect((await batch(nested(65))).status).to.equal(400);
     expect((await batch(JSON.stringify(nested(64)))).status).to.equal(200);
-    expect((await batch(JSON.stringify(nested(65)))).status).to.equal(400);
+    const search = client.raw('POST', '/v1/search', `{"query":[1],"k":1,"metadata_filter":${nested(65)}}`);
+    for (const refused of [await batch(nested(65)), await batch(JSON.stringify(nested(65))), await search])
+      expect([refused.status, refused.body.error]).to.satisfy(
+        ([status, error]: [number, string]) =>
+          status === 400 && /the 64 levels of metadata or of a filter$/.test(error),
+      );
     // Opaque bytes are taken as they are; what cannot be shown as an object is null.
     for (const metadata of ['[1]', '{', '\ud800']) {
       const { body } = await client.post('/v1/records', {

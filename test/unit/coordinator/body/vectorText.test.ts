@@ -245,7 +245,9 @@ describe('bodies with vectors', () => {
 
   it('name what is wrong in a long rest without a second look at the vectors', () => {
     const body = Buffer.from(`{"query":[1],"k":0,"query_text":"${'x'.repeat(2 ** 20)}"}`);
-    expect(() => prepareBody('search', 'json', body, BOUNDS)).to.throw('$.k: expected a number of at least 1, got 0');
+    expect(() => prepareBody('search', 'json', body, BOUNDS)).to.throw(
+      '$.k: expected a whole number from 1 to 5000, got 0',
+    );
   });
 
   it('keep the rest as it is, with places for the vectors', () => {

@@ -9,6 +9,9 @@ const REQUESTS = Object.keys(schemas).filter((name) =>
   /(?:Request|Query|Reference|Options)$/.test(name),
 ) as SchemaName[];
 
+/** Fields of a search that are objects. */
+const OBJECTS = ['graph_rerank', 'metadata_filter'];
+
 describe('the known fields of requests', () => {
   it('are all that the tables of names give advice for', () => {
     const known = new Set(REQUESTS.flatMap(namesOf));
@@ -54,8 +57,24 @@ describe('the known fields of requests', () => {
   });
 
   it('hold values that are not looked into, except objects of known fields', () => {
-    for (const field of namesOf('SearchRequest').filter((name) => name !== 'graph_rerank'))
+    for (const field of namesOf('SearchRequest').filter((name) => !OBJECTS.includes(name)))
       assertKnownFields('SearchRequest', { [field]: [{ unheard_of: 1 }] });
-    for (const body of [null, 1, 'x', [{ unheard_of: 1 }]]) assertKnownFields('SearchRequest', body);
+    for (const body of [null, 1, 'x']) assertKnownFields('SearchRequest', body);
+  });
+
+  it('are never those of an array: one in place of an object is refused with its path', () => {
+    for (const request of REQUESTS)
+      expect(() => assertKnownFields(request, []), request).to.throw('$: expected a JSON object, got an array of 0');
+    const refused: readonly [SchemaName, object, string][] = [
+      ...OBJECTS.map((name): [SchemaName, object, string] => ['SearchRequest', { [name]: [1] }, name]),
+      ['SearchBatchRequest', { searches: [{}, [1]] }, 'searches[1]'],
+      ['SearchBatchRequest', { searches: [{ metadata_filter: [1] }] }, 'searches[0].metadata_filter'],
+      ['ConfigureIndexRequest', { parameters: [1] }, 'parameters'],
+      ['CreateEdgeRequest', [1], ''],
+    ];
+    for (const [request, body, path] of refused) {
+      const place = path === '' ? '$: expected a JSON object' : `$.${path}: expected an object`;
+      expect(() => assertKnownFields(request, body), path).to.throw(`${place}, got an array of 1`);
+    }
   });
 });

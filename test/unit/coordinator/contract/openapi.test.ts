@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { openApi } from '../../../../coordinator/contract/openapi.js';
+import { assertGetRecords } from '../../../../coordinator/contract/records.js';
 import { assertSearch } from '../../../../coordinator/contract/search.js';
 import { assertCreateKey } from '../../../../coordinator/contract/service.js';
 import { API_ROUTES } from '../../../../coordinator/handlers/routes.js';
@@ -160,13 +161,24 @@ describe('what a request is refused with', () => {
     }
   };
 
-  it('names the bound that a number is beyond', () => {
+  it('names both bounds of a number, whichever it is beyond', () => {
     expect(refusal(4_294_967_295)).to.equal('');
     expect(refusal(4_294_967_296)).to.equal(
-      '$.expires_in_secs: expected a whole number from 0 to 4294967295, got 4294967296',
+      '$.expires_in_secs: expected a whole number from 1 to 4294967295, got 4294967296',
     );
-    expect(refusal(0)).to.equal('$.expires_in_secs: expected a number of at least 1, got 0');
-    expect(() => assertSearch({ query: [], k: 5_001 })).to.throw('$.k: expected a number of at most 5000, got 5001');
+    expect(refusal(0)).to.equal('$.expires_in_secs: expected a whole number from 1 to 4294967295, got 0');
+    for (const k of [5_001, 0, 1.5, -1])
+      expect(() => assertSearch({ query: [], k })).to.throw(`$.k: expected a whole number from 1 to 5000, got ${k}`);
+    expect(() => assertSearch({ query: [40_000], k: 1 })).to.throw(
+      '$.query[0]: expected a number from -32768 to 32767.99998, got 40000',
+    );
+  });
+
+  it('counts the bytes of a text whose bound is in bytes', () => {
+    for (const id of ['', 'x'.repeat(257)])
+      expect(() => assertGetRecords({ external_ids: [id] })).to.throw(
+        `$.external_ids[0]: expected a string of 1 to 256 bytes, got ${id.length} bytes`,
+      );
   });
 });
 

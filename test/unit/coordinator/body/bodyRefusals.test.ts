@@ -1,0 +1,24 @@
+import { expect } from 'chai';
+import { BODY_KINDS, type BodyKind, prepareBody } from '../../../../coordinator/body/kinds.js';
+
+const BOUNDS = { metadataBytes: 1_000, textBytes: 1_000, payloadBytes: 1_000, batchVectors: 10, commitBytes: 1_000 };
+const KINDS = (Object.keys(BODY_KINDS) as BodyKind[]).filter((kind) => BODY_KINDS[kind].schema !== 'bytes');
+
+describe('a body that is not an object', () => {
+  for (const [json, got] of [
+    ['[]', 'an array of 0'],
+    ['[[1]]', 'an array of 1'],
+    ['"x"', '"x"'],
+    ['null', 'null'],
+    ['1.5', '1.5'],
+    ['true', 'true'],
+  ] as const)
+    it(`such as ${json} is refused with what it is, by every endpoint`, () => {
+      for (const kind of KINDS)
+        expect(() => prepareBody(kind, 'json', Buffer.from(json), BOUNDS), kind).to.throw(
+          kind === 'insertEncrypted' && !json.startsWith('[')
+            ? /^\$: expected a JSON object$/
+            : `$: expected a JSON object, got ${got}`,
+        );
+    });
+});
