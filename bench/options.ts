@@ -1,5 +1,6 @@
 /** What a run of the benchmark measures, and how much of it. */
 import { parseFlags, UsageError } from '../scripts/terminal/commandLine.js';
+import { unknownWord } from '../scripts/terminal/unknownWord.js';
 import { PARTS, type Row } from './row.js';
 
 export type Part = Row['part'];
@@ -213,7 +214,6 @@ function countOf(text: string): number {
 
 function partOf(name: string): Part {
   const part = PARTS.find((one) => one === name.trim());
-  if (part === undefined)
-    throw new UsageError(`there is no part ${JSON.stringify(name)}; there are ${PARTS.join(', ')}`);
+  if (part === undefined) throw new UsageError(unknownWord('part', name, PARTS));
   return part;
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import typia from 'typia';
 import type { Config } from './config.js';
-import { SETTINGS, settingAt } from './settings.js';
+import { SETTINGS, type SettingPath, settingAt } from './settings.js';
 
 /** A configuration that cannot be used. The message is one line: the setting, its value, and the allowed values. */
 export class ConfigError extends Error {
@@ -160,58 +160,62 @@ function quote(value: unknown): string {
 
 /** Checks the relations between settings. Throws ConfigError. */
 function assertRelations({ placement, limits, http, metrics, metricsOpen, nats }: Config): void {
-  const inOrder = (lesser: string, a: number, greater: string, b: number) => {
-    if (a >= b) throw new ConfigError(`${lesser} is ${a} and ${greater} is ${b}; the first must be the smaller`);
+  const inOrder = (lesser: SettingPath, a: number, greater: SettingPath, b: number, form = '') => {
+    if (a < b) return;
+    throw new ConfigError(
+      `${named(lesser)}${form} is ${a} and ${named(greater)} is ${b}; the first must be the smaller`,
+    );
   };
   inOrder('placement.heartbeatMs', placement.heartbeatMs, 'placement.leaseMs', placement.leaseMs);
   inOrder('placement.leaseMs', placement.leaseMs, 'placement.failoverMs', placement.failoverMs);
   inOrder('limits.metadataBytes', limits.metadataBytes, 'limits.bodyBytes', limits.bodyBytes);
   inOrder('limits.textBytes', limits.textBytes, 'limits.bodyBytes', limits.bodyBytes);
   const base64Bytes = Math.ceil(limits.payloadBytes / 3) * 4;
-  inOrder('limits.payloadBytes in base64', base64Bytes, 'limits.bodyBytes', limits.bodyBytes);
+  inOrder('limits.payloadBytes', base64Bytes, 'limits.bodyBytes', limits.bodyBytes, ' in base64');
   if (metrics && metrics.port !== 0 && metrics.port === http.port && metrics.host === http.host)
-    throw new ConfigError(`metrics and http are both at ${http.host}:${http.port}; allowed is an address of its own`);
+    throw new ConfigError(
+      `${named('metrics')} and ${named('http.port')} are both at ${http.host}:${http.port}; allowed is an address of its own`,
+    );
   if (metricsOpen && metrics === null && !LOOPBACK.test(http.host))
     throw new ConfigError(
-      `metricsOpen is true and the API is at ${http.host}; without a key they are served beside it on loopback alone ` +
-        `(127.0.0.1, ::1, localhost): make a key of scope metrics, or set ${SETTINGS.metrics.variable}`,
+      `${named('metricsOpen')} is true and ${named('http.host')} is ${http.host}; without a key metrics are served beside ` +
+        `the API on loopback alone (127.0.0.1, ::1, localhost): make a key of scope metrics, or set ${named('metrics')}`,
     );
   assertEdge({ http, metrics });
   if ((nats.cert === '') !== (nats.key === ''))
-    throw new ConfigError(
-      `${SETTINGS['nats.cert'].variable} (nats.cert) and ${SETTINGS['nats.key'].variable} (nats.key) go together`,
-    );
+    throw new ConfigError(`${named('nats.cert')} and ${named('nats.key')} go together`);
   const logins = [nats.creds !== '', nats.nkey !== '', nats.url?.includes('@') ?? false];
   if (logins.filter(Boolean).length > 1)
     throw new ConfigError(
-      `more than one login at NATS is set; allowed is one of ${SETTINGS['nats.creds'].variable} (nats.creds), ` +
-        `${SETTINGS['nats.nkey'].variable} (nats.nkey), and a user in ${SETTINGS['nats.url'].variable} (nats.url)`,
+      `more than one login at NATS is set; allowed is one of ${named('nats.creds')}, ` +
+        `${named('nats.nkey')}, and a user in ${named('nats.url')}`,
     );
   for (const address of nats.url?.split(',') ?? [])
     if (!NATS_ADDRESS.test(address.trim()))
       throw new ConfigError(
-        `${SETTINGS['nats.url'].variable} (nats.url) holds an address that cannot be read; allowed is ${SETTINGS['nats.url'].allowed}`,
+        `${named('nats.url')} holds an address that cannot be read; allowed is ${SETTINGS['nats.url'].allowed}`,
       );
 }
+
+/** A setting by its variable and by its path in a file. */
+const named = (path: SettingPath): string => `${SETTINGS[path].variable} (${path})`;
 
 const ORIGIN = /^(?:\*|https?:\/\/[^\s/*,]+)$/;
 
 /** Checks how the API is served. Throws ConfigError. */
 function assertEdge({ http, metrics }: Pick<Config, 'http' | 'metrics'>): void {
   const { host, tlsCert, tlsKey, insecure, corsOrigins } = http;
-  const name = (path: 'http.tlsCert' | 'http.tlsKey' | 'http.insecure' | 'http.corsOrigins'): string =>
-    `${SETTINGS[path].variable} (${path})`;
   if ((tlsCert === '') !== (tlsKey === ''))
-    throw new ConfigError(`${name('http.tlsCert')} and ${name('http.tlsKey')} go together`);
+    throw new ConfigError(`${named('http.tlsCert')} and ${named('http.tlsKey')} go together`);
   const open = [host, ...(metrics === null ? [] : [metrics.host])].find((at) => !LOOPBACK.test(at));
   if (tlsCert === '' && !insecure && open !== undefined)
     throw new ConfigError(
-      `HTTP without TLS is served on loopback alone, and an address is ${open}; set ${name('http.tlsCert')} and ` +
-        `${name('http.tlsKey')}, or ${name('http.insecure')} to true where a proxy ends TLS or the network is your own`,
+      `HTTP without TLS is served on loopback alone, and an address is ${open}; set ${named('http.tlsCert')} and ` +
+        `${named('http.tlsKey')}, or ${named('http.insecure')} to true where a proxy ends TLS or the network is your own`,
     );
   const wrong = corsOrigins.find((origin) => !ORIGIN.test(origin));
   if (wrong !== undefined)
     throw new ConfigError(
-      `${name('http.corsOrigins')} holds ${JSON.stringify(wrong)}; allowed is ${SETTINGS['http.corsOrigins'].allowed}`,
+      `${named('http.corsOrigins')} holds ${JSON.stringify(wrong)}; allowed is ${SETTINGS['http.corsOrigins'].allowed}`,
     );
 }

@@ -3,8 +3,9 @@ import { Vouch } from '@vouch/client';
 import { DIMENSION, WORDS } from './glove/vectors.mjs';
 
 const vouch = new Vouch({ url: process.env.VOUCH_URL ?? 'http://127.0.0.1:8080', apiKey: process.env.VOUCH_KEY });
-await vouch.createCollection({ name: 'glove', dimension: DIMENSION, metric: 'squared_l2' });
-const glove = vouch.collection('glove');
+// Not `glove` of the tour, whose records have no external ids: they would be there beside these.
+await vouch.createCollection({ name: 'glove-words', dimension: DIMENSION, metric: 'squared_l2' });
+const glove = vouch.collection('glove-words');
 
 // A word is its own external id: run again, the example replaces its records and makes no second ones.
 const records = [...WORDS].map(([word, values]) => ({ externalId: word, values, metadata: { letters: word.length } }));

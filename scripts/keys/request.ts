@@ -1,6 +1,8 @@
 /** Reads the command line of the key tool. */
+import { unreachable } from '../../shared/errors/errors.js';
 import { isProjectName, KEY_LABEL_MAX, KEY_VALID_SECS_MAX, SCOPES, type Scope } from '../../shared/registry/keys.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { unknownWord } from '../terminal/unknownWord.js';
 
 export type KeyRequest =
   | {
@@ -19,6 +21,11 @@ export type KeyRequest =
   | { readonly command: 'master'; readonly file: string }
   | { readonly command: 'log' }
   | { readonly command: 'rotate-master'; readonly prepareOnly: boolean; readonly forgetDamaged: boolean };
+
+type Command = KeyRequest['command'];
+const COMMANDS: readonly Command[] = [
+  ...(['create', 'list', 'revoke', 'release', 'rotate-master', 'nats', 'streams', 'master', 'log'] as const),
+];
 
 export const KEY_USAGE = `npm run keys -- create --project <name> --scope ${SCOPES.join('|')} [--label <text>] [--expires 30d]
 npm run keys -- list [--project <name>]
@@ -51,8 +58,10 @@ const OPTIONS = {
 export function parseKeyRequest(args: readonly string[]): KeyRequest {
   const { values, positionals } = parseFlags({ args: [...args], allowPositionals: true, options: OPTIONS });
   const [command, ...rest] = positionals;
+  if (command === undefined) throw new UsageError(`the command is missing: there are ${COMMANDS.join(', ')}`);
+  if (!isCommand(command)) throw new UsageError(unknownWord('command', command, COMMANDS));
   if (command !== 'revoke' && command !== 'release' && rest.length > 0)
-    throw new UsageError(`what is ${rest.join(' ')}?`);
+    throw new UsageError(`${command} takes no argument ${rest.join(' ')}`);
   switch (command) {
     case 'create': {
       const { project, scope, label = null, expires } = values;
@@ -95,9 +104,11 @@ export function parseKeyRequest(args: readonly string[]): KeyRequest {
       return { command, prepareOnly, forgetDamaged };
     }
     default:
-      throw new UsageError(command === undefined ? 'what shall be done?' : `there is no command ${command}`);
+      return unreachable(command);
   }
 }
+
+const isCommand = (text: string): text is Command => COMMANDS.some((command) => command === text);
 
 const isScope = (text: string | undefined): text is Scope => SCOPES.some((scope) => scope === text);
 

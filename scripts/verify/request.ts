@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { weaknessOf } from '../../verifier/index.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
+import { unknownWord } from '../terminal/unknownWord.js';
 import { callersPath } from './files.js';
 
 /** Files to check against a log. */
@@ -86,10 +87,13 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
   const isCommand = first !== undefined && Object.hasOwn(ALLOWED, first);
   const command = isCommand ? (first as VerifyRequest['command']) : 'receipt';
   const files = isCommand ? others : positionals;
-  if (!isCommand && files.length > 1) throw new UsageError(`there is no command ${first}`);
+  if (!isCommand && files.length > 1) throw new UsageError(unknownWord('command', first, Object.keys(ALLOWED)));
   if (!isCommand && first !== undefined && first !== '-' && !existsSync(callersPath(first)))
-    throw new UsageError(`there is neither a command nor a file ${first}`);
-  if (files.length > (command === 'stream' ? 0 : 1)) throw new UsageError(`what is ${files.at(-1)}?`);
+    throw new UsageError(
+      `there is no file ${JSON.stringify(first)}, and ${unknownWord('command', first, Object.keys(ALLOWED))}`,
+    );
+  if (files.length > (command === 'stream' ? 0 : 1))
+    throw new UsageError(`${command} takes no argument ${files.at(-1)}`);
   if (first === undefined && isTyped) throw new UsageError('what shall be checked?');
   const odd = Object.keys(values).find((option) => !ALLOWED[command].includes(option as Option));
   if (odd !== undefined) throw new UsageError(`--${odd} does not go with ${command}`);

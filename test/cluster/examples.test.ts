@@ -38,7 +38,18 @@ describe('the examples', () => {
     return (await exec(process.execPath, args, { cwd: folder, env })).stdout;
   };
 
-  it('finds words that are near in meaning, also when it is run again', async () => {
+  it('finds words that are near in meaning, also when it is run again, and after the load of the tour', async () => {
+    const glove = ['docs/examples/glove/words.npy', '--beside', 'docs/examples/glove/words.csv'];
+    const load = [
+      'dist/scripts/load.js',
+      ...glove,
+      '--collection',
+      'glove',
+      '--create',
+      '--progress',
+      join(folder, 'at'),
+    ];
+    await exec(process.execPath, [...load, '--url', rw.url, '--key', rw.key!], { cwd: ROOT });
     for (let n = 0; n < 2; n++)
       expect(await run('words.mjs', 'coffee', 'airport', 'soldiers', 'nothing')).to.equal(
         'coffee: sugar, shop, products, tobacco, farmers\n' +
@@ -46,7 +57,8 @@ describe('the examples', () => {
           'soldiers: armed, soldier, dead, fighters, civilian\n' +
           'nothing: not among the 1000 words\n',
       );
-    expect((await rw.get('/v1/records/count?collection=glove')).body.count).to.equal(1_000);
+    for (const collection of ['glove', 'glove-words'])
+      expect((await rw.get(`/v1/records/count?collection=${collection}`)).body.count, collection).to.equal(1_000);
   });
 
   it('of the page about the client print what it shows', async () => {

@@ -3,6 +3,7 @@ import { durationMs, parseFlags, runCommand, UsageError } from '../../scripts/te
 import { grouped } from '../../scripts/terminal/line.js';
 import { showProgress } from '../../scripts/terminal/progress.js';
 import { EXIT_INTERRUPTED, isEnding, onSignals } from '../../scripts/terminal/signals.js';
+import { unknownWord } from '../../scripts/terminal/unknownWord.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { fuzz } from './fuzz.js';
 import { TARGETS } from './targets/all.js';
@@ -23,7 +24,14 @@ await runCommand({ name: 'fuzz', usage: USAGE }, async (args) => {
   const seed = Number(values.seed);
   const chosen = TARGETS.filter(({ target }) => values.target === undefined || target.name === values.target);
   if (!Number.isInteger(seed)) throw new UsageError(`--seed is ${values.seed}; allowed is a whole number`);
-  if (chosen.length === 0) throw new UsageError(`there is no target ${values.target}`);
+  if (chosen.length === 0)
+    throw new UsageError(
+      unknownWord(
+        'target',
+        values.target!,
+        TARGETS.map(({ target }) => target.name),
+      ),
+    );
   // The target that runs is closed, and its folder removed.
   onSignals(
     () => undefined,

@@ -195,13 +195,17 @@ describe('configuration', () => {
   it('refuses settings that contradict one another', () => {
     const leases = refusal({ VOUCH_HEARTBEAT_MS: '5000' });
     expect(leases).to.equal(
-      'placement.heartbeatMs is 5000 and placement.leaseMs is 2000; the first must be the smaller',
+      'VOUCH_HEARTBEAT_MS (placement.heartbeatMs) is 5000 and VOUCH_LEASE_MS (placement.leaseMs) is 2000; the first must be the smaller',
     );
-    expect(refusal({ VOUCH_FAILOVER_MS: '2000' })).to.include('placement.leaseMs is 2000 and placement.failoverMs');
+    expect(refusal({ VOUCH_FAILOVER_MS: '2000' })).to.include(
+      'VOUCH_LEASE_MS (placement.leaseMs) is 2000 and VOUCH_FAILOVER_MS (placement.failoverMs) is 2000',
+    );
     expect(refusal({ VOUCH_BODY_BYTES: '100' })).to.include(
-      'limits.metadataBytes is 65536 and limits.bodyBytes is 100',
+      'VOUCH_METADATA_BYTES (limits.metadataBytes) is 65536 and VOUCH_BODY_BYTES (limits.bodyBytes) is 100',
     );
-    expect(refusal({ VOUCH_METRICS: '127.0.0.1:8080' })).to.include('metrics and http are both at 127.0.0.1:8080');
+    expect(refusal({ VOUCH_METRICS: '127.0.0.1:8080' })).to.include(
+      'VOUCH_METRICS (metrics) and VOUCH_PORT (http.port) are both at 127.0.0.1:8080',
+    );
     for (const half of ['VOUCH_NATS_CERT', 'VOUCH_NATS_KEY'])
       expect(refusal({ [half]: '/file.pem' })).to.equal(
         'VOUCH_NATS_CERT (nats.cert) and VOUCH_NATS_KEY (nats.key) go together',
@@ -213,7 +217,7 @@ describe('configuration', () => {
     const open = { VOUCH_METRICS_OPEN: 'true' };
     for (const VOUCH_HOST of ['0.0.0.0', '::', '10.0.0.1', 'vouch.example'])
       expect(refusal({ ...open, VOUCH_HOST })).to.match(
-        new RegExp(`^metricsOpen is true and the API is at ${VOUCH_HOST};`),
+        new RegExp(`^VOUCH_METRICS_OPEN \\(metricsOpen\\) is true and VOUCH_HOST \\(http.host\\) is ${VOUCH_HOST};`),
       );
     for (const VOUCH_HOST of ['127.0.0.1', '::1', 'localhost'])
       expect(loadConfig({ ...open, VOUCH_HOST }).metricsOpen).to.equal(true);
