@@ -48,7 +48,7 @@ function oneShapeOf(alternatives: readonly Schema[]): Shape | undefined {
 export const namesOf = (request: SchemaName): readonly string[] => Object.keys(schemas[request]!.properties ?? {});
 
 /**
- * Throws `validation_error` naming the first unknown field of a body, or the first array in place of an object: an array has
+ * Throws `validation_error` naming the first unknown field of a body, or the first array in place of an object. An array has
  * functions under the names of fields, such as `values` and `filter`. All else is left to the validators.
  */
 export function assertKnownFields(request: SchemaName, body: unknown): void {

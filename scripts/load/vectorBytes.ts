@@ -8,10 +8,10 @@ const CODINGS = ['hex', 'base64'] as const;
 
 export const VECTOR_BYTES = `${Object.keys(KINDS).join(', ')}, or one of them with ,hex or ,base64`;
 
-/** What the bytes of a vector are. */
+/** The type and the coding of the bytes of a vector. */
 export interface VectorBytes {
   readonly type: keyof typeof KINDS;
-  /** Of bytes that are written as a text. Undefined: a text is hex after `\x` or `0x`. */
+  /** The coding of bytes in a text. Undefined: a text is hex after `\x` or `0x`. */
   readonly coding: (typeof CODINGS)[number] | undefined;
 }
 

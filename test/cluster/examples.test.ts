@@ -38,7 +38,7 @@ describe('the examples', () => {
     return (await exec(process.execPath, args, { cwd: folder, env })).stdout;
   };
 
-  it('finds words that are near in meaning, also when it is run again, and after the load of the tour', async () => {
+  it('finds near words, also when it is run again, and adds no records to those of the tour', async () => {
     const glove = ['docs/examples/glove/words.npy', '--beside', 'docs/examples/glove/words.csv'];
     const load = [
       'dist/scripts/load.js',

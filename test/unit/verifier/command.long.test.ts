@@ -185,9 +185,9 @@ describe('npm run verify', () => {
   it('says how it is used, and ends with 2, where it is asked for what there is not', async () => {
     for (const [args, problem] of [
       [['log'], /log takes a file/],
-      [['log', 'a', 'b'], /what is b\?/],
-      [['logs', 'a'], /there is no command logs/],
-      [['bogus'], /there is neither a command nor a file bogus/],
+      [['log', 'a', 'b'], /log takes no argument b/],
+      [['logs', 'a'], /there is no command "logs": did you mean log\?/],
+      [['bogus'], /there is no file "bogus", and there is no command "bogus": there are receipt, /],
       [['folder', tmpdir(), '--receipt', 'x'], /name it with --collection/],
       [['stream', '--collection', 'c'], /stream takes --nats and --collection/],
       [['checkpoint', '-', '--key', 'AB'], /--key takes 64 lowercase hex/],

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -71,6 +71,46 @@ describe('every command', () => {
       expect(lines.join('\n'), name).not.to.match(/^ +at /m);
     }
     expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('answers --help before hnswlib is compiled, also that of the benchmarks', async () => {
+    const without = join(folder, 'withoutHnswlib.cjs');
+    await writeFile(
+      without,
+      `const Module = require('node:module');
+       const load = Module._load;
+       Module._load = (name, ...rest) => {
+         if (name === 'hnswlib-node') throw new Error('is not compiled');
+         return load(name, ...rest);
+       };`,
+    );
+    const env = { NODE_OPTIONS: `--require ${without}` };
+    const launched = launchNode(join(ROOT, 'dist/bench/main.js'), ['--help'], { env });
+    expect((await launched.waitForEnd()).code, launched.output).to.equal(0);
+    expect(launched.lines[0]).to.match(/^npm run bench/);
+    await rm(without);
+  });
+
+  it('names a word that it does not know, with the nearest one or all of them', async () => {
+    for (const [entry, args, says] of [
+      ['scripts/keys.js', ['relase', '1'], 'there is no command "relase": did you mean release?'],
+      ['scripts/keys.js', ['rotate_master'], 'there is no command "rotate_master": did you mean rotate-master?'],
+      ['scripts/keys.js', ['delete'], 'there is no command "delete": there are create, list, revoke, release, '],
+      ['scripts/keys.js', [], 'the command is missing: there are create, list, '],
+      ['scripts/keys.js', ['list', 'all'], 'list takes no argument all'],
+      ['scripts/verify.js', ['recept', 'a.json'], 'there is no command "recept": did you mean receipt?'],
+      [
+        'scripts/verify.js',
+        ['strem'],
+        'there is no file "strem", and there is no command "strem": did you mean stream?',
+      ],
+      ['bench/main.js', ['--only', 'kernl'], 'there is no part "kernl": did you mean kernel?'],
+      ['test/fuzz/main.js', ['--target', 'event'], 'there is no target "event": did you mean events?'],
+    ] as const) {
+      const launched = launchNode(join(ROOT, 'dist', entry), [...args]);
+      expect((await launched.waitForEnd()).code, launched.output).to.equal(2);
+      expect(launched.lines[0]).to.include(says);
+    }
   });
 
   it('for tests refuses a path that is not below test/', async () => {
