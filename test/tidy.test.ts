@@ -310,7 +310,7 @@ describe('tidy', () => {
   });
 
   it('every source file is an entry or is imported by the product', () => {
-    const commands = `${read('scripts/setup/commands.mjs')}\n${JSON.stringify(packageJson.scripts)}\n${read('.mocharc.json')}`;
+    const commands = `${read('scripts/setup/commands.mjs')}\n${JSON.stringify([packageJson.scripts, packageJson.bin])}\n${read('.mocharc.json')}`;
     const entries = [
       ...[...commands.matchAll(/\b((?:scripts|bench|coordinator|shard|test)\/[\w/]+)\.js\b/g)].map(
         ([, path]) => `${path}.ts`,

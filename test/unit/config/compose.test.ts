@@ -55,6 +55,17 @@ describe('containers', () => {
     expect(ports).to.have.length(4);
   });
 
+  it('may be a standalone one alone, on loopback, with its data in a volume', () => {
+    const { vouch } = (yaml.load(read('deploy/standalone.yml')) as { services: Record<string, ComposeService> })
+      .services;
+    const { command, environment, ports, volumes: mounts } = vouch!;
+    expect(loadConfig(environment!).mode).to.equal('standalone');
+    expect(existsSync(join(ROOT, command![1]!.replace(/^dist(.*)\.js$/, '.$1.ts')))).to.equal(true);
+    expect(ports).to.deep.equal(['127.0.0.1:8080:8080']);
+    expect(mounts).to.deep.equal(['data:/data']);
+    expect(read('Dockerfile')).to.include('VOUCH_DATA_DIR=/data');
+  });
+
   it('give every process a configuration that loads, with three copies of everything', () => {
     for (const [name, { environment }] of [...named('coordinator'), ...named('shard'), ...named('keys')]) {
       const config = loadConfig(environment!);

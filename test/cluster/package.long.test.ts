@@ -1,0 +1,60 @@
+/** The package that `npm pack` makes, in an empty folder. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { freePort } from '../support/launch/freePort.js';
+import { type Launched, launch, launchNode } from '../support/launch/process.js';
+import { skip } from '../support/skip.js';
+import { ROOT } from '../support/sourceTree.js';
+
+const UP = /^ +stop +Ctrl-C/;
+
+describe('the package of npm pack', () => {
+  let folder: string;
+  let service: Launched | undefined;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vouch-package-'));
+  });
+  after(async () => {
+    await service?.kill();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('serves in an empty folder with nothing to compile', async function () {
+    // A running cluster has its programs from dist/: they are not made anew.
+    const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
+    const { stdout } = await promisify(execFile)('npm', args, { cwd: ROOT });
+    const file = stdout.trim();
+    const installed = promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `./${file}`], { cwd: folder });
+    await installed.catch(() => skip(this, 'the npm registry cannot be reached'));
+    const port = await freePort();
+    const env = { VOUCH_PORT: String(port), VOUCH_DATA_DIR: 'data', VOUCH_MODE: undefined, INIT_CWD: undefined };
+    service = launch(join(folder, 'node_modules', '.bin', 'vouch'), ['standalone'], { cwd: folder, env });
+    await service.waitForLine(UP);
+    const key = /vk_[0-9a-f]{64}/.exec(service.output)![0];
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/namespaces`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await answer.json()).to.deep.equal({ collections: [] });
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).to.equal(200);
+    service.signal('SIGINT');
+    expect(await service.waitForEnd(), service.output).to.deep.equal({ code: 0, signal: null });
+    expect(await readdir(join(folder, 'data', 'keys'))).to.deep.equal(['default.key']);
+  });
+
+  it('says which commands it has, and refuses others', async () => {
+    const vouch = async (...args: string[]) => {
+      const program = launchNode(join(ROOT, 'dist', 'scripts', 'vouch.js'), args);
+      return { ...(await program.waitForEnd()), output: program.output };
+    };
+    const help = await vouch('--help');
+    expect([help.code, help.output]).to.satisfy(
+      ([code, text]: [number, string]) => code === 0 && /standalone/.test(text),
+    );
+    expect(await vouch('stat')).to.deep.include({ code: 2 });
+    expect(await vouch('keys', '--help')).to.deep.include({ code: 0 });
+  });
+});
