@@ -42,8 +42,8 @@ const STEPS = {
 
 function assertNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 9))
-    throw new SetupError(`This needs Node 20.9 or later; this is ${process.version}.`);
+  if (major < 20 || (major === 20 && minor < 19))
+    throw new SetupError(`This needs Node 20.19 or later; this is ${process.version}.`);
 }
 
 async function main([name = 'setup', ...args]) {

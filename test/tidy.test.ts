@@ -134,12 +134,8 @@ const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|misc|stuff|lib)$/i;
 const sources = readSources();
 const product = sources.filter(({ folder }) => folder !== 'test');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const packageJson = JSON.parse(read('package.json')) as {
-  scripts: Record<string, string>;
-  dependencies: Record<string, string>;
-  optionalDependencies: Record<string, string>;
-  devDependencies: Record<string, string>;
-};
+type Part = 'scripts' | 'bin' | 'dependencies' | 'optionalDependencies' | 'devDependencies';
+const packageJson = JSON.parse(read('package.json')) as Record<Part, Record<string, string>>;
 
 /** `path:line text` of every hit, so that a failure reads like a compiler's. */
 const at = (path: string, { line, text }: { line: number; text: string }): string => `${path}:${line} ${text}`;

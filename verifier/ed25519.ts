@@ -2,8 +2,8 @@
  * Ed25519 as strict as the formats ask (RFC 8032, section 5.1.7, without the cofactor, as OpenSSL verifies). WebCrypto is not
  * used: older browsers have no Ed25519 in it, and implementations differ in which keys and signatures they take.
  */
-import { ed25519 } from '@noble/curves/ed25519';
-import { sha512 } from '@noble/hashes/sha2';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { sha512 } from '@noble/hashes/sha2.js';
 import { concat, equal, readU64 } from './bytes.js';
 
 const { Point } = ed25519;

@@ -2,7 +2,7 @@
  * The hashes of the documented formats (`docs/formats.md`). The verifier shares no code with the engine, so that a mistake
  * in one is found by the other.
  */
-import { blake3 as portableBlake3 } from '@noble/hashes/blake3';
+import { blake3 as portableBlake3 } from '@noble/hashes/blake3.js';
 import { equal, fromHex, u8, u64 } from './bytes.js';
 
 /** BLAKE3-256, of a message at once or in pieces. It must not keep the bytes that it is given: they are overwritten. */

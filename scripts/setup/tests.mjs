@@ -109,7 +109,7 @@ function groupsOf(root, { has, mocha }) {
 export async function runTests(root, args, suite = SUITES.short) {
   const given = args.map(compiled);
   const groups = (namesFiles(args) ? [[]] : groupsOf(root, suite)).map((files) => ({ files, output: new Output() }));
-  const command = ['--enable-source-maps', join(root, 'node_modules', 'mocha', 'bin', '_mocha'), ...given];
+  const command = ['--enable-source-maps', join(root, 'node_modules', 'mocha', 'bin', 'mocha.js'), ...given];
   if (process.stdout.isTTY) command.push('--color');
   const running = new Set();
   let stopped = false;

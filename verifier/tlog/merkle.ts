@@ -2,7 +2,7 @@
  * Merkle trees of transparency logs: RFC 6962, section 2.1, with SHA-256. Indexes and sizes are below 2^53. The trees of
  * collections have another hash: see `verifier/tree.ts`.
  */
-import { sha256 } from '@noble/hashes/sha2';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { concat, equal, u8 } from '../bytes.js';
 
 export const HASH_BYTES = 32;

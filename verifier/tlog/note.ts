@@ -2,7 +2,7 @@
  * Signed notes (c2sp.org/signed-note): a text, an empty line, and signature lines `— <key name> <base64>`. Keys are named by
  * verifier keys, `<name>+<key id>+<base64>`.
  */
-import { sha256 } from '@noble/hashes/sha2';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { concat, equal, toHex, toUtf8, u8 } from '../bytes.js';
 import { isSigned, weaknessOf } from '../ed25519.js';
 import { fromBase64, toBase64 } from './base64.js';

@@ -1,8 +1,8 @@
 /** The files for containers, as far as they can be checked where no container engine runs. */
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { loadConfig } from '../../../config/load.js';
 import { type KeyRequest, parseKeyRequest } from '../../../scripts/keys/request.js';
 import { ROOT } from '../../support/sourceTree.js';
@@ -21,10 +21,6 @@ interface ComposeService {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
 
-// mocha brings a YAML parser for its own configuration.
-const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package.json'))('js-yaml') as {
-  load(text: string): unknown;
-};
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 const lameDuckMs = (): number =>
@@ -33,7 +29,7 @@ const lameDuckMs = (): number =>
     .reduce((sum, ms) => sum + ms, 0);
 
 describe('containers', () => {
-  const { services, volumes } = yaml.load(read('docker-compose.yml')) as {
+  const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, ComposeService>;
     volumes: Record<string, unknown>;
   };
@@ -56,8 +52,7 @@ describe('containers', () => {
   });
 
   it('may be a standalone one alone, on loopback, with its data in a volume', () => {
-    const { vouch } = (yaml.load(read('deploy/standalone.yml')) as { services: Record<string, ComposeService> })
-      .services;
+    const { vouch } = (parse(read('deploy/standalone.yml')) as { services: Record<string, ComposeService> }).services;
     const { command, environment, ports, volumes: mounts } = vouch!;
     expect(loadConfig(environment!).mode).to.equal('standalone');
     expect(existsSync(join(ROOT, command![1]!.replace(/^dist(.*)\.js$/, '.$1.ts')))).to.equal(true);

@@ -1,16 +1,12 @@
 /** Files for the place that hosts the repository, and the version, which several files name. */
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { filesBelow, ROOT } from '../../support/sourceTree.js';
 
-// mocha brings a YAML parser for its own configuration.
-const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package.json'))('js-yaml') as {
-  load(text: string): unknown;
-};
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const parsed = <T>(path: string): T => (path.endsWith('.json') ? JSON.parse(read(path)) : yaml.load(read(path))) as T;
+const parsed = <T>(path: string): T => (path.endsWith('.json') ? JSON.parse(read(path)) : parse(read(path))) as T;
 
 interface Workflow {
   readonly permissions: object;

@@ -1,8 +1,8 @@
 /** Metrics are what their page says, and alerts and pages speak of none that does not exist. */
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { dashboard } from '../../../scripts/docs/dashboard.js';
 import { metricsPage } from '../../../scripts/docs/metricsPage.js';
 import { GROUPS, type Metric } from '../../../shared/metrics/table.js';
@@ -17,10 +17,6 @@ interface Rule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-// mocha brings a YAML parser for its own configuration.
-const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package.json'))('js-yaml') as {
-  load(text: string): unknown;
-};
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 const PROGRAM = ['coordinator', 'shard', 'shared'];
@@ -33,7 +29,7 @@ const DURATION = /^\d+[smhd]$/;
 const METRICS = new Map(GROUPS.flatMap(({ metrics }) => Object.entries<Metric>(metrics)));
 
 const rules = (): readonly Rule[] =>
-  (yaml.load(read('config/alerts.yml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+  (parse(read('config/alerts.yml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
 
 const namesIn = (text: string): string[] => [...text.matchAll(NAME)].map(([name]) => name);
 

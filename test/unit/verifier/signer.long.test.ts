@@ -2,8 +2,8 @@
 import { createPublicKey, generateKeyPairSync, verify as holds, sign } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ed25519 } from '@noble/curves/ed25519';
-import { sha512 } from '@noble/hashes/sha2';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { sha512 } from '@noble/hashes/sha2.js';
 import { expect } from 'chai';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { isEntryOf } from '../../../shared/registry/entryShapes.js';
