@@ -17,6 +17,8 @@ export type Attack = () => Promise<readonly Answered[]>;
 
 /** Bytes of one insert, less than a body and a commit may have. */
 const INSERT_BYTES = 8 << 20;
+/** Bytes of one insert that only prepares: a busy machine answers it within its deadline. */
+const PREPARED_BYTES = 1 << 20;
 const BATCH_MAX = 16_384;
 const IMPORT_BYTES = 8 << 20;
 
@@ -66,7 +68,8 @@ export class Stage {
   /** A new collection with these records. */
   async filled(records: Records, more: object = {}): Promise<string> {
     const collection = await this.collection(more);
-    for (const body of insertsOf(collection, records)) taken(await this.client.post(insertPath(records), body));
+    for (const body of insertsOf(collection, records, PREPARED_BYTES))
+      taken(await this.client.post(insertPath(records), body));
     return collection;
   }
 
@@ -103,14 +106,14 @@ export const insertPath = ({ externalIds }: Records): string =>
   externalIds === undefined ? '/v1/vectors/batch-insert' : '/v1/vectors/batch-upsert';
 
 /** The bodies of as few inserts as hold the records. */
-export function* insertsOf(collection: string, records: Records): Generator<string> {
+export function* insertsOf(collection: string, records: Records, bytesMax = INSERT_BYTES): Generator<string> {
   const { count, metadata, texts, externalIds } = records;
   const fields = [metadata, texts, externalIds].map((list) => list?.map((value) => JSON.stringify(value)));
   for (let from = 0; from < count; ) {
     let bytes = 0;
     let to = from;
     do bytes += 8 + fields.reduce((sum, list) => sum + (list?.[to]?.length ?? 0), 0);
-    while (++to < count && to - from < BATCH_MAX && bytes < INSERT_BYTES);
+    while (++to < count && to - from < BATCH_MAX && bytes < bytesMax);
     const vectors = Array.from({ length: to - from }, (_, i) => `[${(from + i) % 1_000}]`);
     const named = ['metadata', 'texts', 'external_ids'].flatMap((name, i) =>
       fields[i] === undefined ? [] : [`"${name}":[${fields[i].slice(from, to).join()}]`],

@@ -13,7 +13,7 @@ export { TOGETHER } from './worst/together.js';
 /** Rows keyed by method and path. */
 export const ENDPOINT_ROWS: Rows = { ...SERVICE, ...WRITES, ...READS, ...SEARCHES, ...GRAPH, ...LOGS };
 export const WORST_INPUTS: Rows = { ...ANY_PATH, ...ENDPOINT_ROWS };
-/** What a follower does: it answers eventual searches, and applies the writes of its owner. */
+/** Inputs for a follower, which answers eventual searches and applies the writes of the owner. */
 export const FOLLOWER_INPUTS: Rows = {
   'POST /v1/search': ofPresent(SEARCHES['POST /v1/search']!),
   'POST /v1/search/batch': ofPresent(SEARCHES['POST /v1/search/batch']!),

@@ -84,7 +84,7 @@ export class OpeningNotes {
   readonly #notes = new Map<string, StoredOpenings>();
   readonly #failures: OpeningFailures;
   #watch: Watch | undefined;
-  /** What this shard's previous process has left, until it is counted. */
+  /** The notes of this shard's previous process, until they are counted. */
   #left: { readonly note: StoredOpenings | undefined; readonly mark: StepMark | undefined } | undefined;
   readonly #predecessor = new SharedRun(() => this.#countPredecessor());
   readonly #writes = new SharedRun(() => this.#write());

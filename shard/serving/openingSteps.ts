@@ -1,7 +1,7 @@
 /**
  * Marks the step of a suspect collection's opening in a file, where the next process of this shard finds it.
  *
- * A mark is there only during the turn of the event loop that runs the step: a process that waits, or works for others, has none. So
+ * A mark is there only during the turn of the event loop that runs the step. A process that waits or does other work has none. So
  * the end of a process with a mark means one of these: an operator ended it in that millisecond, or the step itself did.
  */
 import typia from 'typia';
@@ -42,7 +42,7 @@ export class OpeningSteps {
   #opening: { readonly collection: number; readonly number: number; readonly usedBefore: number } | undefined;
   /** The step that is marked. */
   #marked: string | undefined;
-  /** Of this turn, once a step has begun in it. */
+  /** Set by the first step of this turn. */
   #memory: 'enough' | 'taken' | 'short' | undefined;
 
   constructor(private readonly options: Options) {}

@@ -67,7 +67,7 @@ export class IntervalSet {
     return numbers;
   }
 
-  /** The first page that ends at `bound` or later; the number of pages if there is none. */
+  /** The first page that ends at `bound` or later; the number of pages if all end earlier. */
   #pageTo(bound: number): number {
     return firstNotBelow(this.#pages.length, (i) => this.#pages[i]!.to.at(-1)!, bound);
   }

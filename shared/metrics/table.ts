@@ -147,7 +147,7 @@ const COLLECTIONS = {
     { part: ['log', 'vault', 'opening', 'snapshot', 'index', 'follower'] },
   ),
   vouch_openings_failed_total: counter(
-    'Failed openings that this shard has counted: its own event loop stalled, another shard did not answer, or the process of a shard had ended, which alone is no evidence.',
+    'Failed openings that this shard has counted: its own event loop stalled, another shard did not answer, or the process of a shard had ended, which alone does not count.',
     { how: ['stalled', 'blocked', 'ended'] },
   ),
   vouch_watermark_writes_total: counter('Writes of a log’s watermark, by outcome.', { outcome: ['done', 'failed'] }),

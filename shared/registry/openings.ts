@@ -2,8 +2,8 @@
  * Notes of openings, in BUCKETS.openings. Before a shard reads a collection, it notes that it opens it. A note that a dead or
  * silent process leaves behind means a failed opening of each collection in it.
  *
- * The end of a process is no evidence against a collection: operators and the system end processes too. It becomes evidence where
- * the opening was in the middle of one step, such as applying one event, and ends processes in that step again and again.
+ * The end of a process proves nothing against a collection: operators and the system end processes too. It counts where the opening
+ * ran one step, such as applying one event, and other processes have ended in that step too.
  *
  * The states of a collection:
  *
@@ -136,8 +136,8 @@ function evidenceIn(failures: readonly OpeningFailure[]): readonly OpeningFailur
 }
 
 /**
- * Returns the failures with one more; `failures` itself where it adds nothing. Of the same opening, the report of a process about
- * itself replaces the report of another shard, and the step in which the process ended is added to it.
+ * Returns the failures with one more; `failures` itself where it adds nothing. A process's report about its own opening replaces the
+ * report of another shard. The step in which a process ended is added to what is known of that opening.
  */
 export function withFailure(failures: readonly OpeningFailure[], failure: OpeningFailure): readonly OpeningFailure[] {
   const known = failures.find(({ opening }) => opening === failure.opening);

@@ -35,7 +35,7 @@ const DEAREST: readonly (readonly [endpoint: string, input: string])[] = [
 
 const RATE_LIMITED = 429;
 
-/** The same request, so many times at once. */
+/** Sends one request so many times at once. */
 const together = (worst: WorstInput): WorstInput => ({
   ...worst,
   input: `${worst.input}, ${AT_ONCE} times at once`,

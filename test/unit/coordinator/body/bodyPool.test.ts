@@ -160,7 +160,7 @@ describe('small bodies', () => {
   const SIZE = 200 << 10;
   const body = (): Buffer => Buffer.from(`{"collection":"c","query":[1],"k":1}${' '.repeat(SIZE)}`);
 
-  it('that come at once are prepared a few in each turn of the event loop, in order', async () => {
+  it('are prepared a few in each turn of the event loop, in order, where many come at once', async () => {
     const pool = new BodyPool(BOUNDS, 60_000, systemClock, silentLogger);
     const turns: number[][] = [[]];
     const left = new Set(Array.from({ length: 64 }, (_, i) => i));

@@ -34,7 +34,7 @@ describe('notes of openings', () => {
   let transport: InProcessTransport;
   let started: OpeningNotes[];
   let hanging: ReturnType<typeof gate>;
-  /** What a shard's file has. */
+  /** The mark in the file of each shard. */
   let marks: Map<string, unknown>;
   let memory: { usedPart: number };
 
@@ -244,7 +244,7 @@ describe('notes of openings', () => {
     }
   });
 
-  it('a shard that ended between two steps takes back what others have counted, in a step it does not', async () => {
+  it('a shard takes back what others have counted if it ended between two steps', async () => {
     const s2 = await start('s2');
     await hang('s1');
     for (const [session, step] of [

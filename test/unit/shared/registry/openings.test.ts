@@ -70,7 +70,7 @@ describe('a collection whose openings have failed', () => {
       expect(withFailure([inStep], { ...blocked, opening })).to.deep.equal([inStep]);
     });
 
-    it("has a process's own report in place of what others have seen of the same opening", () => {
+    it("has a process's own report in place of the report of others about the same opening", () => {
       const { opening } = blocked;
       expect(withFailure([blocked], { ...stalled, opening })).to.deep.equal([{ ...stalled, opening }]);
     });
