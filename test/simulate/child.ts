@@ -15,7 +15,10 @@ export interface RunOrder extends Omit<RunOptions, 'onTrace' | 'without'> {
 /** What the child tells: lines of a trace, and then the result. */
 export type FromChild =
   | { readonly line: string }
-  | { readonly result: Omit<RunResult, 'faults'> & { readonly faults: Readonly<Record<string, number>> } };
+  | {
+      readonly result: Omit<RunResult, 'faults'> & { readonly faults: Readonly<Record<string, number>> };
+      readonly heapBytes: number;
+    };
 
 const { runSimulation } = await import('./run.js');
 
@@ -25,5 +28,6 @@ process.on('message', async ({ without = [], isTraced = false, ...order }: RunOr
   const onTrace = (step: number, timeMs: number, who: string, what: string): void =>
     tell({ line: `${step} ${timeMs.toFixed(3)} ${who}: ${what}` });
   const result = await runSimulation({ ...order, without: new Set(without), ...(isTraced && { onTrace }) });
-  tell({ result: { ...result, faults: Object.fromEntries(result.faults) } });
+  const { heapUsed: heapBytes } = process.memoryUsage();
+  tell({ result: { ...result, faults: Object.fromEntries(result.faults) }, heapBytes });
 });

@@ -15,24 +15,19 @@ const PROGRAM = fileURLToPath(new URL('./child.js', import.meta.url));
 const OPTIMIZES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=600000'] : [];
 /** nats.js makes an error for every request, whose stack would cost more than the request. */
 const NODE_FLAGS = ['--stack-trace-limit=0', '--max-semi-space-size=64', ...OPTIMIZES_LATE];
-/** Every thread that is simulated leaves a module behind, so a process is replaced after so many clusters. */
-const RUNS_MAX = 60;
-/** Small services of a sweep leave less behind. */
-export const SWEEP_RUNS_MAX = 200;
+/** Every simulated thread leaves a module behind: a process with a larger heap is replaced. */
+const HEAP_MAX_BYTES = 1_500_000_000;
 
 export class Child {
   /** `program`: of another build than this one. */
-  constructor(
-    private readonly program = PROGRAM,
-    private readonly runsMax = RUNS_MAX,
-  ) {}
+  constructor(private readonly program = PROGRAM) {}
 
   #process: ChildProcess | undefined;
-  #runs = 0;
+  #heapBytes = 0;
 
   /** Resolves with what came of it; a child that ends is a failure of its run. */
   async run(order: RunOrder, onLine: (line: string) => void = () => undefined): Promise<ToldResult> {
-    if (this.#runs++ >= this.runsMax) await this.end();
+    if (this.#heapBytes > HEAP_MAX_BYTES) await this.end();
     this.#process ??= this.#start();
     const child = this.#process;
     return new Promise<ToldResult>((resolve, reject) => {
@@ -42,7 +37,10 @@ export class Child {
       };
       const take = (told: FromChild): void => {
         if ('line' in told) onLine(told.line);
-        else settle(() => resolve(told.result));
+        else {
+          this.#heapBytes = told.heapBytes;
+          settle(() => resolve(told.result));
+        }
       };
       const ended = (code: number | null, signal: string | null): void => {
         this.#process = undefined;
@@ -56,7 +54,7 @@ export class Child {
   async end(): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
-    this.#runs = 0;
+    this.#heapBytes = 0;
     if (child === undefined || child.exitCode !== null) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');

@@ -8,7 +8,7 @@ import { showProgress } from '../../scripts/terminal/progress.js';
 import { EXIT_INTERRUPTED, onSignals } from '../../scripts/terminal/signals.js';
 import { tableLines } from '../../scripts/terminal/table.js';
 import type { RunOrder } from './child.js';
-import { Child, SWEEP_RUNS_MAX, type ToldResult } from './children.js';
+import { Child, type ToldResult } from './children.js';
 import { findMutations } from './findMutations.js';
 import { readOptions, type SimulateOptions, USAGE } from './options.js';
 import { paceOf } from './pace.js';
@@ -31,8 +31,7 @@ const orderOf = ({ pace, without, kinds, step, fault, only }: SimulateOptions, s
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
-  const runsMax = options.mode === 'sweep' ? SWEEP_RUNS_MAX : undefined;
-  const children = Array.from({ length: options.jobs }, () => new Child(undefined, runsMax));
+  const children = Array.from({ length: options.jobs }, () => new Child());
   const end = async (): Promise<void> => void (await Promise.all(children.map((child) => child.end())));
   const interrupted = new AbortController();
   onSignals(
