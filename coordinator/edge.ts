@@ -6,7 +6,6 @@ import type { Logger } from '../shared/logger.js';
 import type { Metrics } from '../shared/metrics/metrics.js';
 import type { Platform } from '../shared/platform/platform.js';
 import { whenAvailable } from '../shared/process/startUp.js';
-import { FairTurns } from '../shared/scheduling/fairTurns.js';
 import { Authenticator } from './auth/authenticate.js';
 import { Keyring } from './auth/keyring.js';
 import { BodyPool } from './body/bodyPool.js';
@@ -76,7 +75,6 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     signers: await platform.bucket(BUCKETS.signers),
     open: openAnswers(backend, version, metrics, openApi(routes, version), clock),
     sharedReads: new SharedReads(),
-    turns: new FairTurns(),
   };
   const authenticator = new Authenticator(keyring, new FailedAttempts(clock));
   const { tlsCert: certFile, tlsKey: keyFile } = config.http;

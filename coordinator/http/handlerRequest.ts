@@ -5,7 +5,6 @@ import type { Clock } from '../../shared/clock.js';
 import { type ErrorCode, VouchError } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Call, ResultOf } from '../../shared/protocol/calls.js';
-import type { FairTurns } from '../../shared/scheduling/fairTurns.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import type { Caller } from '../auth/authenticate.js';
@@ -50,8 +49,6 @@ export interface Services {
   readonly serviceLog: ServedLog;
   readonly open: OpenAnswers;
   readonly sharedReads: SharedReads;
-  /** For answers that are written in slices. */
-  readonly turns: FairTurns;
 }
 
 export class HandlerRequest<Body = unknown, Query = unknown> {
@@ -97,8 +94,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
 
   /** For an answer that takes long to write, until the deadline: projects take turns, however many answers they write. */
   slice(): Slice {
-    const { clock, turns } = this.services;
-    return new Slice(clock, this.envelope.deadlineMs, () => turns.next(this.caller.project));
+    return new Slice(this.services.clock, this.envelope.deadlineMs, { op: 'answer', subject: this.caller });
   }
 
   /** The record, node or edge id in the path. Throws `validation_error`. */

@@ -13,7 +13,8 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../shared/clock.js';
 import { unavailable } from '../../shared/errors/errors.js';
 import { FairSemaphore } from '../../shared/scheduling/fairSemaphore.js';
-import { nextTurn } from '../../shared/scheduling/slice.js';
+import type { Pause } from '../../shared/scheduling/pacer.js';
+import { sliceTurns } from '../../shared/scheduling/slice.js';
 import type { VectorMemory } from '../kernel/vectorMemory.js';
 import { type Restore, restoreNewest, saveSnapshot } from '../snapshot/folderSnapshots.js';
 import type { Opening } from '../snapshot/opening.js';
@@ -247,9 +248,12 @@ async function orRelease(past: HistoricalState, work: () => Promise<void>): Prom
   }
 }
 
-const resting = (assertWanted: () => void) => async (): Promise<void> => {
-  await nextTurn();
-  assertWanted();
+const resting = (assertWanted: () => void): Pause => {
+  const pause = sliceTurns();
+  return async () => {
+    await pause();
+    assertWanted();
+  };
 };
 
 const keyOf = ({ number }: Opening, sequence: number): string => `${number}/${sequence}`;

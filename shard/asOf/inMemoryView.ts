@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import { toHex } from '../../shared/hashing/hash.js';
 import type { Filter } from '../../shared/model/filter.js';
-import { inSlices, nextTurn, type Slice } from '../../shared/scheduling/slice.js';
+import { inSlices, type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import { type StateSummary, stateHash } from '../audit/stateHash.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import { RecordFilter } from '../metadata/recordFilter.js';
@@ -144,7 +144,7 @@ function searchedAmong(state: CollectionState, held: SlotSet): Searched {
         vectors.gather(query, collector, weights, pause, { held: among?.held?.intersection(held) ?? held }, bounds),
       vectorBytes: (slot) => vectors.vectorBytes(slot),
     },
-    index: { serving: 'brute', search: (query, k) => vectors.search(query, k, nextTurn, { held }) },
+    index: { serving: 'brute', search: (query, k) => vectors.search(query, k, sliceTurns(), { held }) },
     metadata: {
       select: async () => () => held,
       values: async (path, _, slice) => {

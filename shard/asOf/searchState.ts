@@ -1,4 +1,4 @@
-import { nextTurn, type Slice } from '../../shared/scheduling/slice.js';
+import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import type { FoundFields } from '../search/found.js';
 import { type Searched, searchCollection } from '../search/search.js';
@@ -33,5 +33,5 @@ export function searchAsOf(
 
 const exact = (vectors: VectorBlocks): Searched['index'] => ({
   serving: 'brute',
-  search: (query, k, eligible) => vectors.search(query, k, nextTurn, { eligible }),
+  search: (query, k, eligible) => vectors.search(query, k, sliceTurns(), { eligible }),
 });

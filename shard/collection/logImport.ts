@@ -14,7 +14,7 @@ import { claimedStart, type Frame, readFrameHeader, verifyFrame } from '../../sh
 import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import type { Results } from '../../shared/protocol/calls.js';
-import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
+import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionProofs } from '../proof/collectionProofs.js';
 import type { CollectionState } from '../state/collectionState.js';
 import { CommitBuilder } from '../state/commitBuilder.js';
@@ -89,13 +89,13 @@ async function verified(
   const { end, tree } = journal.history;
   const { firstSequence, events } = readFrameHeader(bytes);
   if (firstSequence + events <= end.nextSequence) {
-    const { end: frameEnd } = await verifyFrame(bytes, claimedStart(bytes), nextTurn);
+    const { end: frameEnd } = await verifyFrame(bytes, claimedStart(bytes), sliceTurns());
     if (Buffer.compare(frameEnd.chainHead, tree.chainHead(frameEnd.nextSequence - 1)) !== 0)
       throw refused(`its events up to ${frameEnd.nextSequence - 1} are others than those that are here`);
     return undefined;
   }
   if (firstSequence + events > upTo + 1) throw refused(`it goes beyond event ${upTo}, the last that was announced`);
-  const frame = await verifyFrame(bytes, end, nextTurn);
+  const frame = await verifyFrame(bytes, end, sliceTurns());
   if (end === EMPTY_LOG) configHashIn(frame, config);
   return frame;
 }

@@ -9,7 +9,7 @@ import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 import type { WorkOf } from '../../shared/scheduling/fairSemaphore.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
-const REST_MS = 6;
+const REST_MS = 3;
 
 /** Absorbs until `slice` is used up; false when nothing is left to absorb. */
 type Absorb = (slice: Slice) => boolean;

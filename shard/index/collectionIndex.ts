@@ -27,7 +27,7 @@ import {
 } from '../../shared/model/indexSpec.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { BACKOFF, nextDelayMs } from '../../shared/scheduling/retry.js';
-import { nextTurn, type Slice } from '../../shared/scheduling/slice.js';
+import { nextTurn, type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import { cutShort, moved } from '../serving/moved.js';
@@ -127,7 +127,7 @@ export class CollectionIndex {
   /** Returns the nearest `k` live rows; of those in `eligible`, where it is given. */
   search(query: Int32Array, k: number, eligible?: SlotSet): Promise<Hits> {
     return this.#active === undefined
-      ? this.collection.vectors.search(query, k, nextTurn, { eligible })
+      ? this.collection.vectors.search(query, k, sliceTurns(), { eligible })
       : this.#active.generation.search(query, k, eligible);
   }
 

@@ -1,6 +1,7 @@
 import { VouchError } from '../../shared/errors/errors.js';
 import type { IndexKind, IndexParameters } from '../../shared/model/indexSpec.js';
-import { nextTurn, type Slice } from '../../shared/scheduling/slice.js';
+import type { Pause } from '../../shared/scheduling/pacer.js';
+import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
@@ -105,11 +106,12 @@ export class Generation {
    */
   async search(query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
     const { index, vectors } = this.parts;
+    const pause = sliceTurns();
     if (index === undefined || this.#retired || this.#exactIsCheaper(index, k, eligible))
-      return vectors.search(query, k, nextTurn, { eligible });
+      return vectors.search(query, k, pause, { eligible });
     this.#searches++;
     try {
-      return await this.#searchIndex(index, query, k, eligible);
+      return await this.#searchIndex(index, query, k, eligible, pause);
     } finally {
       this.#searches--;
       if (this.#retired && this.#searches === 0) await this.#free();
@@ -148,23 +150,29 @@ export class Generation {
     if (this.#searches === 0) await this.#free();
   }
 
-  async #searchIndex(index: Index, query: Int32Array, k: number, eligible: SlotSet | undefined): Promise<Hits> {
+  async #searchIndex(
+    index: Index,
+    query: Int32Array,
+    k: number,
+    eligible: SlotSet | undefined,
+    pause: Pause,
+  ): Promise<Hits> {
     const { vectors, rows } = this.parts;
     const replacedBefore = this.#replaced;
     // The tail comes first: a row that is absorbed meanwhile is then seen twice, and is never missed.
     const tail =
-      this.tail === 0 ? undefined : await vectors.search(query, k, nextTurn, { eligible, except: rows.covered });
+      this.tail === 0 ? undefined : await vectors.search(query, k, pause, { eligible, except: rows.covered });
     const proposed = await index.candidates(query, k, eligible);
-    const found = await vectors.rank(query, k, proposed, nextTurn, eligible);
+    const found = await vectors.rank(query, k, proposed, pause, eligible);
     const hits = tail === undefined ? found : mergeSortedHits(tail, found, k);
     // A record that was replaced meanwhile was looked for at two rows, or at none. Eligible rows are those of the caller's moment.
     if (this.#replaced !== replacedBefore)
-      return vectors.search(query, k, nextTurn, eligible === undefined ? {} : { held: eligible });
+      return vectors.search(query, k, pause, eligible === undefined ? {} : { held: eligible });
     // An index that finds too few may have missed rows, which those of the tail do not make up for.
     const available = eligible === undefined ? vectors.liveCount : eligible.count;
     const isShort = (): boolean =>
       found.ids.length < k && found.ids.length < (eligible?.intersection(rows.covered) ?? rows.covered).count;
-    if (hits.ids.length < Math.min(k, available) || isShort()) return vectors.search(query, k, nextTurn, { eligible });
+    if (hits.ids.length < Math.min(k, available) || isShort()) return vectors.search(query, k, pause, { eligible });
     return hits;
   }
 

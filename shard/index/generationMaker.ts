@@ -1,7 +1,7 @@
 /** Builds, loads and saves the generations of one collection, between its owner's thread, the build thread and the disk. */
 import { messageOf, VouchError } from '../../shared/errors/errors.js';
 import { makeDirectory } from '../../shared/files/durable.js';
-import { nextTurn, Slice } from '../../shared/scheduling/slice.js';
+import { Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import { SlotSet } from '../kernel/slotSet.js';
 import type { Building } from './building.js';
 import type { FrozenBlock } from './builds/frozenRows.js';
@@ -125,7 +125,7 @@ export class GenerationMaker {
    */
   async #open(saved: SavedGeneration, building: Building): Promise<Made> {
     building.assertWanted();
-    const { vectors } = this.collection;
+    const { vectors, config } = this.collection;
     const { kind, parameters } = building.facts;
     const rows = new Rows(new SlotSet(vectors.shape));
     const refused = new SlotSet(vectors.shape);
@@ -143,7 +143,13 @@ export class GenerationMaker {
       if (slice.due) await slice.next();
     }
     const path = payloadPath(saved.folder);
-    const index = await KINDS[kind].open({ path, vectors, rows, parameters, pause: nextTurn });
+    const index = await KINDS[kind].open({
+      path,
+      vectors,
+      rows,
+      parameters,
+      pause: sliceTurns({ op: 'index', subject: config }),
+    });
     const { number, trainedRows } = saved.facts;
     const parts = { number, rows, refused, index, trainedRows, savedRows: recordIds.length };
     return { generation: this.#generation(building, parts), saved };

@@ -1,3 +1,16 @@
+/** Room for the items of heaps, with their keys and ties. */
+export interface TopKRoom {
+  readonly items: Uint32Array;
+  readonly keys: Float64Array;
+  readonly ties: Float64Array;
+}
+
+export const topKRoom = (count: number): TopKRoom => ({
+  items: new Uint32Array(count),
+  keys: new Float64Array(count),
+  ties: new Float64Array(count),
+});
+
 /**
  * The `k` items with the smallest keys of those that are offered: a binary heap with the last of them on top. Of equal
  * keys the smaller `tie` comes first; where those are equal too, `isBefore` decides.
@@ -8,23 +21,30 @@ export class TopK {
   readonly #ties: Float64Array;
   #count = 0;
 
+  /** `room`: for `k` items from `first` on; thousands of heaps share one. */
   constructor(
     private readonly k: number,
     private readonly isBefore: (item: number, other: number) => boolean = () => false,
+    room = topKRoom(k),
+    private readonly first = 0,
   ) {
-    this.#items = new Uint32Array(k);
-    this.#keys = new Float64Array(k);
-    this.#ties = new Float64Array(k);
+    this.#items = room.items;
+    this.#keys = room.keys;
+    this.#ties = room.ties;
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   /** An item with a larger key is not taken. Infinity while fewer than `k` were. */
   get worst(): number {
-    return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#keys[0]!;
+    return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#keys[this.first]!;
   }
 
   /** An item with the key `worst` and a larger tie is not taken. */
   get worstTie(): number {
-    return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#ties[0]!;
+    return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#ties[this.first]!;
   }
 
   offer(item: number, key: number, tie: number): void {
@@ -33,32 +53,44 @@ export class TopK {
   }
 
   /** The items in order, with their keys and ties. Nothing can be offered afterwards. */
-  sorted(): { readonly items: Uint32Array; readonly keys: Float64Array; readonly ties: Float64Array } {
-    const [items, keys, ties] = [this.#items, this.#keys, this.#ties];
-    const count = this.#count;
-    for (let last = count - 1; last > 0; last--) {
-      const [item, key, tie] = [items[last]!, keys[last]!, ties[last]!];
+  sorted(): TopKRoom {
+    this.sort();
+    const end = this.first + this.#count;
+    return {
+      items: this.#items.subarray(this.first, end),
+      keys: this.#keys.subarray(this.first, end),
+      ties: this.#ties.subarray(this.first, end),
+    };
+  }
+
+  /** Brings the items into their order in the room. Nothing can be offered afterwards. */
+  sort(): void {
+    for (let last = this.#count - 1; last > 0; last--) {
+      const at = this.first + last;
+      const [item, key, tie] = [this.#items[at]!, this.#keys[at]!, this.#ties[at]!];
       this.#copy(last, 0);
       this.#sink(last, item, key, tie);
     }
-    return { items: items.subarray(0, count), keys: keys.subarray(0, count), ties: ties.subarray(0, count) };
   }
 
   /** Whether an item comes before the one at a place of the heap. */
-  #precedes(item: number, key: number, tie: number, at: number): boolean {
+  #precedes(item: number, key: number, tie: number, place: number): boolean {
+    const at = this.first + place;
     if (key !== this.#keys[at]!) return key < this.#keys[at]!;
     if (tie !== this.#ties[at]!) return tie < this.#ties[at]!;
     return this.isBefore(item, this.#items[at]!);
   }
 
-  #put(at: number, item: number, key: number, tie: number): void {
+  #put(place: number, item: number, key: number, tie: number): void {
+    const at = this.first + place;
     this.#items[at] = item;
     this.#keys[at] = key;
     this.#ties[at] = tie;
   }
 
   #copy(to: number, from: number): void {
-    this.#put(to, this.#items[from]!, this.#keys[from]!, this.#ties[from]!);
+    const at = this.first + from;
+    this.#put(to, this.#items[at]!, this.#keys[at]!, this.#ties[at]!);
   }
 
   #rise(item: number, key: number, tie: number): void {
@@ -77,7 +109,8 @@ export class TopK {
     let at = 0;
     for (let child = 1; child < count; child = 2 * at + 1) {
       const right = child + 1;
-      if (right < count && this.#precedes(this.#items[child]!, this.#keys[child]!, this.#ties[child]!, right))
+      const left = this.first + child;
+      if (right < count && this.#precedes(this.#items[left]!, this.#keys[left]!, this.#ties[left]!, right))
         child = right;
       if (!this.#precedes(item, key, tie, child)) break;
       this.#copy(at, child);

@@ -190,7 +190,7 @@ export class VectorBlocks implements ScannedRows {
 
   /**
    * The `k` rows nearest to `query` (components, or their little-endian bytes), of all that live or those in `among`, as they
-   * are at the call. A small collection is searched before this returns; a large one in slices of about 2 ms, with `pause`
+   * are at the call. A small collection is searched before this returns; a large one in slices of about 1 ms, with `pause`
    * awaited between them, or where the process has threads for it, by those.
    */
   search(query: Int32Array | Uint8Array, k: number, pause: () => Promise<void>, among: Among = {}): Promise<Hits> {

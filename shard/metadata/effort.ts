@@ -4,8 +4,8 @@
  * records and the filter are. At the end of a step, a `Slice` decides whether the event loop needs a turn.
  */
 
-/** The work of one step: about half a millisecond. */
-export const STEP_WORK = 500_000;
+/** The work of one step: about a quarter of a millisecond. */
+export const STEP_WORK = 250_000;
 
 export const WORK = {
   /** A record that is read from its metadata. */

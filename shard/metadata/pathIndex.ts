@@ -88,8 +88,8 @@ export class PathIndex {
   *collect(into: SlotValues, effort: Effort): Steps<void> {
     const { strings, longStrings, others } = this.#terms;
     if (this.#numbers !== undefined) yield* this.#numbers.collect(into, effort);
-    if (strings !== undefined) yield* collectTerms(strings, into, (term) => into.ordinalOf(term), effort);
-    if (longStrings !== undefined) yield* collectTerms(longStrings, into, (term) => into.ordinalOfLong(term), effort);
+    if (strings !== undefined) yield* collectTerms(strings, into, (term) => into.addString(term), effort);
+    if (longStrings !== undefined) yield* collectTerms(longStrings, into, (term) => into.addLongString(term), effort);
     if (others === undefined) return;
     const terms = new ValueTerms();
     for (const value of [null, false, true]) {
@@ -144,12 +144,12 @@ export class PathIndex {
 function* collectTerms(
   terms: SortedTerms,
   into: SlotValues,
-  ordinalOf: (term: string) => number,
+  add: (term: string) => number,
   effort: Effort,
 ): Steps<void> {
   for (const [term, slots] of terms.each()) {
     effort.spend(WORK.find);
-    yield* collectSlots(slots, into, ordinalOf(term), effort);
+    yield* collectSlots(slots, into, add(term), effort);
     if (effort.endsStep()) yield;
   }
 }

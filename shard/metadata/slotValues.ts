@@ -8,95 +8,137 @@ import { NumberTable } from '../../shared/hashing/numberTable.js';
 import { TextTable } from '../../shared/hashing/textTable.js';
 import type { Json, Scalar } from '../../shared/model/filter.js';
 import { BitSet } from '../kernel/bitSet.js';
+import { PagedInts } from '../kernel/pagedInts.js';
+import { PagedList } from '../kernel/pagedList.js';
+import { partition } from '../kernel/partition.js';
 import { isAbridged, longTerm } from './terms.js';
+import { ValueLists } from './valueLists.js';
 
 /** The entry of a slot without a value. */
 const NONE = -1;
-/** The entry of a slot with several values is this number minus the index of their set. */
+/** The entry of a slot with several values is this number minus the number of their list. */
 const SEVERAL = -2;
 
 export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null;
 
-/** 4 bytes a slot, and some 100 bytes a value. It is one request's own. */
+/** Strings of one kind: the values themselves, or the terms of long strings. */
+class Texts {
+  /** Those that were collected in order have these ordinals, from the first up to the end. */
+  first = 0;
+  end = 0;
+  /** The ordinals of the others. */
+  readonly others = new TextTable();
+}
+
+/**
+ * It takes 4 bytes a slot, 4 more for each value of a slot with several, and some 30 bytes a number, or 10 and its string. It is
+ * one request's own.
+ */
 export class SlotValues {
   /** The slots that have a value. */
   readonly slots = BitSet.ofSize(1);
   /** The ordinal of each slot's value, or the place of several. */
   #ordinals = new Int32Array(0);
-  readonly #several: Set<number>[] = [];
-  readonly #ofNumber = new NumberTable();
+  readonly #several = new ValueLists();
+  /** The slot that values are being added for, and the number of slots before it. */
+  #slotInHand = NONE;
+  #slotsBefore = 0;
+  /** For each ordinal, `#slotsBefore` when it was added to a slot with several values. */
+  readonly #addedAt = new PagedInts();
+  #count = 0;
+  readonly #numbers = new NumberTable();
   /** The ordinal among all values of each number of the table. */
-  readonly #ofNumbers: number[] = [];
-  readonly #ofText = new TextTable();
+  readonly #ofNumbers = new PagedInts();
+  /** By ordinal: 1 + the ordinal in the table of numbers. */
+  readonly #inNumbers = new PagedInts();
+  readonly #strings = new Texts();
+  readonly #longStrings = new Texts();
   readonly #ofWord = new Map<boolean | null, number>();
-  /** Long strings, by their terms. */
-  readonly #ofLong = new TextTable();
   readonly #long = BitSet.ofSize(1);
-  /** The values by ordinal; in the place of a long string its term. */
-  readonly #values: Scalar[] = [];
+  /** The values other than numbers by ordinal; in the place of a long string its term. */
+  readonly #others = new PagedList<string | boolean | null>();
 
   /** The number of different values. Each has an ordinal below it. */
   get count(): number {
-    return this.#values.length;
+    return this.#count;
   }
 
   /** The ordinal of a value. */
   ordinalOf(value: Scalar): number {
-    if (typeof value === 'number') return this.#ofNumbers[this.#ofNumber.add(value)] ?? this.#addNumber(value);
+    if (typeof value === 'number') return this.#ordinalOfNumber(value);
     if (typeof value !== 'string') return this.#ofWord.get(value) ?? this.#addWord(value);
-    if (isAbridged(value)) return this.ordinalOfLong(longTerm(value));
-    return this.#addOnce(this.#ofText.add(mapKey(value), this.count), value);
+    return isAbridged(value)
+      ? this.#ordinalOfText(this.#longStrings, longTerm(value))
+      : this.#ordinalOfText(this.#strings, value);
   }
 
-  /** The ordinal of the long string with this term. */
-  ordinalOfLong(term: string): number {
-    const ordinal = this.#ofLong.add(mapKey(term), this.count);
-    this.#long.add(ordinal);
-    return this.#addOnce(ordinal, term);
+  /** Adds the next of the strings that a path has, in their order, before all other strings. Returns its ordinal. */
+  addString(value: string): number {
+    return this.#addNext(this.#strings, value);
   }
 
-  /** May be repeated. */
+  /** Adds the term of a long string, as `addString` does. */
+  addLongString(term: string): number {
+    return this.#addNext(this.#longStrings, term);
+  }
+
+  /** A value may be repeated if no other slot was given one in between. */
   add(slot: number, ordinal: number): void {
     if (slot >= this.#ordinals.length) this.#grow(slot);
+    if (slot !== this.#slotInHand) {
+      this.#slotInHand = slot;
+      this.#slotsBefore += 1;
+    }
     const held = this.#ordinals[slot]!;
     if (held === ordinal) return;
-    this.slots.add(slot);
-    if (held === NONE) this.#ordinals[slot] = ordinal;
-    else if (held <= SEVERAL) this.#several[SEVERAL - held]!.add(ordinal);
-    else {
-      this.#ordinals[slot] = SEVERAL - this.#several.length;
-      this.#several.push(new Set([held, ordinal]));
-    }
+    if (held === NONE) {
+      this.slots.add(slot);
+      this.#ordinals[slot] = ordinal;
+    } else if (held >= 0) {
+      const list = this.#several.newList();
+      this.#ordinals[slot] = SEVERAL - list;
+      this.#addTo(list, held);
+      this.#addTo(list, ordinal);
+    } else if (this.#addedAt.get(ordinal) !== this.#slotsBefore) this.#addTo(SEVERAL - held, ordinal);
   }
 
   clear(slot: number): void {
     if (!this.slots.delete(slot)) return;
-    const held = this.#ordinals[slot]!;
-    if (held <= SEVERAL) this.#several[SEVERAL - held]!.clear();
     this.#ordinals[slot] = NONE;
+    this.#slotInHand = NONE;
   }
 
   /** How many values the slot has: up to some ten thousand. */
   countAt(slot: number): number {
     const held = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
-    return held <= SEVERAL ? this.#several[SEVERAL - held]!.size : held >= 0 ? 1 : 0;
+    return held <= SEVERAL ? this.#several.lengthOf(SEVERAL - held) : held >= 0 ? 1 : 0;
   }
 
   /** Calls `visit` with the ordinal of each value of the slot. */
   forEach(slot: number, visit: (ordinal: number) => void): void {
     const held = slot < this.#ordinals.length ? this.#ordinals[slot]! : NONE;
     if (held >= 0) visit(held);
-    else if (held <= SEVERAL) for (const ordinal of this.#several[SEVERAL - held]!) visit(ordinal);
+    else if (held <= SEVERAL) this.#several.forEach(SEVERAL - held, visit);
+  }
+
+  /** The ordinals of the values of a slot. */
+  ordinalsAt(slot: number): Uint32Array {
+    const ordinals = new Uint32Array(this.countAt(slot));
+    let count = 0;
+    this.forEach(slot, (ordinal) => {
+      ordinals[count++] = ordinal;
+    });
+    return ordinals;
   }
 
   /** The value; undefined for a long string, of which only the beginning is known. */
   value(ordinal: number): Scalar | undefined {
-    return this.#long.has(ordinal) ? undefined : this.#values[ordinal]!;
+    return this.#long.has(ordinal) ? undefined : this.#known(ordinal);
   }
 
   /** Whether `value` is the long string with this ordinal. */
   isLong(ordinal: number, value: Json): value is string {
-    return isAbridged(value) && longTerm(value) === this.#values[ordinal];
+    return isAbridged(value) && longTerm(value) === this.#known(ordinal);
   }
 
   /**
@@ -104,26 +146,55 @@ export class SlotValues {
    * first 32, and then in some fixed order.
    */
   isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#values[one]!, this.#values[other]!];
+    const { first, end } = this.#strings;
+    if (one >= first && one < end && other >= first && other < end) return one < other;
+    const [a, b] = [this.#known(one), this.#known(other)];
     const [rankA, rankB] = [rankOf(a), rankOf(b)];
     if (rankA !== rankB) return rankA < rankB;
     return a === b ? one < other : a! < b!;
   }
 
-  #addNumber(value: number): number {
-    this.#ofNumbers.push(this.count);
-    return this.#addOnce(this.count, value + 0);
+  #known(ordinal: number): Scalar {
+    const inNumbers = this.#inNumbers.get(ordinal);
+    return inNumbers > 0 ? this.#numbers.numberAt(inNumbers - 1) : this.#others.get(ordinal)!;
+  }
+
+  #ordinalOfNumber(value: number): number {
+    const inNumbers = this.#numbers.add(value);
+    if (inNumbers < this.#ofNumbers.length) return this.#ofNumbers.get(inNumbers);
+    this.#ofNumbers.push(this.#count);
+    this.#inNumbers.set(this.#count, inNumbers + 1);
+    return this.#count++;
+  }
+
+  #ordinalOfText(texts: Texts, text: string): number {
+    const { first, end, others } = texts;
+    const at = first + partition(end - first, (i) => (this.#others.get(first + i) as string) < text);
+    if (at < end && this.#others.get(at) === text) return at;
+    const ordinal = others.add(mapKey(text), this.#count);
+    return ordinal === this.#count ? this.#addOther(text, texts) : ordinal;
+  }
+
+  #addNext(texts: Texts, text: string): number {
+    if (texts.end === 0) texts.first = this.#count;
+    texts.end = this.#count + 1;
+    return this.#addOther(text, texts);
   }
 
   #addWord(value: boolean | null): number {
-    this.#ofWord.set(value, this.count);
-    return this.#addOnce(this.count, value);
+    this.#ofWord.set(value, this.#count);
+    return this.#addOther(value);
   }
 
-  /** Keeps the value of an ordinal that is new. */
-  #addOnce(ordinal: number, value: Scalar): number {
-    if (ordinal === this.count) this.#values.push(value);
-    return ordinal;
+  #addOther(value: string | boolean | null, texts?: Texts): number {
+    if (texts === this.#longStrings) this.#long.add(this.#count);
+    this.#others.set(this.#count, value);
+    return this.#count++;
+  }
+
+  #addTo(list: number, ordinal: number): void {
+    this.#several.add(list, ordinal);
+    this.#addedAt.set(ordinal, this.#slotsBefore);
   }
 
   #grow(slot: number): void {

@@ -29,13 +29,19 @@ export async function facets(
     const { values, matching } = (await metadata.values(key, thatHave(key, filter), slice))();
     const { counts, examples } = await count(values, matching!, slice);
     const best = await mostFrequent(values, counts, limit, slice);
-    const named = Array.from(best.ordinals, (ordinal) => ({ ordinal, slot: examples[ordinal]! }));
-    const texts = await valueTexts(metadata, key, values, named, assertWithin, slice);
+    const slots = best.ordinals.map((ordinal) => examples[ordinal]!);
+    const texts = await valueTexts(metadata, key, values, { ordinals: best.ordinals, slots }, assertWithin, slice);
     // A long string is read from a record that has it. If that was written meanwhile, all is counted again.
     if (texts === undefined) continue;
     const ofBest = Array.from(best.ordinals, (ordinal) => counts[ordinal]!);
     return { values: texts, counts: ofBest, distinct: best.distinct, records: matching!.count };
   }
+}
+
+/** Values by ordinal, and for each the slot of a record that has it. */
+export interface NamedValues {
+  readonly ordinals: Uint32Array;
+  readonly slots: Uint32Array;
 }
 
 /**
@@ -46,15 +52,16 @@ export async function valueTexts(
   metadata: Pick<MetadataIndex, 'longValue'>,
   key: string,
   values: SlotValues,
-  named: Iterable<{ readonly ordinal: number; readonly slot: number }>,
+  { ordinals, slots }: NamedValues,
   assertWithin: (bytes: number) => void,
   slice: Slice,
 ): Promise<string[] | undefined> {
   const texts: string[] = [];
   let bytes = 0;
-  for (const { ordinal, slot } of named) {
+  for (let i = 0; i < ordinals.length; i++) {
+    const ordinal = ordinals[i]!;
     const known = values.value(ordinal);
-    const value = known === undefined ? metadata.longValue(slot, key, values, ordinal) : known;
+    const value = known === undefined ? metadata.longValue(slots[i]!, key, values, ordinal) : known;
     if (value === undefined) return undefined;
     const text = scalarJson(value);
     bytes += Buffer.byteLength(text);
@@ -80,11 +87,13 @@ interface Counted {
 async function count(values: SlotValues, matching: SlotSet, slice: Slice): Promise<Counted> {
   const counts = new Uint32Array(values.count);
   const examples = new Uint32Array(values.count);
-  for (const slot of matching) {
-    values.forEach(slot, (ordinal) => {
-      counts[ordinal]! += 1;
-      examples[ordinal] = slot;
-    });
+  let slot = 0;
+  const visit = (ordinal: number): void => {
+    counts[ordinal]! += 1;
+    examples[ordinal] = slot;
+  };
+  for (slot of matching) {
+    values.forEach(slot, visit);
     if (slice.step(values.countAt(slot))) await slice.next();
   }
   return { counts, examples };

@@ -10,13 +10,14 @@
 import type { Decay, Grouping } from '../../shared/protocol/calls.js';
 import type { Slice } from '../../shared/scheduling/slice.js';
 import type { SlotSet } from '../kernel/slotSet.js';
-import { TopK } from '../kernel/topK.js';
+import { TopK, type TopKRoom, topKRoom } from '../kernel/topK.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { type Collector, EVEN, type WeightedBounds, type Weights } from '../kernel/weightedScan.js';
 import type { SlotValues } from '../metadata/slotValues.js';
+import type { NamedValues } from '../records/facets.js';
 import type { InsertionTimes } from '../state/decayTimes.js';
 import { aged, DecayWeights } from './decay.js';
-import type { Found } from './found.js';
+import { type Found, floats } from './found.js';
 
 /** The parts of a collection that are grouped. */
 export interface Grouped {
@@ -36,19 +37,19 @@ export interface GroupedQuery {
   readonly scoreMost: number | undefined;
 }
 
-/** `ordinals`: for each hit, that of its value. */
-export type GroupedFound = Found & { readonly ordinals: Uint32Array };
+/** `of`: for each hit the place of its group in `groups`. */
+export interface GroupedFound {
+  readonly found: Found;
+  readonly groups: NamedValues;
+  readonly of: Int32Array;
+}
 
-/** The most values that one step of a scan looks at, in some milliseconds. A record may have tens of thousands. */
-const VALUES_PER_STEP = 8_192;
+/** The most values that one step of a scan looks at, in about a millisecond. A record may have tens of thousands. */
+const VALUES_PER_STEP = 4_096;
+/** A row with more values is divided between slices. */
+const UNDIVIDED_MAX = 512;
 /** Rows that groups get between two looks at the groups that decide how far a row may be. */
 const LOOK_EVERY = 64;
-
-interface Ranked {
-  readonly slot: number;
-  readonly weighted: number;
-  readonly score: number;
-}
 
 export async function groupedSearch(
   { vectors, insertions, values, rows }: Grouped,
@@ -64,54 +65,74 @@ export async function groupedSearch(
   const firsts = new FirstOfGroups(k, values, vectors.idOf);
   await vectors.gather(query, firsts, weights, () => firsts.rest(slice), { held: rows }, bounds);
   await firsts.settle(slice);
-  const groups = firsts.sorted();
-  if (size === 1)
-    return foundOf(
-      groups.map(({ ordinal, first }) => ({ ordinal, hit: first })),
-      vectors,
-      insertions,
-      decay,
-    );
-  const members = new MembersOfGroups(
-    groups.map(({ ordinal }) => ordinal),
-    size,
-    values,
-    vectors.idOf,
-  );
+  const groups = await firsts.sorted(slice);
+  const answer = ({ slots, scores, of }: GroupHits): GroupedFound => {
+    const hits = { slots, ids: floats(slots.length, (i) => vectors.idOf(slots[i]!)), scores };
+    return { found: decay === undefined ? hits : aged(hits, insertions, decay), groups, of };
+  };
+  if (size === 1) return answer({ ...groups, of: Int32Array.from(groups.slots.keys()) });
+  const members = new MembersOfGroups(groups.ordinals, size, values, vectors.idOf);
   const theirs = await rowsOf(members, values, rows, slice);
   await vectors.gather(query, members, weights, () => members.rest(slice), { held: theirs }, bounds);
   await members.settle(slice);
-  return foundOf(members.sorted(), vectors, insertions, decay);
+  return answer(await members.sorted(slice));
+}
+
+/** The hits of groups, group after group, each in order. */
+interface GroupHits {
+  readonly slots: Uint32Array;
+  readonly scores: Float64Array;
+  readonly of: Int32Array;
 }
 
 /** The rows that are in one of the groups. */
 async function rowsOf(groups: MembersOfGroups, values: SlotValues, rows: SlotSet, slice: Slice): Promise<SlotSet> {
   const theirs = rows.emptied();
+  let isTheirs = false;
+  const visit = (ordinal: number): void => {
+    isTheirs ||= groups.has(ordinal);
+  };
   for (const slot of rows) {
-    values.forEach(slot, (ordinal) => {
-      if (groups.has(ordinal)) theirs.add(slot);
-    });
+    isTheirs = false;
+    values.forEach(slot, visit);
+    if (isTheirs) theirs.add(slot);
     if (slice.step(values.countAt(slot))) await slice.next();
   }
   return theirs;
 }
 
-/** Offers each row to the groups of its values. If a step of the scan has had very many values, its other rows wait for its end. */
+/**
+ * Offers each row to the groups of its values. If a step of the scan has had very many values, its other rows wait for its end. The
+ * rows are numbers in columns: objects of thousands of rows would be garbage that survives several collections.
+ */
 abstract class GroupCollector implements Collector {
   abstract readonly worst: number;
   #left = VALUES_PER_STEP;
-  #waiting: Ranked[] = [];
+  #slots: number[] = [];
+  #weighted: number[] = [];
+  #scores: number[] = [];
+  /** The row that meets its groups. */
+  protected slot = 0;
+  protected weighted = 0;
+  protected score = 0;
+  readonly #meet = (ordinal: number): void => this.meet(ordinal);
 
   constructor(protected readonly values: SlotValues) {}
 
-  protected abstract meet(ordinal: number, row: Ranked): void;
+  /** Offers the row to one of its groups. */
+  protected abstract meet(ordinal: number): void;
 
   offer(slot: number, weighted: number, score: number): void {
     if (weighted > this.worst) return;
-    const row = { slot, weighted, score };
     this.#left -= this.values.countAt(slot);
-    if (this.#left < 0) this.#waiting.push(row);
-    else this.#meetAll(row);
+    if (this.#left < 0) {
+      this.#slots.push(slot);
+      this.#weighted.push(weighted);
+      this.#scores.push(score);
+      return;
+    }
+    this.#take(slot, weighted, score);
+    this.values.forEach(slot, this.#meet);
   }
 
   /** Yields between two steps of a scan, then offers the rows that wait. */
@@ -122,25 +143,39 @@ abstract class GroupCollector implements Collector {
 
   /** Offers the rows that wait. */
   async settle(slice: Slice): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const row of waiting) {
-      if (row.weighted > this.worst) continue;
-      this.#meetAll(row);
-      if (slice.step(this.values.countAt(row.slot))) await slice.next();
+    const [slots, weighted, scores] = [this.#slots, this.#weighted, this.#scores];
+    [this.#slots, this.#weighted, this.#scores] = [[], [], []];
+    for (let i = 0; i < slots.length; i++) {
+      if (weighted[i]! > this.worst) continue;
+      const slot = slots[i]!;
+      this.#take(slot, weighted[i]!, scores[i]!);
+      const count = this.values.countAt(slot);
+      if (count <= UNDIVIDED_MAX) {
+        this.values.forEach(slot, this.#meet);
+        if (slice.step(count)) await slice.next();
+      } else
+        for (const ordinal of this.values.ordinalsAt(slot)) {
+          this.meet(ordinal);
+          if (slice.step()) await slice.next();
+        }
     }
     this.#left = VALUES_PER_STEP;
   }
 
-  #meetAll(row: Ranked): void {
-    this.values.forEach(row.slot, (ordinal) => this.meet(ordinal, row));
+  #take(slot: number, weighted: number, score: number): void {
+    this.slot = slot;
+    this.weighted = weighted;
+    this.score = score;
   }
 }
 
 /** The best `k` groups so far, each with its best row: a binary heap with the worst group on top. */
 class FirstOfGroups extends GroupCollector {
-  readonly #ordinals: number[] = [];
-  readonly #firsts: Ranked[] = [];
+  #count = 0;
+  readonly #ordinals: Uint32Array;
+  readonly #slots: Uint32Array;
+  readonly #weighted: Float64Array;
+  readonly #scores: Float64Array;
   /** The place of each ordinal in the heap, plus 1; 0 for a group that is not in it. */
   readonly #places: Uint32Array;
 
@@ -150,67 +185,118 @@ class FirstOfGroups extends GroupCollector {
     private readonly idOf: (slot: number) => number,
   ) {
     super(values);
+    const room = Math.min(k, values.count);
+    this.#ordinals = new Uint32Array(room);
+    this.#slots = new Uint32Array(room);
+    this.#weighted = new Float64Array(room);
+    this.#scores = new Float64Array(room);
     this.#places = new Uint32Array(values.count);
   }
 
   get worst(): number {
-    return this.#firsts.length < this.k ? Number.POSITIVE_INFINITY : this.#firsts[0]!.weighted;
+    return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#weighted[0]!;
   }
 
-  /** The groups in order. */
-  sorted(): { readonly ordinal: number; readonly first: Ranked }[] {
-    return this.#firsts
-      .map((first, at) => ({ ordinal: this.#ordinals[at]!, first }))
-      .sort((a, b) => (this.#precedes(a.ordinal, a.first, b.ordinal, b.first) ? -1 : 1));
+  /** The groups in order, each with its best row. Nothing can be offered afterwards. */
+  async sorted(slice: Slice): Promise<NamedValues & { readonly scores: Float64Array }> {
+    const count = this.#count;
+    while (this.#count > 1) {
+      const last = --this.#count;
+      const ordinal = this.#ordinals[last]!;
+      this.#take(last);
+      this.#copy(last, 0);
+      this.#sink(0, ordinal);
+      if (slice.step()) await slice.next();
+    }
+    const [ordinals, slots, scores] = [this.#ordinals, this.#slots, this.#scores];
+    return {
+      ordinals: ordinals.subarray(0, count),
+      slots: slots.subarray(0, count),
+      scores: scores.subarray(0, count),
+    };
   }
 
-  protected meet(ordinal: number, row: Ranked): void {
+  protected meet(ordinal: number): void {
     const held = this.#places[ordinal]!;
     if (held > 0) {
-      if (compareHits(row, this.#firsts[held - 1]!, this.idOf) < 0) this.#sink(held - 1, ordinal, row);
-    } else if (this.#firsts.length < this.k) this.#rise(ordinal, row);
-    else if (this.#precedes(ordinal, row, this.#ordinals[0]!, this.#firsts[0]!)) {
+      if (this.#compare(held - 1) < 0) this.#sink(held - 1, ordinal);
+    } else if (this.#count < this.k) this.#rise(ordinal);
+    else if (this.#precedes(ordinal, 0)) {
       // If the forgotten group returns, then by a row that is better than all its earlier ones.
       this.#places[this.#ordinals[0]!] = 0;
-      this.#sink(0, ordinal, row);
+      this.#sink(0, ordinal);
     }
   }
 
-  #precedes(ordinal: number, first: Ranked, other: number, otherFirst: Ranked): boolean {
-    const order = compareHits(first, otherFirst, this.idOf);
-    return order === 0 ? this.values.isBefore(ordinal, other) : order < 0;
+  /** Whether a group with the row that meets its groups comes before the one at a place. */
+  #precedes(ordinal: number, at: number): boolean {
+    const order = this.#compare(at);
+    return order === 0 ? this.values.isBefore(ordinal, this.#ordinals[at]!) : order < 0;
   }
 
-  #put(at: number, ordinal: number, first: Ranked): void {
+  /** Below 0 where the row that meets its groups comes before the best row of the group at a place. */
+  #compare(at: number): number {
+    return (
+      this.weighted - this.#weighted[at]! ||
+      this.score - this.#scores[at]! ||
+      this.idOf(this.slot) - this.idOf(this.#slots[at]!)
+    );
+  }
+
+  /** Whether the group at one place comes before the one at another. */
+  #isBefore(one: number, other: number): boolean {
+    const order =
+      this.#weighted[one]! - this.#weighted[other]! ||
+      this.#scores[one]! - this.#scores[other]! ||
+      this.idOf(this.#slots[one]!) - this.idOf(this.#slots[other]!);
+    return order === 0 ? this.values.isBefore(this.#ordinals[one]!, this.#ordinals[other]!) : order < 0;
+  }
+
+  /** Puts a group with the row that meets its groups. */
+  #put(at: number, ordinal: number): void {
     this.#ordinals[at] = ordinal;
-    this.#firsts[at] = first;
+    this.#slots[at] = this.slot;
+    this.#weighted[at] = this.weighted;
+    this.#scores[at] = this.score;
     this.#places[ordinal] = at + 1;
   }
 
-  #rise(ordinal: number, first: Ranked): void {
-    let at = this.#firsts.length;
+  #copy(to: number, from: number): void {
+    this.#ordinals[to] = this.#ordinals[from]!;
+    this.#slots[to] = this.#slots[from]!;
+    this.#weighted[to] = this.#weighted[from]!;
+    this.#scores[to] = this.#scores[from]!;
+    this.#places[this.#ordinals[to]!] = to + 1;
+  }
+
+  #take(at: number): void {
+    this.slot = this.#slots[at]!;
+    this.weighted = this.#weighted[at]!;
+    this.score = this.#scores[at]!;
+  }
+
+  #rise(ordinal: number): void {
+    let at = this.#count++;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (this.#precedes(ordinal, first, this.#ordinals[parent]!, this.#firsts[parent]!)) break;
-      this.#put(at, this.#ordinals[parent]!, this.#firsts[parent]!);
+      if (this.#precedes(ordinal, parent)) break;
+      this.#copy(at, parent);
       at = parent;
     }
-    this.#put(at, ordinal, first);
+    this.#put(at, ordinal);
   }
 
   /** Puts a group in the place of a worse one, or of itself before it improved, and restores the heap. */
-  #sink(from: number, ordinal: number, first: Ranked): void {
+  #sink(from: number, ordinal: number): void {
     let at = from;
-    const [ordinals, firsts] = [this.#ordinals, this.#firsts];
-    for (let child = 2 * at + 1; child < firsts.length; child = 2 * at + 1) {
+    for (let child = 2 * at + 1; child < this.#count; child = 2 * at + 1) {
       const right = child + 1;
-      if (right < firsts.length && this.#precedes(ordinals[child]!, firsts[child]!, ordinals[right]!, firsts[right]!))
-        child = right;
-      if (!this.#precedes(ordinal, first, ordinals[child]!, firsts[child]!)) break;
-      this.#put(at, ordinals[child]!, firsts[child]!);
+      if (right < this.#count && this.#isBefore(child, right)) child = right;
+      if (!this.#precedes(ordinal, child)) break;
+      this.#copy(at, child);
       at = child;
     }
-    this.#put(at, ordinal, first);
+    this.#put(at, ordinal);
   }
 }
 
@@ -219,19 +305,22 @@ class MembersOfGroups extends GroupCollector {
   worst = Number.POSITIVE_INFINITY;
   /** In the order of the groups. */
   readonly #members: readonly TopK[];
+  readonly #room: TopKRoom;
   /** The place of each ordinal's group, plus 1; 0 for a group that is left out. */
   readonly #places: Uint32Array;
   #met = 0;
 
   constructor(
-    private readonly ordinals: readonly number[],
-    size: number,
+    ordinals: Uint32Array,
+    private readonly size: number,
     values: SlotValues,
     idOf: (slot: number) => number,
   ) {
     super(values);
     const isBefore = (slot: number, other: number): boolean => idOf(slot) < idOf(other);
-    this.#members = ordinals.map(() => new TopK(size, isBefore));
+    const room = topKRoom(ordinals.length * size);
+    this.#room = room;
+    this.#members = Array.from(ordinals, (_, place) => new TopK(size, isBefore, room, place * size));
     this.#places = new Uint32Array(values.count);
     for (const [place, ordinal] of ordinals.entries()) this.#places[ordinal] = place + 1;
   }
@@ -240,18 +329,27 @@ class MembersOfGroups extends GroupCollector {
     return this.#places[ordinal]! > 0;
   }
 
-  /** Group after group, each in order. */
-  sorted(): { readonly ordinal: number; readonly hit: Ranked }[] {
-    return this.#members.flatMap((members, place) => {
-      const { items, keys, ties } = members.sorted();
-      const ordinal = this.ordinals[place]!;
-      return Array.from(items, (slot, i) => ({ ordinal, hit: { slot, weighted: keys[i]!, score: ties[i]! } }));
-    });
+  /** Nothing can be offered afterwards. */
+  async sorted(slice: Slice): Promise<GroupHits> {
+    const count = this.#members.reduce((sum, members) => sum + members.count, 0);
+    const hits = { slots: new Uint32Array(count), scores: new Float64Array(count), of: new Int32Array(count) };
+    const { items, ties } = this.#room;
+    let hit = 0;
+    for (const [place, members] of this.#members.entries()) {
+      members.sort();
+      for (let i = 0; i < members.count; i++) {
+        hits.slots[hit] = items[place * this.size + i]!;
+        hits.scores[hit] = ties[place * this.size + i]!;
+        hits.of[hit++] = place;
+      }
+      if (slice.step(members.count)) await slice.next();
+    }
+    return hits;
   }
 
-  protected meet(ordinal: number, { slot, weighted, score }: Ranked): void {
+  protected meet(ordinal: number): void {
     if (!this.has(ordinal)) return;
-    this.#members[this.#places[ordinal]! - 1]!.offer(slot, weighted, score);
+    this.#members[this.#places[ordinal]! - 1]!.offer(this.slot, this.weighted, this.score);
     this.#met += 1;
     if (this.#met % Math.max(LOOK_EVERY, this.#members.length) === 0) this.#look();
   }
@@ -262,22 +360,4 @@ class MembersOfGroups extends GroupCollector {
     for (const members of this.#members) worst = Math.max(worst, members.worst);
     this.worst = worst;
   }
-}
-
-const compareHits = (a: Ranked, b: Ranked, idOf: (slot: number) => number): number =>
-  a.weighted - b.weighted || a.score - b.score || idOf(a.slot) - idOf(b.slot);
-
-function foundOf(
-  hits: readonly { readonly ordinal: number; readonly hit: Ranked }[],
-  { idOf }: Pick<VectorBlocks, 'idOf'>,
-  insertions: InsertionTimes,
-  decay: Decay | undefined,
-): GroupedFound {
-  const found = {
-    slots: Uint32Array.from(hits, ({ hit }) => hit.slot),
-    ids: Float64Array.from(hits, ({ hit }) => idOf(hit.slot)),
-    scores: Float64Array.from(hits, ({ hit }) => hit.score),
-  };
-  const ordinals = Uint32Array.from(hits, ({ ordinal }) => ordinal);
-  return { ...(decay === undefined ? found : aged(found, insertions, decay)), ordinals };
 }

@@ -6,7 +6,7 @@
  */
 import { VouchError } from '../../shared/errors/errors.js';
 import type { Decay, Grouping, SearchCall, TextQuery } from '../../shared/protocol/calls.js';
-import { nextTurn, type Slice } from '../../shared/scheduling/slice.js';
+import { type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { Graph } from '../graph/graph.js';
 import type { CollectionIndex } from '../index/collectionIndex.js';
 import { partition } from '../kernel/partition.js';
@@ -79,7 +79,7 @@ export async function searchCollection(
 const exactSearch =
   ({ vectors }: Searched): Searched['index']['search'] =>
   (query, k, eligible) =>
-    vectors.search(query, k, nextTurn, { eligible });
+    vectors.search(query, k, sliceTurns(), { eligible });
 
 /** Undefined if a record was replaced meanwhile in a way that the search may have seen both of its contents, or none. */
 async function searchOnce(
@@ -154,37 +154,12 @@ async function searchGroups(
     const rows = eligible === undefined ? having : having.intersection(eligible);
     if (without !== undefined) rows.delete(without);
     const asked = { query, k, size, decay, scoreMost };
-    const { ordinals, ...found } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
-    const named = firstOfEach(ordinals, found.slots);
-    const texts = await valueTexts(
-      metadata,
-      key,
-      values,
-      named.values(),
-      (bytes) => assertWithin(bytes, maxBytes),
-      resting,
-    );
+    const { found, groups, of } = await groupedSearch({ vectors, insertions, values, rows }, asked, resting);
+    const texts = await valueTexts(metadata, key, values, groups, (bytes) => assertWithin(bytes, maxBytes), resting);
     // A long string is read from a record that has it. If that was written meanwhile, all is searched again.
     if (texts === undefined) continue;
-    return {
-      ...found,
-      groups: { of: Int32Array.from(ordinals, (one) => named.get(one)!.place), values: texts },
-    };
+    return { ...found, groups: { of, values: texts } };
   }
-}
-
-interface NamedGroup {
-  readonly ordinal: number;
-  /** The slot of a record in the group. */
-  readonly slot: number;
-  readonly place: number;
-}
-
-function firstOfEach(ordinals: Uint32Array, slots: Uint32Array): Map<number, NamedGroup> {
-  const groups = new Map<number, NamedGroup>();
-  for (const [i, ordinal] of ordinals.entries())
-    if (!groups.has(ordinal)) groups.set(ordinal, { ordinal, slot: slots[i]!, place: groups.size });
-  return groups;
 }
 
 /** A selection that also sets `seen` to the sequence of the state that it, and so the search, is of. */
@@ -274,13 +249,13 @@ class SearchSteps {
     const found =
       this.#decay === undefined
         ? within(await searched.index.search(query, wanted, eligible), call.scoreMost)
-        : await nearestDecayed(searched, query, wanted, this.#decay, eligible, nextTurn, call.scoreMost);
+        : await nearestDecayed(searched, query, wanted, this.#decay, eligible, sliceTurns(), call.scoreMost);
     return without === undefined ? found : leftOut(found, call.like!, n);
   }
 
   /** The live rows among the slots, by distance. */
   async #ranked(slots: Uint32Array): Promise<Found> {
-    const ranked = await this.searched.vectors.rank(this.target.query, slots.length, slots, nextTurn);
+    const ranked = await this.searched.vectors.rank(this.target.query, slots.length, slots, sliceTurns());
     return this.#decay === undefined ? ranked : aged(ranked, this.searched.insertions, this.#decay);
   }
 }

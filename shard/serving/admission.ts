@@ -15,7 +15,7 @@ import { FairQueue } from '../../shared/scheduling/fairQueue.js';
 /** Calls in flight, and bytes of the messages they came in. */
 const CALLS_MAX = 16_384;
 const BYTES_MAX = 512 * 1024 * 1024;
-/** Reads that run at once: a slice of each, 1 to 2 ms, is one turn of the event loop. */
+/** Reads that run at once. Each turn of the event loop runs one slice of one of them. */
 const RUNNING_MAX = 16;
 /** Reads of one project, and of one collection while no other is busy, so that a short one need not wait for a long one. */
 const RUNNING_ALONE = 4;

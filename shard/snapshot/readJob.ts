@@ -5,7 +5,7 @@
 import { unreachable } from '../../shared/errors/errors.js';
 import { HASH_BYTES } from '../../shared/limits.js';
 import type { Pause } from '../../shared/scheduling/pacer.js';
-import { nextTurn } from '../../shared/scheduling/slice.js';
+import { sliceTurns } from '../../shared/scheduling/slice.js';
 import { hashLogNode } from '../audit/logTree.js';
 import type { HashNode } from '../audit/merkleNode.js';
 import { MerkleTree, type TreeHashes } from '../audit/merkleTree.js';
@@ -17,8 +17,8 @@ import { leavesOf, type RecordRows, rowsOf, sealOfRecords } from './recordChunk.
 import { EDGES, NODES, type RowCodec, rowsIn } from './rows.js';
 import { assertSeal, readChunk, verifiedChunk } from './snapshotFile.js';
 
-/** Leaves that are hashed between two pauses: about 2 ms. */
-const STEP_BYTES = 4_096 * HASH_BYTES;
+/** Leaves that are hashed between two pauses: about 1 ms. */
+const STEP_BYTES = 2_048 * HASH_BYTES;
 
 /** Verifies a chunk of records, writes vectors and ids to `places`, and the leaves of all its ids to `leaves`. */
 interface RecordsJob {
@@ -62,7 +62,8 @@ export interface ReadResults {
 export type JobReader = <J extends ReadJob>(job: J) => Promise<ReadResults[J['op']]>;
 
 /** Does a job in the calling thread, some milliseconds at a time. */
-export const readHere: JobReader = async (job) => (await carryOut(job, nextTurn)) as ReadResults[(typeof job)['op']];
+export const readHere: JobReader = async (job) =>
+  (await carryOut(job, sliceTurns())) as ReadResults[(typeof job)['op']];
 
 /** `pause` is awaited between steps of some milliseconds. */
 export async function carryOut(job: ReadJob, pause: Pause): Promise<ReadResults[ReadJob['op']]> {

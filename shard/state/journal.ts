@@ -25,7 +25,7 @@ import type { HeldBytes } from '../../shared/model/quotas.js';
 import type { Receipt } from '../../shared/model/receipt.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
-import { atOnce, inSlices, nextTurn, Slice } from '../../shared/scheduling/slice.js';
+import { atOnce, inSlices, Slice, sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
 import { LogHistory } from './logHistory.js';
 import { assertLiveRecords, configHashIn, verifiedFrame } from './replay.js';
@@ -226,7 +226,7 @@ export class Journal {
     const { end } = this.history;
     noteWork('commit', this.config);
     const all = end === EMPTY_LOG ? [genesisOf(this.config), ...events] : events;
-    await this.adopt(await buildFrame(all, end, liveRecordsAfter, nextTurn), deadlineMs, onDurable, onApplied);
+    await this.adopt(await buildFrame(all, end, liveRecordsAfter, sliceTurns()), deadlineMs, onDurable, onApplied);
   }
 
   /** Commits a frame that is known to continue the log, and whose events are known to be applicable. */

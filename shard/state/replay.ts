@@ -9,13 +9,13 @@ import { encodeEvent } from '../../shared/log/eventCodec.js';
 import type { Position } from '../../shared/log/eventLog.js';
 import { type Frame, hashAt, verifyFrame } from '../../shared/log/frame.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
-import { nextTurn } from '../../shared/scheduling/slice.js';
+import { sliceTurns } from '../../shared/scheduling/slice.js';
 import type { CollectionState } from './collectionState.js';
 
 /** Throws Damaged if the frame is not whole, or does not continue a log that ends at `before`. */
 export async function verifiedFrame(bytes: Uint8Array, before: LogEnd, position: Position): Promise<Frame> {
   try {
-    return await verifyFrame(bytes, before, nextTurn);
+    return await verifyFrame(bytes, before, sliceTurns());
   } catch (error) {
     if (error instanceof Malformed) throw new Damaged(`frame at ${position}: ${error.message}`, { cause: error });
     throw error;

@@ -51,9 +51,11 @@ export function noteWork(op: string, subject?: Subject): void {
   fresh++;
 }
 
-/** The work that was noted last, to be noted again when it resumes. */
-export const lastOp = (): string => ops[(next + KEPT - 1) % KEPT] as string;
-export const lastSubject = (): Subject | undefined => subjects[(next + KEPT - 1) % KEPT];
+/** Returns the work that was noted last, to be noted again when it resumes. */
+export function workInHand(): Work {
+  const at = (next + KEPT - 1) % KEPT;
+  return { op: ops[at] as string, subject: subjects[at] };
+}
 
 /** Returns the longest turn since the last call. */
 export function takeLongest(): LongestTurn {

@@ -1,31 +1,45 @@
 /** Divides long work in the event loop into slices, and ends it at its deadline. */
 import type { Clock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
-import { lastOp, lastSubject, noteWork, type Subject } from './currentWork.js';
+import { FairTurns } from './fairTurns.js';
+import { noteWork, type Work, workInHand } from './currentWork.js';
 import type { Pause } from './pacer.js';
 
 /** Resolves when all callbacks that were ready have run. */
 export const nextTurn: Pause = () => new Promise((resolve) => setImmediate(resolve));
 
-/** The longest time that one piece of work holds the event loop. */
-const SLICE_MS = 2;
+/**
+ * The longest time that one piece of work holds the event loop. Another request waits so long several times: its message, its
+ * call and its answer each take a turn.
+ */
+const SLICE_MS = 1;
 /** The steps between two looks at the clock, which cost as much as a small step. */
-const STEPS_PER_LOOK = 512;
+const STEPS_PER_LOOK = 256;
+
+/** Of all sliced work in this thread. */
+const TURNS = new FairTurns();
+
+/** Returns the pauses between the slices of `work`, by default of the work in hand. The projects' slices take turns. */
+export const sliceTurns =
+  (work: Work = workInHand()): Pause =>
+  async () => {
+    await TURNS.next(work.subject?.project ?? '');
+    noteWork(work.op, work.subject);
+  };
 
 export class Slice {
   #startedMs: number;
   #steps = 0;
-  /** The work of this slice, noted again when it resumes. */
-  readonly #op = lastOp();
-  readonly #subject: Subject | undefined = lastSubject();
+  readonly #pause: Pause;
 
-  /** `deadlineMs`: unix milliseconds; the work ends then. `pause`: until the next slice may begin. */
+  /** `deadlineMs`: unix milliseconds; the work ends then. `work`: noted again when a slice begins. */
   constructor(
     private readonly clock: Clock,
     private readonly deadlineMs = Number.POSITIVE_INFINITY,
-    private readonly pause = nextTurn,
+    work: Work = workInHand(),
   ) {
     this.#startedMs = clock.monotonicMs();
+    this.#pause = sliceTurns(work);
   }
 
   /** Whether the slice is used up, and `next` is to be called. */
@@ -44,8 +58,7 @@ export class Slice {
   /** Yields, and begins another slice. Throws `unavailable` after the deadline. */
   async next(): Promise<void> {
     if (this.clock.nowMs() > this.deadlineMs) throw unavailable('the deadline passed during the work');
-    await this.pause();
-    noteWork(this.#op, this.#subject);
+    await this.#pause();
     this.#startedMs = this.clock.monotonicMs();
   }
 }

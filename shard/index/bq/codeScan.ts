@@ -10,8 +10,8 @@ import type { VectorBlocks } from '../../kernel/vectorBlocks.js';
 import { allocateScratch, freeScratch, type Region } from '../../kernel/vectorMemory.js';
 import type { CodeBlocks } from './codeBlocks.js';
 
-/** Bytes of codes compared between two pauses: up to 2 ms. */
-const SLICE_BYTES = 12 << 20;
+/** Bytes of codes compared between two pauses: up to 1 ms. */
+const SLICE_BYTES = 6 << 20;
 /** The cost of a row besides its code, and of one that is taken, in bytes of codes. */
 const ROW_BYTES = 12;
 const TAKEN_BYTES = 100;

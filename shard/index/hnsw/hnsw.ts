@@ -16,8 +16,8 @@ import { WalkScratch, walkBytes } from './walkScratch.js';
 /** Searched for beyond k: codes order rows at almost equal distances by chance. */
 const SPARE = 8;
 const WIDTH_MAX = 4096;
-/** Vectors that a walk reads between two pauses: about 2 ms. */
-const WALKED_BYTES = 16 << 20;
+/** Vectors that a walk reads between two pauses: about 1 ms. */
+const WALKED_BYTES = 8 << 20;
 const UNFINISHED = 0xffff_ffff;
 /** The most rows proposed: of more rows that are equal to one another, chance decides which are found. */
 const PROPOSED_MAX = 16_384;

@@ -14,8 +14,8 @@ import { type IvfPayload, NO_LIST, readIvfPayload, writeIvfPayload } from './pay
 import { rowsByList } from './rowsByList.js';
 import { StagedVector, type VectorPlace } from './stagedVector.js';
 
-/** Work between two pauses, in bytes of codes: 1 to 2 ms. The other figures are the costs of a call of the kernel and of a row. */
-const SLICE_BYTES = 12 << 20;
+/** Work between two pauses, in bytes of codes: 0.5 to 1 ms. The other figures are the costs of a call of the kernel and of a row. */
+const SLICE_BYTES = 6 << 20;
 const CALL_COST_BYTES = 4 << 10;
 const ADDED_COST_BYTES = 12 << 10;
 const COUNTED_COST_BYTES = 256;

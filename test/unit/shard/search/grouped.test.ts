@@ -4,7 +4,7 @@ import { VectorBlocks } from '../../../../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
 import { SlotValues } from '../../../../shard/metadata/slotValues.js';
 import { ageFactor, ageSecs } from '../../../../shard/search/decay.js';
-import { groupedSearch } from '../../../../shard/search/grouped.js';
+import { type GroupedFound, groupedSearch } from '../../../../shard/search/grouped.js';
 import { InsertionTimes } from '../../../../shard/state/decayTimes.js';
 import { systemClock } from '../../../../shared/clock.js';
 import type { Decay } from '../../../../shared/protocol/calls.js';
@@ -73,9 +73,8 @@ describe('a search in groups', () => {
           return { id, score, weighted: score / factor, values: own };
         });
         const wanted = groupedByLoop(members, k, size, scoreMost ?? Infinity);
-        const shown = [...found.ids].map((id, i) => [id, found.scores[i], values.value(found.ordinals[i]!)]);
-        expect(shown, JSON.stringify({ ...asked, query: [...query] })).to.deep.equal(wanted);
-        expect(found.aged === undefined).to.equal(decay === undefined);
+        expect(shownOf(found, values), JSON.stringify({ ...asked, query: [...query] })).to.deep.equal(wanted);
+        expect(found.found.aged === undefined).to.equal(decay === undefined);
       }
       vectors.destroy();
     });
@@ -96,9 +95,8 @@ describe('a search in groups', () => {
     const slice = new Slice({ nowMs: () => visited.turn(), monotonicMs: () => (ms += 10) });
     const asked = { query: new Int32Array(3), k: 50, size: 2, decay: undefined, scoreMost: undefined };
     const found = await groupedSearch({ vectors, insertions, values: visited, rows: held }, asked, slice);
-    const shown = [...found.ids].map((id, i) => [id, found.scores[i], visited.value(found.ordinals[i]!)]);
-    expect(shown).to.deep.equal(groupedByLoop(members, 50, 2, Infinity));
-    expect(visited.most).to.be.at.most(8_192 + 2 * values);
+    expect(shownOf(found, visited)).to.deep.equal(groupedByLoop(members, 50, 2, Infinity));
+    expect(visited.most).to.be.at.most(4_096 + 2 * values);
     vectors.destroy();
   });
 });
@@ -119,6 +117,9 @@ class VisitedValues extends SlotValues {
     return 0;
   }
 }
+
+const shownOf = ({ found, groups, of }: GroupedFound, values: SlotValues): unknown[] =>
+  [...found.ids].map((id, i) => [id, found.scores[i], values.value(groups.ordinals[of[i]!]!)]);
 
 function groupedByLoop(members: readonly Member[], k: number, size: number, most: number): unknown[] {
   const groups = new Map<Scalar, Member[]>();

@@ -38,11 +38,12 @@ describe('FairTurns', () => {
     assert.deepEqual(begun.slice(0, 4).flat(), ['a', 'b', 'a', 'b']);
   });
 
-  it('is what slices of one answer wait for', async () => {
-    const turns = new FairTurns();
+  it('orders the slices of all work in a thread', async () => {
     const order: string[] = [];
     const slice = (project: string): Promise<void> =>
-      new Slice(systemClock, undefined, () => turns.next(project)).next().then(() => void order.push(project));
+      new Slice(systemClock, undefined, { op: 'search', subject: { project } })
+        .next()
+        .then(() => void order.push(project));
     await Promise.all([slice('a'), slice('a'), slice('b')]);
     assert.deepEqual(order, ['a', 'b', 'a']);
   });
