@@ -1,4 +1,4 @@
-const PAGE_SHIFT = 10;
+const PAGE_SHIFT = 12;
 const PAGE = 1 << PAGE_SHIFT;
 
 /**
@@ -15,7 +15,8 @@ export class PagedInts {
   }
 
   get(number: number): number {
-    return this.#pages[number >>> PAGE_SHIFT]?.[number & (PAGE - 1)] ?? 0;
+    const at = number >>> PAGE_SHIFT;
+    return at < this.#pages.length ? this.#pages[at]![number & (PAGE - 1)]! : 0;
   }
 
   set(number: number, value: number): void {

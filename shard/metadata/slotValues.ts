@@ -47,9 +47,11 @@ export class SlotValues {
   readonly #addedAt = new PagedInts();
   #count = 0;
   readonly #numbers = new NumberTable();
-  /** The ordinal among all values of each number of the table. */
+  /** The numbers that were added before all other values. Their ordinals are those in the table. */
+  #leading = 0;
+  /** The ordinal among all values of each number of the table that is not leading. */
   readonly #ofNumbers = new PagedInts();
-  /** By ordinal: 1 + the ordinal in the table of numbers. */
+  /** The ordinal in the table of each number that is not leading, plus 1, by ordinal. */
   readonly #inNumbers = new PagedInts();
   readonly #strings = new Texts();
   readonly #longStrings = new Texts();
@@ -155,15 +157,21 @@ export class SlotValues {
   }
 
   #known(ordinal: number): Scalar {
+    if (ordinal < this.#leading) return this.#numbers.numberAt(ordinal);
     const inNumbers = this.#inNumbers.get(ordinal);
     return inNumbers > 0 ? this.#numbers.numberAt(inNumbers - 1) : this.#others.get(ordinal)!;
   }
 
   #ordinalOfNumber(value: number): number {
+    const { size } = this.#numbers;
     const inNumbers = this.#numbers.add(value);
-    if (inNumbers < this.#ofNumbers.length) return this.#ofNumbers.get(inNumbers);
-    this.#ofNumbers.push(this.#count);
-    this.#inNumbers.set(this.#count, inNumbers + 1);
+    if (inNumbers < this.#leading) return inNumbers;
+    if (inNumbers < size) return this.#ofNumbers.get(inNumbers);
+    if (inNumbers === this.#count) this.#leading += 1;
+    else {
+      this.#ofNumbers.set(inNumbers, this.#count);
+      this.#inNumbers.set(this.#count, inNumbers + 1);
+    }
     return this.#count++;
   }
 

@@ -2,32 +2,31 @@ import { PagedInts } from '../kernel/pagedInts.js';
 
 /** The lists of values of many slots. They take 8 bytes a value, where a `Set` for each slot takes some 30 and garbage as it grows. */
 export class ValueLists {
-  readonly #lengths = new PagedInts();
-  /** The last item of each list, plus 1. */
-  readonly #lasts = new PagedInts();
-  readonly #values = new PagedInts();
-  /** The item before each item in its list, plus 1. */
-  readonly #befores = new PagedInts();
+  /** For each list its length, and 1 + the place of its last item. */
+  readonly #lists = new PagedInts();
+  /** The items of all lists: each a value, and 1 + the place of the item before it in its list. */
+  readonly #items = new PagedInts();
 
   /** Returns the number of an empty list. */
   newList(): number {
-    this.#lasts.push(0);
-    return this.#lengths.push(0);
+    const list = this.#lists.push(0);
+    this.#lists.push(0);
+    return list;
   }
 
   lengthOf(list: number): number {
-    return this.#lengths.get(list);
+    return this.#lists.get(list);
   }
 
   add(list: number, value: number): void {
-    this.#befores.push(this.#lasts.get(list));
-    this.#lasts.set(list, this.#values.push(value) + 1);
-    this.#lengths.set(list, this.#lengths.get(list) + 1);
+    const item = this.#items.push(value);
+    this.#items.push(this.#lists.get(list + 1));
+    this.#lists.set(list, this.#lists.get(list) + 1);
+    this.#lists.set(list + 1, item + 1);
   }
 
   /** Calls `visit` with each value of the list, the last one first. */
   forEach(list: number, visit: (value: number) => void): void {
-    for (let item = this.#lasts.get(list); item > 0; item = this.#befores.get(item - 1))
-      visit(this.#values.get(item - 1));
+    for (let next = this.#lists.get(list + 1); next > 0; next = this.#items.get(next)) visit(this.#items.get(next - 1));
   }
 }
