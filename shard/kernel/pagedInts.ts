@@ -1,11 +1,14 @@
 const PAGE_SHIFT = 12;
 const PAGE = 1 << PAGE_SHIFT;
+const FIRST_LENGTH = 16;
+const INT_BYTES = 4;
 
 /**
- * 32-bit integers by number, 0 where none was set. They lie in pages that are made when they are needed: to grow copies nothing,
- * and the garbage collector visits a page instead of each integer.
+ * 32-bit integers by number, 0 where none was set. They lie in pages that are made when they are needed: to grow copies at most one
+ * page, and the garbage collector visits a page instead of each integer.
  */
 export class PagedInts {
+  /** All are whole, except the first: it grows with its integers. */
   readonly #pages: Int32Array[] = [];
   #length = 0;
 
@@ -14,14 +17,20 @@ export class PagedInts {
     return this.#length;
   }
 
+  get bytes(): number {
+    const [first] = this.#pages;
+    return first === undefined ? 0 : INT_BYTES * (first.length + (this.#pages.length - 1) * PAGE);
+  }
+
   get(number: number): number {
-    const at = number >>> PAGE_SHIFT;
-    return at < this.#pages.length ? this.#pages[at]![number & (PAGE - 1)]! : 0;
+    const page = this.#pages[number >>> PAGE_SHIFT];
+    const at = number & (PAGE - 1);
+    return page !== undefined && at < page.length ? page[at]! : 0;
   }
 
   set(number: number, value: number): void {
     const at = number >>> PAGE_SHIFT;
-    while (this.#pages.length <= at) this.#pages.push(new Int32Array(PAGE));
+    if (number >= PAGE ? at >= this.#pages.length : number >= (this.#pages[0]?.length ?? 0)) this.#grow(number);
     this.#pages[at]![number & (PAGE - 1)] = value;
   }
 
@@ -29,5 +38,15 @@ export class PagedInts {
   push(value: number): number {
     this.set(this.#length, value);
     return this.#length++;
+  }
+
+  #grow(number: number): void {
+    const first = this.#pages[0] ?? new Int32Array(0);
+    const length = Math.min(Math.max(FIRST_LENGTH, number + 1, 2 * first.length), PAGE);
+    if (length > first.length) {
+      this.#pages[0] = new Int32Array(length);
+      this.#pages[0].set(first);
+    }
+    while (this.#pages.length <= number >>> PAGE_SHIFT) this.#pages.push(new Int32Array(PAGE));
   }
 }

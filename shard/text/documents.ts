@@ -6,11 +6,28 @@ import { offsetOf, WordStore } from './wordStore.js';
 export const LONG = 255;
 const LONG_BYTES = 8;
 
-/** A term of a document, its count there, and the position of the document in the term's postings. */
-export interface Occurrence {
-  term: number;
-  count: number;
-  position: number;
+/** The different terms of a document, ascending, each with its count there and the position of the document in its postings. */
+export class Occurrences {
+  terms = new Uint32Array(0);
+  counts = new Uint32Array(0);
+  positions = new Uint32Array(0);
+  size = 0;
+
+  /** Takes the terms of a text, each as often as it occurs there. */
+  take(terms: Iterable<number> & { readonly length: number }): void {
+    if (terms.length > this.terms.length) {
+      this.terms = new Uint32Array(terms.length);
+      this.counts = new Uint32Array(terms.length);
+      this.positions = new Uint32Array(terms.length);
+    }
+    this.size = 0;
+    for (const term of terms)
+      if (this.size > 0 && this.terms[this.size - 1] === term) this.counts[this.size - 1]! += 1;
+      else {
+        this.terms[this.size] = term;
+        this.counts[this.size++] = 1;
+      }
+  }
 }
 
 /**
@@ -45,27 +62,26 @@ export class Documents {
     return length < LONG ? length : this.#longLengths.get(slot)!;
   }
 
-  /** `occurrences`: by ascending term; `length`: tokens. */
-  add(slot: number, occurrences: readonly Occurrence[], length: number): void {
+  /** `length`: tokens. */
+  add(slot: number, { size, terms, counts, positions }: Occurrences, length: number): void {
     this.#addresses = grown(this.#addresses, slot);
     this.#lengths = grown(this.#lengths, slot);
-    const terms = occurrences.length;
-    const many = occurrences.filter(({ count }) => count >= MANY);
-    const address = this.#store.allocate(wordsOf(terms, many.length));
+    let many = 0;
+    for (let i = 0; i < size; i++) if (counts[i]! >= MANY) many++;
+    const address = this.#store.allocate(wordsOf(size, many));
     const page = this.#store.pageOf(address);
     const at = offsetOf(address);
-    page[at] = terms;
-    for (let i = 0; i < terms; i++) {
-      const { term, count, position } = occurrences[i]!;
-      page[at + 1 + i] = wordOf(term, count);
-      page[at + 1 + terms + i] = position;
-    }
+    page[at] = size;
     const manyAt = manyBehind(page, at);
-    if (many.length > 0) page[manyAt] = many.length;
-    for (let i = 0; i < many.length; i++) {
-      const { term, count } = many[i]!;
-      page[manyAt + 1 + i] = wordOf(term, count);
-      page[manyAt + 1 + many.length + i] = count;
+    if (many > 0) page[manyAt] = many;
+    let next = manyAt + 1;
+    for (let i = 0; i < size; i++) {
+      const word = wordOf(terms[i]!, counts[i]!);
+      page[at + 1 + i] = word;
+      page[at + 1 + size + i] = positions[i]!;
+      if (counts[i]! < MANY) continue;
+      page[next] = word;
+      page[next++ + many] = counts[i]!;
     }
     this.#addresses[slot] = address;
     this.#lengths[slot] = Math.min(length, LONG);

@@ -1,5 +1,5 @@
 import { Mutex } from '../../shared/scheduling/mutex.js';
-import { Documents, type Occurrence } from './documents.js';
+import { Documents, Occurrences } from './documents.js';
 import { OpenTextQuery, SLICING, type TextStores } from './openTextQuery.js';
 import { Postings } from './postings.js';
 import { ScoreAccumulator } from './scoreAccumulator.js';
@@ -8,6 +8,9 @@ import { Vocabulary } from './vocabulary.js';
 
 /** More terms than this are sorted by the engine's sort. */
 const INSERTED_MAX = 40;
+
+/** Of the text that is being added. */
+const OCCURRENCES = new Occurrences();
 
 /**
  * The texts of a collection's live records by their words: an inverted index, and the terms of each text, for its removal
@@ -49,12 +52,13 @@ export class TextIndex {
 
   /** Adds the text of the record at `slot`, which has none yet. */
   add(slot: number, utf8: Uint8Array): void {
-    const { postings, documents } = this.#stores;
+    const { postings, documents, vocabulary } = this.#stores;
     if (documents.has(slot)) throw new Error(`slot ${slot} has a text`);
     const tokens = tokensOf(Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length).toString());
-    const occurrences = this.#occurrences(tokens);
-    for (const occurrence of occurrences) occurrence.position = postings.add(occurrence.term, slot, occurrence.count);
-    documents.add(slot, occurrences, tokens.length);
+    OCCURRENCES.take(sorted(tokens.map((token) => vocabulary.findOrAdd(token))));
+    const { terms, counts, positions, size } = OCCURRENCES;
+    for (let i = 0; i < size; i++) positions[i] = postings.add(terms[i]!, slot, counts[i]!);
+    documents.add(slot, OCCURRENCES, tokens.length);
     this.#documents++;
     this.#tokens += tokens.length;
     for (const query of this.#openQueries) query.added(slot);
@@ -87,22 +91,10 @@ export class TextIndex {
     this.#openQueries.add(query);
     return query;
   }
-
-  /** Returns the terms of a text and their counts, by ascending term. */
-  #occurrences(tokens: readonly string[]): Occurrence[] {
-    const terms = tokens.map((token) => this.#stores.vocabulary.findOrAdd(token));
-    const occurrences: Occurrence[] = [];
-    for (const term of sorted(terms)) {
-      const last = occurrences[occurrences.length - 1];
-      if (last?.term === term) last.count++;
-      else occurrences.push({ term, count: 1, position: 0 });
-    }
-    return occurrences;
-  }
 }
 
 /** Sorts few terms by insertion, in place: half the time of a typed array's sort. */
-function sorted(terms: number[]): Iterable<number> {
+function sorted(terms: number[]): number[] | Uint32Array {
   if (terms.length > INSERTED_MAX) return Uint32Array.from(terms).sort();
   for (let i = 1; i < terms.length; i++) {
     const term = terms[i]!;

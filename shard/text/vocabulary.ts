@@ -1,48 +1,101 @@
-import { mapKey } from '../../shared/hashing/mapKey.js';
-import { TextTable } from '../../shared/hashing/textTable.js';
+import { HashPlaces } from '../../shared/hashing/hashPlaces.js';
+import { hashedKey } from '../../shared/hashing/mapKey.js';
+import { textHash } from '../../shared/hashing/textHash.js';
+import { PagedInts } from '../kernel/pagedInts.js';
+import { offsetOf, WordStore } from './wordStore.js';
 
-/** The engine cuts longer tokens from a text as views of it, which would keep the whole text in memory. */
-const COPIED_LENGTH = 12;
-/** Memory of a token besides its characters: the header of its string, its entries in the map and the list. */
-const TOKEN_BYTES = 64;
+/** A longer token is known by its hash. */
+const PLAIN_CHARS_MAX = 128;
+/** Memory of a token besides its characters: its address, its hash and its places in the table. */
+const TOKEN_BYTES = 20;
+const UNIT_BITS = 16;
+const UNIT_MASK = 0xffff;
 
 /**
- * The tokens that occur, each with a small number, its term. The term of a deleted token is given to another. A long token is
- * known by its hash.
+ * The tokens that occur, each with a small number, its term. The term of a deleted token is given to another.
+ *
+ * They lie in flat memory. Millions of strings in maps would be visited in every full garbage collection, in turns of 0.1 s.
  */
-export class Vocabulary {
-  readonly #terms = new TextTable();
-  /** The keys of tokens by term. */
-  readonly #keys: string[] = [];
-  readonly #unused: number[] = [];
-  #characters = 0;
+export class Vocabulary extends HashPlaces {
+  /** For each token a block: its number of UTF-16 units, then two of them in each word. */
+  readonly #store = new WordStore();
+  // By term.
+  readonly #addresses = new PagedInts();
+  readonly #hashes = new PagedInts();
+  readonly #unused = new PagedInts();
+  #unusedCount = 0;
 
-  /** The approximate memory, at a byte a character. */
+  /** The approximate memory. */
   get bytes(): number {
-    return (this.#keys.length - this.#unused.length) * TOKEN_BYTES + this.#characters;
+    return this.#store.bytes + (this.#addresses.length - this.#unusedCount) * TOKEN_BYTES;
   }
 
   find(token: string): number | undefined {
-    return this.#terms.find(mapKey(token));
+    const key = keyOf(token);
+    const hash = textHash(key);
+    const places = this.placesOf(hash);
+    const held = places[this.#placeOf(key, hash, places)]!;
+    return held === 0 ? undefined : held - 1;
   }
 
   findOrAdd(token: string): number {
-    const key = mapKey(token);
-    const known = this.#terms.find(key);
-    if (known !== undefined) return known;
-    const owned = key.length > COPIED_LENGTH ? Buffer.from(key).toString() : key;
-    const term = this.#unused.pop() ?? this.#keys.length;
-    this.#keys[term] = owned;
-    this.#terms.add(owned, term);
-    this.#characters += owned.length;
+    const key = keyOf(token);
+    const hash = textHash(key);
+    const places = this.placesOf(hash);
+    const place = this.#placeOf(key, hash, places);
+    const held = places[place]!;
+    if (held > 0) return held - 1;
+    const term = this.#unusedCount > 0 ? this.#unused.get(--this.#unusedCount) : this.#addresses.push(0);
+    this.#addresses.set(term, this.#stored(key));
+    this.#hashes.set(term, hash);
+    this.put(term, hash, place);
     return term;
   }
 
   delete(term: number): void {
-    const key = this.#keys[term]!;
-    this.#terms.delete(key);
-    this.#keys[term] = '';
-    this.#characters -= key.length;
-    this.#unused.push(term);
+    this.remove(term);
+    const address = this.#addresses.get(term) >>> 0;
+    this.#store.free(address, wordsFor(this.#store.pageOf(address)[offsetOf(address)]!));
+    this.#unused.set(this.#unusedCount++, term);
+  }
+
+  protected override hashAt(term: number): number {
+    return this.#hashes.get(term) >>> 0;
+  }
+
+  /** The place of a key, or the free one where it belongs. */
+  #placeOf(key: string, hash: number, places: Uint32Array): number {
+    const last = places.length - 1;
+    for (let place = hash & last; ; place = (place + 1) & last) {
+      const held = places[place]!;
+      if (held === 0 || (this.hashAt(held - 1) === hash && this.#is(held - 1, key))) return place;
+    }
+  }
+
+  /** Whether the term is that of the key. */
+  #is(term: number, key: string): boolean {
+    const address = this.#addresses.get(term) >>> 0;
+    const page = this.#store.pageOf(address);
+    const at = offsetOf(address);
+    if (page[at] !== key.length) return false;
+    for (let i = 0; i < key.length; i++)
+      if (((page[at + 1 + (i >> 1)]! >>> (UNIT_BITS * (i & 1))) & UNIT_MASK) !== key.charCodeAt(i)) return false;
+    return true;
+  }
+
+  /** Returns the address of a new block with the key. */
+  #stored(key: string): number {
+    const address = this.#store.allocate(wordsFor(key.length));
+    const page = this.#store.pageOf(address);
+    const at = offsetOf(address);
+    page[at] = key.length;
+    for (let i = 0; i < key.length; i += 2)
+      page[at + 1 + (i >> 1)] = key.charCodeAt(i) | (key.charCodeAt(i + 1) << UNIT_BITS);
+    return address;
   }
 }
+
+/** No token begins as the key of a hashed one does. */
+const keyOf = (token: string): string => (token.length > PLAIN_CHARS_MAX ? hashedKey(token) : token);
+
+const wordsFor = (units: number): number => 1 + ((units + 1) >> 1);

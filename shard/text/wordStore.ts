@@ -7,6 +7,8 @@
 
 const PAGE_BITS = 12;
 const PAGE_WORDS = 1 << PAGE_BITS;
+/** The first page that is cut is shorter: most stores are small. */
+const FIRST_PAGE_WORDS = PAGE_WORDS / 4;
 /** Longer blocks have pages of their own, which are freed with them. */
 const SHARED_MAX_WORDS = PAGE_WORDS / 8;
 const EXACT_MAX_WORDS = 8;
@@ -67,8 +69,9 @@ export class WordStore {
 
   #cut(capacity: number): number {
     if (this.#next + capacity > this.#end) {
-      const address = this.#addPage(PAGE_WORDS);
-      this.#end = address + PAGE_WORDS;
+      const words = this.#end === 0 ? FIRST_PAGE_WORDS : PAGE_WORDS;
+      const address = this.#addPage(words);
+      this.#end = address + words;
       // The very first word would have address 0, which means none.
       this.#next = Math.max(address, 1);
     }
@@ -78,8 +81,8 @@ export class WordStore {
   }
 
   #addPage(words: number): number {
-    // Number 0 is for a page of ordinary length: address 0 is none.
-    if (this.#pages.length === 0 && words !== PAGE_WORDS) this.#pages.push(NOTHING);
+    // Number 0 is for a page that is cut: address 0 is none.
+    if (this.#pages.length === 0 && words !== FIRST_PAGE_WORDS) this.#pages.push(NOTHING);
     const number = this.#unused.pop() ?? this.#pages.length;
     this.#pages[number] = new Uint32Array(words);
     this.#bytes += 4 * words;

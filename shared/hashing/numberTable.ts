@@ -7,34 +7,28 @@
  * Adding or finding takes some 20 ns, a number 12 to 24 bytes.
  */
 import { type Entropy, hashEntropy } from '../clock.js';
+import { HashPlaces } from './hashPlaces.js';
 
 const WORD_BYTES = 4;
 /** For each of the eight bytes of a double, a word for each of its values. */
 const WORDS = 8 * 256;
-const CAPACITY_MIN = 16;
-/** Each part is at most half full. */
-const FILL = 0.5;
-/** The most places of an undivided table. Dividing it takes about a millisecond. */
-const WHOLE_PLACES_MAX = 1 << 15;
-const PART_BITS = 8;
-const HASH_BITS = 32;
+/** The room for the first numbers. */
+const NUMBERS_MIN = 8;
 
 /** Drawn when the process starts. */
 const SYSTEM_WORDS = drawn(hashEntropy);
 
-export class NumberTable {
+export class NumberTable extends HashPlaces {
   readonly #words: Uint32Array;
   readonly #double = new Float64Array(1);
   readonly #bytes = new Uint8Array(this.#double.buffer);
-  #numbers = new Float64Array(CAPACITY_MIN * FILL);
-  /** The parts, by the first bits of the hash: at each place an ordinal plus 1, or 0. */
-  #parts = [new Uint32Array(CAPACITY_MIN)];
-  #partSizes = new Uint32Array(1);
+  #numbers = new Float64Array(NUMBERS_MIN);
   #size = 0;
   #probes = 0;
 
   /** `entropy`: for tests. */
   constructor(entropy?: Entropy) {
+    super();
     this.#words = entropy === undefined ? SYSTEM_WORDS : drawn(entropy);
   }
 
@@ -54,7 +48,7 @@ export class NumberTable {
   }
 
   get bytes(): number {
-    return this.#parts.reduce((sum, { byteLength }) => sum + byteLength, this.#numbers.byteLength);
+    return this.placesBytes + this.#numbers.byteLength;
   }
 
   has(number: number): boolean {
@@ -65,7 +59,7 @@ export class NumberTable {
   find(number: number): number | undefined {
     const value = number + 0;
     const hash = this.#hashOf(value);
-    const places = this.#parts[this.#partOf(hash)]!;
+    const places = this.placesOf(hash);
     const held = places[this.#placeOf(value, hash, places)]!;
     return held === 0 ? undefined : held - 1;
   }
@@ -74,16 +68,14 @@ export class NumberTable {
   add(number: number): number {
     const value = number + 0;
     const hash = this.#hashOf(value);
-    const part = this.#partOf(hash);
-    const places = this.#parts[part]!;
+    const places = this.placesOf(hash);
     const place = this.#placeOf(value, hash, places);
     const held = places[place]!;
     if (held > 0) return held - 1;
     if (this.#size === this.#numbers.length) this.#lengthen();
     const ordinal = this.#size++;
     this.#numbers[ordinal] = value;
-    places[place] = ordinal + 1;
-    if (++this.#partSizes[part]! >= places.length * FILL) this.#grow(part);
+    this.put(ordinal, hash, place);
     return ordinal;
   }
 
@@ -97,8 +89,8 @@ export class NumberTable {
     return this.#numbers[ordinal]!;
   }
 
-  #partOf(hash: number): number {
-    return this.#parts.length === 1 ? 0 : hash >>> (HASH_BITS - PART_BITS);
+  protected override hashAt(ordinal: number): number {
+    return this.#hashOf(this.#numbers[ordinal]!);
   }
 
   /** The place of a number, or the free one where it belongs. */
@@ -122,30 +114,6 @@ export class NumberTable {
     const numbers = new Float64Array(2 * this.#numbers.length);
     numbers.set(this.#numbers);
     this.#numbers = numbers;
-  }
-
-  /** Doubles a part, or divides a whole table that has grown large. */
-  #grow(part: number): void {
-    const places = this.#parts[part]!;
-    if (this.#parts.length === 1 && places.length === WHOLE_PLACES_MAX) {
-      const parts = 1 << PART_BITS;
-      this.#parts = Array.from({ length: parts }, () => new Uint32Array((2 * WHOLE_PLACES_MAX) / parts));
-      this.#partSizes = new Uint32Array(parts);
-    } else {
-      this.#parts[part] = new Uint32Array(2 * places.length);
-      this.#partSizes[part] = 0;
-    }
-    for (const held of places) if (held > 0) this.#place(held);
-  }
-
-  /** Places the number with ordinal `held` − 1 in a grown or divided table. */
-  #place(held: number): void {
-    const value = this.#numbers[held - 1]!;
-    const hash = this.#hashOf(value);
-    const part = this.#partOf(hash);
-    const places = this.#parts[part]!;
-    places[this.#placeOf(value, hash, places)] = held;
-    this.#partSizes[part]! += 1;
   }
 }
 

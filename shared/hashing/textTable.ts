@@ -4,18 +4,13 @@
  * A `Map` of half a million strings takes 0.1 s and more to grow, and one of 16 million cannot grow. Once this table is large,
  * it divides its keys among many maps by a secret hash, so that each addition takes microseconds.
  */
-import { hashEntropy } from '../clock.js';
+import { textHash } from './textHash.js';
 
 /** The most keys in one map before it is divided, which takes about 2 ms. */
 const WHOLE_MAX = 1 << 14;
 const PARTS = 256;
 /** A part is chosen by the highest byte of 32 bits. */
 const PART_SHIFT = 24;
-const FNV_PRIME = 0x01000193;
-
-/** A secret word for each value of either byte of a code unit, so that chosen keys do not all get into one part. */
-const WORDS = new Uint32Array(2 * 256);
-new Uint8Array(WORDS.buffer).set(hashEntropy(WORDS.byteLength));
 
 type Part = Map<string, number>;
 
@@ -46,20 +41,11 @@ export class TextTable {
   }
 
   #partOf(key: string): Part {
-    return this.#parts[this.#parts.length === 1 ? 0 : mixed(key) >>> PART_SHIFT]!;
+    return this.#parts[this.#parts.length === 1 ? 0 : textHash(key) >>> PART_SHIFT]!;
   }
 
   #divide(whole: Part): void {
     this.#parts = Array.from({ length: PARTS }, () => new Map<string, number>());
     for (const [key, number] of whole) this.#partOf(key).set(key, number);
   }
-}
-
-function mixed(key: string): number {
-  let mix = 0;
-  for (let i = 0; i < key.length; i++) {
-    const unit = key.charCodeAt(i);
-    mix = Math.imul(mix ^ WORDS[unit & 0xff]! ^ WORDS[256 + (unit >>> 8)]!, FNV_PRIME);
-  }
-  return mix;
 }

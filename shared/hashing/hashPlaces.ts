@@ -1,0 +1,89 @@
+/** Each part is at most so full when it grows, and at least half as full. */
+const FILL_MAX = 0.5;
+const CAPACITY_MIN = 16;
+/** The most places of an undivided table. Dividing it takes about a millisecond. */
+const WHOLE_PLACES_MAX = 1 << 15;
+const PART_BITS = 8;
+const HASH_BITS = 32;
+
+/**
+ * The places of a hash table with linear probing: at each an ordinal plus 1, or 0. A large table is divided into parts that grow
+ * one by one, so that no addition takes long.
+ */
+export abstract class HashPlaces {
+  #parts = [new Uint32Array(CAPACITY_MIN)];
+  /** The ordinals that each part takes before it grows; 0 or less where it is due. */
+  #left = new Int32Array(1).fill(CAPACITY_MIN * FILL_MAX);
+
+  /** The hash of what has an ordinal: 32 bits, unsigned. */
+  protected abstract hashAt(ordinal: number): number;
+
+  protected get placesBytes(): number {
+    return this.#parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  /** The places of a hash: the first to look at is that of its lowest bits. */
+  protected placesOf(hash: number): Uint32Array {
+    return this.#parts[this.#partOf(hash)]!;
+  }
+
+  /** Puts an ordinal to a free place, the first one from that of its hash. */
+  protected put(ordinal: number, hash: number, place: number): void {
+    const part = this.#partOf(hash);
+    const places = this.#parts[part]!;
+    places[place] = ordinal + 1;
+    this.#left[part]! -= 1;
+    if (this.#left[part]! <= 0) this.#grow(part);
+  }
+
+  /** Removes an ordinal, and moves those behind it that belong before. */
+  protected remove(ordinal: number): void {
+    const hash = this.hashAt(ordinal);
+    const places = this.placesOf(hash);
+    const last = places.length - 1;
+    let free = hash & last;
+    while (places[free] !== ordinal + 1) free = (free + 1) & last;
+    for (let at = (free + 1) & last; places[at] !== 0; at = (at + 1) & last) {
+      const first = this.hashAt(places[at]! - 1) & last;
+      if (((at - first) & last) < ((at - free) & last)) continue;
+      places[free] = places[at]!;
+      free = at;
+    }
+    places[free] = 0;
+    this.#left[this.#partOf(hash)]! += 1;
+  }
+
+  #partOf(hash: number): number {
+    return this.#parts.length === 1 ? 0 : hash >>> (HASH_BITS - PART_BITS);
+  }
+
+  /** Doubles a part, or divides a whole table that has grown large. */
+  #grow(part: number): void {
+    const places = this.#parts[part]!;
+    if (this.#parts.length === 1 && places.length === WHOLE_PLACES_MAX) {
+      const parts = 1 << PART_BITS;
+      this.#parts = Array.from({ length: parts }, () => new Uint32Array((2 * WHOLE_PLACES_MAX) / parts));
+      this.#left = Int32Array.from(this.#parts, (_, i) => this.#roomOf(i));
+    } else {
+      this.#parts[part] = new Uint32Array(2 * places.length);
+      this.#left[part] = this.#roomOf(part);
+    }
+    for (const held of places) if (held > 0) this.#place(held);
+  }
+
+  /** The ordinals that a part takes before it grows. It differs between parts: hashes fill all of them at the same time. */
+  #roomOf(part: number): number {
+    return Math.floor(this.#parts[part]!.length * FILL_MAX * 2 ** (-part / this.#parts.length));
+  }
+
+  #place(held: number): void {
+    const hash = this.hashAt(held - 1);
+    const part = this.#partOf(hash);
+    const places = this.#parts[part]!;
+    const last = places.length - 1;
+    let place = hash & last;
+    while (places[place] !== 0) place = (place + 1) & last;
+    places[place] = held;
+    this.#left[part]! -= 1;
+  }
+}
