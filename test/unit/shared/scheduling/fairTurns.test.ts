@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { systemClock } from '../../../../shared/clock.js';
 import { FairTurns } from '../../../../shared/scheduling/fairTurns.js';
-import { nextTurn, Slice } from '../../../../shared/scheduling/slice.js';
+import { nextTurn, Slice, sliceTurns } from '../../../../shared/scheduling/slice.js';
 
 describe('FairTurns', () => {
   /** Takes `slices` turns, and notes each of them with the turn of the event loop. */
@@ -45,6 +45,15 @@ describe('FairTurns', () => {
         .next()
         .then(() => void order.push(project));
     await Promise.all([slice('a'), slice('a'), slice('b')]);
+    assert.deepEqual(order, ['a', 'b', 'a']);
+  });
+
+  it('orders the pauses of scans and frames among these slices', async () => {
+    const order: string[] = [];
+    const pause = (project: string): Promise<void> =>
+      sliceTurns({ op: 'search', subject: { project } })().then(() => void order.push(project));
+    const slice = new Slice(systemClock, undefined, { op: 'facets', subject: { project: 'b' } });
+    await Promise.all([pause('a'), pause('a'), slice.next().then(() => void order.push('b'))]);
     assert.deepEqual(order, ['a', 'b', 'a']);
   });
 });
