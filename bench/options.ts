@@ -67,6 +67,8 @@ export interface Sizes {
   readonly movePauseMs: number;
   /** For which another project searches, alone and beside each of the worst inputs. */
   readonly stallSeconds: number;
+  /** Comparisons of each input; their median is reported. */
+  readonly stallRounds: number;
   /** Inputs from the table of worst inputs, at most. */
   readonly stallInputs: number;
   /** Text in the names of these inputs; `--inputs` sets it. */
@@ -110,6 +112,7 @@ const FULL: Sizes = {
   moveSeconds: 2,
   movePauseMs: 0,
   stallSeconds: 2,
+  stallRounds: 3,
   stallInputs: Number.POSITIVE_INFINITY,
   stallNames: '',
 };
@@ -151,6 +154,7 @@ const QUICK: Sizes = {
   moveSeconds: 0.2,
   movePauseMs: 10,
   stallSeconds: 0.5,
+  stallRounds: 1,
   stallInputs: 4,
   stallNames: '',
 };
