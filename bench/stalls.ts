@@ -78,7 +78,7 @@ async function benchMode(
   }
 }
 
-/** What `measure` returns while the attack is repeated, divided by what it returns alone. */
+/** Returns the result of `measure` during repeated attacks, divided by its result alone. */
 async function ratioOf(measure: () => Promise<number>, attack: Attack): Promise<number> {
   const alone = await measure();
   let isOver = false;

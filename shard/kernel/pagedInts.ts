@@ -8,7 +8,7 @@ const INT_BYTES = 4;
  * page, and the garbage collector visits a page instead of each integer.
  */
 export class PagedInts {
-  /** All are whole, except the first: it grows with its integers. */
+  /** The first page grows with its integers; the others are whole. */
   readonly #pages: Int32Array[] = [];
   #length = 0;
 

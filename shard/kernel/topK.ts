@@ -1,4 +1,4 @@
-/** Room for the items of heaps, with their keys and ties. */
+/** Memory for the items of heaps, with their keys and ties. */
 export interface TopKRoom {
   readonly items: Uint32Array;
   readonly keys: Float64Array;

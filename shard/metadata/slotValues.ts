@@ -23,7 +23,7 @@ export const isScalar = (value: Json): value is Scalar => typeof value !== 'obje
 
 /** Strings of one kind: the values themselves, or the terms of long strings. */
 class Texts {
-  /** Those that were collected in order have these ordinals, from the first up to the end. */
+  /** The ordinals of the texts that were collected in order begin and end here. */
   first = 0;
   end = 0;
   /** The ordinals of the others. */
@@ -31,8 +31,8 @@ class Texts {
 }
 
 /**
- * It takes 4 bytes a slot, 4 more for each value of a slot with several, and some 30 bytes a number, or 10 and its string. It is
- * one request's own.
+ * The values of one request. They take 4 bytes a slot, and 8 more for each value of a slot with several. A number takes some 30
+ * bytes, a string 10 besides itself.
  */
 export class SlotValues {
   /** The slots that have a value. */

@@ -1,8 +1,8 @@
 import { PagedInts } from '../kernel/pagedInts.js';
 
-/** The lists of values of many slots. They take 8 bytes a value, where a `Set` for each slot takes some 30 and garbage as it grows. */
+/** Lists of values of many slots, at 8 bytes a value. A `Set` for each slot takes some 30, and leaves garbage as it grows. */
 export class ValueLists {
-  /** For each list its length, and 1 + the place of its last item. */
+  /** Two integers a list: its length, and 1 + the place of its last item. */
   readonly #lists = new PagedInts();
   /** The items of all lists: each a value, and 1 + the place of the item before it in its list. */
   readonly #items = new PagedInts();

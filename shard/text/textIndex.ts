@@ -9,7 +9,7 @@ import { Vocabulary } from './vocabulary.js';
 /** More terms than this are sorted by the engine's sort. */
 const INSERTED_MAX = 40;
 
-/** Of the text that is being added. */
+/** The terms of the text that is being added. */
 const OCCURRENCES = new Occurrences();
 
 /**

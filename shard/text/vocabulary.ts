@@ -19,7 +19,7 @@ const UNIT_MASK = 0xffff;
 export class Vocabulary extends HashPlaces {
   /** For each token a block: its number of UTF-16 units, then two of them in each word. */
   readonly #store = new WordStore();
-  // By term.
+  // Keyed by term.
   readonly #addresses = new PagedInts();
   readonly #hashes = new PagedInts();
   readonly #unused = new PagedInts();

@@ -1,4 +1,4 @@
-/** Each part is at most so full when it grows, and at least half as full. */
+/** The largest share of full places at which a part grows. The smallest is half of it. */
 const FILL_MAX = 0.5;
 const CAPACITY_MIN = 16;
 /** The most places of an undivided table. Dividing it takes about a millisecond. */
@@ -7,15 +7,15 @@ const PART_BITS = 8;
 const HASH_BITS = 32;
 
 /**
- * The places of a hash table with linear probing: at each an ordinal plus 1, or 0. A large table is divided into parts that grow
- * one by one, so that no addition takes long.
+ * A hash table of ordinals with linear probing: each place holds an ordinal plus 1, or 0. A large table has parts that grow one by
+ * one, so that no addition takes long.
  */
 export abstract class HashPlaces {
   #parts = [new Uint32Array(CAPACITY_MIN)];
   /** The ordinals that each part takes before it grows; 0 or less where it is due. */
   #left = new Int32Array(1).fill(CAPACITY_MIN * FILL_MAX);
 
-  /** The hash of what has an ordinal: 32 bits, unsigned. */
+  /** Returns the hash of an entry: 32 bits, unsigned. */
   protected abstract hashAt(ordinal: number): number;
 
   protected get placesBytes(): number {

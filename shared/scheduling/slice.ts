@@ -9,17 +9,17 @@ import type { Pause } from './pacer.js';
 export const nextTurn: Pause = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * The longest time that one piece of work holds the event loop. Another request waits so long several times: its message, its
- * call and its answer each take a turn.
+ * The longest time that one piece of work holds the event loop. The message, the call and the answer of another request may each
+ * wait so long.
  */
 const SLICE_MS = 1;
 /** The steps between two looks at the clock, which cost as much as a small step. */
 const STEPS_PER_LOOK = 256;
 
-/** Of all sliced work in this thread. */
+/** Orders all sliced work in this thread. */
 const TURNS = new FairTurns();
 
-/** Returns the pauses between the slices of `work`, by default of the work in hand. The projects' slices take turns. */
+/** Returns the pause between two slices of `work`, by default the work in hand. Projects take turns. */
 export const sliceTurns =
   (work: Work = workInHand()): Pause =>
   async () => {
