@@ -2,7 +2,7 @@ import { PagedInts } from '../kernel/pagedInts.js';
 
 /** Lists of values of many slots, at 8 bytes a value. A `Set` for each slot takes some 30, and leaves garbage as it grows. */
 export class ValueLists {
-  /** Two integers a list: its length, and 1 + the place of its last item. */
+  /** Two integers of each list: its length, and 1 + the place of its last item. */
   readonly #lists = new PagedInts();
   /** The items of all lists: each a value, and 1 + the place of the item before it in its list. */
   readonly #items = new PagedInts();
