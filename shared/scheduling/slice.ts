@@ -1,8 +1,8 @@
 /** Divides long work in the event loop into slices, and ends it at its deadline. */
 import type { Clock } from '../clock.js';
 import { unavailable } from '../errors/errors.js';
-import { FairTurns } from './fairTurns.js';
 import { noteWork, type Work, workInHand } from './currentWork.js';
+import { FairTurns } from './fairTurns.js';
 import type { Pause } from './pacer.js';
 
 /** Resolves when all callbacks that were ready have run. */
