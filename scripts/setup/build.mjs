@@ -11,8 +11,10 @@ import {
   consoleSources,
   filesUnder,
   importClosure,
+  MODULE_ENDING,
   PROGRAMS,
   SHARED_PARTS,
+  THREADS,
   typeScriptSources,
   validatorSources,
   WASM_MODULES,
@@ -41,20 +43,21 @@ export async function buildAll(root) {
   const sources = typeScriptSources(root);
   const others = new Set([...validatorSources(root, sources), ...PROGRAMS.map((program) => `${program}.ts`)]);
   const modules = sources.filter((path) => !others.has(path));
+  const threads = THREADS.map((program) => `${program}.ts`);
   await part(root, 'build', {
-    inputs: modules,
-    outputs: modules.map(output),
+    inputs: [...modules, ...threads],
+    outputs: [...modules.map(output), ...THREADS.map((program) => program + MODULE_ENDING)],
     doing: 'compiling TypeScript',
     make: async (changed, dist) => {
       removeOrphans(dist, sources);
       const { build } = await import('esbuild');
-      await build({
-        entryPoints: changed.filter((path) => existsSync(join(root, path))).map((path) => join(root, path)),
-        outbase: root,
-        outdir: dist,
-        sourcemap: true,
-        logLevel: 'error',
-      });
+      const compile = (paths, options) =>
+        build({
+          entryPoints: paths.map((path) => join(root, path)),
+          ...{ outbase: root, outdir: dist, sourcemap: true, logLevel: 'error', ...options },
+        });
+      await compile(changed.filter((path) => modules.includes(path)));
+      await compile(threads, { outExtension: { '.js': MODULE_ENDING } });
     },
     done: (changed) => `${changed.length} file${changed.length === 1 ? '' : 's'} compiled`,
   });
@@ -138,7 +141,7 @@ function read(record) {
 
 /** Outputs whose source is gone would still be found, as tests for example. */
 function removeOrphans(dist, sources) {
-  const wanted = new Set(sources.map(output));
+  const wanted = new Set([...sources.map(output), ...THREADS.map((program) => program + MODULE_ENDING)]);
   const bundles = new RegExp(`^(?:console|${SHARED_PARTS})/`);
   for (const path of filesUnder(dist, ['.'], '.js'))
     if (!wanted.has(path) && !bundles.test(path))

@@ -43,6 +43,10 @@ export const PROGRAMS = [
   'coordinator/body/bodyWorker',
 ];
 
+/** The programs of threads. The simulation runs them as modules, which share the state of all others in its process. */
+export const THREADS = PROGRAMS.filter((program) => program.endsWith('Worker'));
+export const MODULE_ENDING = '.module.js';
+
 /** The folder below `dist/` of what several programs begin with. */
 export const SHARED_PARTS = 'programs';
 

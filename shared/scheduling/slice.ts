@@ -16,14 +16,20 @@ const SLICE_MS = 1;
 /** The steps between two looks at the clock, which cost as much as a small step. */
 const STEPS_PER_LOOK = 256;
 
-/** Orders all sliced work in this thread. */
 const TURNS = new FairTurns();
+/** Returns the turns of all sliced work in this thread. */
+let turnsHere = (): FairTurns => TURNS;
+
+/** For the simulation, which has many processes in a thread. */
+export function setTurns(turnsOfProcess: () => FairTurns): void {
+  turnsHere = turnsOfProcess;
+}
 
 /** Returns the pause between two slices of `work`, by default the work in hand. Projects take turns. */
 export const sliceTurns =
   (work: Work = workInHand()): Pause =>
   async () => {
-    await TURNS.next(work.subject?.project ?? '');
+    await turnsHere().next(work.subject?.project ?? '');
     noteWork(work.op, work.subject);
   };
 

@@ -27,6 +27,7 @@ import { Rest } from './rest.js';
 import { type SweepOrder, SweepRun } from './sweep/sweepRun.js';
 import { verdictOn } from './verdict.js';
 import type { TraceListener } from './world/trace.js';
+import { forgetWork } from './world/turns.js';
 import { EventReached, World } from './world/world.js';
 
 export interface RunOptions {
@@ -105,6 +106,7 @@ export async function runSimulation(options: RunOptions): Promise<RunResult> {
 
 async function simulate(options: RunOptions): Promise<RunResult> {
   const { seed, durationMs, stopAtEvent, onTrace } = options;
+  forgetWork();
   const world = new World(seed);
   if (stopAtEvent !== undefined) world.stopAtEvent = stopAtEvent;
   world.trace.listener = onTrace;

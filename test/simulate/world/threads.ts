@@ -115,9 +115,10 @@ export class SimulatedWorker extends EventEmitter {
       });
     outer.on('message', (message) => this.emit('message', message));
     world.at(this.#party, START_MS * world.random('thread').next(), 'thread', () => {
-      // Each thread has module state of its own.
+      const module = program.href.replace(/\.js$/, '.module.js');
+      // A thread runs its module again; other modules are those of all simulated processes.
       void world
-        .outside(() => import(`${program.href}?thread=${this.threadId}`))
+        .outside(() => import(`${module}?thread=${this.threadId}`))
         .catch((error: unknown) => this.#party.onFailure?.(error));
     });
   }
