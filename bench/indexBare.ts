@@ -1,7 +1,7 @@
 /** hnswlib as anybody would use it: what the index is measured against. */
 import type hnswlib from 'hnswlib-node';
+import { hnswlibNode } from '../scripts/hnswlib/library.js';
 import { systemClock } from '../shared/clock.js';
-import { hnswlibNode } from './hnswlib.js';
 import { K } from './inProcess.js';
 import type { VectorSet } from './vectors.js';
 

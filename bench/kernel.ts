@@ -3,12 +3,12 @@
  * of them, on real ones.
  */
 import type hnswlib from 'hnswlib-node';
+import { hnswlibNode } from '../scripts/hnswlib/library.js';
 import { ExactScan } from '../shard/kernel/exactScan.js';
 import { SlotSet } from '../shard/kernel/slotSet.js';
 import { VectorBlocks } from '../shard/kernel/vectorBlocks.js';
 import { VectorMemory } from '../shard/kernel/vectorMemory.js';
 import { systemClock, systemEntropy } from '../shared/clock.js';
-import { hnswlibNode } from './hnswlib.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { median, type Row } from './row.js';

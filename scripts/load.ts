@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { loadConfigOrExit } from '../config/load.js';
 import type { CountRecordsResponse } from '../coordinator/contract/records.js';
 import { beside, type Opened, opened } from './load/combined.js';
+import { hnswlibSource } from './load/formats/hnswlib.js';
 import { openFile } from './load/formats/open.js';
 import { Loader } from './load/loader.js';
 import { reachedBefore } from './load/progressFile.js';
@@ -22,6 +23,7 @@ import { EXIT_INTERRUPTED, onSignals } from './terminal/signals.js';
 
 async function sourceOf(origin: Origin): Promise<Source> {
   if (origin.kind === 'service') return openService(origin);
+  if (origin.kind === 'hnswlib') return hnswlibSource(origin.path, origin.space);
   const source = await openFile(origin.path, origin.format);
   return origin.beside === undefined
     ? source
@@ -61,6 +63,7 @@ async function loadRows(
   rows: Opened,
 ): Promise<boolean> {
   const { source } = rows;
+  if (source.remark !== undefined) say('plain', 'order', source.remark);
   const { id, dimension } = await collectionFor(client, request, rows);
   const identity = await identityOf(request.origin);
   const before = await reachedBefore(request.progress, id, identity);

@@ -58,7 +58,7 @@ async function main([name = 'setup', ...args]) {
   const waiting = (holder) => note('set-up', `waiting for another set-up of this checkout (process ${holder})`);
   await interruptible(() =>
     withLock(join(root, '.cache', 'setup.lock'), waiting, async () => {
-      for (const need of command.needs) {
+      for (const need of [...command.needs, ...(command.needsFor?.(args) ?? [])]) {
         const steps = [need].flat().filter((step) => !isHelp || !NOT_FOR_HELP.includes(step));
         await together(steps.map((step) => STEPS[step](root)));
       }

@@ -2,19 +2,43 @@
 import { namedService, pathOf } from '../service/target.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
 
-export const EXPORT_USAGE = 'npm run export -- --collection <name> --out <file> [--url <address>] [--key <API key>]';
+export const EXPORT_USAGE = `npm run export -- --collection <name> --out <file> [--url <address>] [--key <API key>]
+npm run export -- --collection <name> --to hnswlib <folder> [--url <address>] [--key <API key>]
+
+--out writes the collection's log, to verify and to import. --to hnswlib writes its live records into a new folder, which
+HNSWLib of LangChain.js loads.`;
 export const IMPORT_USAGE =
   'npm run import -- --file <file> [--collection <new name>] [--url <address>] [--key <API key>]';
 
 const TEXT = { type: 'string' } as const;
 
+const HNSWLIB = 'hnswlib';
+
+/** What an export writes: the log, or a store of LangChain.js. */
+type ExportTarget = { readonly kind: 'log' | typeof HNSWLIB; readonly path: string };
+
 /** Throws UsageError. */
 export function parseExport(args: readonly string[]) {
-  const options = { collection: TEXT, out: TEXT, url: TEXT, key: TEXT };
-  const { collection, out, url, key } = parseFlags({ args: [...args], options }).values;
+  const options = { collection: TEXT, out: TEXT, to: TEXT, url: TEXT, key: TEXT };
+  const { values, positionals } = parseFlags({ args: [...args], options, allowPositionals: true });
+  const { collection, out, to, url, key } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: which collection?');
+  const target = to === undefined ? logTarget(out, positionals) : storeTarget(to, out, positionals);
+  return { collection, target, ...namedService(url, key) };
+}
+
+function logTarget(out: string | undefined, [extra]: readonly string[]): ExportTarget {
+  if (extra !== undefined) throw new UsageError(`Unexpected argument '${extra}'`);
   if (out === undefined) throw new UsageError('--out is missing: into which file?');
-  return { collection, file: pathOf(out), ...namedService(url, key) };
+  return { kind: 'log', path: pathOf(out) };
+}
+
+function storeTarget(to: string, out: string | undefined, [folder, extra]: readonly string[]): ExportTarget {
+  if (to !== HNSWLIB) throw new UsageError(`--to is ${to}; there is ${HNSWLIB}`);
+  if (out !== undefined) throw new UsageError('--out goes without --to');
+  if (folder === undefined) throw new UsageError('the folder is missing: into which one?');
+  if (extra !== undefined) throw new UsageError(`Unexpected argument '${extra}'`);
+  return { kind: HNSWLIB, path: pathOf(folder) };
 }
 
 /** Throws UsageError. `collection`: the new name; undefined: the old one. */

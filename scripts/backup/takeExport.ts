@@ -1,17 +1,18 @@
 /** Exports a collection's log from a service into a file. */
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { checkedFrames, framesIn } from '../../coordinator/body/frames.js';
 import type { ExportResponse } from '../../coordinator/contract/backup.js';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { Malformed } from '../../shared/errors/malformed.js';
-import { isThere, move } from '../../shared/files/durable.js';
+import { move } from '../../shared/files/durable.js';
 import { toHex } from '../../shared/hashing/hash.js';
 import { readFrameHeader } from '../../shared/log/frame.js';
 import { openExport } from '../../verifier/node/index.js';
 import type { ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
+import { assertFree } from './assertFree.js';
 import { shownCheck } from './checkedExport.js';
 import { ExportWriter, headerOf } from './exportWriter.js';
 
@@ -48,11 +49,6 @@ async function check(file: string): Promise<void> {
   } catch (error) {
     throw new Error(`what came of it does not verify: ${messageOf(error)}`);
   }
-}
-
-async function assertFree(file: string): Promise<void> {
-  if (await isThere(file)) throw new Error(`${file} is there already: choose another name`);
-  if (!(await isThere(dirname(file)))) throw new Error(`there is no folder ${dirname(file)}`);
 }
 
 async function fill(client: ServiceClient, facts: ExportResponse, writer: ExportWriter): Promise<void> {

@@ -1,4 +1,6 @@
 /** Reads the command line of `npm run load`. */
+
+import { isSpace, SPACES, type Space } from '../hnswlib/store.js';
 import { namedService, pathOf } from '../service/target.js';
 import { parseFlags, UsageError } from '../terminal/commandLine.js';
 import { FORMATS, type Format, formatOf } from './formats/open.js';
@@ -7,8 +9,10 @@ import { VECTOR_BYTES, type VectorBytes, vectorBytesIn } from './vectorBytes.js'
 
 export const LOAD_USAGE = `npm run load -- FILE --collection NAME [options]
 npm run load -- URL --from qdrant|chroma|pgvector --source NAME --collection NAME [options]
+npm run load -- FOLDER|FILE --from hnswlib --collection NAME [options]
 
-FILE is .jsonl, .csv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standard input.
+FILE is .jsonl, .csv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standard input. With --from hnswlib it is an
+index of hnswlib, and FOLDER a store that HNSWLib of LangChain.js has saved.
 
   --create            makes the collection where it is not there; --index KIND with that index
   --format FORMAT     of standard input, or of a file that is named otherwise
@@ -26,12 +30,14 @@ FILE is .jsonl, .csv, .npy, .fvecs, .bvecs, .ivecs or .parquet, or - for standar
   --rejects FILE      gets the rows that do not fit, with the reason; without it the first one ends the load
   --progress FILE     notes how far the load has come, and goes on there (default: FILE.NAME.progress)
   --source NAME       the collection or table to read; --source-key KEY where its service asks for one
+  --space SPACE       l2, ip or cosine: how an index file of hnswlib compares
   --url URL, --key K  the service (default: the one on the data folder) and its API key (or VOUCH_KEY)
 
 A field may reach into objects: embedding.data.0. A load that is broken off and started again inserts nothing twice.`;
 
 const SERVICES = ['qdrant', 'chroma', 'pgvector'] as const;
 export type ServiceKind = (typeof SERVICES)[number];
+const HNSWLIB = 'hnswlib';
 
 export const STDIN = '-';
 
@@ -41,6 +47,7 @@ const OPTIONS = {
   ...{ collection: TEXT, create: SWITCH, index: TEXT, format: TEXT, vector: TEXT, text: TEXT, metadata: TEXT },
   ...{ tag: TEXT, id: TEXT, numbers: TEXT, 'vector-bytes': TEXT },
   ...{ beside: TEXT, normalise: SWITCH, rejects: TEXT, progress: TEXT, from: TEXT, source: TEXT, 'source-key': TEXT },
+  space: TEXT,
   ...{ url: TEXT, key: TEXT },
 } as const;
 
@@ -52,6 +59,8 @@ export type Origin =
       readonly format: Format;
       readonly beside: File | undefined;
     }
+  /** A store of LangChain.js, or an index file, which does not say its space. */
+  | { readonly kind: 'hnswlib'; readonly path: string; readonly space: Space | undefined }
   | ({ readonly kind: 'service'; readonly service: ServiceKind; readonly url: string } & Named);
 
 interface Named {
@@ -85,10 +94,9 @@ export function parseLoad(args: readonly string[]): LoadRequest {
   const { collection, create = false, index } = values;
   if (collection === undefined) throw new UsageError('--collection is missing: into which one?');
   if (index !== undefined && !create) throw new UsageError('--index goes with --create');
-  const origin = values.from === undefined ? fileOrigin(from, values) : serviceOrigin(from, values.from, values);
-  const {
-    progress = origin.kind === 'file' && origin.path !== undefined ? `${from}.${collection}.progress` : undefined,
-  } = values;
+  const origin = originOf(from, values);
+  const path = origin.kind === 'service' ? undefined : origin.path;
+  const { progress = path && `${path}.${collection}.progress` } = values;
   return {
     ...{ origin, collection, created: create ? { index } : undefined, columns: columnsOf(values) },
     rejects: values.rejects && pathOf(values.rejects),
@@ -99,6 +107,23 @@ export function parseLoad(args: readonly string[]): LoadRequest {
 
 interface Given {
   readonly [name: string]: string | boolean | undefined;
+}
+
+function originOf(from: string, given: Given): Origin {
+  const { from: kind, space } = given;
+  if (kind === HNSWLIB) return hnswlibOrigin(from, given);
+  if (space !== undefined) throw new UsageError(`--space goes with --from ${HNSWLIB}`);
+  return typeof kind === 'string' ? serviceOrigin(from, kind, given) : fileOrigin(from, given);
+}
+
+function hnswlibOrigin(from: string, { space, source, format, beside, 'source-key': key }: Given): Origin {
+  if (source !== undefined || key !== undefined) throw new UsageError('--source and --source-key go with a service');
+  if (format !== undefined || beside !== undefined)
+    throw new UsageError('--format and --beside go with a file of rows');
+  if (from === STDIN) throw new UsageError(`--from ${HNSWLIB} reads no standard input: name a folder or an index file`);
+  if (space !== undefined && !isSpace(space))
+    throw new UsageError(`--space is ${space}; there are ${SPACES.join(', ')}`);
+  return { kind: HNSWLIB, path: pathOf(from), space };
 }
 
 function fileOrigin(from: string, { format, beside, source }: Given): Origin {
@@ -119,7 +144,7 @@ function known(format: string | boolean | undefined, file: string): Format {
 function serviceOrigin(url: string, kind: string, given: Given): Origin {
   const { source, format, beside } = given;
   if (!(SERVICES as readonly string[]).includes(kind))
-    throw new UsageError(`--from is ${kind}; there are ${SERVICES.join(', ')}`);
+    throw new UsageError(`--from is ${kind}; there are ${[...SERVICES, HNSWLIB].join(', ')}`);
   if (!URL.canParse(url)) throw new UsageError(`${url} is no address such as http://127.0.0.1:6333`);
   if (typeof source !== 'string')
     throw new UsageError('--source is missing: which collection or table of the service?');

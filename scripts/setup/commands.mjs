@@ -10,12 +10,20 @@ import { areSome, runTests, SUITES, TEST_OPTIONS, TEST_USAGE } from './tests.mjs
 /** The arguments are wrong; nothing was started. */
 export class UsageError extends SetupError {}
 
+const TEXT = { type: 'string' };
+
 /** The needs of a program, of one that also starts NATS servers, and of a tool. Needs in an inner list are made at the same time. */
 const PROGRAM = ['packages', 'programs'];
 const CLUSTER = ['packages', ['programs', 'nats']];
 const TOOL = ['allPackages', 'build'];
 const TESTS = ['allPackages', ['build', 'nats']];
 const TESTS_IN_A_BROWSER = ['allPackages', ['build', 'nats', 'browser']];
+
+/** What a command needs for some arguments: hnswlib for `--from hnswlib` and `--to hnswlib`. */
+function hnswlibIfNamed(args) {
+  const { from, to } = parseArgs({ args, strict: false, options: { from: TEXT, to: TEXT } }).values;
+  return [from, to].includes('hnswlib') ? ['hnswlib'] : [];
+}
 
 const NO_ARGUMENTS = { options: {}, positionals: 0 };
 
@@ -73,9 +81,9 @@ export const COMMANDS = {
   verify: { needs: PROGRAM, entry: 'scripts/verify.js' },
   witness: { needs: PROGRAM, entry: 'scripts/witness.js' },
   monitor: { needs: PROGRAM, entry: 'scripts/monitor.js' },
-  export: { needs: PROGRAM, entry: 'scripts/export.js' },
+  export: { needs: PROGRAM, needsFor: hnswlibIfNamed, entry: 'scripts/export.js' },
   import: { needs: PROGRAM, entry: 'scripts/import.js' },
-  load: { needs: PROGRAM, entry: 'scripts/load.js' },
+  load: { needs: PROGRAM, needsFor: hnswlibIfNamed, entry: 'scripts/load.js' },
   mcp: { needs: PROGRAM, entry: 'scripts/mcp.js' },
   demo: { needs: CLUSTER, entry: 'scripts/demo.js' },
   docs: { needs: TOOL, entry: 'scripts/docs.js' },

@@ -1,0 +1,122 @@
+/** Writes the live records of a collection into a folder that `HNSWLib` of LangChain.js loads. */
+import { basename, join } from 'node:path';
+import type hnswlib from 'hnswlib-node';
+import type { ListCollectionsResponse } from '../../coordinator/contract/collections.js';
+import type { ListedRecord, ListRecordsResponse } from '../../coordinator/contract/records.js';
+import { messageOf } from '../../shared/errors/errors.js';
+import { deleteTree, makeDirectory, move, replaceFile, StreamedFile, syncFile } from '../../shared/files/durable.js';
+import { RECORDS_MAX } from '../../shared/limits.js';
+import { hnswlibNode } from '../hnswlib/library.js';
+import { STORE_FILES, type StoreArgs, type StoredDocument, type StoreEntry } from '../hnswlib/store.js';
+import { withOwn } from '../load/services/ownFields.js';
+import { Refused, type ServiceClient } from '../service/serviceClient.js';
+import { grouped, say } from '../terminal/line.js';
+import { type Progress, withProgress } from '../terminal/progress.js';
+import { assertFree } from './assertFree.js';
+
+const NOT_FOUND = 404;
+/** The space whose distances are those of a collection. */
+const SPACE = 'l2';
+
+/** The folder appears when it is complete. Throws an Error of one line. */
+export async function writeStore(client: ServiceClient, collection: string, folder: string): Promise<void> {
+  await assertFree(folder);
+  const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
+  const found = collections.find(({ name }) => name === collection);
+  if (found === undefined) throw new Error(`there is no collection ${collection}`);
+  const index = new (hnswlibNode().HierarchicalNSW)(SPACE, found.dimension);
+  index.initIndex(Math.max(found.record_count, 1));
+  const unfinished = `${folder}.part-${process.pid}`;
+  await makeDirectory(unfinished);
+  try {
+    const encrypted = await withProgress('export', found.record_count, 'records', (progress) =>
+      fill({ client, collection, index, progress }, join(unfinished, STORE_FILES.documents)),
+    );
+    await saveIndex(index, join(unfinished, STORE_FILES.index));
+    const args: StoreArgs = { space: SPACE, numDimensions: found.dimension };
+    await replaceFile(join(unfinished, STORE_FILES.args), JSON.stringify(args));
+    await move(unfinished, folder);
+    if (encrypted > 0) say('warning', 'encrypted', `${grouped(encrypted)} records have no vector, and are left out`);
+  } catch (error) {
+    await deleteTree(unfinished);
+    throw error;
+  }
+  say('done', 'folder', `${basename(folder)}: ${grouped(index.getCurrentCount())} documents, compared by ${SPACE}`);
+}
+
+interface Filling {
+  readonly client: ServiceClient;
+  readonly collection: string;
+  readonly index: hnswlib.HierarchicalNSW;
+  readonly progress: Progress;
+}
+
+/** Adds the vectors to the index, and writes the documents. Returns how many encrypted records were left out. */
+async function fill({ client, collection, index, progress }: Filling, path: string): Promise<number> {
+  const file = await StreamedFile.begin(path);
+  let label = 0;
+  let encrypted = 0;
+  try {
+    for await (const records of pagesOf(client, collection)) {
+      for (const record of records) {
+        if (await isEncrypted(client, collection, record)) {
+          encrypted += 1;
+          continue;
+        }
+        if (label === index.getMaxElements()) index.resizeIndex(2 * label);
+        index.addPoint(record.vector!, label);
+        const entry: StoreEntry = [String(label), documentOf(record)];
+        await file.write(Buffer.from(`${label === 0 ? '[' : ','}${JSON.stringify(entry)}`));
+        label += 1;
+      }
+      progress.advance(records.length);
+    }
+    await file.write(Buffer.from(label === 0 ? '[]' : ']'));
+    await file.finish();
+    return encrypted;
+  } catch (error) {
+    await file.abandon();
+    throw error;
+  }
+}
+
+async function* pagesOf(client: ServiceClient, collection: string): AsyncGenerator<readonly ListedRecord[]> {
+  const path = `/v1/records?collection=${encodeURIComponent(collection)}&with=vector,text&limit=${RECORDS_MAX}`;
+  for (let after: number | null = 0; after !== null; ) {
+    const { records, next }: ListRecordsResponse = await client.ask('GET', `${path}&after=${after}`);
+    yield records;
+    after = next;
+  }
+}
+
+/** Lists show an encrypted record with zeros for a vector. */
+async function isEncrypted(client: ServiceClient, collection: string, record: ListedRecord): Promise<boolean> {
+  const { id, vector, text, metadata } = record;
+  if (text !== null || metadata !== null || vector!.some((component) => component !== 0)) return false;
+  try {
+    await client.send('GET', `/v1/records/encrypted/${id}?collection=${encodeURIComponent(collection)}`);
+    return true;
+  } catch (error) {
+    if (error instanceof Refused) return error.status !== NOT_FOUND;
+    throw error;
+  }
+}
+
+/** The external id becomes the document's id, and a tag other than 0 a field of the metadata. */
+function documentOf({ text, metadata, tag, external_id: id }: ListedRecord): StoredDocument {
+  const tagged = tag === 0 ? (metadata ?? {}) : withOwn(metadata ?? {}, { tag }, 'record.');
+  return { pageContent: text ?? '', metadata: tagged, ...(id !== undefined && { id }) };
+}
+
+/** Reads the file back: hnswlib does not notice where the disk took a part of it. */
+async function saveIndex(index: hnswlib.HierarchicalNSW, path: string): Promise<void> {
+  const count = index.getCurrentCount();
+  try {
+    await index.writeIndex(path);
+    await index.readIndex(path);
+  } catch (error) {
+    throw new Error(`${path} cannot be written: ${messageOf(error)}`);
+  }
+  if (index.getCurrentCount() !== count) throw new Error(`${path} was not written as a whole: is there room?`);
+  await syncFile(path);
+}

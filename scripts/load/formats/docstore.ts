@@ -1,0 +1,45 @@
+/** `docstore.json` of LangChain.js: `[["0", {document}], …]`, cut into its documents, each of which is read by itself. */
+
+const [QUOTE, ESCAPE, LIST, LIST_END, OBJECT, OBJECT_END] = Buffer.from('"\\[]{}');
+const HEAD = /^\[\s*"(\d{1,20})"\s*,/;
+/** Bytes before the document of an entry. */
+const HEAD_BYTES_MAX = 64;
+
+/** The JSON of each document by label. Throws an Error of one line. */
+export function documentsIn(bytes: Buffer, name: string): Map<number, Buffer> {
+  const documents = new Map<number, Buffer>();
+  for (const entry of entriesIn(bytes, name)) {
+    const head = HEAD.exec(entry.toString('latin1', 0, HEAD_BYTES_MAX));
+    if (head === null) throw new Error(`entry ${documents.size + 1} of ${name} has no label`);
+    const label = Number(head[1]);
+    if (documents.has(label)) throw new Error(`${name} has two documents of label ${label}`);
+    documents.set(label, entry.subarray(head[0].length, -1));
+  }
+  return documents;
+}
+
+/** The lists in the list. */
+function* entriesIn(bytes: Buffer, name: string): Generator<Buffer> {
+  let depth = 0;
+  let begin = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = quotedEnd(bytes, at);
+    else if (byte === LIST || byte === OBJECT) {
+      depth += 1;
+      if (depth === 2) begin = at;
+    } else if (byte === LIST_END || byte === OBJECT_END) {
+      depth -= 1;
+      if (depth === 1) yield bytes.subarray(begin, at + 1);
+      if (depth === 0) return;
+    }
+  }
+  throw new Error(`${name} is cut short, or is no list of documents`);
+}
+
+/** The place of the closing quote. */
+function quotedEnd(bytes: Buffer, open: number): number {
+  let at = open + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === ESCAPE ? 2 : 1;
+  return at;
+}
