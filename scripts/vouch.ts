@@ -10,9 +10,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
   verify: 'checks receipts, checkpoints and logs offline',
   witness: 'cosigns the checkpoints of service logs',
   monitor: 'follows a service log',
-  export: 'writes a collection to a file',
+  export: 'writes a collection to a file, or to a store of LangChain.js',
   import: 'makes a collection of such a file',
-  load: 'loads files and tables of other services',
+  load: 'loads files, tables of other services and stores of LangChain.js',
   mcp: 'an MCP server of a collection',
   demo: 'a guided tour',
 };

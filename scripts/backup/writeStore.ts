@@ -9,12 +9,11 @@ import { RECORDS_MAX } from '../../shared/limits.js';
 import { hnswlibNode } from '../hnswlib/library.js';
 import { STORE_FILES, type StoreArgs, type StoredDocument, type StoreEntry } from '../hnswlib/store.js';
 import { withOwn } from '../load/services/ownFields.js';
-import { Refused, type ServiceClient } from '../service/serviceClient.js';
+import type { ServiceClient } from '../service/serviceClient.js';
 import { grouped, say } from '../terminal/line.js';
 import { type Progress, withProgress } from '../terminal/progress.js';
 import { assertFree } from './assertFree.js';
 
-const NOT_FOUND = 404;
 /** The space whose distances are those of a collection. */
 const SPACE = 'l2';
 
@@ -29,14 +28,15 @@ export async function writeStore(client: ServiceClient, collection: string, fold
   const unfinished = `${folder}.part-${process.pid}`;
   await makeDirectory(unfinished);
   try {
-    const encrypted = await withProgress('export', found.record_count, 'records', (progress) =>
+    const blank = await withProgress('export', found.record_count, 'records', (progress) =>
       fill({ client, collection, index, progress }, join(unfinished, STORE_FILES.documents)),
     );
     await saveIndex(index, join(unfinished, STORE_FILES.index));
     const args: StoreArgs = { space: SPACE, numDimensions: found.dimension };
     await replaceFile(join(unfinished, STORE_FILES.args), JSON.stringify(args));
     await move(unfinished, folder);
-    if (encrypted > 0) say('warning', 'encrypted', `${grouped(encrypted)} records have no vector, and are left out`);
+    if (blank > 0)
+      say('warning', 'left out', `${grouped(blank)} records of zeros without text and metadata, as encrypted ones are`);
   } catch (error) {
     await deleteTree(unfinished);
     throw error;
@@ -51,29 +51,27 @@ interface Filling {
   readonly progress: Progress;
 }
 
-/** Adds the vectors to the index, and writes the documents. Returns how many encrypted records were left out. */
+/** Adds the vectors to the index, and writes the documents. Returns how many records were left out. */
 async function fill({ client, collection, index, progress }: Filling, path: string): Promise<number> {
   const file = await StreamedFile.begin(path);
   let label = 0;
-  let encrypted = 0;
+  let read = 0;
   try {
     for await (const records of pagesOf(client, collection)) {
       for (const record of records) {
-        if (await isEncrypted(client, collection, record)) {
-          encrypted += 1;
-          continue;
-        }
+        if (isBlank(record)) continue;
         if (label === index.getMaxElements()) index.resizeIndex(2 * label);
         index.addPoint(record.vector!, label);
         const entry: StoreEntry = [String(label), documentOf(record)];
         await file.write(Buffer.from(`${label === 0 ? '[' : ','}${JSON.stringify(entry)}`));
         label += 1;
       }
+      read += records.length;
       progress.advance(records.length);
     }
     await file.write(Buffer.from(label === 0 ? '[]' : ']'));
     await file.finish();
-    return encrypted;
+    return read - label;
   } catch (error) {
     await file.abandon();
     throw error;
@@ -89,18 +87,9 @@ async function* pagesOf(client: ServiceClient, collection: string): AsyncGenerat
   }
 }
 
-/** Lists show an encrypted record with zeros for a vector. */
-async function isEncrypted(client: ServiceClient, collection: string, record: ListedRecord): Promise<boolean> {
-  const { id, vector, text, metadata } = record;
-  if (text !== null || metadata !== null || vector!.some((component) => component !== 0)) return false;
-  try {
-    await client.send('GET', `/v1/records/encrypted/${id}?collection=${encodeURIComponent(collection)}`);
-    return true;
-  } catch (error) {
-    if (error instanceof Refused) return error.status !== NOT_FOUND;
-    throw error;
-  }
-}
+/** An encrypted record is listed so. */
+const isBlank = ({ vector, text, metadata, external_id: id }: ListedRecord): boolean =>
+  text === null && metadata === null && id === undefined && vector!.every((component) => component === 0);
 
 /** The external id becomes the document's id, and a tag other than 0 a field of the metadata. */
 function documentOf({ text, metadata, tag, external_id: id }: ListedRecord): StoredDocument {

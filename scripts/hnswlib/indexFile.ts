@@ -11,6 +11,8 @@ const HEAD_BYTES = 96;
 const LABEL_BYTES = 8;
 const COMPONENT_BYTES = 4;
 const LENGTH_BYTES = 4;
+/** Links are u32. */
+const MOST = 2 ** 32;
 
 /** Places of the numbers that are read, in bytes. */
 const AT = { levelOffset: 0, most: 8, count: 16, element: 24, label: 32, vector: 40, links: 64 } as const;
@@ -44,7 +46,8 @@ function factsIn(head: Buffer, sizeBytes: number, name: string): IndexFacts {
     at(AT.levelOffset) === 0 &&
     at(AT.vector) === LENGTH_BYTES * (1 + at(AT.links)) &&
     elementBytes === at(AT.label) + LABEL_BYTES &&
-    count <= at(AT.most);
+    count <= at(AT.most) &&
+    at(AT.most) <= MOST;
   if (!isIndex || !Number.isInteger(dimension) || dimension < 1 || dimension > DIMENSION_MAX)
     throw new Error(
       `${name} is no index of hnswlib's HierarchicalNSW with 1 to ${DIMENSION_MAX} components of float32`,

@@ -1,6 +1,7 @@
 /** `docstore.json` of LangChain.js: `[["0", {document}], …]`, cut into its documents, each of which is read by itself. */
 
-const [QUOTE, ESCAPE, LIST, LIST_END, OBJECT, OBJECT_END] = Buffer.from('"\\[]{}');
+const [QUOTE, ESCAPE, LIST, LIST_END, OBJECT, OBJECT_END, COMMA] = Buffer.from('"\\[]{},');
+const SPACES = Buffer.from(' \t\r\n');
 const HEAD = /^\[\s*"(\d{1,20})"\s*,/;
 /** Bytes before the document of an entry. */
 const HEAD_BYTES_MAX = 64;
@@ -18,24 +19,28 @@ export function documentsIn(bytes: Buffer, name: string): Map<number, Buffer> {
   return documents;
 }
 
-/** The lists in the list. */
+/** The lists in the list. Their content is not checked. */
 function* entriesIn(bytes: Buffer, name: string): Generator<Buffer> {
   let depth = 0;
   let begin = 0;
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = quotedEnd(bytes, at);
-    else if (byte === LIST || byte === OBJECT) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE && depth > 1) at = quotedEnd(bytes, at);
+    else if (byte === LIST || (byte === OBJECT && depth > 0)) {
       depth += 1;
       if (depth === 2) begin = at;
     } else if (byte === LIST_END || byte === OBJECT_END) {
       depth -= 1;
       if (depth === 1) yield bytes.subarray(begin, at + 1);
-      if (depth === 0) return;
-    }
+      if (depth > 0) continue;
+      if (bytes.subarray(at + 1).every(isSpace)) return;
+      break;
+    } else if (depth < 2 && !isSpace(byte) && !(byte === COMMA && depth === 1)) break;
   }
   throw new Error(`${name} is cut short, or is no list of documents`);
 }
+
+const isSpace = (byte: number): boolean => SPACES.includes(byte);
 
 /** The place of the closing quote. */
 function quotedEnd(bytes: Buffer, open: number): number {

@@ -17,6 +17,10 @@ const launched = (name: string, { url, rw }: At, args: readonly string[], option
 export const runExport = (at: At, collection: string, file: string): Launched =>
   launched('export', at, ['--collection', collection, '--out', file]);
 
+/** Exports into a store of LangChain.js. */
+export const runStoreExport = (at: At, collection: string, folder: string): Launched =>
+  launched('export', at, ['--collection', collection, '--to', 'hnswlib', folder]);
+
 export const runImport = (at: At, file: string, name?: string): Launched =>
   launched('import', at, ['--file', file, ...(name === undefined ? [] : ['--collection', name])]);
 
