@@ -14,7 +14,7 @@ const TEXT = { type: 'string' } as const;
 
 const HNSWLIB = 'hnswlib';
 
-/** What an export writes: the log, or a store of LangChain.js. */
+/** The log in a file, or a store of LangChain.js in a folder. */
 type ExportTarget = { readonly kind: 'log' | typeof HNSWLIB; readonly path: string };
 
 /** Throws UsageError. */

@@ -22,7 +22,7 @@ export async function writeStore(client: ServiceClient, collection: string, fold
   await assertFree(folder);
   const { collections } = await client.ask<ListCollectionsResponse>('GET', '/v1/namespaces');
   const found = collections.find(({ name }) => name === collection);
-  if (found === undefined) throw new Error(`there is no collection ${collection}`);
+  if (found === undefined) throw new Error(`the collection ${collection} does not exist`);
   const index = new (hnswlibNode().HierarchicalNSW)(SPACE, found.dimension);
   index.initIndex(Math.max(found.record_count, 1));
   const unfinished = `${folder}.part-${process.pid}`;
@@ -58,14 +58,16 @@ async function fill({ client, collection, index, progress }: Filling, path: stri
   let read = 0;
   try {
     for await (const records of pagesOf(client, collection)) {
+      let entries = '';
       for (const record of records) {
         if (isBlank(record)) continue;
         if (label === index.getMaxElements()) index.resizeIndex(2 * label);
         index.addPoint(record.vector!, label);
         const entry: StoreEntry = [String(label), documentOf(record)];
-        await file.write(Buffer.from(`${label === 0 ? '[' : ','}${JSON.stringify(entry)}`));
+        entries += (label === 0 ? '[' : ',') + JSON.stringify(entry);
         label += 1;
       }
+      await file.write(Buffer.from(entries));
       read += records.length;
       progress.advance(records.length);
     }

@@ -31,7 +31,7 @@ export async function indexFacts(path: string, name: string): Promise<IndexFacts
   const file = await openFile(path);
   try {
     const head = file.sizeBytes < HEAD_BYTES ? undefined : await file.take(HEAD_BYTES);
-    if (head === undefined) throw new Error(`${name} is no index of hnswlib: it has ${file.sizeBytes} bytes`);
+    if (head === undefined) throw new Error(`${name} is not an index of hnswlib: it has ${file.sizeBytes} bytes`);
     return factsIn(Buffer.from(head), file.sizeBytes, name);
   } finally {
     await file.close();
@@ -50,7 +50,7 @@ function factsIn(head: Buffer, sizeBytes: number, name: string): IndexFacts {
     at(AT.most) <= MOST;
   if (!isIndex || !Number.isInteger(dimension) || dimension < 1 || dimension > DIMENSION_MAX)
     throw new Error(
-      `${name} is no index of hnswlib's HierarchicalNSW with 1 to ${DIMENSION_MAX} components of float32`,
+      `${name} is not an index of hnswlib's HierarchicalNSW with 1 to ${DIMENSION_MAX} components of float32`,
     );
   if (sizeBytes < HEAD_BYTES + count * (elementBytes + LENGTH_BYTES))
     throw new Error(`${name} is cut short: ${sizeBytes} bytes do not hold its ${count} vectors`);

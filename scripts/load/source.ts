@@ -31,7 +31,7 @@ export interface Source {
   readonly name: string;
   /** The fields in which a source of this kind keeps the vector and the text. */
   readonly usual: { readonly vector: readonly string[]; readonly text: readonly string[] };
-  /** What its users should know before its rows are loaded. */
+  /** Printed before its rows are loaded. */
   readonly remark?: string | undefined;
   /** How many rows there are, as far as is known after `read` of them; undefined: nothing is known. */
   expected(read: number): number | undefined;

@@ -19,7 +19,7 @@ const TOOL = ['allPackages', 'build'];
 const TESTS = ['allPackages', ['build', 'nats']];
 const TESTS_IN_A_BROWSER = ['allPackages', ['build', 'nats', 'browser']];
 
-/** What a command needs for some arguments: hnswlib for `--from hnswlib` and `--to hnswlib`. */
+/** Further needs of a command, by its arguments: hnswlib for `--from hnswlib` and `--to hnswlib`. */
 function hnswlibIfNamed(args) {
   const { from, to } = parseArgs({ args, strict: false, options: { from: TEXT, to: TEXT } }).values;
   return [from, to].includes('hnswlib') ? ['hnswlib'] : [];

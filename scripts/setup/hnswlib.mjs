@@ -1,6 +1,6 @@
 /**
- * hnswlib-node, which reads and writes hnswlib's files and is the yardstick of the benchmarks, compiled for this machine's
- * CPU: with 768 dimensions it builds 1.45 times and searches 1.3 times as fast as a build for any CPU.
+ * hnswlib-node, which reads and writes hnswlib's files and is the yardstick of the benchmarks. It is compiled for this
+ * machine's CPU: with 768 dimensions it builds 1.45 times and searches 1.3 times as fast as a build for any CPU.
  */
 
 import { createHash } from 'node:crypto';
@@ -55,7 +55,7 @@ export async function compileHnswlib(root) {
   });
 }
 
-/** What node-gyp runs; the variables are those that it reads. */
+/** Looks for the programs that node-gyp runs, by the variables that it reads. */
 function assertTools() {
   const { CXX, PYTHON, npm_config_python = PYTHON, PATH = '' } = process.env;
   const tools = [CXX?.split(' ')[0] || 'g++', 'make', npm_config_python || 'python3'];

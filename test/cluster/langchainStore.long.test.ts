@@ -45,7 +45,7 @@ const documentsOf = (count: number): Document[] =>
     ...(i % 5 === 0 && { id: `id-${i}` }),
   }));
 
-describe('stores of LangChain.js', () => {
+describe('a store of LangChain.js', () => {
   let rig: LoadRig;
   let at: Project & At;
   let HNSWLib: HNSWLib;
@@ -95,7 +95,7 @@ describe('stores of LangChain.js', () => {
     ['cosine', /^ {2}order +cosine: these vectors have length 1, so squared_l2 gives the same order$/m],
     ['ip', /^ {2}order +ip: squared_l2 gives the same order only among vectors of one length; --normalise gives /m],
   ] as const)
-    it(`are loaded from the space ${space} with texts, metadata and the order that is said`, async () => {
+    it(`in the space ${space} is loaded with its texts, its metadata and a line on the order`, async () => {
       const { store, folder } = await storeOf(space, 40);
       const output = await load(folder, 'loaded', '--metadata', 'n,loc,tags');
       if (says === undefined) expect(output).not.to.match(/ order /);
@@ -109,7 +109,7 @@ describe('stores of LangChain.js', () => {
       expect(contentsOf(await nearest('loaded', asked, 10))).to.deep.equal(contentsOf(found));
     });
 
-  it('are loaded from ip in the order of cosine with --normalise', async () => {
+  it('compared by ip is loaded in the order of cosine with --normalise', async () => {
     const { folder } = await storeOf('ip', 40);
     const { store } = await storeOf('cosine', 40);
     await load(folder, 'normal', '--metadata', 'n,loc,tags', '--normalise');
@@ -122,7 +122,7 @@ describe('stores of LangChain.js', () => {
     expect(contentsOf(found)).to.deep.equal(contentsOf(await store.similaritySearchVectorWithScore(query, 10)));
   });
 
-  it('are loaded after they were loaded and saved again, which changes args.json', async () => {
+  it('saved again by LangChain.js after a load is loaded', async () => {
     const { folder } = await storeOf('cosine', 5);
     const again = newFolder();
     await (await HNSWLib.load(folder, EMBEDDINGS)).save(again);
@@ -130,7 +130,7 @@ describe('stores of LangChain.js', () => {
     expect(await load(again, 'again')).to.match(/^✔ collection +again: 5 records are in it$/m);
   });
 
-  it('are written by an export, and LangChain.js finds and adds documents in them', async () => {
+  it('is written by an export, and LangChain.js finds and adds documents in it', async () => {
     await at.rw.post('/v1/namespaces', { name: 'born', dimension: 3, metric: 'squared_l2' });
     const batch = pointsOf(1_500);
     const metadata = batch.map((_, i) => (i % 2 === 0 ? null : { n: i, deep: { list: [i, 'é'] } }));
@@ -157,7 +157,7 @@ describe('stores of LangChain.js', () => {
     expect((await store.similaritySearchVectorWithScore(query, 1))[0]![0].pageContent).to.equal('added');
   });
 
-  it('return to a collection with their external ids and tags', async () => {
+  it('returns external ids, and keeps tags in its metadata', async () => {
     await at.rw.post('/v1/namespaces', { name: 'there', dimension: 1, metric: 'squared_l2' });
     const rows = { batch: [[1], [2], [3]], external_ids: ['a', 'b', '0'], tags: [0, 7, 8] };
     const metadata = [null, { x: 1 }, { tag: 'own' }];
@@ -178,7 +178,7 @@ describe('stores of LangChain.js', () => {
     ]);
   });
 
-  it('of a collection without content open, and take documents', async () => {
+  it('is written of a collection without content, and LangChain.js adds documents to it', async () => {
     await at.rw.post('/v1/namespaces', { name: 'empty', dimension: 2, metric: 'squared_l2' });
     await succeeded(runStoreExport(at, 'empty', newFolder()));
     await at.rw.post('/v1/records', { collection: 'empty', values: [0, 0], tag: 7 });
@@ -192,16 +192,16 @@ describe('stores of LangChain.js', () => {
     ]);
   });
 
-  it('are not written over anything, and leave nothing behind where the collection is missing', async () => {
+  it('is not written over anything, and leaves nothing behind where the collection is missing', async () => {
     const failed = async (collection: string, folder: string, says: RegExp): Promise<void> => {
       const run = runStoreExport(at, collection, folder);
       expect((await run.waitForEnd()).code).to.equal(1);
       expect(run.output).to.match(says);
     };
     const before = await readdir(rig.folder);
-    await failed('none', newFolder(), /^✘ export +there is no collection none$/m);
+    await failed('none', newFolder(), /^✘ export +the collection none does not exist$/m);
     await failed('none', rig.folder, /^✘ export +.* is there already: choose another name$/m);
-    await failed('none', join(rig.folder, 'no', 'folder'), /^✘ export +there is no folder .*\/no$/m);
+    await failed('none', join(rig.folder, 'no', 'folder'), /^✘ export +the folder .*\/no does not exist$/m);
     expect(await readdir(rig.folder)).to.deep.equal(before);
     const log = runExport(at, 'none', join(rig.folder, 'none.vouchlog'));
     expect((await log.waitForEnd()).code).to.equal(1);

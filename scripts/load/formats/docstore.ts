@@ -37,7 +37,7 @@ function* entriesIn(bytes: Buffer, name: string): Generator<Buffer> {
       break;
     } else if (depth < 2 && !isSpace(byte) && !(byte === COMMA && depth === 1)) break;
   }
-  throw new Error(`${name} is cut short, or is no list of documents`);
+  throw new Error(`${name} is cut short, or is not a list of documents`);
 }
 
 const isSpace = (byte: number): boolean => SPACES.includes(byte);

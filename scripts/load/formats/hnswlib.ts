@@ -32,7 +32,7 @@ interface Opened extends IndexFacts {
 /** `path`: a store's folder, or an index file, which does not say its space. Throws an Error of one line. */
 export async function hnswlibSource(path: string, space: Space | undefined): Promise<Source> {
   const found = await ifThere(stat(path));
-  if (found === undefined) throw new Error(`there is no file or folder ${path}`);
+  if (found === undefined) throw new Error(`${path} does not exist`);
   const index = found.isDirectory() ? await openStore(path, space) : await openIndex(path, space);
   return {
     name: index.name,
@@ -53,7 +53,7 @@ async function openIndex(path: string, space: Space | undefined): Promise<Opened
 async function openStore(folder: string, given: Space | undefined): Promise<Opened> {
   const contentOf = async (file: string): Promise<Buffer> => {
     const bytes = await ifThere(readFile(join(folder, file)));
-    if (bytes === undefined) throw new Error(`${folder} is no store of LangChain.js: it has no ${file}`);
+    if (bytes === undefined) throw new Error(`${folder} is not a store of LangChain.js: it has no ${file}`);
     return bytes;
   };
   const { space, numDimensions } = argsIn(await contentOf(STORE_FILES.args));
@@ -61,7 +61,7 @@ async function openStore(folder: string, given: Space | undefined): Promise<Open
     throw new Error(`--space is ${given}, and ${STORE_FILES.args} says ${space}`);
   const path = join(folder, STORE_FILES.index);
   if ((await ifThere(stat(path))) === undefined)
-    throw new Error(`${folder} is no store of LangChain.js: it has no ${STORE_FILES.index}`);
+    throw new Error(`${folder} is not a store of LangChain.js: it has no ${STORE_FILES.index}`);
   const facts = await indexFacts(path, STORE_FILES.index);
   if (facts.dimension !== numDimensions)
     throw new Error(

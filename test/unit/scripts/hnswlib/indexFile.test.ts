@@ -1,4 +1,4 @@
-/** What is checked of hnswlib's files before hnswlib-node reads them, and what is said where it cannot. */
+/** The checks of hnswlib's files before hnswlib-node reads them, and the errors where it is missing. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,21 +40,21 @@ describe('files of hnswlib', () => {
     const whole = hnswlibIndex(3, ELEMENTS);
     for (let bytes = 0; bytes < whole.length; bytes++) {
       const says =
-        bytes < 96 ? /^some\.index is no index of hnswlib: it has \d+ bytes$/ : /^some\.index is cut short: /;
+        bytes < 96 ? /^some\.index is not an index of hnswlib: it has \d+ bytes$/ : /^some\.index is cut short: /;
       expect((await rejection(factsOf(whole.subarray(0, bytes)))).message, `${bytes} bytes`).to.match(says);
     }
   });
 
   it('a file of something else is refused', async () => {
     for (const fill of [0, 1, 0xff])
-      expect((await rejection(factsOf(Buffer.alloc(1_000, fill)))).message).to.match(/is no index of hnswlib's/);
+      expect((await rejection(factsOf(Buffer.alloc(1_000, fill)))).message).to.match(/is not an index of hnswlib's/);
     // Room for fewer vectors than there are, and for more than can be linked.
     for (const most of [1n, 2n ** 60n]) {
       const odd = hnswlibIndex(3, ELEMENTS);
       odd.writeBigUInt64LE(most, 8);
-      expect((await rejection(factsOf(odd))).message).to.match(/is no index of hnswlib's/);
+      expect((await rejection(factsOf(odd))).message).to.match(/is not an index of hnswlib's/);
     }
-    expect((await rejection(factsOf(hnswlibIndex(0, ELEMENTS)))).message).to.match(/is no index of hnswlib's/);
+    expect((await rejection(factsOf(hnswlibIndex(0, ELEMENTS)))).message).to.match(/is not an index of hnswlib's/);
   });
 
   it('documents are cut out of their list, whatever their texts hold', () => {
@@ -95,7 +95,7 @@ describe('files of hnswlib', () => {
       /^docstore\.json has two documents of label 0$/,
     );
     for (const other of [{ 0: {} }, 'text', 1, null, [1], ['0'], [['0', {}], null]])
-      refused(other, /^docstore\.json is cut short, or is no list of documents$/);
+      refused(other, /^docstore\.json is cut short, or is not a list of documents$/);
     expect(() => documentsIn(Buffer.from('[] []'), 'docstore.json')).to.throw(/^docstore\.json is cut short/);
   });
 

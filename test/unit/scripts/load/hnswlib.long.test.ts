@@ -24,7 +24,7 @@ async function read(source: Source): Promise<Record<number, Fields | string>> {
   return rows;
 }
 
-describe('rows of hnswlib', () => {
+describe('a load from hnswlib', () => {
   let folder: string;
   let stores = 0;
   before(async function () {
@@ -51,8 +51,8 @@ describe('rows of hnswlib', () => {
   const faultOf = async (path: string, space?: Space): Promise<string> =>
     (await rejection(hnswlibSource(path, space).then(read))).message;
 
-  describe('of an index file', () => {
-    it('are in the order of their labels, which become ids and tags, without those that are deleted', async () => {
+  describe('an index file', () => {
+    it('yields its vectors in the order of labels, which become ids and tags, without deleted ones', async () => {
       const index = new (hnswlibNode().HierarchicalNSW)('l2', 2);
       index.initIndex(1_000);
       for (let i = 999; i >= 0; i--) index.addPoint([i, -0.5], 5 * i);
@@ -72,7 +72,7 @@ describe('rows of hnswlib', () => {
       expect(rowOf(rows[1]![1] as Fields, COLUMNS, source.usual)).to.include({ externalId: '5', tag: 5 });
     });
 
-    it('whose label takes more than 32 bits are rejected, since hnswlib-node returns the vector of another', async () => {
+    it('has a row rejected where its label exceeds 32 bits, which hnswlib-node would cut off', async () => {
       const labels = [1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n];
       const elements = labels.map((label, i) => ({ label, vector: [i] }));
       const rows = await read(await hnswlibSource(await indexOf(hnswlibIndex(1, elements)), 'l2'));
@@ -82,28 +82,28 @@ describe('rows of hnswlib', () => {
       expect(Object.values(rows).filter((row) => typeof row === 'string')).to.have.length(5);
     });
 
-    it('are refused where the file is cut off at any byte, or continues', async () => {
+    it('is refused where it is cut off at any byte, or continues', async () => {
       const whole = hnswlibIndex(2, [
         { label: 0n, vector: [1, 2] },
         { label: 1n, vector: [3, 4] },
       ]);
       for (let bytes = 0; bytes < whole.length; bytes += 3)
         expect(await faultOf(await indexOf(whole.subarray(0, bytes)), 'l2'), `${bytes} bytes`).to.match(
-          /is no index of hnswlib|is cut short/,
+          /is not an index of hnswlib|is cut short/,
         );
       expect(await faultOf(await indexOf(Buffer.concat([whole, Buffer.alloc(1)])), 'l2')).to.match(
         /^\d+\.index cannot be read: Hnswlib Error: Index seems to be corrupted or unsupported$/,
       );
     });
 
-    it('are refused where two vectors have one label', async () => {
+    it('is refused where two vectors have one label', async () => {
       const twice = [1, 2].map((component) => ({ label: 5n, vector: [component] }));
       expect(await faultOf(await indexOf(hnswlibIndex(1, twice)), 'l2')).to.match(
         /^\d+\.index is damaged: its 2 vectors have 1 labels$/,
       );
     });
 
-    it('do not fit where a component is not finite or beyond what a collection holds', async () => {
+    it('has rows that do not fit, where components are not finite or exceed Q16.16', async () => {
       const values = [32_767, 32_768, -32_769, Number.NaN, Number.POSITIVE_INFINITY];
       const elements = values.map((value, i) => ({ label: BigInt(i), vector: [value] }));
       const source = await hnswlibSource(await indexOf(hnswlibIndex(1, elements)), 'l2');
@@ -115,11 +115,11 @@ describe('rows of hnswlib', () => {
         );
     });
 
-    it('are none where the index is empty', async () => {
+    it('yields nothing where it is empty', async () => {
       expect(await read(await hnswlibSource(await indexOf(hnswlibIndex(3, [])), 'cosine'))).to.deep.equal({});
     });
 
-    it('need the space, which says what becomes of the order', async () => {
+    it('needs the space, whose line says whether the order stays', async () => {
       const path = await indexOf(hnswlibIndex(1, [{ label: 0n, vector: [1] }]));
       expect(await faultOf(path)).to.match(/^\d+\.index does not say how it compares: --space says whether by l2, ip,/);
       const remarkOf = async (space: Space): Promise<string | undefined> => (await hnswlibSource(path, space)).remark;
@@ -132,12 +132,12 @@ describe('rows of hnswlib', () => {
       );
     });
 
-    it('are refused where there is no such file', async () => {
-      expect(await faultOf(join(folder, 'none'), 'l2')).to.match(/^there is no file or folder .*\/none$/);
+    it('is refused where it does not exist', async () => {
+      expect(await faultOf(join(folder, 'none'), 'l2')).to.match(/\/none does not exist$/);
     });
   });
 
-  describe('of a store of LangChain.js', () => {
+  describe('a store of LangChain.js', () => {
     const ARGS = { space: 'ip', numDimensions: 1, docstore: { _docs: {} }, index: {} };
     const index = hnswlibIndex(1, [
       { label: 0n, vector: [0.5] },
@@ -152,7 +152,7 @@ describe('rows of hnswlib', () => {
       id,
     });
 
-    it('have the text, the id and the metadata of their documents', async () => {
+    it('yields texts, ids and metadata, and rejects vectors and documents that are alone', async () => {
       const nested = { id: 'own', text: 7, big: 1, list: [{ a: [null] }] };
       const documents = [
         ['0', documentOf('a', nested, 'first')],
@@ -180,7 +180,7 @@ describe('rows of hnswlib', () => {
       });
     });
 
-    it('keep numbers beyond 2^53, and are rejected alone where a key is repeated or bytes are not UTF-8', async () => {
+    it('keeps numbers beyond 2^53, and has single rows rejected for repeated keys and other bytes than UTF-8', async () => {
       const path = await storeOf(
         hnswlibIndex(
           1,
@@ -200,16 +200,19 @@ describe('rows of hnswlib', () => {
       expect(rows[4]).to.deep.include({ a: 3 });
     });
 
-    it('are refused where a file is missing or contradicts another', async () => {
+    it('is refused where a file is missing or contradicts another', async () => {
       const refused = async (path: Promise<string>, says: RegExp, space?: Space): Promise<void> => {
         expect(await faultOf(await path, space)).to.match(says);
       };
-      await refused(storeOf(undefined, [], ARGS), /store\d+ is no store of LangChain\.js: it has no hnswlib\.index$/);
+      await refused(
+        storeOf(undefined, [], ARGS),
+        /store\d+ is not a store of LangChain\.js: it has no hnswlib\.index$/,
+      );
       await refused(
         storeOf(index, undefined, ARGS),
-        /store\d+ is no store of LangChain\.js: it has no docstore\.json$/,
+        /store\d+ is not a store of LangChain\.js: it has no docstore\.json$/,
       );
-      await refused(storeOf(index, [], undefined), /store\d+ is no store of LangChain\.js: it has no args\.json$/);
+      await refused(storeOf(index, [], undefined), /store\d+ is not a store of LangChain\.js: it has no args\.json$/);
       await refused(
         storeOf(index, [], { space: 'l1', numDimensions: 1 }),
         /^args\.json does not say the space, one of/,
