@@ -52,7 +52,7 @@ export const COMMANDS = {
     usage: 'npm run build\n\nInstalls packages, and builds the programs in dist.',
     ...NO_ARGUMENTS,
   },
-  prepack: { needs: PROGRAM, usage: 'npm pack\n\nMakes a package of the programs.', ...NO_ARGUMENTS },
+  prepack: { needs: PROGRAM, usage: 'npm run prepack\n\nBuilds what npm pack makes a package of.', ...NO_ARGUMENTS },
   setup: { needs: TESTS, usage: 'node scripts/setup.mjs\n\nPrepares all that the tests need.', ...NO_ARGUMENTS },
   check: {
     needs: ['allPackages'],
