@@ -257,7 +257,7 @@ describe('npm start', () => {
         return `${(await tool.ended).code} ${tool.lines[0]}`;
       };
       expect(await outcome('list')).to.match(/^1 ✘ keys +nothing runs on the data folder .* npm start/);
-      expect(await outcome()).to.match(/^2 ✘ keys +what shall be done/);
+      expect(await outcome()).to.match(/^2 ✘ keys +the command is missing: there are create/);
       expect(await outcome('create', '--project', 'a b', '--scope', 'admin')).to.match(
         /^2 ✘ keys +--project is a b; allowed/,
       );
