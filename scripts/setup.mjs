@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBrowser } from './setup/browser.mjs';
-import { buildAll, buildPrograms, together } from './setup/build.mjs';
+import { buildAll, buildClientTypes, buildPrograms, together } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
 import { asksForHelp, assertArguments, COMMANDS, UsageError } from './setup/commands.mjs';
 import { installAllPackages, installPackages } from './setup/dependencies.mjs';
@@ -33,6 +33,7 @@ const WRITE_REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 const STEPS = {
   packages: installPackages,
   allPackages: installAllPackages,
+  clientTypes: buildClientTypes,
   programs: buildPrograms,
   build: buildAll,
   hnswlib: compileHnswlib,

@@ -9,6 +9,7 @@ import { run } from './command.mjs';
 import {
   BLAKE3_WASM,
   consoleSources,
+  contractSources,
   filesUnder,
   importClosure,
   MODULE_ENDING,
@@ -24,8 +25,19 @@ import { step } from './steps.mjs';
 
 const output = (source) => source.replace(/\.ts$/, '.js');
 
+/** The types of the client package, which other sources import. */
+export const buildClientTypes = (root) =>
+  part(root, 'client', {
+    inputs: [...contractSources(root), join('scripts', 'buildClientTypes.mjs')],
+    outputs: [join('..', 'client', 'contract', 'fields.ts')],
+    doing: 'making its types from those of the API',
+    make: () => script(root, 'buildClientTypes', 'The types cannot be made; the lines above say where.'),
+    done: () => 'its types are made',
+  });
+
 /** The programs, with all that they load. */
 export async function buildPrograms(root) {
+  await buildClientTypes(root);
   const sources = typeScriptSources(root);
   await together([validators(root, sources), part(root, 'webassembly', wasm(root)), part(root, 'console', page(root))]);
   await part(root, 'programs', {

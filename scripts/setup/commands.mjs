@@ -55,7 +55,7 @@ export const COMMANDS = {
   prepack: { needs: PROGRAM, usage: 'npm run prepack\n\nBuilds what npm pack makes a package of.', ...NO_ARGUMENTS },
   setup: { needs: TESTS, usage: 'node scripts/setup.mjs\n\nPrepares all that the tests need.', ...NO_ARGUMENTS },
   check: {
-    needs: ['allPackages'],
+    needs: ['allPackages', 'clientTypes'],
     usage: 'npm run check\n\nChecks all types.',
     ...NO_ARGUMENTS,
     run: (_, root) => checkTypes(root),
@@ -88,7 +88,7 @@ export const COMMANDS = {
   demo: { needs: CLUSTER, entry: 'scripts/demo.js' },
   docs: { needs: TOOL, entry: 'scripts/docs.js' },
   client: {
-    needs: ['packages'],
+    needs: ['packages', 'clientTypes'],
     usage: `npm run client [-- FOLDER]
 
 Makes the package of the client and its tarball in dist-client, or in a new folder.`,

@@ -33,6 +33,13 @@ export const typeScriptSources = (root) =>
 export const validatorSources = (root, sources) =>
   sources.filter((path) => /from 'typia'/.test(readFileSync(join(root, path), 'utf8')));
 
+/** The types of the API, from which those of the client package are made. */
+export const contractSources = (root) => [
+  ...filesUnder(root, [join('coordinator', 'contract')], '.ts'),
+  join('shared', 'model', 'whole.ts'),
+  join('shared', 'registry', 'keys.ts'),
+];
+
 /** What a process or a thread begins with: each is a bundle. Nothing imports them but a test's thread. */
 export const PROGRAMS = [
   ...['shard/main', 'coordinator/main'],

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { clientTypes } from '../../../scripts/docs/clientTypes.js';
 import { packageOfClient } from '../../support/launch/clientPackage.js';
 import { skip } from '../../support/skip.js';
 import { ROOT } from '../../support/sourceTree.js';
@@ -89,13 +88,5 @@ describe('the package of the client', () => {
     const script = "console.log(new (require('@vouch/client').Vouch)({ url: 'http://x' }).collection('c').name)";
     const { stdout } = await exec(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: folder });
     expect(stdout).to.equal('c\n');
-  });
-
-  it('has the types of the API as they are', () => {
-    for (const [name, text] of clientTypes(ROOT))
-      expect(
-        readFileSync(join(ROOT, 'client', 'contract', name), 'utf8') === text,
-        `${name}: run npm run docs`,
-      ).to.equal(true);
   });
 });

@@ -1,43 +1,38 @@
 /**
- * The types of the client package, written from those of the API: names in camelCase, without the tags that validate. There is
- * one file of `client/contract/` for each file of `coordinator/contract/` with requests and answers. `userKeyed.ts` and
- * `fields.ts` name fields.
+ * Writes the types of the client package, in `client/contract/`, from those of the API: names in camelCase, without the tags that
+ * validate. There is one file for each file of `coordinator/contract/` with requests and answers. `userKeyed.ts` and `fields.ts`
+ * name fields.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { camelCase } from '../../client/spelling.js';
+import { contractSources } from './setup/sources.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
 
 const CONTRACT = 'coordinator/contract';
 /** Names the files with the types of requests and answers. */
 const SCHEMAS = `${CONTRACT}/schemas.ts`;
-/** Files beside the contract that declare types of its fields. */
-const ALSO_READ = ['shared/model/whole.ts', 'shared/registry/keys.ts'];
 /** Objects with keys of the caller, and vectors, which a caller may give as typed arrays. */
 const WRITTEN_BY_HAND = ['JsonObject', 'Vector'];
 
 /** Interfaces whose unknown fields the API ignores. */
 const EXTENSIBLE = ['IndexParameters'];
 
-type Declaration = ts.InterfaceDeclaration | ts.TypeAliasDeclaration;
-
-/** The texts of the files by name. `root`: the folder of the repository. Throws an Error for a type that it cannot write. */
-export function clientTypes(root: string): ReadonlyMap<string, string> {
-  return new TypeWriter(root).files();
-}
-
+/** Throws an Error for a type that it cannot write. */
 class TypeWriter {
-  readonly #declarations = new Map<string, { readonly file: string; readonly node: Declaration }>();
-  readonly #constants = new Map<string, string>();
-  readonly #published: readonly string[];
-  readonly #fields = new Set<string>();
-  readonly #userKeyed = new Set<string>();
+  /** Interfaces and aliases by name, each with its file. */
+  #declarations = new Map();
+  #constants = new Map();
+  #published;
+  #fields = new Set();
+  #userKeyed = new Set();
   /** Names of interfaces and objects that the file being written needs. */
-  #needed = new Set<string>();
+  #needed;
 
-  constructor(root: string) {
-    const contract = readdirSync(join(root, CONTRACT)).map((name) => `${CONTRACT}/${name}`);
-    for (const path of [...contract, ...ALSO_READ]) {
+  constructor() {
+    for (const path of contractSources(root)) {
       const text = readFileSync(join(root, path), 'utf8');
       this.#read(ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true));
     }
@@ -47,12 +42,13 @@ class TypeWriter {
     );
   }
 
-  files(): ReadonlyMap<string, string> {
-    const written = this.#published.map((name): [string, string] => [name, this.#file(`${CONTRACT}/${name}`)]);
-    return new Map([...written, ['userKeyed.ts', this.#userKeyedFile()], ['fields.ts', this.#fieldsFile()]]);
+  /** The texts of the files by name. */
+  files() {
+    const written = this.#published.map((name) => [name, this.#file(`${CONTRACT}/${name}`)]);
+    return [...written, ['userKeyed.ts', this.#userKeyedFile()], ['fields.ts', this.#fieldsFile()]];
   }
 
-  #read(source: ts.SourceFile): void {
+  #read(source) {
     for (const node of source.statements) {
       if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node))
         this.#declarations.set(node.name.text, { file: source.fileName, node });
@@ -60,33 +56,33 @@ class TypeWriter {
         for (const { name, initializer } of node.declarationList.declarations)
           if (initializer !== undefined) this.#constants.set(name.getText(), initializer.getText());
     }
-    const visit = (node: ts.Node): void => {
+    const visit = (node) => {
       if (ts.isPropertySignature(node)) this.#fields.add(node.name.getText());
       ts.forEachChild(node, visit);
     };
     visit(source);
   }
 
-  #file(file: string): string {
+  #file(file) {
     this.#needed = new Set();
     const written = [...this.#declarations.values()]
       .filter((declaration) => declaration.file === file)
       .flatMap(({ node }) => (ts.isInterfaceDeclaration(node) ? [this.#interface(node)] : []));
-    const byFile = new Map<string, string[]>();
+    const byFile = new Map();
     for (const name of [...this.#needed].sort()) {
       const from = WRITTEN_BY_HAND.includes(name) ? '../values.js' : `./${this.#homeOf(name)}.js`;
       if (from !== `./${homeName(file)}.js`) byFile.set(from, [...(byFile.get(from) ?? []), name]);
     }
     const lines = [...byFile].sort().map(([from, names]) => `import type { ${names.join(', ')} } from '${from}';\n`);
-    const head = `/** Made from ${file} by \`npm run docs\`. */\n${lines.join('')}`;
+    const head = `/** Made from ${file} at the build. */\n${lines.join('')}`;
     return `${head}\n${written.join('\n')}`;
   }
 
-  #homeOf(name: string): string {
-    return homeName(this.#declarations.get(name)!.file);
+  #homeOf(name) {
+    return homeName(this.#declarations.get(name).file);
   }
 
-  #interface(node: ts.InterfaceDeclaration): string {
+  #interface(node) {
     const bases = (node.heritageClauses ?? []).flatMap(({ types }) =>
       types.map((type) => this.#reference(type.expression.getText())),
     );
@@ -94,24 +90,24 @@ class TypeWriter {
     return `${this.#comment(node, '')}export interface ${node.name.text}${heritage} ${this.#members(node.members, '')}\n`;
   }
 
-  #members(members: readonly ts.TypeElement[], indent: string): string {
+  #members(members, indent) {
     const inner = `${indent}  `;
     const lines = members.map((member) => {
       const comment = this.#comment(member, inner);
       if (ts.isIndexSignatureDeclaration(member)) {
         const [key] = member.parameters;
-        return `${comment}${inner}[${key!.name.getText()}: string]: ${this.#type(member.type, inner)};\n`;
+        return `${comment}${inner}[${key.name.getText()}: string]: ${this.#type(member.type, inner)};\n`;
       }
       if (!ts.isPropertySignature(member)) throw new Error(`cannot write ${member.getText()}`);
       const name = member.name.getText();
-      const type = this.#type(member.type!, inner);
+      const type = this.#type(member.type, inner);
       if (/\bJsonObject\b|\[\w+: string\]/.test(type)) this.#userKeyed.add(name);
       return `${comment}${inner}${camelCase(name)}${member.questionToken ? '?' : ''}: ${type};\n`;
     });
     return `{\n${lines.join('')}${indent}}`;
   }
 
-  #type(node: ts.TypeNode, indent: string): string {
+  #type(node, indent) {
     if (ts.isParenthesizedTypeNode(node)) return inParentheses(this.#type(node.type, indent));
     if (ts.isUnionTypeNode(node)) return node.types.map((type) => this.#type(type, indent)).join(' | ');
     if (ts.isIntersectionTypeNode(node))
@@ -131,7 +127,7 @@ class TypeWriter {
   }
 
   /** An interface by its name; an alias by what it stands for. */
-  #reference(name: string, indent = ''): string {
+  #reference(name, indent = '') {
     const found = this.#declarations.get(name);
     if (found === undefined && !WRITTEN_BY_HAND.includes(name)) throw new Error(`cannot find the type ${name}`);
     if (found !== undefined && ts.isTypeAliasDeclaration(found.node))
@@ -141,23 +137,22 @@ class TypeWriter {
   }
 
   /** The union of the strings in a constant list, from `(typeof LIST)`. */
-  #elementsOf(list: string): string {
+  #elementsOf(list) {
     const name = /^\(typeof (\w+)\)$/.exec(list)?.[1] ?? '';
     const elements = [...(this.#constants.get(name) ?? '').matchAll(/'[^']*'/g)].join(' | ');
     if (elements === '') throw new Error(`cannot write the elements of ${list}`);
     return inParentheses(elements);
   }
 
-  #isTag(node: ts.TypeNode): boolean {
+  #isTag(node) {
     if (!ts.isTypeReferenceNode(node)) return false;
-    const alias = this.#declarations.get(node.typeName.getText())?.node as ts.TypeAliasDeclaration | undefined;
-    const type = alias?.type;
+    const type = this.#declarations.get(node.typeName.getText())?.node.type;
     if (type !== undefined && ts.isIntersectionTypeNode(type)) return type.types.every((one) => this.#isTag(one));
     return node.typeName.getText().startsWith('tags.') || /^tags\.TagBase\b/.test(type?.getText() ?? '');
   }
 
   /** The comment above a node, with the fields that it names as they are named here. */
-  #comment(node: ts.Node, indent: string): string {
+  #comment(node, indent) {
     const text = node.getSourceFile().text;
     const ranges = ts.getLeadingCommentRanges(text, node.pos) ?? [];
     const last = ranges
@@ -165,7 +160,7 @@ class TypeWriter {
       .filter((comment) => comment.startsWith('/**'))
       .at(-1);
     if (last === undefined) return '';
-    const renamed = last.replaceAll(/`([a-z]+(?:_[a-z]+)+)`/g, (all, name: string) =>
+    const renamed = last.replaceAll(/`([a-z]+(?:_[a-z]+)+)`/g, (all, name) =>
       this.#fields.has(name) ? `\`${camelCase(name)}\`` : all,
     );
     return `${renamed
@@ -174,17 +169,17 @@ class TypeWriter {
       .join('')}`;
   }
 
-  #userKeyedFile(): string {
+  #userKeyedFile() {
     const names = [...this.#userKeyed].sort().map((name) => `'${name}'`);
-    return `/** Made from ${CONTRACT} by \`npm run docs\`. */\n\n/** Fields of requests and answers whose values have keys that the caller chose. */\nexport const USER_KEYED: ReadonlySet<string> = new Set([${names.join(', ')}]);\n`;
+    return `/** Made from ${CONTRACT} at the build. */\n\n/** Fields of requests and answers whose values have keys that the caller chose. */\nexport const USER_KEYED: ReadonlySet<string> = new Set([${names.join(', ')}]);\n`;
   }
 
   /** The fields of every request and query, and of the objects in them. */
-  #fieldsFile(): string {
+  #fieldsFile() {
     const names = [...this.#declarations]
       .filter(([name, { file, node }]) => isRequest(name) && this.#isPublished(file) && ts.isInterfaceDeclaration(node))
       .map(([name]) => name);
-    const shapes = new Map<string, string>();
+    const shapes = new Map();
     // A shape may add further names to the list.
     for (const name of names) {
       const fields = this.#fieldsOf(name).map(([field, kind]) => {
@@ -195,7 +190,7 @@ class TypeWriter {
       shapes.set(name, fields.join(''));
     }
     const lines = [...shapes].map(([name, fields]) => `  ${name}: {\n${fields}  },\n`);
-    return `/** Made from ${CONTRACT} by \`npm run docs\`. */
+    return `/** Made from ${CONTRACT} at the build. */
 
 /**
  * The fields of requests in the spelling of the API, each with its kind: \`value\` for a string, number,
@@ -204,23 +199,23 @@ class TypeWriter {
 export const REQUEST_FIELDS = {\n${lines.join('')}} as const;\n`;
   }
 
-  #isPublished(file: string): boolean {
+  #isPublished(file) {
     return this.#published.includes(`${homeName(file)}.ts`);
   }
 
   /** The fields of an interface and of those that it extends, each with its kind. */
-  #fieldsOf(name: string): (readonly [field: string, kind: string])[] {
-    const node = this.#declarations.get(name)!.node as ts.InterfaceDeclaration;
+  #fieldsOf(name) {
+    const { node } = this.#declarations.get(name);
     const bases = (node.heritageClauses ?? []).flatMap(({ types }) =>
       types.map(({ expression }) => expression.getText()),
     );
     const own = node.members.flatMap((member) =>
-      ts.isPropertySignature(member) ? [[member.name.getText(), this.#kindOf(member.type!)] as const] : [],
+      ts.isPropertySignature(member) ? [[member.name.getText(), this.#kindOf(member.type)]] : [],
     );
     return [...bases.flatMap((base) => this.#fieldsOf(base)), ...own];
   }
 
-  #kindOf(node: ts.TypeNode): string {
+  #kindOf(node) {
     if (ts.isTypeLiteralNode(node)) return 'json';
     if (ts.isParenthesizedTypeNode(node)) return this.#kindOf(node.type);
     if (ts.isArrayTypeNode(node)) return this.#kindOf(node.elementType);
@@ -236,9 +231,17 @@ export const REQUEST_FIELDS = {\n${lines.join('')}} as const;\n`;
   }
 }
 
-const isRequest = (name: string): boolean => /(?:Request|Query|Reference)$/.test(name);
+/** `log_index` → `logIndex`. */
+const camelCase = (name) => name.replaceAll(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
-const homeName = (file: string): string => file.replace(/^.*\//, '').replace(/\.ts$/, '');
+const isRequest = (name) => /(?:Request|Query|Reference)$/.test(name);
 
-const inParentheses = (type: string): string =>
-  /^[^{]* [|&] /.test(type) && !/^\(.*\)$/.test(type) ? `(${type})` : type;
+const homeName = (file) => file.replace(/^.*\//, '').replace(/\.ts$/, '');
+
+const inParentheses = (type) => (/^[^{]* [|&] /.test(type) && !/^\(.*\)$/.test(type) ? `(${type})` : type);
+
+const folder = join(root, 'client', 'contract');
+const files = new TypeWriter().files();
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+for (const [name, text] of files) writeFileSync(join(folder, name), text);
