@@ -1,10 +1,10 @@
 /** `npm run demo`: the service at work on handwritten digits, on a cluster of its own that leaves nothing behind. */
+import { Vouch } from '../client/index.js';
 import { systemClock } from '../shared/clock.js';
 import { killShard, recover } from './demo/chapters/failure.js';
 import { load } from './demo/chapters/load.js';
 import { receipt } from './demo/chapters/receipt.js';
 import { searchBoth, searchOne } from './demo/chapters/search.js';
-import { DemoClient } from './demo/client.js';
 import { type DemoCluster, Interrupted, withCluster } from './demo/cluster.js';
 import { readDeal } from './demo/digits.js';
 import { chapter, durationText, fact, gap, tell } from './demo/story.js';
@@ -13,25 +13,21 @@ import { say } from './terminal/line.js';
 import { EXIT_INTERRUPTED } from './terminal/signals.js';
 
 async function tour(cluster: DemoCluster): Promise<void> {
-  const client = new DemoClient(cluster.url, cluster.key, cluster.interrupted);
-  const guided = { cluster, client, deal: await readDeal() };
+  const vouch = new Vouch({ url: cluster.url, apiKey: cluster.key });
+  const guided = { cluster, vouch, options: { signal: cluster.interrupted }, deal: await readDeal() };
   gap();
-  try {
-    chapter(2, 'Ten thousand handwritten digits');
-    const loaded = await load(guided);
-    chapter(3, 'Search a collection');
-    await searchOne(guided, loaded);
-    chapter(4, 'Search both at once');
-    await searchBoth(guided, loaded);
-    chapter(5, 'A receipt for a write');
-    const written = await receipt(guided);
-    chapter(6, 'A shard dies');
-    const killed = await killShard(guided, loaded);
-    chapter(7, 'And its collection comes back');
-    await recover(guided, loaded, killed, written);
-  } finally {
-    client.close();
-  }
+  chapter(2, 'Ten thousand handwritten digits');
+  const loaded = await load(guided);
+  chapter(3, 'Search a collection');
+  await searchOne(guided, loaded);
+  chapter(4, 'Search both at once');
+  await searchBoth(guided, loaded);
+  chapter(5, 'A receipt for a write');
+  const written = await receipt(guided);
+  chapter(6, 'A shard dies');
+  const killed = await killShard(guided, loaded);
+  chapter(7, 'And its collection comes back');
+  await recover(guided, loaded, killed, written);
 }
 
 async function show(): Promise<void> {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MultiSearchResponse, PartialFailure } from '../../../coordinator/contract/search.js';
+import type { MultiSearchResponse, PartialFailure } from '../../../client/index.js';
 import { systemClock } from '../../../shared/clock.js';
-import type { Loaded, Tour } from '../client.js';
 import { durationText, expect, fact, gap, tell, until } from '../story.js';
+import type { Loaded, Tour } from '../tour.js';
 import { assertVerified, type SentInsert, send } from './receipt.js';
-import { showHits } from './search.js';
+import { searchPuzzle, showHits } from './search.js';
 
 const RECOVERED_WITHIN_MS = 20_000;
 
@@ -16,16 +16,15 @@ interface Killed {
 
 export async function killShard(tour: Tour, { shardOfEven }: Loaded): Promise<Killed> {
   tell(`Shard ${shardOfEven}, which serves even, is killed without warning (kill -9). The same search, at once:`);
-  const search = () => tour.client.searchBoth(tour.deal.puzzle.pixels);
-  const before = await search();
+  const before = await searchPuzzle(tour);
   const atMs = systemClock.monotonicMs();
   const pid = await tour.cluster.killShard(shardOfEven);
-  const answer = await search();
+  const answer = await searchPuzzle(tour);
   const afterMs = systemClock.monotonicMs() - atMs;
   fact('plain', 'killed', `shard ${shardOfEven}, process ${pid}`);
   gap();
-  await showHits(tour.client, answer.results);
-  if (answer.partial_failures !== undefined) showHalf(answer, answer.partial_failures);
+  await showHits(tour, answer.results);
+  if (answer.partialFailures !== undefined) showHalf(answer, answer.partialFailures);
   else {
     assertSame(answer, before);
     fact('done', 'answered', `${durationText(afterMs)} after the kill, and whole`);
@@ -39,7 +38,7 @@ const assertSame = (answer: MultiSearchResponse, before: MultiSearchResponse): v
   expect(isDeepStrictEqual(answer, before), 'the search finds something else than before the kill');
 
 /** Shows the answer where the shard takes longer to come back than the coordinator retries. */
-function showHalf({ collections_searched: searched }: MultiSearchResponse, failures: readonly PartialFailure[]): void {
+function showHalf({ collectionsSearched: searched }: MultiSearchResponse, failures: readonly PartialFailure[]): void {
   expect(searched.join() === 'odd', 'the other collection was not searched');
   expect(failures.map(({ collection }) => collection).join() === 'even', 'not just the collection even is missing');
   fact('plain', 'searched', searched.join(', '));
@@ -49,7 +48,7 @@ function showHalf({ collections_searched: searched }: MultiSearchResponse, failu
 }
 
 export async function recover(
-  { cluster, client, deal }: Tour,
+  tour: Tour,
   { idOfEven, shardOfEven }: Loaded,
   { before, atMs }: Killed,
   written: SentInsert,
@@ -59,23 +58,23 @@ export async function recover(
       'Whichever it is reads the log, verifies the chain, and serves:',
   );
   const answer = await until('the search was not complete again', RECOVERED_WITHIN_MS, async () => {
-    const now = await client.searchBoth(deal.puzzle.pixels);
-    return now.partial_failures === undefined ? now : undefined;
+    const now = await searchPuzzle(tour);
+    return now.partialFailures === undefined ? now : undefined;
   });
   const afterMs = systemClock.monotonicMs() - atMs;
   gap();
-  await showHits(client, answer.results);
+  await showHits(tour, answer.results);
   assertSame(answer, before);
-  const owner = (await cluster.owners()).get(idOfEven);
+  const owner = (await tour.cluster.owners()).get(idOfEven);
   fact('done', 'even', `is served by shard ${owner}, which ${owner === shardOfEven ? 'came back' : 'took over'}`);
   fact('done', 'recovered', `${durationText(afterMs)} after the kill: the same results as before it`);
 
-  const again = await send(written, client);
+  const again = await send(tour, written);
   expect(again.deduplicated && again.id === written.answer.id, 'the insert that was sent again made another record');
   const isSameReceipt = isDeepStrictEqual(again.receipt, written.answer.receipt);
   expect(isSameReceipt, 'the insert that was sent again has another receipt');
   fact('done', 'same receipt', 'the insert sent again stores nothing and gets its first receipt');
-  assertVerified(again.receipt, await client.record('even', again.id));
+  assertVerified(again.receipt, await tour.vouch.collection('even').get(again.id, tour.options));
   fact('done', 'verified', `record ${again.id} is still what that receipt says`);
   gap();
 }

@@ -1,16 +1,15 @@
-import type { CreateCollectionResponse, ListCollectionsResponse } from '../../../coordinator/contract/collections.js';
-import type { BatchInsertResponse } from '../../../coordinator/contract/records.js';
 import { quantise } from '../../../shared/fixedPoint.js';
 import { grouped } from '../../terminal/line.js';
 import { type Progress, withProgress } from '../../terminal/progress.js';
-import { COLLECTIONS, type DemoClient, type Loaded, type Tour } from '../client.js';
 import { DIMENSION, type Digit } from '../digits.js';
 import type { Stored } from '../nearest.js';
 import { expect, fact, gap, tell } from '../story.js';
+import { COLLECTIONS, type Loaded, type Tour } from '../tour.js';
 
 const BATCH = 250;
 
-export async function load({ cluster, client, deal }: Tour): Promise<Loaded> {
+export async function load(tour: Tour): Promise<Loaded> {
+  const { cluster, vouch, options, deal } = tour;
   const { even, odd } = deal;
   tell(
     `A digit is ${DIMENSION} grey values, and that is its vector; what it shows goes along as metadata. The even ` +
@@ -19,18 +18,18 @@ export async function load({ cluster, client, deal }: Tour): Promise<Loaded> {
   // One after another: each goes to the shard that has fewest collections.
   const ids: number[] = [];
   for (const name of COLLECTIONS) {
-    const wanted = { name, dimension: DIMENSION, metric: 'squared_l2' };
-    ids.push((await client.call<CreateCollectionResponse>('POST', '/v1/namespaces', wanted)).id);
+    const wanted = { name, dimension: DIMENSION, metric: 'squared_l2' } as const;
+    ids.push((await vouch.createCollection(wanted, options)).id);
   }
   const stored = await withProgress('loading', even.length + odd.length, 'digits', (progress) =>
-    Promise.all([fill(client, 'even', even, progress), fill(client, 'odd', odd, progress)]),
+    Promise.all([fill(tour, 'even', even, progress), fill(tour, 'odd', odd, progress)]),
   );
 
-  const { collections } = await client.call<ListCollectionsResponse>('GET', '/v1/namespaces');
+  const collections = await vouch.collections(options);
   const owners = await cluster.owners();
   const shards = ids.map((id) => owners.get(id));
   for (const [at, { name, vectors }] of stored.entries()) {
-    const count = collections.find((collection) => collection.name === name)?.record_count;
+    const count = collections.find((collection) => collection.name === name)?.recordCount;
     expect(count === vectors.size, `${name} should hold ${vectors.size} records and holds ${count}`);
     fact('done', name, `${grouped(count)} records, on shard ${shards[at]}`);
   }
@@ -42,15 +41,17 @@ export async function load({ cluster, client, deal }: Tour): Promise<Loaded> {
 }
 
 /** Inserts the digits in batches. The service chooses the record ids. */
-async function fill(client: DemoClient, name: string, digits: readonly Digit[], progress: Progress): Promise<Stored> {
+async function fill(
+  { vouch, options }: Tour,
+  name: string,
+  digits: readonly Digit[],
+  progress: Progress,
+): Promise<Stored> {
   const vectors = new Map<number, Int32Array>();
   for (let from = 0; from < digits.length; from += BATCH) {
     const batch = digits.slice(from, from + BATCH);
-    const { ids } = await client.call<BatchInsertResponse>('POST', '/v1/vectors/batch-insert', {
-      collection: name,
-      batch: batch.map(({ pixels }) => pixels),
-      metadata: batch.map(({ label }) => ({ label })),
-    });
+    const request = { batch: batch.map(({ pixels }) => pixels), metadata: batch.map(({ label }) => ({ label })) };
+    const { ids } = await vouch.collection(name).batchInsert(request, options);
     for (const [at, { pixels }] of batch.entries()) vectors.set(ids[at]!, quantise(pixels));
     progress.advance(batch.length);
   }

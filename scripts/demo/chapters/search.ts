@@ -1,47 +1,51 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SearchResponse } from '../../../coordinator/contract/search.js';
+import type { MultiSearchResponse } from '../../../client/index.js';
 import { systemClock } from '../../../shared/clock.js';
 import { grouped } from '../../terminal/line.js';
-import { COLLECTIONS, type DemoClient, type Loaded, NEIGHBOURS, type Tour } from '../client.js';
 import type { Digit } from '../digits.js';
 import { type Hit, nearest, type Stored } from '../nearest.js';
 import { captionedLines, pictureLines } from '../pictures.js';
 import { durationText, expect, fact, gap, show, tell } from '../story.js';
+import { COLLECTIONS, type Loaded, NEIGHBOURS, type Tour } from '../tour.js';
 
 /** The number of searches of which the median time is taken. */
 const REPEATS = 25;
 
-export async function searchOne({ client, deal }: Tour, { stored }: Loaded): Promise<void> {
+export async function searchOne(tour: Tour, { stored }: Loaded): Promise<void> {
   tell('The first two digits that stayed out, each asked of its own collection: what is nearest?');
-  for (const [at, question] of deal.questions.entries()) {
+  for (const [at, question] of tour.deal.questions.entries()) {
     const collection = stored[at]!;
     const { name } = collection;
     show(captionedLines(question.pixels, [`A ${question.label} the service has not seen.`, `The nearest in ${name}:`]));
     const ask = async (): Promise<Hit[]> => {
-      const wanted = { collection: name, query: question.pixels, k: NEIGHBOURS };
-      const { results } = await client.call<SearchResponse>('POST', '/v1/search', wanted);
+      const wanted = { query: question.pixels, k: NEIGHBOURS };
+      const { results } = await tour.vouch.collection(name).search(wanted, tour.options);
       return results.map(({ id, score }) => ({ collection: name, id, score }));
     };
-    await showHits(client, await ask());
+    await showHits(tour, await ask());
     await checkAndTime(ask, [collection], question);
   }
   tell('A score is the squared distance: 0 is the same picture, and less is nearer.');
 }
 
-export async function searchBoth({ client, deal }: Tour, { stored }: Loaded): Promise<void> {
-  const { puzzle } = deal;
+export async function searchBoth(tour: Tour, { stored }: Loaded): Promise<void> {
+  const { puzzle } = tour.deal;
   show(captionedLines(puzzle.pixels, ['A 4, or is it a 9? One search of both collections,', 'on two shards, merged:']));
-  const ask = async (): Promise<Hit[]> => (await client.searchBoth(puzzle.pixels)).results;
+  const ask = async (): Promise<Hit[]> => (await searchPuzzle(tour)).results;
   const hits = await ask();
-  await showHits(client, hits);
+  await showHits(tour, hits);
   const found = new Set(hits.map(({ collection }) => collection));
   expect(found.size === COLLECTIONS.length, 'the nearest of both collections are all in one');
   await checkAndTime(ask, stored, puzzle);
 }
 
+/** Searches both collections for the digit that is like both. */
+export const searchPuzzle = ({ vouch, options, deal }: Tour): Promise<MultiSearchResponse> =>
+  vouch.searchMulti({ collections: [...COLLECTIONS], query: deal.puzzle.pixels, k: NEIGHBOURS }, options);
+
 /** Shows the hits as pictures of the stored records. */
-export async function showHits(client: DemoClient, hits: readonly Hit[]): Promise<void> {
-  const records = await Promise.all(hits.map(({ collection, id }) => client.record(collection, id)));
+export async function showHits({ vouch, options }: Tour, hits: readonly Hit[]): Promise<void> {
+  const records = await Promise.all(hits.map(({ collection, id }) => vouch.collection(collection).get(id, options)));
   const pictures = hits.map(({ collection, id, score }, at) => {
     const { vector, metadata } = records[at]!;
     return { pixels: vector, captions: [`a ${metadata?.label}`, `${collection} #${id}`, `score ${score.toFixed(3)}`] };
