@@ -84,7 +84,7 @@ export async function runUntil(
   return Float64Array.from(waitsMs);
 }
 
-export const percentile = (ascending: Float64Array, share: number): number =>
+export const percentile = (ascending: ArrayLike<number>, share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
 
 class Connection {

@@ -5,159 +5,83 @@ import { PARTS, type Row } from './row.js';
 
 export type Part = Row['part'];
 
-/** How much work is measured: the figures of a small run say that everything runs, not how fast it is. */
-export interface Sizes {
-  readonly kernelRows: number;
-  readonly kernelRounds: number;
-  readonly kernelWarmUpMs: number;
-  readonly dimensions: readonly number[];
+/** How much work is measured, in full and with `--quick`: figures of small sizes show that everything runs, not how fast it is. */
+const SIZES = {
+  kernelRows: [100_000, 2_000],
+  kernelRounds: [41, 3],
+  kernelWarmUpMs: [500, 1],
+  dimensions: [
+    [100, 128, 768],
+    [100, 768],
+  ],
   /** Of each collection that the engine fills. */
-  readonly engineRecords: number;
-  readonly engineSearches: number;
+  engineRecords: [100_000, 1_000],
+  engineSearches: [500, 20],
   /** Of the collection that gets indexes, at most. */
-  readonly indexRecords: number;
-  readonly indexSearches: number;
+  indexRecords: [100_000, 300],
+  indexSearches: [1_000, 10],
   /** Under writes and searches: where nothing is built, and behind each index that is. */
-  readonly indexDelaySeconds: number;
+  indexDelaySeconds: [1, 0.1],
   /** Of the collection that is searched with options. */
-  readonly searchRecords: number;
+  searchRecords: [100_000, 500],
   /** Each with an option and without. */
-  readonly searchRounds: number;
+  searchRounds: [400, 10],
   /** Texts among which a query is long under way; a tenth as many nodes go with one record. */
-  readonly heldTexts: number;
+  heldTexts: [1_000_000, 500],
   /** Of the log that proofs are made of. */
-  readonly proofEvents: number;
+  proofEvents: [1_000_000, 500],
   /** With a checkpoint each in the service log. */
-  readonly loggedCollections: number;
+  loggedCollections: [100_000, 600],
   /** Of ingest with chain and trees, and without. */
-  readonly auditRounds: number;
+  auditRounds: [3, 1],
   /** Of the collection that is opened again; `--restart-records` sets it. */
-  readonly restartRecords: number;
+  restartRecords: [100_000, 1_000],
   /** Of the collection of 128 dimensions; those of more hold fewer, so that all take as many bytes. */
-  readonly ingestRecords: number;
-  readonly httpRequests: number;
+  ingestRecords: [100_000, 500],
+  httpRequests: [4_000, 20],
   /** Of the collection whose service tells its memory. */
-  readonly memoryRecords: number;
-  readonly memorySearches: number;
+  memoryRecords: [100_000, 300],
+  memorySearches: [20_000, 20],
   /** After the last work: threads and memory are given back meanwhile. */
-  readonly memoryRestSeconds: number;
+  memoryRestSeconds: [25, 0.1],
   /** Of the collection whose searches overload the service. */
-  readonly overloadRecords: number;
+  overloadRecords: [200_000, 300],
   /** Of each load: before it is counted, and while it is. */
-  readonly overloadWarmUpSeconds: number;
-  readonly overloadSeconds: number;
-  readonly overloadConnections: number;
+  overloadWarmUpSeconds: [4, 0.02],
+  overloadSeconds: [5, 0.15],
+  overloadConnections: [2_000, 20],
   /** As multiples of the best throughput. */
-  readonly overloadLoads: readonly number[];
-  readonly emptyCollections: number;
+  overloadLoads: [[0.5, 1, 1.5, 2, 3], [3]],
+  emptyCollections: [2_000, 5],
   /** Of one cluster: fewest first. */
-  readonly scaleCollections: readonly number[];
+  scaleCollections: [[1_250, 2_500, 5_000], [5]],
   /** For which processes that have nothing to do are watched. */
-  readonly idleSeconds: number;
+  idleSeconds: [10, 0.2],
   /** Of each of the collections that are searched in turn. */
-  readonly spreadRecords: number;
-  readonly spreadSearches: number;
+  spreadRecords: [20_000, 100],
+  spreadSearches: [4_000, 100],
   /** Of the collection that followers share with its owner. */
-  readonly strongSearches: number;
+  strongSearches: [4_000, 100],
   /** Of a collection that moves while it is in use: one after the other. */
-  readonly moveRecords: readonly number[];
+  moveRecords: [[10_000, 100_000], [100]],
   /** Under load before anything moves; half as long after it has. */
-  readonly moveSeconds: number;
+  moveSeconds: [2, 0.2],
   /** Of each client of that load, between an answer and its next request. */
-  readonly movePauseMs: number;
+  movePauseMs: [0, 10],
   /** For which another project searches, alone and beside each of the worst inputs. */
-  readonly stallSeconds: number;
+  stallSeconds: [2, 0.5],
   /** Comparisons of each input; their median is reported. */
-  readonly stallRounds: number;
+  stallRounds: [3, 1],
   /** Inputs from the table of worst inputs, at most. */
-  readonly stallInputs: number;
+  stallInputs: [Number.POSITIVE_INFINITY, 4],
   /** Text in the names of these inputs; `--inputs` sets it. */
-  readonly stallNames: string;
-}
-
-const FULL: Sizes = {
-  kernelRows: 100_000,
-  kernelRounds: 41,
-  kernelWarmUpMs: 500,
-  dimensions: [100, 128, 768],
-  engineRecords: 100_000,
-  engineSearches: 500,
-  indexRecords: 100_000,
-  indexSearches: 1_000,
-  indexDelaySeconds: 1,
-  searchRecords: 100_000,
-  searchRounds: 400,
-  heldTexts: 1_000_000,
-  proofEvents: 1_000_000,
-  loggedCollections: 100_000,
-  auditRounds: 3,
-  restartRecords: 100_000,
-  ingestRecords: 100_000,
-  httpRequests: 4_000,
-  memoryRecords: 100_000,
-  memorySearches: 20_000,
-  memoryRestSeconds: 25,
-  overloadRecords: 200_000,
-  overloadWarmUpSeconds: 4,
-  overloadSeconds: 5,
-  overloadConnections: 2_000,
-  overloadLoads: [0.5, 1, 1.5, 2, 3],
-  emptyCollections: 2_000,
-  scaleCollections: [1_250, 2_500, 5_000],
-  idleSeconds: 10,
-  spreadRecords: 20_000,
-  spreadSearches: 4_000,
-  strongSearches: 4_000,
-  moveRecords: [10_000, 100_000],
-  moveSeconds: 2,
-  movePauseMs: 0,
-  stallSeconds: 2,
-  stallRounds: 3,
-  stallInputs: Number.POSITIVE_INFINITY,
-  stallNames: '',
+  stallNames: ['', ''],
 };
 
-const QUICK: Sizes = {
-  kernelRows: 2_000,
-  kernelRounds: 3,
-  kernelWarmUpMs: 1,
-  dimensions: [100, 768],
-  engineRecords: 1_000,
-  engineSearches: 20,
-  indexRecords: 300,
-  indexSearches: 10,
-  indexDelaySeconds: 0.1,
-  searchRecords: 500,
-  searchRounds: 10,
-  heldTexts: 500,
-  proofEvents: 500,
-  loggedCollections: 600,
-  auditRounds: 1,
-  restartRecords: 1_000,
-  ingestRecords: 500,
-  httpRequests: 20,
-  memoryRecords: 300,
-  memorySearches: 20,
-  memoryRestSeconds: 0.1,
-  overloadRecords: 300,
-  overloadWarmUpSeconds: 0.02,
-  overloadSeconds: 0.15,
-  overloadConnections: 20,
-  overloadLoads: [3],
-  emptyCollections: 5,
-  scaleCollections: [5],
-  idleSeconds: 0.2,
-  spreadRecords: 100,
-  spreadSearches: 100,
-  strongSearches: 100,
-  moveRecords: [100],
-  moveSeconds: 0.2,
-  movePauseMs: 10,
-  stallSeconds: 0.5,
-  stallRounds: 1,
-  stallInputs: 4,
-  stallNames: '',
-};
+export type Sizes = { readonly [Name in keyof typeof SIZES]: (typeof SIZES)[Name][number] };
+
+const sizesOf = (isQuick: boolean): Sizes =>
+  Object.fromEntries(Object.entries(SIZES).map(([name, sizes]) => [name, sizes[isQuick ? 1 : 0]])) as Sizes;
 
 export interface BenchOptions {
   readonly parts: readonly Part[];
@@ -183,11 +107,10 @@ export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): B
   const { values, positionals } = readArguments(args);
   const { only, quick, data, json, inputs, 'restart-records': restartRecords } = values;
   const named = [...positionals, ...(only?.split(',') ?? [])];
-  const sizes = quick ? QUICK : FULL;
   return {
     parts: named.length === 0 ? PARTS : named.map(partOf),
     sizes: {
-      ...sizes,
+      ...sizesOf(quick),
       ...(restartRecords === undefined ? {} : { restartRecords: countOf(restartRecords) }),
       ...(inputs === undefined ? {} : { stallNames: inputs }),
     },

@@ -5,6 +5,7 @@
 
 import { BenchCluster } from './cluster.js';
 import { Client } from './httpClient.js';
+import { percentile } from './httpLoad.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { LOAD_CORES, moveTo, SERVICE_CORES } from './overload/cores.js';
@@ -17,9 +18,6 @@ import { residentBytes } from './processMemory.js';
 import type { Row } from './row.js';
 
 const MIB = 1024 * 1024;
-
-const percentile = (ascending: readonly number[], share: number): number =>
-  ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
 
 export const benchOverload = async (sizes: Sizes): Promise<Row[]> => [
   ...(await benchLoads(sizes)),

@@ -7,9 +7,8 @@ import type { Collection } from '../coordinator/cluster/collection.js';
 import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/files/durable.js';
 import type { SearchCall } from '../shared/protocol/calls.js';
-import { percentile } from './httpLoad.js';
 import { Engine, envelope, K } from './inProcess.js';
-import type { Row } from './row.js';
+import { median, type Row } from './row.js';
 import { fixedBytes, randomVectors, type VectorSet } from './vectors.js';
 
 const PROJECT = 'bench';
@@ -100,8 +99,7 @@ async function inTurns(
     plainMs[i] = await timed(engine, collection, set, i % set.queryCount, present);
     moreMs[i] = await timed(engine, collection, set, i % set.queryCount, past);
   }
-  const medianOf = (ms: Float64Array): number => percentile(ms.sort(), 0.5);
-  return { plainMs: medianOf(plainMs), moreMs: medianOf(moreMs) };
+  return { plainMs: median(plainMs), moreMs: median(moreMs) };
 }
 
 async function rebuild(

@@ -22,5 +22,5 @@ export interface Row {
 }
 
 /** The middle value; the upper one of two. */
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+export const median = (values: ArrayLike<number>): number =>
+  Float64Array.from(values).sort()[values.length >> 1] ?? Number.NaN;

@@ -7,13 +7,12 @@ import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/files/durable.js';
 import type { Filter } from '../shared/model/filter.js';
 import type { SearchCall } from '../shared/protocol/calls.js';
-import { percentile } from './httpLoad.js';
 import { firstRows } from './indexVectors.js';
 import { Engine, envelope, K } from './inProcess.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { benchPastSearch } from './pastSearch.js';
-import type { Row } from './row.js';
+import { median, type Row } from './row.js';
 import { benchHolds } from './searchHolds.js';
 import { CHEAPEST_TENTH, ingestRecords, PastClock, textQueries } from './searchRecords.js';
 import { benchReusedSlots } from './searchReused.js';
@@ -111,8 +110,7 @@ async function inTurns(
     withMs[i] = await timed(row, options(texts[row] as string));
   }
   const about = `${set.name} ${set.count} × ${set.dimension}`;
-  const medianOf = (ms: Float64Array): number => percentile(ms.sort(), 0.5);
-  const [plain, more] = [medianOf(plainMs), medianOf(withMs)];
+  const [plain, more] = [median(plainMs), median(withMs)];
   return [
     { part: 'search', name: `beside ${name}: plain exact search p50, ${about}`, value: plain, unit: 'ms' },
     { part: 'search', name: `${name}: added to the p50, ${about}`, value: more - plain, unit: 'ms' },

@@ -9,8 +9,7 @@ import { TextIndex } from '../shard/text/textIndex.js';
 import { systemClock } from '../shared/clock.js';
 import type { Decay } from '../shared/protocol/calls.js';
 import { nextTurn, Slice } from '../shared/scheduling/slice.js';
-import { percentile } from './httpLoad.js';
-import type { Row } from './row.js';
+import { median, type Row } from './row.js';
 import { stateOf } from './stateOf.js';
 import { fixedBytes, generator, type VectorSet } from './vectors.js';
 
@@ -77,11 +76,10 @@ async function added(
     plainMs.push(plain);
     withMs.push(more);
   }
-  const medianOf = (ms: readonly number[]): number => percentile(Float64Array.from(ms).sort(), 0.5);
   return {
     part: 'search',
     name: `decay, half-life ${halfLife}, slots reused, k ${k}: added to the p50, ${set.name} ${set.count} × ${set.dimension}`,
-    value: medianOf(withMs) - medianOf(plainMs),
+    value: median(withMs) - median(plainMs),
     unit: 'ms',
   };
 }
