@@ -2,8 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ListCollectionsResponse, ListedCollection } from '../coordinator/contract/collections.js';
 import { type Loaded, useLoaded } from './loading.js';
-import { Problem } from './parts/basics.js';
-import { Waiting } from './parts/waiting.js';
+import { Problem, Waiting } from './parts/basics.js';
 import { addressOf, go, type Place, SCREENS, type Screen, usePlace } from './place.js';
 import { Audit } from './screens/audit.js';
 import { Cluster } from './screens/cluster.js';

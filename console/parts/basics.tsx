@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Loaded } from '../loading.js';
+import { counted } from './values.js';
 
 export const Problem = ({ children }: { readonly children: ComponentChildren }) => (
   <p class="problem" role="alert">
@@ -91,5 +92,13 @@ export const Buttons = ({ isRunning, does, isGrave = false, onCancel }: ButtonsP
     <button type="submit" class={isGrave ? 'grave' : ''} disabled={isRunning}>
       {does}
     </button>
+  </p>
+);
+
+/** Says that requests wait for the rate limit, while any do. */
+export const Waiting = ({ requests }: { readonly requests: number }) => (
+  <p role="status" class={requests === 0 ? '' : 'waiting'}>
+    {requests > 0 &&
+      `The rate limit of the project is reached. ${counted(requests, 'request')} of this page will be sent as soon as the limit allows.`}
   </p>
 );

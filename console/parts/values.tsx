@@ -1,5 +1,7 @@
 /** Values as people read them: numbers, sizes, times, hashes, shortened texts, metadata. */
-import { PHONE } from './phone.js';
+
+/** The media query of narrow screens, which `styles.css` repeats. */
+const PHONE = '(max-width: 40rem)';
 
 export const grouped = (value: number): string => value.toLocaleString('en-US');
 

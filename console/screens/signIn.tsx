@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Field, onSubmit, Problem } from '../parts/basics.js';
-import { Waiting } from '../parts/waiting.js';
+import { Field, onSubmit, Problem, Waiting } from '../parts/basics.js';
 import { CallError, Service } from '../service.js';
 
 /** A key, also within a copied line such as `Authorization: Bearer vk_…`. */

@@ -3,12 +3,20 @@ import { type Bucket, entriesOf } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import type { CoordinatorPresence } from '../../shared/registry/leases.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 
 /** Twice per lease. */
 const RENEW_EVERY_MS = 1_000;
 const PREFIX = 'coordinator.';
+
+/** The entry of a coordinator. A lease proper has only its `holder`. */
+interface CoordinatorPresence {
+  readonly holder: string;
+  readonly name: string;
+  readonly url: string;
+  readonly version: string;
+  readonly startedAtMs: number;
+}
 
 export class Presence {
   readonly #renewals = new PeriodicTask(() => this.#renew(), RENEW_EVERY_MS);

@@ -1,12 +1,12 @@
 /** The calls of commands to a service, repeated where the service is busy or out of reach. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { DURATION_MAX_MS } from '../../config/config.js';
 import { systemClock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { AnswerTooLong, type WholeAnswer, wholeAnswer } from '../../verifier/index.js';
 import { say } from '../terminal/line.js';
 import { printable } from '../verify/print.js';
-import { retryAfterMs } from './retryAfter.js';
 import type { ServiceTarget } from './target.js';
 
 /** How long a command waits for a service. */
@@ -125,6 +125,12 @@ async function attempt(
   if (answer.status !== 429 && answer.status !== 503) throw error;
   const waitMs = retryAfterMs(answer.headers.get('retry-after'));
   return { isLimited: answer.status === 429, waitMs, error };
+}
+
+/** The wait that a header `Retry-After` asks for, from one second to 7 days; one second where it is missing, a date or not a number. */
+export function retryAfterMs(header: string | null | undefined): number {
+  const secs = /^\d+$/.test(header ?? '') ? Number(header) : 0;
+  return Math.min(Math.max(secs * 1_000, RETRY_MS.command), DURATION_MAX_MS);
 }
 
 /** The cause of an error of `fetch`, which says "fetch failed" itself. */

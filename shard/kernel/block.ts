@@ -1,7 +1,6 @@
 import { BitSet } from './bitSet.js';
-import { type BlockShape, bitmapBytesOf } from './blockShape.js';
+import { type BlockShape, bitmapBytesOf, narrowReach } from './blockShape.js';
 import { CodePlane } from './codePlane.js';
-import { narrowReach } from './narrowReach.js';
 import type { Region, VectorMemory } from './vectorMemory.js';
 
 const ID_BYTES = 8;

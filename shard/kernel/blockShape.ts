@@ -28,6 +28,13 @@ const CODE_BYTE_NS = 0.055;
 
 export const bitmapBytesOf = (rows: number): number => Math.ceil(rows / WORD_ROWS) * WORD_BYTES;
 
+/**
+ * The largest difference of components, M = max|row| + max|query|, for which the kernel's sums are exact in 64 bits:
+ * M <= 2^31 − 1, and dimension × M² < 2^63. Beyond it the kernel takes its wide path.
+ */
+export const narrowReach = (dimension: number): number =>
+  Math.min(Math.ceil(Math.sqrt(2 ** 63 / dimension)) - 1, 2 ** 31 - 1);
+
 function rowsWithin(sizeBytes: number, rowBytes: number): number {
   let rows = Math.max(0, Math.floor(sizeBytes / rowBytes));
   while (rows > 0 && rows * rowBytes + bitmapBytesOf(rows) > sizeBytes) rows--;

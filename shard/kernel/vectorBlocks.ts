@@ -1,10 +1,9 @@
 import { assertWhole } from '../../shared/model/whole.js';
 import { ascending } from './ascending.js';
 import { Block } from './block.js';
-import { BlockShape } from './blockShape.js';
+import { BlockShape, narrowReach } from './blockShape.js';
 import { ExactScan } from './exactScan.js';
 import { ListedScan } from './listedScan.js';
-import { narrowReach } from './narrowReach.js';
 import { type Among, RowChoice, type ScannedRows } from './rowChoice.js';
 import type { Hits } from './scanScratch.js';
 import type { ScanThreads } from './scanThreads.js';

@@ -1,8 +1,7 @@
 import { VouchError } from '../../../shared/errors/errors.js';
 import { Arena } from '../../kernel/arena.js';
-import { BlockShape } from '../../kernel/blockShape.js';
+import { BlockShape, narrowReach } from '../../kernel/blockShape.js';
 import type { Kernel } from '../../kernel/kernel.js';
-import { narrowReach } from '../../kernel/narrowReach.js';
 import { CODE_GROUP, CodeShape } from './codeShape.js';
 
 /** The range of a 32-bit address; memory is taken as it is used. */

@@ -2,8 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { DURATION_MAX_MS } from '../../../../config/config.js';
-import { retryAfterMs } from '../../../../scripts/service/retryAfter.js';
-import { ServiceClient } from '../../../../scripts/service/serviceClient.js';
+import { retryAfterMs, ServiceClient } from '../../../../scripts/service/serviceClient.js';
 import { rejection } from '../../../support/suites/expectations.js';
 
 const DATE = 'Wed, 21 Oct 2026 07:28:00 GMT';

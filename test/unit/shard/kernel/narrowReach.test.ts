@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { narrowReach } from '../../../../shard/kernel/narrowReach.js';
+import { narrowReach } from '../../../../shard/kernel/blockShape.js';
 import { DIMENSION_MAX } from '../../../../shared/limits.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { Modelled } from './kernelOracle.js';

@@ -1,2 +1,0 @@
-/** The media query of narrow screens, which `styles.css` repeats. */
-export const PHONE = '(max-width: 40rem)';
