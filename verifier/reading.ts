@@ -76,10 +76,6 @@ export class Reading {
     if (this.take(length).some((byte) => byte !== 0)) this.fail('has a byte that should be zero');
   }
 
-  get at(): number {
-    return this.#at;
-  }
-
   get left(): number {
     return this.bytes.length - this.#at;
   }

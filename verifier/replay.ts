@@ -99,14 +99,6 @@ export class Replay {
     return BigInt(this.#log.size);
   }
 
-  get timeMs(): bigint {
-    return this.#timeMs;
-  }
-
-  get chainHead(): Uint8Array {
-    return this.#chainHead;
-  }
-
   /** Applies a frame. Throws FrameRefused; the log is then at its last event before what was refused. */
   async frame(frame: Uint8Array, position: number): Promise<void> {
     if (!isIntact(frame)) this.#refuseDamaged(frame);

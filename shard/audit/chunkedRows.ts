@@ -61,11 +61,6 @@ export class ChunkedRows<A extends Uint8Array | Float64Array> {
     }
   }
 
-  /** Appends a row of one number. The rows of this list have no more. */
-  push(value: number): void {
-    this.#open()[this.#length++ % CHUNK_ROWS] = value;
-  }
-
   /** The first row whose `column`, which ascends, is `bound` or more; the length where there is none. */
   firstNotBelow(column: number, bound: number): number {
     let low = 0;

@@ -38,10 +38,6 @@ export class BlockTable {
     return table;
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** Blocks that nobody has taken yet. */
   get left(): number {
     return Math.max(0, this.#count - Atomics.load(this.#words, NEXT));

@@ -36,11 +36,6 @@ export class NatsTransport implements Transport {
     return { ...this.requests.load, unsentBytes: this.connection.unsentBytes };
   }
 
-  /** The number of served subjects. */
-  get subjects(): number {
-    return this.servings.size;
-  }
-
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
     const refusal = this.refusal(body, envelope);
     if (refusal) return Promise.reject(refusal);

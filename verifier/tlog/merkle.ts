@@ -103,8 +103,4 @@ export class Frontier {
     if (last === undefined) return EMPTY_ROOT;
     return this.#peaks.slice(0, -1).reduceRight((root, peak) => nodeHash(peak, root), last);
   }
-
-  copy(): Frontier {
-    return new Frontier(this.#size, this.#peaks);
-  }
 }

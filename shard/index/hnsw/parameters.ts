@@ -4,9 +4,6 @@ const M = 16;
 const EF_CONSTRUCTION = 200;
 const EF_SEARCH = 64;
 
-/** The seed of the levels: the same rows in the same order make the same graph. */
-export const SEED = 1;
-
 export const neighbours = ({ m }: IndexParameters): number => m ?? M;
 export const constructionWidth = ({ efConstruction }: IndexParameters): number => efConstruction ?? EF_CONSTRUCTION;
 export const searchWidth = ({ efSearch }: IndexParameters, k: number): number => Math.max(k, efSearch ?? EF_SEARCH);

@@ -13,13 +13,10 @@ export class CodeShape {
   readonly codeBytes: number;
   /** The largest component of a difference of codes: the sum of its squares fits in u32. */
   readonly differenceMax: number;
-  /** The cut changes a distance by less than this, in units of 2^shift. */
-  readonly margin: number;
 
   constructor(readonly dimension: number) {
     this.codeBytes = Math.ceil((dimension * CODE_COMPONENT_BYTES) / CODE_ALIGNMENT_BYTES) * CODE_ALIGNMENT_BYTES;
     this.differenceMax = Math.min(I16_MAX, Math.floor(Math.sqrt(TOTAL_MAX / dimension)));
-    this.margin = Math.sqrt(dimension);
   }
 
   /** The largest component of a code: the difference of any two is in range. */
@@ -33,13 +30,4 @@ export class CodeShape {
     while (reach / 2 ** shift + 1 > this.differenceMax) shift++;
     return shift;
   }
-
-  /** Returns the largest sum of squares between codes of vectors that may be within `distance`. */
-  totalWithin(distance: number, shift: number): number {
-    const radius = distance / 2 ** shift + this.margin;
-    return Math.min(TOTAL_MAX, Math.floor(radius * radius * ROUNDING) + 1);
-  }
 }
-
-/** Room for the rounding of a few operations in f64. */
-export const ROUNDING = 1 + 2 ** -40;
