@@ -2,9 +2,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/load.js';
 import type { NatsAccess } from '../scripts/local/natsServer/users.js';
@@ -14,6 +11,8 @@ import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
 import { systemClock } from '../shared/clock.js';
 import { deleteTree } from '../shared/files/durable.js';
 import type { NatsRole } from '../shared/nats/roles.js';
+import { newFolder } from './folder.js';
+import { Client } from './httpClient.js';
 
 const SHARD = fileURLToPath(new URL('../shard/main.js', import.meta.url));
 const EXIT_INTERRUPTED = 130;
@@ -50,7 +49,7 @@ export class BenchCluster {
   static async start(
     environment: NodeJS.ProcessEnv = {},
   ): Promise<{ cluster: BenchCluster; url: string; key: string }> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+    const dataDir = await newFolder();
     const cluster = new BenchCluster(dataDir, { ...process.env, ...SETTINGS, ...environment, VOUCH_DATA_DIR: dataDir });
     try {
       const { url, newKey } = await cluster.#service.start(new AbortController().signal);
@@ -100,5 +99,18 @@ export class BenchCluster {
     await deleteTree(this.dataDir);
     // Last: Ctrl-C under npm comes twice, and the second one must not end what the first one began.
     process.off('SIGINT', this.#interrupted).off('SIGTERM', this.#interrupted);
+  }
+}
+
+/** Runs a cluster during `work`. `environment`: for its processes, beside what this one has. */
+export async function withCluster<T>(
+  work: (client: Client, cluster: BenchCluster) => Promise<T>,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<T> {
+  const { cluster, url, key } = await BenchCluster.start(environment);
+  try {
+    return await work(new Client(url, key), cluster);
+  } finally {
+    await cluster.stop();
   }
 }

@@ -5,14 +5,14 @@ import { runLoad } from './httpLoad.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { residentBytes } from './processMemory.js';
-import type { Row } from './row.js';
+import { rowAbout } from './row.js';
 
 const IN_FLIGHT = 8;
 const DIMENSION = 128;
 
 export const benchEmptyCollections = (client: Client, cluster: BenchCluster, { emptyCollections: count }: Sizes) =>
   measured('collections', 2, async (progress) => {
-    const row = (name: string, value: number, unit: string): Row => ({ part: 'http', name, value, unit });
+    const row = rowAbout('http');
     // The first ones also make room for whatever a process needs to make collections at all.
     await create(client, 'warm-up', count);
     progress.advance(1);

@@ -1,7 +1,6 @@
 /** The whole way: JSON over HTTP, coordinator, NATS, shard, log, and back. The load comes from this same machine. */
-import { BenchCluster } from './cluster.js';
+import { withCluster } from './cluster.js';
 import { benchEmptyCollections } from './emptyCollections.js';
-import { Client } from './httpClient.js';
 import { benchIngest } from './ingest.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
@@ -28,15 +27,6 @@ export async function benchHttp(sizes: Sizes, dataFolder: string | undefined): P
   // In a cluster of its own: what the one before gives back to the system would hide what a collection takes.
   const empty = await withCluster((client, cluster) => benchEmptyCollections(client, cluster, sizes));
   return [...rows, ...empty];
-}
-
-async function withCluster(measure: (client: Client, cluster: BenchCluster) => Promise<Row[]>): Promise<Row[]> {
-  const { cluster, url, key } = await BenchCluster.start();
-  try {
-    return await measure(new Client(url, key), cluster);
-  } finally {
-    await cluster.stop();
-  }
 }
 
 function vectorSets(sizes: Sizes, dataFolder: string | undefined): (() => Promise<VectorSet>)[] {

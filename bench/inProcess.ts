@@ -12,6 +12,7 @@ import { Metrics } from '../shared/metrics/metrics.js';
 import { joinMetricTexts } from '../shared/metrics/metricsText.js';
 import { openStandalone } from '../shared/platform/standalonePlatform.js';
 import type { Envelope } from '../shared/transport/transport.js';
+import { inFolder } from './folder.js';
 import { liveHeapBytes } from './heap.js';
 import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
@@ -23,13 +24,18 @@ export const K = 10;
 export const envelope = (): Envelope => ({ requestId: 'bench', deadlineMs: systemClock.nowMs() + 600_000 });
 
 export class Engine {
-  private constructor(
-    readonly backend: ClusterBackend,
-    private readonly stopAll: () => Promise<void>,
-  ) {}
+  private constructor(readonly backend: ClusterBackend) {}
 
-  /** `clock`: the shard's, by which records have their times. `snapshots`: as configured, where they are not given. */
-  static async start(dataDir: string, clock: Clock = systemClock, snapshots?: Config['snapshots']): Promise<Engine> {
+  /**
+   * Runs an engine during `work`. `clock`: the shard's, by which records have their times. `snapshots`: as configured, where
+   * they are not given.
+   */
+  static async run<T>(
+    dataDir: string,
+    work: (engine: Engine) => Promise<T>,
+    clock: Clock = systemClock,
+    snapshots?: Config['snapshots'],
+  ): Promise<T> {
     const config = loadConfig(
       {},
       { mode: 'standalone', dataDir, limits: { maxRecords: 4_000_000_000, maxBytes: 2 ** 50 }, snapshots },
@@ -37,15 +43,13 @@ export class Engine {
     const platform = await openStandalone({ dataDir, logger: silentLogger });
     const shard = await runShard({ config, name: 's1', platform, logger: silentLogger, clock });
     const backend = await ClusterBackend.start(config, platform, new Metrics('coordinator'), systemClock, silentLogger);
-    return new Engine(backend, async () => {
+    try {
+      return await work(new Engine(backend));
+    } finally {
       await backend.stop();
       await shard.stop();
       await platform.close();
-    });
-  }
-
-  stop(): Promise<void> {
-    return this.stopAll();
+    }
   }
 
   /** Returns the seconds that the engine took; what a client prepares is not counted. */
@@ -79,3 +83,7 @@ export class Engine {
     return samplesOf(text, new Set(['vouch_vector_bytes']))[0]?.value ?? Number.NaN;
   }
 }
+
+/** Runs an engine over a temporary folder during `work`. */
+export const inEngine = <T>(work: (engine: Engine) => Promise<T>, clock?: Clock): Promise<T> =>
+  inFolder((dataDir) => Engine.run(dataDir, work, clock));

@@ -1,6 +1,4 @@
 /** An index over rows in memory, searched as a collection searches it, without log, transport and coordinator. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FrozenRows, freeze } from '../shard/index/builds/frozenRows.js';
 import { Generation } from '../shard/index/generation.js';
@@ -13,6 +11,7 @@ import { VectorMemory } from '../shard/kernel/vectorMemory.js';
 import { deleteTree } from '../shared/files/durable.js';
 import type { IndexKind, IndexParameters } from '../shared/model/indexSpec.js';
 import { nextTurn } from '../shared/scheduling/slice.js';
+import { newFolder } from './folder.js';
 import { K } from './inProcess.js';
 import { type TimedSearches, timedSearches } from './timedSearches.js';
 import { fixedBytes, type VectorSet } from './vectors.js';
@@ -33,7 +32,7 @@ export class IndexAlone {
       vectors.write(slot, row + 1, fixedBytes(set.base, set.dimension, row, row + 1));
       vectors.publish(slot);
     }
-    const folder = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+    const folder = await newFolder();
     return new IndexAlone(vectors, folder);
   }
 

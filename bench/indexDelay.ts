@@ -1,15 +1,15 @@
 /** How long a shard's event loop is held up while an index is built and taken over, with writes and searches going on. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection } from '../coordinator/cluster/collection.js';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { systemClock } from '../shared/clock.js';
 import { INDEX_KINDS, type IndexKind } from '../shared/model/indexSpec.js';
-import { Engine, envelope, K } from './inProcess.js';
+import { withDelays } from './delays.js';
+import { type Engine, envelope, inEngine, K } from './inProcess.js';
 import type { Sizes } from './options.js';
-import { median, type Row } from './row.js';
+import { median, type Row, rowAbout } from './row.js';
 import { settled } from './settled.js';
-import { fixedBytes, type VectorSet } from './vectors.js';
+import { fixedBytes, setText, type VectorSet } from './vectors.js';
 
 const PROJECT = 'bench';
 const COLLECTION = 'busy';
@@ -18,18 +18,11 @@ const PACE_MS = 2;
 /** Of every so many writes, one is a deletion. */
 const DELETE_EVERY = 4;
 const MS = 1e3;
-const NANOSECONDS = 1e6;
 
-export async function benchBuildDelay(
-  dataDir: string,
-  set: VectorSet,
-  { indexDelaySeconds }: Sizes,
-  progress: Progress,
-): Promise<Row[]> {
-  // After an index has taken over, it absorbs what was written meanwhile.
-  const afterwards = (): Promise<void> => delay(MS * indexDelaySeconds);
-  const engine = await Engine.start(dataDir);
-  try {
+export const benchBuildDelay = (set: VectorSet, { indexDelaySeconds }: Sizes, progress: Progress): Promise<Row[]> =>
+  inEngine(async (engine) => {
+    // After an index has taken over, it absorbs what was written meanwhile.
+    const afterwards = (): Promise<void> => delay(MS * indexDelaySeconds);
     const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
     const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
     await engine.ingest(collection, set);
@@ -40,10 +33,7 @@ export async function benchBuildDelay(
       progress.advance(1);
     }
     return rows;
-  } finally {
-    await engine.stop();
-  }
-}
+  });
 
 async function build({ backend }: Engine, collection: Collection, kind: IndexKind): Promise<void> {
   await backend.call(collection, { op: 'configureIndex', spec: { kind, parameters: {} } }, envelope());
@@ -51,31 +41,14 @@ async function build({ backend }: Engine, collection: Collection, kind: IndexKin
 }
 
 /** Measures the event loop and the searches while `work` goes on under the load. */
-async function under(
-  load: BackgroundLoad,
-  { name, count, dimension }: VectorSet,
-  what: string,
-  work: () => Promise<void>,
-): Promise<Row[]> {
-  const delays = monitorEventLoopDelay({ resolution: 1 });
+async function under(load: BackgroundLoad, set: VectorSet, what: string, work: () => Promise<void>): Promise<Row[]> {
   const stop = load.start();
-  delays.enable();
-  try {
-    await work();
-  } finally {
-    delays.disable();
-    await stop();
-  }
-  const row = (figure: string, value: number, unit: string): Row => ({
-    part: 'index',
-    name: `${what} with writes: ${figure}, ${name} ${count} × ${dimension}`,
-    value,
-    unit,
-  });
+  const { p99Ms, maxMs } = await withDelays(work).finally(stop);
+  const row = rowAbout('index', setText(set));
   return [
-    row('event-loop delay p99', delays.percentile(99) / NANOSECONDS, 'ms'),
-    row('event-loop delay max', delays.max / NANOSECONDS, 'ms'),
-    row('search p50', median(load.takeLatencies()), 'ms'),
+    row(`${what} with writes: event-loop delay p99`, p99Ms, 'ms'),
+    row(`${what} with writes: event-loop delay max`, maxMs, 'ms'),
+    row(`${what} with writes: search p50`, median(load.takeLatencies()), 'ms'),
   ];
 }
 

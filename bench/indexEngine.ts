@@ -7,12 +7,12 @@ import { percentile } from './httpLoad.js';
 import { IndexAlone, searchAlone } from './indexAlone.js';
 import { BareGraph } from './indexBare.js';
 import { SETTINGS, type Setting, WIDTHS } from './indexSettings.js';
-import { Engine, envelope } from './inProcess.js';
+import { type Engine, envelope, inEngine } from './inProcess.js';
 import type { Sizes } from './options.js';
 import { recallAmong } from './recall.js';
-import { median, type Row } from './row.js';
+import { median, type Row, rowAbout } from './row.js';
 import { settled } from './settled.js';
-import type { VectorSet } from './vectors.js';
+import { setText, type VectorSet } from './vectors.js';
 
 const PROJECT = 'bench';
 const COLLECTION = 'indexed';
@@ -21,22 +21,13 @@ const TURNS = 5;
 /** The width at which the bare library finds 0.95 of real words: what other kinds are compared with. */
 const RIVAL = 256;
 
-export async function benchIndexesInEngine(
-  dataDir: string,
-  set: VectorSet,
-  { indexSearches }: Sizes,
-  progress: Progress,
-): Promise<Row[]> {
-  const engine = await Engine.start(dataDir);
-  try {
+export const benchIndexesInEngine = (set: VectorSet, { indexSearches }: Sizes, progress: Progress): Promise<Row[]> =>
+  inEngine(async (engine) => {
     const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
     const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
     await engine.ingest(collection, set);
-    return await new IndexBench(engine, collection, set, indexSearches).run(progress);
-  } finally {
-    await engine.stop();
-  }
-}
+    return new IndexBench(engine, collection, set, indexSearches).run(progress);
+  });
 
 class IndexBench {
   readonly #rows: Row[] = [];
@@ -131,7 +122,6 @@ class IndexBench {
   }
 
   #add(figure: string, value: number, unit: string): void {
-    const { name, count, dimension } = this.set;
-    this.#rows.push({ part: 'index', name: `${figure}, ${name} ${count} × ${dimension}`, value, unit });
+    this.#rows.push(rowAbout('index', setText(this.set))(figure, value, unit));
   }
 }

@@ -1,48 +1,37 @@
 /** Recall against latency of each kind over HTTP, in a cluster: what a client of the service sees. */
 import type { Progress } from '../scripts/terminal/progress.js';
-import { BenchCluster } from './cluster.js';
-import { Client } from './httpClient.js';
+import { withCluster } from './cluster.js';
+import type { Client } from './httpClient.js';
 import { percentile, runLoad } from './httpLoad.js';
 import { SETTINGS, type Setting } from './indexSettings.js';
 import { idsIn, ingestBatches } from './ingest.js';
 import { K } from './inProcess.js';
 import type { Sizes } from './options.js';
 import { recallAmong } from './recall.js';
-import type { Row } from './row.js';
+import { type Row, rowAbout } from './row.js';
 import { type Settling, settled } from './settled.js';
-import { jsonRows, type VectorSet } from './vectors.js';
+import { jsonRows, setText, type VectorSet } from './vectors.js';
 
 const COLLECTION = 'indexed';
 
-export async function benchIndexesOverHttp(
-  set: VectorSet,
-  { indexSearches }: Sizes,
-  progress: Progress,
-): Promise<Row[]> {
-  const { cluster, url, key } = await BenchCluster.start();
-  try {
-    const client = new Client(url, key);
+export const benchIndexesOverHttp = (set: VectorSet, { indexSearches }: Sizes, progress: Progress): Promise<Row[]> =>
+  withCluster(async (client) => {
     await client.createCollection(COLLECTION, set.dimension);
     await ingestBatches(client, COLLECTION, set, 1);
-    const rows: Row[] = [];
-    const add = (figure: string, value: number, unit: string): void => {
-      const what = `${set.name} ${set.count} × ${set.dimension}`;
-      rows.push({ part: 'index', name: `${figure} over HTTP, ${what}`, value, unit });
-    };
+    const row = rowAbout('index', setText(set));
     const exact = await search(client, set, indexSearches);
-    add('exact scan: search p50', percentile(exact.latenciesMs, 0.5), 'ms');
+    const rows = [row('exact scan: search p50 over HTTP', percentile(exact.latenciesMs, 0.5), 'ms')];
     for (const setting of SETTINGS) {
       await configure(client, setting);
       const { ids, latenciesMs } = await search(client, set, indexSearches);
-      add(`${setting.name}: recall@10`, recallAmong(exact.ids, ids), '');
-      add(`${setting.name}: search p50`, percentile(latenciesMs, 0.5), 'ms');
+      rows.push(
+        row(`${setting.name}: recall@10 over HTTP`, recallAmong(exact.ids, ids), ''),
+        row(`${setting.name}: search p50 over HTTP`, percentile(latenciesMs, 0.5), 'ms'),
+      );
       progress.advance(1);
     }
     return rows;
-  } finally {
-    await cluster.stop();
-  }
-}
+  });
 
 async function configure(client: Client, { kind, parameters }: Setting): Promise<void> {
   const { efSearch, nList, nProbe, candidates } = parameters;

@@ -1,8 +1,4 @@
 /** Each kind of index on the same vectors: what it finds and how long it takes, in the engine and over HTTP. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { deleteTree } from '../shared/files/durable.js';
 import { benchBuildDelay } from './indexDelay.js';
 import { benchIndexesInEngine } from './indexEngine.js';
 import { benchIndexesOverHttp } from './indexHttp.js';
@@ -20,17 +16,9 @@ export async function benchIndexes(sizes: Sizes, dataFolder: string | undefined)
   const all = dataFolder === undefined ? await digitVectors() : await realVectors(dataFolder);
   const set = firstRows(all, sizes.indexRecords);
   return measured('index', 2 * SETTINGS.length + DELAYS, async (progress) => {
-    const inFolder = async (measure: (dataDir: string) => Promise<Row[]>): Promise<Row[]> => {
-      const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
-      try {
-        return await measure(dataDir);
-      } finally {
-        await deleteTree(dataDir);
-      }
-    };
     return [
-      ...(await inFolder((dataDir) => benchIndexesInEngine(dataDir, set, sizes, progress))),
-      ...(await inFolder((dataDir) => benchBuildDelay(dataDir, set, sizes, progress))),
+      ...(await benchIndexesInEngine(set, sizes, progress)),
+      ...(await benchBuildDelay(set, sizes, progress)),
       ...(await benchIndexesOverHttp(set, sizes, progress)),
     ];
   });

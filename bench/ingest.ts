@@ -4,8 +4,8 @@ import { percentile, runLoad } from './httpLoad.js';
 import { K } from './inProcess.js';
 import type { Sizes } from './options.js';
 import { recall } from './recall.js';
-import type { Row } from './row.js';
-import { jsonRows, type VectorSet } from './vectors.js';
+import { type Row, rowAbout } from './row.js';
+import { jsonRows, setText, type VectorSet } from './vectors.js';
 
 const BATCH = 1_000;
 const IN_FLIGHT = [1, 4] as const;
@@ -13,10 +13,7 @@ const IN_FLIGHT = [1, 4] as const;
 const SEARCHES_SHARE = 1 / 10;
 
 export async function benchIngest(client: Client, set: VectorSet, { httpRequests }: Sizes): Promise<Row[]> {
-  const what = `${set.name} ${set.count} × ${set.dimension}`;
-  const row = (figure: string, value: number, unit: string): Row => {
-    return { part: 'http', name: `${figure}, ${what}`, value, unit };
-  };
+  const row = rowAbout('http', setText(set));
   const rows: Row[] = [];
   for (const inFlight of IN_FLIGHT) {
     const name = nameOf(set, inFlight);

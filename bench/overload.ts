@@ -3,8 +3,8 @@
  * that wait for one another, and then loads of a constant rate below and above it.
  */
 
-import { BenchCluster } from './cluster.js';
-import { Client } from './httpClient.js';
+import { type BenchCluster, withCluster } from './cluster.js';
+import type { Client } from './httpClient.js';
 import { percentile } from './httpLoad.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
@@ -24,16 +24,16 @@ export const benchOverload = async (sizes: Sizes): Promise<Row[]> => [
   ...(await measured('full project', 1, (progress) => benchFullProject(sizes, progress))),
 ];
 
-async function benchLoads(sizes: Sizes): Promise<Row[]> {
-  const { cluster, url, key } = await BenchCluster.start({
-    VOUCH_SHARDS: '1',
-    VOUCH_LOG_LEVEL: 'error',
-    VOUCH_MAX_QUEUE_WAIT_MS: '',
-    // One takes its share of the one core for seconds, at some of the loads and not at others.
-    VOUCH_SNAPSHOT_EVERY_BYTES: '1000000000000',
-  });
-  try {
-    const client = new Client(url, key);
+const ONE_SHARD = {
+  VOUCH_SHARDS: '1',
+  VOUCH_LOG_LEVEL: 'error',
+  VOUCH_MAX_QUEUE_WAIT_MS: '',
+  // One takes its share of the one core for seconds, at some of the loads and not at others.
+  VOUCH_SNAPSHOT_EVERY_BYTES: '1000000000000',
+};
+
+const benchLoads = (sizes: Sizes): Promise<Row[]> =>
+  withCluster(async (client, cluster) => {
     const workloads = await prepareWorkloads(client, sizes);
     const rows: Row[] = [];
     await moveTo(SERVICE_CORES, Object.values(await cluster.processIds()));
@@ -43,10 +43,7 @@ async function benchLoads(sizes: Sizes): Promise<Row[]> {
       return rows;
     });
     return rows;
-  } finally {
-    await cluster.stop();
-  }
-}
+  }, ONE_SHARD);
 
 /** What the system counts CPU time in: a short load may take less. */
 const TICK_SECONDS = 0.01;

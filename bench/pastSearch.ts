@@ -1,15 +1,11 @@
 /** What a look into the past costs in the engine: of a state that is still in memory, and of one that is rebuilt. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Collection } from '../coordinator/cluster/collection.js';
 import { systemClock } from '../shared/clock.js';
-import { deleteTree } from '../shared/files/durable.js';
 import type { SearchCall } from '../shared/protocol/calls.js';
-import { Engine, envelope, K } from './inProcess.js';
-import { median, type Row } from './row.js';
-import { fixedBytes, randomVectors, type VectorSet } from './vectors.js';
+import { withDelays } from './delays.js';
+import { type Engine, envelope, inEngine, K } from './inProcess.js';
+import { median, type Row, rowAbout } from './row.js';
+import { fixedBytes, randomVectors, setText, type VectorSet } from './vectors.js';
 
 const PROJECT = 'bench';
 const COLLECTION = 'remembered';
@@ -18,24 +14,17 @@ const WARM_UP = 20;
 /** Of the records, one in so many is tombstoned after the state that is asked for. */
 const TOMBSTONED_SINCE = 100;
 const HALF_LIFE_SECS = 86_400;
-const NANOSECONDS = 1e6;
 
 type Options = Pick<SearchCall, 'asOf' | 'decay'>;
 
-export async function benchPastSearch(records: number, rounds: number): Promise<Row[]> {
-  const set = randomVectors(DIMENSION, records);
-  const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
-  const engine = await Engine.start(dataDir);
-  try {
+export const benchPastSearch = (records: number, rounds: number): Promise<Row[]> =>
+  inEngine(async (engine) => {
+    const set = randomVectors(DIMENSION, records);
     const wanted = { name: COLLECTION, dimension: DIMENSION, index: 'brute' } as const;
     const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
     await engine.ingest(collection, set);
-    return await compare(engine, collection, set, rounds);
-  } finally {
-    await engine.stop();
-    await deleteTree(dataDir);
-  }
-}
+    return compare(engine, collection, set, rounds);
+  });
 
 async function compare(engine: Engine, collection: Collection, set: VectorSet, rounds: number): Promise<Row[]> {
   const { backend } = engine;
@@ -48,20 +37,15 @@ async function compare(engine: Engine, collection: Collection, set: VectorSet, r
   // Of a record that lived then: its vector is gone.
   await backend.call(collection, { op: 'delete', id: 2 }, envelope());
   const lost = { logIndex: set.count - 1 };
-  const rebuilt = await rebuild(engine, collection, set, lost);
+  const rebuilt = await withDelays(() => timed(engine, collection, set, 0, { asOf: lost }));
   const kept = await inTurns(engine, collection, set, rounds, { asOf: lost });
-  const row = (name: string, value: number, unit: string): Row => ({
-    part: 'search',
-    name: `${name}, ${set.name} ${set.count} × ${set.dimension}`,
-    value,
-    unit,
-  });
+  const row = rowAbout('search', setText(set));
   return [
     row('beside a past state in memory: plain exact search p50', inMemory.plainMs, 'ms'),
     row('a past state in memory: p50', inMemory.moreMs, 'ms'),
     row('a past state in memory: over a plain exact search', inMemory.moreMs / inMemory.plainMs, 'times'),
     row('a past state in memory, with decay: over the same search now', decayed.moreMs / decayed.plainMs, 'times'),
-    row('a past state rebuilt from the log', set.count / rebuilt.seconds, 'events/s'),
+    row('a past state rebuilt from the log', (1000 * set.count) / rebuilt.result, 'events/s'),
     row('while a past state is rebuilt: event-loop delay p99', rebuilt.p99Ms, 'ms'),
     row('while a past state is rebuilt: event-loop delay max', rebuilt.maxMs, 'ms'),
     row('beside a past state that was kept: plain exact search p50', kept.plainMs, 'ms'),
@@ -100,17 +84,4 @@ async function inTurns(
     moreMs[i] = await timed(engine, collection, set, i % set.queryCount, past);
   }
   return { plainMs: median(plainMs), moreMs: median(moreMs) };
-}
-
-async function rebuild(
-  engine: Engine,
-  collection: Collection,
-  set: VectorSet,
-  asOf: { readonly logIndex: number },
-): Promise<{ seconds: number; p99Ms: number; maxMs: number }> {
-  const delays = monitorEventLoopDelay({ resolution: 1 });
-  delays.enable();
-  const ms = await timed(engine, collection, set, 0, { asOf });
-  delays.disable();
-  return { seconds: ms / 1000, p99Ms: delays.percentile(99) / NANOSECONDS, maxMs: delays.max / NANOSECONDS };
 }

@@ -1,18 +1,14 @@
 /** Proofs of a long log: what they cost to make and to send, and what it costs to be able to make them. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Collection } from '../coordinator/cluster/collection.js';
 import { inclusionOf } from '../coordinator/handlers/proofs.js';
 import { systemClock } from '../shared/clock.js';
-import { deleteTree } from '../shared/files/durable.js';
 import { auditMeasurements, benchAuditCost } from './auditCost.js';
+import { withDelays } from './delays.js';
 import { percentile } from './httpLoad.js';
-import { Engine, envelope } from './inProcess.js';
+import { type Engine, envelope, inEngine } from './inProcess.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
-import type { Row } from './row.js';
+import { type Row, rowAbout } from './row.js';
 import { benchServiceLog } from './serviceLog.js';
 import { fixedBytes, generator, randomVectors } from './vectors.js';
 
@@ -24,7 +20,6 @@ const PROOFS = 2_000;
 /** One in so many records is deleted, and a receipt of before all that is asked for. */
 const DELETED_SHARE = 1 / 10;
 const DELETES_AT_ONCE = 4_000;
-const NANOSECONDS = 1e6;
 
 export const benchProof = (sizes: Sizes): Promise<Row[]> =>
   measured('proof', auditMeasurements(sizes) + 3, async (progress) => {
@@ -34,10 +29,8 @@ export const benchProof = (sizes: Sizes): Promise<Row[]> =>
     return [...rows, ...(await benchAuditCost(sizes, progress))];
   });
 
-async function benchLongLog(events: number, onMeasured: () => void): Promise<Row[]> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
-  const engine = await Engine.start(dataDir);
-  try {
+const benchLongLog = (events: number, onMeasured: () => void): Promise<Row[]> =>
+  inEngine(async (engine) => {
     const { collection } = await engine.backend.create(
       PROJECT,
       { name: 'long', dimension: DIMENSION, index: 'brute' },
@@ -49,11 +42,7 @@ async function benchLongLog(events: number, onMeasured: () => void): Promise<Row
     rows.push(...(await benchFarBack(engine, collection, events)));
     onMeasured();
     return rows;
-  } finally {
-    await engine.stop();
-    await deleteTree(dataDir);
-  }
-}
+  });
 
 async function fill({ backend }: Engine, collection: Collection, records: number): Promise<void> {
   const count = Math.min(BATCH, records);
@@ -63,12 +52,7 @@ async function fill({ backend }: Engine, collection: Collection, records: number
   for (let from = 0; from < records; from += count) await backend.call(collection, call, envelope());
 }
 
-const rowOf = (events: number, name: string, value: number, unit: string): Row => ({
-  part: 'proof',
-  name: `${name}, log of ${events} events`,
-  value,
-  unit,
-});
+const rowOf = (events: number) => rowAbout('proof', `log of ${events} events`);
 
 /** The whole call, as a coordinator makes it, NATS and HTTP left out. */
 async function benchInclusion({ backend }: Engine, collection: Collection, events: number): Promise<Row[]> {
@@ -86,11 +70,12 @@ async function benchInclusion({ backend }: Engine, collection: Collection, event
     bodyBytes = Math.max(bodyBytes, Buffer.byteLength(body));
   }
   latenciesMs.sort();
+  const row = rowOf(events);
   return [
-    rowOf(events, 'inclusion proof p50', percentile(latenciesMs, 0.5), 'ms'),
-    rowOf(events, 'inclusion proof p99', percentile(latenciesMs, 0.99), 'ms'),
-    rowOf(events, 'inclusion proof, largest', proofBytes, 'bytes'),
-    rowOf(events, 'inclusion proof as JSON, largest', bodyBytes, 'bytes'),
+    row('inclusion proof p50', percentile(latenciesMs, 0.5), 'ms'),
+    row('inclusion proof p99', percentile(latenciesMs, 0.99), 'ms'),
+    row('inclusion proof, largest', proofBytes, 'bytes'),
+    row('inclusion proof as JSON, largest', bodyBytes, 'bytes'),
   ];
 }
 
@@ -101,14 +86,10 @@ async function benchFarBack({ backend }: Engine, collection: Collection, events:
     const ids = Array.from({ length: Math.min(DELETES_AT_ONCE, deletions - from) }, (_, i) => (from + i) * 10 + 1);
     await Promise.all(ids.map((id) => backend.call(collection, { op: 'delete', id }, envelope())));
   }
-  const delays = monitorEventLoopDelay({ resolution: 1 });
-  const startedMs = systemClock.monotonicMs();
-  delays.enable();
-  await backend.call(collection, { op: 'proofReceipt', sequence: events }, envelope());
-  delays.disable();
+  const { ms, maxMs } = await withDelays(() =>
+    backend.call(collection, { op: 'proofReceipt', sequence: events }, envelope()),
+  );
+  const row = rowOf(events);
   const what = `receipt of ${deletions} deletions back`;
-  return [
-    rowOf(events, what, systemClock.monotonicMs() - startedMs, 'ms'),
-    rowOf(events, `${what}: event-loop delay max`, delays.max / NANOSECONDS, 'ms'),
-  ];
+  return [row(what, ms, 'ms'), row(`${what}: event-loop delay max`, maxMs, 'ms')];
 }

@@ -21,6 +21,16 @@ export interface Row {
   readonly unit: string;
 }
 
+/** Makes rows of a part. Their names end with what they are about. */
+export const rowAbout =
+  (part: Row['part'], about = '') =>
+  (name: string, value: number, unit: string): Row => ({
+    part,
+    name: about === '' ? name : `${name}, ${about}`,
+    value,
+    unit,
+  });
+
 /** The middle value; the upper one of two. */
 export const median = (values: ArrayLike<number>): number =>
   Float64Array.from(values).sort()[values.length >> 1] ?? Number.NaN;

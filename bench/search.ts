@@ -1,23 +1,19 @@
 /** What each option of a search adds to an exact one, in the engine; and what options cost that nobody asked for. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Collection } from '../coordinator/cluster/collection.js';
 import { systemClock } from '../shared/clock.js';
-import { deleteTree } from '../shared/files/durable.js';
 import type { Filter } from '../shared/model/filter.js';
 import type { SearchCall } from '../shared/protocol/calls.js';
 import { firstRows } from './indexVectors.js';
-import { Engine, envelope, K } from './inProcess.js';
+import { type Engine, envelope, inEngine, K } from './inProcess.js';
 import { measured } from './measured.js';
 import type { Sizes } from './options.js';
 import { benchPastSearch } from './pastSearch.js';
-import { median, type Row } from './row.js';
+import { median, type Row, rowAbout } from './row.js';
 import { benchHolds } from './searchHolds.js';
 import { CHEAPEST_TENTH, ingestRecords, PastClock, textQueries } from './searchRecords.js';
 import { benchReusedSlots } from './searchReused.js';
 import { benchUnnamedOptions } from './searchUnnamed.js';
-import { fixedBytes, randomVectors, realVectors, type VectorSet } from './vectors.js';
+import { fixedBytes, randomVectors, realVectors, setText, type VectorSet } from './vectors.js';
 
 const PROJECT = 'bench';
 const COLLECTION = 'searched';
@@ -59,10 +55,8 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
   const set = firstRows(all, searchRecords);
   return measured('search', ASKED.length + 4, async (progress) => {
     const rows: Row[] = [];
-    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
     const clock = new PastClock(set);
-    const engine = await Engine.start(dataDir, clock);
-    try {
+    await inEngine(async (engine) => {
       const wanted = { name: COLLECTION, dimension: set.dimension, index: 'brute' } as const;
       const { collection } = await engine.backend.create(PROJECT, wanted, envelope());
       await ingestRecords(engine, collection, set, clock);
@@ -70,10 +64,7 @@ export async function benchSearch(sizes: Sizes, dataFolder: string | undefined):
         rows.push(...(await inTurns(engine, collection, set, asked, searchRounds)));
         progress.advance(1);
       }
-    } finally {
-      await engine.stop();
-      await deleteTree(dataDir);
-    }
+    }, clock);
     rows.push(...(await benchReusedSlots(set, searchRounds)));
     progress.advance(1);
     rows.push(...(await benchHolds(sizes.heldTexts)));
@@ -109,10 +100,10 @@ async function inTurns(
     plainMs[i] = await timed(row, {});
     withMs[i] = await timed(row, options(texts[row] as string));
   }
-  const about = `${set.name} ${set.count} × ${set.dimension}`;
+  const row = rowAbout('search', setText(set));
   const [plain, more] = [median(plainMs), median(withMs)];
   return [
-    { part: 'search', name: `beside ${name}: plain exact search p50, ${about}`, value: plain, unit: 'ms' },
-    { part: 'search', name: `${name}: added to the p50, ${about}`, value: more - plain, unit: 'ms' },
+    row(`beside ${name}: plain exact search p50`, plain, 'ms'),
+    row(`${name}: added to the p50`, more - plain, 'ms'),
   ];
 }

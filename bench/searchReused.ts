@@ -9,9 +9,9 @@ import { TextIndex } from '../shard/text/textIndex.js';
 import { systemClock } from '../shared/clock.js';
 import type { Decay } from '../shared/protocol/calls.js';
 import { nextTurn, Slice } from '../shared/scheduling/slice.js';
-import { median, type Row } from './row.js';
+import { median, type Row, rowAbout } from './row.js';
 import { stateOf } from './stateOf.js';
-import { fixedBytes, generator, type VectorSet } from './vectors.js';
+import { fixedBytes, generator, setText, type VectorSet } from './vectors.js';
 
 const HOUR_MS = 3_600_000;
 /** Rows were inserted over so long, at moments drawn at random. */
@@ -76,10 +76,6 @@ async function added(
     plainMs.push(plain);
     withMs.push(more);
   }
-  return {
-    part: 'search',
-    name: `decay, half-life ${halfLife}, slots reused, k ${k}: added to the p50, ${set.name} ${set.count} × ${set.dimension}`,
-    value: median(withMs) - median(plainMs),
-    unit: 'ms',
-  };
+  const name = `decay, half-life ${halfLife}, slots reused, k ${k}: added to the p50`;
+  return rowAbout('search', setText(set))(name, median(withMs) - median(plainMs), 'ms');
 }

@@ -12,7 +12,7 @@ import { nextTurn, Slice } from '../shared/scheduling/slice.js';
 import { liveHeapBytes } from './heap.js';
 import { percentile } from './httpLoad.js';
 import { K } from './inProcess.js';
-import { median, type Row } from './row.js';
+import { median, type Row, rowAbout } from './row.js';
 import { stateOf } from './stateOf.js';
 import { fixedBytes, randomVectors } from './vectors.js';
 
@@ -64,12 +64,7 @@ async function compare(vectors: VectorBlocks, query: Int32Array, rounds: number)
     aloneUs[i] = await microsecondsOf(alone);
     wholeUs[i] = await microsecondsOf(whole);
   }
-  const row = (name: string, value: number, unit: string): Row => ({
-    part: 'search',
-    name: `${name}, random ${RECORDS} × ${DIMENSION}`,
-    value,
-    unit,
-  });
+  const row = rowAbout('search', `random ${RECORDS} × ${DIMENSION}`);
   return [
     row('the index alone p50', percentile(aloneUs.sort(), 0.5), 'µs'),
     row('a search that names no option p50', percentile(wholeUs.sort(), 0.5), 'µs'),

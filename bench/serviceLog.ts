@@ -1,13 +1,10 @@
 /** The service log with the checkpoints of many collections: what an append, a proof and a start cost. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { checkpointEntry } from '../coordinator/serviceLog/entry.js';
 import { LogStore } from '../coordinator/serviceLog/logStore.js';
 import { systemClock, systemEntropy } from '../shared/clock.js';
-import { deleteTree } from '../shared/files/durable.js';
 import { SERVICE_LOG_ID } from '../shared/log/eventLog.js';
 import { LocalLogs } from '../shared/log/segments.js';
+import { inFolder } from './folder.js';
 import { percentile } from './httpLoad.js';
 import { median, type Row } from './row.js';
 import { generator } from './vectors.js';
@@ -18,14 +15,8 @@ const PROOFS = 2_000;
 const ROUNDS = 5;
 const MICROSECONDS = 1e3;
 
-export async function benchServiceLog(collections: number): Promise<Row[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
-  try {
-    return await benchIn(folder, collections);
-  } finally {
-    await deleteTree(folder);
-  }
-}
+export const benchServiceLog = (collections: number): Promise<Row[]> =>
+  inFolder((folder) => benchIn(folder, collections));
 
 async function benchIn(folder: string, collections: number): Promise<Row[]> {
   const rowOf = (name: string, value: number): Row => ({

@@ -1,8 +1,7 @@
 /** A service in processes of its own, as `npm start` runs it, over a folder that is deleted in the end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +11,7 @@ import { readRuntime } from '../scripts/local/supervisor/runtimeFile.js';
 import { EXIT_INTERRUPTED } from '../scripts/terminal/signals.js';
 import { deleteTree, ifThere } from '../shared/files/durable.js';
 import { SETTINGS } from './cluster.js';
+import { newFolder } from './folder.js';
 
 const START = fileURLToPath(new URL('../scripts/start.js', import.meta.url));
 const LOOK_MS = 50;
@@ -32,7 +32,7 @@ export class StartedService {
 
   /** A cluster has one shard. Throws an Error where it ends before it answers. */
   static async start(mode: Mode): Promise<StartedService> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'vouch-bench-'));
+    const dataDir = await newFolder();
     const own = { VOUCH_MODE: mode, VOUCH_SHARDS: '1', VOUCH_DATA_DIR: dataDir };
     const env = { ...process.env, ...NODE_ENVIRONMENT, ...SETTINGS, ...own };
     const child = guarded(spawn(process.execPath, [...NODE_FLAGS, START], { env, stdio: 'ignore' }));

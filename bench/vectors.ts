@@ -16,6 +16,9 @@ export interface VectorSet {
   readonly nearest: Int32Array | undefined;
 }
 
+/** `random 100000 × 128` */
+export const setText = ({ name, count, dimension }: VectorSet): string => `${name} ${count} × ${dimension}`;
+
 /** mulberry32: the same vectors in every run. */
 export function generator(seed: number): () => number {
   let state = seed;

@@ -13,7 +13,7 @@ import { runLoad } from '../httpLoad.js';
 import type { Sizes } from '../options.js';
 import { cpuSeconds } from '../processCpu.js';
 import { residentBytes } from '../processMemory.js';
-import type { Row } from '../row.js';
+import { type Row, rowAbout } from '../row.js';
 import { byKind, grown, KINDS, type Kind } from './kinds.js';
 import { clientsOfProjects } from './projects.js';
 
@@ -57,8 +57,8 @@ async function measureSize(collections: number, idleSeconds: number): Promise<Me
     const steps = new Map<string, Taken>();
     const others: Row[] = [];
     let clients = await clientsOfProjects(cluster, url, PROJECTS);
-    const row = (name: string, value: number, unit: string): void =>
-      void others.push({ part: 'scale', name: `${name}, ${collections} collections`, value, unit });
+    const rowOf = rowAbout('scale', `${collections} collections`);
+    const row = (...figure: Parameters<typeof rowOf>): void => void others.push(rowOf(...figure));
     const atRest = async (when: string): Promise<void> => {
       const resident = byKind(await residentBytes(await cluster.processIds()));
       for (const kind of KINDS) row(`memory ${when}, ${kind}`, resident.get(kind)! / MIB, 'MiB');
@@ -137,9 +137,7 @@ async function idleSecondsOf(cluster: BenchCluster, seconds: number): Promise<Re
 }
 
 const rowsOf = ({ collections, steps, others }: Measured): Row[] => [
-  ...[...steps].map(([name, { seconds }]): Row => {
-    return { part: 'scale', name: `${name}, ${collections} collections`, value: seconds, unit: 's' };
-  }),
+  ...[...steps].map(([name, { seconds }]) => rowAbout('scale', `${collections} collections`)(name, seconds, 's')),
   ...others,
 ];
 

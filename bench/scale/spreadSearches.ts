@@ -9,7 +9,7 @@ import { runLoad } from '../httpLoad.js';
 import { K } from '../inProcess.js';
 import type { Sizes } from '../options.js';
 import { cpuSeconds } from '../processCpu.js';
-import { median, type Row } from '../row.js';
+import { median, type Row, rowAbout } from '../row.js';
 import { digitRows, digits } from './digits.js';
 import { byKind, grown, KINDS, type Kind } from './kinds.js';
 
@@ -89,7 +89,7 @@ async function measureRound({ cluster, client }: Measured, searches: number): Pr
 }
 
 function rowsOf(clusters: readonly Measured[], what: string): Row[] {
-  const row = (name: string, value: number, unit: string): Row => ({ part: 'scale', name, value, unit });
+  const row = rowAbout('scale');
   const rows = clusters.flatMap(({ shards, rounds }) => {
     const where = `${shards} ${shards === 1 ? 'shard' : 'shards'}`;
     const share = (part: Part): number => PERCENT * median(rounds.map(({ busy }) => busy.get(part)!));

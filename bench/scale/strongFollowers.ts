@@ -18,7 +18,7 @@ import { Client } from '../httpClient.js';
 import { runLoad } from '../httpLoad.js';
 import { envelope, K } from '../inProcess.js';
 import type { Sizes } from '../options.js';
-import { median, type Row } from '../row.js';
+import { median, type Row, rowAbout } from '../row.js';
 import { digitRows, digits } from './digits.js';
 import { withPlatform } from './platform.js';
 
@@ -168,7 +168,7 @@ async function sendMany(platform: Platform, subject: string, searches: number): 
 }
 
 function rowsOf(clusters: readonly Followed[], { served, followed }: Asked, what: string): Row[] {
-  const row = (name: string, value: number, unit: string): Row => ({ part: 'scale', name, value, unit });
+  const row = rowAbout('scale');
   const [alone] = clusters;
   const rows = clusters.flatMap(({ count, rounds }) => {
     const where = `strong searches of one collection, ${what}, ${count} ${count === 1 ? 'follower' : 'followers'}`;

@@ -7,12 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Progress } from '../../scripts/terminal/progress.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { ownershipOf } from '../../shared/registry/owners.js';
-import { BenchCluster } from '../cluster.js';
-import { Client } from '../httpClient.js';
+import { type BenchCluster, withCluster } from '../cluster.js';
+import type { Client } from '../httpClient.js';
 import { percentile, runLoad, runUntil } from '../httpLoad.js';
 import { K } from '../inProcess.js';
 import type { Sizes } from '../options.js';
-import type { Row } from '../row.js';
+import { type Row, rowAbout } from '../row.js';
 import { digitRows, digits } from './digits.js';
 import { withPlatform } from './platform.js';
 
@@ -34,9 +34,7 @@ export async function benchWarmMoves(sizes: Sizes, progress: Progress): Promise<
   const { moveRecords, moveSeconds, movePauseMs } = sizes;
   const rows: Row[] = [];
   for (const records of moveRecords) {
-    const { cluster, url, key } = await BenchCluster.start({ VOUCH_SHARDS: '1' });
-    try {
-      const client = new Client(url, key);
+    const measure = async (client: Client, cluster: BenchCluster): Promise<void> => {
       for (const name of COLLECTIONS) await fill(client, name, records);
       const still = await underLoad(client, movePauseMs, () => delay(MS * moveSeconds));
       const moving = await underLoad(client, movePauseMs, async () => {
@@ -44,9 +42,8 @@ export async function benchWarmMoves(sizes: Sizes, progress: Progress): Promise<
         await delay((MS * moveSeconds) / 2);
       });
       rows.push(...rowsOf(records, still, moving));
-    } finally {
-      await cluster.stop();
-    }
+    };
+    await withCluster(measure, { VOUCH_SHARDS: '1' });
     progress.advance(1);
   }
   return rows;
@@ -102,12 +99,10 @@ async function joinAndMove(cluster: BenchCluster): Promise<void> {
 }
 
 function rowsOf(records: number, still: Waits, moving: Waits): Row[] {
-  const row = (name: string, value: number): Row => {
-    return { part: 'scale', name: `${name}, ${records} × ${DIMENSION}`, value, unit: 'ms' };
-  };
+  const row = rowAbout('scale', `${records} × ${DIMENSION}`);
   return (['search', 'insert'] as const).flatMap((op) => [
-    row(`longest time without an answer to a client that waits for its ${op}, nothing moves`, still[op].at(-1)!),
-    row(`longest time without an answer to a client that waits for its ${op}, a move`, moving[op].at(-1)!),
-    row(`${op} p50 during a move`, percentile(moving[op], 0.5)),
+    row(`longest time without an answer to a client that waits for its ${op}, nothing moves`, still[op].at(-1)!, 'ms'),
+    row(`longest time without an answer to a client that waits for its ${op}, a move`, moving[op].at(-1)!, 'ms'),
+    row(`${op} p50 during a move`, percentile(moving[op], 0.5), 'ms'),
   ]);
 }
