@@ -8,6 +8,9 @@ import { observeProcess } from '../shared/metrics/processMetrics.js';
 import type { StartProcess } from '../shared/platform/clusterProcess.js';
 import type { Platform } from '../shared/platform/platform.js';
 import { hashSeedWarning } from '../shared/process/hashSeed.js';
+import { PROTOCOL_VERSION, untilOneVersion } from '../shared/protocol/version.js';
+import { coordinatorOf } from '../shared/registry/leases.js';
+import { shardOf } from '../shared/registry/owners.js';
 import { version } from '../shared/version.js';
 import { ClusterBackend } from './cluster/clusterBackend.js';
 import type { Health } from './cluster/clusterHealth.js';
@@ -52,7 +55,7 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
     ...{ serviceLog, config, backend, platform, metrics, logger, clock, version, engine },
     limiter: limiter ?? NO_LIMITER,
   });
-  const told = { holder, name, url: edge.url, version, startedAtMs: clock.nowMs() };
+  const told = { holder, name, url: edge.url, version, startedAtMs: clock.nowMs(), protocol: PROTOCOL_VERSION };
   const presence = new Presence(leases, told, logger);
   await presence.start();
   const endObserving = observeProcess(metrics, platform.transport);
@@ -87,6 +90,11 @@ export async function runCoordinator(options: CoordinatorOptions): Promise<Runni
 export const coordinatorProcess =
   (wanted: Omit<CoordinatorOptions, 'platform'>): StartProcess =>
   async (platform) => {
+    const { config, logger } = wanted;
+    const leases = await platform.bucket(BUCKETS.leases, { ttlMs: LEASE_MS });
+    await untilOneVersion(leases, coordinatorOf, { clock, logger });
+    const shards = await platform.bucket(BUCKETS.shards, { ttlMs: config.placement.leaseMs });
+    await untilOneVersion(shards, shardOf, { clock, logger });
     const coordinator = await runCoordinator({ ...wanted, platform });
     return {
       description: 'the HTTP edge: authenticates, limits, validates, routes, merges',

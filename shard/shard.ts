@@ -16,7 +16,9 @@ import type { Platform } from '../shared/platform/platform.js';
 import { systemMemoryBytes } from '../shared/process/memoryLimit.js';
 import { onStall } from '../shared/process/stalls.js';
 import { whenAvailable } from '../shared/process/startUp.js';
+import { untilOneVersion } from '../shared/protocol/version.js';
 import { noteInBucket, noteInFile } from '../shared/registry/openings.js';
+import { shardOf } from '../shared/registry/owners.js';
 import { Reservations } from '../shared/registry/reservations.js';
 import { earlierKeysOf, registerSigner } from '../shared/registry/signers.js';
 import { openSigner, type Signer } from '../shared/signing/signer.js';
@@ -356,6 +358,8 @@ export const shardProcess =
     await makeDirectory(config.dataDir);
     const closed = await closeDataFolder(config.dataDir);
     if (closed !== undefined) logger.warn(closed);
+    const shards = await platform.bucket(BUCKETS.shards, { ttlMs: config.placement.leaseMs });
+    await untilOneVersion(shards, shardOf, { clock: systemClock, logger });
     const shard = await runShard({ config, name, platform, logger, onTakenOver: () => end(1) });
     return {
       description: 'owns collections: log, audit, state, search',

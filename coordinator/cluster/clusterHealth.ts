@@ -5,7 +5,8 @@ import type { Clock } from '../../shared/clock.js';
 import type { Readings } from '../../shared/metrics/metrics.js';
 import type { Damage } from '../../shared/model/damage.js';
 import type { Platform } from '../../shared/platform/platform.js';
-
+import { otherVersions } from '../../shared/protocol/version.js';
+import { shardOf } from '../../shared/registry/owners.js';
 import type { Catalog } from './catalog.js';
 import type { Collection } from './collection.js';
 import type { Members } from './members.js';
@@ -60,9 +61,10 @@ export class ClusterHealth {
       records,
       problem: shards.length === 0 ? 'no shard answers' : await this.#storeProblem(),
       impairment:
-        unserved === 0
+        this.#otherVersions(shards) ??
+        (unserved === 0
           ? (this.#storeLoss() ?? this.#fullness(shards))
-          : `${unserved} of ${this.catalog.size} collections have no live owner`,
+          : `${unserved} of ${this.catalog.size} collections have no live owner`),
       damages,
     };
   }
@@ -89,6 +91,11 @@ export class ClusterHealth {
   #isBeingPlaced({ id, createdAtMs, imported }: Collection, nowMs: number): boolean {
     const isNew = nowMs - createdAtMs < PLACED_WITHIN_MS || imported?.finished === false;
     return isNew && !this.members.owned().has(id);
+  }
+
+  /** Calls to these shards are refused. */
+  #otherVersions(shards: readonly string[]): string | undefined {
+    return otherVersions(shards.map((shard) => [shardOf(shard), this.members.heartbeat(shard) ?? {}]));
   }
 
   /** What is nearly full, as the shards tell it. */

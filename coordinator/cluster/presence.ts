@@ -3,20 +3,11 @@ import { type Bucket, entriesOf } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
+import { type CoordinatorPresence, PRESENCE_PREFIX } from '../../shared/registry/leases.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 
 /** Twice per lease. */
 const RENEW_EVERY_MS = 1_000;
-const PREFIX = 'coordinator.';
-
-/** The entry of a coordinator. A lease proper has only its `holder`. */
-interface CoordinatorPresence {
-  readonly holder: string;
-  readonly name: string;
-  readonly url: string;
-  readonly version: string;
-  readonly startedAtMs: number;
-}
 
 export class Presence {
   readonly #renewals = new PeriodicTask(() => this.#renew(), RENEW_EVERY_MS);
@@ -38,7 +29,7 @@ export class Presence {
   }
 
   get #key(): string {
-    return PREFIX + this.told.holder;
+    return PRESENCE_PREFIX + this.told.holder;
   }
 
   async #renew(): Promise<void> {
@@ -66,10 +57,10 @@ export async function leaseHolders(leases: Bucket, clock: Clock): Promise<LeaseH
   const values = entries.map(({ key, value }) => ({ key, value: value as unknown as Partial<CoordinatorPresence> }));
   return {
     leases: values
-      .filter(({ key }) => !key.startsWith(PREFIX))
+      .filter(({ key }) => !key.startsWith(PRESENCE_PREFIX))
       .map(({ key, value }) => ({ name: key, holder: value.holder ?? '' })),
     coordinators: values
-      .filter(({ key }) => key.startsWith(PREFIX))
+      .filter(({ key }) => key.startsWith(PRESENCE_PREFIX))
       .map(({ value: { name = '', url = '', version = '', startedAtMs = 0 } }) => ({
         ...{ name, url, version },
         uptimeSecs: Math.max(0, Math.floor((clock.nowMs() - startedAtMs) / 1000)),

@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { whenAvailable } from '../../shared/process/startUp.js';
+import { PROTOCOL_VERSION } from '../../shared/protocol/version.js';
 import { type Heartbeat, heartbeatOf, storedHeartbeat } from '../../shared/registry/owners.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { SharedRun } from '../../shared/scheduling/sharedRun.js';
@@ -16,8 +17,8 @@ interface LeaseOptions {
   readonly session: string;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
-  /** The content of the heartbeat, without the session. */
-  readonly load: () => Omit<Heartbeat, 'session'>;
+  /** The content of the heartbeat, without what is the process's own. */
+  readonly load: () => Omit<Heartbeat, 'session' | 'protocol'>;
   /**
    * Called after the lease had expired and the heartbeat is stored again; the lease is valid again when it resolves. Other shards may
    * own the collections now.
@@ -165,6 +166,6 @@ export class Lease {
   }
 
   #heartbeat(): BucketValue {
-    return storedHeartbeat({ session: this.options.session, ...this.options.load() });
+    return storedHeartbeat({ session: this.options.session, protocol: PROTOCOL_VERSION, ...this.options.load() });
   }
 }

@@ -14,6 +14,7 @@ import { isRefusal, JETSTREAM, NotPermitted } from '../nats/natsError.js';
 import type { NatsLogin } from '../nats/natsLogin.js';
 import { inboxPrefixOf, type NatsRole } from '../nats/roles.js';
 import { START_WITHIN_MS, whenAvailable } from '../process/startUp.js';
+import { PROTOCOL_VERSION } from '../protocol/version.js';
 import { isEntryOf } from '../registry/entryShapes.js';
 import { NatsTransport } from '../transport/nats.js';
 import { logStream, SERVICE_LOG_STREAM, VAULT_STREAM } from '../transport/subjects.js';
@@ -80,7 +81,7 @@ export class ClusterPlatform implements Platform {
     /** The time until which the cluster may be starting, and its refusals are retried. */
     private readonly settledMs: number,
   ) {
-    this.transport = new NatsTransport(connection);
+    this.transport = new NatsTransport(connection, PROTOCOL_VERSION);
     this.logs = new JetStreamLogs(connection, options.logStreams);
     this.losses = new JetStreamLosses(connection, options.logStreams);
   }

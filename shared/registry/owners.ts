@@ -49,7 +49,12 @@ export interface Heartbeat {
   readonly full?: readonly ('memory' | 'store')[];
   /** Whether it transfers its collections and then ends: it is given none. */
   readonly leaving: boolean;
+  /** The shard's `PROTOCOL_VERSION`; missing in those of earlier versions. */
+  readonly protocol?: number;
 }
+
+/** The shard of a heartbeat, in words. */
+export const shardOf = (key: string): string => `shard ${key}`;
 
 export const heartbeatOf = (entry: Entry): Heartbeat => entry.value as unknown as Heartbeat;
 export const storedHeartbeat = (heartbeat: Heartbeat): BucketValue => heartbeat as unknown as BucketValue;

@@ -21,9 +21,14 @@ export class NatsTransport implements Transport {
   /** Reply subjects of all requests in progress: a subject that is served again may be asked about earlier ones. */
   private readonly replies = new Set<string>();
   private readonly listening = new Set<Subscription>();
+  private readonly otherVersions = new Set<string>();
   private closed = false;
 
-  constructor(private readonly connection: ClusterConnection) {
+  /** `protocol`: the version of the messages; those of another are refused. */
+  constructor(
+    private readonly connection: ClusterConnection,
+    private readonly protocol: number,
+  ) {
     this.requests = new NatsRequests(connection);
     this.senders = new SenderClocks(connection.clock);
   }
@@ -39,7 +44,8 @@ export class NatsTransport implements Transport {
   request(subject: string, body: Uint8Array, envelope: Envelope): Promise<Uint8Array> {
     const refusal = this.refusal(body, envelope);
     if (refusal) return Promise.reject(refusal);
-    return this.requests.send(subject, body, headersOf(envelope, this.connection.clock.nowMs()), envelope.deadlineMs);
+    const headers = headersOf(envelope, this.connection.clock.nowMs(), this.protocol);
+    return this.requests.send(subject, body, headers, envelope.deadlineMs);
   }
 
   /**
@@ -52,6 +58,8 @@ export class NatsTransport implements Transport {
       connection: this.connection,
       counts: this.counts,
       senders: this.senders,
+      protocol: this.protocol,
+      otherVersions: this.otherVersions,
       maxPayloadBytes: () => this.maxPayloadBytes,
       replies: this.replies,
     });

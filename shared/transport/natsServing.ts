@@ -15,10 +15,15 @@ import { ASKS_AFTER_HEADER, packTokens, unpackTokens } from './askingAfter.js';
 import type { SenderClocks } from './senderClocks.js';
 import { ENDPOINTS, type Endpoint, endpointOf } from './subjects.js';
 import type { Envelope, Handler, Serving } from './transport.js';
+import { speaksAnother } from './transportErrors.js';
 
 const REQUEST_ID_HEADER = 'Vouch-Request-Id';
 /** `<time of sending> <milliseconds left then>`, by the sender's clock: see `senderClocks.ts`. */
 const DEADLINE_HEADER = 'Vouch-Deadline';
+/** The sender's `PROTOCOL_VERSION`. */
+const PROTOCOL_HEADER = 'Vouch-Protocol';
+/** Processes before 0.2 state no version. */
+const UNSTATED = '0';
 
 /** While several processes serve a subject, one of them gets each message. */
 const GROUP = 'vouch';
@@ -49,6 +54,9 @@ interface ServingContext {
   readonly connection: ClusterConnection;
   readonly counts: ServedCounts;
   readonly senders: SenderClocks;
+  readonly protocol: number;
+  /** Versions of refused senders: the first call of each is logged. */
+  readonly otherVersions: Set<string>;
   readonly maxPayloadBytes: () => number;
   /** Reply subjects of the requests in progress. */
   readonly replies: Set<string>;
@@ -101,7 +109,8 @@ export class NatsServing implements Serving {
         served,
         `the headers ${REQUEST_ID_HEADER} and ${DEADLINE_HEADER} are missing or malformed`,
       );
-    const { requestId, sentMs } = sent;
+    const { requestId, sentMs, protocol } = sent;
+    if (protocol !== String(this.context.protocol)) return this.refuse(msg, served, this.otherVersion(protocol, msg));
     const shiftMs = senders.shiftMs(senderOf(msg), sentMs);
     const deadlineMs = sentMs + Math.min(sent.leftMs, DURATION_MAX_MS) + shiftMs;
     if (deadlineMs <= clock.nowMs()) {
@@ -136,6 +145,14 @@ export class NatsServing implements Serving {
     if (connection.connected) msg.respond(body);
   }
 
+  private otherVersion(protocol: string, { subject }: Msg): string {
+    const { connection, otherVersions } = this.context;
+    const reason = speaksAnother('the sender of a call', protocol, this.context.protocol);
+    if (!otherVersions.has(protocol)) connection.logger.error({ subject }, reason);
+    otherVersions.add(protocol);
+    return reason;
+  }
+
   /** Answers which of these requests are not in progress here: see `askingAfter.ts`. */
   private tellLost(msg: Msg): void {
     const { replies } = this.context;
@@ -167,31 +184,37 @@ export const serviceError = (reason: string): MsgHdrs =>
   MsgHdrsImpl.fromRecord({ [ServiceErrorCodeHeader]: ['503'], [ServiceErrorHeader]: [reason] });
 
 /** Encodes the headers of a request. */
-export const headersOf = ({ requestId, deadlineMs }: Envelope, nowMs: number): MsgHdrs =>
+export const headersOf = ({ requestId, deadlineMs }: Envelope, nowMs: number, protocol: number): MsgHdrs =>
   MsgHdrsImpl.fromRecord({
     [REQUEST_ID_HEADER]: [requestId],
     [DEADLINE_HEADER]: [`${nowMs} ${deadlineMs - nowMs}`],
+    [PROTOCOL_HEADER]: [String(protocol)],
   });
 
 interface SentMessage {
   readonly requestId: string;
   readonly sentMs: number;
   readonly leftMs: number;
+  readonly protocol: string;
 }
 
 /** Decodes the headers in one pass: each look-up by name goes through all of them. */
 function sentOf(msg: Msg): SentMessage | undefined {
   let requestId: string | undefined;
   let times: string | undefined;
+  let protocol = UNSTATED;
   for (const [name, values] of msg.headers ?? []) {
     if (name === REQUEST_ID_HEADER) requestId = values[0];
     else if (name === DEADLINE_HEADER) times = values[0];
+    else if (name === PROTOCOL_HEADER) protocol = values[0] ?? UNSTATED;
   }
   if (requestId === undefined || times === undefined) return undefined;
   const space = times.indexOf(' ');
   const sentMs = Number(times.slice(0, space));
   const leftMs = Number(times.slice(space + 1));
-  return space > 0 && Number.isFinite(sentMs) && Number.isFinite(leftMs) ? { requestId, sentMs, leftMs } : undefined;
+  return space > 0 && Number.isFinite(sentMs) && Number.isFinite(leftMs)
+    ? { requestId, sentMs, leftMs, protocol }
+    : undefined;
 }
 
 /** The sender's inbox; each of its requests has a token below it. */

@@ -1,6 +1,10 @@
 /** What became of a request that has no answer: whether it may be sent again. */
 import { VouchError } from '../errors/errors.js';
 
+/** Why a process of another version is refused: `who` speaks version `theirs`. */
+export const speaksAnother = (who: string, theirs: number | string, ours: number): string =>
+  `${who} speaks version ${theirs} of the messages between processes, and this process version ${ours}; run one version everywhere`;
+
 /** The answer can no longer come: the request may have had its effect or not. */
 export class AnswerLost extends VouchError {
   constructor(reason = 'the question or its answer was lost on the way') {

@@ -4,7 +4,10 @@ import { connect, headers } from 'nats';
 import { systemClock } from '../../shared/clock.js';
 import { LOG_START } from '../../shared/log/eventLog.js';
 import { registerService } from '../../shared/platform/natsService.js';
+import { PROTOCOL_VERSION } from '../../shared/protocol/version.js';
 import { ASKS_AFTER_HEADER } from '../../shared/transport/askingAfter.js';
+import { NatsTransport } from '../../shared/transport/nats.js';
+import { speaksAnother } from '../../shared/transport/transportErrors.js';
 import { freePort } from '../support/launch/freePort.js';
 import { ClusterPlatforms } from '../support/nats/clusterPlatforms.js';
 import { FREE_BUCKET } from '../support/nats/freeBucket.js';
@@ -97,6 +100,29 @@ describe('nats platform', () => {
     } finally {
       await stranger.close();
     }
+  });
+
+  it('refuses a call of another version, names both, and does not run it', async () => {
+    const { transport, connection } = await platforms.open(nats.url);
+    let calls = 0;
+    await transport.serve('vouch.c.1', async ({ body }) => {
+      calls++;
+      return body;
+    });
+    const { connection: otherConnection } = await platforms.open(nats.url);
+    const other = new NatsTransport(otherConnection, PROTOCOL_VERSION + 1);
+    const envelope = { requestId: 'r', deadlineMs: systemClock.nowMs() + 10_000 };
+    const refused = await rejection(other.request('vouch.c.1', new Uint8Array(1), envelope));
+    expect(refused).to.include({ code: 'unavailable' });
+    expect(refused.message).to.equal(speaksAnother('the sender of a call', PROTOCOL_VERSION + 1, PROTOCOL_VERSION));
+    const sent = headers();
+    sent.set('Vouch-Request-Id', 'r');
+    sent.set('Vouch-Deadline', `${systemClock.nowMs()} 1000`);
+    const { headers: told } = await connection.nc.request('vouch.c.1', undefined, { headers: sent, timeout: 5_000 });
+    expect(told?.get('Nats-Service-Error')).to.equal(speaksAnother('the sender of a call', 0, PROTOCOL_VERSION));
+    expect(calls).to.equal(0);
+    await transport.request('vouch.c.1', new Uint8Array(1), envelope);
+    expect(calls).to.equal(1);
   });
 
   it('is asked after requests with any bytes, and answers with no more of them', async () => {

@@ -1,11 +1,19 @@
 import type { BucketValue } from '../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
+import { PROTOCOL_VERSION } from '../../../shared/protocol/version.js';
 import { storedEntry } from '../../../shared/registry/catalogEntry.js';
 import { storedHeartbeat, storedOwnership } from '../../../shared/registry/owners.js';
 import { configOf } from '../rigs/engine.js';
 
 const config = configOf(7);
-export const HEARTBEAT = { session: 'a', collections: 1, records: 2, damages: [], leaving: false };
+export const HEARTBEAT = {
+  session: 'a',
+  collections: 1,
+  records: 2,
+  damages: [],
+  leaving: false,
+  protocol: PROTOCOL_VERSION,
+};
 export const OWNER = storedOwnership({ shard: 's1', epoch: 3, collection: config, followers: ['s2'] });
 
 /** One entry of each bucket, as it is written. */

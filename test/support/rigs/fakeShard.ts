@@ -8,6 +8,7 @@ import { VouchError } from '../../../shared/errors/errors.js';
 import type { Damage } from '../../../shared/model/damage.js';
 import { areShardCalls } from '../../../shared/protocol/callShapes.js';
 import type { ShardCall } from '../../../shared/protocol/calls.js';
+import { PROTOCOL_VERSION } from '../../../shared/protocol/version.js';
 import { failure, packOutcomes, unpackCalls } from '../../../shared/protocol/wire.js';
 import { ownershipOf, storedHeartbeat, storedOwnership } from '../../../shared/registry/owners.js';
 import { PeriodicTask } from '../../../shared/scheduling/periodicTask.js';
@@ -76,7 +77,10 @@ export class FakeShard {
 
   async #beat(): Promise<void> {
     const { session, leaving, damages } = this;
-    await this.#shards.put(this.name, storedHeartbeat({ session, collections: 0, records: 0, damages, leaving }));
+    await this.#shards.put(
+      this.name,
+      storedHeartbeat({ session, collections: 0, records: 0, damages, leaving, protocol: PROTOCOL_VERSION }),
+    );
   }
 
   async #answer(call: ShardCall): Promise<unknown> {

@@ -1,0 +1,17 @@
+/** The key of a coordinator's presence begins with it. */
+export const PRESENCE_PREFIX = 'coordinator.';
+
+/** The coordinator of a presence, in words; undefined for the key of a lease. */
+export const coordinatorOf = (key: string): string | undefined =>
+  key.startsWith(PRESENCE_PREFIX) ? `coordinator ${key.slice(PRESENCE_PREFIX.length)}` : undefined;
+
+/** What a coordinator tells of itself among the leases. A lease proper has only its `holder`. */
+export interface CoordinatorPresence {
+  readonly holder: string;
+  readonly name: string;
+  readonly url: string;
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** Its `PROTOCOL_VERSION`. */
+  readonly protocol: number;
+}
