@@ -101,6 +101,7 @@ Makes the package of the client and its tarball in dist-client, or in a new fold
   soak: { needs: ['allPackages', ['build', 'nats']], entry: 'test/soak/main.js' },
   simulate: { needs: TOOL, entry: 'test/simulate/main.js' },
   fuzz: { needs: TOOL, entry: 'test/fuzz/main.js' },
+  specimen: { needs: TESTS, entry: 'test/formats/makeSpecimen.js' },
   test: tests(TESTS, SUITES.short, 'npm test', 'checks types, style and format first'),
   'test:long': tests(TESTS_IN_A_BROWSER, SUITES.long, 'npm run test:long', 'runs what npm test leaves out'),
   'test:all': tests(

@@ -21,7 +21,8 @@ import { type Mode, Service, type Settings } from '../launch/service.js';
 
 const script = (name: string): string => fileURLToPath(new URL(`../../../scripts/${name}.js`, import.meta.url));
 export const LOG_ORIGIN = 'vouch.example/log';
-const STARTED = /^witness (\S+) (\S+) (\S+)$/;
+/** The first line of a witness: its name, verifier key and URL. */
+export const STARTED = /^witness (\S+) (\S+) (\S+)$/;
 
 export class WitnessedService {
   private constructor(
@@ -113,7 +114,8 @@ export class WitnessedService {
   }
 }
 
-const launchWitness = (folder: string, key: VerifierKey, n: number, port: number): Launched =>
+/** `n`: from 1; it keeps its key and what it has seen in `folder`. */
+export const launchWitness = (folder: string, key: VerifierKey, n: number, port: number): Launched =>
   launchNode(
     script('witness'),
     [
