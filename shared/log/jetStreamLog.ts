@@ -1,7 +1,7 @@
 /**
  * One event log in JetStream: a frame is a message, a position is a stream sequence. The server accepts a frame only if the
- * subject's last message is the one that the writer names, so of two writers one loses; where the server accepted both, the later
- * one loses (see `supersededFrames.ts`). Barriers stand between the frames (see `barrier.ts`).
+ * subject's last message is the one that the writer names, so of two writers one loses. Barriers are between the frames
+ * (see `barrier.ts`), and in logs of older servers superseded frames (see `supersededFrames.ts`), which every reader skips.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JetStreamPublishOptions } from 'nats';
@@ -28,7 +28,7 @@ import {
   readFromLeader,
   type StoredMessage,
 } from './jetStreamMessages.js';
-import { continues, isSuperseded, sequenceAfter } from './supersededFrames.js';
+import { isSuperseded, sequenceAfter } from './supersededFrames.js';
 
 /** Reserved for headers, and for the envelope of a frame at an export or an import. */
 const HEADER_RESERVE_BYTES = 2_560;
@@ -44,8 +44,6 @@ const SINGLE_READS = 8;
 export class JetStreamLog implements EventLog {
   added = 0;
   private closed = false;
-  /** Whether an earlier append, of this process or another, may still be in flight between the servers. */
-  private mayBeInFlight = true;
   /** A barrier that no read has come to yet. */
   private unread: (Barrier & { readonly position: Position }) | undefined;
   /** As far as a read has come. */
@@ -71,10 +69,7 @@ export class JetStreamLog implements EventLog {
     return this.connection.nc.info?.cluster !== undefined;
   }
 
-  /**
-   * Repeats a try whose outcome is unknown; a refusal then means that a frame is there already, ours or another's. The
-   * first append, and any after such a try, is read back before it counts: see `supersededFrames.ts`.
-   */
+  /** Repeats a try whose outcome is unknown. A refusal then means that a frame is there already: ours, or that of another writer. */
   async append(frame: Uint8Array, after: Position, deadlineMs: number): Promise<Position> {
     this.assertUsable();
     if (frame.length > this.maxFrameBytes)
@@ -85,24 +80,17 @@ export class JetStreamLog implements EventLog {
       const leftMs = deadlineMs - this.connection.clock.nowMs();
       if (leftMs <= 0 || this.over) throw unavailable('whether the commit took place could not be learned in time');
       try {
-        const position = await this.publish(frame, before, Math.min(leftMs, TRY_MS));
-        if (!this.mayBeInFlight) return position;
-        mayBeThere = true;
-        return await this.confirmed(frame, before);
+        const expect = { lastSubjectSequence: before };
+        return await this.store(frame, { expect, timeout: Math.min(leftMs, TRY_MS) });
       } catch (error) {
-        if (error instanceof Fenced) throw error;
         if (error instanceof NoJetStream) await this.assertStream();
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) {
-          const settled = mayBeThere ? await this.ownFrame(frame, before) : 'none';
-          if (typeof settled === 'number') return settled;
-          if (settled === 'none') {
-            const last = await this.lastBehind(after, deadlineMs);
-            if (last === before) throw new Fenced(this.collectionId);
-            before = last;
-          }
-        } else if (isRetryable(error)) mayBeThere ||= isOutcomeUnknown(error);
-        else throw error;
-        this.mayBeInFlight = true;
+          const found = await this.behind(before).catch(() => undefined);
+          if (found?.frame && mayBeThere && Buffer.compare(found.frame.bytes, frame) === 0) return found.frame.position;
+          if (found?.frame || found?.message === before) throw new Fenced(this.collectionId);
+          before = found?.message ?? before;
+        } else if (!isRetryable(error)) throw error;
+        else mayBeThere ||= isOutcomeUnknown(error);
       }
       await this.connection.untilConnected(leftMs);
       await delay(RETRY_MS.write);
@@ -135,13 +123,10 @@ export class JetStreamLog implements EventLog {
   }
 
   async head(): Promise<StoredFrame | undefined> {
-    const { frame: position, message, bytes } = await this.end();
+    const { frame: position, bytes } = await this.end();
     if (position === LOG_START) return undefined;
-    const known = bytes ?? (await this.ownMessage(position));
-    if (known !== undefined) return { position, bytes: known };
-    // Servers before 2.11 may have numbered it anew.
-    const end = await this.endOfAll(message);
-    return end.bytes && { position: end.frame, bytes: end.bytes };
+    const known = bytes ?? (await this.messageAt(position))?.bytes;
+    return known && { position, bytes: known };
   }
 
   async close(): Promise<void> {
@@ -156,21 +141,8 @@ export class JetStreamLog implements EventLog {
     const barrier = readBarrier(bytes);
     if (barrier === undefined) return { frame: message, message, bytes };
     let frame: StoredFrame | undefined;
-    for await (const next of this.replay(barrier.message, message)) {
-      if (readBarrier(next.bytes) !== undefined) continue;
-      const before = frame?.bytes ?? (await this.ownMessage(barrier.frame));
-      // One of the two is superseded, and only a reader of all can tell which.
-      if (!continues(next.bytes, before)) return { ...(await this.endOfAll(message)), message };
-      frame = next;
-    }
+    for await (const next of this.frames(barrier.frame, message, barrier)) frame = next;
     return { frame: frame?.position ?? barrier.frame, message, ...(frame && { bytes: frame.bytes }) };
-  }
-
-  /** The last frame up to the message at `last`. */
-  private async endOfAll(last: Position): Promise<{ readonly frame: Position; readonly bytes?: Uint8Array }> {
-    let end: StoredFrame | undefined;
-    for await (const frame of this.frames(LOG_START, last, undefined)) end = frame;
-    return end === undefined ? { frame: LOG_START } : { frame: end.position, bytes: end.bytes };
   }
 
   /** The frames after `after`, up to the message at `last`. `known`: an end of the log before that. */
@@ -210,13 +182,6 @@ export class JetStreamLog implements EventLog {
     return last && { position: last.position, bytes: last.bytes };
   }
 
-  /** Undefined where the message there is none of this log. */
-  private async ownMessage(position: Position): Promise<Uint8Array | undefined> {
-    if (position === LOG_START) return undefined;
-    const found = await this.messageAt(position);
-    return found?.subject === this.subject ? found.bytes : undefined;
-  }
-
   private async messageAt(position: Position): Promise<StoredMessage | undefined> {
     this.assertUsable();
     const query = { sequence: position };
@@ -229,16 +194,6 @@ export class JetStreamLog implements EventLog {
 
   private get over(): boolean {
     return this.closed || this.connection.closed;
-  }
-
-  /**
-   * A cluster checks the expectation of an empty log when it stores the frame, and servers before 2.11 miscount such
-   * refusals at a restart: they store their newest messages again. So a first frame expects nothing there: it is read
-   * back, and is superseded where another was first.
-   */
-  private async publish(frame: Uint8Array, after: Position, timeoutMs: number): Promise<Position> {
-    const expect = after === LOG_START && this.isClustered ? {} : { expect: { lastSubjectSequence: after } };
-    return this.store(frame, { ...expect, timeout: timeoutMs });
   }
 
   /** Throws VouchError `unavailable`; it may be stored all the same, more than once. */
@@ -260,46 +215,17 @@ export class JetStreamLog implements EventLog {
     return seq;
   }
 
-  /** The position of the frame if an earlier try has stored it: directly after `before`. */
-  private async ownFrame(frame: Uint8Array, before: Position): Promise<Position | 'none' | 'unknown'> {
-    try {
-      const found = await this.firstFrameAfter(before);
-      return found && Buffer.compare(found.bytes, frame) === 0 ? found.position : 'none';
-    } catch {
-      return 'unknown';
+  /** The first frame behind the message at `before`, and the last of the barriers between them; `before` where there are none. */
+  private async behind(before: Position): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
+    for (let message = before; ; ) {
+      const next = await readFromLeader(this.connection, this.stream, { sequence: message + 1, next: this.subject });
+      if (next === undefined || readBarrier(next.bytes) === undefined) return { message, frame: next };
+      message = next.position;
     }
   }
 
-  /** The position of our frame if it is the first after `before`. Throws Fenced where another is. */
-  private async confirmed(frame: Uint8Array, before: Position): Promise<Position> {
-    const first = await this.firstFrameAfter(before);
-    if (first === undefined) throw unavailable('the commit could not be read back; retry shortly');
-    if (Buffer.compare(first.bytes, frame) !== 0) throw new Fenced(this.collectionId);
-    this.mayBeInFlight = false;
-    return first.position;
-  }
-
-  /** The last of the barriers and superseded frames directly after the frame at `after`; `after` where there are none. */
-  private async lastBehind(after: Position, deadlineMs: number): Promise<Position> {
-    const end = await this.lastMessage();
-    const known = end && readBarrier(end.bytes);
-    let sequence: number | undefined;
-    for (let last = known?.frame === after ? known.message : after; ; ) {
-      const next = await this.firstAfter(last);
-      if (next === undefined) return last;
-      if (readBarrier(next.bytes) === undefined) {
-        sequence ??= await this.sequenceAt(after, deadlineMs);
-        if (!(await isSuperseded(next.bytes, sequence))) return last;
-      }
-      last = next.position;
-    }
-  }
-
-  /**
-   * The sequence that follows the frame at `after`; 0 where that is gone, once no server may answer that does not know it. Throws
-   * VouchError `unavailable` at the deadline.
-   */
-  private async sequenceAt(after: Position, deadlineMs = Number.POSITIVE_INFINITY): Promise<number> {
+  /** The sequence that follows the frame at `after`; 0 where that is gone, once no server may answer that does not know it. */
+  private async sequenceAt(after: Position): Promise<number> {
     if (after === LOG_START) return 0;
     const { clock } = this.connection;
     const goneMs = clock.monotonicMs() + this.staleMs;
@@ -307,19 +233,8 @@ export class JetStreamLog implements EventLog {
       const found = await this.messageAt(after);
       if (found !== undefined) return (found.subject === this.subject ? sequenceAfter(found.bytes) : undefined) ?? 0;
       if (clock.monotonicMs() >= goneMs) return 0;
-      if (clock.nowMs() >= deadlineMs) throw unavailable('the end of the log could not be read in time');
       await delay(RETRY_MS.shortLog);
     }
-  }
-
-  private async firstFrameAfter(position: Position): Promise<StoredFrame | undefined> {
-    let first = await this.firstAfter(position);
-    while (first !== undefined && readBarrier(first.bytes) !== undefined) first = await this.firstAfter(first.position);
-    return first;
-  }
-
-  private firstAfter(position: Position): Promise<StoredFrame | undefined> {
-    return readFromLeader(this.connection, this.stream, { sequence: position + 1, next: this.subject });
   }
 
   /** The messages after `after` up to the one at `last`, which exists. Throws VouchError `unavailable`. */

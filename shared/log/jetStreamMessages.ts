@@ -2,7 +2,7 @@
 import { DirectMsgHeaders, type Msg } from 'nats';
 import { isUnavailable, unavailable } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
-import { isRefusal, JETSTREAM, JetStreamRefusal, NoJetStream } from '../nats/natsError.js';
+import { isRefusal, JETSTREAM, JetStreamRefusal, NoJetStream, refusalOf } from '../nats/natsError.js';
 import type { StoredFrame } from './eventLog.js';
 
 export interface StoredMessage extends StoredFrame {
@@ -36,7 +36,7 @@ export async function readFromLeader(
   const answer = await ask(connection, `${connection.api}.STREAM.MSG.GET.${stream}`, query, patience);
   const { error, message } = answer.json<GetResponse>();
   if (error) {
-    const refusal = new JetStreamRefusal(error.err_code, error.description, error.code === 503);
+    const refusal = refusalOf(error.code, error.err_code, error.description);
     if (isRefusal(refusal, JETSTREAM.noMessageFound)) return undefined;
     throw refusal;
   }

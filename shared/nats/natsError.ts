@@ -10,8 +10,8 @@ export const JETSTREAM = {
   streamNotFound: 10_059,
   wrongLastSequence: 10_071,
   replicasNotSupported: 10_074,
-  /** `wrongLastSequence` of a message that is still being replicated; since 2.11. */
-  wrongLastSequenceUnderWay: 10_164,
+  /** The subject has a message in flight, and which is its last is known in a moment. */
+  wrongLastSequenceInFlight: 10_164,
 } as const;
 
 /** JetStream understood a request and refused it: nothing was stored. */
@@ -19,13 +19,16 @@ export class JetStreamRefusal extends VouchError {
   constructor(
     readonly jetStreamCode: number,
     description: string,
-    /** Whether the request can succeed later: there is no leader yet, or the server is starting. */
+    /** Whether the request can succeed later: there is no leader yet, the server is starting, or a message is in flight. */
     readonly temporary: boolean,
   ) {
     super('unavailable', `JetStream refused: ${description}`);
     this.name = 'JetStreamRefusal';
   }
 }
+
+export const refusalOf = (status: number, code: number, description: string): JetStreamRefusal =>
+  new JetStreamRefusal(code, description, status === 503 || code === JETSTREAM.wrongLastSequenceInFlight);
 
 /** No server took the request: nothing was stored. */
 export class NoJetStream extends VouchError {
@@ -63,7 +66,7 @@ export function fromNats(error: unknown): VouchError {
   if (!(error instanceof NatsError)) return unavailable('the request to NATS failed', error);
   if (error.api_error) {
     const { code, err_code = 0, description } = error.api_error;
-    return new JetStreamRefusal(err_code, description, code === 503);
+    return refusalOf(code, err_code, description);
   }
   switch (error.code) {
     case ErrorCode.NoResponders:

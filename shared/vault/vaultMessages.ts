@@ -201,4 +201,4 @@ function nameIn(subject: string): EntryName | undefined {
 }
 
 const isRefused = (error: unknown): boolean =>
-  isRefusal(error, JETSTREAM.wrongLastSequence) || isRefusal(error, JETSTREAM.wrongLastSequenceUnderWay);
+  isRefusal(error, JETSTREAM.wrongLastSequence);

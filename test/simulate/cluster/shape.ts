@@ -7,9 +7,7 @@ import type { CollectionShape } from '../../soak/shapes.js';
 export interface SimulatedShape {
   /** NATS servers; 0: standalone. */
   readonly servers: number;
-  /** Of nats-server. */
-  readonly version: string;
-  /** Whether the servers sync what they acknowledge (`sync_interval: always`), as those since 2.10 can. */
+  /** Whether the servers sync what they acknowledge (`sync_interval: always`). */
   readonly syncs: boolean;
   readonly shards: number;
   readonly coordinators: number;
@@ -40,10 +38,6 @@ const THINK_MS = [200, 1_000, 2_000, 4_000, 8_000];
 /** Half a microsecond, or so long that work is cut into slices, between which others run. */
 const LOOK_MS = [0.0005, 0.0005, 0.05, 0.4];
 
-/** Those with different oddities: see `nats/stream.ts`. */
-const VERSIONS = ['2.9.10', '2.11.10', '2.12.1'];
-/** Whether nats-server of this version compares an expected sequence with what is in flight too. */
-export const countsInFlight = (version: string): boolean => version.startsWith('2.12.');
 const KINDS: readonly IndexKind[] = ['none', 'none', 'none', 'hnsw', 'ivf', 'bq'];
 
 /** That a project may have. */
@@ -66,14 +60,12 @@ interface Wanted {
 
 export function shapeOf(random: SeededRandom, durationMs: number): SimulatedShape {
   const servers = random.pick([0, 0, 1, 3, 3]);
-  const version = random.pick(VERSIONS);
   const heartbeatMs = 500 + 250 * random.int(3);
   const leaseMs = 4 * heartbeatMs;
   const followers = servers === 0 ? 0 : random.int(2);
   const drawn: SimulatedShape = {
     servers,
-    version,
-    syncs: version !== VERSIONS[0] && random.int(3) > 0,
+    syncs: random.int(3) > 0,
     outdatedEveryMs: servers > 0 ? random.pick([undefined, 200, 50]) : undefined,
     shards: 2 + random.int(2),
     coordinators: 1 + random.int(3),

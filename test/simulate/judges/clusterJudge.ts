@@ -1,5 +1,4 @@
 /** Judges of a simulated cluster, which see whatever passes its NATS servers and whatever those store. */
-import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import type { Broker, Message } from '../nats/broker.js';
 import { EXPECTED, type JetStream } from '../nats/jetStream.js';
 import { headerIn } from '../nats/protocol.js';
@@ -16,7 +15,6 @@ import { ServiceLogJudge } from './serviceLogJudge.js';
 import { StatesJudge } from './statesJudge.js';
 
 /** Entries of what each project is granted. */
-const QUOTAS = `$KV.${BUCKETS.quota}.`;
 
 export class ClusterJudge {
   readonly findings: Findings;
@@ -52,10 +50,6 @@ export class ClusterJudge {
       this.#owners.stored(subject, body, by);
       this.#logs.stored(subject, body);
       this.serviceLog.stored(subject, body);
-    };
-    // What was granted by the one is not in the other.
-    jetStream.onPassed = ({ subject }) => {
-      if (subject.startsWith(QUOTAS)) quotas?.forget();
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * The logs of the collections, as their streams get them. Each frame continues its log or is superseded; what an owner tells
- * its followers, and what a watermark says, is in the log; and an owner that has handed a collection over appends nothing.
+ * The logs of the collections, as their streams get them. Each frame continues its log; what an owner tells its followers, and
+ * what a watermark says, is in the log; and an owner that has handed a collection over appends nothing.
  */
 
 import { unpackFeed } from '../../../shard/follow/feedMessage.js';
@@ -40,7 +40,6 @@ export interface LogBefore {
 }
 
 interface SeenLog {
-  /** Without those that are superseded. */
   readonly frames: { readonly bytes: Uint8Array; readonly lastSequence: number; readonly storedMs: number }[];
   /** The last sequence of a frame → the chain head after it, in hex. */
   readonly heads: Map<number, string>;
@@ -115,7 +114,7 @@ export class LogsJudge {
   #appends(id: number, body: Buffer, by: string, hasExpectation: boolean): void {
     const { firstSequence } = readFrameHeader(body);
     this.owners.begun(id, by);
-    if (firstSequence > 0 && !hasExpectation)
+    if (!hasExpectation)
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, whatever is there`);
     if (this.owners.hasHandedOver(id, by))
       this.findings.add(`${by} appends event ${firstSequence} of collection ${id}, which it has handed over`);
@@ -124,9 +123,10 @@ export class LogsJudge {
   #grows(id: number, body: Buffer): void {
     const log = this.#of(id);
     const { firstSequence, lastSequence, chainHeadAfter } = readFrameHeader(body);
-    if (firstSequence > log.nextSequence)
-      this.findings.add(`event ${firstSequence} of collection ${id} is stored, and ${log.nextSequence} is not`);
-    if (firstSequence !== log.nextSequence) return;
+    if (firstSequence !== log.nextSequence) {
+      this.findings.add(`event ${firstSequence} of collection ${id} is stored where ${log.nextSequence} comes next`);
+      return;
+    }
     log.nextSequence = lastSequence + 1;
     log.frames.push({ bytes: body, lastSequence, storedMs: this.findings.world.nowMs });
     log.heads.set(lastSequence, toHex(chainHeadAfter));

@@ -49,13 +49,14 @@ export interface Server {
 }
 
 export interface BrokerSettings {
-  readonly version: string;
   readonly isClustered: boolean;
 }
 
 /** What a consumer delivers names a subject for acknowledgements, which nobody sends. */
 const asksForAnswer = ({ reply }: Message): boolean => reply !== '' && !reply.startsWith('$JS.ACK.');
 
+/** Of nats-server. */
+const VERSION = '2.15.1';
 const MAX_PAYLOAD_BYTES = 16 * 2 ** 20;
 
 export class Broker {
@@ -188,10 +189,10 @@ export class Broker {
   }
 
   #info(server: Server): object {
-    const { version, isClustered } = this.settings;
+    const { isClustered } = this.settings;
     const [host, port] = server.address.split(':');
     return {
-      ...{ server_id: `id-${server.name}`, server_name: server.name, version, proto: 1, host, port: Number(port) },
+      ...{ server_id: `id-${server.name}`, server_name: server.name, version: VERSION, proto: 1, host, port: Number(port) },
       ...{ headers: true, max_payload: MAX_PAYLOAD_BYTES, jetstream: true, client_id: ++this.#clientId },
       ...(isClustered && { cluster: 'vouch' }),
     };

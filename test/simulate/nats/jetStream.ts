@@ -42,8 +42,6 @@ export class JetStream {
   lostAckOneIn = 0;
   /** Told of each message that is stored, as soon as one server has it. */
   onStored: (op: PublishOp) => void = () => undefined;
-  /** Told of each message that was stored beside another, which it was to follow. */
-  onPassed: (op: PublishOp) => void = () => undefined;
   readonly interruptions = new Interruptions();
   /** An append to a log takes up to this much longer to be stored, in milliseconds. */
   slowMs = 0;
@@ -60,13 +58,11 @@ export class JetStream {
     private readonly broker: Broker,
     private readonly network: Network,
     private readonly names: readonly string[],
-    countsInFlight: boolean,
   ) {
     const { world } = network;
     this.#world = world;
     this.#peers = {
       world,
-      countsInFlight,
       isUp: (server) => broker.isUp(server),
       isWhole: (one, other) => one === other || network.isWhole(one, other),
       delayMs: (from, to) => network.delayMs(from, to),
@@ -286,7 +282,6 @@ export class JetStream {
     const stream = new Stream(this.#peers, name, settings, servers);
     stream.onApplied = (server) => this.#applied(stream, server);
     stream.onStored = (op) => this.onStored(op);
-    stream.onPassed = (op) => this.onPassed(op);
     this.streams.set(name, stream);
     for (const pattern of settings.subjects) this.#subjects.add({ pattern, queue: undefined, stream });
     const leader = stream.leader ?? at;

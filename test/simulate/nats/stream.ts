@@ -1,17 +1,16 @@
 /**
- * A stream and its servers. The leader proposes; what a majority has is committed, in one order for all; each server applies
- * it when it comes to that.
+ * A stream and its servers, as nats-server 2.12 and later. The leader proposes; what a majority has is committed, in one order
+ * for all; each server applies it when it comes to that.
  *
  *   proposed ──a majority has it──▶ committed ──▶ applied by the leader (and acknowledged) ──▶ applied by the others
  *
- * Oddities of the real servers, and where they were seen:
- * - A proposal of a deposed leader may be committed by the next one, or never be: its publisher is told nothing
- *   (`shared/log/supersededFrames.ts`).
+ * In a cluster the leader compares an expected sequence as it proposes: it refuses a subject with a message in flight. A new leader
+ * serves when it has applied all that it inherited. So no message is refused as it is applied, and no two follow the same one.
+ *
+ * Oddities of the real servers:
+ * - The next leader may commit a proposal of a deposed one, or drop it. Its publisher receives no answer.
  * - A leader that is cut off does not know of the next one for ten seconds, and answers from what it has
  *   (`DEPOSED_MS` in `shared/log/jetStreamLog.ts`).
- * - A new leader answers reads before it has applied all that was acknowledged (`shared/vault/vaultMessages.ts`).
- * - In a cluster an expected sequence above 0 is compared with what the leader has applied; before 2.12 what is in flight
- *   does not count, so two may pass (`docs/guarantees.md`).
  * - Any server that has the stream answers a direct get from what it has applied (`shared/log/jetStreamMessages.ts`).
  */
 import type { SeededRandom } from '../../soak/random.js';
@@ -28,8 +27,6 @@ export interface Peers {
   wallMs(server: string): number;
   /** By how much longer the next message of the stream takes to be stored. */
   slowMs(stream: string): number;
-  /** From 2.12 on a leader counts what is in flight. */
-  readonly countsInFlight: boolean;
 }
 
 type Settle = (applied: Applied) => void;
@@ -60,6 +57,8 @@ const LAG_ONE_IN = 40;
 const LAG_MS = 1_500;
 const STORE_MS = 0.6;
 const LOOK_AGAIN_MS = 100;
+/** Stands for the last message of a subject with a proposal in flight. */
+export const IN_FLIGHT = -1;
 
 export class Stream {
   readonly log: StreamOp[] = [];
@@ -75,8 +74,6 @@ export class Stream {
   onApplied: (server: string) => void = () => undefined;
   /** Told of each message that is stored, when the first server applies it. */
   onStored: (op: PublishOp) => void = () => undefined;
-  /** Told of each that passed beside another, which it was to follow. */
-  onPassed: (op: PublishOp) => void = () => undefined;
   /** How much of the log some server has applied. */
   #appliedMost = 0;
   /** How much of the log every server had synced when it was last asked to. */
@@ -113,10 +110,11 @@ export class Stream {
     return state;
   }
 
-  /** Whether the server takes itself for the leader. */
+  /** Whether the server takes itself for the leader, and serves. */
   leads(server: string): boolean {
     if (!this.peers.isUp(server) || this.isGone) return false;
-    return this.leader === server || (this.#deposed.get(server) ?? 0) > this.peers.world.nowMs;
+    if (this.leader === server) return this.appliedAt(server) === this.log.length;
+    return (this.#deposed.get(server) ?? 0) > this.peers.world.nowMs;
   }
 
   has(server: string): boolean {
@@ -125,15 +123,15 @@ export class Stream {
 
   /** Proposes at a server that takes itself for the leader. `settle` is called when it has applied it, if it ever does. */
   propose(server: string, op: StreamOp, settle?: Settle): void {
-    const state = this.stateAt(server);
-    if (op.op === 'publish' && op.expected !== undefined && op.expected > 0 && this.isReplicated) {
-      const last = this.#lastFor(state, op.subject);
+    if (op.op === 'publish' && op.expected !== undefined && this.isReplicated) {
+      const isInFlight = this.#proposals.some((each) => each.op.op === 'publish' && each.op.subject === op.subject);
+      const last = isInFlight ? IN_FLIGHT : this.stateAt(server).lastOf(op.subject);
       if (last !== op.expected) {
         settle?.({ kind: 'wrong sequence', last });
         return;
       }
       // It was checked; when it is stored it is not checked again.
-      this.#add({ op: { ...op, expected: undefined, wasExpected: op.expected }, by: server, settle });
+      this.#add({ op: { ...op, expected: undefined }, by: server, settle });
     } else this.#add({ op, by: server, settle });
   }
 
@@ -184,14 +182,6 @@ export class Stream {
     for (const [i, op] of this.log.entries())
       if (!this.#refused.has(i + 1)) state.apply(op.op === 'publish' ? { ...op, expected: undefined } : op);
     return { state, applied: this.log.length, isApplying: false };
-  }
-
-  #lastFor(state: StreamState, subject: string): number {
-    const last = state.lastOf(subject);
-    if (!this.peers.countsInFlight) return last;
-    const inFlight = this.#proposals.some(({ op }) => op.op === 'publish' && op.subject === subject);
-    const isBehind = this.#replicas.get(this.leader ?? '')?.applied !== this.log.length;
-    return inFlight || isBehind ? -1 : last;
   }
 
   #add(proposal: Proposal): void {
@@ -253,7 +243,6 @@ export class Stream {
       const op = this.log[replica.applied]!;
       replica.state.expire(this.peers.wallMs(server));
       const isFirst = replica.applied === this.#appliedMost;
-      if (isFirst && op.op === 'publish' && hasPassed(replica.state, op)) this.onPassed(op);
       const applied = replica.state.apply(op);
       replica.applied++;
       const told = this.#settles.get(replica.applied);
@@ -304,7 +293,7 @@ export class Stream {
     this.#catchUp(next);
   }
 
-  /** It leads, and answers reads, before it has applied everything; it acknowledges nothing before. */
+  /** It serves when it has applied everything that it inherited. */
   #catchUp(server: string): void {
     const { world } = this.peers;
     const random = world.random('apply');
@@ -320,10 +309,6 @@ export class Stream {
     world.at(world.root, LOOK_AGAIN_MS, 'look again', work);
   }
 }
-
-/** Whether another has come between what it was to follow and itself. */
-const hasPassed = (state: StreamState, { subject, wasExpected }: PublishOp): boolean =>
-  wasExpected !== undefined && state.lastOf(subject) > wasExpected;
 
 /** How much of its log one server keeps: all that it has, what was synced, or something between. */
 function keptOf(random: SeededRandom, synced: number, length: number): number {

@@ -30,8 +30,6 @@ export type StreamOp =
       readonly timeMs: number;
       /** Checked when it is applied; undefined: not then. */
       readonly expected: number | undefined;
-      /** Was checked when it was proposed. */
-      readonly wasExpected?: number;
       /** The process that has published it. */
       readonly by: string;
     }
