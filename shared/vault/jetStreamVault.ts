@@ -1,12 +1,11 @@
 /**
- * The vault in JetStream: a subject is a key, and its entry one of the messages there, as `entryVersion.ts` says.
+ * The vault in JetStream: a subject is a key, and its last message the key's entry.
  *
  * Where one server holds the stream, a replaced entry is erased, its bytes overwritten in the server's files; a reader of
  * an entry erases older ones first.
  *
  * Where several hold it, their Raft logs keep published messages for minutes more, so the wrapped key is sealed, and the
- * seal lies beside the stream (see `seal.ts`). The key is gone when its seal is, and the sealed entry stays in the stream:
- * deleting by sequence is not safe there (see `vaultMessages.ts`).
+ * seal lies beside the stream (see `seal.ts`). The key is gone when its seal is, and the sealed entry stays in the stream.
  *
  *   seal put ──▶ entry published ──▶ … ──▶ entry without a key published ──▶ seal erased on every server
  */
@@ -18,20 +17,12 @@ import type { StoredMessage } from '../log/jetStreamMessages.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { mapConcurrent } from '../scheduling/mapConcurrent.js';
 import { BACKOFF, nextDelayMs } from '../scheduling/retry.js';
-import { encodeVaultEntry, isSealedEntry } from './entryCodec.js';
+import { decodeVaultEntry, encodeVaultEntry, isSealedEntry } from './entryCodec.js';
 import { type EntryName, orDamaged, unlessUnavailable, vaultDamaged } from './entryName.js';
-import {
-  type CurrentEntry,
-  forgetCurrent,
-  forgetMessages,
-  NO_REVISION,
-  revisionAfter,
-  revisionIn,
-} from './entryVersion.js';
 import { openSealed, SEAL_BYTES, sealIdIn, sealWrapped } from './seal.js';
 import { openSeals } from './sealStreams.js';
 import type { Seals } from './seals.js';
-import { prepareVaultStream, VaultMessages } from './vaultMessages.js';
+import { NO_MESSAGE, prepareVaultStream, VaultMessages } from './vaultMessages.js';
 import type { StoredVaultEntry, VaultEntry, VaultStore } from './vaultStore.js';
 
 const READS_AT_ONCE = 32;
@@ -61,7 +52,6 @@ interface Prepared {
 
 interface Written extends Pick<Prepared, 'freshSeal'> {
   readonly revision: number;
-  readonly before: CurrentEntry | undefined;
 }
 
 export class JetStreamVault implements VaultStore {
@@ -105,29 +95,25 @@ export class JetStreamVault implements VaultStore {
 
   private async found(name: EntryName): Promise<StoredVaultEntry | undefined> {
     this.assertUsable();
-    const current = await this.current(name);
-    if (current === undefined) return undefined;
+    const [message, first] = await Promise.all([this.current(name), this.messages.first(name)]);
+    if (message === undefined) return undefined;
     // Verified before anything is erased: a damaged entry replaces nothing.
-    const { stored, isSealed } = wholeIn(current, name);
-    await this.eraseUpTo(name, current.first, positionIn(current) - 1);
-    forgetMessages(current);
+    const stored = entryIn(message, name);
+    await this.eraseBefore(message.position, name, first);
+    const isSealed = isSealedEntry(message.bytes);
+    message.bytes.fill(0);
     return isSealed ? this.unsealed(stored) : stored;
   }
 
   async create(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
-    const name = { project, keyId };
-    return (await this.write(name, entry, NO_REVISION))?.revision;
+    return (await this.write({ project, keyId }, entry, NO_MESSAGE))?.revision;
   }
 
   async replace({ project, keyId, revision }: StoredVaultEntry, entry: VaultEntry): Promise<number | undefined> {
     const name = { project, keyId };
     const written = await this.write(name, entry, revision);
     if (written === undefined) return undefined;
-    const { before } = written;
-    if (before !== undefined) {
-      await this.eraseUpTo(name, before.first, before.last.position);
-      forgetCurrent(before);
-    }
+    await this.eraseBefore(written.revision, name);
     if (written.freshSeal !== undefined) await this.completeSeal(name, written.freshSeal);
     await this.eraseSeals(name, entry);
     return written.revision;
@@ -136,12 +122,12 @@ export class JetStreamVault implements VaultStore {
   async replaceDamaged(project: string, keyId: string, entry: VaultEntry): Promise<number | undefined> {
     this.assertUsable();
     const name = { project, keyId };
-    const current = await this.messages.current(name);
-    if (current === undefined || (await this.get(project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
-    const revision = revisionAfter(current, this.entropy);
-    const bytes = encodeVaultEntry({ ...name, entry, revision });
-    if (!(await this.messages.write(name, bytes, revision, current))) return undefined;
-    await this.get(project, keyId);
+    const damaged = await this.messages.last(name);
+    if (damaged === undefined || (await this.get(project, keyId).catch(orDamaged)) !== 'damaged') return undefined;
+    const bytes = encodeVaultEntry({ ...name, entry, revision: damaged.position });
+    const revision = await this.messages.write(name, bytes, damaged.position);
+    if (revision === undefined) return undefined;
+    await this.eraseBefore(revision, name);
     await this.eraseSeals(name, entry);
     return revision;
   }
@@ -149,22 +135,20 @@ export class JetStreamVault implements VaultStore {
   async settle(project: string, keyId: string): Promise<void> {
     this.assertUsable();
     const name = { project, keyId };
-    const current = await this.current(name);
-    if (current === undefined) return;
-    const { stored, isSealed } = wholeIn(current, name);
-    const { wrapped } = stored.entry;
+    const message = await this.current(name);
+    if (message === undefined) return;
+    const { wrapped } = entryIn(message, name).entry;
     if (wrapped === null && this.isReplicated && this.seals === undefined)
       throw unavailable(
         'the key is destroyed, but not yet its copy in the Raft logs of NATS servers without server_tags',
       );
-    await this.eraseUpTo(name, current.first, positionIn(current) - 1);
+    await this.eraseBefore(message.position, name);
     if (wrapped === null) await this.seals?.erase(name);
-    else if (isSealed) await this.seals?.complete(name, sealIdIn(wrapped));
+    else if (isSealedEntry(message.bytes)) await this.seals?.complete(name, sealIdIn(wrapped));
   }
 
   async *list(onDamage: (project: string, keyId: string) => void): AsyncGenerator<StoredVaultEntry, void, undefined> {
     this.assertUsable();
-    await this.messages.catchUp();
     const names = await this.messages.names();
     for (let at = 0; at < names.length; at += READS_AT_ONCE) {
       const some = names.slice(at, at + READS_AT_ONCE);
@@ -189,24 +173,25 @@ export class JetStreamVault implements VaultStore {
   }
 
   /** Undefined where there never was an entry: its seal comes first. Throws `internal_error` where the entry is lost. */
-  private async current(name: EntryName): Promise<CurrentEntry | undefined> {
-    const found = await this.messages.current(name);
+  private async current(name: EntryName): Promise<StoredMessage | undefined> {
+    const found = await this.messages.last(name);
     if (found !== undefined || this.seals === undefined) return found;
     const trace = await this.seals.traceOf(name);
     if (trace === 'none') return undefined;
-    await this.messages.catchUp();
-    const again = await this.messages.current(name);
-    if (again === undefined && trace === 'erased')
+    const now = await this.messages.lastNow(name);
+    if (now === undefined && trace === 'erased')
       throw vaultDamaged(name.keyId, new Error('it was shredded, and the stream has lost it'));
-    return again;
+    return now;
   }
 
-  /** Erases the messages of the key from the first to the one at `position`, but never the last of all. */
-  private async eraseUpTo(name: EntryName, first: StoredMessage, position: number): Promise<void> {
-    for (let old: StoredMessage | undefined = first; old !== undefined && old.position <= position; ) {
+  /** Erases the messages of the key before the one at `position`, from `first` on, as far as their keys are not sealed. */
+  private async eraseBefore(position: number, name: EntryName, first?: StoredMessage): Promise<void> {
+    let old = first ?? (await this.messages.first(name));
+    while (old !== undefined && old.position < position) {
       if (this.isReplicated && isSealedEntry(old.bytes)) return;
+      old.bytes.fill(0);
       await this.messages.erase(old.position);
-      old = old.position === position ? undefined : await this.messages.first(name);
+      old = await this.messages.first(name);
     }
   }
 
@@ -223,9 +208,8 @@ export class JetStreamVault implements VaultStore {
     const seal = await this.seals?.find(name, sealIdIn(sealed));
     if (seal === 'erased') throw unavailable('the key was shredded a moment ago; retry shortly');
     if (seal !== undefined) return seal;
-    await this.messages.catchUp();
-    const now = await this.messages.current(name);
-    const wrapped = now && wholeIn(now, name).stored.entry.wrapped;
+    const now = await this.messages.lastNow(name);
+    const wrapped = now && entryIn(now, name).entry.wrapped;
     if (wrapped == null || Buffer.compare(wrapped, sealed) !== 0) throw new Replaced();
     throw vaultDamaged(name.keyId, new Error('no server has its seal'));
   }
@@ -233,22 +217,19 @@ export class JetStreamVault implements VaultStore {
   /** Publishes the entry after revision `after`; undefined, without effect, where another one is current. */
   private async write(name: EntryName, entry: VaultEntry, after: number): Promise<Written | undefined> {
     this.assertUsable();
-    // A single server checks itself that there is none yet.
-    const isSure = after === NO_REVISION && !this.isReplicated;
-    const before = isSure ? undefined : await this.messages.current(name);
-    if (revisionIn(before) !== after) return undefined;
-    const revision = revisionAfter(before, this.entropy);
-    const prepared = await this.prepared({ ...name, entry, revision }, before);
-    if (prepared === undefined || !(await this.messages.write(name, prepared.bytes, revision, before)))
-      return undefined;
-    return { revision, before, freshSeal: prepared.freshSeal };
+    // Before a seal is made. A stream compares the revision by itself.
+    const before = this.seals && (await this.messages.last(name));
+    if (this.seals !== undefined && (before?.position ?? NO_MESSAGE) !== after) return undefined;
+    const prepared = await this.prepared({ ...name, entry, revision: after }, before);
+    const revision = prepared && (await this.messages.write(name, prepared.bytes, after));
+    return revision === undefined ? undefined : { revision, freshSeal: prepared?.freshSeal };
   }
 
   /**
    * The entry as it is published. Its versions share a seal until the wrapped key changes, so that a key under an old master
    * key is gone with the old seal. Undefined where the key is shredded.
    */
-  private async prepared(stored: StoredVaultEntry, before: CurrentEntry | undefined): Promise<Prepared | undefined> {
+  private async prepared(stored: StoredVaultEntry, before: StoredMessage | undefined): Promise<Prepared | undefined> {
     const { entry, project, keyId } = stored;
     if (!this.isReplicated || this.seals === undefined || entry.wrapped === null)
       return { bytes: encodeVaultEntry(stored), freshSeal: undefined };
@@ -264,10 +245,9 @@ export class JetStreamVault implements VaultStore {
   }
 
   /** The seal of the current entry; undefined where that is not sealed, or holds another wrapped key. */
-  private async sealKept(current: CurrentEntry, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
-    const { stored, isSealed } = wholeIn(current, name);
-    const { wrapped: sealed } = stored.entry;
-    if (!isSealed || sealed === null) return undefined;
+  private async sealKept(before: StoredMessage, name: EntryName, wrapped: Uint8Array): Promise<Uint8Array | undefined> {
+    const { wrapped: sealed } = entryIn(before, name).entry;
+    if (!isSealedEntry(before.bytes) || sealed === null) return undefined;
     const seal = await this.sealOf(name, sealed);
     return Buffer.compare(openedWith(seal, sealed, name), wrapped) === 0 ? seal : undefined;
   }
@@ -321,10 +301,13 @@ export class JetStreamVault implements VaultStore {
   }
 }
 
-/** Throws `internal_error` where the entry does not verify. */
-function wholeIn({ newest }: CurrentEntry, { keyId }: EntryName): { stored: StoredVaultEntry; isSealed: boolean } {
-  if (newest instanceof Malformed) throw vaultDamaged(keyId, newest);
-  return { stored: newest.stored, isSealed: isSealedEntry(newest.message.bytes) };
+/** The entry, of which the position is the revision. Throws `internal_error` where it does not verify. */
+function entryIn({ bytes, position }: StoredMessage, { project, keyId }: EntryName): StoredVaultEntry {
+  try {
+    return { ...decodeVaultEntry(bytes, project, keyId), revision: position };
+  } catch (error) {
+    throw error instanceof Malformed ? vaultDamaged(keyId, error) : error;
+  }
 }
 
 /** Throws `internal_error` where it does not open. */
@@ -335,6 +318,3 @@ function openedWith(seal: Uint8Array, sealed: Uint8Array, name: EntryName): Uint
     throw error instanceof Malformed ? vaultDamaged(name.keyId, error) : error;
   }
 }
-
-const positionIn = ({ newest, last }: CurrentEntry): number =>
-  newest instanceof Malformed ? last.position : newest.message.position;

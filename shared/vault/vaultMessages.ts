@@ -1,19 +1,7 @@
-/**
- * The vault's stream, message by message: a subject is a key, and `entryVersion.ts` finds its entry.
- *
- * Clusters of NATS 2.9 (found with 2.9.10) behave so when servers are killed:
- * - A publish that expects message n, n > 0, is checked when it is proposed and not when it is stored: two may pass. So a
- *   written entry is read back, and counts where it is the first of its version.
- * - A publish that expects no message is checked when it is stored. A restarted server miscounts what was refused then,
- *   and stores its newest messages again, under other sequences; a later deletion by sequence hits another message there.
- *   So no such expectation is made, and nothing is ever refused when it is stored.
- * - A new leader answers reads before it has applied all acknowledged messages. It acknowledges a publish after that: see
- *   `catchUp`.
- */
+/** The vault's stream, message by message: a subject is a key, and its last message the key's entry. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
+import { headers } from 'nats';
 import { unavailable } from '../errors/errors.js';
-import { Malformed } from '../errors/malformed.js';
 import {
   isOutcomeUnknown,
   isRetryable,
@@ -23,19 +11,20 @@ import {
 } from '../log/jetStreamMessages.js';
 import { LASTING, prepareLastingStream } from '../nats/lastingStream.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
-import { isRefusal, JETSTREAM } from '../nats/natsError.js';
+import { isRefusal, JETSTREAM, JetStreamRefusal } from '../nats/natsError.js';
 import { RETRY_MS } from '../scheduling/retry.js';
 import { VAULT_BARRIER, VAULT_STREAM, VAULT_SUBJECTS, vaultSubject } from '../transport/subjects.js';
-import { decodeVaultEntry } from './entryCodec.js';
 import { checkKeyId, type EntryName, isKeyId, projectOfHex, projectToHex } from './entryName.js';
-import { type CurrentEntry, currentOf, revisionIn } from './entryVersion.js';
-import { forget } from './vaultStore.js';
 
 /** Time limits of a try, after which its outcome is unknown, and of all tries together. */
 const TRY_MS = 2_000;
 const WRITE_WITHIN_MS = 8_000;
-const SEEN_MAX = 10_000;
-const NO_MESSAGE = 0;
+const MARK_TRIES = 20;
+/** Names another subject for the expected sequence than that of the message itself. */
+const EXPECTED_SUBJECT = 'Nats-Expected-Last-Subject-Sequence-Subject';
+const NOTHING = new Uint8Array(0);
+/** Stands for the position of the last message where there is none. */
+export const NO_MESSAGE = 0;
 
 /**
  * Makes the stream that holds the vault where there is none. Resolves to how many servers hold it. Throws an Error that
@@ -59,75 +48,57 @@ export function prepareVaultStream(connection: ClusterConnection, replicas: numb
 }
 
 export class VaultMessages {
-  /** Subject → revision of an entry that was current as the last message: it is current while it is the last. */
-  private readonly seen = new LRUCache<string, number>({ max: SEEN_MAX });
-
   constructor(
     private readonly connection: ClusterConnection,
-    /** Whether several servers hold the stream; a single one checks expectations when it stores. */
+    /** Whether several servers hold the stream. */
     private readonly isReplicated: boolean,
   ) {}
 
-  /** Undefined where there is no message. */
-  async current(name: EntryName): Promise<CurrentEntry | undefined> {
-    const subject = subjectOf(name);
-    const [last, first] = await Promise.all([
-      readFromLeader(this.connection, VAULT_STREAM, { last: subject }),
-      this.next(subject, 1),
-    ]);
-    if (first === undefined) return last && this.currentAmong(name, [last]);
-    if (last !== undefined && this.isSeen(name, last)) return { ...this.currentAmong(name, [last]), first };
-    return this.walked(name, first, last);
+  async first(name: EntryName): Promise<StoredMessage | undefined> {
+    return this.behind(name, NO_MESSAGE);
   }
 
-  /** Reads every message from the first to the last, or to the end. */
-  private async walked(name: EntryName, first: StoredMessage, last?: StoredMessage): Promise<CurrentEntry> {
-    const messages: [StoredMessage, ...StoredMessage[]] = [first];
-    for (let at: StoredMessage | undefined = first; ; messages.push(at)) {
-      if (last !== undefined && at.position >= last.position) break;
-      at = await this.next(first.subject, at.position + 1);
-      if (at === undefined) break;
+  /** As the leader knows it: one that was deposed a moment ago may answer an older message. */
+  async last(name: EntryName): Promise<StoredMessage | undefined> {
+    return readFromLeader(this.connection, VAULT_STREAM, { last: subjectOf(name) });
+  }
+
+  /** The last message as of this call, whichever server answers: the leader stores a mark only if no message has followed it. */
+  async lastNow(name: EntryName): Promise<StoredMessage | undefined> {
+    for (let left = MARK_TRIES; ; left--) {
+      const last = await this.last(name);
+      try {
+        await this.mark({ subject: subjectOf(name), position: last?.position ?? NO_MESSAGE });
+        return last;
+      } catch (error) {
+        if (!(error instanceof JetStreamRefusal) || left === 0) throw error;
+      }
+      await delay(RETRY_MS.write);
     }
-    return this.currentAmong(name, messages);
   }
 
   /**
-   * Publishes an entry of revision `own`, and resolves when it is current; false, without effect, where `before` is not
-   * current any more. A try whose outcome is unknown is repeated: it does not matter which one is stored.
+   * Publishes an entry that replaces the message at `after`. Its position; undefined, without effect, where another message is
+   * last. A try whose outcome is unknown is repeated.
    */
-  async write(name: EntryName, bytes: Uint8Array, own: number, before: CurrentEntry | undefined): Promise<boolean> {
-    const giveUpMs = this.connection.clock.monotonicMs() + WRITE_WITHIN_MS;
-    const follows = revisionIn(before);
-    let isUnknown = false;
-    for (let current = before; ; ) {
-      let problem: unknown;
+  async write(name: EntryName, bytes: Uint8Array, after: number): Promise<number | undefined> {
+    const { clock } = this.connection;
+    const giveUpMs = clock.monotonicMs() + WRITE_WITHIN_MS;
+    let mayBeThere = false;
+    for (;;)
       try {
-        await this.publish(name, bytes, current?.last.position ?? NO_MESSAGE);
-        if (!this.isReplicated) return true;
-        isUnknown = true;
+        const options = { expect: { lastSubjectSequence: after }, timeout: TRY_MS };
+        return (await this.connection.call(() => this.connection.js.publish(subjectOf(name), bytes, options))).seq;
       } catch (error) {
-        problem = error;
-        isUnknown ||= isOutcomeUnknown(error);
-      }
-      if (problem !== undefined && !isRefused(problem) && !isRetryable(problem)) throw problem;
-      try {
-        const first = await this.first(name);
-        current = first && (await this.walked(name, first));
-        if (current?.revisions.has(own)) return true;
-        // A single server keeps the last version only: another writer's may have come instead of ours or after it.
-        if (revisionIn(current) !== follows && (this.isReplicated || !isUnknown)) return false;
-        problem ??= unavailable('the entry could not be read back; retry shortly');
-      } catch (error) {
+        const isRefused = isRefusal(error, JETSTREAM.wrongLastSequence);
+        if (isRefused && !mayBeThere) return undefined;
+        if (isRefused) return this.positionOf(name, bytes, after);
         if (!isRetryable(error)) throw error;
-        problem = error;
+        mayBeThere ||= isOutcomeUnknown(error);
+        if (this.connection.closed || clock.monotonicMs() >= giveUpMs) throw mayBeThere ? unconfirmed(error) : error;
+        await this.connection.untilConnected(TRY_MS);
+        await delay(RETRY_MS.write);
       }
-      if (this.connection.closed || this.connection.clock.monotonicMs() >= giveUpMs)
-        throw isUnknown
-          ? unavailable('whether the vault took the entry could not be learned; retry shortly', problem)
-          : problem;
-      await this.connection.untilConnected(TRY_MS);
-      await delay(RETRY_MS.write);
-    }
   }
 
   /** Overwrites a message, never the last one of its subject. */
@@ -135,61 +106,42 @@ export class VaultMessages {
     return overwriteMessage(this.connection, VAULT_STREAM, sequence);
   }
 
-  first(name: EntryName): Promise<StoredMessage | undefined> {
-    return this.next(subjectOf(name), 1);
-  }
-
-  /** Resolves when the leader has applied all messages acknowledged before the call. Costs a message of some 100 bytes. */
-  async catchUp(): Promise<void> {
-    if (!this.isReplicated) return;
-    await this.connection.call(() => this.connection.js.publish(VAULT_BARRIER, new Uint8Array(0), { timeout: TRY_MS }));
-  }
-
-  /** All keys, and how many messages each has. */
+  /** All keys as of this call, and how many messages each has. Throws `unavailable` where a server answers that lags. */
   async names(): Promise<readonly (EntryName & { readonly messages: number })[]> {
+    const mark = this.isReplicated ? await this.mark() : NO_MESSAGE;
     const { state } = await this.connection.call(() =>
       this.connection.jsm.streams.info(VAULT_STREAM, { subjects_filter: VAULT_SUBJECTS }),
     );
+    if (state.last_seq < mark) throw unavailable('the vault could not be listed; retry shortly');
     return Object.entries(state.subjects ?? {}).flatMap(([subject, messages]) => {
       const name = nameIn(subject);
       return name === undefined ? [] : { ...name, messages };
     });
   }
 
-  private next(subject: string, sequence: number): Promise<StoredMessage | undefined> {
-    return readFromLeader(this.connection, VAULT_STREAM, { sequence, next: subject });
+  /** Stores a message that is no entry. Its position. `last`: it is refused unless that is the last message of that subject. */
+  private async mark(last?: { readonly subject: string; readonly position: number }): Promise<number> {
+    const own = headers();
+    if (last !== undefined) own.set(EXPECTED_SUBJECT, last.subject);
+    const expected = last && { headers: own, expect: { lastSubjectSequence: last.position } };
+    const options = { ...expected, timeout: TRY_MS };
+    return (await this.connection.call(() => this.connection.js.publish(VAULT_BARRIER, NOTHING, options))).seq;
   }
 
-  private async publish(name: EntryName, bytes: Uint8Array, after: number): Promise<void> {
-    const expect = this.isReplicated && after === NO_MESSAGE ? {} : { expect: { lastSubjectSequence: after } };
-    await this.connection.call(() =>
-      this.connection.js.publish(subjectOf(name), bytes, { ...expect, timeout: TRY_MS }),
-    );
+  /** The position of an entry that an earlier try has stored. Throws `unavailable` where another is behind `after`. */
+  private async positionOf(name: EntryName, bytes: Uint8Array, after: number): Promise<number> {
+    const next = await this.behind(name, after);
+    if (next === undefined || Buffer.compare(next.bytes, bytes) !== 0) throw unconfirmed();
+    return next.position;
   }
 
-  private currentAmong(
-    { project, keyId }: EntryName,
-    messages: readonly [StoredMessage, ...StoredMessage[]],
-  ): CurrentEntry {
-    const current = currentOf(messages, ({ bytes }) => decodeVaultEntry(bytes, project, keyId));
-    const { newest, last } = current;
-    if (!(newest instanceof Malformed) && newest.message === last) this.seen.set(last.subject, newest.stored.revision);
-    return current;
-  }
-
-  private isSeen({ project, keyId }: EntryName, last: StoredMessage): boolean {
-    const revision = this.seen.get(last.subject);
-    if (revision === undefined) return false;
-    try {
-      const stored = decodeVaultEntry(last.bytes, project, keyId);
-      forget(stored);
-      return stored.revision === revision;
-    } catch (error) {
-      if (error instanceof Malformed) return false;
-      throw error;
-    }
+  private async behind(name: EntryName, position: number): Promise<StoredMessage | undefined> {
+    return readFromLeader(this.connection, VAULT_STREAM, { sequence: position + 1, next: subjectOf(name) });
   }
 }
+
+const unconfirmed = (cause?: unknown): Error =>
+  unavailable('the vault did not confirm the entry; retry shortly', cause);
 
 const subjectOf = ({ project, keyId }: EntryName): string => vaultSubject(projectToHex(project), checkKeyId(keyId));
 
@@ -199,6 +151,3 @@ function nameIn(subject: string): EntryName | undefined {
   const project = projectOfHex(hex);
   return project === undefined || !isKeyId(keyId) ? undefined : { project, keyId };
 }
-
-const isRefused = (error: unknown): boolean =>
-  isRefusal(error, JETSTREAM.wrongLastSequence);

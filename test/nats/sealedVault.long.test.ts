@@ -307,7 +307,6 @@ describe('vault over three NATS servers', () => {
   it('has every key as it was when the servers are killed in turn, whatever was refused before', async () => {
     const [one, two] = [await open(), await open()];
     const contested = freshKeyId();
-    // After that, servers before 2.11 would store what follows a second time: see vaultMessages.ts.
     await Promise.all(Array.from({ length: 4 }, () => one.create('p', contested, active(freshSecret()))));
     const kept = await sealedEntry(one);
     const gone = await sealedEntry(one);

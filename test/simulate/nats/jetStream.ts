@@ -26,6 +26,7 @@ import type { PublishOp, StoredMessage } from './streamState.js';
 
 const API = '$JS.API.';
 export const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
+const EXPECTED_SUBJECT = `${EXPECTED}-Subject`;
 /** Making a stream takes an election. */
 const CREATE_MS = 3;
 const DELIVER_MS = 0.1;
@@ -114,7 +115,8 @@ export class JetStream {
   #publish(stream: Stream, server: string, { subject, reply, headers, body }: Message, from: Party): void {
     if (!stream.leads(server)) return;
     const wanted = headerIn(headers, EXPECTED);
-    const expected = wanted === undefined ? undefined : Number(wanted);
+    const of = headerIn(headers, EXPECTED_SUBJECT) ?? subject;
+    const expected = wanted === undefined ? undefined : { subject: of, sequence: Number(wanted) };
     const timeMs = this.#peers.wallMs(server);
     const op = { op: 'publish', subject, headers, body, timeMs, expected, by: from.name } as const;
     const interruption = this.interruptions.take(stream, from);

@@ -58,7 +58,7 @@ const LAG_MS = 1_500;
 const STORE_MS = 0.6;
 const LOOK_AGAIN_MS = 100;
 /** Stands for the last message of a subject with a proposal in flight. */
-export const IN_FLIGHT = -1;
+const IN_FLIGHT = -1;
 
 export class Stream {
   readonly log: StreamOp[] = [];
@@ -124,9 +124,10 @@ export class Stream {
   /** Proposes at a server that takes itself for the leader. `settle` is called when it has applied it, if it ever does. */
   propose(server: string, op: StreamOp, settle?: Settle): void {
     if (op.op === 'publish' && op.expected !== undefined && this.isReplicated) {
-      const isInFlight = this.#proposals.some((each) => each.op.op === 'publish' && each.op.subject === op.subject);
-      const last = isInFlight ? IN_FLIGHT : this.stateAt(server).lastOf(op.subject);
-      if (last !== op.expected) {
+      const { subject, sequence } = op.expected;
+      const isInFlight = this.#proposals.some((each) => each.op.op === 'publish' && each.op.subject === subject);
+      const last = isInFlight ? IN_FLIGHT : this.stateAt(server).lastOf(subject);
+      if (last !== sequence) {
         settle?.({ kind: 'wrong sequence', last });
         return;
       }

@@ -28,8 +28,8 @@ export type StreamOp =
       readonly headers: Buffer;
       readonly body: Buffer;
       readonly timeMs: number;
-      /** Checked when it is applied; undefined: not then. */
-      readonly expected: number | undefined;
+      /** The last message of a subject, compared when it is applied; undefined: not then. */
+      readonly expected: { readonly subject: string; readonly sequence: number } | undefined;
       /** The process that has published it. */
       readonly by: string;
     }
@@ -133,8 +133,8 @@ export class StreamState {
   }
 
   #publish({ subject, headers, body, timeMs, expected }: PublishOp): Applied {
-    const last = this.lastOf(subject);
-    if (expected !== undefined && expected !== last) return { kind: 'wrong sequence', last };
+    const last = expected && this.lastOf(expected.subject);
+    if (last !== expected?.sequence) return { kind: 'wrong sequence', last: last! };
     const seq = ++this.lastSeq;
     const message = { seq, subject, headers, body, timeMs };
     this.#messages.set(seq, message);
