@@ -13,7 +13,6 @@ import { isExpired, KEYS_PER_PROJECT_MAX, type KeyRecord, keepExpired, keyRecord
 import { Counts } from '../../shared/scheduling/counts.js';
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
-import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 
 /** Hashes that belong to no key. This bounds the memory and the reads of the store that a flood of wrong keys can take. */
@@ -32,7 +31,6 @@ export class Keyring {
   /** Keys by project that this process makes, or has made before the watch reports them. */
   readonly #unreported = new Map<string, number>();
   readonly #rounds = new PeriodicTask(() => this.#checkAll(), CHECK_EVERY_MS);
-  readonly #caughtUp = new SharedRun(async () => this.#watch?.caughtUp());
   #watch: Watch | undefined;
 
   private constructor(
@@ -70,19 +68,12 @@ export class Keyring {
     return this.#absent.has(hashHex);
   }
 
-  /**
-   * Asks the store for a key that was just created elsewhere. The answer is used once and not kept: only the watch knows the
-   * order of creation and revocation. A server that led before may lack the key, or still have one that is revoked: what the watch
-   * should have told, or nobody has, is known when it has caught up.
-   */
+  /** The key as of this call: it may have been created elsewhere a moment ago. */
   async read(hashHex: string): Promise<KeyRecord | undefined> {
-    const entry = await this.bucket.get(hashHex);
-    if (entry !== undefined && entry.revision > (this.#watch?.toldUpTo ?? Number.POSITIVE_INFINITY))
-      return keyRecord(entry);
-    await this.#caughtUp.next();
-    const told = this.#records.get(hashHex);
-    if (told === undefined) this.#absent.set(hashHex, true);
-    return told;
+    const entry = await this.#watch?.read(hashHex);
+    if (entry !== undefined) return keyRecord(entry);
+    this.#absent.set(hashHex, true);
+    return undefined;
   }
 
   /**
@@ -100,7 +91,7 @@ export class Keyring {
     try {
       const made = await make();
       // The watch reports it by then. Where it cannot, the key is there all the same.
-      await this.#caughtUp.next().catch(() => undefined);
+      await this.#watch?.caughtUp().catch(() => undefined);
       return made;
     } finally {
       const left = (this.#unreported.get(project) ?? 1) - 1;

@@ -91,7 +91,7 @@ export class CallQueue {
 
   constructor(
     private readonly transport: Pick<Transport, 'request' | 'maxPayloadBytes'>,
-    private readonly owners: Pick<Members, 'epochOf' | 'serverOf' | 'liveFollowers' | 'rereadTogether' | 'listen'>,
+    private readonly owners: Pick<Members, 'epochOf' | 'serverOf' | 'liveFollowers' | 'ownersTold' | 'listen'>,
     private readonly clock: Clock,
     private readonly metrics: Metrics,
   ) {
@@ -279,12 +279,12 @@ export class CallQueue {
     if (this.#waiting.get(collectionId)?.calls.length === 0) this.#waiting.delete(collectionId);
   }
 
-  /** Asks the store for the owner before the calls are sent again: this process may not have been told of it yet. */
+  /** Waits for the present owner before the calls are sent again: this process may not have received it yet. */
   async #lookUpAndResend(collectionId: number): Promise<void> {
     const calls = this.#takeWaiting(collectionId);
     // If the store does not answer soon, the calls go to the last known owner, which knows whether it still is.
-    const reread = this.owners.rereadTogether(collectionId).catch(() => undefined);
-    await Promise.race([reread, delay(REREAD_MS, undefined, { ref: false })]);
+    const told = this.owners.ownersTold().catch(() => undefined);
+    await Promise.race([told, delay(REREAD_MS, undefined, { ref: false })]);
     this.#resend(collectionId, calls);
   }
 

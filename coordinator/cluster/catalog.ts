@@ -1,21 +1,18 @@
 /**
- * The catalog of all collections. The bucket is the truth; every coordinator keeps a copy by watching it, and reads the
- * bucket on a miss, so that a collection created at one coordinator exists at all of them at once.
+ * The catalog of all collections. The bucket is the truth; every coordinator keeps a copy by watching it, and lets the watch catch
+ * up on a miss, so that a collection created at one coordinator exists at all of them at once.
  *
  * A collection that comes as an export of another is first only sent to, listed and deleted:
  *
  *   importing ──its log is the announced one──▶ finished: like any other collection
  *       └──deleted──▶ gone
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Bucket, Change, Entry, Watch } from '../../shared/bucket/bucket.js';
+import type { Bucket, Change, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
-import { VouchError } from '../../shared/errors/errors.js';
+import { unavailable, VouchError } from '../../shared/errors/errors.js';
 import { originOf } from '../../shared/model/collectionConfig.js';
 import { type CatalogEntry, catalogEntryOf, catalogKey, storedEntry } from '../../shared/registry/catalogEntry.js';
 import { KeyedMutex } from '../../shared/scheduling/mutex.js';
-import { RETRY_MS } from '../../shared/scheduling/retry.js';
-import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import type { Collection, Created, ImportedCollection, WantedCollection, WantedImport } from './collection.js';
 import { markDeleted } from './deletionMarks.js';
 
@@ -46,16 +43,12 @@ export class Catalog {
   /** Project → name → collection. */
   readonly #projects = new Map<string, Map<string, Known>>();
   readonly #byId = new Map<number, Collection>();
-  /** Keys whose entry was written or read here before the watch told it, with the revision. */
-  readonly #ahead = new Map<string, number>();
   /** By project. */
   readonly #creations = new KeyedMutex<string>();
-  readonly #caughtUp = new SharedRun(async () => this.#watch?.caughtUp());
   readonly #bucket: Bucket;
   readonly #counters: Bucket;
   readonly #ids: Bucket;
   #watch: Watch | undefined;
-  #isStopped = false;
   /** The greatest id that was ever listed. */
   #greatestId = 0;
 
@@ -71,14 +64,13 @@ export class Catalog {
     this.#ids = ids;
   }
 
-  /** Resolves when all is known that there is: a server that lags tells less at first. May be called again. */
+  /** Resolves when every collection is known: a server that lags reports fewer at first. May be called again. */
   async start(): Promise<void> {
     this.#watch ??= await this.#bucket.watch((change) => this.#onChange(change));
-    await this.#caughtUp.next();
+    await this.#watch.caughtUp();
   }
 
   stop(): void {
-    this.#isStopped = true;
     this.#watch?.stop();
   }
 
@@ -108,68 +100,39 @@ export class Catalog {
     return assertUsable(await this.reread(project, name));
   }
 
-  /** Asks the bucket itself. Throws `collection_not_found`. */
+  /** As of this call. Throws `collection_not_found`. */
   async reread(project: string, name: string): Promise<Collection> {
     return (await this.#lookUp(project, name)).collection;
   }
 
   async #lookUp(project: string, name: string): Promise<Known> {
-    const found = await this.#ask(project, name);
+    const found = await this.#read(project, name);
     if (found === undefined)
       throw new VouchError('collection_not_found', `there is no collection named ${JSON.stringify(name)}`);
     return found;
   }
 
-  /**
-   * Undefined where the bucket has no such entry. A server that led before may answer so for a while, so it is certain only when
-   * the watch has caught up, and for an entry that this process was told of, when the bucket takes its absence.
-   */
-  async #ask(project: string, name: string): Promise<Known | undefined> {
-    const key = catalogKey(project, name);
-    for (;;) {
-      const entry = await this.#bucket.get(key);
-      if (entry !== undefined && !this.#isOutdated(entry, this.#known(project, name))) return this.#taken(entry);
-      if (!this.#isKnown(project, name)) await this.#caughtUp.next();
-      const known = this.#known(project, name);
-      if (known === undefined) return undefined;
-      if (!(await this.#bucket.isAbsent(key))) continue;
-      this.#forget(key, known.revision);
-      if (!this.#isKnown(project, name)) return undefined;
-    }
-  }
-
-  /** Keeps the entry that was read, unless the watch begins anew: it may have told the end of it. */
-  #taken(entry: Entry): Known {
-    const { key, revision } = entry;
-    const collection = collectionOf(catalogEntryOf(entry));
-    const known = this.#known(collection.project, collection.name);
-    if (known !== undefined && known.revision >= revision) return known;
-    if (this.#watch?.toldUpTo === undefined) return { collection, revision };
-    this.#ahead.set(key, revision);
-    this.#remember(collection, revision);
-    return { collection, revision };
+  /** The collection of that name as of this call. */
+  async #read(project: string, name: string): Promise<Known | undefined> {
+    if (this.#watch === undefined) throw unavailable('the catalog is not read yet; retry shortly');
+    const entry = await this.#watch.read(catalogKey(project, name));
+    return entry && { collection: collectionOf(catalogEntryOf(entry)), revision: entry.revision };
   }
 
   /** The id of the collection of that name; undefined where there is certainly none. */
   async listedId(project: string, name: string): Promise<number | undefined> {
-    return (await this.#ask(project, name))?.collection.id;
+    return (await this.#read(project, name))?.collection.id;
   }
 
-  /** Whether the bucket lists the collection of this id under its name. */
+  /** Whether the catalog lists the collection of this id under its name, as of this call. */
   async isListed({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
-    return (await this.#read(project, name))?.id === id;
+    return (await this.listedId(project, name)) === id;
   }
 
-  /** Whether the collection is there as of this call. */
-  async isThere({ id }: { id: number }): Promise<boolean> {
-    await this.#caughtUp.next();
-    return this.#byId.has(id);
-  }
-
-  /** Whether the collection of this id was certainly deleted. Ids only grow: a greater id under its name came later. */
+  /** Whether the collection of this id was deleted, as of this call. Ids only grow: a greater id under its name came later. */
   async isGone({ id, project, name }: { id: number; project: string; name: string }): Promise<boolean> {
-    const now = await this.#read(project, name);
-    return now === undefined ? this.#bucket.isAbsent(catalogKey(project, name)) : now.id > id;
+    const now = await this.listedId(project, name);
+    return now === undefined || now > id;
   }
 
   async create(project: string, wanted: WantedCollection): Promise<Created> {
@@ -192,20 +155,17 @@ export class Catalog {
     return { collection: assertSameImport(made.collection, wanted), created: made.created };
   }
 
-  /** Asks the bucket itself. Throws `collection_not_found`, `conflict` if the collection was not imported. */
+  /** As of this call. Throws `collection_not_found`, `conflict` if the collection was not imported. */
   async findImport(project: string, name: string): Promise<ImportedCollection> {
     return assertImported(await this.reread(project, name));
   }
 
   async finishImport({ id, project, name }: ImportedCollection): Promise<void> {
     for (;;) {
-      const entry = await this.#bucket.get(catalogKey(project, name));
+      const entry = await this.#watch?.read(catalogKey(project, name));
       const now = entry && catalogEntryOf(entry);
-      if (entry === undefined || now?.imported === undefined || now.config.id !== id) {
-        const current = await this.#ask(project, name);
-        if (current !== undefined && current.collection.id <= id) continue;
+      if (entry === undefined || now?.imported === undefined || now.config.id !== id)
         throw new VouchError('collection_not_found', `collection ${JSON.stringify(name)} was deleted`);
-      }
       if (now.imported.finished) break;
       const finished = { ...now, imported: { ...now.imported, finished: true } };
       if ((await this.#bucket.update(entry.key, storedEntry(finished), entry.revision)) !== undefined) break;
@@ -218,29 +178,20 @@ export class Catalog {
     return this.#creations.run(project, () => this.#findOrMakeInTurn(project, name, entryOf));
   }
 
-  /**
-   * Looks once more when the entry is made: nats-server before 2.12 may take two entries of one name, of which the later one
-   * stays.
-   */
   async #findOrMakeInTurn(project: string, name: string, entryOf: (id: number) => CatalogEntry): Promise<Created> {
-    let made: Collection | undefined;
     for (;;) {
-      const now = await this.#current(project, name);
-      if (now !== undefined) return { collection: now, created: now.id === made?.id };
-      // Another has deleted it since.
-      if (made !== undefined) return { collection: made, created: true };
+      await this.#watch?.caughtUp();
+      const now = this.#known(project, name);
+      if (now !== undefined) return { collection: now.collection, created: false };
       this.#assertRoom(project);
       const entry = entryOf(await this.#nextId());
       const revision = await this.#bucket.create(catalogKey(project, name), storedEntry(entry));
-      if (revision !== undefined) made = collectionOf(entry);
+      if (revision === undefined) continue;
+      const collection = collectionOf(entry);
+      // The watch reports it a little later.
+      this.#remember(collection, revision);
+      return { collection, created: true };
     }
-  }
-
-  /** As of this call: what this process was told may be older, and so may the answer of a server that led before. */
-  async #current(project: string, name: string): Promise<Collection | undefined> {
-    await this.#caughtUp.next();
-    if (!this.#isKnown(project, name)) return undefined;
-    return (await this.#ask(project, name))?.collection;
   }
 
   #assertRoom(project: string): void {
@@ -270,20 +221,6 @@ export class Catalog {
     return this.#projects.get(project)?.get(name);
   }
 
-  #isKnown(project: string, name: string): boolean {
-    return this.#known(project, name) !== undefined;
-  }
-
-  /** Whether the end of the entry that was read has been told: the answer came late, or from a server that led before. */
-  #isOutdated({ revision }: Entry, known: Known | undefined): boolean {
-    return known === undefined && revision <= (this.#watch?.toldUpTo ?? 0);
-  }
-
-  async #read(project: string, name: string): Promise<Collection | undefined> {
-    const entry = await this.#bucket.get(catalogKey(project, name));
-    return entry === undefined ? undefined : collectionOf(catalogEntryOf(entry));
-  }
-
   /**
    * An id is never given twice, not even after a deletion or the loss of the counter: it names the log and the subject of
    * one collection for ever.
@@ -292,33 +229,9 @@ export class Catalog {
     return this.#ids.next(IDS, Math.max(this.#greatestId, this.greatestOwnedId()));
   }
 
-  #onChange({ key, entry }: Change): void {
-    const ahead = this.#ahead.get(key);
-    const revision = entry?.revision ?? this.#watch?.toldUpTo;
-    if (ahead !== undefined && revision === undefined) {
-      // This may be the deletion of an earlier collection of that name.
-      void this.#forgetIfGone(key, ahead);
-      return;
-    }
-    if (ahead !== undefined && (revision as number) >= ahead) this.#ahead.delete(key);
-    else if (ahead !== undefined && entry === undefined) return;
-    if (entry === undefined) this.#forget(key);
+  #onChange({ key, entry, endedUpTo }: Change): void {
+    if (entry === undefined) this.#forget(key, endedUpTo);
     else this.#remember(collectionOf(catalogEntryOf(entry)), entry.revision);
-  }
-
-  /** A watch that has caught up has told the entry that was read, or a later one, unless it is gone. */
-  async #forgetIfGone(key: string, ahead: number): Promise<void> {
-    for (;;)
-      try {
-        await this.#caughtUp.next();
-        break;
-      } catch {
-        if (this.#isStopped) return;
-        await delay(RETRY_MS.watch);
-      }
-    if (this.#ahead.get(key) !== ahead) return;
-    this.#ahead.delete(key);
-    this.#forget(key, ahead);
   }
 
   #remember(collection: Collection, revision: number): void {
@@ -328,7 +241,7 @@ export class Catalog {
       this.#projects.set(collection.project, names);
     }
     const before = names.get(collection.name);
-    // The watch may lag behind a read of the bucket, and the answer of a read behind the watch.
+    // The watch may lag behind what this process has made.
     if (before !== undefined && before.revision > revision) return;
     if (before !== undefined) this.#byId.delete(before.collection.id);
     names.set(collection.name, { collection, revision });

@@ -161,7 +161,7 @@ export class ClusterBackend {
     const known = this.#catalog.byId(collectionId);
     if (known !== undefined && known.imported?.finished !== false) return known;
     // It may be newer than what this process was told. A collection that was written to has an owner.
-    await this.#members.reread(collectionId);
+    await this.#members.ownersTold();
     const owned = this.#members.owned().get(collectionId)?.collection;
     if (owned === undefined || !(await this.#catalog.isListed(owned))) return undefined;
     return this.#catalog.reread(owned.project, owned.name);

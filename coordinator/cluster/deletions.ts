@@ -19,7 +19,6 @@ import { watermarkKey } from '../../shared/registry/watermarks.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
-import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { type PlacementContext, placementEnvelope } from './context.js';
 import { clearDeleted, clearErased, type Deleted, type Erased, markErased, watchDeleted } from './deletionMarks.js';
@@ -46,8 +45,6 @@ export class Deletions {
   /** A task of its own: a shard that does not answer must not delay placement. */
   readonly #rounds = new PeriodicTask(() => this.#sweep(), ROUND_MS);
   #watch: Watch | undefined;
-  /** Resolves when every mark is known here that there was before. */
-  readonly #told = new SharedRun(async () => this.#watch?.caughtUp());
   #isStopped = false;
 
   constructor(
@@ -103,7 +100,7 @@ export class Deletions {
    * made; left out: the one that is listed, if any.
    */
   async silenceEarlier(project: string, name: string, envelope: Envelope, before?: number): Promise<void> {
-    await this.#told.next();
+    await this.#watch?.caughtUp();
     const marked = [...this.#marked.values()].filter((each) => each.project === project && each.name === name);
     if (marked.length === 0) return;
     const listed = before ?? (await this.context.catalog.listedId(project, name)) ?? Number.POSITIVE_INFINITY;

@@ -9,12 +9,10 @@ import { ask } from '../../shared/protocol/wire.js';
 import {
   type Heartbeat,
   heartbeatOf,
-  isLater,
   type Ownership,
   ownershipOf,
   storedOwnership,
 } from '../../shared/registry/owners.js';
-import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Envelope, Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
@@ -52,10 +50,9 @@ export class Members {
   /** When each shard was last known to live. */
   readonly #lastSeenMs = new Map<string, number>();
   readonly #listeners: MembersListener[] = [];
-  readonly #rereading = new Map<number, Promise<void>>();
   readonly #watches: Watch[] = [];
   #shardsWatch: Watch | undefined;
-  readonly #shardsTold = new SharedRun(async () => this.#shardsWatch?.caughtUp());
+  #ownersWatch: Watch | undefined;
   #startedMs = 0;
   #greatestId = 0;
 
@@ -74,7 +71,8 @@ export class Members {
     this.#startedMs = this.clock.monotonicMs();
     this.#shardsWatch = await this.shards.watch(({ key, entry }) => this.#onHeartbeat(key, entry));
     this.#watches.push(this.#shardsWatch);
-    this.#watches.push(await this.owners.watch(({ key, entry }) => this.#onOwner(Number(key), entry)));
+    this.#ownersWatch = await this.owners.watch(({ key, entry }) => this.#onOwner(Number(key), entry));
+    this.#watches.push(this.#ownersWatch);
   }
 
   stop(): void {
@@ -95,8 +93,8 @@ export class Members {
   }
 
   /** Resolves when every heartbeat is known here that there was before this call. Throws `unavailable`. */
-  shardsTold(): Promise<void> {
-    return this.#shardsTold.next();
+  async shardsTold(): Promise<void> {
+    await this.#shardsWatch?.caughtUp();
   }
 
   /** How long the shard's process has lived without a break, as far as is known here. */
@@ -159,19 +157,9 @@ export class Members {
       : followers.filter((shard) => this.#shards.has(shard));
   }
 
-  /** Reads the collection's owner from the bucket. */
-  async reread(collectionId: number): Promise<void> {
-    this.#onOwner(collectionId, await this.owners.get(String(collectionId)));
-  }
-
-  /** Shares one read among concurrent callers: the answer may be as old as the first call. */
-  rereadTogether(collectionId: number): Promise<void> {
-    let reading = this.#rereading.get(collectionId);
-    if (reading === undefined) {
-      reading = this.reread(collectionId).finally(() => this.#rereading.delete(collectionId));
-      this.#rereading.set(collectionId, reading);
-    }
-    return reading;
+  /** Resolves when every owner is known here that was named before this call. Throws `unavailable`. */
+  async ownersTold(): Promise<void> {
+    await this.#ownersWatch?.caughtUp();
   }
 
   /** The least loaded live shard that is not leaving. */
@@ -189,13 +177,13 @@ export class Members {
 
   /**
    * Makes `shard` the owner of a collection, in place of the owner that is known here. Returns the owner afterwards: another
-   * coordinator may have been first. `isThere`: asked before a collection gets its first owner; one that is deleted meanwhile gets
+   * coordinator may have been first. `isListed`: asked before a collection gets its first owner; one that is deleted meanwhile gets
    * none, see `disown`.
    */
   async assign(
     collection: CollectionConfig,
     shard: string,
-    isThere: () => Promise<boolean>,
+    isListed: () => Promise<boolean>,
   ): Promise<string | undefined> {
     const before = this.#owned.get(collection.id);
     const { id, project, name, dimension, metric, createdAtMs, origin } = collection;
@@ -212,9 +200,9 @@ export class Members {
     };
     // Counted at once, so that the next collection does not go to the same shard before this is written.
     this.#count(shard, 1);
-    const isWritten = await this.#write(ownership, before?.revision, isThere).finally(() => this.#count(shard, -1));
+    const isWritten = await this.#write(ownership, before?.revision, isListed).finally(() => this.#count(shard, -1));
     if (isWritten) return shard;
-    await this.#rereadRefused(id);
+    await this.ownersTold();
     return this.#owned.get(id)?.shard;
   }
 
@@ -224,26 +212,18 @@ export class Members {
     if (before === undefined) return false;
     const { revision, ...ownership } = before;
     if (await this.#write({ ...ownership, followers }, revision)) return true;
-    await this.#rereadRefused(collectionId);
+    await this.ownersTold();
     return false;
   }
 
   /**
-   * Takes the collection from its owner. Whoever had it for one that is there, and has not named an owner yet, names none. Returns
-   * the shards that may serve it; undefined where that is not known, since another took it, or nobody.
+   * Takes the collection from its owner. A coordinator that is assigning it fails. Returns the shards that may serve it; undefined
+   * where that is not known, since it had no owner.
    */
   async disown(collectionId: number): Promise<readonly string[] | undefined> {
-    const key = String(collectionId);
-    const holders: string[] = [];
-    let isUnsure = false;
-    do {
-      const entry = await this.owners.get(key);
-      if (entry === undefined) continue;
-      if (await this.owners.delete(key, entry.revision)) holders.push(...holdersOf(ownershipOf(entry)));
-      else isUnsure = true;
-    } while (!(await this.owners.isAbsent(key)));
+    const entry = await this.owners.clear(String(collectionId));
     this.#setOwned(collectionId, undefined);
-    return isUnsure || holders.length === 0 ? undefined : holders;
+    return entry && holdersOf(ownershipOf(entry));
   }
 
   ask<C extends ShardCall>(shard: string, call: C, envelope: Envelope): Promise<ShardResults[C['op']]> {
@@ -268,19 +248,10 @@ export class Members {
     throw unavailable('no shard answers at the moment; retry shortly');
   }
 
-  /** After a refused write the known revision is wrong, even if its number is greater than that of the read entry. */
-  async #rereadRefused(collectionId: number): Promise<void> {
-    const entry = await this.owners.get(String(collectionId));
-    const known = this.#owned.get(collectionId);
-    if (known !== undefined && entry !== undefined && ownershipOf(entry).epoch === known.epoch)
-      this.#owned.set(collectionId, { ...known, revision: Math.min(known.revision, entry.revision) });
-    this.#onOwner(collectionId, entry);
-  }
-
-  async #write(ownership: Ownership, before: number | undefined, isThere?: () => Promise<boolean>): Promise<boolean> {
+  async #write(ownership: Ownership, before: number | undefined, isListed?: () => Promise<boolean>): Promise<boolean> {
     const key = String(ownership.collection.id);
     const revision = await (before === undefined
-      ? this.owners.create(key, storedOwnership(ownership), isThere)
+      ? this.owners.create(key, storedOwnership(ownership), isListed)
       : this.owners.update(key, storedOwnership(ownership), before));
     if (revision !== undefined) this.#setOwned(ownership.collection.id, { ...ownership, revision });
     return revision !== undefined;
@@ -313,7 +284,7 @@ export class Members {
 
   #setOwned(collectionId: number, owned: Owned | undefined): void {
     const before = this.#owned.get(collectionId);
-    if (owned !== undefined && before !== undefined && isLater(before, owned)) return;
+    if (owned !== undefined && before !== undefined && before.revision > owned.revision) return;
     if (before !== undefined) this.#count(before.shard, -1);
     if (owned === undefined) this.#owned.delete(collectionId);
     else {

@@ -162,10 +162,10 @@ export class Moves {
     const call = { op: 'handOver', collectionId, epoch: owned.epoch, to, followers } as const;
     try {
       await members.ask(from, call, placementEnvelope(clock, TRANSFER_MS));
-      await members.reread(collectionId);
+      await members.ownersTold();
     } catch (error) {
       // Without an answer the owner entry tells whether the transfer took place.
-      await members.reread(collectionId);
+      await members.ownersTold();
       if (members.owned().get(collectionId)?.shard !== to) throw error;
     }
     try {

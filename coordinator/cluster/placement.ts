@@ -80,14 +80,9 @@ export class Placement {
   }
 
   /** Gives the collection an owner, and returns it; undefined where it has none since it was deleted meanwhile. */
-  async #own(collection: CollectionConfig, shard: string): Promise<string | undefined> {
+  #own(collection: CollectionConfig, shard: string): Promise<string | undefined> {
     const { members, catalog } = this.context;
-    const isFirst = !members.owned().has(collection.id);
-    const owner = await members.assign(collection, shard, () => catalog.isThere(collection));
-    // nats-server before 2.12 may take an owner and the end of it.
-    if (owner === undefined || !isFirst || !(await catalog.isGone(collection))) return owner;
-    await members.disown(collection.id);
-    return undefined;
+    return members.assign(collection, shard, () => catalog.isListed(collection));
   }
 
   async #renew(): Promise<void> {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Entry } from '../../shared/bucket/bucket.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
-import { type Ownership, ownershipOf, storedOwnership } from '../../shared/registry/owners.js';
+import { type Ownership, storedOwnership } from '../../shared/registry/owners.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 
 /**
@@ -21,18 +21,13 @@ export async function casOwner(
   const collectionId = next.collection.id;
   const key = String(collectionId);
   const value = storedOwnership(next);
-  let expected = revision;
   for (;;) {
     try {
-      const changed = await owners.update(key, value, expected);
+      const changed = await owners.update(key, value, revision);
       if (changed !== undefined) return { key, value, revision: changed };
       const entry = await owners.get(key);
-      if (entry === undefined || entry.revision > revision || ownershipOf(entry).epoch >= next.epoch) return entry;
-      // A server that led until a moment ago may still show an older entry, and a new leader may have numbered the entry
-      // differently (see `isLater`); either accepts an update only of the entry that it has.
-      if (entry.revision !== expected)
-        logger.warn({ collectionId, expected, found: entry.revision }, 'an owner entry has an older revision');
-      expected = entry.revision;
+      // A leader that was deposed a moment ago may answer the entry that is to be replaced, or an older one.
+      if (entry === undefined || entry.revision > revision) return entry;
     } catch (error) {
       logger.warn({ collectionId, error: messageOf(error) }, 'whether a collection is handed over is not known yet');
     }

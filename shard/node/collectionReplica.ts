@@ -14,7 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unreachable } from '../../shared/errors/errors.js';
 import { type AreCalls, areControls, areReads, areWrites } from '../../shared/protocol/callShapes.js';
 import type { Call } from '../../shared/protocol/calls.js';
-import { isLater, type Ownership, type OwnerVersion } from '../../shared/registry/owners.js';
+import type { Ownership } from '../../shared/registry/owners.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { everyVerb, feedSubject, type Verb, verbOf } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
@@ -48,8 +48,8 @@ const CALLS_OF: Readonly<Record<Verb, AreCalls<Call>>> = { read: areReads, write
 
 export class CollectionReplica {
   #ownership: Ownership | undefined;
-  /** The newest owner entry that was ever known. A read may bring an older one, which is ignored. */
-  #standing: OwnerVersion = { epoch: 0, revision: 0 };
+  /** That of the newest owner entry that was ever known. A read may bring an older one, which is ignored. */
+  #revision = 0;
   #handle: CollectionHandle | undefined;
   #term: Term | undefined;
   #follower: Follower | undefined;
@@ -67,10 +67,9 @@ export class CollectionReplica {
 
   /** Takes in the owner entry; undefined: it is deleted. Resolves when this shard is what the newest entry says. */
   entryIs(ownership: Ownership | undefined, revision: number): Promise<void> {
-    const standing = ownership && { epoch: ownership.epoch, revision };
-    if (standing === undefined || isLater(standing, this.#standing)) {
+    if (ownership === undefined || revision > this.#revision) {
       this.#ownership = ownership;
-      this.#standing = standing ?? this.#standing;
+      if (ownership !== undefined) this.#revision = revision;
       if (ownership !== undefined) this.#follower?.ownerIs(ownership);
       this.#feedFollowers();
     }
@@ -102,7 +101,7 @@ export class CollectionReplica {
   }
 
   get revision(): number {
-    return this.#standing.revision;
+    return this.#revision;
   }
 
   /** The collection, if this shard owns it and may answer for it. */

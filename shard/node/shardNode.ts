@@ -8,7 +8,6 @@ import { whenAvailable } from '../../shared/process/startUp.js';
 import { packCalls } from '../../shared/protocol/wire.js';
 import { type Heartbeat, ownershipOf } from '../../shared/registry/owners.js';
 import { KeyedMutex } from '../../shared/scheduling/mutex.js';
-import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
@@ -48,8 +47,6 @@ export class ShardNode {
   readonly #logWatch: LogWatch;
   readonly #watches: Watch[] = [];
   #ownersWatch: Watch | undefined;
-  /** Resolves when every owner is told that was named before it began. */
-  readonly #ownersTold = new SharedRun(async () => this.#ownersWatch?.caughtUp());
   readonly #stopping = new AbortController();
   /** Until it is settled which collections are still this shard's. */
   #rejoin: Rejoin | undefined;
@@ -117,7 +114,7 @@ export class ShardNode {
   async #rejoinCluster(): Promise<void> {
     const rejoin = this.#rejoin as Rejoin;
     await rejoin.run((change) => void this.#entryIs(change));
-    await whenAvailable('the owners', () => this.#ownersTold.next(), this.#services.context);
+    await whenAvailable('the owners', () => this.confirmOwned(), this.#services.context);
     this.#rejoin = undefined;
     for (const change of rejoin.remaining) void this.#entryIs(change);
   }
@@ -202,28 +199,13 @@ export class ShardNode {
 
   /** Gives up what has passed to other shards while this one was out of touch with the cluster. */
   async confirmOwned(): Promise<void> {
-    await this.#ownersTold.next();
+    await this.#ownersWatch?.caughtUp();
   }
 
   /** Resolves when this shard is what the collections' owner entries say now. */
   async #adopt(collectionIds: readonly number[]): Promise<void> {
-    const areGiven = await Promise.all(collectionIds.map((id) => this.#lookUp(id)));
-    if (areGiven.includes(true)) await this.#ownersTold.next();
+    await this.confirmOwned();
     await Promise.all(collectionIds.map((id) => this.#replicas.get(id)?.converged()));
-  }
-
-  /**
-   * Takes in what the owner entry says, unless that would make this shard the owner: a server that led before may say so. Returns
-   * whether it does.
-   */
-  async #lookUp(id: number): Promise<boolean> {
-    const key = String(id);
-    const entry = await this.#owners.get(key);
-    if (entry === undefined) return false;
-    const { shard, epoch } = ownershipOf(entry);
-    if (shard === this.#services.shard) return epoch !== this.#replicas.get(id)?.ownership?.epoch;
-    void this.#ownerChanged({ key, entry });
-    return false;
   }
 
   async #ownerChanged(change: Change): Promise<void> {

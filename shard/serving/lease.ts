@@ -2,7 +2,7 @@
  * A shard's right to answer. It renews its heartbeat; while the last successful renewal is younger than the lease, no
  * coordinator can have given its collections to another shard, and its memory is current.
  */
-import type { Bucket, BucketValue } from '../../shared/bucket/bucket.js';
+import type { Bucket, BucketValue, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
 import { messageOf, unavailable } from '../../shared/errors/errors.js';
 import type { Logger } from '../../shared/logger.js';
@@ -10,7 +10,6 @@ import { whenAvailable } from '../../shared/process/startUp.js';
 import { PROTOCOL_VERSION } from '../../shared/protocol/version.js';
 import { type Heartbeat, heartbeatOf, storedHeartbeat } from '../../shared/registry/owners.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
-import { SharedRun } from '../../shared/scheduling/sharedRun.js';
 
 interface LeaseOptions {
   readonly shard: string;
@@ -38,8 +37,8 @@ export class Lease {
   #regaining: number | undefined;
   readonly #rounds: PeriodicTask;
   #takenOver = false;
-  /** At the heartbeats of other shards, by name. */
-  readonly #looks = new Map<string, SharedRun<boolean>>();
+  /** Of the heartbeats, once another shard's is asked for. */
+  #watch: Promise<Watch> | undefined;
 
   constructor(
     private readonly bucket: Bucket,
@@ -63,6 +62,7 @@ export class Lease {
 
   async stop(): Promise<void> {
     await this.#rounds.stop();
+    void this.#watch?.then((watch) => watch.stop()).catch(() => undefined);
     this.#renewedMs = Number.NEGATIVE_INFINITY;
   }
 
@@ -75,17 +75,14 @@ export class Lease {
     this.options.onTakenOver();
   }
 
-  /**
-   * Whether the shard of that name may have a lease. That it has no heartbeat is shown by a write, so that no server can hide one
-   * that it does not know of; one look serves all who ask before it begins.
-   */
-  mayRunFor(shard: string): Promise<boolean> {
-    let looks = this.#looks.get(shard);
-    if (looks === undefined) {
-      looks = new SharedRun(async () => !(await this.bucket.isAbsent(shard)));
-      this.#looks.set(shard, looks);
-    }
-    return looks.next();
+  /** Whether the shard of that name may have a lease: it has a heartbeat as of this call. */
+  async mayRunFor(shard: string): Promise<boolean> {
+    this.#watch ??= this.bucket.watch(() => undefined);
+    const watch = await this.#watch.catch((error: unknown) => {
+      this.#watch = undefined;
+      throw error;
+    });
+    return (await watch.read(shard)) !== undefined;
   }
 
   /** Writes the heartbeat now. */

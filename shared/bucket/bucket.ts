@@ -20,21 +20,26 @@ export interface Entry {
   readonly revision: number;
 }
 
-/** `entry` is undefined where the key was deleted or has expired; that may be told again, and of a key that was never told. */
+/** `entry` is undefined where the key was deleted or has expired. That may be reported again, and of a key that never was. */
 export interface Change {
   readonly key: string;
   readonly entry: Entry | undefined;
+  /** Of an end: entries of the key up to this revision are gone. Left out: all. */
+  readonly endedUpTo?: number | undefined;
 }
 
+/**
+ * Follows a bucket, and keeps a copy of it. A replica that lags, or a leader that was deposed a moment ago, cannot hide an entry
+ * from `caughtUp` and `read`: they store a mark, and wait until the watch hears it. One mark is for all who ask before it is stored.
+ */
 export interface Watch {
-  /** The revision up to which the listener has been told of every change; undefined where that is not known. */
-  readonly toldUpTo?: number | undefined;
   /**
-   * Resolves when the listener has been told all that the cluster has stored before this call; an answer of a server that led before
-   * would not show that. Costs a write, or nothing in a bucket of one process. Throws `unavailable` where that is not known in
-   * time, or the watch is stopped.
+   * Resolves when the listener has received all that was stored before this call. Costs a write, or nothing in a bucket of one
+   * process. Throws `unavailable` where that does not happen in time, or the watch is stopped.
    */
   caughtUp(): Promise<void>;
+  /** The entry as of this call, from the copy that has caught up. Throws as `caughtUp`. */
+  read(key: string): Promise<Entry | undefined>;
   stop(): void;
 }
 
@@ -43,25 +48,20 @@ export interface Watch {
  * VouchError `unavailable` when the store cannot be reached or is closed.
  */
 export interface Bucket {
+  /** For a change that names its revision: a leader that was deposed a moment ago may answer an older entry. */
   get(key: string): Promise<Entry | undefined>;
   /**
-   * The new revision, or undefined where the key exists. `isWanted` is asked once the key is known not to exist; where it says no, or
-   * the key was deleted or found absent (`isAbsent`) meanwhile, nothing is made either.
+   * The new revision, or undefined where the key exists. `isWanted` is asked once no entry is found. Where it says no, or the key was
+   * deleted or cleared meanwhile, nothing is made either.
    */
   create(key: string, value: BucketValue, isWanted?: () => Promise<boolean>): Promise<number | undefined>;
   /** The new revision, or undefined where the key's revision is no longer `revision`. */
   update(key: string, value: BucketValue, revision: number): Promise<number | undefined>;
   put(key: string, value: BucketValue): Promise<number>;
-  /**
-   * A number above `above` that no other call for this key gets: they grow, mostly by one. Costs a write. Servers that take two
-   * changes of one entry, where they should refuse the second (nats-server before 2.12), give two numbers all the same.
-   */
+  /** A number above `above` that no other call for this key gets: they grow, mostly by one. Costs a write. */
   next(key: string, above: number): Promise<number>;
-  /**
-   * Whether the entry certainly does not exist: `get` may be answered by a former leader that does not know of a new entry.
-   * Costs a write.
-   */
-  isAbsent(key: string): Promise<boolean>;
+  /** Deletes the entry if there is one, and returns it. Costs a write also where there is none: a `create` in progress then makes none. */
+  clear(key: string): Promise<Entry | undefined>;
   /** Returns false where there was nothing to delete, or the key's revision is no longer `revision`; left out: whatever it is. */
   delete(key: string, revision?: number): Promise<boolean>;
   /**

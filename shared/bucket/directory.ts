@@ -99,8 +99,13 @@ export class DirectoryBucket implements Bucket {
     return this.#inTurn(key, (name) => this.#replace(name, key, value));
   }
 
-  isAbsent(key: string): Promise<boolean> {
-    return this.#inTurn(key, async (name) => !this.#view.has(name));
+  clear(key: string): Promise<Entry | undefined> {
+    return this.#inTurn(key, async (name) => {
+      const entry = this.#view.entryIn(name);
+      await deleteFile(join(this.#folder, name));
+      this.#view.forget(name);
+      return entry;
+    });
   }
 
   next(key: string, above: number): Promise<number> {
@@ -122,7 +127,7 @@ export class DirectoryBucket implements Bucket {
 
   async watch(listener: (change: Change) => void): Promise<Watch> {
     this.#expectOpen();
-    return this.#watchers.add(this.#view.entries, listener);
+    return this.#watchers.add(this.#view.entries, listener, (key) => this.get(key));
   }
 
   /** Resolves when every write has ended. */

@@ -70,7 +70,7 @@ export class DirectoryView {
   forget(name: string): void {
     const entry = this.entryIn(name);
     this.#known.delete(name);
-    if (entry !== undefined) this.onChange({ key: entry.key, entry: undefined });
+    if (entry !== undefined) this.onChange({ key: entry.key, entry: undefined, endedUpTo: entry.revision });
   }
 
   /** Lists the changed files. Costs one `stat` where nothing in the folder has changed, else one for each file; yields. */

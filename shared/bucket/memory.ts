@@ -52,8 +52,10 @@ export class MemoryBucket implements Bucket {
     return this.#write(key, value);
   }
 
-  async isAbsent(key: string): Promise<boolean> {
-    return this.#now(key) === undefined;
+  async clear(key: string): Promise<Entry | undefined> {
+    const found = this.#now(key);
+    if (found !== undefined) this.#drop(key);
+    return found;
   }
 
   async next(key: string, above: number): Promise<number> {
@@ -74,6 +76,7 @@ export class MemoryBucket implements Bucket {
     return this.#watchers.add(
       [...this.#entries.values()].map(({ entry }) => entry),
       listener,
+      (key) => this.get(key),
     );
   }
 
@@ -100,8 +103,9 @@ export class MemoryBucket implements Bucket {
   }
 
   #drop(key: string): void {
+    const endedUpTo = this.#entries.get(key)?.entry.revision;
     this.#entries.delete(key);
-    this.#watchers.tell({ key, entry: undefined });
+    this.#watchers.tell({ key, entry: undefined, endedUpTo });
   }
 
   /** Drops expired entries. Throws where the bucket is closed. */

@@ -1,8 +1,10 @@
 /** A bucket in JetStream's key-value store. Every read asks the stream's leader: a replica may lag behind an answered write. */
-import { type KV, type KvEntry, MsgHdrsImpl } from 'nats';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type KV, type KvEntry, type MsgHdrs, MsgHdrsImpl, type Payload } from 'nats';
 import { VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { isRefusal, JETSTREAM } from '../nats/natsError.js';
+import { RETRY_MS } from '../scheduling/retry.js';
 import { type Bucket, type BucketValue, type Change, checkKey, type Entry, type Watch } from './bucket.js';
 import { type BucketStream, prepareBucketStream } from './natsStream.js';
 import { MARK_HEADER, NatsWatch } from './natsWatch.js';
@@ -10,6 +12,8 @@ import { MARK_HEADER, NatsWatch } from './natsWatch.js';
 const DELETION = { 'KV-Operation': ['DEL'] };
 const MARK_KEY = '=';
 const NOTHING = new Uint8Array(0);
+/** Stands for the revision of a key without messages. */
+const NO_MESSAGE = 0;
 
 interface BucketOptions extends BucketStream {
   readonly name: string;
@@ -32,23 +36,17 @@ export class NatsBucket implements Bucket {
   ) {}
 
   async get(key: string): Promise<Entry | undefined> {
-    const found = await this.find(key);
-    return found && { key, value: this.parse(key, found.value), revision: found.revision };
+    return this.entryIn(await this.last(key));
   }
 
-  /**
-   * Reads first: nats-servers before 2.11 miscount a refused create when they restart, and then number the messages of
-   * the stream differently.
-   */
   async create(key: string, value: BucketValue, isWanted?: () => Promise<boolean>): Promise<number | undefined> {
     const last = await this.last(key);
     if ((last && !isDeletion(last)) || (isWanted !== undefined && !(await isWanted()))) return undefined;
-    if (!last) return this.expecting(key, () => this.kv.create(key, JSON.stringify(value)));
-    return this.update(key, value, last.revision);
+    return this.update(key, value, last?.revision ?? NO_MESSAGE);
   }
 
   update(key: string, value: BucketValue, revision: number): Promise<number | undefined> {
-    return this.expecting(key, () => this.kv.update(key, JSON.stringify(value), revision));
+    return this.follow(key, revision, JSON.stringify(value));
   }
 
   put(key: string, value: BucketValue): Promise<number> {
@@ -56,8 +54,8 @@ export class NatsBucket implements Bucket {
   }
 
   /**
-   * The revision of the entry, which no other write of the stream gets, whatever the servers compare it with. The entry holds what
-   * is added to it: more than 0 where the stream was lost, and revisions began anew.
+   * The revision of the entry, and what the entry holds to be added to it: more than 0 where the stream was lost, and revisions
+   * began anew.
    */
   async next(key: string, above: number): Promise<number> {
     for (;;) {
@@ -70,25 +68,21 @@ export class NatsBucket implements Bucket {
     }
   }
 
-  /** Deletes a deleted entry again: a leader that does not know of a later write cannot take that. */
-  async isAbsent(key: string): Promise<boolean> {
+  async clear(key: string): Promise<Entry | undefined> {
     for (;;) {
       const last = await this.last(key);
-      if (last && !isDeletion(last)) return false;
-      const headers = MsgHdrsImpl.fromRecord(DELETION);
-      const options = { headers, expect: { lastSubjectSequence: last?.revision ?? 0 } };
-      const again = () => this.connection.js.publish(this.subjectOf(key), NOTHING, options);
-      if (await this.expecting(key, again)) return true;
+      const entry = this.entryIn(last);
+      if (await this.end(key, last?.revision ?? NO_MESSAGE)) return entry;
     }
   }
 
   async delete(key: string, revision?: number): Promise<boolean> {
+    if (revision !== undefined) return this.end(key, revision);
     for (;;) {
       const found = await this.find(key);
-      if (!found || (revision !== undefined && found.revision !== revision)) return false;
+      if (!found) return false;
       // Of several callers that delete the same entry one succeeds; the others look again.
-      const options = { previousSeq: found.revision };
-      if (await this.expecting(key, () => this.kv.delete(key, options).then(() => true))) return true;
+      if (await this.end(key, found.revision)) return true;
     }
   }
 
@@ -120,6 +114,32 @@ export class NatsBucket implements Bucket {
     throw this.damaged(key, 'what belongs there');
   }
 
+  private entryIn(last: KvEntry | null): Entry | undefined {
+    if (!last || isDeletion(last)) return undefined;
+    return { key: last.key, value: this.parse(last.key, last.value), revision: last.revision };
+  }
+
+  /** Stores a deletion; false where the key's last write is not the one at `revision`. */
+  private async end(key: string, revision: number): Promise<boolean> {
+    return (await this.follow(key, revision, NOTHING, MsgHdrsImpl.fromRecord(DELETION))) !== undefined;
+  }
+
+  /** The position of a message that follows the one at `after`; undefined where another message is the key's last. */
+  private async follow(key: string, after: number, payload: Payload, headers?: MsgHdrs): Promise<number | undefined> {
+    const options = { ...(headers && { headers }), expect: { lastSubjectSequence: after } };
+    const publish = () => this.connection.js.publish(this.subjectOf(key), payload, options);
+    for (;;) {
+      try {
+        return (await this.call(key, publish)).seq;
+      } catch (error) {
+        if (isRefusal(error, JETSTREAM.wrongLastSequence)) return undefined;
+        // Another write of the key is in flight, and its outcome decides.
+        if (!isRefusal(error, JETSTREAM.wrongLastSequenceInFlight)) throw error;
+      }
+      await delay(RETRY_MS.write);
+    }
+  }
+
   private subjectOf(key: string): string {
     return `${this.connection.kvPrefix}$KV.${this.options.name}.${key}`;
   }
@@ -132,16 +152,6 @@ export class NatsBucket implements Bucket {
   /** The key's last message, which may be a deletion. */
   private last(key: string): Promise<KvEntry | null> {
     return this.call(key, () => this.kv.get(key));
-  }
-
-  /** Undefined where the key's last write is not the one that the call expects. */
-  private async expecting<T>(key: string, exchange: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await this.call(key, exchange);
-    } catch (error) {
-      if (isRefusal(error, JETSTREAM.wrongLastSequence)) return undefined;
-      throw error;
-    }
   }
 
   private async call<T>(key: string, exchange: () => Promise<T>): Promise<T> {

@@ -4,7 +4,8 @@ import { messageOf, unavailable } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';
 import { Delivery, IDLE, type StreamMessage } from '../nats/natsDelivery.js';
 import { RETRY_MS } from '../scheduling/retry.js';
-import type { BucketValue, Change, Watch } from './bucket.js';
+import { SharedRun } from '../scheduling/sharedRun.js';
+import type { BucketValue, Change, Entry, Watch } from './bucket.js';
 import { bucketStreamName } from './natsStream.js';
 
 /** Of a mark, by which a watch knows how far it has come: the deletion of a key that has no entry. */
@@ -23,7 +24,7 @@ export interface WatchedBucket {
 }
 
 interface Known {
-  readonly revision: number;
+  readonly entry: Entry;
   /** When the entry's time to live should end, on the monotonic clock. */
   readonly endMs: number;
 }
@@ -53,9 +54,11 @@ const MARK_WITHIN_MS = 2_000;
  * time to live ends.
  */
 export class NatsWatch implements Watch {
-  toldUpTo: number | undefined;
+  /** The revision up to which the listener has received every change; undefined while it catches up. */
+  private toldUpTo: number | undefined;
   /** The same of the deliveries before. */
   private toldBefore = 0;
+  private readonly catchUps = new SharedRun(() => this.catchUp());
   private readonly known = new Map<string, Known>();
   private readonly connection: ClusterConnection;
   private readonly prefix: string;
@@ -95,11 +98,20 @@ export class NatsWatch implements Watch {
     return watch;
   }
 
+  caughtUp(): Promise<void> {
+    return this.catchUps.next();
+  }
+
+  async read(key: string): Promise<Entry | undefined> {
+    await this.caughtUp();
+    return this.known.get(key)?.entry;
+  }
+
   /**
-   * A delivery comes in the order of the stream: whoever has heard a mark has heard what was stored before it, but for entries
-   * that were replaced since. Those that replace them come next. A mark may have been replaced by a later one.
+   * A delivery comes in the order of the stream: after the mark, all that was stored before it has come, except entries that were
+   * replaced since. Those that replace them come next. A later mark may have replaced this one.
    */
-  async caughtUp(): Promise<void> {
+  private async catchUp(): Promise<void> {
     if (this.stopped) throw unavailable('the watch was stopped');
     const { delivery } = this;
     const sequence = await this.bucket.mark();
@@ -179,8 +191,8 @@ export class NatsWatch implements Watch {
     let catchingUp = true;
     let last = 0;
     const finish = async (): Promise<void> => {
-      for (const key of [...this.known.keys()])
-        if (!seen.has(key) && !(await this.bucket.find(key))) this.tellGone(key);
+      for (const [key, { entry }] of [...this.known])
+        if (!seen.has(key) && !(await this.bucket.find(key))) this.tellGone(key, entry.revision);
       catchingUp = false;
       this.toldUpTo = Math.max(last, this.toldBefore);
       caughtUp();
@@ -212,23 +224,21 @@ export class NatsWatch implements Watch {
   private take(key: string, item: StreamMessage, isNew: boolean): void {
     const { message, sequence: revision } = item;
     if (isNew) this.toldUpTo = Math.max(this.toldUpTo ?? 0, revision);
-    if ((this.known.get(key)?.revision ?? 0) >= revision) return;
+    if ((this.known.get(key)?.entry.revision ?? 0) >= revision) return;
     // A deletion is an empty message; JSON never is.
     if (message.data.length === 0) {
-      const isMark = message.headers?.has(MARK_HEADER) === true;
       // It is counted once more as it is taken.
-      if (isMark) this.heard = { sequence: revision, left: item.pending + 1 };
-      // Others may have read an entry that came and went before it was delivered.
-      else this.known.set(key, { revision, endMs: Number.POSITIVE_INFINITY });
-      this.tellGone(key);
+      if (message.headers?.has(MARK_HEADER)) this.heard = { sequence: revision, left: item.pending + 1 };
+      // Also of an entry that came and went before it was delivered: the process itself may have made it.
+      else this.tellGone(key, revision);
       return;
     }
     try {
-      const value = this.bucket.parse(key, message.data);
+      const entry = { key, value: this.bucket.parse(key, message.data), revision };
       const endMs = this.endOf(item, isNew);
-      this.known.set(key, { revision, endMs });
+      this.known.set(key, { entry, endMs });
       this.lookAt(endMs);
-      this.listener({ key, entry: { key, value, revision } });
+      this.listener({ key, entry });
     } catch (error) {
       this.connection.logger.error({ key, error: messageOf(error) }, 'a change of a bucket could not be taken');
     }
@@ -243,8 +253,9 @@ export class NatsWatch implements Watch {
     for (const { sequence, end } of this.waiting) if (sequence <= heard.sequence) end(true);
   }
 
-  private tellGone(key: string): void {
-    if (this.known.delete(key) && !this.stopped) this.listener({ key, entry: undefined });
+  private tellGone(key: string, endedUpTo: number): void {
+    this.known.delete(key);
+    if (!this.stopped) this.listener({ key, entry: undefined, endedUpTo });
   }
 
   /** Infinite where entries do not end. Where clocks differ, the leader is asked more often, or later. */
@@ -278,10 +289,10 @@ export class NatsWatch implements Watch {
     const { connection, bucket } = this;
     try {
       const nowMs = connection.clock.monotonicMs();
-      for (const [key, { revision, endMs }] of this.known) {
+      for (const [key, { entry, endMs }] of this.known) {
         if (endMs > nowMs || !connection.connected || (await bucket.find(key))) continue;
         // A newer entry may have come meanwhile.
-        if (this.known.get(key)?.revision === revision) this.tellGone(key);
+        if (this.known.get(key)?.entry === entry) this.tellGone(key, entry.revision);
       }
     } catch (error) {
       connection.logger.debug({ bucket: bucket.options.name, error: messageOf(error) }, 'a look is put off');

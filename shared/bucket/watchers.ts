@@ -7,29 +7,18 @@ type Listener = (change: Change) => void;
 
 export class Watchers {
   readonly #listeners = new Set<{ readonly listener: Listener }>();
-  /** Whoever reads an entry was told of it before. */
-  #toldUpTo = 0;
-
   constructor(private readonly logger: Logger) {}
 
   /** Tells `entries` in the order of their revisions, and then every change. */
-  add(entries: Iterable<Entry>, listener: Listener): Watch {
+  add(entries: Iterable<Entry>, listener: Listener, read: Watch['read']): Watch {
     const watcher = { listener };
     this.#listeners.add(watcher);
-    const toldUpTo = (): number => this.#toldUpTo;
     for (const entry of [...entries].sort((a, b) => a.revision - b.revision))
       this.#tell(listener, { key: entry.key, entry });
-    return {
-      get toldUpTo() {
-        return toldUpTo();
-      },
-      caughtUp: async () => {},
-      stop: () => void this.#listeners.delete(watcher),
-    };
+    return { caughtUp: async () => {}, read, stop: () => void this.#listeners.delete(watcher) };
   }
 
   tell(change: Change): void {
-    this.#toldUpTo = Math.max(this.#toldUpTo, change.entry?.revision ?? 0);
     for (const { listener } of this.#listeners) this.#tell(listener, change);
   }
 

@@ -216,7 +216,9 @@ export class JetStreamLog implements EventLog {
   }
 
   /** The first frame behind the message at `before`, and the last of the barriers between them; `before` where there are none. */
-  private async behind(before: Position): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
+  private async behind(
+    before: Position,
+  ): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
     for (let message = before; ; ) {
       const next = await readFromLeader(this.connection, this.stream, { sequence: message + 1, next: this.subject });
       if (next === undefined || readBarrier(next.bytes) === undefined) return { message, frame: next };

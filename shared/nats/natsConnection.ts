@@ -28,6 +28,7 @@ import { DEFAULT_NATS_URL, parseNatsUrl } from './natsAddress.js';
 import { fromNats, isNatsError } from './natsError.js';
 import { type LoginOptions, loginOptions, type NatsLogin, NO_LOGIN } from './natsLogin.js';
 import { NotLetIn, whyNotLetIn } from './notLetIn.js';
+import { isRecentEnough, OLDEST_NATS_VERSION } from './serverVersion.js';
 
 interface ConnectionOptions extends Partial<NatsLogin> {
   /** Null: the local server at its usual port. */
@@ -102,7 +103,7 @@ export class ClusterConnection {
   }
 
   /**
-   * Throws VouchError `unavailable` where no server answers in time, refuses the login, cannot be trusted, or has no
+   * Throws VouchError `unavailable` where no server answers in time, refuses the login, cannot be trusted, is too old, or has no
    * JetStream; an Error of one line where a file of the login cannot be used.
    */
   static async open(options: ConnectionOptions): Promise<ClusterConnection> {
@@ -115,6 +116,12 @@ export class ClusterConnection {
     if (nc.info?.jetstream !== true) {
       await nc.close();
       throw unavailable('the NATS server runs without JetStream; start it with JetStream enabled (nats-server -js)');
+    }
+    if (!isRecentEnough(nc.info.version)) {
+      await nc.close();
+      throw unavailable(
+        `the NATS server at ${servers} is ${nc.info.version}; replace it by ${OLDEST_NATS_VERSION} or newer`,
+      );
     }
     try {
       const api = await apiOf(nc);

@@ -25,19 +25,6 @@ export interface Ownership {
 export const ownershipOf = (entry: Entry): Ownership => entry.value as unknown as Ownership;
 export const storedOwnership = (ownership: Ownership): BucketValue => ownership as unknown as BucketValue;
 
-/** The version of an owner entry. */
-export interface OwnerVersion {
-  readonly epoch: number;
-  readonly revision: number;
-}
-
-/**
- * Compares by the stored epoch first. A revision is the server's number of a message, and nats-servers before 2.11 may
- * number the messages of a stream differently after a crash.
- */
-export const isLater = (a: OwnerVersion, b: OwnerVersion): boolean =>
-  a.epoch > b.epoch || (a.epoch === b.epoch && a.revision > b.revision);
-
 /** A shard's heartbeat, which expires if the shard does not renew it. Key: the shard's name. */
 export interface Heartbeat {
   /** The id of the process: by it a process notices that another one of its name has taken over. */

@@ -22,7 +22,9 @@ describe('three nats-servers, each killed in turn', function () {
     const servers = nats.url.split(',');
     const reconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 50 };
     connections = await Promise.all(
-      servers.map((_, at) => connect({ servers: [...servers.slice(at), ...servers.slice(0, at)], ...reconnect, noRandomize: true })),
+      servers.map((_, at) =>
+        connect({ servers: [...servers.slice(at), ...servers.slice(0, at)], ...reconnect, noRandomize: true }),
+      ),
     );
     clients = connections.map((each) => each.jetstream({ timeout: TRY_MS }));
     manager = await connections[0]!.jetstreamManager({ timeout: TRY_MS });
@@ -75,10 +77,14 @@ describe('three nats-servers, each killed in turn', function () {
         const before = await lastOf(subject);
         const count = await countOf(subject);
         const outcomes = await Promise.allSettled(
-          [...clients, ...clients].map((js, i) => js.publish(subject, `${round} ${i}`, { expect: { lastSubjectSequence: before } })),
+          [...clients, ...clients].map((js, i) =>
+            js.publish(subject, `${round} ${i}`, { expect: { lastSubjectSequence: before } }),
+          ),
         );
         const stored = outcomes.filter(({ status }) => status === 'fulfilled').length;
-        unknown += outcomes.filter((each) => each.status === 'rejected' && !/wrong last/.test(String(each.reason))).length;
+        unknown += outcomes.filter(
+          (each) => each.status === 'rejected' && !/wrong last/.test(String(each.reason)),
+        ).length;
         expect(stored, `acknowledged behind ${before}`).to.be.at.most(1);
         await lastOf(subject);
         expect((await countOf(subject)) - count, `stored behind ${before}`).to.be.within(stored, 1);

@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a shard that starts takes what it has heard for all owners',
     isIn: withSecondServers,
     file: 'shard/node/shardNode.js',
-    find: "await whenAvailable('the owners', () => this.#ownersTold.next(), this.#services.context);",
+    find: "await whenAvailable('the owners', () => this.confirmOwned(), this.#services.context);",
     put: '',
   },
   {
@@ -245,25 +245,18 @@ export const MUTATIONS: readonly Mutation[] = [
     put: 'if (journal.sequence < 0) {',
   },
   {
-    name: 'a collection is there where a coordinator was told so',
-    isIn: inClusters,
-    file: CATALOG,
-    find: 'return (await this.#ask(project, name))?.collection;',
-    put: 'return this.#projects.get(project).get(name).collection;',
-  },
-  {
     name: 'what was told of the catalog is taken for all of it',
     isIn: inClusters,
     file: CATALOG,
-    find: 'await this.#caughtUp.next();\n        if (!this.#isKnown',
-    put: 'if (!this.#isKnown',
+    find: 'await this.#watch?.caughtUp();',
+    put: '',
   },
   {
-    name: 'a collection is missing where one server says so',
+    name: 'the catalog is what one server says',
     isIn: inClusters,
     file: CATALOG,
-    find: 'if (!this.#isKnown(project, name))\n                await this.#caughtUp.next();',
-    put: '',
+    find: 'const entry = await this.#watch.read(catalogKey(project, name));',
+    put: 'const entry = await this.#bucket.get(catalogKey(project, name));',
   },
   {
     name: 'a deletion takes whatever has the name by then',
@@ -276,7 +269,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a collection that was deleted is given an owner',
     isIn: inClusters,
     file: 'coordinator/cluster/placement.js',
-    find: '() => catalog.isThere(collection)',
+    find: '() => catalog.isListed(collection)',
     put: 'async () => true',
   },
   {

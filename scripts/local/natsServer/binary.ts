@@ -1,3 +1,4 @@
+import { isRecentEnough } from '../../../shared/nats/serverVersion.js';
 import { runProgram } from './program.js';
 
 export interface NatsBinary {
@@ -6,8 +7,6 @@ export interface NatsBinary {
   readonly version: string;
 }
 
-/** Older servers sync lazily, renumber streams that were restored, and let quotas be passed. */
-export const OLDEST_VERSION = '2.12.0';
 const ANSWER_MS = 10_000;
 
 /** Asks the program for its version; undefined where it does not run or is not nats-server. */
@@ -17,6 +16,4 @@ export async function inspectBinary(path: string): Promise<NatsBinary | undefine
   return version === undefined ? undefined : { path, version };
 }
 
-/** Compares `major.minor.patch`. */
-export const isUsable = ({ version }: NatsBinary): boolean =>
-  version.localeCompare(OLDEST_VERSION, 'en', { numeric: true }) >= 0;
+export const isUsable = ({ version }: NatsBinary): boolean => isRecentEnough(version);

@@ -3,7 +3,8 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../../shared/errors/errors.js';
-import { inspectBinary, isUsable, type NatsBinary, OLDEST_VERSION } from './binary.js';
+import { OLDEST_NATS_VERSION } from '../../../shared/nats/serverVersion.js';
+import { inspectBinary, isUsable, type NatsBinary } from './binary.js';
 import { SERVER_SOURCES, type ServerSource } from './sources.js';
 
 export interface FindOptions {
@@ -45,7 +46,7 @@ export async function findNatsServer(options: FindOptions = {}): Promise<NatsBin
   }
   throw new Error(
     `nats-server was not found and could not be fetched (${reasons.join('; ')}). Install nats-server ` +
-      `${OLDEST_VERSION} or newer from https://nats.io/download, or set VOUCH_NATS_SERVER to one, or VOUCH_NATS_URL ` +
+      `${OLDEST_NATS_VERSION} or newer from https://nats.io/download, or set VOUCH_NATS_SERVER to one, or VOUCH_NATS_URL ` +
       'to a running one; `npm run standalone` needs none',
   );
 }
@@ -54,7 +55,7 @@ async function named(path: string): Promise<NatsBinary> {
   const found = await inspectBinary(resolve(path));
   if (!found) throw new Error(`VOUCH_NATS_SERVER is ${path}, which is not a nats-server that runs on this machine`);
   if (!isUsable(found))
-    throw new Error(`VOUCH_NATS_SERVER is nats-server ${found.version}; allowed is ${OLDEST_VERSION} or newer`);
+    throw new Error(`VOUCH_NATS_SERVER is nats-server ${found.version}; allowed is ${OLDEST_NATS_VERSION} or newer`);
   return found;
 }
 

@@ -192,7 +192,14 @@ export class Broker {
     const { isClustered } = this.settings;
     const [host, port] = server.address.split(':');
     return {
-      ...{ server_id: `id-${server.name}`, server_name: server.name, version: VERSION, proto: 1, host, port: Number(port) },
+      ...{
+        server_id: `id-${server.name}`,
+        server_name: server.name,
+        version: VERSION,
+        proto: 1,
+        host,
+        port: Number(port),
+      },
       ...{ headers: true, max_payload: MAX_PAYLOAD_BYTES, jetstream: true, client_id: ++this.#clientId },
       ...(isClustered && { cluster: 'vouch' }),
     };

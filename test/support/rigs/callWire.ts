@@ -65,7 +65,7 @@ export class Owners {
     return this.followers;
   }
 
-  async rereadTogether(): Promise<void> {
+  async ownersTold(): Promise<void> {
     this.rereads++;
     if (this.next !== undefined) this.server = this.next;
   }

@@ -144,7 +144,7 @@ export class EncryptedRig {
       update: (...updated) => bucket.update(...updated),
       put: (...put) => marking(() => bucket.put(...put)),
       next: (...next) => bucket.next(...next),
-      isAbsent: (key) => bucket.isAbsent(key),
+      clear: (key) => bucket.clear(key),
       delete: (key) => marking(() => bucket.delete(key)),
       watch: (listener) => bucket.watch(listener),
     };

@@ -1,9 +1,7 @@
 /** What a process is told of a bucket that others write to: when the test says so. */
-import type { Bucket, Change, Watch } from '../../../shared/bucket/bucket.js';
+import type { Bucket, Change, Entry, Watch } from '../../../shared/bucket/bucket.js';
 
 export class LateWatch implements Watch {
-  /** Undefined: the watch has begun anew, and is catching up. */
-  toldUpTo: number | undefined = 0;
   /** The bucket, for the process. */
   readonly bucket: Bucket;
   readonly #held: Change[] = [];
@@ -29,17 +27,16 @@ export class LateWatch implements Watch {
   tell(): void {
     const change = this.#held.shift();
     if (change === undefined) return;
-    if (this.toldUpTo !== undefined) this.toldUpTo = Math.max(this.toldUpTo, change.entry?.revision ?? 0);
     this.#listener(change);
-  }
-
-  /** The next change was replaced before the watch came to it. */
-  forgetFirst(): void {
-    this.#held.shift();
   }
 
   async caughtUp(): Promise<void> {
     while (this.held > 0) this.tell();
+  }
+
+  async read(key: string): Promise<Entry | undefined> {
+    await this.caughtUp();
+    return this.#watch?.read(key);
   }
 
   stop(): void {

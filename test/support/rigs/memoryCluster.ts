@@ -10,7 +10,7 @@ import type { Config } from '../../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
 import { ClusterBackend } from '../../../coordinator/cluster/clusterBackend.js';
 import { runShard } from '../../../shard/shard.js';
-import type { Bucket, Change, Entry } from '../../../shared/bucket/bucket.js';
+import type { Bucket, Entry } from '../../../shared/bucket/bucket.js';
 import { BUCKETS, type BucketName } from '../../../shared/bucket/buckets.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
 import { systemClock } from '../../../shared/clock.js';
@@ -39,8 +39,6 @@ export class Reach implements Platform {
   readonly ownerUpdates: ('lost' | 'landed' | Promise<unknown>)[] = [];
   /** Requests to these subjects, and their answers, are lost. */
   readonly unheard = new Set<string>();
-  /** By how much the server that is reached numbers owner entries higher than the one whose word counts. */
-  ownersAhead = 0;
 
   constructor(private readonly cluster: MemoryCluster) {}
 
@@ -81,15 +79,18 @@ export class Reach implements Platform {
     };
   }
 
-  /** Changes of a bucket are not told any more, until `release`. */
+  /** Changes of a bucket are told to watches that catch up, and to the others at `release`. */
   hold(name: BucketName): void {
     this.#held.set(name, []);
   }
 
   release(name: BucketName): void {
-    const held = this.#held.get(name) ?? [];
+    this.#tellHeld(name);
     this.#held.delete(name);
-    for (const tell of held) tell();
+  }
+
+  #tellHeld(name: BucketName): void {
+    for (const tell of this.#held.get(name)?.splice(0) ?? []) tell();
   }
 
   async bucket(name: BucketName, options: { ttlMs?: number } = {}): Promise<Bucket> {
@@ -99,11 +100,11 @@ export class Reach implements Platform {
       return work();
     };
     return {
-      get: (key) => reaching(async () => this.#numbered(name, await bucket.get(key))),
+      get: (key) => reaching(() => bucket.get(key)),
       create: (...created) => reaching(() => bucket.create(...created)),
       update: (key, value, revision) => reaching(() => this.#fated(name, () => bucket.update(key, value, revision))),
       put: (key, value) => reaching(() => bucket.put(key, value)),
-      isAbsent: (key) => reaching(() => bucket.isAbsent(key)),
+      clear: (key) => reaching(() => bucket.clear(key)),
       next: (key, above) => reaching(() => bucket.next(key, above)),
       delete: (key, revision) => reaching(() => bucket.delete(key, revision)),
       watch: async (listener) => {
@@ -112,27 +113,12 @@ export class Reach implements Platform {
           if (held === undefined) tell();
           else held.push(tell);
         };
-        let toldUpTo = 0;
-        const watch = await bucket.watch((change: Change) =>
-          toldInTurn(() => {
-            toldUpTo = Math.max(toldUpTo, change.entry?.revision ?? 0);
-            listener({ ...change, entry: this.#numbered(name, change.entry) });
-          }),
-        );
-        const caughtUp = (): Promise<void> => reaching(() => new Promise((resolve) => toldInTurn(resolve)));
-        return {
-          get toldUpTo() {
-            return toldUpTo;
-          },
-          ...{ stop: () => watch.stop(), caughtUp },
-        };
+        const watch = await bucket.watch((change) => toldInTurn(() => listener(change)));
+        const caughtUp = (): Promise<void> => reaching(async () => this.#tellHeld(name));
+        const read = (key: string): Promise<Entry | undefined> => caughtUp().then(() => watch.read(key));
+        return { caughtUp, read, stop: () => watch.stop() };
       },
     };
-  }
-
-  #numbered(name: BucketName, entry: Entry | undefined): Entry | undefined {
-    if (entry === undefined || name !== BUCKETS.owners) return entry;
-    return { ...entry, revision: entry.revision + this.ownersAhead };
   }
 
   async #fated<T>(name: BucketName, update: () => Promise<T>): Promise<T> {

@@ -171,17 +171,16 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.next('n', 20_000)).to.be.greaterThan(20_000);
   });
 
-  it('says for sure that an entry is absent: never written, or deleted; and tells watchers nothing new by it', async () => {
+  it('clears a key: returns the entry that was there, and tells watchers nothing new where there was none', async () => {
     const { bucket } = fixture();
     const told: string[] = [];
     const watch = await bucket.watch(({ key, entry }) => told.push(`${key} ${entry?.value ?? 'gone'}`));
-    expect(await bucket.isAbsent('a')).to.equal(true);
-    expect(await bucket.isAbsent('a')).to.equal(true);
-    expect(await bucket.create('a', 1)).to.be.a('number');
-    expect(await bucket.isAbsent('a')).to.equal(false);
-    expect((await bucket.get('a'))?.value, 'asking deletes nothing').to.equal(1);
-    expect(await bucket.delete('a')).to.equal(true);
-    expect(await bucket.isAbsent('a')).to.equal(true);
+    expect(await bucket.clear('a')).to.equal(undefined);
+    expect(await bucket.clear('a')).to.equal(undefined);
+    const revision = await bucket.create('a', 1);
+    expect(await bucket.clear('a')).to.deep.equal({ key: 'a', value: 1, revision });
+    expect(await bucket.get('a')).to.equal(undefined);
+    expect(await bucket.clear('a')).to.equal(undefined);
     expect(await bucket.create('a', 2)).to.be.a('number');
     await eventually('all is told', () => told.includes('a 2'));
     expect(told.filter((what, i) => what !== (told[i - 1] ?? 'a gone'))).to.deep.equal(['a 1', 'a gone', 'a 2']);
@@ -307,7 +306,7 @@ function refusedKeyTests(fixture: Fixture): void {
         () => bucket.create(key, 1),
         () => bucket.update(key, 1, 1),
         () => bucket.put(key, 1),
-        () => bucket.isAbsent(key),
+        () => bucket.clear(key),
         () => bucket.delete(key),
       ];
       for (const use of uses) await expectCode(use(), 'validation_error');
@@ -321,7 +320,7 @@ function closedTests(fixture: Fixture): void {
     create: (bucket) => bucket.create('b', 1),
     update: (bucket) => bucket.update('a', 1, 1),
     put: (bucket) => bucket.put('a', 1),
-    isAbsent: (bucket) => bucket.isAbsent('a'),
+    clear: (bucket) => bucket.clear('a'),
     delete: (bucket) => bucket.delete('a'),
     watch: (bucket) => bucket.watch(() => {}),
   };

@@ -137,6 +137,10 @@ export function watchTests(fixture: () => BucketStore): void {
         expect(state.size, 'nothing is told of the marks').to.equal(round % 2 === 1 ? 19 : 20);
       }
     }
+    for (const watch of watches) {
+      expect(await watch.read('k6')).to.deep.equal(await bucket.get('k6'));
+      expect(await watch.read('k7')).to.equal(undefined);
+    }
     for (const watch of watches) watch.stop();
   });
 

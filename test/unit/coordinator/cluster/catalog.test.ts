@@ -1,13 +1,13 @@
 /** The catalog of collections at several coordinators, which ask one bucket and are told by it. */
 import { expect } from 'chai';
 import { Catalog } from '../../../../coordinator/cluster/catalog.js';
-import type { Bucket } from '../../../../shared/bucket/bucket.js';
+import type { Bucket, Watch } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { LateWatch } from '../../../support/rigs/lateWatch.js';
-import { eventually, expectCode } from '../../../support/suites/expectations.js';
+import { expectCode } from '../../../support/suites/expectations.js';
 
 const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
 
@@ -70,21 +70,6 @@ describe('the catalog', () => {
     await expectCode(one.reread('p', 'c'), 'collection_not_found');
   });
 
-  it('takes the later one where a server takes two of one name', async () => {
-    const entries = bucket();
-    const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
-    const create = entries.create.bind(entries);
-    entries.create = async (key, value) => {
-      entries.create = create;
-      await other.create('p', wanted('c', 5));
-      return entries.put(key, value);
-    };
-    const [late, early] = [await one.create('p', wanted('c', 5)), await other.create('p', wanted('c', 5))];
-    expect(late.created).to.equal(true);
-    expect(early).to.deep.equal({ collection: late.collection, created: false });
-    expect(await other.find('p', 'c')).to.deep.equal(late.collection);
-  });
-
   /** One that is told late, how it is told, and another. */
   const late = async (entries: Bucket): Promise<[Catalog, LateWatch, Catalog]> => {
     const watch = new LateWatch(entries);
@@ -95,7 +80,6 @@ describe('the catalog', () => {
     return [catalog, watch, other];
   };
   const idsOf = (catalog: Catalog): number[] => catalog.list('p').map(({ id }) => id);
-  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
   it('has begun once it lists all that there is, also where the server that tells it lags', async () => {
     const entries = bucket();
@@ -110,7 +94,8 @@ describe('the catalog', () => {
           if (++tries === 1) throw unavailable('a watch of the cluster does not catch up; retry shortly');
           for (const tell of told.splice(0)) tell();
         };
-        return { toldUpTo: 0, caughtUp, stop: () => watch.stop() };
+        const read: Watch['read'] = (key) => caughtUp().then(() => watch.read(key));
+        return { caughtUp, read, stop: () => watch.stop() };
       },
     });
     const catalog = new Catalog({ catalog: behind, counters: bucket(), ids: bucket() }, systemClock, 10);
@@ -121,131 +106,49 @@ describe('the catalog', () => {
     expect(idsOf(catalog)).to.deep.equal([1]);
   });
 
-  it('tells nobody that a collection is not there because a server that led before has not got it', async () => {
-    const entries = bucket();
-    const told: (() => void)[] = [];
-    let isBehind = true;
-    const behind = changed(entries, {
-      get: async (key) => (isBehind ? undefined : entries.get(key)),
-      watch: async (listener) => {
-        const watch = await entries.watch((change) => told.push(() => listener(change)));
-        const caughtUp = async (): Promise<void> => {
-          isBehind = false;
-          for (const tell of told.splice(0)) tell();
-        };
-        return { caughtUp, stop: () => watch.stop() };
-      },
-    });
-    const [[catalog], [other]] = [await catalogs(1, behind), await catalogs(1, entries)] as [[Catalog], [Catalog]];
+  it('finds what another has made, and nothing that was deleted, although it was told of neither yet', async () => {
+    const [catalog, watch, other] = await late(bucket());
     const { collection } = await other.create('p', wanted('c'));
     expect(await catalog.find('p', 'c')).to.deep.equal(collection);
-    isBehind = true;
+    await other.remove('p', 'c');
+    expect(watch.held).to.equal(1);
+    await expectCode(catalog.reread('p', 'c'), 'collection_not_found');
+    expect(idsOf(catalog)).to.deep.equal([]);
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
   });
 
-  it('forgets what was deleted while it was being read', async () => {
-    const entries = bucket();
-    const [other] = (await catalogs(1, entries)) as [Catalog];
-    const slow = changed(entries, {
-      get: async (key) => {
-        const entry = await entries.get(key);
-        await other.remove('p', 'c');
-        return entry;
-      },
-    });
-    const [catalog] = (await catalogs(1, slow)) as [Catalog];
-    await other.create('p', wanted('c'));
-    expect(await catalog.reread('p', 'c').catch(({ code }) => code)).to.equal('collection_not_found');
-    expect(catalog.list('p')).to.deep.equal([]);
-  });
-
-  it('a collection made anew under an old name stays listed, however late the old one’s end is told', async () => {
+  it('lists a collection that it has made itself under an old name, however late the old one’s end is told', async () => {
     const entries = bucket();
     const [catalog, watch, other] = await late(entries);
     await other.create('p', wanted('c'));
     await other.remove('p', 'c');
-    const { collection } = await other.create('p', wanted('c', 5));
-    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    expect(watch.held).to.equal(2);
+    const caughtUp = watch.caughtUp.bind(watch);
+    watch.caughtUp = async () => {};
+    const { collection } = await catalog.create('p', wanted('c', 5));
     expect(watch.held).to.equal(3);
+    watch.caughtUp = caughtUp;
     while (watch.held > 0) {
-      watch.tell();
-      await settled();
       expect(idsOf(catalog)).to.deep.equal([collection.id]);
+      watch.tell();
     }
+    expect(idsOf(catalog)).to.deep.equal([collection.id]);
   });
 
-  it('a collection made anew is there though its name was just given up, or found absent, here', async () => {
+  it('keeps a collection that another has made under a name that was just given up here', async () => {
     const entries = bucket();
     const [other] = (await catalogs(1, entries)) as [Catalog];
-    const makeAnew = async <T>(work: () => Promise<T>): Promise<T> => {
-      const result = await work();
-      await other.create('p', wanted('c', 5));
-      return result;
-    };
-    let isBehind = false;
     const racing = changed(entries, {
-      get: async (key) => (isBehind ? undefined : entries.get(key)),
-      delete: (key, revision) => makeAnew(() => entries.delete(key, revision)),
-      isAbsent: async (key) => {
-        isBehind = false;
-        await entries.delete(key);
-        return makeAnew(() => entries.isAbsent(key));
+      delete: async (key, revision) => {
+        const isDeleted = await entries.delete(key, revision);
+        await other.create('p', wanted('c', 5));
+        return isDeleted;
       },
     });
     const [catalog] = (await catalogs(1, racing)) as [Catalog];
     await other.create('p', wanted('c'));
     await catalog.remove('p', 'c');
-    const [id] = idsOf(other) as [number];
-    expect(idsOf(catalog)).to.deep.equal([id]);
-    isBehind = true;
-    expect(await catalog.reread('p', 'c')).to.include({ dimension: 5 });
-    expect(idsOf(catalog)).to.deep.equal([id + 1]);
-    expect(await catalog.find('p', 'c')).to.include({ id: id + 1 });
-  });
-
-  it('keeps nothing of what it reads while its watch begins anew, which may have told the end of it', async () => {
-    const entries = bucket();
-    const [catalog, watch, other] = await late(entries);
-    watch.toldUpTo = undefined;
-    const { collection } = await other.create('p', wanted('c'));
-    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
-    expect(idsOf(catalog)).to.deep.equal([]);
-    await watch.caughtUp();
-    expect(idsOf(catalog)).to.deep.equal([collection.id]);
-  });
-
-  it('forgets what it had read before its watch began anew, and then was told to be gone', async () => {
-    const entries = bucket();
-    const [catalog, watch, other] = await late(entries);
-    const { collection } = await other.create('p', wanted('c'));
-    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
-    await other.remove('p', 'c');
-    watch.toldUpTo = undefined;
-    watch.forgetFirst();
-    watch.tell();
-    await settled();
-    expect(idsOf(catalog)).to.deep.equal([]);
-    await expectCode(catalog.find('p', 'c'), 'collection_not_found');
-  });
-
-  it('forgets nothing where its watch cannot catch up, and asks again', async () => {
-    const entries = bucket();
-    const [catalog, watch, other] = await late(entries);
-    await other.create('p', wanted('c'));
-    await other.remove('p', 'c');
-    const { collection } = await other.create('p', wanted('c', 5));
-    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
-    watch.toldUpTo = undefined;
-    const caughtUp = watch.caughtUp.bind(watch);
-    let tries = 0;
-    watch.caughtUp = async () => {
-      if (tries++ === 0) throw unavailable('it does not');
-      await caughtUp();
-    };
-    watch.tell();
-    watch.tell();
-    await eventually('it is asked again', () => tries === 2);
-    await settled();
-    expect(idsOf(catalog)).to.deep.equal([collection.id]);
+    expect(idsOf(catalog)).to.deep.equal(idsOf(other));
+    expect(await catalog.find('p', 'c')).to.include({ dimension: 5 });
   });
 });

@@ -344,29 +344,4 @@ describe('the parts of placement', () => {
     expect(members.isLost('s1', 8_000)).to.equal(false);
     members.stop();
   });
-
-  it('an owner is named although the server that leads now numbers its entry lower than the one before it', async () => {
-    const owners = bucket();
-    let by = 10;
-    const ahead = new Proxy(owners, {
-      get: (target, property) => {
-        const value: unknown = Reflect.get(target, property, target);
-        if (property !== 'watch') return typeof value === 'function' ? value.bind(target) : value;
-        return (listener: Parameters<MemoryBucket['watch']>[0]) =>
-          target.watch(({ key, entry }) =>
-            listener({ key, entry: entry && { ...entry, revision: entry.revision + by } }),
-          );
-      },
-    });
-    const members = new Members(bucket(), ahead, undefined as never, new TestClock(), 4_000);
-    const collection = configOf(7);
-    await owners.create('7', storedOwnership({ shard: 's1', epoch: 1, collection, followers: [] }));
-    await members.start();
-    by = 0;
-    expect(await members.assign(collection, 's2', async () => true), 'the number is wrong').to.equal('s1');
-    expect(await members.assign(collection, 's2', async () => true)).to.equal('s2');
-    expect(await members.setFollowers(7, ['s3'])).to.equal(true);
-    expect(ownershipOf((await owners.get('7'))!)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s3'] });
-    members.stop();
-  });
 });

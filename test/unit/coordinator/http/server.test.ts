@@ -19,7 +19,7 @@ class UnwatchedBucket extends MemoryBucket {
   waiting: (() => void)[] = [];
 
   override async watch(): Promise<Watch> {
-    return { toldUpTo: 0, caughtUp: async () => {}, stop: () => {} };
+    return { caughtUp: async () => {}, read: (key) => this.get(key), stop: () => {} };
   }
 
   override async get(key: string): Promise<Entry | undefined> {

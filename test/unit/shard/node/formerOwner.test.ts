@@ -59,7 +59,7 @@ class Behind extends Reach {
         this.release(name);
         return begun.caughtUp();
       };
-      return { ...begun, caughtUp };
+      return { ...begun, caughtUp, read: (key) => caughtUp().then(() => begun.read(key)) };
     };
     return { ...bucket, get: async () => before, watch };
   }

@@ -139,20 +139,6 @@ describe('a hand-over', () => {
     await rig.askEpoch(ID, 4, { op: 'describe' });
   });
 
-  it('goes on where a server that leads now numbers the entry lower than the one before it', async () => {
-    await insert(1);
-    const { reach } = shards.get('s1')!;
-    reach.ownersAhead = 10;
-    await rig.change(ID, { followers: ['s2', 's3'] });
-    await rig.ask('s1', { op: 'adopt', collectionIds: [ID] });
-    reach.ownersAhead = 0;
-    await handOver('s2', 1);
-    expect(await rig.ownership(ID)).to.deep.include({ shard: 's2', epoch: 2, followers: ['s1'] });
-    expect((await insert(2)).id).to.equal(2);
-    expect(await rejection(rig.askEpoch(ID, 1, { op: 'describe' }))).to.be.instanceOf(NobodyServes);
-    await rig.untilFollowed(ID);
-  });
-
   it('finishes and answers the commit under way, and what waits is answered by the next owner', async () => {
     await insert(1);
     await rig.change(ID, { followers: ['s2'] });

@@ -49,7 +49,7 @@ class FarBucket implements Bucket {
 
   put = (): never => this.#unused();
   next = (): never => this.#unused();
-  isAbsent = (): never => this.#unused();
+  clear = (): never => this.#unused();
   delete = (): never => this.#unused();
   watch = (): never => this.#unused();
 
