@@ -100,7 +100,7 @@ export class Catalog {
     return assertUsable(await this.reread(project, name));
   }
 
-  /** As of this call. Throws `collection_not_found`. */
+  /** Reads the collection as of this call. Throws `collection_not_found`. */
   async reread(project: string, name: string): Promise<Collection> {
     return (await this.#lookUp(project, name)).collection;
   }
@@ -155,7 +155,7 @@ export class Catalog {
     return { collection: assertSameImport(made.collection, wanted), created: made.created };
   }
 
-  /** As of this call. Throws `collection_not_found`, `conflict` if the collection was not imported. */
+  /** Reads the import as of this call. Throws `collection_not_found`, `conflict` if the collection was not imported. */
   async findImport(project: string, name: string): Promise<ImportedCollection> {
     return assertImported(await this.reread(project, name));
   }

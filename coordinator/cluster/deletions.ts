@@ -30,7 +30,7 @@ const ASK_MS = 1_000;
 const SWEPT_AT_ONCE = 8;
 /** A deletion or a creation that another coordinator has begun is left alone for so long. */
 const SWEPT_AFTER_MS = 5_000;
-/** A deposed store server may list a deleted collection for a while. */
+/** A deletion that another coordinator has begun may take its name from the catalog so much later. */
 const UNMARKED_AFTER_MS = 60_000;
 
 export class Deletions {
@@ -205,10 +205,8 @@ export class Deletions {
     const { catalog } = this.context;
     const { id } = deleted;
     await this.#orLater(id, async () => {
-      if (catalog.byId(id) !== undefined) {
-        if (this.#seenForMs(id) >= UNMARKED_AFTER_MS && (await catalog.isListed(deleted)))
-          await clearDeleted(this.counters, id);
-      } else if (await catalog.isGone(deleted)) await this.erase(deleted, this.#envelope());
+      if (await catalog.isGone(deleted)) await this.erase(deleted, this.#envelope());
+      else if (this.#seenForMs(id) >= UNMARKED_AFTER_MS) await clearDeleted(this.counters, id);
     });
   }
 

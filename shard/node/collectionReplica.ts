@@ -48,7 +48,7 @@ const CALLS_OF: Readonly<Record<Verb, AreCalls<Call>>> = { read: areReads, write
 
 export class CollectionReplica {
   #ownership: Ownership | undefined;
-  /** That of the newest owner entry that was ever known. A read may bring an older one, which is ignored. */
+  /** The revision of the newest owner entry so far. An older entry is ignored. */
   #revision = 0;
   #handle: CollectionHandle | undefined;
   #term: Term | undefined;

@@ -37,7 +37,7 @@ export class Lease {
   #regaining: number | undefined;
   readonly #rounds: PeriodicTask;
   #takenOver = false;
-  /** Of the heartbeats, once another shard's is asked for. */
+  /** Follows the heartbeats, once another shard's is asked for. */
   #watch: Promise<Watch> | undefined;
 
   constructor(

@@ -24,7 +24,7 @@ export interface Entry {
 export interface Change {
   readonly key: string;
   readonly entry: Entry | undefined;
-  /** Of an end: entries of the key up to this revision are gone. Left out: all. */
+  /** Entries of the key up to this revision are gone; left out: all. */
   readonly endedUpTo?: number | undefined;
 }
 

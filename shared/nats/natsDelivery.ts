@@ -2,7 +2,7 @@
  * Delivers the messages of a stream in order, without a gap: an ephemeral push consumer that ends at the first sign of a
  * loss (a gap in its numbers, silence, a broken connection). The reader then starts another one from where it is.
  *
- * Measured on one local server (2.9.10): 300,000 small messages/s, 700 MB/s of large ones, against 9,000/s with one
+ * Measured on one local server: 300,000 small messages/s, 700 MB/s of large ones, against 9,000/s with one
  * `direct get` a message.
  */
 import { AckPolicy, DeliverPolicy, JsHeaders, type Msg, type MsgHdrs, ReplayPolicy, type Subscription } from 'nats';

@@ -5,8 +5,7 @@
  *   nothing ──put──▶ a seal (or several, of concurrent writers) ──erase──▶ erased, for good
  *
  * A subject is an entry of the vault. Every message names the one before it, so a late seal meets the mark of the erasure
- * and is refused. The last message of a subject is never deleted: servers before 2.10 lose count of the subject then. So
- * the seal of a late writer stays until the erasure, over a key that is not in use.
+ * and is refused. The seal of a late writer stays until the erasure, over a key that is not in use.
  */
 import type { StreamInfo } from 'nats';
 import { unavailable, VouchError } from '../errors/errors.js';

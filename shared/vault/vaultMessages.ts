@@ -58,7 +58,7 @@ export class VaultMessages {
     return this.behind(name, NO_MESSAGE);
   }
 
-  /** As the leader knows it: one that was deposed a moment ago may answer an older message. */
+  /** The leader answers; one that was deposed a moment ago may answer an older message. */
   async last(name: EntryName): Promise<StoredMessage | undefined> {
     return readFromLeader(this.connection, VAULT_STREAM, { last: subjectOf(name) });
   }

@@ -1,4 +1,4 @@
-/** What the product takes from a cluster of three real nats-servers, while each of them is killed in turn. */
+/** Three real nats-servers keep what the product relies on, while each of them is killed in turn. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { connect, type JetStreamClient, type JetStreamManager, type NatsConnection } from 'nats';
@@ -35,7 +35,7 @@ describe('three nats-servers, each killed in turn', function () {
     await nats.stop();
   });
 
-  /** As the leader tells, once one does; 0: there is no message. */
+  /** Asks until a leader answers; 0: there is no message. */
   const lastOf = async (subject: string): Promise<number> => {
     for (let left = 60; ; left--)
       try {
@@ -67,7 +67,7 @@ describe('three nats-servers, each killed in turn', function () {
       }
   };
 
-  it('store one of several messages that were to follow the same one, the first of a subject too', async () => {
+  it('store one of several messages that are to follow the same one, the first of a subject too', async () => {
     let subjects = 0;
     let unknown = 0;
     await eachKilled(async (leader) => {

@@ -3,7 +3,7 @@ import { runProgram } from './program.js';
 
 export interface NatsBinary {
   readonly path: string;
-  /** Such as `2.9.10`. */
+  /** Such as `2.15.1`. */
   readonly version: string;
 }
 

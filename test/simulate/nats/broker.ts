@@ -55,7 +55,7 @@ export interface BrokerSettings {
 /** What a consumer delivers names a subject for acknowledgements, which nobody sends. */
 const asksForAnswer = ({ reply }: Message): boolean => reply !== '' && !reply.startsWith('$JS.ACK.');
 
-/** Of nats-server. */
+/** The version of nats-server that the model is like. */
 const VERSION = '2.15.1';
 const MAX_PAYLOAD_BYTES = 16 * 2 ** 20;
 
