@@ -5,6 +5,7 @@ import { OpeningSteps, type StepMark } from '../../../../shard/serving/openingSt
 import type { Bucket } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';
 import { systemClock } from '../../../../shared/clock.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
 import { silentLogger } from '../../../../shared/logger.js';
 import { Metrics } from '../../../../shared/metrics/metrics.js';
 import {
@@ -124,6 +125,24 @@ describe('notes of openings', () => {
     for (const id of ids) notes.end(id);
     await eventually('the note is gone', async () => (await counted.get(openingsKey('s1'))) === undefined);
     expect(writes).to.be.at.most(3);
+  });
+
+  it('of an ended process of the same name are counted by the next opening where the first try fails', async () => {
+    const ended = await start('s1');
+    await ended.begin(7, { alone: false });
+    started.length = 0;
+    const create = openings.create.bind(openings);
+    let failures = 1;
+    openings.create = async (...entry) => {
+      if (failures-- > 0) throw unavailable('the store does not answer');
+      return create(...entry);
+    };
+    const notes = await start('s1', 's1b');
+    await eventually('the first try has failed', () => failures === 0);
+    expect(await failuresNoted(7)).to.deep.equal([]);
+    expect(await notes.isSuspect(7)).to.equal(true);
+    expect(await failuresNoted(7)).to.deep.equal(['ended']);
+    await notes.begin(8, { alone: false });
   });
 
   it('fail the opening where they cannot be written', async () => {
