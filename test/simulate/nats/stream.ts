@@ -173,6 +173,8 @@ export class Stream {
     if (this.isGone) return;
     const { leader } = this;
     if (leader === undefined || !this.#canLead(leader)) this.elect();
+    // A server that starts again does not take itself for a leader.
+    for (const server of this.servers) if (!this.peers.isUp(server)) this.#deposed.delete(server);
     for (const server of this.servers) this.#apply(server);
   }
 
