@@ -7,7 +7,7 @@ import type { SlotSet } from './slotSet.js';
 export interface ScannedRows {
   readonly dimension: number;
   readonly shape: BlockShape;
-  /** The largest sum of components' magnitudes that the kernel's narrow path takes; see `narrowReach.ts`. */
+  /** The largest sum of components' magnitudes that the kernel's narrow path takes; see `blockShape.ts`. */
   readonly narrowReach: number;
   readonly blocks: readonly Block[];
   readonly liveCount: number;
