@@ -41,7 +41,8 @@ inBothModes('export and import', (service, { start }) => {
     const ended = await imported(target.rw, taken, 'again');
     const { sequence, chain_head, state_hash } = taken.facts;
     expect(ended).to.include({ collection: 'again', status: 'finished', sequence, chain_head, state_hash });
-    expect(await portrait(target.ro, 'again')).to.deep.equal(await portrait(source.ro, 'lived'));
+    const [before, now] = [await portrait(source.ro, 'lived'), await portrait(target.ro, 'again')];
+    for (const [what, was] of Object.entries(before)) expect(now, what).to.have.property(what).that.deep.equals(was);
     // Exported once more it is the same log, and states the same origin.
     const once = await exported(target.ro, 'again');
     expect(once.frames.map((frame) => Buffer.from(frame))).to.deep.equal(
@@ -49,9 +50,9 @@ inBothModes('export and import', (service, { start }) => {
     );
     expect(announcement(once)).to.deep.equal(announcement(taken));
     // Its checkpoint names the collection that is served, or anybody could have a made-up log signed under a real name.
-    const [before, after] = [taken, once].map(({ facts }) => facts.checkpoint.note.split('\n')[1]!.split('/'));
-    expect(before!.slice(0, 2)).to.deep.equal([source.name, 'lived']);
-    expect(after).to.deep.equal([target.name, 'again', String(ended.id), before![3]]);
+    const [origin, after] = [taken, once].map(({ facts }) => facts.checkpoint.note.split('\n')[1]!.split('/'));
+    expect(origin!.slice(0, 2)).to.deep.equal([source.name, 'lived']);
+    expect(after).to.deep.equal([target.name, 'again', String(ended.id), origin![3]]);
   });
 
   it('the restored collection goes on: request ids are known, ids continue, and both go their own ways', async () => {
