@@ -18,12 +18,12 @@ import { Slice } from '../../shared/scheduling/slice.js';
 /** Hashes that belong to no key. This bounds the memory and the reads of the store that a flood of wrong keys can take. */
 const ABSENT_MAX = 10_000;
 const CHECK_EVERY_MS = 1_000;
-/** An expired key, which is logged and noted, costs as much as so many others. */
+/** Steps of a sweep for one expired key: to log and note it costs as much as to check so many other keys. */
 const STEPS_OF_EXPIRED = 128;
 
 export class Keyring {
   readonly #records = new Map<string, KeyRecord>();
-  /** The number of records by project. */
+  /** The number of key records of each project. */
   readonly #kept = new Counts<string>();
   readonly #absent = new LRUCache<string, true>({ max: ABSENT_MAX });
   /** Keys that were found expired here, with the time, until the store has the note. */

@@ -64,7 +64,7 @@ export class Catalog {
     this.#ids = ids;
   }
 
-  /** Resolves when every collection is known: a server that lags reports fewer at first. May be called again. */
+  /** Resolves when every collection is known: a stale replica reports fewer at first. May be called again. */
   async start(): Promise<void> {
     this.#watch ??= await this.#bucket.watch((change) => this.#onChange(change));
     await this.#watch.caughtUp();

@@ -30,7 +30,7 @@ const ASK_MS = 1_000;
 const SWEPT_AT_ONCE = 8;
 /** A deletion or a creation that another coordinator has begun is left alone for so long. */
 const SWEPT_AFTER_MS = 5_000;
-/** A deletion that another coordinator has begun may take its name from the catalog so much later. */
+/** The longest time between the mark of a deletion and the removal of its name from the catalog, at another coordinator. */
 const UNMARKED_AFTER_MS = 60_000;
 
 export class Deletions {

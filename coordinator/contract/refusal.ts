@@ -41,7 +41,7 @@ export const below = (path: string, key: string): string => `${path}.${shortened
 export const shortened = (name: string): string =>
   name.length <= SHOWN_KEY_CHARS ? name : `${name.slice(0, SHOWN_KEY_CHARS)}…`;
 
-/** An array in place of an object. */
+/** Makes the error for an array in place of an object. */
 export const notAnObject = (path: string, value: readonly unknown[]): VouchError =>
   invalid(describe(path, 'JsonObject', value));
 

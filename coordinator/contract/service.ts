@@ -31,7 +31,7 @@ export interface CreateKeyResponse extends ListedKey {
   key: string & tags.Pattern<'^vk_[0-9a-f]{64}$'>;
 }
 
-/** The rights of the key of a request. */
+/** The rights of the key that a request was sent with. */
 export interface OwnKeyResponse {
   id: string;
   project: string;

@@ -1,6 +1,6 @@
 /** Puts typia's notation of a type into words, such as `((number & Minimum<1>) | null | undefined)`. */
 
-/** Either tag of `WholeBetween`. */
+/** Matches either tag of `WholeBetween`. */
 const WHOLE = /^(?:Integer|WholeBounds)</;
 const NUMBERS = /^Array<Component>/;
 const BYTES = /^Array<Byte>/;

@@ -36,7 +36,7 @@ export type CollectionName = string & tags.Pattern<'^[A-Za-z0-9_-]{1,64}$'>;
 
 export type Dimension = number & WholeBetween<1, typeof DIMENSION_MAX>;
 
-// The contract publishes only the least `k`.
+// The OpenAPI document has only the lower bound of `k`.
 export type ResultCount = number & WholeBetween<1, typeof K_MAX, { minimum: 1 }>;
 
 /** Bounds of UTF-8 bytes. A text of more characters has more bytes; the bytes of others are counted where they are encoded. */

@@ -22,8 +22,8 @@ type Phase = 'held' | 'reading' | 'done';
 const SILENT_CHECKS = 5;
 const CHECK_MS = 1_000;
 /**
- * A refused body is dropped up to this many times the bytes allowed, and for DROP_CHECKS where it is over them. Clients that read
- * only after sending, as Python's `http.client`, get their answer. A longer body costs nothing.
+ * The rest of a refused body is read and dropped up to this many times the allowed bytes, and above them for DROP_CHECKS at most. So
+ * clients that read only after sending, such as Python's `http.client`, get their answer. A longer body is not read.
  */
 const DROPPED_BODIES = 8;
 const DROP_CHECKS = 30;

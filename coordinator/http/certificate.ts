@@ -102,7 +102,7 @@ async function readPair({ certFile, keyFile }: CertificateOptions): Promise<KeyP
       throw new Error(`${file} cannot be read (${codeOf(error) ?? messageOf(error)})`);
     });
   const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
-  // Certificates are often shared with a group.
+  // A group may read the key: certificates are often shared with one.
   if (((await stat(keyFile)).mode & STRANGERS_MODE) !== 0)
     throw new Error(`${keyFile} can be read by every user of this machine; run: chmod o= ${keyFile}`);
   return { cert, key };

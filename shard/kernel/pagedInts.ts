@@ -4,8 +4,8 @@ const FIRST_LENGTH = 16;
 const INT_BYTES = 4;
 
 /**
- * 32-bit integers by number, 0 where none was set. They lie in pages that are made when they are needed: to grow copies at most one
- * page, and the garbage collector visits a page instead of each integer.
+ * 32-bit integers by number, 0 where none was set. They are in pages, which are made when they are needed. So growth copies at most
+ * one page, and the garbage collector visits a page instead of each integer.
  */
 export class PagedInts {
   /** The first page grows with its integers; the others are whole. */

@@ -21,7 +21,7 @@ export class TopK {
   readonly #ties: Float64Array;
   #count = 0;
 
-  /** `room`: for `k` items from `first` on; thousands of heaps share one. */
+  /** The heap uses `k` items of `room` from `first` on; thousands of heaps share one room. */
   constructor(
     private readonly k: number,
     private readonly isBefore: (item: number, other: number) => boolean = () => false,

@@ -23,10 +23,10 @@ export const isScalar = (value: Json): value is Scalar => typeof value !== 'obje
 
 /** Strings of one kind: the values themselves, or the terms of long strings. */
 class Texts {
-  /** The ordinals of the texts that were collected in order begin and end here. */
+  /** The range of ordinals of the texts that were collected in order; `end` is exclusive. */
   first = 0;
   end = 0;
-  /** The ordinals of the others. */
+  /** The ordinals of all other texts. */
   readonly others = new TextTable();
 }
 
@@ -84,7 +84,7 @@ export class SlotValues {
     return this.#addNext(this.#longStrings, term);
   }
 
-  /** A value may be repeated if no other slot was given one in between. */
+  /** Adds a value to a slot. A slot may get a value twice, unless another slot has got one in between. */
   add(slot: number, ordinal: number): void {
     if (slot >= this.#ordinals.length) this.#grow(slot);
     if (slot !== this.#slotInHand) {

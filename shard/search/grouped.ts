@@ -111,7 +111,7 @@ abstract class GroupCollector implements Collector {
   #slots: number[] = [];
   #weighted: number[] = [];
   #scores: number[] = [];
-  /** The row that meets its groups. */
+  /** The row that is being offered to its groups. */
   protected slot = 0;
   protected weighted = 0;
   protected score = 0;
@@ -197,7 +197,7 @@ class FirstOfGroups extends GroupCollector {
     return this.#count < this.k ? Number.POSITIVE_INFINITY : this.#weighted[0]!;
   }
 
-  /** The groups in order, each with its best row. Nothing can be offered afterwards. */
+  /** The groups in order, each with its best row. No row can be offered afterwards. */
   async sorted(slice: Slice): Promise<NamedValues & { readonly scores: Float64Array }> {
     const count = this.#count;
     while (this.#count > 1) {
@@ -228,13 +228,13 @@ class FirstOfGroups extends GroupCollector {
     }
   }
 
-  /** Whether a group with the row that meets its groups comes before the one at a place. */
+  /** Whether a group whose best row is the offered one comes before the group at a place. */
   #precedes(ordinal: number, at: number): boolean {
     const order = this.#compare(at);
     return order === 0 ? this.values.isBefore(ordinal, this.#ordinals[at]!) : order < 0;
   }
 
-  /** Below 0 where the row that meets its groups comes before the best row of the group at a place. */
+  /** Below 0 where the offered row comes before the best row of the group at a place. */
   #compare(at: number): number {
     return (
       this.weighted - this.#weighted[at]! ||
@@ -252,7 +252,7 @@ class FirstOfGroups extends GroupCollector {
     return order === 0 ? this.values.isBefore(this.#ordinals[one]!, this.#ordinals[other]!) : order < 0;
   }
 
-  /** Puts a group with the row that meets its groups. */
+  /** Puts a group whose best row is the offered one. */
   #put(at: number, ordinal: number): void {
     this.#ordinals[at] = ordinal;
     this.#slots[at] = this.slot;
@@ -329,7 +329,7 @@ class MembersOfGroups extends GroupCollector {
     return this.#places[ordinal]! > 0;
   }
 
-  /** Nothing can be offered afterwards. */
+  /** The hits of all groups, in order. No row can be offered afterwards. */
   async sorted(slice: Slice): Promise<GroupHits> {
     const count = this.#members.reduce((sum, members) => sum + members.count, 0);
     const hits = { slots: new Uint32Array(count), scores: new Float64Array(count), of: new Int32Array(count) };

@@ -16,7 +16,7 @@ interface LeaseOptions {
   readonly session: string;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
-  /** The content of the heartbeat, without what is the process's own. */
+  /** The content of the heartbeat, without the fields that identify the process. */
   readonly load: () => Omit<Heartbeat, 'session' | 'protocol'>;
   /**
    * Called after the lease had expired and the heartbeat is stored again; the lease is valid again when it resolves. Other shards may
@@ -37,7 +37,7 @@ export class Lease {
   #regaining: number | undefined;
   readonly #rounds: PeriodicTask;
   #takenOver = false;
-  /** Follows the heartbeats, once another shard's is asked for. */
+  /** Follows the heartbeats, from the first question about another shard on. */
   #watch: Promise<Watch> | undefined;
 
   constructor(

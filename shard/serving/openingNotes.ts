@@ -229,8 +229,8 @@ export class OpeningNotes {
   }
 
   /**
-   * Counts the openings that this shard's previous process left as `ended`: it has stopped, or has lost its lease. Removes what
-   * others have counted as `blocked` while it was between two steps.
+   * Counts as `ended` the openings that this shard's previous process left: it has stopped, or has lost its lease. Removes failures
+   * that other shards counted as `blocked` while the process was between two steps.
    */
   async #countPredecessor(): Promise<void> {
     if (this.#left === undefined) return;

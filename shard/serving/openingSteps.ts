@@ -1,8 +1,8 @@
 /**
  * Marks the step of a suspect collection's opening in a file, where the next process of this shard finds it.
  *
- * A mark is there only during the turn of the event loop that runs the step. A process that waits or does other work has none. So
- * the end of a process with a mark means one of these: an operator ended it in that millisecond, or the step itself did.
+ * A mark exists only during the turn of the event loop that runs the step. A process that waits or does other work has none. So a
+ * process that ended with a mark was ended by the step itself, or by an operator in that very millisecond.
  */
 import typia from 'typia';
 import { NoteFile } from '../../shared/files/noteFile.js';
@@ -24,7 +24,7 @@ export interface StepMark {
 
 interface Options {
   readonly session: string;
-  /** Undefined: it cannot be opened. */
+  /** Undefined: the file cannot be opened, so no step is marked. */
   readonly file: Pick<NoteFile, 'read' | 'write' | 'close'> | undefined;
   readonly memory: Pick<MemoryGuard, 'usedPart'>;
   /** A disk that takes no mark, such as a full one, must not keep collections closed. */
@@ -86,7 +86,7 @@ export class OpeningSteps {
       this.#memory = this.#look(this.#opening.usedBefore);
       void nextTurn().then(() => this.#clear());
     }
-    // Whatever runs then may end the process.
+    // With so little memory any other work may end the process, so a mark would prove nothing.
     if (this.#memory === 'short') return;
     const step = this.#memory === 'taken' ? 'memory' : `${kind} ${number}`;
     if (step !== this.#marked) this.#write(step);

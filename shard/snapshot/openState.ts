@@ -50,7 +50,7 @@ interface OpeningOptions {
   readonly clock: Clock;
   readonly logs: Pick<EventLogs, 'lateMs'>;
   readonly snapshots?: SnapshotServices;
-  /** Gets the steps of the opening. */
+  /** Receives the steps of the opening. */
   readonly openings?: { step(collectionId: number, kind: string, number: number): void };
 }
 

@@ -17,7 +17,7 @@ const UNIT_MASK = 0xffff;
  * They lie in flat memory. Millions of strings in maps would be visited in every full garbage collection, in turns of 0.1 s.
  */
 export class Vocabulary extends HashPlaces {
-  /** For each token a block: its number of UTF-16 units, then two of them in each word. */
+  /** A block for each token: its number of UTF-16 units, then two units in each word. */
   readonly #store = new WordStore();
   // Keyed by term.
   readonly #addresses = new PagedInts();
@@ -95,7 +95,7 @@ export class Vocabulary extends HashPlaces {
   }
 }
 
-/** No token begins as the key of a hashed one does. */
+/** Returns the token, or its hash with a beginning that no token has. */
 const keyOf = (token: string): string => (token.length > PLAIN_CHARS_MAX ? hashedKey(token) : token);
 
 const wordsFor = (units: number): number => 1 + ((units + 1) >> 1);

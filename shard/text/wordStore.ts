@@ -81,7 +81,7 @@ export class WordStore {
   }
 
   #addPage(words: number): number {
-    // Number 0 is for a page that is cut: address 0 is none.
+    // Only a page that is cut may be page 0. A block with a page of its own would have address 0 there, which means none.
     if (this.#pages.length === 0 && words !== FIRST_PAGE_WORDS) this.#pages.push(NOTHING);
     const number = this.#unused.pop() ?? this.#pages.length;
     this.#pages[number] = new Uint32Array(words);

@@ -20,7 +20,7 @@ export interface Entry {
   readonly revision: number;
 }
 
-/** `entry` is undefined where the key was deleted or has expired. That may be reported again, and of a key that never was. */
+/** `entry` is undefined where the key was deleted or has expired. That may be reported twice, or of a key that never existed. */
 export interface Change {
   readonly key: string;
   readonly entry: Entry | undefined;
@@ -29,8 +29,8 @@ export interface Change {
 }
 
 /**
- * Follows a bucket, and keeps a copy of it. A replica that lags, or a leader that was deposed a moment ago, cannot hide an entry
- * from `caughtUp` and `read`: they store a mark, and wait until the watch hears it. One mark is for all who ask before it is stored.
+ * Follows a bucket, and keeps a copy of it. A stale replica or a deposed leader cannot hide an entry from `caughtUp` and `read`: they
+ * store a mark, and wait until the watch receives it. One mark serves all calls that were made before it is stored.
  */
 export interface Watch {
   /**
@@ -48,11 +48,11 @@ export interface Watch {
  * VouchError `unavailable` when the store cannot be reached or is closed.
  */
 export interface Bucket {
-  /** For a change that names its revision: a leader that was deposed a moment ago may answer an older entry. */
+  /** For a change that names its revision: a deposed leader may answer an older entry. */
   get(key: string): Promise<Entry | undefined>;
   /**
-   * The new revision, or undefined where the key exists. `isWanted` is asked once no entry is found. Where it says no, or the key was
-   * deleted or cleared meanwhile, nothing is made either.
+   * Returns the new revision; undefined where the key exists. `isWanted` is called once no entry is found. If it says no, or the key
+   * is deleted or cleared meanwhile, `create` makes no entry and returns undefined.
    */
   create(key: string, value: BucketValue, isWanted?: () => Promise<boolean>): Promise<number | undefined>;
   /** The new revision, or undefined where the key's revision is no longer `revision`. */
@@ -60,7 +60,7 @@ export interface Bucket {
   put(key: string, value: BucketValue): Promise<number>;
   /** A number above `above` that no other call for this key gets: they grow, mostly by one. Costs a write. */
   next(key: string, above: number): Promise<number>;
-  /** Deletes the entry if there is one, and returns it. Costs a write also where there is none: a `create` in progress then makes none. */
+  /** Deletes the entry, if any, and returns it. Costs a write even without one, so that a `create` in progress makes no entry. */
   clear(key: string): Promise<Entry | undefined>;
   /** Returns false where there was nothing to delete, or the key's revision is no longer `revision`; left out: whatever it is. */
   delete(key: string, revision?: number): Promise<boolean>;

@@ -12,7 +12,7 @@ import { MARK_HEADER, NatsWatch } from './natsWatch.js';
 const DELETION = { 'KV-Operation': ['DEL'] };
 const MARK_KEY = '=';
 const NOTHING = new Uint8Array(0);
-/** Stands for the revision of a key without messages. */
+/** The revision of a key without messages. */
 const NO_MESSAGE = 0;
 
 interface BucketOptions extends BucketStream {
@@ -54,8 +54,8 @@ export class NatsBucket implements Bucket {
   }
 
   /**
-   * The revision of the entry, and what the entry holds to be added to it: more than 0 where the stream was lost, and revisions
-   * began anew.
+   * Returns the revision of the entry plus the number in the entry. That number is more than 0 where the stream was lost and
+   * revisions restarted.
    */
   async next(key: string, above: number): Promise<number> {
     for (;;) {
@@ -133,7 +133,7 @@ export class NatsBucket implements Bucket {
         return (await this.call(key, publish)).seq;
       } catch (error) {
         if (isRefusal(error, JETSTREAM.wrongLastSequence)) return undefined;
-        // Another write of the key is in flight, and its outcome decides.
+        // Another write of the key is in flight. This one is tried again once its outcome is known.
         if (!isRefusal(error, JETSTREAM.wrongLastSequenceInFlight)) throw error;
       }
       await delay(RETRY_MS.write);

@@ -108,8 +108,8 @@ export class NatsWatch implements Watch {
   }
 
   /**
-   * A delivery comes in the order of the stream: after the mark, all that was stored before it has come, except entries that were
-   * replaced since. Those that replace them come next. A later mark may have replaced this one.
+   * Delivery follows stream order: after the mark, every entry stored earlier has arrived, except replaced ones. Their replacements
+   * arrive next. A later mark may have replaced this one.
    */
   private async catchUp(): Promise<void> {
     if (this.stopped) throw unavailable('the watch was stopped');
@@ -229,7 +229,7 @@ export class NatsWatch implements Watch {
     if (message.data.length === 0) {
       // It is counted once more as it is taken.
       if (message.headers?.has(MARK_HEADER)) this.heard = { sequence: revision, left: item.pending + 1 };
-      // Also of an entry that came and went before it was delivered: the process itself may have made it.
+      // Reported even for an entry that was never delivered: this process itself may have made it.
       else this.tellGone(key, revision);
       return;
     }

@@ -27,7 +27,7 @@ export abstract class HashPlaces {
     return this.#parts[this.#partOf(hash)]!;
   }
 
-  /** Puts an ordinal to a free place, the first one from that of its hash. */
+  /** Puts an ordinal into the free place that its caller has found. */
   protected put(ordinal: number, hash: number, place: number): void {
     const part = this.#partOf(hash);
     const places = this.#parts[part]!;
@@ -36,7 +36,7 @@ export abstract class HashPlaces {
     if (this.#left[part]! <= 0) this.#grow(part);
   }
 
-  /** Removes an ordinal, and moves those behind it that belong before. */
+  /** Removes an ordinal, and moves back later ordinals that belong nearer to the place of their hash. */
   protected remove(ordinal: number): void {
     const hash = this.hashAt(ordinal);
     const places = this.placesOf(hash);

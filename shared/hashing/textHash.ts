@@ -14,7 +14,7 @@ export function textHash(text: string): number {
     const unit = text.charCodeAt(i);
     mix = Math.imul(mix ^ WORDS[unit & 0xff]! ^ WORDS[256 + (unit >>> 8)]!, FNV_PRIME);
   }
-  // A product has no bit below the lowest that differs: each bit of the result comes from all of them.
+  // Low bits of a product do not depend on high bits of its factors. Mixing makes each bit of the result depend on all of them.
   mix = Math.imul(mix ^ (mix >>> 16), 0x85ebca6b);
   mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2ae35);
   return (mix ^ (mix >>> 16)) >>> 0;

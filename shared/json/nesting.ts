@@ -89,7 +89,7 @@ export function assertNesting(
   return counts;
 }
 
-/** Makes the error for JSON that nests too deeply. The bound of a body is that of the metadata or the filter in it. */
+/** Makes the error for JSON that nests too deeply. Only metadata and filters nest in a body, so their bound is the body's. */
 export const tooDeep = (path: string): VouchError =>
   invalid(`${path} nests deeper than the ${JSON_DEPTH_MAX} levels of metadata or of a filter`);
 

@@ -215,7 +215,7 @@ export class JetStreamLog implements EventLog {
     return seq;
   }
 
-  /** The first frame behind the message at `before`, and the last of the barriers between them; `before` where there are none. */
+  /** The first frame after the message at `before`, and the last barrier between them, which is `before` if there is no barrier. */
   private async behind(
     before: Position,
   ): Promise<{ readonly message: Position; readonly frame: StoredFrame | undefined }> {
@@ -226,7 +226,7 @@ export class JetStreamLog implements EventLog {
     }
   }
 
-  /** The sequence that follows the frame at `after`; 0 where that is gone, once no server may answer that does not know it. */
+  /** The sequence that follows the frame at `after`; 0 where that frame is gone, once no stale replica can answer. */
   private async sequenceAt(after: Position): Promise<number> {
     if (after === LOG_START) return 0;
     const { clock } = this.connection;

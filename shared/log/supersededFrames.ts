@@ -1,6 +1,6 @@
 /**
- * Superseded frames in logs of nats-server before 2.12, which could store two frames for one place, and before 2.11 the newest
- * messages of a stream a second time. The first frame of a place belongs to the log. Every reader skips the others, which were
+ * Superseded frames in logs that older NATS servers wrote. Before 2.12 a server could store two frames for one place; before 2.11,
+ * the newest messages of a stream twice. The first frame of a place belongs to the log. Every reader skips the others, which were
  * never answered or are duplicates. Servers since 2.12 store none.
  */
 import { Malformed } from '../errors/malformed.js';

@@ -10,7 +10,7 @@ export const JETSTREAM = {
   streamNotFound: 10_059,
   wrongLastSequence: 10_071,
   replicasNotSupported: 10_074,
-  /** The subject has a message in flight, and which is its last is known in a moment. */
+  /** A message of the subject is in flight, so its last sequence is not known yet. */
   wrongLastSequenceInFlight: 10_164,
 } as const;
 
@@ -19,7 +19,7 @@ export class JetStreamRefusal extends VouchError {
   constructor(
     readonly jetStreamCode: number,
     description: string,
-    /** Whether the request can succeed later: there is no leader yet, the server is starting, or a message is in flight. */
+    /** Whether the request can succeed later: no leader is elected, the server is starting, or a message is in flight. */
     readonly temporary: boolean,
   ) {
     super('unavailable', `JetStream refused: ${description}`);

@@ -1,6 +1,6 @@
 /** The versions of nats-server that Vouch can rely on. */
 
-/** Servers before it store two messages that are to follow the same one, and answer as leaders before they know what was acknowledged. */
+/** Older servers may store two messages that follow the same one, and new leaders may answer without acknowledged messages. */
 export const OLDEST_NATS_VERSION = '2.12.0';
 
 /** Compares `major.minor.patch`. */

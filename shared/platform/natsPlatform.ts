@@ -134,7 +134,7 @@ export class ClusterPlatform implements Platform {
     return this.openedLog;
   }
 
-  /** Copies on other servers count. Not by the account's own figure: nats-server 2.9 leaves what is purged in it. */
+  /** Copies on other servers count. Sums up the streams, since the account's own figure may include purged messages. */
   async storeRoom(): Promise<StoreRoom> {
     const { jsm } = this.connection;
     return this.connection.call(async () => {

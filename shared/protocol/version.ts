@@ -29,8 +29,8 @@ export function otherVersions(live: readonly (readonly [process: string, stated:
 }
 
 /**
- * Waits at the start of a process until no live one speaks another version. The name of a process is that of its key by `nameOf`,
- * undefined for other keys. Throws `unavailable`, with their names, after the time of a start.
+ * Waits at the start of a process until no live process speaks another version. `nameOf` returns the name of a process by its key,
+ * undefined for other keys. When the time for a start is over, throws `unavailable` with the names of these processes.
  */
 export async function untilOneVersion(
   bucket: Bucket,

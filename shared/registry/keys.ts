@@ -93,7 +93,7 @@ interface StoredRecord {
 
 const reads = new WeakMap<Bucket, SharedRun<ReadonlyMap<string, readonly StoredRecord[]>>>();
 
-/** Reads the whole store, by project: once for all who ask before it begins, as there may be many keys. */
+/** Reads all keys, by project. Calls that are made before a read begins share it, since there may be many keys. */
 function keysByProject(bucket: Bucket): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
   let read = reads.get(bucket);
   if (read === undefined) {

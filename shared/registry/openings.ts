@@ -108,7 +108,7 @@ export const noteInFile = (
 
 /** So many failures quarantine a collection if each process was alive. */
 const BLOCKED_MAX = 2;
-/** So many of any kind do: one more, since an operator may have ended a process in any step. */
+/** So many failures of any kind do: one more, since an operator may have ended a process in any step. */
 const FAILED_MAX = 3;
 /** The newest failures of a collection that are kept. */
 const KEPT = 8;
@@ -127,7 +127,10 @@ export function isQuarantined(failures: readonly OpeningFailure[]): boolean {
   return (named.some(isAlive) && blocked >= BLOCKED_MAX) || failed >= FAILED_MAX;
 }
 
-/** The newest failures that show something, back to a process that has ended in another step: the opening had passed that step. */
+/**
+ * The newest failures that count, after the last process that ended in another step: later openings had passed that step. An end
+ * without a step does not count.
+ */
 function evidenceIn(failures: readonly OpeningFailure[]): readonly OpeningFailure[] {
   const evidence = failures.filter(({ how, step }) => how !== 'ended' || step !== undefined);
   const lastStep = evidence.findLast(({ step }) => step !== undefined)?.step;
@@ -137,7 +140,7 @@ function evidenceIn(failures: readonly OpeningFailure[]): readonly OpeningFailur
 
 /**
  * Returns the failures with one more; `failures` itself where it adds nothing. A process's report about its own opening replaces the
- * report of another shard. The step in which a process ended is added to what is known of that opening.
+ * report of another shard. The step in which a process ended is added to the known failure of that opening.
  */
 export function withFailure(failures: readonly OpeningFailure[], failure: OpeningFailure): readonly OpeningFailure[] {
   const known = failures.find(({ opening }) => opening === failure.opening);

@@ -184,7 +184,7 @@ export class JetStreamVault implements VaultStore {
     return now;
   }
 
-  /** Erases the messages of the key before the one at `position`, from `first` on, as far as their keys are not sealed. */
+  /** Erases the messages of the key from `first` on, up to the one before `position`. Stops at a sealed entry. */
   private async eraseBefore(position: number, name: EntryName, first?: StoredMessage): Promise<void> {
     let old = first ?? (await this.messages.first(name));
     while (old !== undefined && old.position < position) {
@@ -217,7 +217,7 @@ export class JetStreamVault implements VaultStore {
   /** Publishes the entry after revision `after`; undefined, without effect, where another one is current. */
   private async write(name: EntryName, entry: VaultEntry, after: number): Promise<Written | undefined> {
     this.assertUsable();
-    // Before a seal is made. A stream compares the revision by itself.
+    // A seal must not be made for an entry that is refused. Without seals, the stream compares the revision.
     const before = this.seals && (await this.messages.last(name));
     if (this.seals !== undefined && (before?.position ?? NO_MESSAGE) !== after) return undefined;
     const prepared = await this.prepared({ ...name, entry, revision: after }, before);

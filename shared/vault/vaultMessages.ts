@@ -20,10 +20,10 @@ import { checkKeyId, type EntryName, isKeyId, projectOfHex, projectToHex } from 
 const TRY_MS = 2_000;
 const WRITE_WITHIN_MS = 8_000;
 const MARK_TRIES = 20;
-/** Names another subject for the expected sequence than that of the message itself. */
+/** The header that names another subject for the expected sequence than the message's own. */
 const EXPECTED_SUBJECT = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const NOTHING = new Uint8Array(0);
-/** Stands for the position of the last message where there is none. */
+/** The position of the last message of a subject without messages. */
 export const NO_MESSAGE = 0;
 
 /**
@@ -58,7 +58,7 @@ export class VaultMessages {
     return this.behind(name, NO_MESSAGE);
   }
 
-  /** The leader answers; one that was deposed a moment ago may answer an older message. */
+  /** Asks the leader for the last message of the key; a deposed leader may answer an older one. */
   async last(name: EntryName): Promise<StoredMessage | undefined> {
     return readFromLeader(this.connection, VAULT_STREAM, { last: subjectOf(name) });
   }
@@ -78,8 +78,8 @@ export class VaultMessages {
   }
 
   /**
-   * Publishes an entry that replaces the message at `after`. Its position; undefined, without effect, where another message is
-   * last. A try whose outcome is unknown is repeated.
+   * Publishes an entry that replaces the message at `after`. Returns its position; undefined, without effect, where another message
+   * is last. A try whose outcome is unknown is repeated.
    */
   async write(name: EntryName, bytes: Uint8Array, after: number): Promise<number | undefined> {
     const { clock } = this.connection;
@@ -106,7 +106,7 @@ export class VaultMessages {
     return overwriteMessage(this.connection, VAULT_STREAM, sequence);
   }
 
-  /** All keys as of this call, and how many messages each has. Throws `unavailable` where a server answers that lags. */
+  /** All keys as of this call, and how many messages each has. Throws `unavailable` where a stale replica answers. */
   async names(): Promise<readonly (EntryName & { readonly messages: number })[]> {
     const mark = this.isReplicated ? await this.mark() : NO_MESSAGE;
     const { state } = await this.connection.call(() =>
@@ -119,7 +119,7 @@ export class VaultMessages {
     });
   }
 
-  /** Stores a message that is no entry. Its position. `last`: it is refused unless that is the last message of that subject. */
+  /** Stores a message that is not an entry, and returns its position. Refused where `last` is not the last message of its subject. */
   private async mark(last?: { readonly subject: string; readonly position: number }): Promise<number> {
     const own = headers();
     if (last !== undefined) own.set(EXPECTED_SUBJECT, last.subject);
@@ -128,7 +128,7 @@ export class VaultMessages {
     return (await this.connection.call(() => this.connection.js.publish(VAULT_BARRIER, NOTHING, options))).seq;
   }
 
-  /** The position of an entry that an earlier try has stored. Throws `unavailable` where another is behind `after`. */
+  /** The position of an entry that an earlier try has stored. Throws `unavailable` where another message follows `after`. */
   private async positionOf(name: EntryName, bytes: Uint8Array, after: number): Promise<number> {
     const next = await this.behind(name, after);
     if (next === undefined || Buffer.compare(next.bytes, bytes) !== 0) throw unconfirmed();
