@@ -24,7 +24,7 @@ COPY --from=build /vouch/dist dist
 # Folders of root's group, which a container has under any user id: `docker run --user 12345`, OpenShift.
 RUN for folder in /data /keys /log /users /users/coordinator /users/shard /users/operator /users/admin; do \
       mkdir -m 770 $folder; done
-# By numbers: Kubernetes cannot tell from a name that it is not root.
+# By number: Kubernetes cannot see from a name that the user is not root.
 USER 1000:0
 EXPOSE 8080
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \

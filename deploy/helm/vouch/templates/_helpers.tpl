@@ -85,7 +85,7 @@ nginx.ingress.kubernetes.io/proxy-connect-timeout: '2'
 nginx.ingress.kubernetes.io/proxy-read-timeout: {{ $seconds | quote }}
 nginx.ingress.kubernetes.io/proxy-next-upstream: error timeout http_503
 nginx.ingress.kubernetes.io/proxy-next-upstream-tries: '2'
-# Its ConfigMap alone says how long a connection stays idle: 60 s by default, and a coordinator closes it after 7 s.
+# Its ConfigMap alone says how long a connection stays idle: 60 s by default, and a coordinator closes it after 8 s or more.
 nginx.ingress.kubernetes.io/connection-proxy-header: close
 haproxy.org/timeout-server: {{ $seconds }}s
 haproxy-ingress.github.io/timeout-server: {{ $seconds }}s
