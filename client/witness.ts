@@ -77,7 +77,7 @@ export class Witness {
     const checkpoint = verifyCheckpoint(await collection.checkpoint(options), signer);
     const { origin } = checkpoint;
     if (origin.name !== name)
-      throw new ProofError('proof', `the checkpoint is of ${origin.project}/${origin.name}, and ${name} was asked for`);
+      throw new ProofError('proof', `the checkpoint is of ${origin.project}/${origin.name}, not of ${name}`);
     const key = this.#placeOf(checkpoint);
     const kept = await this.#store.get(key);
     const last = kept == null ? undefined : (JSON.parse(kept) as VerifiedCheckpoint);

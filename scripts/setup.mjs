@@ -18,7 +18,7 @@ import { note } from './setup/steps.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const EXIT_USAGE = 2;
-/** A compiled program prints its usage without servers and compilers. */
+/** Needs of a command that `--help` leaves out: a compiled program prints its usage without them. */
 const NOT_FOR_HELP = ['nats', 'hnswlib', 'browser'];
 
 /** Runs a compiled program in this process, so that signals of npm reach it. */

@@ -11,9 +11,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
   witness: 'cosigns the checkpoints of service logs',
   monitor: 'follows a service log',
   export: 'writes a collection to a file, or to a store of LangChain.js',
-  import: 'makes a collection of such a file',
+  import: 'makes a collection from an exported file',
   load: 'loads files, tables of other services and stores of LangChain.js',
-  mcp: 'an MCP server of a collection',
+  mcp: 'an MCP server for the collections of a project',
   demo: 'a guided tour',
 };
 

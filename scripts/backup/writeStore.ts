@@ -89,7 +89,7 @@ async function* pagesOf(client: ServiceClient, collection: string): AsyncGenerat
   }
 }
 
-/** An encrypted record is listed so. */
+/** Whether the record may be an encrypted one, which lists show as zeros. */
 const isBlank = ({ vector, text, metadata, external_id: id }: ListedRecord): boolean =>
   text === null && metadata === null && id === undefined && vector!.every((component) => component === 0);
 
@@ -99,7 +99,7 @@ function documentOf({ text, metadata, tag, external_id: id }: ListedRecord): Sto
   return { pageContent: text ?? '', metadata: tagged, ...(id !== undefined && { id }) };
 }
 
-/** Reads the file back: hnswlib does not notice where the disk took a part of it. */
+/** Reads the file back, since hnswlib does not notice that a full disk stored only a part of it. */
 async function saveIndex(index: hnswlib.HierarchicalNSW, path: string): Promise<void> {
   const count = index.getCurrentCount();
   try {
@@ -108,6 +108,6 @@ async function saveIndex(index: hnswlib.HierarchicalNSW, path: string): Promise<
   } catch (error) {
     throw new Error(`${path} cannot be written: ${messageOf(error)}`);
   }
-  if (index.getCurrentCount() !== count) throw new Error(`${path} was not written as a whole: is there room?`);
+  if (index.getCurrentCount() !== count) throw new Error(`${path} was stored only in part: is the disk full?`);
   await syncFile(path);
 }

@@ -1,4 +1,4 @@
-/** What the chapters of the demo share. */
+/** The state and the helpers that the chapters of the demo share. */
 import type { CallOptions, Vouch } from '../../client/index.js';
 import type { DemoCluster } from './cluster.js';
 import type { Deal } from './digits.js';

@@ -24,8 +24,8 @@ export interface IndexFacts {
 }
 
 /**
- * Checks what hnswlib-node takes on trust: with another dimension, or of another file, it reads beyond its vectors. Throws an
- * Error of one line. `name`: for people.
+ * Checks what hnswlib-node takes on trust: given a wrong dimension or another file, it reads beyond its vectors. Throws an
+ * Error of one line, which calls the file `name`.
  */
 export async function indexFacts(path: string, name: string): Promise<IndexFacts> {
   const file = await openFile(path);

@@ -52,11 +52,11 @@ function decoded(text: string, name: string, coding: VectorBytes['coding']): Uin
   const written = text.trim();
   if (coding === 'base64') {
     if (written.length % 4 === 0 && BASE64.test(written)) return Buffer.from(written, 'base64');
-    throw new RowFault(`${name} is no base64`);
+    throw new RowFault(`${name} is not base64`);
   }
   if (coding === undefined && !PREFIX.test(written))
-    throw new RowFault(`${name} is a text: add ,hex or ,base64 to --vector-bytes, as its bytes are written`);
+    throw new RowFault(`${name} is a text: add ,hex or ,base64 to --vector-bytes, whichever its bytes are written in`);
   const digits = written.replace(PREFIX, '');
   if (HEX.test(digits)) return Buffer.from(digits, 'hex');
-  throw new RowFault(`${name} is no hex of whole bytes`);
+  throw new RowFault(`${name} is not hex of whole bytes`);
 }

@@ -8,14 +8,14 @@ import { pieceOf, sizeOf } from './size.js';
 export const ANSWER_BYTES_MAX = 24_000;
 /** Room for the note on what was left out. */
 const NOTE_BYTES = 700;
-/** Bytes that the shortened fields of an item keep at least; with less, fewer items are answered. */
+/** Least bytes that the shortened fields of an item keep; with less room, fewer items are answered. */
 const ITEM_BYTES_MIN = 160;
-/** A shorter part of a shortened value is left out as a whole. */
+/** Least bytes of a part of a shortened value; a shorter part is left out. */
 const PART_BYTES_MIN = 24;
 /** Room for the mark of a shortened text, list or object. */
 const MARK_BYTES = 48;
 
-/** The list that most of an answer is. */
+/** The list that makes up most of an answer. */
 export interface Listing {
   readonly name: string;
   /** Fields of its items that may be shortened. */

@@ -60,7 +60,7 @@ function described(full: Full): string {
   return [...(full.description === undefined ? [] : [full.description]), ...usual].join(' ');
 }
 
-/** Without the null fields that `schema` does not require: models send null for an argument that they leave out. */
+/** The value without null fields that `schema` does not require: models send null for an argument that they leave out. */
 export function withoutNulls(schema: Schema | undefined, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || schema === undefined) return value;
   if (Array.isArray(value)) return schema.items ? value.map((item) => withoutNulls(schema.items, item)) : value;

@@ -24,7 +24,7 @@ export interface Tool<Input extends z.ZodObject> {
   readonly listing?: Listing;
   /** Its effect on the service. */
   readonly effect: 'reads' | 'adds' | 'destroys';
-  /** Names of fields in messages of the API, and the arguments of the tool that they are about. */
+  /** Fields that the API's messages name, each with the argument of the tool in its place. */
   readonly renames?: readonly (readonly [field: RegExp, argument: string])[];
   run(client: ServiceClient, given: z.output<Input>): Promise<object>;
 }
@@ -94,7 +94,7 @@ const NEXT: Readonly<Record<string, string>> = {
   forbidden: 'Tell the person that this tool needs an API key of scope read_write.',
   collection_not_found: 'Call list_collections for the names of the collections.',
   record_not_found: 'Call list_records or search for the ids of records.',
-  conflict: 'Read the record again, and decide anew.',
+  conflict: 'Read the record again, and decide again.',
   rate_limited: 'Wait a minute, then call the tool again.',
   unavailable: 'Call the tool again later. If it fails again, tell the person that the service does not answer.',
   capacity_exceeded: 'Tell the person that the service is full: nothing more can be inserted.',

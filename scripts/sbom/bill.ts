@@ -50,7 +50,7 @@ const BINARY = /\.(?:node|wasm)$/;
 /** Where node-gyp keeps what it links. */
 const INTERMEDIATE = /\/obj\.target\//;
 const NPM_MS = 120_000;
-/** npm's name for a package that is built or tested with; a bundle may hold its code. */
+/** npm's mark of a development dependency, whose code a bundle may hold. */
 const DEVELOPMENT = 'cdx:npm:package:development';
 const BUNDLES = ['programs', 'console'];
 

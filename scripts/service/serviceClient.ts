@@ -127,7 +127,7 @@ async function attempt(
   return { isLimited: answer.status === 429, waitMs, error };
 }
 
-/** The wait that a header `Retry-After` asks for, from one second to 7 days; one second where it is missing, a date or not a number. */
+/** Seconds that `Retry-After` asks for, from 1 to 7 days. Without a number in the header: 1. */
 export function retryAfterMs(header: string | null | undefined): number {
   const secs = /^\d+$/.test(header ?? '') ? Number(header) : 0;
   return Math.min(Math.max(secs * 1_000, RETRY_MS.command), DURATION_MAX_MS);

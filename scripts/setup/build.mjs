@@ -49,7 +49,7 @@ export async function buildPrograms(root) {
   });
 }
 
-/** And every other source as a file of its own: tests, benches and tools. */
+/** Every other source, as a file of its own: tests, benches and tools. */
 export async function buildAll(root) {
   await buildPrograms(root);
   const sources = typeScriptSources(root);

@@ -44,7 +44,7 @@ function tests(needs, suite, command, does) {
 export const COMMANDS = {
   install: {
     needs: ['packages'],
-    usage: 'node scripts/setup.mjs install\n\nInstalls what is built with.',
+    usage: 'node scripts/setup.mjs install\n\nInstalls the packages that a build needs.',
     ...NO_ARGUMENTS,
   },
   build: {
@@ -52,7 +52,7 @@ export const COMMANDS = {
     usage: 'npm run build\n\nInstalls packages, and builds the programs in dist.',
     ...NO_ARGUMENTS,
   },
-  prepack: { needs: PROGRAM, usage: 'npm run prepack\n\nBuilds what npm pack makes a package of.', ...NO_ARGUMENTS },
+  prepack: { needs: PROGRAM, usage: 'npm run prepack\n\nBuilds the programs that npm pack packs.', ...NO_ARGUMENTS },
   setup: { needs: TESTS, usage: 'node scripts/setup.mjs\n\nPrepares all that the tests need.', ...NO_ARGUMENTS },
   check: {
     needs: ['allPackages', 'clientTypes'],

@@ -1,6 +1,6 @@
 /**
- * hnswlib-node, which reads and writes hnswlib's files and is the yardstick of the benchmarks. It is compiled for this
- * machine's CPU: with 768 dimensions it builds 1.45 times and searches 1.3 times as fast as a build for any CPU.
+ * Compiles hnswlib-node, which reads and writes hnswlib's files and is the yardstick of the benchmarks. It is compiled for this
+ * machine's CPU: with 768 dimensions it builds 1.45 times and searches 1.3 times as fast as one compiled for any CPU.
  */
 
 import { createHash } from 'node:crypto';

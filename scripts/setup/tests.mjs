@@ -48,7 +48,7 @@ export const SUITES = {
   },
   /** Every unit, every row of the API in both modes, and one pass of each kind of fault. */
   short: { has: (file) => !isLong(file), mocha: [] },
-  /** What `short` leaves out. */
+  /** All tests that `short` leaves out. */
   long: { has: isLong, mocha: [] },
   all: { has: () => true, mocha: [] },
 };
@@ -151,7 +151,7 @@ export async function runTests(root, args, suite = SUITES.short) {
 function report(outputs) {
   if (outputs.length > 1) for (const { failures } of outputs) process.stdout.write(failures);
   const total = (word) => outputs.reduce((sum, output) => sum + output.count(word), 0);
-  // A group that broke off has failed, whatever it counted.
+  // A group that ended early has failed, even if it counted no failure.
   const broken = outputs.filter((output) => output.code !== 0 && output.count('failing') === 0).length;
   process.stdout.write(
     `${total('passing')} passed, ${total('failing') + broken} failed, ${total('pending')} skipped\n`,

@@ -1,4 +1,4 @@
-/** Names of collections that must agree: what was asked for, what is signed, and what a log says. */
+/** Names of collections that must agree: the requested one, the signed one, and the one in a log. */
 import { print, type Verdict } from './print.js';
 
 export interface Named {
@@ -18,14 +18,14 @@ export const titleOf = ({ project, name, id }: Named): string => `${project}/${n
 export const isSameName = (a: Named, b: Named): boolean =>
   a.project === b.project && a.name === b.name && a.id === b.id;
 
-/** Prints that something holds and is of another collection than expected. */
+/** Prints that something is valid, but belongs to another collection than expected. */
 export function printOtherName(what: string, found: Named, expected: string): Verdict {
   print('failed', what, `of another collection: ${titleOf(found)}`);
   print('plain', 'expected', expected);
   return 'otherName';
 }
 
-/** Compares what is signed with what the caller asked for. */
+/** Compares the signed name with the requested one. */
 export function holdAsked(what: string, found: Named, { collection, project }: Asked): Verdict {
   const isNamed = collection === undefined || found.name === collection || String(found.id) === collection;
   if (isNamed && (project === undefined || found.project === project)) return 'holds';

@@ -13,7 +13,7 @@ import { formatLine, grouped, type Mark } from '../terminal/line.js';
 
 /**
  * The result of a check. Everything agrees where it is not `refused`. `unknownSigner`: no key was given that must have signed it.
- * `otherName`: something is of another collection than expected.
+ * `otherName`: something belongs to another collection than expected.
  */
 export type Verdict = 'holds' | 'refused' | 'unknownSigner' | 'otherName';
 

@@ -49,7 +49,7 @@ FILE may be - for standard input, but for a log; a FILE without a command is a r
   1  where something does not
   2  where it could not be checked
   3  where all agrees and nobody vouches for the signer: something is signed, and no --key says with which key
-  4  where all agrees and something is of another collection than --collection, than the log, or than another checkpoint
+  4  where all agrees, but something belongs to another collection than --collection, the log or another checkpoint says
 
 With --policy, each checkpoint must be in a service log that the policy accepts (c2sp.org/tlog-policy): ask the service for
 it with logged=true. The log and its witnesses then vouch for the signer.`;
@@ -94,7 +94,7 @@ export function parseVerifyRequest(args: readonly string[], isTyped = false): Ve
     );
   if (files.length > (command === 'stream' ? 0 : 1))
     throw new UsageError(`${command} takes no argument ${files.at(-1)}`);
-  if (first === undefined && isTyped) throw new UsageError('what shall be checked?');
+  if (first === undefined && isTyped) throw new UsageError('name a file to check, or - for standard input');
   const odd = Object.keys(values).find((option) => !ALLOWED[command].includes(option as Option));
   if (odd !== undefined) throw new UsageError(`--${odd} does not go with ${command}`);
   const {

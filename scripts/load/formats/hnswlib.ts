@@ -137,6 +137,6 @@ function documentIn(entry: Buffer, label: number): StoredDocument {
   const { pageContent, metadata = {}, id } = document ?? {};
   if (typeof pageContent !== 'string') throw new RowFault(`${place} has no pageContent`);
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-    throw new RowFault(`the metadata of ${place.slice('the '.length)} are no object`);
+    throw new RowFault(`the metadata of ${place} is not an object`);
   return { pageContent, metadata, ...(id !== undefined && id !== null && { id }) };
 }

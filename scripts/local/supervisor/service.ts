@@ -58,7 +58,7 @@ export async function runService(service: Service, show?: Show): Promise<void> {
     show?.end();
     say('failed', 'start', isDefect(error) ? (error.stack ?? error.message) : messageOf(error));
     await service.stop();
-    // What failed may be this very folder.
+    // The data folder itself may be what failed, so an error is ignored.
     await deleteEmptyTree(service.config.dataDir).catch(() => {});
     process.exit(1);
   }

@@ -108,7 +108,7 @@ describe('proofs in the client', () => {
         .check('ledger'),
     );
     expect(failed).to.be.instanceOf(ProofError);
-    expect(failed.message).to.include('the checkpoint is of acme/notes, and ledger was asked for');
+    expect(failed.message).to.include('the checkpoint is of acme/notes, not of ledger');
     expect(kept.size).to.equal(0);
   });
 

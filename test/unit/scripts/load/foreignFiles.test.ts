@@ -161,12 +161,12 @@ describe('files that other programs wrote', () => {
     expect(await vectorsIn('sqlite-vectors.csv', 'prefixed', 'float32')).to.deep.equal([[1.5, -2]]);
     expect(await vectorsIn('numpy-base64.jsonl', 'embedding', 'float32,base64')).to.deep.equal([[1.5, -2]]);
     expect(await vectorsIn('sqlite-vectors.csv', 'embedding', 'float32')).to.deep.equal([
-      'embedding is a text: add ,hex or ,base64 to --vector-bytes, as its bytes are written',
+      'embedding is a text: add ,hex or ,base64 to --vector-bytes, whichever its bytes are written in',
     ]);
     expect(await vectorsIn('numpy-base64.jsonl', 'embedding', 'float32,hex')).to.deep.equal([
-      'embedding is no hex of whole bytes',
+      'embedding is not hex of whole bytes',
     ]);
-    expect(await vectorsIn('sqlite-vectors.csv', 'text', 'float32,base64')).to.deep.equal(['text is no base64']);
+    expect(await vectorsIn('sqlite-vectors.csv', 'text', 'float32,base64')).to.deep.equal(['text is not base64']);
     for (const option of ['float33', 'float32,octal', 'float32,hex,hex', '', 'hex'])
       expect(vectorBytesIn(option), option).to.equal(undefined);
   });
