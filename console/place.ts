@@ -8,7 +8,7 @@ export interface Place {
   readonly screen: Screen;
   /** Empty: none is chosen. */
   readonly collection: string;
-  /** Of the record that is shown, where the screen shows one. */
+  /** The id of the shown record; undefined: the screen shows none. */
   readonly record: number | undefined;
 }
 

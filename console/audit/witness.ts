@@ -7,7 +7,7 @@ import { type Checkpoint, toHex, verifyCheckpoint, verifyConsistency } from '../
 import { PREFIX } from '../prefix.js';
 import { pathOf, type Service } from '../service.js';
 
-/** What is kept of a checkpoint. Sizes count the genesis. */
+/** The part of a checkpoint that the browser remembers. Sizes count the genesis. */
 interface Seen {
   readonly id: string;
   readonly configHash: string;

@@ -9,7 +9,7 @@ const IDS_MAX = 1_000;
 const COMPONENTS_MAX = 1_000_000;
 /** Keeps an answer below the service's 8 MiB. */
 const ANSWER_COMPONENTS_MAX = 500_000;
-/** Each takes from the rate limit of the project. */
+/** The most requests of one map: each counts against the rate limit of the project. */
 const REQUESTS_MAX = 4;
 
 export interface MappedRecords {
@@ -63,7 +63,7 @@ async function firstRecords(
   return found;
 }
 
-/** Equally far apart; more than are wanted, as many as make up for the ids that are no longer there. */
+/** Returns ids at equal distances, and enough more to make up for ids without a record. */
 function idsAllOver(lastId: number, count: number, most: number, besides: readonly number[]): number[] {
   const wanted = Math.min(lastId, Math.ceil((most * lastId) / count));
   const step = lastId / wanted;
@@ -71,7 +71,7 @@ function idsAllOver(lastId: number, count: number, most: number, besides: readon
   return [...new Set([...besides.slice(0, most), ...shuffledByStride(spread)])];
 }
 
-/** Any beginning of the result is from all over the list. */
+/** Reorders the ids, so that the first ones are spread over the whole list, however many are taken. */
 function shuffledByStride(ids: readonly number[]): number[] {
   const stride = Math.ceil(ids.length / IDS_MAX);
   return Array.from({ length: stride }, (_, first) => ids.filter((_, i) => i % stride === first)).flat();

@@ -75,7 +75,7 @@ const Ranking = ({ form, set }: RankingProps) => (
           checked={form.usesGraph}
           onChange={(event) => set({ usesGraph: event.currentTarget.checked })}
         />{' '}
-        Rank records lower that are far apart in the graph
+        Rank records lower that are far from the best hit in the graph
       </label>
       {form.usesGraph && (
         <Field label="Weight of each hop" hint="0.15: each hop adds 15 % to the distance.">

@@ -84,7 +84,7 @@ for (const viewport of VIEWPORTS) {
       const refusals = [
         ['secret', 'This is not an API key. A key is vk_ and 64 digits from 0 to 9 and a to f.'],
         [`vk_${'0'.repeat(64)}`, 'The service does not know this key: it is of another service, expired or revoked.'],
-        [metrics, 'This key has the scope metrics: it may only read /metrics, and nothing in this console.'],
+        [metrics, 'This key has the scope metrics: it can read /metrics, but nothing in this console.'],
       ];
       for (const [key, reason] of refusals) {
         await enterKey(page, service.url, key);
