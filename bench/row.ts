@@ -21,7 +21,7 @@ export interface Row {
   readonly unit: string;
 }
 
-/** Makes rows of a part. Their names end with what they are about. */
+/** Makes the rows of a part. The end of each name says what was measured. */
 export const rowAbout =
   (part: Row['part'], about = '') =>
   (name: string, value: number, unit: string): Row => ({

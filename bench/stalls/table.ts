@@ -22,7 +22,7 @@ export const FOLLOWER_INPUTS: Rows = {
   'POST /v1/records/delete': WRITES['POST /v1/records/delete']!,
 };
 
-/** Without searches of the past, which owners answer. */
+/** Leaves out searches of the past, which only owners answer. */
 function ofPresent(row: Rows[string]): Rows[string] {
   return 'small' in row ? row : row.filter(({ input }) => !/as_of|of the past/.test(input));
 }

@@ -15,7 +15,7 @@ describe('a process of another message version', () => {
   });
   after(() => service?.stop());
 
-  it('waits, names the others with both versions, and is refused by those that run on', async () => {
+  it('waits, names the running ones with both versions, and is refused by them', async () => {
     const { rw } = await service.newProject();
     await rw.post('/v1/namespaces', { name: 'a', dimension: 1, metric: 'squared_l2' });
     const waiting = [

@@ -24,7 +24,7 @@ describe('the package of npm pack', () => {
   });
 
   it('serves in an empty folder with nothing to compile', async function () {
-    // A running cluster has its programs from dist/: they are not made anew.
+    // A running cluster has its programs from dist/: they are not made again.
     const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
     const { stdout } = await promisify(execFile)('npm', args, { cwd: ROOT });
     const file = stdout.trim();

@@ -1,4 +1,4 @@
-/** The pages of the root and the pages of `docs/`, as the tests of them read them. */
+/** Reads the pages of the root and of `docs/` for their tests. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { filesBelow, ROOT } from './sourceTree.js';

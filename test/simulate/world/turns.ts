@@ -7,7 +7,7 @@ import { currentWorld } from './world.js';
 const turns = new WeakMap<Party, FairTurns>();
 const outside = new FairTurns();
 
-/** Gives every simulated process and thread turns of its own: with those of an ended process nothing would begin. */
+/** Gives every simulated process and thread turns of its own: work that waited for a turn of an ended process would never begin. */
 setTurns(() => {
   const party = currentWorld()?.party;
   if (party === undefined) return outside;

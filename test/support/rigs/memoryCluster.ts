@@ -79,7 +79,7 @@ export class Reach implements Platform {
     };
   }
 
-  /** Changes of a bucket are told to watches that catch up, and to the others at `release`. */
+  /** Watches that catch up receive the changes of a bucket at once, the others at `release`. */
   hold(name: BucketName): void {
     this.#held.set(name, []);
   }

@@ -171,7 +171,7 @@ function entryTests(fixture: Fixture): void {
     expect(await bucket.next('n', 20_000)).to.be.greaterThan(20_000);
   });
 
-  it('clears a key: returns the entry that was there, and tells watchers nothing new where there was none', async () => {
+  it('clears a key: returns its entry, and reports nothing new to watchers if there was none', async () => {
     const { bucket } = fixture();
     const told: string[] = [];
     const watch = await bucket.watch(({ key, entry }) => told.push(`${key} ${entry?.value ?? 'gone'}`));

@@ -1,4 +1,4 @@
-/** Everything that holds in itself and is of another collection, log or service than expected: it is marked, and never exits with 0. */
+/** Whatever is valid but belongs to another collection, log or service than expected is marked, and never exits with 0. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -106,7 +106,7 @@ describe('the catalog', () => {
     expect(idsOf(catalog)).to.deep.equal([1]);
   });
 
-  it('finds what another has made, and nothing that was deleted, although it was told of neither yet', async () => {
+  it('finds a collection that another coordinator has made, and no deleted one, before its watch reports either', async () => {
     const [catalog, watch, other] = await late(bucket());
     const { collection } = await other.create('p', wanted('c'));
     expect(await catalog.find('p', 'c')).to.deep.equal(collection);
@@ -117,7 +117,7 @@ describe('the catalog', () => {
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
   });
 
-  it('lists a collection that it has made itself under an old name, however late the old one’s end is told', async () => {
+  it('lists a collection that it has made under a reused name, however late its watch reports the end of the old one', async () => {
     const entries = bucket();
     const [catalog, watch, other] = await late(entries);
     await other.create('p', wanted('c'));
@@ -135,7 +135,7 @@ describe('the catalog', () => {
     expect(idsOf(catalog)).to.deep.equal([collection.id]);
   });
 
-  it('keeps a collection that another has made under a name that was just given up here', async () => {
+  it('keeps a collection that another coordinator makes while this one removes its name', async () => {
     const entries = bucket();
     const [other] = (await catalogs(1, entries)) as [Catalog];
     const racing = changed(entries, {

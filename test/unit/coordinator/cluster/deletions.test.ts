@@ -118,7 +118,7 @@ describe('the erasure of a deleted collection', () => {
     expect(rig.asked).to.deep.equal([]);
   });
 
-  it('asks every shard where another has taken the collection from its owner', async () => {
+  it('asks every shard if another coordinator has taken the collection from its owner', async () => {
     const rig = await start();
     await rig.deletions.silence(configOf(ID), within(rig, 10_000));
     expect(rig.asked).to.deep.equal(['silence']);

@@ -19,7 +19,7 @@ describe('the small chunks of all bodies', () => {
 });
 
 describe('a refused body over the bytes allowed', () => {
-  it('is dropped while it comes, for 30 checks at most, and then read no further', async () => {
+  it('is dropped while it arrives, for 30 checks at most, and then read no further', async () => {
     let send = (_chunk: ArrayBuffer, _isLast: boolean): void => {};
     const calls: string[] = [];
     const res = {

@@ -72,7 +72,7 @@ describe('a load from hnswlib', () => {
       expect(rowOf(rows[1]![1] as Fields, COLUMNS, source.usual)).to.include({ externalId: '5', tag: 5 });
     });
 
-    it('has a row rejected where its label exceeds 32 bits, which hnswlib-node would cut off', async () => {
+    it('rejects a row whose label exceeds 32 bits, which hnswlib-node would cut off', async () => {
       const labels = [1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n];
       const elements = labels.map((label, i) => ({ label, vector: [i] }));
       const rows = await read(await hnswlibSource(await indexOf(hnswlibIndex(1, elements)), 'l2'));
@@ -103,7 +103,7 @@ describe('a load from hnswlib', () => {
       );
     });
 
-    it('has rows that do not fit, where components are not finite or exceed Q16.16', async () => {
+    it('rejects rows with components that are not finite or exceed Q16.16', async () => {
       const values = [32_767, 32_768, -32_769, Number.NaN, Number.POSITIVE_INFINITY];
       const elements = values.map((value, i) => ({ label: BigInt(i), vector: [value] }));
       const source = await hnswlibSource(await indexOf(hnswlibIndex(1, elements)), 'l2');

@@ -223,7 +223,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(log.added).to.equal(1);
   });
 
-  it('between two tries of an append is passed over, and the frame is stored once', async () => {
+  it('between two tries of an append is skipped, and the frame is stored once', async () => {
     const at = [await append(one, LOG_START)];
     stream.lost = 1;
     stream.publish(writeBarrier({ frame: at[0]!, message: at[0]! }));
@@ -247,7 +247,7 @@ describe('a barrier in a log of three NATS servers', () => {
     expect(await look()).to.deep.equal([{ collectionId: ID, loss: undefined }]);
   });
 
-  it('may name a superseded frame, or stand behind one: readers skip that frame', async () => {
+  it('may name a superseded frame, or follow one: readers skip that frame', async () => {
     const late = await frameOf([second, third], one.end);
     for (const { bytes } of [one, two, late, three]) stream.publish(bytes);
     stream.publish(writeBarrier({ frame: 3, message: 3 }));

@@ -58,19 +58,19 @@ describe('a collection whose openings have failed', () => {
       OpeningFailure,
     ];
 
-    it('has none more for a process that ended between two steps', () => {
+    it('has no further failure for a process that ended between two steps', () => {
       expect(withFailure([], ended)).to.deep.equal([ended]);
       expect(withFailure([blocked], ended)).to.deep.equal([blocked]);
       expect(withFailure([blocked], inStep)).to.deep.equal([blocked, inStep]);
     });
 
-    it('has the step in which a process ended beside what others have seen of the same opening', () => {
+    it('adds the step in which a process ended to the failure that another shard reported of the same opening', () => {
       const { opening } = inStep;
       expect(withFailure([{ ...blocked, opening }], inStep)).to.deep.equal([{ ...blocked, opening, step: 'event 5' }]);
       expect(withFailure([inStep], { ...blocked, opening })).to.deep.equal([inStep]);
     });
 
-    it("has a process's own report in place of the report of others about the same opening", () => {
+    it("has a process's own report in place of another shard's report about the same opening", () => {
       const { opening } = blocked;
       expect(withFailure([blocked], { ...stalled, opening })).to.deep.equal([{ ...stalled, opening }]);
     });
