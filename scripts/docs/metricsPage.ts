@@ -11,7 +11,7 @@ const section = ({ title, at, metrics }: Group): string =>
   [
     `## ${title} (${at.join(' and ')})`,
     '',
-    '| metric | type | labels | what it tells |',
+    '| metric | type | labels | meaning |',
     '|---|---|---|---|',
     ...Object.entries(metrics).map(row),
     '',

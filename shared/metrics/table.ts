@@ -147,7 +147,7 @@ const COLLECTIONS = {
     { part: ['log', 'vault', 'opening', 'snapshot', 'index', 'follower'] },
   ),
   vouch_openings_failed_total: counter(
-    'Failed openings that this shard has counted: its own event loop stalled, another shard did not answer, or the process of a shard had ended, which alone does not count.',
+    'Failed openings that this shard has recorded: its own event loop stalled, another shard did not answer, or a process ended. An end alone quarantines nothing.',
     { how: ['stalled', 'blocked', 'ended'] },
   ),
   vouch_watermark_writes_total: counter('Writes of a log’s watermark, by outcome.', { outcome: ['done', 'failed'] }),
@@ -157,7 +157,7 @@ const COLLECTIONS = {
 const PLACEMENT = {
   vouch_shards: gauge('Shards with a live heartbeat.'),
   vouch_collections_unlisted: gauge(
-    'Collections with an owner that are missing from the catalog, though nobody deleted them.',
+    'Collections with an owner that are missing from the catalog, though they were not deleted.',
   ),
   vouch_owners_without_live_shard: gauge('Collections whose owner is not alive.'),
   vouch_followers_present: gauge('Followers that collections have, on live shards.'),
@@ -231,7 +231,7 @@ const FOLLOWERS = {
     CALL_SECONDS,
     'Time from the arrival of a strong search at a follower until its copy had what the search must see.',
   ),
-  vouch_follower_stale_seconds: gauge('Age that the oldest state of a follower may have; at most a day is told.'),
+  vouch_follower_stale_seconds: gauge('Age that the oldest state of a follower may have; at most a day is reported.'),
 };
 
 const INDEXES = {
@@ -251,7 +251,7 @@ const INDEXES = {
   }),
   vouch_index_building: gauge('Indexes that are being built, are being loaded, or wait for it.'),
   vouch_index_bytes: gauge('Memory that indexes take beside the vectors.'),
-  vouch_index_damaged_total: counter('Saved indexes that did not verify, were set aside and built anew.'),
+  vouch_index_damaged_total: counter('Saved indexes that did not verify, were set aside and rebuilt.'),
   vouch_index_generations: gauge('Indexes that serve searches.', { kind: INDEX_KINDS }),
   vouch_index_load_seconds: histogram(BUILD_SECONDS, 'Time to verify and open a saved index.', BUILD_LABELS),
   vouch_index_tail_rows: gauge('Rows that no index has absorbed yet; searches scan them.'),
