@@ -65,7 +65,6 @@ const WhereKeysAre = () => (
 function reasonOf(error: Error): string {
   if (!(error instanceof CallError)) return error.message;
   if (error.status === 401) return 'The service does not know this key: it is of another service, expired or revoked.';
-  if (error.status === 403)
-    return 'This key has the scope metrics: it can read /metrics, but nothing in this console.';
+  if (error.status === 403) return 'This key has the scope metrics: it can read /metrics, but nothing in this console.';
   return error.message;
 }
