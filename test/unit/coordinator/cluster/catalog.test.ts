@@ -117,7 +117,7 @@ describe('the catalog', () => {
     await expectCode(catalog.find('p', 'd'), 'collection_not_found');
   });
 
-  it('lists a collection that it has made under a reused name, however late its watch reports the end of the old one', async () => {
+  it('lists a collection that it has made under a reused name, however late the old one is reported as gone', async () => {
     const entries = bucket();
     const [catalog, watch, other] = await late(entries);
     await other.create('p', wanted('c'));

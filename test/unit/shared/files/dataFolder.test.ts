@@ -53,7 +53,7 @@ describe('the data folder', () => {
     expect(await modeOf(folder)).to.equal(0o1777);
   });
 
-  it('stays open to root's group if it belongs to another user, and its folders are closed', async function () {
+  it('stays open to the root group if it belongs to another user, and its folders are closed', async function () {
     if (process.getuid?.() !== 0) skip(this, 'only root gives a folder to another user');
     await mkdir(at('logs'));
     await chmod(at('logs'), 0o750);
@@ -66,7 +66,7 @@ describe('the data folder', () => {
     expect(await closeDataFolder(folder)).to.equal(undefined);
   });
 
-  it('is closed if it belongs to another user and is open to more than root's group', async function () {
+  it('is closed if it belongs to another user and is open to more than the root group', async function () {
     if (process.getuid?.() !== 0) skip(this, 'only root gives a folder to another user');
     for (const [group, mode] of [
       [54_321, 0o770],

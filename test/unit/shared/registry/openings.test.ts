@@ -64,7 +64,7 @@ describe('a collection whose openings have failed', () => {
       expect(withFailure([blocked], inStep)).to.deep.equal([blocked, inStep]);
     });
 
-    it('adds the step in which a process ended to the failure that another shard reported of the same opening', () => {
+    it("adds the step in which a process ended to another shard's report of the same opening", () => {
       const { opening } = inStep;
       expect(withFailure([{ ...blocked, opening }], inStep)).to.deep.equal([{ ...blocked, opening, step: 'event 5' }]);
       expect(withFailure([inStep], { ...blocked, opening })).to.deep.equal([inStep]);
