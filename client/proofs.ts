@@ -39,7 +39,7 @@ export interface VerifiedReceipt {
   readonly sequence: number;
   /** Unix milliseconds. */
   readonly timeMs: number;
-  /** The chain head after the write, in hex: an inclusion proof tells it too. */
+  /** The chain head after the write, in hex: an inclusion proof has it too. */
   readonly chainHead: string;
   readonly stateHash: string;
 }

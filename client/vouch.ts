@@ -109,7 +109,7 @@ export class Vouch {
     return (await this.#get<SigningKeysResponse>('/v1/proof/keys', options)).keys;
   }
 
-  /** Begins an import, or tells how far one is that was begun. */
+  /** Begins an import, or returns the progress of one that was begun. */
   beginImport(request: BeginImportRequest, options: CallOptions = {}): Promise<ImportResponse> {
     return this.#post('/v1/import', 'BeginImportRequest', request, options);
   }

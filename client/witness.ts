@@ -67,7 +67,7 @@ export class Witness {
   }
 
   /**
-   * Asks for a checkpoint, verifies it and that the log goes on from the last one, and remembers it. Throws HistoryRewrittenError;
+   * Asks for a checkpoint, verifies it and that the log continues the last one, and remembers it. Throws HistoryRewrittenError;
    * then the last one stays remembered.
    */
   async check(name: string, { timeoutMs, signal, ...signer }: CallOptions & Signer = {}): Promise<Witnessed> {
@@ -99,7 +99,7 @@ export class Witness {
     const key = `vouch-log/${parsed.logs.map((log) => log.key.name).join(' ')}`;
     const kept = await this.#store.get(key);
     const last = kept == null ? undefined : (JSON.parse(kept) as SeenLog);
-    // What cannot be read is no failure of the log.
+    // An answer that cannot be read is not a failure of the log.
     const failures: unknown[] = [];
     const read = (path: string): Promise<Uint8Array> =>
       this.#readLog(path, options).catch((error: unknown) => {

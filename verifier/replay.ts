@@ -127,7 +127,7 @@ export class Replay {
     return { ...facts, logRoot: logRoot(this.size, this.#log.hash()), stateHash: stateHash(facts) };
   }
 
-  /** What can be told of a frame whose checksum does not match: nothing in it is applied. */
+  /** The report on a frame whose checksum does not match: nothing in it is applied. */
   #refuseDamaged(frame: Uint8Array): never {
     const damaged = 'the frame is damaged: its checksum does not match';
     const around = (what: string, offset = 0, count = 1n): never => {

@@ -100,7 +100,7 @@ export class Keyring {
     }
   }
 
-  /** Ends a revoked key at once, before the watch tells it. */
+  /** Ends a revoked key at once, before the watch reports it. */
   forget(hashHex: string): void {
     this.#keep(hashHex, undefined);
   }

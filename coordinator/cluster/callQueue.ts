@@ -111,7 +111,7 @@ export class CallQueue {
     return count;
   }
 
-  /** Resolves to the call's result. Throws what the owner throws, `unavailable` if nobody answers in time. */
+  /** Resolves to the call's result. Throws what the owner throws, `unavailable` if no answer arrives in time. */
   send(collectionId: number, call: Call, { requestId, deadlineMs }: Envelope): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const route = this.#followers.routeOf(collectionId, call) ?? verbOfCall(call);

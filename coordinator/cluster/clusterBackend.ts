@@ -206,7 +206,7 @@ export class ClusterBackend {
     return this.#stats.count(this.#catalog.list(project), envelope);
   }
 
-  /** What the project's collections hold besides their logs. Throws `unavailable`. */
+  /** The content of the project's collections, without their logs. Throws `unavailable`. */
   heldBytes(project: string, envelope: Envelope): Promise<HeldBytes> {
     return this.#stats.held(this.#catalog.list(project), envelope);
   }

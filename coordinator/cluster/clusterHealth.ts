@@ -23,7 +23,7 @@ export interface Health {
   readonly records: number;
   /** Why the service cannot do its work; undefined if it can. */
   readonly problem: string | undefined;
-  /** What does not work at the moment, while the service goes on. */
+  /** Parts that do not work at the moment, while the service continues. */
   readonly impairment: string | undefined;
   /** Damage that shards have found; the rest is served. */
   readonly damages: readonly Damage[];
@@ -98,7 +98,7 @@ export class ClusterHealth {
     return otherVersions(shards.map((shard) => [shardOf(shard), this.members.heartbeat(shard) ?? {}]));
   }
 
-  /** What is nearly full, as the shards tell it. */
+  /** Resources that are nearly full, as reported by the shards. */
   #fullness(shards: readonly string[]): string | undefined {
     const full = (what: 'memory' | 'store'): string[] =>
       shards.filter((shard) => this.members.heartbeat(shard)?.full?.includes(what));

@@ -1,4 +1,4 @@
-/** The live shards, the collections that each owns and follows, as the buckets tell; and calls to a shard by name. */
+/** The live shards, the collections that each owns and follows, as reported by the buckets; and calls to a shard by name. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket, Entry, Watch } from '../../shared/bucket/bucket.js';
 import type { Clock } from '../../shared/clock.js';
@@ -29,7 +29,7 @@ export interface Server {
 }
 
 export interface MembersListener {
-  /** Another epoch has begun, or nobody owns the collection. */
+  /** Another epoch has begun, or no shard owns the collection. */
   ownerChanged(collectionId: number): void;
   /** The session of the shard's live process; undefined: there is none. */
   processChanged(shard: string, session: string | undefined): void;

@@ -164,14 +164,14 @@ export class Moves {
       await members.ask(from, call, placementEnvelope(clock, TRANSFER_MS));
       await members.ownersTold();
     } catch (error) {
-      // Without an answer the owner entry tells whether the transfer took place.
+      // Without an answer, the owner entry says whether the transfer took place.
       await members.ownersTold();
       if (members.owned().get(collectionId)?.shard !== to) throw error;
     }
     try {
       await members.ask(to, { op: 'adopt', collectionIds: [collectionId] }, placementEnvelope(clock, CALL_MS));
     } catch (error) {
-      // The new owner's watch tells it too, a little later.
+      // The new owner's watch reports it too, a little later.
       logger.debug({ ...move, error: messageOf(error) }, 'the new owner does not confirm that it serves');
     }
   }

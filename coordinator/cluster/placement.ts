@@ -143,7 +143,7 @@ export class Placement {
     }
   }
 
-  /** The shard's own watch tells it too, a little later. */
+  /** The shard's own watch reports it too, a little later. */
   async #tellAdopted(shard: string, ids: readonly number[]): Promise<void> {
     const { members, clock, logger } = this.context;
     try {

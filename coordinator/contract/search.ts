@@ -27,7 +27,7 @@ type HitField = 'metadata' | 'text' | 'vector';
 /** Squared Euclidean distance; 0 is an exact match. */
 type Score = number & tags.Minimum<0>;
 
-/** What one search of one collection asks for. */
+/** The request of one search in one collection. */
 export interface SearchOptions {
   /** The query vector; its length is the collection's dimension. Exactly one of `query` and `like` is given. */
   query?: Component[] | null;

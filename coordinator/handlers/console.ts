@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** A page may load what it came with and call this service, and nobody may put it into a page of theirs. */
+/** A page may load its own files and call this service. No other page may frame it. */
 const policy = (styles: string): string =>
   [
     ...["default-src 'none'", "script-src 'self'", `style-src ${styles}`, "img-src 'self' data:", "connect-src 'self'"],
@@ -29,7 +29,7 @@ const guards = (styles: string): readonly Header[] => [
 const KEPT: Header = ['cache-control', 'public, max-age=31536000, immutable'];
 const ASKED_EACH_TIME: Header = ['cache-control', 'no-cache'];
 
-/** Routes of the console, which are no part of the API. */
+/** Routes of the console, which are not part of the API. */
 export async function consoleRoutes(): Promise<ServiceRoute[]> {
   const names = (await readdir(FOLDER)).filter((name) => TYPES[extname(name)] !== undefined);
   const files = await Promise.all(

@@ -29,9 +29,9 @@ export class Certificate implements ServedCertificate {
   readonly keyFile: string;
   readonly #looks: PeriodicTask;
   readonly #listeners: (() => void)[] = [];
-  /** What the last look found: files that are being written differ from one look to the next. */
+  /** The files at the last look: files that are being written differ from one look to the next. */
   #seen: string;
-  /** What was found and refused last. */
+  /** The files that were refused last. */
   #refused: string | undefined;
 
   private constructor(

@@ -33,7 +33,7 @@ export interface OpenAnswers {
   readonly openApi: Reply;
 }
 
-/** What handlers use. */
+/** The parts of the coordinator that handlers use. */
 export interface Services {
   readonly backend: Backend;
   readonly config: Config;
@@ -106,7 +106,7 @@ export class HandlerRequest<Body = unknown, Query = unknown> {
     return id;
   }
 
-  /** The part of an answer that tells the position of a write. Only a cluster's log is replicated and has one to tell. */
+  /** The part of an answer that has the position of a write. Only a cluster's log is replicated and has a position. */
   logIndex(sequence: number): { log_index?: number } {
     return this.services.backend.mode === 'cluster' ? { log_index: sequence } : {};
   }

@@ -51,7 +51,7 @@ const OPTIONS = {
   ...{ url: TEXT, key: TEXT },
 } as const;
 
-/** What rows are read from. `path` undefined: standard input. */
+/** The source of rows. `path` undefined: standard input. */
 export type Origin =
   | {
       readonly kind: 'file';

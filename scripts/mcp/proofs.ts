@@ -93,7 +93,7 @@ const history = defineTool({
   },
 });
 
-/** What was checked, in order. */
+/** The checks, in order. */
 class Checks {
   readonly done: { check: string; result: 'holds' | 'fails' | 'unchecked'; says: string }[] = [];
 

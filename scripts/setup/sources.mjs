@@ -40,7 +40,7 @@ export const contractSources = (root) => [
   join('shared', 'registry', 'keys.ts'),
 ];
 
-/** What a process or a thread begins with: each is a bundle. Nothing imports them but a test's thread. */
+/** What a process or a thread begins with: each is a bundle. Only a test's thread imports them. */
 export const PROGRAMS = [
   ...['shard/main', 'coordinator/main'],
   ...['start', 'standalone', 'cluster', 'keys', 'verify', 'witness', 'monitor'].map((name) => `scripts/${name}`),

@@ -259,7 +259,7 @@ export class CommitLoop {
     }
   }
 
-  /** Nothing is answered before the log has a watermark: nobody would notice its loss. */
+  /** No write is answered before the log has a watermark: its loss would go unnoticed. */
   async #ensureNoted(): Promise<void> {
     if (this.parts.journal.sequence > 0) await this.parts.watermark.ensureNoted();
   }

@@ -342,7 +342,7 @@ export class CollectionIndex {
     const stopLogging = building.logProgress(logger, fields);
     const scan = vectors.beginScan();
     try {
-      // The caller that requested the build is told first that it has begun.
+      // The caller that requested the build first learns that it has begun.
       await nextTurn();
       await this.#activate(building, await make());
       ended({ kind, outcome: 'active' });
@@ -388,7 +388,7 @@ export class CollectionIndex {
 
   #failed(error: unknown): void {
     this.#error = messageOf(error);
-    // A damaged index is built anew at once; a build that failed is tried again later.
+    // A damaged index is rebuilt at once; a failed build is tried again later.
     if (error instanceof Unusable || this.#closed) return;
     this.#retryMs = nextDelayMs(BACKOFF.indexBuild, this.#retryMs);
     this.#retry = setTimeout(() => {

@@ -38,7 +38,7 @@ export class BlockTable {
     return table;
   }
 
-  /** Blocks that nobody has taken yet. */
+  /** Blocks that no thread has taken yet. */
   get left(): number {
     return Math.max(0, this.#count - Atomics.load(this.#words, NEXT));
   }

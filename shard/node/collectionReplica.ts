@@ -277,7 +277,7 @@ export class CollectionReplica {
     });
   }
 
-  /** Tries until it works or is not wanted any more: nobody will ask again. */
+  /** Tries until it succeeds or is no longer wanted: no caller asks again. */
   async #untilDone(complaint: string, attempt: () => Promise<void>): Promise<void> {
     const epoch = this.#ownership?.epoch;
     while (epoch !== undefined && this.#isWanted(epoch)) {

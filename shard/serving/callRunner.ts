@@ -30,7 +30,7 @@ export interface CallHandler<C extends AnyCall> {
   readonly isUrgent?: boolean;
   /** Throws if no call may run here now. */
   assertMayRun(): void;
-  /** Throws if the result or error of a call must not be told any more. */
+  /** Throws if the result or error of a call must not be answered any more. */
   assertMayAnswer(): void;
   run(call: C, envelope: Envelope): Promise<unknown>;
 }
@@ -113,7 +113,7 @@ export class CallRunner {
       handler.assertMayAnswer();
       return result;
     } catch (error) {
-      // An error can tell about the state too, for example that a record does not exist.
+      // An error can show the state too, for example that a record does not exist.
       if (!(error instanceof NobodyServes)) handler.assertMayAnswer();
       throw error;
     }

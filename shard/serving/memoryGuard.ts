@@ -39,7 +39,7 @@ export class MemoryGuard {
   #sampledMs = Number.NEGATIVE_INFINITY;
   #usedBytes = 0;
   #heapPart = 0;
-  /** What openings in progress will take. */
+  /** The memory that openings in progress will take. */
   #openingBytes = 0;
   #isFull = false;
 
@@ -83,7 +83,7 @@ export class MemoryGuard {
     }
   }
 
-  /** Reads the memory anew. */
+  /** Reads the memory again. */
   sample(): void {
     this.#sampledMs = this.options.clock.monotonicMs();
     const { usedBytes, heapBytes, heapLimitBytes } = this.options.read();

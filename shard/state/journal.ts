@@ -346,7 +346,7 @@ export class Journal {
   }
 }
 
-/** Reads the header of an unverified frame. Bytes that are no frame have no events, and so continue nothing. */
+/** Reads the header of an unverified frame. Bytes that are not a frame have no events, and so continue nothing. */
 function claimedEvents(bytes: Uint8Array): { readonly firstSequence: number; readonly events: number } {
   try {
     return readFrameHeader(bytes);

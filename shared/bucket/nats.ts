@@ -86,7 +86,7 @@ export class NatsBucket implements Bucket {
     }
   }
 
-  /** Stores a mark, which every watch hears, or a later one. Its place in the stream. */
+  /** Stores a mark, and returns its place in the stream. Every watch receives it, or a later one. */
   async mark(): Promise<number> {
     const headers = MsgHdrsImpl.fromRecord({ ...DELETION, [MARK_HEADER]: [''] });
     const mark = () => this.connection.js.publish(this.subjectOf(MARK_KEY), NOTHING, { headers });

@@ -8,16 +8,16 @@ import { SharedRun } from '../scheduling/sharedRun.js';
 import type { BucketValue, Change, Entry, Watch } from './bucket.js';
 import { bucketStreamName } from './natsStream.js';
 
-/** Of a mark, by which a watch knows how far it has come: the deletion of a key that has no entry. */
+/** The header of a mark: the deletion of a key that has no entry, by which a watch knows how far it has come. */
 export const MARK_HEADER = 'Vouch-Mark';
 
-/** What a watch asks of its bucket. */
+/** The parts of its bucket that a watch needs. */
 export interface WatchedBucket {
   readonly connection: ClusterConnection;
   readonly options: { readonly name: string; readonly ttlMs: number | undefined };
   /** The entry of the key as the stream's leader has it. */
   find(key: string): Promise<object | undefined>;
-  /** Throws where the bytes are no entry of the bucket. */
+  /** Throws where the bytes are not an entry of the bucket. */
   parse(key: string, bytes: Uint8Array): BucketValue;
   /** Stores a mark. Its place in the stream. */
   mark(): Promise<number>;
@@ -41,7 +41,7 @@ interface MarkWait {
 
 /** How fast the clocks of a server and of this process are found to have come apart: a part of what a change came late. */
 const OFFSET_SHARE = 1 / 16;
-/** A mark that is stored is heard within milliseconds. After so long without it the delivery begins anew, maybe at another server. */
+/** A stored mark arrives within milliseconds. After this time without it the delivery restarts, maybe at another server. */
 const MARK_WITHIN_MS = 2_000;
 
 /**
@@ -49,9 +49,8 @@ const MARK_WITHIN_MS = 2_000;
  *
  *   start ──▶ catching up ──all entries told──▶ following ──delivery broke──▶ catching up …       stop() ──▶ stopped
  *
- * After a break it reads all entries again and tells the differences alone. It tells that an entry is gone only when the
- * stream's leader has said so: the delivery may come from a replica that lags, and the server's clock decides when a
- * time to live ends.
+ * After a break it reads all entries again, and reports only the differences. It reports that an entry is gone only when the
+ * stream's leader says so: the delivery may come from a stale replica, and the server's clock decides when a time to live ends.
  */
 export class NatsWatch implements Watch {
   /** The revision up to which the listener has received every change; undefined while it catches up. */
@@ -71,9 +70,9 @@ export class NatsWatch implements Watch {
   private stopped = false;
   /** For marks, by their places; `false` where the wait is over without it. */
   private readonly waiting = new Set<MarkWait>();
-  /** The mark that was heard last, and how many more messages there were then. */
+  /** The newest mark that has arrived, and how many more messages there were then. */
   private heard: { readonly sequence: number; left: number } | undefined;
-  /** The mark up to which everything is told; 0: none of this delivery. */
+  /** The mark up to which everything is reported; 0: no mark of this delivery. */
   private heardUpTo = 0;
 
   private constructor(
@@ -84,7 +83,7 @@ export class NatsWatch implements Watch {
     this.prefix = `$KV.${bucket.options.name}.`;
   }
 
-  /** Resolves when every entry has been told. */
+  /** Resolves when every entry has been reported. */
   static async start(bucket: WatchedBucket, listener: (change: Change) => void): Promise<Watch> {
     const watch = new NatsWatch(bucket, listener);
     try {

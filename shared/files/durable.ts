@@ -211,7 +211,7 @@ export async function supersedeFile(path: string, bytes: Uint8Array | string): P
   await eraseFile(supersededName(path));
 }
 
-/** Completes a `supersedeFile` that was interrupted. Nobody else may be superseding the file. */
+/** Completes a `supersedeFile` that was interrupted. No other call may be superseding the file. */
 export async function finishSuperseding(path: string): Promise<void> {
   await eraseFile(nextName(path));
   const old = supersededName(path);

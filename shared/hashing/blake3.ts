@@ -25,7 +25,7 @@ const IMPORTS = {
 export class Blake3 {
   readonly #exports: Exports;
   readonly #digestAt: number;
-  /** Made anew when the memory has grown. */
+  /** Made again when the memory has grown. */
   #memory = new Uint8Array();
   #digest = new Uint8Array();
 

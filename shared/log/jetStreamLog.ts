@@ -185,7 +185,7 @@ export class JetStreamLog implements EventLog {
   private async messageAt(position: Position): Promise<StoredMessage | undefined> {
     this.assertUsable();
     const query = { sequence: position };
-    // Any replica may have it; only the leader knows that there is none.
+    // Any replica may have it; only the leader knows that it does not exist.
     return (
       (await readAnywhere(this.connection, this.stream, query)) ??
       (await readFromLeader(this.connection, this.stream, query))

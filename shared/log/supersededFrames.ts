@@ -8,7 +8,7 @@ import { claimedStart, readFrameHeader, verifyFrame } from './frame.js';
 
 const atOnce = async (): Promise<void> => undefined;
 
-/** The sequence of the first event after the frame. Undefined where the bytes are no frame. */
+/** The sequence of the first event after the frame. Undefined where the bytes are not a frame. */
 export function sequenceAfter(frame: Uint8Array): number | undefined {
   try {
     return readFrameHeader(frame).lastSequence + 1;

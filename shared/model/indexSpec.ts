@@ -1,4 +1,4 @@
-/** Which index a collection is to have, and what there is of it. */
+/** The desired index of a collection, and the state of the present one. */
 
 import type { WholeBetween } from './whole.js';
 

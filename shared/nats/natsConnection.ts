@@ -133,7 +133,7 @@ export class ClusterConnection {
     }
   }
 
-  /** A new subject for answers to this process. Whoever knows others of this process cannot guess it, unlike those of nats.js. */
+  /** A new subject for answers to this process. A process that knows others of this process cannot guess it, unlike those of nats.js. */
   newInbox(): string {
     return `${this.inboxPrefix}.${toHex(systemEntropy(INBOX_ENTROPY_BYTES))}`;
   }
@@ -151,7 +151,7 @@ export class ClusterConnection {
     return this.payloadBytes;
   }
 
-  /** Bytes that wait in the socket, which nats.js does not tell. */
+  /** Bytes that wait in the socket, which nats.js does not report. */
   get unsentBytes(): number {
     const { protocol } = this.nc as unknown as { readonly protocol?: { readonly transport?: { socket?: Socket } } };
     return protocol?.transport?.socket?.writableLength ?? 0;

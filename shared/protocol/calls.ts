@@ -333,7 +333,7 @@ export type ShardCall =
   | { readonly op: 'readIndex'; readonly collectionIds: readonly Whole[] }
   /** Returns the state hash after event `sequence` of an owned collection; null where that is not cheap. */
   | { readonly op: 'stateHashAt'; readonly collectionId: Whole; readonly sequence: Whole }
-  /** Returns what the ends of these logs tell, in the order of the ids; any shard reads any log. A damaged log counts nothing. */
+  /** Returns what the ends of these logs show, in the order of the ids; any shard reads any log. A damaged log counts nothing. */
   | { readonly op: 'countInLogs'; readonly collectionIds: readonly Whole[] }
   /** Erases the log of a deleted collection. */
   | { readonly op: 'eraseLog'; readonly collectionId: Whole }

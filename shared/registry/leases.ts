@@ -5,7 +5,7 @@ export const PRESENCE_PREFIX = 'coordinator.';
 export const coordinatorOf = (key: string): string | undefined =>
   key.startsWith(PRESENCE_PREFIX) ? `coordinator ${key.slice(PRESENCE_PREFIX.length)}` : undefined;
 
-/** What a coordinator tells of itself among the leases. A lease proper has only its `holder`. */
+/** The entry by which a coordinator announces itself among the leases. A lease proper has only its `holder`. */
 export interface CoordinatorPresence {
   readonly holder: string;
   readonly name: string;

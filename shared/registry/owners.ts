@@ -32,7 +32,7 @@ export interface Heartbeat {
   readonly collections: number;
   readonly records: number;
   readonly damages: readonly Damage[];
-  /** What is nearly full, so that it refuses writes; missing in those of earlier versions. */
+  /** The resources that are nearly full, so that the shard refuses writes; missing in heartbeats of earlier versions. */
   readonly full?: readonly ('memory' | 'store')[];
   /** Whether it transfers its collections and then ends: it is given none. */
   readonly leaving: boolean;

@@ -1,4 +1,4 @@
-/** A transport over NATS, whose server routes by subject and says at once where nobody serves one. */
+/** A transport over NATS, whose server routes by subject and says at once where no process serves one. */
 import type { Subscription } from 'nats';
 import { messageOf, unavailable, VouchError } from '../errors/errors.js';
 import type { ClusterConnection } from '../nats/natsConnection.js';

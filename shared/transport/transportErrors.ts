@@ -1,4 +1,4 @@
-/** What became of a request that has no answer: whether it may be sent again. */
+/** The fate of a request without an answer, which says whether it may be sent again. */
 import { VouchError } from '../errors/errors.js';
 
 /** Why a process of another version is refused: `who` speaks version `theirs`. */

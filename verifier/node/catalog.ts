@@ -12,7 +12,7 @@ export interface CatalogItem {
   readonly origin: { readonly id: bigint; readonly project: string; readonly name: string };
 }
 
-/** Reads the catalog of a standalone node. Throws an Error of one line if the folder is no node's. */
+/** Reads the catalog of a standalone node. Throws an Error of one line if the folder is not a node's. */
 export async function readFolderCatalog(dataDir: string): Promise<CatalogItem[]> {
   const folder = join(dataDir, 'registry', 'vouch-catalog');
   let names: string[];

@@ -230,7 +230,7 @@ export class StreamLog implements FrameSource {
   }
 }
 
-/** JetStream does not tell the size of one subject, but the last frame counts the bytes before it. */
+/** JetStream does not report the size of one subject, but the last frame counts the bytes before it. */
 const claimedBytes = (frame: Uint8Array): number => frame.length + (frame.length < 24 ? 0 : Number(readU64(frame, 16)));
 
 function parsed(url: string): URL {

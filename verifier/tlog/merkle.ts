@@ -68,7 +68,7 @@ export function isConsistent(earlier: TreeAt, later: TreeAt, proof: readonly Uin
   return last === 0 && equal(before, earlier.root) && equal(after, later.root);
 }
 
-/** The right edge of a growing tree: enough to append leaves and to tell the root, a few hashes for any size. */
+/** The right edge of a growing tree: enough to append leaves and to compute the root, a few hashes for any size. */
 export class Frontier {
   #size: number;
   /** Of full subtrees, the largest first: one for each bit of the size. */

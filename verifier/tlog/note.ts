@@ -24,7 +24,7 @@ export interface NoteSignature {
   readonly name: string;
   /** 8 lowercase hex. */
   readonly keyId: string;
-  /** What follows the key id. */
+  /** The bytes after the key id. */
   readonly bytes: Uint8Array;
 }
 

@@ -51,7 +51,7 @@ interface ClusterOptions {
   readonly restartAfterMs?: number | null;
   /** Whether it is watched: the NATS servers then have status pages, and coordinators metrics addresses of their own. */
   readonly isWatched?: boolean;
-  /** Tells of processes that end, come back and complain; prints by default. */
+  /** Reports processes that end, come back or log warnings; prints by default. */
   readonly tell?: Tell;
 }
 

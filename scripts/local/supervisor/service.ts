@@ -1,4 +1,4 @@
-/** Runs a command that serves until it is told to stop. */
+/** Runs a command that serves until it is stopped. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';

@@ -28,7 +28,7 @@ const COST_ROWS = 1000;
 const COST_PER_CENTROID = 2;
 const COST_PER_PROBE = 60;
 const COST_BY_CODES = { candidate: 2, row: 1 };
-/** Of some rows the signs do not say that they are far: their codes are read. */
+/** Rows that the sign codes cannot prune are read as byte codes. */
 const COST_BY_SIGNS = { candidate: 12, row: 0.35 };
 
 class IvfIndex implements Index {
