@@ -58,8 +58,9 @@ export const SUITES = {
  * first. The others begin in this order: those that take less time come last, so that the lanes end together.
  */
 const GROUPS = [
-  /^(?:attack|contract)\/.*\.long\./,
-  /^(?:faults|nats|simulate)\/.*\.long\./,
+  /^attack\/stalls\/.*\.long\./,
+  /^contract\/.*\.long\./,
+  /^(?:attack|faults|nats|simulate)\/.*\.long\./,
   /^cluster\/.*\.long\./,
   /\.long\./,
   /^contract\/[^f-qs]/,
