@@ -1,6 +1,7 @@
 /** Documents of the frameworks: records under the ids of their documents. */
 import type { Collection } from './collection.js';
 import { CollectionNotFoundError } from './errors.js';
+import { assertKnown, assertName } from './exact.js';
 import type { JsonObject, Vector } from './values.js';
 
 export interface StoredDocument {
@@ -40,6 +41,7 @@ export async function deleteDocuments(
   collection: Collection,
   of: { readonly ids: readonly string[] } | { readonly filter: JsonObject },
 ): Promise<void> {
+  assertChoice(of);
   await unlessMissing(async () => {
     if ('filter' in of) {
       await collection.deleteMany({ metadataFilter: of.filter });
@@ -49,6 +51,16 @@ export async function deleteDocuments(
     for (let at = 0; at < ids.length; at += DELETED_AT_ONCE)
       await collection.deleteMany({ externalIds: ids.slice(at, at + DELETED_AT_ONCE) });
   });
+}
+
+/** What matches nothing would be answered as if it were deleted. */
+function assertChoice(of: object | undefined): void {
+  assertKnown(of ?? {}, ['ids', 'filter'], 'delete');
+  if (Object.keys(of ?? {}).length !== 1) throw new TypeError('delete: give exactly one of ids and filter');
+  if (!('ids' in of!)) return;
+  const { ids } = of as { readonly ids: readonly unknown[] };
+  if (!Array.isArray(ids)) throw new TypeError('delete.ids: expected a list of ids');
+  for (const [i, id] of ids.entries()) assertName(id, `delete.ids[${i}]`);
 }
 
 /** Resolves to undefined if the collection does not exist yet: the first documents create it. */

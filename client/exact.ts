@@ -77,13 +77,14 @@ export function assertKnown(value: object, known: readonly string[], path: strin
 function fieldsOf(of: string, request: object, path: string, numbers: Numbers): object {
   assertPlain(request, path === '' ? 'the request' : path);
   const fields = FIELDS[of]!;
-  return Object.fromEntries(
-    Object.entries(request).map(([key, value]) => {
-      const [name, at] = [snakeCase(key), below(path, key)];
-      if (!Object.hasOwn(fields, name)) throw unknownField(at, Object.keys(fields));
-      return [name, fieldOf(fields[name]!, value, at, numbers)];
-    }),
-  );
+  const sent = new Map<string, unknown>();
+  for (const [key, value] of Object.entries(request)) {
+    const [name, at] = [snakeCase(key), below(path, key)];
+    if (!Object.hasOwn(fields, name)) throw unknownField(at, Object.keys(fields));
+    if (sent.has(name)) throw new TypeError(`${at}: the field is given twice, as ${name} and ${camelCase(name)}`);
+    sent.set(name, fieldOf(fields[name]!, value, at, numbers));
+  }
+  return Object.fromEntries(sent);
 }
 
 function fieldOf(kind: string, value: unknown, path: string, numbers: Numbers): unknown {

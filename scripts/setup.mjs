@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBrowser } from './setup/browser.mjs';
-import { buildAll, buildClientTypes, buildPrograms, together } from './setup/build.mjs';
+import { buildAll, buildClientTypes, buildPrograms, stopEsbuild, together } from './setup/build.mjs';
 import { SetupError } from './setup/command.mjs';
 import { asksForHelp, assertArguments, COMMANDS, UsageError } from './setup/commands.mjs';
 import { installAllPackages, installPackages } from './setup/dependencies.mjs';
@@ -65,6 +65,7 @@ async function main([name = 'setup', ...args]) {
       }
     }),
   );
+  await stopEsbuild();
   if (command.entry !== undefined) await runEntry(command.entry, args);
   else await command.run?.(args, root);
 }

@@ -83,7 +83,9 @@ export function notOfMoment(
 /** Finds the receipt in an answer of the service, or alone. Throws an Error if there is none. */
 export function receiptIn(json: unknown): WriteReceipt {
   const receipt = (json as { receipt?: unknown } | null)?.receipt ?? json;
-  if (typeof (receipt as { proof?: unknown } | null)?.proof !== 'string') throw new Error('there is no receipt in it');
+  const { proof, error } = (receipt ?? {}) as { readonly proof?: unknown; readonly error?: unknown };
+  if (typeof error === 'string') throw new Error(`it is an error of the service: ${error}`);
+  if (typeof proof !== 'string') throw new Error('there is no receipt in it');
   return receipt as WriteReceipt;
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Header } from '../http/reply.js';
+import { type Header, text } from '../http/reply.js';
 import { type ServiceRoute, serviceRoute, success, withAnyQuery } from '../http/route.js';
 
 const FOLDER = fileURLToPath(new URL('../../console/', import.meta.url));
@@ -42,8 +42,7 @@ export async function consoleRoutes(): Promise<ServiceRoute[]> {
   );
   // Relative: a proxy may serve all of this under a prefix.
   const headers = [['location', 'console/'] as const];
-  const leads = (path: string, status: number) =>
-    fileRoute(path, () => ({ status, contentType: null, body: '', headers }));
+  const leads = (path: string, status: number) => fileRoute(path, () => ({ ...text(''), status, headers }));
   return [...files, leads('/console', 308), leads('/', 307)];
 }
 

@@ -62,7 +62,7 @@ export async function buildAll(root) {
     doing: 'compiling TypeScript',
     make: async (changed, dist) => {
       removeOrphans(dist, sources);
-      const { build } = await import('esbuild');
+      const { build } = await esbuild();
       const compile = (paths, options) =>
         build({
           entryPoints: paths.map((path) => join(root, path)),
@@ -130,6 +130,16 @@ async function part(root, name, { inputs, outputs, doing, make, done }) {
     return done(all);
   });
 }
+
+let compiler;
+
+/** The compiler, which has a process of its own until `stopEsbuild`. */
+export const esbuild = () => {
+  compiler ??= import('esbuild');
+  return compiler;
+};
+
+export const stopEsbuild = async () => (await compiler)?.stop();
 
 /** Fails when all have ended. */
 export async function together(works) {

@@ -88,7 +88,8 @@ export const COMMANDS = {
   demo: { needs: CLUSTER, entry: 'scripts/demo.js' },
   docs: { needs: TOOL, entry: 'scripts/docs.js' },
   client: {
-    needs: ['packages', 'clientTypes'],
+    // Its adapters are compiled against the packages that they adapt.
+    needs: ['allPackages', 'clientTypes'],
     usage: `npm run client [-- FOLDER]
 
 Makes the package of the client and its tarball in dist-client, or in a new folder.`,

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { esbuild } from './build.mjs';
 import { SetupError } from './command.mjs';
 import { step } from './steps.mjs';
 
@@ -28,7 +29,7 @@ export async function ensureNatsServer(root) {
 
 /** Bundles the module that finds a server, since the programs are not built yet. */
 async function finder(root) {
-  const { build } = await import('esbuild');
+  const { build } = await esbuild();
   const outfile = join(root, '.cache', 'findNatsServer.mjs');
   mkdirSync(join(root, '.cache'), { recursive: true });
   await build({

@@ -20,7 +20,6 @@ import {
   send,
 } from '../support/rigs/backups.js';
 
-/** What of a frame stands before its events. */
 const FRAME_HEAD_BYTES = 64;
 const noPause = async (): Promise<void> => {};
 

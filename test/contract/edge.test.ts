@@ -56,6 +56,8 @@ inBothModesAndEngines('the HTTP edge', (service, { start }) => {
   it('the root leads to the console', async () => {
     const answer = await fetch(`${service.url}/`, { redirect: 'manual' });
     expect([answer.status, answer.headers.get('location')]).to.deep.equal([307, 'console/']);
+    // Without a length a client waits until the connection is closed.
+    expect(answer.headers.get('content-length')).to.equal('0');
     expect((await fetch(`${service.url}/`)).headers.get('content-type')).to.match(/^text\/html/);
   });
 

@@ -1,5 +1,6 @@
 /** Calls with values that JSON would leave out or change: nothing of them may be sent. */
 import { expect } from 'chai';
+import { deleteDocuments } from '../../../client/documents.js';
 import { Vouch } from '../../../client/index.js';
 
 const sent: (string | undefined)[] = [];
@@ -170,6 +171,26 @@ describe('a call of the client', () => {
     expect(() => new Vouch(odd({ url: 'http://127.0.0.1:1', key: 'k' }))).to.throw(TypeError, 'key is not a field');
     expect(() => new Vouch({ url: 'http://127.0.0.1:1', timeoutMs: Number.NaN })).to.throw(TypeError, 'timeoutMs');
     expect(() => new Vouch({ url: 'http://127.0.0.1:1', retries: odd('many') })).to.throw(TypeError, 'retries');
+  });
+
+  it('is refused with a field in both spellings', async () => {
+    const request = odd({ query: [1], k: 1, metadata_filter: { lang: 'de' }, metadataFilter: { lang: 'en' } });
+    expect(await refusalOf(() => docs.search(request))).to.match(/metadataFilter: the field is given twice/);
+  });
+
+  it('that deletes documents is refused unless it names ids or a filter, and nothing else', async () => {
+    const remove = (of: unknown) => deleteDocuments(docs, odd(of));
+    for (const [of, message] of [
+      [undefined, /give exactly one of ids and filter/],
+      [{}, /give exactly one of ids and filter/],
+      [{ id: ['d1'] }, /delete\.id is not a field|delete\.id/],
+      [{ deleteAll: true }, /delete\.deleteAll/],
+      [{ ids: undefined }, /delete\.ids|expected a list/],
+      [{ ids: 'd1' }, /delete\.ids: expected a list/],
+      [{ ids: ['d1', 2] }, /delete\.ids\[1\]/],
+      [{ ids: ['d1'], filter: { a: 1 } }, /give exactly one of ids and filter/],
+    ] as const)
+      expect(await refusalOf(() => remove(of))).to.match(message);
   });
 
   it('is sent with null, with dates, with fields in either spelling, and without a deadline', async () => {
