@@ -13,13 +13,10 @@ export { TOGETHER } from './worst/together.js';
 /** Rows keyed by method and path. */
 export const ENDPOINT_ROWS: Rows = { ...SERVICE, ...WRITES, ...READS, ...SEARCHES, ...GRAPH, ...LOGS };
 export const WORST_INPUTS: Rows = { ...ANY_PATH, ...ENDPOINT_ROWS };
-/** Inputs for a follower, which answers eventual searches and applies the writes of the owner. */
+/** Inputs for a follower, which answers eventual searches. */
 export const FOLLOWER_INPUTS: Rows = {
   'POST /v1/search': ofPresent(SEARCHES['POST /v1/search']!),
   'POST /v1/search/batch': ofPresent(SEARCHES['POST /v1/search/batch']!),
-  'POST /v1/records': WRITES['POST /v1/records']!,
-  'POST /v1/vectors/batch-upsert': WRITES['POST /v1/vectors/batch-upsert']!,
-  'POST /v1/records/delete': WRITES['POST /v1/records/delete']!,
 };
 
 /** Leaves out searches of the past, which only owners answer. */
