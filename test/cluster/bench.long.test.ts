@@ -60,7 +60,7 @@ describe('npm run bench', function () {
   it('says what it does not know', async () => {
     const run = await bench(2, '--only', 'disk');
     expect(run.output).to.include(
-      'there is no part "disk"; there are kernel, engine, index, search, proof, restart, http, memory, scale, overload, stalls',
+      'there is no part "disk": there are kernel, engine, index, search, proof, restart, http, memory, scale, overload, stalls',
     );
   });
 });

@@ -42,7 +42,7 @@ describe('another Node', () => {
     if (process.versions.node.startsWith('24.')) skip(this, SAME);
     const node = await nodeOf(24);
     if (node === undefined) skip(this, missing(24));
-    const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', '_mocha');
+    const mocha = join(ROOT, 'node_modules', 'mocha', 'bin', 'mocha.js');
     const drawn = drawnOneIn(6, CONTRACT).map((file) => join(CONTRACT_FOLDER, file));
     const tests = launch(node, [mocha, '--reporter', 'dot', ...drawn, ...MODE], { cwd: ROOT });
     const { code } = await tests.waitForEnd(1_400_000);
