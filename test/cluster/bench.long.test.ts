@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import type { Report } from '../../bench/report.js';
 import { PARTS } from '../../bench/row.js';
 import { quantise } from '../../shared/fixedPoint.js';
+import { compileHnswlib } from '../support/launch/compiledHnswlib.js';
 import { type Launched, launchNode } from '../support/launch/process.js';
 import { drawnOneIn, seededRandom } from '../support/model/random.js';
 
@@ -24,6 +25,9 @@ describe('npm run bench', function () {
   this.timeout(BENCH_WITHIN_MS + 10_000);
   let folder: string;
 
+  before(async function () {
+    await compileHnswlib(this);
+  });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'vouch-bench-test-'));
   });

@@ -10,12 +10,23 @@ interface Setup {
   compileHnswlib(root: string): Promise<void>;
 }
 
-export const hnswlibSetup = (): Promise<Setup> =>
-  import(pathToFileURL(join(ROOT, 'scripts', 'setup', 'hnswlib.mjs')).href);
+interface Lock {
+  withLock(file: string, onWait: (holder: string) => void, work: () => Promise<void>): Promise<void>;
+}
 
-/** Skips the suite where this machine cannot compile it. */
+const setupPart = (name: string): Promise<unknown> => import(pathToFileURL(join(ROOT, 'scripts', 'setup', name)).href);
+
+export const hnswlibSetup = async (): Promise<Setup> => (await setupPart('hnswlib.mjs')) as Setup;
+
+/** Skips the suite where this machine cannot compile it. Suites of another process wait for it. */
 export async function compileHnswlib(context: Mocha.Context): Promise<void> {
   context.timeout(COMPILE_MS);
   const { compileHnswlib: compile } = await hnswlibSetup();
-  await compile(ROOT).catch((error: Error) => skip(context, `hnswlib-node is not compiled: ${error.message}`));
+  const { withLock } = (await setupPart('lock.mjs')) as Lock;
+  const lock = join(ROOT, '.cache', 'setup.lock');
+  await withLock(
+    lock,
+    () => undefined,
+    () => compile(ROOT).catch((error: Error) => skip(context, `hnswlib-node is not compiled: ${error.message}`)),
+  );
 }
