@@ -1,8 +1,8 @@
 /** A shard over the local log and the coordinator's side of it, in this process: the service without HTTP and NATS. */
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { ClusterBackend } from '../coordinator/cluster/clusterBackend.js';
-import type { Collection } from '../coordinator/cluster/collection.js';
 import { float64sOf } from '../coordinator/handlers/hits.js';
 import { samplesOf } from '../scripts/local/clusterView/watch/figures.js';
 import { runShard } from '../shard/shard.js';

@@ -1,6 +1,6 @@
 /** How long a shard's event loop is held up while an index is built and taken over, with writes and searches going on. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { systemClock } from '../shared/clock.js';
 import { INDEX_KINDS, type IndexKind } from '../shared/model/indexSpec.js';

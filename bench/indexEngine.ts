@@ -1,5 +1,5 @@
 /** Recall against latency of each kind in the engine, beside an exact scan and the bare library of the graph. */
-import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import type { Progress } from '../scripts/terminal/progress.js';
 import { systemClock } from '../shared/clock.js';
 import type { IndexSpec } from '../shared/model/indexSpec.js';

@@ -1,5 +1,5 @@
 /** What a look into the past costs in the engine: of a state that is still in memory, and of one that is rebuilt. */
-import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { systemClock } from '../shared/clock.js';
 import type { SearchCall } from '../shared/protocol/calls.js';
 import { withDelays } from './delays.js';

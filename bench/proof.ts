@@ -1,5 +1,5 @@
 /** Proofs of a long log: what they cost to make and to send, and what it costs to be able to make them. */
-import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { inclusionOf } from '../coordinator/handlers/proofs.js';
 import { systemClock } from '../shared/clock.js';
 import { auditMeasurements, benchAuditCost } from './auditCost.js';

@@ -1,5 +1,5 @@
 /** What each option of a search adds to an exact one, in the engine; and what options cost that nobody asked for. */
-import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { systemClock } from '../shared/clock.js';
 import type { Filter } from '../shared/model/filter.js';
 import type { SearchCall } from '../shared/protocol/calls.js';

@@ -1,5 +1,5 @@
 /** A collection of vectors with metadata and short texts, written over many hours by its own clock. */
-import type { Collection } from '../coordinator/cluster/collection.js';
+import type { Collection } from '../coordinator/cluster/catalog/collection.js';
 import { type Clock, systemClock } from '../shared/clock.js';
 import { type Engine, envelope } from './inProcess.js';
 import { fixedBytes, generator, type VectorSet } from './vectors.js';

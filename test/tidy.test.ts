@@ -53,8 +53,9 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
       'vault',
       'state',
     ],
-    ...['index', 'metadata', 'text', 'graph', 'audit', 'serving', 'kernel'],
+    ...['index', 'metadata', 'text', 'graph', 'audit', 'opening', 'answering', 'capacity', 'kernel'],
   ],
+  'coordinator/cluster': ['clusterBackend.ts', 'reports', 'deletion', 'placement', 'calls', 'members', 'catalog'],
   'shard/index': [
     ...['collectionIndex.ts', 'generationMaker.ts', 'building.ts', 'services.ts', 'desiredSpecs.ts'],
     ...[

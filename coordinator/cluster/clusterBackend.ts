@@ -15,11 +15,8 @@ import { noteWork } from '../../shared/scheduling/currentWork.js';
 import type { Envelope } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
 import { ShredMarks } from '../../shared/vault/shredMarks.js';
-import { CallQueue } from './callQueue.js';
-import { Catalog } from './catalog.js';
-import type { Health } from './clusterHealth.js';
-import { ClusterHealth } from './clusterHealth.js';
-import { type ClusterState, ClusterView } from './clusterView.js';
+import { CallQueue } from './calls/callQueue.js';
+import { Catalog } from './catalog/catalog.js';
 import type {
   Collection,
   CountedCollection,
@@ -27,17 +24,20 @@ import type {
   ImportedCollection,
   WantedCollection,
   WantedImport,
-} from './collection.js';
-import { CollectionStats } from './collectionStats.js';
-import { Deletions } from './deletions.js';
-import { KeyEntries } from './keyEntries.js';
-import { LEASE_MS, Leadership } from './leadership.js';
-import { LogSources } from './logSources.js';
-import { Members } from './members.js';
-import { Moves } from './moves.js';
-import { Placement } from './placement.js';
-import { PlacementViews } from './placementView.js';
-import { countUnknownKey } from './unknownKeys.js';
+} from './catalog/collection.js';
+import { Deletions } from './deletion/deletions.js';
+import { KeyEntries } from './deletion/keyEntries.js';
+import { countUnknownKey } from './deletion/unknownKeys.js';
+import { LEASE_MS, Leadership } from './members/leadership.js';
+import { Members } from './members/members.js';
+import { Moves } from './placement/moves.js';
+import { Placement } from './placement/placement.js';
+import { PlacementViews } from './placement/placementView.js';
+import type { Health } from './reports/clusterHealth.js';
+import { ClusterHealth } from './reports/clusterHealth.js';
+import { type ClusterState, ClusterView } from './reports/clusterView.js';
+import { CollectionStats } from './reports/collectionStats.js';
+import { LogSources } from './reports/logSources.js';
 
 /** The header of a frame, the genesis event and the end. */
 const FRAME_OVERHEAD_BYTES = 4_096;

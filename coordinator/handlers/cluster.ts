@@ -1,5 +1,5 @@
 /** The endpoint that shows the cluster. */
-import type { PlacedState, ShardState } from '../cluster/clusterView.js';
+import type { PlacedState, ShardState } from '../cluster/reports/clusterView.js';
 import type { ClusterResponse, PlacedCollection, ShardStatus } from '../contract/cluster.js';
 import type { HandlerRequest } from '../http/handlerRequest.js';
 import { json, type Reply } from '../http/reply.js';

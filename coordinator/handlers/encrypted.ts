@@ -1,6 +1,5 @@
 /** The endpoints of encrypted records and of their keys. */
 import { isCollectionNotFound, VouchError } from '../../shared/errors/errors.js';
-import { shredKey } from '../cluster/shred.js';
 import {
   type EncryptedRecordResponse,
   type InsertEncryptedResponse,
@@ -12,6 +11,7 @@ import { invalid } from '../contract/refusal.js';
 import { json } from '../http/reply.js';
 import { inCollection, type Route, readRoute, writeRoute } from '../http/route.js';
 import { headerRequestId } from './idempotencyKey.js';
+import { shredKey } from './shred.js';
 
 export const ENCRYPTED_ROUTES: readonly Route[] = [
   writeRoute('POST /v1/records/encrypted', {

@@ -1,6 +1,6 @@
 /** The endpoints of a collection's graph: its nodes, its edges, and walks over it. */
 import type { GraphNode } from '../../shared/model/graph.js';
-import type { Collection } from '../cluster/collection.js';
+import type { Collection } from '../cluster/catalog/collection.js';
 import {
   assertEdgesQuery,
   assertGraphQuery,

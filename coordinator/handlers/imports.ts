@@ -3,7 +3,7 @@ import { VouchError } from '../../shared/errors/errors.js';
 import { EXACT } from '../../shared/model/indexSpec.js';
 import { parametersOf } from '../../shared/registry/catalogEntry.js';
 import { framesIn } from '../body/frames.js';
-import type { ImportedCollection } from '../cluster/collection.js';
+import type { ImportedCollection } from '../cluster/catalog/collection.js';
 import type { BeginImportRequest, ImportResponse } from '../contract/backup.js';
 import type { RouteAnswer } from '../contract/openapi.js';
 import { invalid } from '../contract/refusal.js';

@@ -12,8 +12,8 @@ import type { Logger } from '../../shared/logger.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import type { Collection } from '../cluster/catalog/collection.js';
 import type { Backend } from '../cluster/clusterBackend.js';
-import type { Collection } from '../cluster/collection.js';
 
 export interface HoldTimes {
   /** How long a hold lasts without a renewal. */

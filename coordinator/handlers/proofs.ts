@@ -10,7 +10,7 @@ import type {
 } from '../../shared/protocol/proofs.js';
 import { listSigners } from '../../shared/registry/signers.js';
 import { instantMs } from '../body/instant.js';
-import type { Collection } from '../cluster/collection.js';
+import type { Collection } from '../cluster/catalog/collection.js';
 import {
   assertCheckpointQuery,
   assertConsistencyQuery,

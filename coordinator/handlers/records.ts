@@ -5,7 +5,7 @@ import type { PreparedBatch } from '../body/batch.js';
 import { shownMetadata } from '../body/json.js';
 import type { Prepared } from '../body/kinds.js';
 import { unpackBytes } from '../body/packedBytes.js';
-import type { Collection } from '../cluster/collection.js';
+import type { Collection } from '../cluster/catalog/collection.js';
 import type {
   BatchInsertResponse,
   BatchUpsertResponse,

@@ -4,7 +4,7 @@ import { VouchError } from '../../shared/errors/errors.js';
 import type { Decay, SearchCall, SearchResult } from '../../shared/protocol/calls.js';
 import { inSlices } from '../../shared/scheduling/slice.js';
 import type { PreparedMultiSearch, PreparedSearchBatch } from '../body/search.js';
-import type { Collection } from '../cluster/collection.js';
+import type { Collection } from '../cluster/catalog/collection.js';
 import { invalid } from '../contract/refusal.js';
 import type { MultiSearchResponse, PartialFailure, RecordInCollection } from '../contract/search.js';
 import { COLLECTION_ERRORS, collectionName, type HandlerRequest } from '../http/handlerRequest.js';

@@ -5,7 +5,7 @@ import type { Metrics } from '../../shared/metrics/metrics.js';
 import { joinMetricTexts } from '../../shared/metrics/metricsText.js';
 import { limitsOf, totalHeld } from '../../shared/model/quotas.js';
 import type { Backend } from '../cluster/clusterBackend.js';
-import type { Health } from '../cluster/clusterHealth.js';
+import type { Health } from '../cluster/reports/clusterHealth.js';
 import type { HealthResponse, UsageResponse } from '../contract/service.js';
 import type { HandlerRequest, OpenAnswers } from '../http/handlerRequest.js';
 import { inBytes, json, type Reply, text } from '../http/reply.js';

@@ -15,7 +15,7 @@ import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import { GRANTS_KNOWN_SUBJECT, GRANTS_SUBJECT, LIMITS_SUBJECT } from '../../shared/transport/subjects.js';
 import type { Serving, Transport } from '../../shared/transport/transport.js';
 import { NobodyServes } from '../../shared/transport/transportErrors.js';
-import { type Leadership, RENEW_EVERY_MS } from '../cluster/leadership.js';
+import { type Leadership, RENEW_EVERY_MS } from '../cluster/members/leadership.js';
 import type { Category, Decision, Limiter, LocalLimiter, UntilFull } from './limiter.js';
 
 /** An answer takes a tenth of a millisecond. A request whose answer comes later than this is counted twice. */

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../shared/clock.js';
 import { Slice } from '../../shared/scheduling/slice.js';
-import type { LogSources } from '../cluster/logSources.js';
+import type { LogSources } from '../cluster/reports/logSources.js';
 import { censusEntry, MISSING_MAX } from './entry.js';
 import type { LogStore } from './logStore.js';
 

@@ -33,7 +33,7 @@ import {
   type VerifierKey,
   verifierKey,
 } from '../../verifier/index.js';
-import type { LogSources } from '../cluster/logSources.js';
+import type { LogSources } from '../cluster/reports/logSources.js';
 import { LogStore } from './logStore.js';
 import { Published } from './published.js';
 import { type LogKey, Publisher } from './publisher.js';

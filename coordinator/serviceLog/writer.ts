@@ -14,7 +14,7 @@ import type { Metrics } from '../../shared/metrics/metrics.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
-import type { LogSources } from '../cluster/logSources.js';
+import type { LogSources } from '../cluster/reports/logSources.js';
 import { Census } from './census.js';
 import { checkpointEntry, deletionEntry, readEntryHead } from './entry.js';
 import type { LogStore } from './logStore.js';

@@ -4,7 +4,7 @@ import { toHex } from '../../shared/hashing/hash.js';
 import { type CallCount, CheckPace } from '../../shared/scheduling/checkPace.js';
 import { FairSemaphore } from '../../shared/scheduling/fairSemaphore.js';
 import { Slice } from '../../shared/scheduling/slice.js';
-import { moved } from '../serving/moved.js';
+import { moved } from '../../shared/transport/transportErrors.js';
 import { checkLog, type LogPlace } from '../snapshot/checkLog.js';
 import { Opening } from '../snapshot/opening.js';
 import type { HistoricalState } from './historicalState.js';

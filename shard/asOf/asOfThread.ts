@@ -13,7 +13,7 @@ import type { EventLog } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { newCallCount } from '../../shared/scheduling/checkPace.js';
-import { moved } from '../serving/moved.js';
+import { moved } from '../../shared/transport/transportErrors.js';
 import type { LogPlace } from '../snapshot/checkLog.js';
 import { Opening } from '../snapshot/opening.js';
 import type { SetAside, SnapshotPlace } from '../snapshot/savedSnapshots.js';

@@ -3,7 +3,7 @@
 import type { Clock } from '../../shared/clock.js';
 import type { CollectionConfig } from '../../shared/model/collectionConfig.js';
 import { type Amount, totalHeld } from '../../shared/model/quotas.js';
-import type { Quota } from '../serving/quota.js';
+import type { Quota } from '../capacity/quota.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { PlanStart } from '../state/commitBuilder.js';
 import type { Journal } from '../state/journal.js';

@@ -14,10 +14,10 @@ import type { DeleteManyCall, InsertEncryptedCall, Results, WriteCall } from '..
 import { noteWork } from '../../shared/scheduling/currentWork.js';
 import { Slice } from '../../shared/scheduling/slice.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import { cutShort, moved } from '../../shared/transport/transportErrors.js';
 import type { SlotSet } from '../kernel/slotSet.js';
 import type { VectorBlocks } from '../kernel/vectorBlocks.js';
 import { bytesOf } from '../search/found.js';
-import { cutShort, moved } from '../serving/moved.js';
 import { CommitBuilder } from '../state/commitBuilder.js';
 import { planDeletions } from '../state/planDeletions.js';
 import type { SealedCall, WriteAnswer } from '../state/plannedCalls.js';

@@ -1,5 +1,5 @@
 import { VouchError } from '../../shared/errors/errors.js';
-import { moved } from '../serving/moved.js';
+import { moved } from '../../shared/transport/transportErrors.js';
 
 /** A hold on the writes of a collection. It ends by itself, in case its holder has died. */
 export class WriteHold {

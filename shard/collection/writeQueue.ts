@@ -16,7 +16,7 @@ import {
 import type { DeleteManyCall, WriteCall } from '../../shared/protocol/calls.js';
 import { WaitBound } from '../../shared/scheduling/waitBound.js';
 import type { Envelope } from '../../shared/transport/transport.js';
-import type { CallAdmission } from '../serving/admission.js';
+import type { CallAdmission } from '../capacity/admission.js';
 import type { SealedCall } from '../state/plannedCalls.js';
 
 export interface Waiting {

@@ -21,9 +21,9 @@ import type { Metrics } from '../../shared/metrics/metrics.js';
 import type { IndexSpec } from '../../shared/model/indexSpec.js';
 import type { ReadCall, SearchBatchCall, SearchCall, ShownState } from '../../shared/protocol/calls.js';
 import type { Envelope } from '../../shared/transport/transport.js';
+import { moved } from '../../shared/transport/transportErrors.js';
+import { type CallAdmission, type ReadTarget, takesTurns } from '../capacity/admission.js';
 import type { Collection } from '../collection/collection.js';
-import { type CallAdmission, type ReadTarget, takesTurns } from '../serving/admission.js';
-import { moved } from '../serving/moved.js';
 import type { ReadIndex } from './readIndex.js';
 
 /** How long an answer may wait for the owner to apply what the follower has applied. */

@@ -28,9 +28,9 @@ import {
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import { BACKOFF, nextDelayMs } from '../../shared/scheduling/retry.js';
 import { nextTurn, type Slice, sliceTurns } from '../../shared/scheduling/slice.js';
+import { cutShort, moved } from '../../shared/transport/transportErrors.js';
 import type { Hits } from '../kernel/scanScratch.js';
 import type { SlotSet } from '../kernel/slotSet.js';
-import { cutShort, moved } from '../serving/moved.js';
 import { Building, type BuildMetric } from './building.js';
 import { freeze } from './builds/frozenRows.js';
 import { desiredSpec } from './desiredSpecs.js';

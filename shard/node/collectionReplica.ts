@@ -18,14 +18,14 @@ import type { Ownership } from '../../shared/registry/owners.js';
 import { RETRY_MS } from '../../shared/scheduling/retry.js';
 import { everyVerb, feedSubject, type Verb, verbOf } from '../../shared/transport/subjects.js';
 import type { Serving } from '../../shared/transport/transport.js';
+import { moved } from '../../shared/transport/transportErrors.js';
+import type { CallHandler } from '../answering/callRunner.js';
+import type { Lease } from '../answering/lease.js';
 import type { CollectionContext } from '../collection/collectionContext.js';
 import { CollectionHandle } from '../collection/collectionHandle.js';
 import { packFeed } from '../follow/feedMessage.js';
 import type { FollowServices } from '../follow/follower.js';
 import { Follower } from '../follow/follower.js';
-import type { CallHandler } from '../serving/callRunner.js';
-import type { Lease } from '../serving/lease.js';
-import { moved } from '../serving/moved.js';
 import { assertGivenUp } from './formerOwner.js';
 
 export interface ReplicaServices {

@@ -3,8 +3,8 @@ import { unavailable } from '../../shared/errors/errors.js';
 import type { ShardCall, ShardResults } from '../../shared/protocol/calls.js';
 import { ask } from '../../shared/protocol/wire.js';
 import { shardSubject } from '../../shared/transport/subjects.js';
+import type { Lease } from '../answering/lease.js';
 import type { CollectionContext } from '../collection/collectionContext.js';
-import type { Lease } from '../serving/lease.js';
 
 /** A shard that lives answers in milliseconds. */
 const ANSWERED_WITHIN_MS = 1_000;

@@ -7,8 +7,8 @@ import type { LogLosses } from '../../shared/log/eventLog.js';
 import type { Logger } from '../../shared/logger.js';
 import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
+import type { Lease } from '../answering/lease.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
-import type { Lease } from '../serving/lease.js';
 
 const EVERY_MS = 5_000;
 /** Logs that are read in one round, and at once: a server that does not know the newest frames yet makes each read long. */

@@ -14,9 +14,9 @@ import type { Logger } from '../../shared/logger.js';
 import { type CallCount, CheckPace } from '../../shared/scheduling/checkPace.js';
 import { PeriodicTask } from '../../shared/scheduling/periodicTask.js';
 import type { VaultStore } from '../../shared/vault/vaultStore.js';
+import type { DamageReports } from '../capacity/damageReports.js';
 import type { Collection } from '../collection/collection.js';
 import type { CollectionHandle } from '../collection/collectionHandle.js';
-import type { DamageReports } from '../serving/damageReports.js';
 import type { DataKeys } from '../vault/dataKeys.js';
 
 const ROUND_MS = 5_000;

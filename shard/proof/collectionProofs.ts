@@ -11,7 +11,7 @@ import type { Results } from '../../shared/protocol/calls.js';
 import type { LogHead, ProofCall, ProofResults } from '../../shared/protocol/proofs.js';
 import { Mutex } from '../../shared/scheduling/mutex.js';
 import type { Signer } from '../../shared/signing/signer.js';
-import { moved } from '../serving/moved.js';
+import { moved } from '../../shared/transport/transportErrors.js';
 import type { CollectionState } from '../state/collectionState.js';
 import type { Journal } from '../state/journal.js';
 import { emptyHashes } from '../state/replay.js';

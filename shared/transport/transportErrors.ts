@@ -1,5 +1,5 @@
 /** The fate of a request without an answer, which says whether it may be sent again. */
-import { VouchError } from '../errors/errors.js';
+import { unavailable, VouchError } from '../errors/errors.js';
 
 /** Why a process of another version is refused: `who` speaks version `theirs`. */
 export const speaksAnother = (who: string, theirs: number | string, ours: number): string =>
@@ -28,3 +28,10 @@ export class NotSent extends VouchError {
     this.name = 'NotSent';
   }
 }
+
+/** The collection is not served here any more, and the call has certainly had no effect: it is sent to the next owner. */
+export const moved = (): VouchError => new NobodyServes();
+
+/** The collection is not served here any more, and the call may have had an effect: only the caller can decide to repeat it. */
+export const cutShort = (): VouchError =>
+  unavailable('the collection is moving to another shard, and it is not known what was done; retry shortly');

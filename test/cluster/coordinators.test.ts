@@ -1,6 +1,6 @@
 /** Several coordinators of one cluster, as real processes: what one is told the others know, and what one counts counts for all. */
 import { expect } from 'chai';
-import { LEASE_MS } from '../../coordinator/cluster/leadership.js';
+import { LEASE_MS } from '../../coordinator/cluster/members/leadership.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { createKey } from '../../shared/registry/keys.js';

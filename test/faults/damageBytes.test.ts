@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import type { Collection } from '../../coordinator/cluster/collection.js';
+import type { Collection } from '../../coordinator/cluster/catalog/collection.js';
 import { systemClock } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';
 import { DAMAGES_TOLD_MAX, type DamagedPart } from '../../shared/model/damage.js';

@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { markDeleted } from '../../coordinator/cluster/deletionMarks.js';
+import { markDeleted } from '../../coordinator/cluster/catalog/deletionMarks.js';
 import { BUCKETS } from '../../shared/bucket/buckets.js';
 import { systemClock, systemEntropy } from '../../shared/clock.js';
 import { VouchError } from '../../shared/errors/errors.js';

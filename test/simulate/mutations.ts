@@ -14,7 +14,7 @@ export interface Mutation {
 
 const LOG = 'shared/log/jetStreamLog.js';
 const LOCAL_LOG = 'shared/log/segmentedLog.js';
-const CATALOG = 'coordinator/cluster/catalog.js';
+const CATALOG = 'coordinator/cluster/catalog/catalog.js';
 const REPLICA = 'shard/node/collectionReplica.js';
 
 const anywhere = (): boolean => true;
@@ -29,7 +29,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a lease never ends',
     isIn: inClusters,
-    file: 'shard/serving/lease.js',
+    file: 'shard/answering/lease.js',
     find: 'return Math.max(this.options.leaseMs - (this.clock.monotonicMs() - this.#renewedMs), 0);',
     put: 'return this.options.leaseMs;',
   },
@@ -219,7 +219,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a write without an answer is sent again',
     isIn: inClusters,
-    file: 'coordinator/cluster/callQueue.js',
+    file: 'coordinator/cluster/calls/callQueue.js',
     find: '|| isLost && route === "read")',
     put: '|| isLost)',
   },
@@ -268,21 +268,21 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a collection that was deleted is given an owner',
     isIn: inClusters,
-    file: 'coordinator/cluster/placement.js',
+    file: 'coordinator/cluster/placement/placement.js',
     find: '() => catalog.isListed(collection)',
     put: 'async () => true',
   },
   {
     name: 'the log of a deleted collection goes before its owner',
     isIn: inClusters,
-    file: 'coordinator/cluster/deletions.js',
+    file: 'coordinator/cluster/deletion/deletions.js',
     find: 'const owners = await members.disown(id);',
     put: 'const owners = undefined;\n        setTimeout(() => void members.disown(id).catch(() => undefined), 1_000);',
   },
   {
     name: 'a deletion is answered before the shards are told',
     isIn: inClusters,
-    file: 'coordinator/cluster/deletions.js',
+    file: 'coordinator/cluster/deletion/deletions.js',
     find: 'await Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope)));',
     put: 'void Promise.all([...holders].map((shard) => this.#silenceAt(shard, id, envelope))).catch(() => undefined);',
   },

@@ -1,5 +1,5 @@
 /** Makes what a cluster keeps in JetStream, as its admin: coordinators and shards may not. */
-import { LEASE_MS } from '../../../coordinator/cluster/leadership.js';
+import { LEASE_MS } from '../../../coordinator/cluster/members/leadership.js';
 import { BUCKETS } from '../../../shared/bucket/buckets.js';
 import { systemClock } from '../../../shared/clock.js';
 import { messageOf, VouchError } from '../../../shared/errors/errors.js';

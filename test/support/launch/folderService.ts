@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.js';
 import { type ConfigOverrides, loadConfig } from '../../../config/load.js';
+import type { Collection, WantedCollection } from '../../../coordinator/cluster/catalog/collection.js';
 import { ClusterBackend } from '../../../coordinator/cluster/clusterBackend.js';
-import type { Health } from '../../../coordinator/cluster/clusterHealth.js';
-import type { Collection, WantedCollection } from '../../../coordinator/cluster/collection.js';
+import type { Health } from '../../../coordinator/cluster/reports/clusterHealth.js';
 import { type RunningShard, runShard } from '../../../shard/shard.js';
 import { systemClock } from '../../../shared/clock.js';
 import { LocalLogs } from '../../../shared/log/segments.js';

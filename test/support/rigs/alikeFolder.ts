@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { countUnknownKey } from '../../../coordinator/cluster/unknownKeys.js';
+import { countUnknownKey } from '../../../coordinator/cluster/deletion/unknownKeys.js';
 import { buildGeneration } from '../../../shard/index/builds/buildGeneration.js';
 import { freeze } from '../../../shard/index/builds/frozenRows.js';
 import { BuildProgress } from '../../../shard/index/progress.js';

@@ -1,6 +1,6 @@
 /** The two things that a `CallQueue` stands between, scripted: a wire that records messages, and an owner that changes. */
-import { CallQueue } from '../../../coordinator/cluster/callQueue.js';
-import type { MembersListener, Server } from '../../../coordinator/cluster/members.js';
+import { CallQueue } from '../../../coordinator/cluster/calls/callQueue.js';
+import type { MembersListener, Server } from '../../../coordinator/cluster/members/members.js';
 import { systemClock } from '../../../shared/clock.js';
 import { Metrics } from '../../../shared/metrics/metrics.js';
 import type { SentCall } from '../../../shared/protocol/callShapes.js';

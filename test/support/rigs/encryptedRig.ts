@@ -1,7 +1,7 @@
 /** Collections of one shard over logs and a vault in memory, which outlive it; and shreds as a coordinator makes them. */
-import type { Collection, CountedCollection } from '../../../coordinator/cluster/collection.js';
-import { shredKey } from '../../../coordinator/cluster/shred.js';
-import { countUnknownKey } from '../../../coordinator/cluster/unknownKeys.js';
+import type { Collection, CountedCollection } from '../../../coordinator/cluster/catalog/collection.js';
+import { countUnknownKey } from '../../../coordinator/cluster/deletion/unknownKeys.js';
+import { shredKey } from '../../../coordinator/handlers/shred.js';
 import type { CollectionHandle } from '../../../shard/collection/collectionHandle.js';
 import { PendingShreds } from '../../../shard/node/pendingShreds.js';
 import type { Bucket } from '../../../shared/bucket/bucket.js';

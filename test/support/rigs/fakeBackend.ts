@@ -1,14 +1,15 @@
 /** A backend without a cluster: enough of a collection to see what the HTTP edge asks and how it answers. */
-import type { Backend } from '../../../coordinator/cluster/clusterBackend.js';
-import type { Health } from '../../../coordinator/cluster/clusterHealth.js';
-import type { ClusterState } from '../../../coordinator/cluster/clusterView.js';
+
 import type {
   Collection,
   CountedCollection,
   ImportedCollection,
   WantedCollection,
-} from '../../../coordinator/cluster/collection.js';
-import { countUnknownKey } from '../../../coordinator/cluster/unknownKeys.js';
+} from '../../../coordinator/cluster/catalog/collection.js';
+import type { Backend } from '../../../coordinator/cluster/clusterBackend.js';
+import { countUnknownKey } from '../../../coordinator/cluster/deletion/unknownKeys.js';
+import type { Health } from '../../../coordinator/cluster/reports/clusterHealth.js';
+import type { ClusterState } from '../../../coordinator/cluster/reports/clusterView.js';
 import { MemoryBucket } from '../../../shared/bucket/memory.js';
 import { systemClock } from '../../../shared/clock.js';
 import { VouchError } from '../../../shared/errors/errors.js';

@@ -1,6 +1,6 @@
 /** The vault as a coordinator sees it, with no shard between. */
-import { KeyEntries } from '../../../coordinator/cluster/keyEntries.js';
-import type { Members } from '../../../coordinator/cluster/members.js';
+import { KeyEntries } from '../../../coordinator/cluster/deletion/keyEntries.js';
+import type { Members } from '../../../coordinator/cluster/members/members.js';
 import { KeyEntries as ShardKeyEntries } from '../../../shard/vault/keyEntries.js';
 import type { VaultCall } from '../../../shared/protocol/calls.js';
 import type { VaultStore } from '../../../shared/vault/vaultStore.js';

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigOverrides } from '../../../config/load.js';
-import { verbOfCall } from '../../../coordinator/cluster/callTraits.js';
+import { verbOfCall } from '../../../coordinator/cluster/calls/callTraits.js';
 import { Collection } from '../../../shard/collection/collection.js';
 import type { VectorMemory } from '../../../shard/kernel/vectorMemory.js';
 import type { CollectionState } from '../../../shard/state/collectionState.js';

@@ -1,5 +1,5 @@
-import type { OpeningNotes } from '../../../shard/serving/openingNotes.js';
-import { Openings } from '../../../shard/serving/openings.js';
+import type { OpeningNotes } from '../../../shard/opening/openingNotes.js';
+import { Openings } from '../../../shard/opening/openings.js';
 import { systemClock } from '../../../shared/clock.js';
 
 type Notes = Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'step' | 'end' | 'opened'>;

@@ -4,7 +4,7 @@
  * shard's time). A snapshot asks nobody.
  */
 import type { Config } from '../../../../config/config.js';
-import { LEASE_MS } from '../../../../coordinator/cluster/leadership.js';
+import { LEASE_MS } from '../../../../coordinator/cluster/members/leadership.js';
 import type { Watch } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import { systemClock } from '../../../../shared/clock.js';

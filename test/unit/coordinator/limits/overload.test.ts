@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { InFlight, type Share } from '../../../../coordinator/limits/inFlight.js';
 import { TurnBudget } from '../../../../coordinator/limits/turnBudget.js';
-import { CallAdmission, type ReadTarget, takesTurns } from '../../../../shard/serving/admission.js';
-import { CallRunner } from '../../../../shard/serving/callRunner.js';
+import { CallRunner } from '../../../../shard/answering/callRunner.js';
+import { CallAdmission, type ReadTarget, takesTurns } from '../../../../shard/capacity/admission.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { Overloaded, type RefusalReason } from '../../../../shared/errors/overloaded.js';
 import { silentLogger } from '../../../../shared/logger.js';

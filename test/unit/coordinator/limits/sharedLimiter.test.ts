@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Leadership } from '../../../../coordinator/cluster/leadership.js';
+import { Leadership } from '../../../../coordinator/cluster/members/leadership.js';
 import { type Category, type Decision, LocalLimiter } from '../../../../coordinator/limits/limiter.js';
 import { SharedLimiter } from '../../../../coordinator/limits/sharedLimiter.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';

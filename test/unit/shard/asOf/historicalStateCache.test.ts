@@ -4,11 +4,11 @@ import { HistoricalStateCache } from '../../../../shard/asOf/historicalStateCach
 import type { Measured } from '../../../../shard/asOf/measured.js';
 import { searchState } from '../../../../shard/asOf/searchState.js';
 import { VectorMemory } from '../../../../shard/kernel/vectorMemory.js';
-import { moved } from '../../../../shard/serving/moved.js';
 import { Opening } from '../../../../shard/snapshot/opening.js';
 import type { Clock } from '../../../../shared/clock.js';
 import type { ErrorCode, VouchError } from '../../../../shared/errors/errors.js';
 import { Slice } from '../../../../shared/scheduling/slice.js';
+import { moved } from '../../../../shared/transport/transportErrors.js';
 import { configOf, Engine, type TestCollection } from '../../../support/rigs/engine.js';
 import { WatchedLogs } from '../../../support/rigs/watchedLogs.js';
 import { eventually, expectCode, gate, rejection } from '../../../support/suites/expectations.js';

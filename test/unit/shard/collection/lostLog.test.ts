@@ -1,6 +1,6 @@
 /** A log that is gone, or has lost its end, is never taken for one that was not begun or went no further. */
 import { expect } from 'chai';
-import { Catalog } from '../../../../coordinator/cluster/catalog.js';
+import { Catalog } from '../../../../coordinator/cluster/catalog/catalog.js';
 import { CollectionHandle } from '../../../../shard/collection/collectionHandle.js';
 import type { BucketValue } from '../../../../shared/bucket/bucket.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';

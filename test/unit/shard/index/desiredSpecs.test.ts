@@ -1,6 +1,6 @@
 /** The desired index in the catalog: written by a shard beside the coordinators, and never over what they wrote. */
 import { expect } from 'chai';
-import { Catalog } from '../../../../coordinator/cluster/catalog.js';
+import { Catalog } from '../../../../coordinator/cluster/catalog/catalog.js';
 import { DesiredSpecs } from '../../../../shard/index/desiredSpecs.js';
 import type { BucketValue } from '../../../../shared/bucket/bucket.js';
 import { MemoryBucket } from '../../../../shared/bucket/memory.js';

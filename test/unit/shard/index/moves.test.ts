@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Collection } from '../../../../coordinator/cluster/catalog/collection.js';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
-import type { Collection } from '../../../../coordinator/cluster/collection.js';
 import { systemClock } from '../../../../shared/clock.js';
 import { seededRandom, testSeed } from '../../../support/model/random.js';
 import { batchOf, fixed, insertOf, soon } from '../../../support/rigs/engine.js';

@@ -1,8 +1,8 @@
 /** A shard that is told to end: what it owns moves to the others first, and nobody notices. */
 
 import { expect } from 'chai';
+import type { Collection } from '../../../../coordinator/cluster/catalog/collection.js';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
-import type { Collection } from '../../../../coordinator/cluster/collection.js';
 import { BUCKETS } from '../../../../shared/bucket/buckets.js';
 import type { ShardResults } from '../../../../shared/protocol/calls.js';
 import { ask } from '../../../../shared/protocol/wire.js';

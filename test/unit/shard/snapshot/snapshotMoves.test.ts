@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Collection } from '../../../../coordinator/cluster/catalog/collection.js';
 import type { ClusterBackend } from '../../../../coordinator/cluster/clusterBackend.js';
-import type { Collection } from '../../../../coordinator/cluster/collection.js';
 import { batchOf, fixed, insertOf, requestIdOf, soon } from '../../../support/rigs/engine.js';
 import { MemoryCluster } from '../../../support/rigs/memoryCluster.js';
 import { eventually } from '../../../support/suites/expectations.js';

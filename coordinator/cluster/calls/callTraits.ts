@@ -1,0 +1,149 @@
+/** How each call travels: the verb of its subject, whether alone, and upper bounds of its size and of its answer's size in a message. */
+import { DIMENSION_MAX, EXTERNAL_ID_MAX_BYTES } from '../../../shared/limits.js';
+import { GRAPH_PAGE_MAX } from '../../../shared/model/graph.js';
+import type { Call, DeleteManyCall, SearchBatchCall, SearchCall } from '../../../shared/protocol/calls.js';
+import type { Verb } from '../../../shared/transport/subjects.js';
+
+/** The request id, the deadline, and single numbers of an answer. */
+const ENVELOPE_BYTES = 256;
+const UTF8_BYTES_PER_CHAR = 3;
+/** Index, time and hash of the searched state. */
+const AS_OF_BYTES = 128;
+const ID_BYTES = 8;
+/** A count and the head of its value. */
+const FACET_BYTES = 16;
+/** A node or an edge with its field names. */
+const GRAPH_ITEM_BYTES = 64;
+const RECORD_BYTES = 4 * DIMENSION_MAX + 64 * 1024;
+/** Roots, state hash, and a proof of the longest path. */
+const RECEIPT_BYTES = 4 * 1024;
+/** With the reason of a failed build. */
+const INDEX_STATE_BYTES = 4 * 1024;
+/** The largest plaintext of an encrypted record. */
+const PAYLOAD_BYTES = 64 * 1024;
+/** At most two roots, hashes and paths. */
+const PROOF_BYTES = 8 * 1024;
+const TIMELINE_EVENT_BYTES = 160;
+/** The head of a string, an array or a map. */
+const HEAD_BYTES = 5;
+/** The longest of numbers; `null` and booleans are shorter. */
+const NUMBER_BYTES = 9;
+
+interface Traits<C> {
+  readonly verb: Verb;
+  /** Beyond ENVELOPE_BYTES; absent: nothing. */
+  readonly answerBytes?: (call: C) => number;
+  /** Whether it may take long; absent: it does not. */
+  readonly isLong?: (call: C) => boolean;
+}
+
+const isLong = (): boolean => true;
+
+const TRAITS: { readonly [Op in Call['op']]: Traits<Extract<Call, { op: Op }>> } = {
+  get: { verb: 'read', answerBytes: () => RECORD_BYTES },
+  search: { verb: 'read', answerBytes: hitsBytes, isLong: hasManyTurns },
+  searchBatch: { verb: 'read', answerBytes: batchBytes, isLong },
+  listRecords: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + RECORD_BYTES, isLong },
+  getRecords: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes + RECORD_BYTES, isLong },
+  countRecords: { verb: 'read', isLong },
+  facets: { verb: 'read', answerBytes: ({ limit, maxBytes }) => maxBytes + FACET_BYTES * limit, isLong },
+  vectorOf: { verb: 'read', answerBytes: () => RECORD_BYTES },
+  describe: { verb: 'read' },
+  indexState: { verb: 'read', answerBytes: () => INDEX_STATE_BYTES },
+  graphNode: { verb: 'read' },
+  graphNodes: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * limit },
+  graphEdges: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * (limit ?? GRAPH_PAGE_MAX) },
+  graphSubgraph: { verb: 'read', answerBytes: () => GRAPH_ITEM_BYTES * 2 * GRAPH_PAGE_MAX, isLong },
+  graphQuery: { verb: 'read', answerBytes: ({ limit }) => GRAPH_ITEM_BYTES * limit, isLong },
+  getEncrypted: { verb: 'read', answerBytes: () => PAYLOAD_BYTES, isLong },
+  readLog: { verb: 'read', answerBytes: ({ maxBytes }) => maxBytes, isLong },
+  proofState: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  proofReceipt: { verb: 'read', answerBytes: () => RECEIPT_BYTES, isLong },
+  proofInclusion: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  proofConsistency: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  checkpoint: { verb: 'read', answerBytes: () => PROOF_BYTES, isLong },
+  timeline: { verb: 'read', answerBytes: ({ limit }) => TIMELINE_EVENT_BYTES * limit, isLong },
+  insert: { verb: 'write', answerBytes: () => RECEIPT_BYTES },
+  insertBatch: { verb: 'write', answerBytes: ({ count }) => ID_BYTES * count },
+  deleteMany: { verb: 'write', answerBytes: placesBytes, isLong: ({ of }) => 'filter' in of },
+  insertEncrypted: { verb: 'write', isLong },
+  updateMetadata: { verb: 'write' },
+  shredKey: { verb: 'write' },
+  softDelete: { verb: 'write' },
+  delete: { verb: 'write' },
+  addNode: { verb: 'write' },
+  deleteNode: { verb: 'write' },
+  addEdge: { verb: 'write' },
+  deleteEdge: { verb: 'write' },
+  configureIndex: { verb: 'control', answerBytes: () => INDEX_STATE_BYTES, isLong },
+  hold: { verb: 'control', isLong },
+  release: { verb: 'control', isLong },
+  rebuild: { verb: 'control', isLong },
+  importFrames: { verb: 'control', isLong },
+};
+
+export const verbOfCall = ({ op }: Call): Verb => TRAITS[op].verb;
+
+/**
+ * Whether it travels in a message of its own. All calls of a message are answered together, and what may take many turns of the shard,
+ * waits for the vault or reads the log must not delay the others.
+ */
+export const travelsAlone = (call: Call): boolean => (TRAITS[call.op] as Traits<Call>).isLong?.(call) ?? false;
+
+export const sizeOf = (call: Call): number => ENVELOPE_BYTES + packedBytesMax(call);
+
+export const answerSizeOf = (call: Call): number =>
+  ENVELOPE_BYTES + ((TRAITS[call.op] as Traits<Call>).answerBytes?.(call) ?? 0);
+
+/** A search whose answer states its sequence is eventual: a follower may answer it. */
+export const mayAskFollowers = (call: Call): boolean =>
+  (call.op === 'search' && call.tellSequence === true) || (call.op === 'searchBatch' && call.eventual === true);
+
+/** A search of the present that must see every answered write: the owner answers it, or a follower that has asked the owner. */
+export const isStrongSearch = (call: Call): boolean =>
+  (call.op === 'search' || call.op === 'searchBatch') && call.asOf === undefined && !mayAskFollowers(call);
+
+/** The searches in a call. */
+export const searchesIn = (call: Call): number => {
+  if (call.op === 'searchBatch') return call.searches.length;
+  return call.op === 'search' ? 1 : 0;
+};
+
+/** Of a past state, by the words of a text, with the graph, or in groups. */
+function hasManyTurns({ asOf, text, graph, group }: SearchCall): boolean {
+  return asOf !== undefined || text !== undefined || graph !== undefined || group !== undefined;
+}
+
+/** The places of those that are missing. */
+function placesBytes({ of }: DeleteManyCall): number {
+  return 'filter' in of ? 0 : HEAD_BYTES * ('ids' in of ? of.ids.length : of.externalIds.length);
+}
+
+/** Id, score and external id of each hit; factor and age with decay; hops with the graph; the place of its group. */
+function hitsBytes({ k, decay, graph, group, asOf, maxBytes = 0 }: Omit<SearchCall, 'op' | 'query'>): number {
+  const hitBytes =
+    16 +
+    HEAD_BYTES +
+    EXTERNAL_ID_MAX_BYTES +
+    (decay === undefined ? 0 : 16) +
+    (graph === undefined ? 0 : 4) +
+    (group === undefined ? 0 : 4);
+  return (asOf === undefined ? 0 : AS_OF_BYTES) + hitBytes * k * (group?.size ?? 1) + maxBytes;
+}
+
+function batchBytes({ searches, maxBytes }: SearchBatchCall): number {
+  return searches.reduce((sum, search) => sum + ENVELOPE_BYTES + hitsBytes(search), maxBytes);
+}
+
+/** An upper bound of the bytes of a value in msgpack. */
+function packedBytesMax(value: unknown): number {
+  if (typeof value === 'string') return HEAD_BYTES + UTF8_BYTES_PER_CHAR * value.length;
+  if (value === null || typeof value !== 'object') return NUMBER_BYTES;
+  if (value instanceof Uint8Array) return HEAD_BYTES + value.length;
+  let sizeBytes = HEAD_BYTES;
+  if (Array.isArray(value)) for (const item of value) sizeBytes += packedBytesMax(item);
+  else
+    for (const key in value)
+      sizeBytes += packedBytesMax(key) + packedBytesMax((value as Readonly<Record<string, unknown>>)[key]);
+  return sizeBytes;
+}

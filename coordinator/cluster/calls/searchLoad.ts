@@ -1,0 +1,89 @@
+/**
+ * How much of searches each shard has in hand, as this coordinator knows it: for each search that is not answered yet, the
+ * time that one of that collection has taken there of late. What other coordinators send is in these times: a shard that
+ * does much else takes longer for each.
+ */
+import type { Clock } from '../../../shared/clock.js';
+
+/** Weight of a new measurement in the average. */
+const NEW_SHARE = 0.2;
+/** An older measurement tells nothing of the present. */
+const MEASURED_MS = 10_000;
+/** Until one is measured. */
+const DEFAULT_MS = 1;
+/** Pairs of collection and shard whose times are kept. */
+const MEASURED_MAX = 10_000;
+
+/** One call, from when it is queued until it is answered or has failed. */
+export interface SearchInHand {
+  readonly collectionId: number;
+  readonly shard: string;
+  /** The searches in it. */
+  readonly searches: number;
+  readonly estimateMs: number;
+  readonly startedMs: number;
+  /** Searches that the shard had answered by then. */
+  readonly answeredBefore: number;
+}
+
+interface ShardLoad {
+  calls: number;
+  pendingMs: number;
+  answered: number;
+}
+
+export class SearchLoad {
+  readonly #shards = new Map<string, ShardLoad>();
+  readonly #measured = new Map<string, { ms: number; atMs: number }>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Time that the shard needs for the searches that it has in hand; 0 where it has none. */
+  pendingMs(shard: string): number {
+    return this.#shards.get(shard)?.pendingMs ?? 0;
+  }
+
+  /** Time that one search of the collection takes at the shard; undefined where none was measured of late. */
+  searchMs(collectionId: number, shard: string): number | undefined {
+    const measured = this.#measured.get(keyOf(collectionId, shard));
+    if (measured === undefined || this.clock.monotonicMs() - measured.atMs > MEASURED_MS) return undefined;
+    return measured.ms;
+  }
+
+  begin(collectionId: number, shard: string, searches: number): SearchInHand {
+    let load = this.#shards.get(shard);
+    if (load === undefined) {
+      load = { calls: 0, pendingMs: 0, answered: 0 };
+      this.#shards.set(shard, load);
+    }
+    const estimateMs = searches * (this.searchMs(collectionId, shard) ?? DEFAULT_MS);
+    load.calls++;
+    load.pendingMs += estimateMs;
+    const startedMs = this.clock.monotonicMs();
+    return { collectionId, shard, searches, estimateMs, startedMs, answeredBefore: load.answered };
+  }
+
+  /** The searches of one message have ended. What is measured: the time over all that the shard answered in it. */
+  end(ended: readonly SearchInHand[], isAnswered: boolean): void {
+    for (const { shard, searches, estimateMs } of ended) {
+      const load = this.#shards.get(shard) as ShardLoad;
+      if (isAnswered) load.answered += searches;
+      load.calls--;
+      // What is left by rounding must not make an idle shard look busy.
+      load.pendingMs = load.calls === 0 ? 0 : load.pendingMs - estimateMs;
+    }
+    const [first] = ended;
+    if (first === undefined || !isAnswered) return;
+    const { collectionId, shard, startedMs, answeredBefore } = first;
+    const nowMs = this.clock.monotonicMs();
+    const answered = (this.#shards.get(shard) as ShardLoad).answered - answeredBefore;
+    // A batch may hold no search.
+    if (answered === 0) return;
+    const ms = (nowMs - startedMs) / answered;
+    const before = this.searchMs(collectionId, shard) ?? ms;
+    if (this.#measured.size >= MEASURED_MAX) this.#measured.clear();
+    this.#measured.set(keyOf(collectionId, shard), { ms: before + NEW_SHARE * (ms - before), atMs: nowMs });
+  }
+}
+
+const keyOf = (collectionId: number, shard: string): string => `${collectionId} ${shard}`;

@@ -1,0 +1,49 @@
+/** Collections as a coordinator knows them: their entry of the catalog, and what their shards count. */
+import type { CollectionConfig, CollectionOrigin } from '../../../shared/model/collectionConfig.js';
+import type { DesiredKind, IndexKind, IndexParameters, IndexSpec } from '../../../shared/model/indexSpec.js';
+import type { ImportEnd, ImportState } from '../../../shared/registry/catalogEntry.js';
+
+export interface Collection extends CollectionConfig {
+  /** The wanted index, as far as this process was told. */
+  readonly index: DesiredKind;
+  readonly indexParameters: IndexParameters;
+  /** Present if it was imported. It cannot be used before the import is finished. */
+  readonly imported?: ImportState;
+}
+
+export interface CountedCollection extends Collection {
+  readonly records: number;
+  /** The number of committed events. */
+  readonly sequence: number;
+  readonly logBytes: number;
+  /** On the disk of its shard; 0 if the shard does not answer. */
+  readonly snapshotBytes: number;
+  /** The index that serves searches now; the wanted one if the shard does not answer. */
+  readonly serving: IndexKind | 'brute';
+}
+
+export interface WantedCollection {
+  readonly name: string;
+  readonly dimension: number;
+  readonly index: DesiredKind;
+}
+
+/** The collection of an export, under its name here. */
+export interface WantedImport {
+  readonly name: string;
+  readonly origin: CollectionOrigin;
+  readonly dimension: number;
+  readonly createdAtMs: number;
+  readonly spec: IndexSpec;
+  readonly end: ImportEnd;
+}
+
+export interface ImportedCollection extends Collection {
+  readonly imported: ImportState;
+}
+
+/** `created`: false if the collection existed already. */
+export interface Created<C extends Collection = Collection> {
+  readonly collection: C;
+  readonly created: boolean;
+}

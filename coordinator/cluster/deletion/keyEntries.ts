@@ -1,0 +1,40 @@
+/** The vault as a coordinator sees it, by calls to a shard: a coordinator cannot read the vault. */
+import type { KeyEntry } from '../../../shared/protocol/calls.js';
+import type { Envelope } from '../../../shared/transport/transport.js';
+import type { Members } from '../members/members.js';
+
+/** Each throws `unavailable` where no shard answers; what was begun then may have happened. */
+export class KeyEntries {
+  constructor(private readonly members: Pick<Members, 'askAny'>) {}
+
+  async find(project: string, keyId: string, envelope: Envelope): Promise<KeyEntry | 'damaged' | undefined> {
+    const { entry } = await this.members.askAny({ op: 'keyEntry', project, keyId }, envelope);
+    return entry ?? undefined;
+  }
+
+  /** Replaces `before`, which `find` has returned, by an entry without a key. False where the entry has changed. */
+  async destroy(
+    { project, keyId }: { readonly project: string; readonly keyId: string },
+    before: KeyEntry | 'damaged' | undefined,
+    collectionIds: readonly number[],
+    envelope: Envelope,
+  ): Promise<boolean> {
+    const entry = before === 'damaged' ? before : (before?.revision ?? null);
+    const call = { op: 'destroyKey', project, keyId, entry, collectionIds } as const;
+    return (await this.members.askAny(call, envelope)).isDone;
+  }
+
+  /** Removes collections from the pending ones; returns those left. */
+  async strikeOff(
+    project: string,
+    keyId: string,
+    collectionIds: readonly number[],
+    envelope: Envelope,
+  ): Promise<readonly number[]> {
+    return (await this.members.askAny({ op: 'strikeOff', project, keyId, collectionIds }, envelope)).pendingIds;
+  }
+
+  async settle(project: string, keyId: string, envelope: Envelope): Promise<void> {
+    await this.members.askAny({ op: 'settleKey', project, keyId }, envelope);
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * A lease that one coordinator at a time holds, for work that must not be done twice at once. The lease is an entry that
+ * expires unless it is renewed; the coordinator that creates it leads.
+ */
+import type { Bucket, Entry } from '../../../shared/bucket/bucket.js';
+import type { Clock } from '../../../shared/clock.js';
+
+/** How long a lease lasts after its last renewal. All leases of the bucket share it. */
+export const LEASE_MS = 2_000;
+/** A few times per lease: a single lost renewal must not end it. */
+export const RENEW_EVERY_MS = 500;
+
+export class Leadership {
+  #revision: number | undefined;
+  #renewedMs = 0;
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly name: string,
+    readonly holder: string,
+    private readonly ttlMs: number,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Takes or renews the lease; to be called a few times per `ttlMs`. True if this process leads. */
+  async hold(): Promise<boolean> {
+    // Counted from before the write: the entry lives at least `ttlMs` longer than this.
+    const askedMs = this.clock.monotonicMs();
+    const value = { holder: this.holder };
+    let entry: Entry | undefined;
+    let revision =
+      this.#revision === undefined ? undefined : await this.bucket.update(this.name, value, this.#revision);
+    if (revision === undefined) {
+      // One question where another process holds it, which is what most processes find most of the time.
+      entry = await this.bucket.get(this.name);
+      if (entry === undefined) revision = await this.bucket.create(this.name, value);
+    }
+    this.#revision = revision ?? this.#ownRevision(entry);
+    if (revision !== undefined) this.#renewedMs = askedMs;
+    return this.held;
+  }
+
+  /** The revision of an earlier renewal whose answer was lost. */
+  #ownRevision(entry: Entry | undefined): number | undefined {
+    const holder = (entry?.value as { readonly holder?: string } | undefined)?.holder;
+    return holder === this.holder ? entry?.revision : undefined;
+  }
+
+  /** Whether the lease is certainly still this process's. */
+  get held(): boolean {
+    return this.#revision !== undefined && this.clock.monotonicMs() - this.#renewedMs < this.ttlMs;
+  }
+
+  async release(): Promise<void> {
+    if (!this.held) return;
+    this.#revision = undefined;
+    await this.bucket.delete(this.name);
+  }
+}

@@ -1,0 +1,89 @@
+/** What the service log is told of the cluster: which collections have changed, and their checkpoints. */
+import type { Clock } from '../../../shared/clock.js';
+import type { ProofResults } from '../../../shared/protocol/proofs.js';
+import type { CallQueue } from '../calls/callQueue.js';
+import type { Catalog } from '../catalog/catalog.js';
+import type { Deletions } from '../deletion/deletions.js';
+import type { Leadership } from '../members/leadership.js';
+import type { Members } from '../members/members.js';
+import { type Sequences, UnseenLogs } from './unseenLogs.js';
+
+const CALL_MS = 5_000;
+
+export class LogSources {
+  readonly #unseen: UnseenLogs;
+
+  constructor(
+    private readonly catalog: Catalog,
+    private readonly members: Members,
+    private readonly leadership: Leadership,
+    private readonly deletions: Deletions,
+    private readonly queue: CallQueue,
+    private readonly clock: Clock,
+  ) {
+    this.#unseen = new UnseenLogs(members, clock);
+  }
+
+  /** Whether this process certainly holds the lease on placement. */
+  get leads(): boolean {
+    return this.leadership.held;
+  }
+
+  /** The greatest id of a collection so far, as far as is known here. */
+  get greatestId(): number {
+    return [...this.catalog.all()].reduce((greatest, { id }) => Math.max(greatest, id), this.members.greatestId);
+  }
+
+  /**
+   * Whether the catalog lists the collection, or its deletion is on the way into the service log; as far as this process was
+   * told.
+   */
+  isListed(collectionId: number): boolean {
+    return this.catalog.byId(collectionId) !== undefined || this.deletions.isMarked(collectionId);
+  }
+
+  /** Whether it is not listed, also by the word of the catalog itself where its name is known. */
+  async isMissing(collectionId: number): Promise<boolean> {
+    const owned = this.members.owned().get(collectionId)?.collection;
+    if (owned !== undefined && (await this.catalog.isListed(owned))) return false;
+    return !this.isListed(collectionId);
+  }
+
+  /** Of the collections in memory, at every shard that answers. */
+  async openSequences(): Promise<Sequences> {
+    const shards = this.members.liveShards();
+    const answers = await Promise.allSettled(
+      shards.map((shard) => this.members.ask(shard, { op: 'openSequences' }, this.#envelope())),
+    );
+    const open = new Map<number, number>();
+    for (const answer of answers)
+      if (answer.status === 'fulfilled')
+        for (const [i, id] of answer.value.ids.entries()) open.set(id, answer.value.sequences[i]!);
+    return open;
+  }
+
+  /** Of some collections that may have grown unseen; see `UnseenLogs.sequences`. */
+  unseenSequences(logged: ReadonlyMap<number, unknown>): Promise<Sequences> {
+    return this.#unseen.sequences(logged, this.#envelope());
+  }
+
+  /** Throws what the collection's owner throws. */
+  async checkpoint(collectionId: number): Promise<ProofResults['checkpoint']> {
+    const answer = await this.queue.send(collectionId, { op: 'checkpoint' }, this.#envelope());
+    return answer as ProofResults['checkpoint'];
+  }
+
+  /** Erased collections whose deletion may not be in the log. */
+  erased(): readonly number[] {
+    return this.deletions.erased();
+  }
+
+  /** See `Deletions.forgetErased`. */
+  forgetErased(collectionId: number): Promise<void> {
+    return this.deletions.forgetErased(collectionId);
+  }
+
+  #envelope() {
+    return { requestId: 'service log', deadlineMs: this.clock.nowMs() + CALL_MS };
+  }
+}

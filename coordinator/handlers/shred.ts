@@ -1,0 +1,102 @@
+/**
+ * Destroying a vault key.
+ *
+ *   active ──1──▶ shredded, its collections pending ──2──▶ none pending ──3──▶ settled ──4──▶ answered
+ *
+ *   1  one replacement in the vault, after which nobody uses the key: the point of no return. A mark comes before it, by which
+ *      shards find an interrupted shred
+ *   2  every collection that may hold records under the key commits the shred; if this is interrupted, the shards do it
+ *   3  no byte of the key is left on any server that holds the vault. The shards wait for a server that is away
+ *   4  the answer comes only when the key is destroyed everywhere
+ *
+ * A shred that is interrupted before 1 has done nothing; after 1, a repetition or the shards finish it.
+ *
+ * A key that the vault never knew is created as a shredded one, in a single step. No collection has anything to commit, so
+ * it needs no mark; the number of such keys in a project is bounded.
+ */
+import { isCollectionNotFound } from '../../shared/errors/errors.js';
+import { mapConcurrent } from '../../shared/scheduling/mapConcurrent.js';
+import type { Envelope } from '../../shared/transport/transport.js';
+import type { ShredMarks } from '../../shared/vault/shredMarks.js';
+import type { Backend } from '../cluster/clusterBackend.js';
+
+const CONCURRENT_COLLECTIONS = 16;
+
+type ShredBackend = Pick<Backend, 'findById' | 'list' | 'call' | 'keyEntries' | 'shredMarks' | 'countUnknownKey'>;
+
+/** Resolves when the key is destroyed everywhere. Throws `unavailable` if that is uncertain. May be repeated at any time. */
+export async function shredKey(
+  backend: ShredBackend,
+  project: string,
+  keyId: string,
+  envelope: Envelope,
+): Promise<void> {
+  const { keyEntries } = backend;
+  const marks = await backend.shredMarks();
+  const before = await keyEntries.find(project, keyId, envelope);
+  if (before !== 'damaged' && before?.status === 'shredded' && before.pendingIds.length === 0)
+    return keyEntries.settle(project, keyId, envelope);
+  const { pendingIds, wasKnown } = await destroyKey(backend, marks, project, keyId, envelope);
+  const done: number[] = [];
+  const commit = async (collectionId: number): Promise<void> => {
+    if (await commitShred(backend, collectionId, keyId, envelope)) done.push(collectionId);
+  };
+  try {
+    await mapConcurrent(pendingIds, CONCURRENT_COLLECTIONS, commit);
+  } catch (error) {
+    await keyEntries.strikeOff(project, keyId, done, envelope);
+    throw error;
+  }
+  const left = pendingIds.length === 0 ? [] : await keyEntries.strikeOff(project, keyId, done, envelope);
+  await keyEntries.settle(project, keyId, envelope);
+  // If this fails, a shard removes the mark.
+  if (wasKnown && left.length === 0) await marks.clear(project, keyId).catch(() => undefined);
+}
+
+/**
+ * Replaces the key's entry in the vault by a shredded one. A damaged entry does not list the collections with records under
+ * the key any more: each collection of the project may have some.
+ */
+async function destroyKey(
+  backend: ShredBackend,
+  marks: ShredMarks,
+  project: string,
+  keyId: string,
+  envelope: Envelope,
+): Promise<{ pendingIds: readonly number[]; wasKnown: boolean }> {
+  for (;;) {
+    const stored = await backend.keyEntries.find(project, keyId, envelope);
+    const wasKnown = stored !== undefined;
+    if (wasKnown) await marks.set(project, keyId);
+    else await backend.countUnknownKey(project);
+    if (stored !== 'damaged' && stored?.status === 'shredded') return { pendingIds: stored.pendingIds, wasKnown };
+    const collectionIds =
+      stored === 'damaged'
+        ? (await backend.list(project, envelope)).map(({ id }) => id)
+        : (stored?.collectionIds ?? []);
+    if (await backend.keyEntries.destroy({ project, keyId }, stored, collectionIds, envelope))
+      return { pendingIds: collectionIds, wasKnown };
+    // An insert has added its collection meanwhile, or another shred was first.
+  }
+}
+
+/**
+ * False while the collection is being imported: nothing can read it yet, only the import may extend its log, and its shard
+ * commits pending shreds at the end. A deleted collection has nothing to commit.
+ */
+async function commitShred(
+  backend: ShredBackend,
+  collectionId: number,
+  keyId: string,
+  envelope: Envelope,
+): Promise<boolean> {
+  const collection = await backend.findById(collectionId);
+  if (collection === undefined) return true;
+  if (collection.imported?.finished === false) return false;
+  try {
+    await backend.call(collection, { op: 'shredKey', keyId }, envelope);
+  } catch (error) {
+    if (!isCollectionNotFound(error)) throw error;
+  }
+  return true;
+}

@@ -1,0 +1,121 @@
+/**
+ * The way of a call through a shard, from its message to its outcome:
+ *
+ *   message ──▶ admitted ──▶ may run here? ──▶ in time? ──▶ its turn ──▶ run ──▶ may be answered? ──▶ outcome
+ *
+ * Each call of a message goes this way by itself, and the outcomes travel back together, in the order of the calls.
+ */
+import { DURATION_MAX_MS } from '../../config/config.js';
+import type { Clock } from '../../shared/clock.js';
+import { unavailable } from '../../shared/errors/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Metrics } from '../../shared/metrics/metrics.js';
+import { type AreCalls, areReads } from '../../shared/protocol/callShapes.js';
+import { failure, type Outcome, packOutcomes, type Sent, unpackCalls } from '../../shared/protocol/wire.js';
+import { noteWork, type Subject } from '../../shared/scheduling/currentWork.js';
+import type { Envelope, Message, Transport } from '../../shared/transport/transport.js';
+import { NobodyServes } from '../../shared/transport/transportErrors.js';
+import { type CallAdmission, type ReadTarget, takesTurns } from '../capacity/admission.js';
+
+interface AnyCall {
+  readonly op: string;
+}
+
+/** Runs the calls of one subject: the owner of a collection, a follower, or the shard itself. */
+export interface CallHandler<C extends AnyCall> {
+  readonly areCalls: AreCalls<C>;
+  /** The collection whose long reads take turns with those of others. */
+  readonly reader?: ReadTarget & Subject;
+  /** Calls that keep the cluster together are not refused when the shard is full. */
+  readonly isUrgent?: boolean;
+  /** Throws if no call may run here now. */
+  assertMayRun(): void;
+  /** Throws if the result or error of a call must not be answered any more. */
+  assertMayAnswer(): void;
+  run(call: C, envelope: Envelope): Promise<unknown>;
+}
+
+export class CallRunner {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly admission: CallAdmission,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+    private readonly transport: Pick<Transport, 'maxPayloadBytes'>,
+  ) {}
+
+  /** Returns the packed outcomes of the message's calls. */
+  async answer<C extends AnyCall>(message: Message, handler: CallHandler<C>): Promise<Uint8Array> {
+    const { admission } = this;
+    const calls = unpackCalls(message.body, handler.areCalls, message.shiftMs);
+    const sizeBytes = message.body.length;
+    if (!admission.admit(calls.length, sizeBytes, handler.isUrgent))
+      return packOutcomes(calls.map(() => failure(admission.refusal('calls'))));
+    try {
+      // A sender may name any deadline, but a timer has a maximum.
+      const latestMs = this.clock.nowMs() + DURATION_MAX_MS;
+      const outcomes = calls.map((sent) =>
+        this.#outcome({ ...sent, deadlineMs: Math.min(sent.deadlineMs, latestMs) }, handler),
+      );
+      return this.#packed(await Promise.all(outcomes), handler.areCalls === (areReads as unknown));
+    } finally {
+      admission.finish(calls.length, sizeBytes);
+    }
+  }
+
+  /**
+   * Packs the outcomes. Reads whose results do not fit into the message are answered `moved`, and the coordinator sends them
+   * again: it underestimates large records. Results of writes are small, and a write must not be repeated.
+   */
+  #packed(outcomes: readonly Outcome[], areOfReads: boolean): Uint8Array {
+    const { maxPayloadBytes } = this.transport;
+    const packed = packOutcomes(outcomes);
+    if (packed.length <= maxPayloadBytes || !areOfReads) return packed;
+    let sizeBytes = 0;
+    const fitting = outcomes.map((outcome, i): Outcome => {
+      sizeBytes += packOutcomes([outcome]).length;
+      return i === 0 || sizeBytes <= maxPayloadBytes ? outcome : { moved: true };
+    });
+    return packOutcomes(fitting);
+  }
+
+  async #outcome<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<Outcome> {
+    const { requestId, call } = sent;
+    const { op } = call;
+    const startedMs = this.clock.monotonicMs();
+    const ended = (outcome: string): void =>
+      this.metrics.observe('vouch_shard_call_seconds', { op, outcome }, (this.clock.monotonicMs() - startedMs) / 1000);
+    try {
+      const ok = await this.#run(sent, handler);
+      ended('ok');
+      return { ok };
+    } catch (error) {
+      const outcome = failure(error);
+      if ('moved' in outcome) ended('moved');
+      if ('code' in outcome) {
+        ended(outcome.code);
+        if (outcome.code === 'internal_error') this.logger.error({ requestId, op, error }, 'a call failed');
+      }
+      return outcome;
+    }
+  }
+
+  async #run<C extends AnyCall>(sent: Sent<C>, handler: CallHandler<C>): Promise<unknown> {
+    const { call } = sent;
+    noteWork(call.op, handler.reader);
+    handler.assertMayRun();
+    if (this.clock.nowMs() > sent.deadlineMs) throw unavailable('the deadline passed before the shard could start');
+    const reader = takesTurns(call) ? handler.reader : undefined;
+    try {
+      const result = await (reader === undefined
+        ? handler.run(call, sent)
+        : this.admission.inTurn(reader, () => handler.run(call, sent)));
+      handler.assertMayAnswer();
+      return result;
+    } catch (error) {
+      // An error can show the state too, for example that a record does not exist.
+      if (!(error instanceof NobodyServes)) handler.assertMayAnswer();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The openings of collections, each of which takes a share of a core. Collections that calls wait for are opened at once,
+ * and many of them in turns that are fair between projects. Collections to follow are opened a few at a time, and none begins
+ * while a call waits for an opening. A suspect collection is opened alone: it waits until no other is being opened, and the
+ * others wait until it is open.
+ */
+import type { Clock } from '../../shared/clock.js';
+import { Damaged } from '../../shared/log/damaged.js';
+import { FairSemaphore, type WorkOf } from '../../shared/scheduling/fairSemaphore.js';
+import type { Lease } from '../answering/lease.js';
+import type { OpeningNotes } from './openingNotes.js';
+
+/** Openings that calls wait for. A project that opens thousands of collections leaves most places to others. */
+const ASKED = { atOnce: 32, ofProject: 8 };
+const BACKGROUND = { atOnce: 2 };
+
+export class Openings {
+  readonly #asked: FairSemaphore;
+  readonly #background: FairSemaphore;
+  /** The number of openings that run, except a suspect one. */
+  #beside = 0;
+  #isAlone = false;
+  readonly #waitingToEnter: { readonly alone: boolean; readonly enter: () => void }[] = [];
+
+  constructor(
+    private readonly notes: Pick<OpeningNotes, 'isSuspect' | 'quarantineOf' | 'begin' | 'step' | 'end' | 'opened'>,
+    private readonly lease: Pick<Lease, 'valid' | 'lapses'>,
+    clock: Clock,
+  ) {
+    this.#asked = new FairSemaphore(ASKED, clock);
+    this.#background = new FairSemaphore(BACKGROUND, clock, () => this.#asked.size === 0);
+  }
+
+  async asked<T>(collection: WorkOf, open: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#asked.run(collection, open);
+    } finally {
+      this.#background.begin();
+    }
+  }
+
+  inBackground(collection: WorkOf, open: () => Promise<void>): Promise<void> {
+    return this.#background.run(collection, open);
+  }
+
+  /** Notes the opening, then opens the collection. Throws Damaged if it must not be opened, and `unavailable`. */
+  async noted<T>(collectionId: number, open: () => Promise<T>): Promise<T> {
+    const { notes, lease } = this;
+    const alone = await notes.isSuspect(collectionId);
+    await this.#enter(alone);
+    try {
+      this.assertMayOpen(collectionId);
+      const { lapses } = lease;
+      await notes.begin(collectionId, { alone });
+      const opened = await open();
+      // An opening that costs the lease may still succeed; it must not clear the suspicion.
+      if (alone && lease.valid && lease.lapses === lapses) await notes.opened(collectionId);
+      return opened;
+    } finally {
+      notes.end(collectionId);
+      this.#leave(alone);
+    }
+  }
+
+  /** Called before each step of an opening that may take long, and again when it resumes. */
+  step(collectionId: number, kind: string, number: number): void {
+    this.notes.step(collectionId, kind, number);
+  }
+
+  /** Throws Damaged if the collection is quarantined for its openings. */
+  assertMayOpen(collectionId: number): void {
+    const reason = this.notes.quarantineOf(collectionId);
+    if (reason !== undefined) throw new Damaged(reason, { part: 'opening' });
+  }
+
+  async #enter(alone: boolean): Promise<void> {
+    const entered = new Promise<void>((enter) => this.#waitingToEnter.push({ alone, enter }));
+    this.#letIn();
+    await entered;
+  }
+
+  #leave(alone: boolean): void {
+    if (alone) this.#isAlone = false;
+    else this.#beside--;
+    this.#letIn();
+  }
+
+  /** Begins openings that wait. Suspect collections come last. */
+  #letIn(): void {
+    while (!this.#isAlone && this.#waitingToEnter.length > 0) {
+      const beside = this.#waitingToEnter.findIndex(({ alone }) => !alone);
+      if (beside < 0 && this.#beside > 0) return;
+      const [next] = this.#waitingToEnter.splice(Math.max(beside, 0), 1);
+      if (next?.alone) this.#isAlone = true;
+      else this.#beside++;
+      next?.enter();
+    }
+  }
+}

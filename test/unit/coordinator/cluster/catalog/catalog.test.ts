@@ -1,0 +1,154 @@
+/** The catalog of collections at several coordinators, which ask one bucket and are told by it. */
+import { expect } from 'chai';
+import { Catalog } from '../../../../../coordinator/cluster/catalog/catalog.js';
+import type { Bucket, Watch } from '../../../../../shared/bucket/bucket.js';
+import { MemoryBucket } from '../../../../../shared/bucket/memory.js';
+import { systemClock } from '../../../../../shared/clock.js';
+import { unavailable } from '../../../../../shared/errors/errors.js';
+import { silentLogger } from '../../../../../shared/logger.js';
+import { LateWatch } from '../../../../support/rigs/lateWatch.js';
+import { expectCode } from '../../../../support/suites/expectations.js';
+
+const wanted = (name: string, dimension = 2) => ({ name, dimension, index: 'brute' as const });
+
+/** The bucket, but for some of its methods. */
+const changed = (bucket: Bucket, methods: Partial<Bucket>): Bucket =>
+  new Proxy(bucket, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(property in methods ? methods : target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+describe('the catalog', () => {
+  const started: Catalog[] = [];
+  const opened: MemoryBucket[] = [];
+  const bucket = (): MemoryBucket => {
+    const made = new MemoryBucket({ logger: silentLogger });
+    opened.push(made);
+    return made;
+  };
+
+  /** Several coordinators with one catalog. */
+  const catalogs = async (count: number, entries: Bucket, collectionsMax = 10): Promise<Catalog[]> => {
+    const buckets = { catalog: entries, counters: bucket(), ids: bucket() };
+    const all = Array.from({ length: count }, () => new Catalog(buckets, systemClock, collectionsMax));
+    for (const catalog of all) await catalog.start();
+    started.push(...all);
+    return all;
+  };
+
+  afterEach(() => {
+    for (const catalog of started.splice(0)) catalog.stop();
+    for (const made of opened.splice(0)) made.close();
+  });
+
+  it('makes a collection once, whoever is asked, and no more than the project may have', async () => {
+    const all = await catalogs(3, bucket(), 4);
+    const made = await Promise.all(all.map((catalog) => catalog.create('p', wanted('c'))));
+    expect(made.filter(({ created }) => created)).to.have.length(1);
+    expect(new Set(made.map(({ collection }) => collection.id)).size).to.equal(1);
+    const [catalog] = all as [Catalog];
+    const more = await Promise.allSettled(['d', 'e', 'f', 'g', 'h'].map((name) => catalog.create('p', wanted(name))));
+    expect(more.filter(({ status }) => status === 'fulfilled')).to.have.length(3);
+    expect(catalog.list('p').map(({ name }) => name)).to.have.length(4);
+  });
+
+  it('deletes what there is, and nothing that was made since', async () => {
+    const entries = bucket();
+    const [one, other] = (await catalogs(2, entries)) as [Catalog, Catalog];
+    await one.create('p', wanted('c'));
+    const remove = entries.delete.bind(entries);
+    // Another deletes it and makes it anew, just before this deletion has its effect.
+    entries.delete = async (key, revision) => {
+      entries.delete = remove;
+      await other.remove('p', 'c');
+      await other.create('p', wanted('c', 5));
+      return entries.delete(key, revision);
+    };
+    expect(await one.remove('p', 'c')).to.include({ dimension: 5 });
+    await expectCode(one.reread('p', 'c'), 'collection_not_found');
+  });
+
+  /** One that is told late, how it is told, and another. */
+  const late = async (entries: Bucket): Promise<[Catalog, LateWatch, Catalog]> => {
+    const watch = new LateWatch(entries);
+    const [[catalog], [other]] = [await catalogs(1, watch.bucket), await catalogs(1, entries)] as [
+      [Catalog],
+      [Catalog],
+    ];
+    return [catalog, watch, other];
+  };
+  const idsOf = (catalog: Catalog): number[] => catalog.list('p').map(({ id }) => id);
+
+  it('has begun once it lists all that there is, also where the server that tells it lags', async () => {
+    const entries = bucket();
+    const [[other]] = [await catalogs(1, entries)] as [[Catalog]];
+    await other.create('p', wanted('there'));
+    const told: (() => void)[] = [];
+    let tries = 0;
+    const behind = changed(entries, {
+      watch: async (listener) => {
+        const watch = await entries.watch((change) => told.push(() => listener(change)));
+        const caughtUp = async (): Promise<void> => {
+          if (++tries === 1) throw unavailable('a watch of the cluster does not catch up; retry shortly');
+          for (const tell of told.splice(0)) tell();
+        };
+        const read: Watch['read'] = (key) => caughtUp().then(() => watch.read(key));
+        return { caughtUp, read, stop: () => watch.stop() };
+      },
+    });
+    const catalog = new Catalog({ catalog: behind, counters: bucket(), ids: bucket() }, systemClock, 10);
+    started.push(catalog);
+    await expectCode(catalog.start(), 'unavailable');
+    expect(idsOf(catalog)).to.deep.equal([]);
+    await catalog.start();
+    expect(idsOf(catalog)).to.deep.equal([1]);
+  });
+
+  it('finds a collection that another coordinator has made, and no deleted one, before its watch reports either', async () => {
+    const [catalog, watch, other] = await late(bucket());
+    const { collection } = await other.create('p', wanted('c'));
+    expect(await catalog.find('p', 'c')).to.deep.equal(collection);
+    await other.remove('p', 'c');
+    expect(watch.held).to.equal(1);
+    await expectCode(catalog.reread('p', 'c'), 'collection_not_found');
+    expect(idsOf(catalog)).to.deep.equal([]);
+    await expectCode(catalog.find('p', 'd'), 'collection_not_found');
+  });
+
+  it('lists a collection that it has made under a reused name, however late the old one is reported as gone', async () => {
+    const entries = bucket();
+    const [catalog, watch, other] = await late(entries);
+    await other.create('p', wanted('c'));
+    await other.remove('p', 'c');
+    expect(watch.held).to.equal(2);
+    const caughtUp = watch.caughtUp.bind(watch);
+    watch.caughtUp = async () => {};
+    const { collection } = await catalog.create('p', wanted('c', 5));
+    expect(watch.held).to.equal(3);
+    watch.caughtUp = caughtUp;
+    while (watch.held > 0) {
+      expect(idsOf(catalog)).to.deep.equal([collection.id]);
+      watch.tell();
+    }
+    expect(idsOf(catalog)).to.deep.equal([collection.id]);
+  });
+
+  it('keeps a collection that another coordinator makes while this one removes its name', async () => {
+    const entries = bucket();
+    const [other] = (await catalogs(1, entries)) as [Catalog];
+    const racing = changed(entries, {
+      delete: async (key, revision) => {
+        const isDeleted = await entries.delete(key, revision);
+        await other.create('p', wanted('c', 5));
+        return isDeleted;
+      },
+    });
+    const [catalog] = (await catalogs(1, racing)) as [Catalog];
+    await other.create('p', wanted('c'));
+    await catalog.remove('p', 'c');
+    expect(idsOf(catalog)).to.deep.equal(idsOf(other));
+    expect(await catalog.find('p', 'c')).to.include({ dimension: 5 });
+  });
+});

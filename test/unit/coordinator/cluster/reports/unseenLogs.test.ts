@@ -1,0 +1,137 @@
+/** Which collections are asked how far their logs reach, and in which order. */
+import { expect } from 'chai';
+import type { Members, MembersListener, Owned } from '../../../../../coordinator/cluster/members/members.js';
+import { HEADS_PER_LOOK, UnseenLogs } from '../../../../../coordinator/cluster/reports/unseenLogs.js';
+import { systemClock } from '../../../../../shared/clock.js';
+import { unavailable } from '../../../../../shared/errors/errors.js';
+
+const ENVELOPE = { requestId: 'test', deadlineMs: 0 };
+
+class ToldMembers {
+  readonly asked: number[][] = [];
+  /** Shard by collection. */
+  readonly owners = new Map<number, string>();
+  readonly sessions = new Map<string, string>();
+  /** Called at each question. */
+  onAsked = (): void => {};
+  isAway = false;
+  #listener: MembersListener | undefined;
+
+  own(id: number, shard: string): void {
+    this.owners.set(id, shard);
+    this.#listener!.ownerChanged(id);
+  }
+
+  disown(id: number): void {
+    this.owners.delete(id);
+    this.#listener!.ownerChanged(id);
+  }
+
+  /** `session` undefined: the process has ended. */
+  live(shard: string, session: string | undefined): void {
+    if (session === undefined) this.sessions.delete(shard);
+    else this.sessions.set(shard, session);
+    this.#listener!.processChanged(shard, session);
+  }
+
+  get members(): Pick<Members, 'listen' | 'owned' | 'serverOf' | 'ask'> {
+    const ask = async (_: string, { collectionIds }: { readonly collectionIds: readonly number[] }) => {
+      this.asked.push([...collectionIds]);
+      this.onAsked();
+      if (this.isAway) throw unavailable('it does not answer');
+      return { sequences: collectionIds.map((id) => (id === 13 ? null : id)) };
+    };
+    return {
+      listen: (listener) => {
+        this.#listener = listener;
+      },
+      owned: () => new Map([...this.owners].map(([id, shard]) => [id, { shard } as Owned])),
+      serverOf: (id) => {
+        const shard = this.owners.get(id);
+        const session = shard === undefined ? undefined : this.sessions.get(shard);
+        return shard === undefined || session === undefined ? undefined : { shard, session, epoch: 1 };
+      },
+      ask: ask as unknown as Members['ask'],
+    };
+  }
+}
+
+describe('the logs that may have grown unseen', () => {
+  const setUp = (): { told: ToldMembers; look: (logged?: readonly number[]) => Promise<number[]> } => {
+    const told = new ToldMembers();
+    const unseen = new UnseenLogs(told.members, systemClock);
+    const look = async (logged: readonly number[] = []) =>
+      [...(await unseen.sequences(new Map(logged.map((id) => [id, id])), ENVELOPE)).keys()].sort((a, b) => a - b);
+    return { told, look };
+  };
+
+  it('are asked for once under each process that serves them', async () => {
+    const { told, look } = setUp();
+    told.own(1, 'a');
+    told.own(2, 'b');
+    expect(await look(), 'nobody serves them').to.deep.equal([]);
+    told.live('a', 'a1');
+    told.live('b', 'b1');
+    expect(await look()).to.deep.equal([1, 2]);
+    expect(await look()).to.deep.equal([]);
+    told.live('a', undefined);
+    told.live('a', 'a2');
+    expect(await look(), 'a has another process').to.deep.equal([1]);
+    told.own(2, 'a');
+    expect(await look(), '2 has another owner').to.deep.equal([2]);
+    told.own(1, 'a');
+    told.disown(1);
+    expect(await look(), '1 was deleted').to.deep.equal([]);
+    expect(told.asked).to.have.length(4);
+  });
+
+  it('are asked for again where there was no answer', async () => {
+    const { told, look } = setUp();
+    told.live('a', 'a1');
+    told.own(1, 'a');
+    told.own(13, 'a');
+    told.isAway = true;
+    expect(await look()).to.deep.equal([]);
+    told.isAway = false;
+    expect(await look(), '13 is not served there').to.deep.equal([1]);
+    expect(told.asked).to.deep.equal([
+      [1, 13],
+      [1, 13],
+    ]);
+    await look();
+    expect(told.asked.at(-1)).to.deep.equal([13]);
+  });
+
+  it('are asked for again where the owner has changed meanwhile', async () => {
+    const { told, look } = setUp();
+    told.live('a', 'a1');
+    told.own(1, 'a');
+    told.onAsked = () => {
+      told.onAsked = () => {};
+      told.own(1, 'a');
+    };
+    expect(await look()).to.deep.equal([1]);
+    expect(await look()).to.deep.equal([1]);
+    expect(await look()).to.deep.equal([]);
+  });
+
+  it('come some at a time: first those that the log never had, then those that were logged last', async () => {
+    const { told, look } = setUp();
+    told.live('a', 'a1');
+    const count = HEADS_PER_LOOK + 100;
+    for (let id = 101; id <= 100 + count; id++) told.own(id, 'a');
+    // 101 was logged last, and the last 50 never were.
+    const logged = Array.from({ length: count - 50 }, (_, i) => 50 + count - i);
+    const never = Array.from({ length: 50 }, (_, i) => 51 + count + i);
+    const first = await look(logged);
+    expect(first)
+      .to.have.length(HEADS_PER_LOOK)
+      .and.include.members([...never, 101, 102]);
+    expect(first).to.not.include(50 + count);
+    told.own(7, 'a');
+    expect(await look(logged))
+      .to.have.length(101)
+      .and.include.members([7, 50 + count]);
+    expect(await look(logged)).to.deep.equal([]);
+  });
+});

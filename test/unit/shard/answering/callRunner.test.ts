@@ -1,0 +1,73 @@
+/** Messages to a shard: the times that their sender names, and answers that are larger than a message. */
+import { expect } from 'chai';
+import { DURATION_MAX_MS } from '../../../../config/config.js';
+import { CallRunner } from '../../../../shard/answering/callRunner.js';
+import { CallAdmission } from '../../../../shard/capacity/admission.js';
+import { systemClock } from '../../../../shared/clock.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { Metrics } from '../../../../shared/metrics/metrics.js';
+import { areControls, areReads } from '../../../../shared/protocol/callShapes.js';
+import { type Outcome, packCalls, unpackOutcomes } from '../../../../shared/protocol/wire.js';
+import type { Envelope } from '../../../../shared/transport/transport.js';
+import { soon } from '../../../support/rigs/engine.js';
+
+const CALL = { op: 'describe' };
+
+describe('the times in messages to a shard', () => {
+  it('a call has at most 7 days, whatever deadline its sender names', async () => {
+    const admission = new CallAdmission(1_000, systemClock, () => undefined);
+    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, { maxPayloadBytes: 1e6 });
+    const passes = (): void => undefined;
+    const run = async (_: unknown, { deadlineMs }: Envelope): Promise<unknown> => deadlineMs - systemClock.nowMs();
+    const handler = { areCalls: areReads, assertMayRun: passes, assertMayAnswer: passes, run };
+    const body = packCalls([4e12, 9e15, 1e300].map((deadlineMs) => ({ requestId: 'r', deadlineMs, call: CALL })));
+    const outcomes = unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler));
+    expect(outcomes).to.have.length(3);
+    for (const outcome of outcomes) expect((outcome as { ok: number }).ok).to.be.within(1, DURATION_MAX_MS);
+  });
+
+  it('a deadline that is not a number is refused', () => {
+    for (const deadlineMs of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+      expect(areReads([['r', deadlineMs, CALL]]), String(deadlineMs)).to.equal(false);
+    expect(areReads([['r', 4e12, CALL]])).to.equal(true);
+  });
+
+  it('a hold of writes for longer than 7 days is refused', () => {
+    const hold = (holdMs: number): unknown => [['r', 1, { op: 'hold', token: 't', holdMs }]];
+    expect(areControls(hold(DURATION_MAX_MS))).to.equal(true);
+    for (const holdMs of [DURATION_MAX_MS + 1, 2 ** 31, 2 ** 53 - 1, 0])
+      expect(areControls(hold(holdMs)), String(holdMs)).to.equal(false);
+  });
+});
+
+describe('an answer of a shard that would be larger than a message', () => {
+  const sizes = [400, 500, 200, 30, 900];
+  const answer = async (areCalls: typeof areReads): Promise<readonly Outcome[]> => {
+    const admission = new CallAdmission(1_000, systemClock, () => undefined);
+    const runner = new CallRunner(new Metrics('shard'), admission, systemClock, silentLogger, {
+      maxPayloadBytes: 1_000,
+    });
+    const passes = (): void => undefined;
+    let next = 0;
+    const run = async (): Promise<unknown> => new Uint8Array(sizes[next++]!);
+    const handler = { areCalls, assertMayRun: passes, assertMayAnswer: passes, run };
+    const body = packCalls(sizes.map(() => ({ ...soon(), call: CALL })));
+    return unpackOutcomes(await runner.answer({ ...soon(), subject: 's', body, shiftMs: 0 }, handler));
+  };
+
+  it('holds the first results of reads that fit, and the other reads are sent again', async () => {
+    const outcomes = await answer(areReads);
+    expect(outcomes.map((outcome) => ('ok' in outcome ? (outcome.ok as Uint8Array).length : outcome))).to.deep.equal([
+      400,
+      500,
+      { moved: true },
+      { moved: true },
+      { moved: true },
+    ]);
+  });
+
+  it('holds every result of other calls, which must not be repeated', async () => {
+    const others = ((value: unknown) => areReads(value)) as typeof areReads;
+    expect((await answer(others)).every((outcome) => 'ok' in outcome)).to.equal(true);
+  });
+});

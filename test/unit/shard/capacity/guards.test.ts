@@ -1,0 +1,236 @@
+/** A shard short of memory, and a store that is nearly full: who may write, and what goes on. */
+import { expect } from 'chai';
+import { MemoryGuard, processMemory } from '../../../../shard/capacity/memoryGuard.js';
+import { StoreGuard } from '../../../../shard/capacity/storeGuard.js';
+import { MemoryBucket } from '../../../../shared/bucket/memory.js';
+import { unavailable } from '../../../../shared/errors/errors.js';
+import { overloaded } from '../../../../shared/errors/overloaded.js';
+import { silentLogger } from '../../../../shared/logger.js';
+import { systemMemoryBytes } from '../../../../shared/process/memoryLimit.js';
+import { configOf, Engine, fixed, memoryGuardOf, soon, storeGuardOf } from '../../../support/rigs/engine.js';
+import { ScriptedLogs } from '../../../support/rigs/scriptedLogs.js';
+import { expectCode } from '../../../support/suites/expectations.js';
+
+describe('the memory guard of a shard', () => {
+  it('refuses writes from 85 % on, and takes them again below 80 %', () => {
+    let used = 0;
+    const guard = memoryGuardOf(() => used);
+    const isFullAt = (percent: number): boolean => {
+      used = percent;
+      guard.sample();
+      return guard.isFull;
+    };
+    expect([50, 84, 85, 90, 80, 79, 84].map(isFullAt)).to.deep.equal([false, false, true, true, true, false, false]);
+    isFullAt(85);
+    expect(() => guard.assertMayWrite())
+      .to.throw()
+      .that.includes({ code: 'unavailable', retryAfterSecs: 1, reason: 'memory' });
+  });
+
+  it('counts the heap of JavaScript by its own limit', () => {
+    let heapBytes = 80;
+    let ms = 0;
+    const guard = new MemoryGuard({
+      limitBytes: 1_000,
+      read: () => ({ usedBytes: 0, heapBytes, heapLimitBytes: 100 }),
+      refusal: () => overloaded('memory'),
+      clock: { nowMs: () => 0, monotonicMs: () => ms },
+      logger: silentLogger,
+    });
+    expect(guard.isFull).to.equal(false);
+    heapBytes = 90;
+    expect(guard.isFull, 'a reading counts for 100 ms').to.equal(false);
+    ms = 100;
+    expect(guard.isFull).to.equal(true);
+  });
+
+  it('opens no collection that would not fit, and counts those that are being opened', async () => {
+    const guard = memoryGuardOf(() => 50);
+    let end: () => void = () => undefined;
+    const first = guard.opening(30, () => new Promise<void>((resolve) => (end = resolve)));
+    expect(guard.usedBytes).to.equal(80);
+    const refused = guard.opening(12, async () => 'opened').catch((error: { code: string }) => error.code);
+    expect(await refused).to.equal('unavailable');
+    end();
+    await first;
+    expect(await guard.opening(12, async () => 'opened')).to.equal('opened');
+    expect(guard.usedBytes).to.equal(50);
+  });
+
+  it('reads the memory of this process, which is less than that of the system', () => {
+    const { usedBytes, heapBytes, heapLimitBytes } = processMemory(() => 0);
+    expect(usedBytes).to.be.within(20e6, systemMemoryBytes());
+    expect(heapBytes).to.be.within(5e6, heapLimitBytes);
+    expect(processMemory(() => -1e15).usedBytes).to.equal(0);
+  });
+
+  it('lets searches, deletes and shreds of a collection go on, and refuses whatever makes it grow', async () => {
+    let used = 0;
+    const memoryGuard = memoryGuardOf(() => used);
+    const collection = new Engine(new ScriptedLogs(), { memoryGuard }).host(configOf(1));
+    await collection.insert([1, 2]);
+    await collection.insert([3, 4]);
+    await collection.write({ op: 'addNode', kind: 1, recordId: null });
+    used = 91;
+    memoryGuard.sample();
+    const keyId = 'ab'.repeat(16);
+    for (const write of [
+      () => collection.insert([5, 6]),
+      () => collection.batch([[5, 6]]),
+      () => collection.write({ op: 'updateMetadata', id: 1, metadata: Buffer.from('{}') }),
+      () => collection.write({ op: 'insertEncrypted', payload: Buffer.from('x'), tag: 0, keyId, requestId: null }),
+      () => collection.write({ op: 'addNode', kind: 1, recordId: 1 }),
+      () => collection.write({ op: 'addEdge', kind: 1, from: 1, to: 1 }),
+      () => collection.hosted.run({ op: 'importFrames', frames: [], upTo: 1 }, soon()),
+    ])
+      await expectCode(write(), 'unavailable');
+    expect(await collection.found()).to.deep.equal([1, 2]);
+    await collection.write({ op: 'softDelete', id: 1 });
+    await collection.write({ op: 'delete', id: 1 });
+    await collection.write({ op: 'deleteNode', id: 1 });
+    await collection.write({ op: 'shredKey', keyId });
+    expect(await collection.found()).to.deep.equal([2]);
+    used = 60;
+    memoryGuard.sample();
+    expect(await collection.insert([5, 6])).to.include({ id: 3 });
+  });
+
+  it('keeps a shard that comes back with little memory from opening more than it can hold', async () => {
+    const logs = new ScriptedLogs();
+    const reached = new MemoryBucket({ logger: silentLogger });
+    const first = new Engine(logs, { reached, notesEveryMs: 1 }).host(configOf(1));
+    await first.insert([1, 2]);
+    await first.hosted.close({ keep: true });
+    let used = 91;
+    const memoryGuard = memoryGuardOf(() => used);
+    const again = new Engine(logs, { reached, memoryGuard }).host(configOf(1));
+    await expectCode(again.found(), 'unavailable');
+    expect(again.hosted.openCollection).to.equal(undefined);
+    // The record takes more than the guard's 100 bytes: only a larger memory opens it.
+    used = -1_000;
+    memoryGuard.sample();
+    expect(await again.found()).to.deep.equal([1]);
+  });
+});
+
+describe('the store guard', () => {
+  const guardOf = async (parts: Record<string, number>, used: () => number): Promise<StoreGuard> => {
+    const quota = new MemoryBucket({ logger: silentLogger });
+    for (const [project, bytes] of Object.entries(parts)) {
+      // One ledger of records and one of bytes; the first does not count.
+      await quota.create(project, { 1: 1_000_000 });
+      await quota.create(`${project}.bytes`, { 1: bytes - 1, 2: 1 });
+    }
+    const guard = storeGuardOf(used);
+    await guard.start(quota);
+    return guard;
+  };
+  const writers = (guard: StoreGuard, projects: readonly string[]): string[] =>
+    projects.filter((project) => {
+      try {
+        guard.assertMayWrite(project);
+        return true;
+      } catch (error) {
+        expect(error).to.include({ code: 'capacity_exceeded', status: 507 });
+        return false;
+      }
+    });
+
+  it('refuses those with a fair share or more from 85 % on, and all from 95 % on', async () => {
+    let used = 84;
+    const projects = ['large', 'fair', 'small', 'new'];
+    const guard = await guardOf({ large: 170, fair: 100, small: 30 }, () => used);
+    expect(writers(guard, projects)).to.deep.equal(projects);
+    expect(guard.isFull).to.equal(false);
+    used = 85;
+    await guard.sample();
+    expect(writers(guard, projects)).to.deep.equal(['small', 'new']);
+    expect(guard.isFull).to.equal(true);
+    expect(() => guard.assertMayWrite('large')).to.throw(
+      'the store of the service is 85 % full, and the project has more',
+    );
+    used = 95;
+    await guard.sample();
+    expect(writers(guard, projects)).to.deep.equal([]);
+    used = 40;
+    await guard.sample();
+    expect(writers(guard, projects)).to.deep.equal(projects);
+    await guard.stop();
+  });
+
+  it('follows what projects reserve and free', async () => {
+    const quota = new MemoryBucket({ logger: silentLogger });
+    const guard = storeGuardOf(() => 90);
+    await guard.start(quota);
+    await quota.create('a.bytes', { 1: 100 });
+    const revision = await quota.create('b.bytes', { 2: 10 });
+    await quota.create('c.bytes', { 3: 10 });
+    expect(writers(guard, ['a', 'b', 'c'])).to.deep.equal(['b', 'c']);
+    await quota.update('b.bytes', { 2: 1_000 }, revision!);
+    expect(writers(guard, ['a', 'b', 'c'])).to.deep.equal(['a', 'c']);
+    await guard.stop();
+  });
+
+  it('is off where no limit is known, and keeps what it knew while the store does not answer', async () => {
+    const quota = new MemoryBucket({ logger: silentLogger });
+    let answer: () => { usedBytes: number | undefined; freeBytes: number | undefined } = () => ({
+      usedBytes: 90,
+      freeBytes: undefined,
+    });
+    const guard = new StoreGuard({ limitBytes: 0, read: async () => answer(), logger: silentLogger });
+    await guard.start(quota);
+    await quota.create('a.bytes', { 1: 90 });
+    expect(writers(guard, ['a'])).to.deep.equal(['a']);
+    // The disk of a standalone node: what its projects have, and what is free.
+    answer = () => ({ usedBytes: undefined, freeBytes: 10 });
+    await guard.sample();
+    expect([guard.usedBytes, guard.limitBytes]).to.deep.equal([90, 100]);
+    expect(writers(guard, ['a'])).to.deep.equal([]);
+    answer = () => {
+      throw unavailable('no answer');
+    };
+    await guard.sample();
+    expect(guard.limitBytes).to.equal(100);
+    await guard.stop();
+  });
+
+  it('reads how full the store is in each round with writes or refusals, and at rest in one of ten', async () => {
+    let reads = 0;
+    let used = 50;
+    const guard = storeGuardOf(() => {
+      reads++;
+      return used;
+    });
+    const readsIn = async (rounds: number): Promise<number> => {
+      const before = reads;
+      for (let i = 0; i < rounds; i++) await guard.round();
+      return reads - before;
+    };
+    await guard.start(new MemoryBucket({ logger: silentLogger }));
+    expect(await readsIn(9)).to.equal(0);
+    expect(await readsIn(11)).to.equal(2);
+    guard.assertMayWrite('a');
+    expect(await readsIn(3)).to.equal(1);
+    guard.assertMayWrite('a');
+    used = 90;
+    expect(await readsIn(3)).to.equal(3);
+    await guard.stop();
+  });
+
+  it('takes deletes and shreds of a collection at the end', async () => {
+    let used = 0;
+    const storeGuard = storeGuardOf(() => used);
+    await storeGuard.start(new MemoryBucket({ logger: silentLogger }));
+    const collection = new Engine(new ScriptedLogs(), { storeGuard }).host(configOf(1));
+    await collection.insert([1, 2]);
+    used = 99;
+    await storeGuard.sample();
+    await expectCode(collection.insert([1, 2]), 'capacity_exceeded');
+    const query = fixed(0, 0);
+    expect(await collection.hosted.run({ op: 'search', query, k: 1 }, soon())).to.have.property('ids');
+    await collection.write({ op: 'delete', id: 1 });
+    await collection.write({ op: 'shredKey', keyId: 'ab'.repeat(16) });
+    expect(await collection.records()).to.equal(0);
+    await storeGuard.stop();
+  });
+});
